@@ -1,0 +1,131 @@
+"""Record batches of magic 2: the header, its flags, and the order in which a file is walked.
+
+Lives in `*.log` (and KRaft `*.checkpoint`) files; written by the broker on
+append. The truth is `org.apache.kafka.common.record.DefaultRecordBatch`, for
+the walk `FileLogInputStream`.
+
+    0        8     12     16   17   21    23     27       35      43      51   53    57    61
+    +--------+------+------+---+----+-----+------+--------+-------+-------+----+-----+-----+----
+    | base   |length|leader|mag|crc | at- | last | base   | max   | pro-  |pro-|base |re-  | re-
+    | offset |      |epoch |ic |    |tribs|offset|time-   | time- | ducer |duc.|se-  |cords| cords
+    |        |      |      |   |    |     |delta | stamp  | stamp | id    |ep. |quen.|count| ...
+    +--------+------+------+---+----+-----+------+--------+-------+-------+----+-----+-----+----
+    the CRC-32C covers byte 21 to the end: not base offset, length, leader epoch, magic
+"""
+
+from typing import NamedTuple
+
+from construct import Int8sb, Int16sb, Int32sb, Int32ub, Int64sb, Struct
+
+from formats.layout import Layout
+from formats.types import LeaderEpoch, Offset
+
+LOG_OVERHEAD = 12
+"""Bytes before and including the length field; the length counts what follows."""
+
+MAGIC_POSITION = 16
+HEADER_UP_TO_MAGIC = 17
+SMALLEST_LENGTH = 14
+"""A length below this is corrupt for every magic (LegacyRecord.RECORD_OVERHEAD_V0)."""
+
+COMPRESSION_CODEC_MASK = 0x07
+TIMESTAMP_TYPE_MASK = 0x08
+TRANSACTIONAL_MASK = 0x10
+CONTROL_MASK = 0x20
+DELETE_HORIZON_MASK = 0x40
+
+NO_PRODUCER_ID = -1
+NO_SEQUENCE = -1
+NO_PARTITION_LEADER_EPOCH = -1
+MAX_INT = 0x7FFFFFFF
+
+COMPRESSION_NAMES = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
+TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
+
+BATCH_HEADER = Struct(
+    "base_offset" / Int64sb * "offset of the first record as written; kept after compaction",
+    "batch_length" / Int32sb * "bytes that follow this field",
+    "partition_leader_epoch" / Int32sb * "set by the leader; outside the CRC",
+    "magic" / Int8sb * "2",
+    "crc" / Int32ub * "CRC-32C from attributes to the end",
+    "attributes" / Int16sb * "codec, timestamp type, transactional, control, delete horizon",
+    "last_offset_delta" / Int32sb * "last offset = base offset + this; kept after compaction",
+    "base_timestamp" / Int64sb * "ms; the delete horizon when bit 6 is set",
+    "max_timestamp" / Int64sb * "ms; the append time when LogAppendTime",
+    "producer_id" / Int64sb * "-1 none",
+    "producer_epoch" / Int16sb * "-1 none",
+    "base_sequence" / Int32sb * "-1 none",
+    "records_count" / Int32sb * "records that remain; negative is invalid",
+)
+
+
+class BatchHeader(NamedTuple):
+    """The 61 bytes before the records of a magic 2 batch, as stored."""
+
+    base_offset: Offset
+    batch_length: int
+    partition_leader_epoch: LeaderEpoch
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    records_count: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of the whole batch."""
+        return LOG_OVERHEAD + self.batch_length
+
+    @property
+    def last_offset(self) -> int:
+        """The last offset that the batch covers, inclusive."""
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def codec(self) -> int:
+        """The compression codec's number, 0..7; 5 to 7 are unknown to Kafka."""
+        return self.attributes & COMPRESSION_CODEC_MASK
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether the batch is part of a transaction."""
+        return bool(self.attributes & TRANSACTIONAL_MASK)
+
+    @property
+    def is_control(self) -> bool:
+        """Whether the batch holds control records."""
+        return bool(self.attributes & CONTROL_MASK)
+
+    @property
+    def timestamp_type(self) -> str:
+        """Kafka's name of the timestamp type."""
+        return TIMESTAMP_TYPES[bool(self.attributes & TIMESTAMP_TYPE_MASK)]
+
+    @property
+    def delete_horizon_ms(self) -> int | None:
+        """The delete horizon (KIP-534), which stands where the base timestamp was; None without bit 6."""
+        return self.base_timestamp if self.attributes & DELETE_HORIZON_MASK else None
+
+    @property
+    def last_sequence(self) -> int:
+        """The last record's sequence: it wraps to 0 past 2147483647; -1 without a base sequence."""
+        if self.base_sequence == NO_SEQUENCE:
+            return NO_SEQUENCE
+        return add_sequence(self.base_sequence, self.last_offset_delta)
+
+
+BATCH = Layout(BATCH_HEADER, BatchHeader, "record batch header")
+HEADER_SIZE = BATCH.size
+CRC_FROM = BATCH.span("attributes")[0]
+
+
+def add_sequence(sequence: int, by: int) -> int:
+    """Return a producer's sequence moved on, wrapping to 0 as DefaultRecordBatch.incrementSequence does."""
+    if sequence > MAX_INT - by:
+        return by - (MAX_INT - sequence) - 1
+    return sequence + by
