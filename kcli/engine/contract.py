@@ -1,0 +1,69 @@
+"""What a unit of work is and what comes back: the contract between jobs and every engine.
+
+A job is a picklable function `scan(unit) -> Outcome`. An engine runs it over
+units and hands back the outcomes in unit order, whichever way it spread the
+work. Errors are values: a scan never raises for a bad file. A scan whose rows
+would grow too large stops, says in `rest` where it wants to go on, and is
+called again with that unit: so memory stays flat on every engine.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol, TypeAlias
+
+from kcli.analysis.findings import Finding
+from kcli.logdir.tree import Target
+
+Value: TypeAlias = "int | str | bool | bytes | float | list[Value] | dict[str, Value] | None"
+
+
+class Row(NamedTuple):
+    """One row: the name of its type in kcli.rows, and its values in column order."""
+
+    type: str
+    values: tuple[Value, ...]
+
+
+class Failure(NamedTuple):
+    """An input that could not be answered; `position` in bytes, path as reached from the argument."""
+
+    path: str
+    error: str
+    position: int | None
+    field: str | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """One picklable piece of work; `number` is its place in the output.
+
+    `start` and `mark` are where a continued scan goes on: their meaning is the job's.
+    """
+
+    number: int
+    target: Target
+    start: int = 0
+    mark: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What one call of a scan gives: rows, findings, at most one terminal error, and what is still to do."""
+
+    number: int
+    rows: list[Row] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    error: Failure | None = None
+    rest: Unit | None = None
+
+
+Scan: TypeAlias = Callable[[Unit], Outcome]
+
+
+class Engine(Protocol):
+    """Runs a scan over units; outcomes come in unit order, those of one unit in the order of its scan."""
+
+    def __call__(self, scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
+        """Yield every outcome; a unit that stopped early is followed by its rest before the next unit."""
+        ...

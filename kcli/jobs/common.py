@@ -1,0 +1,88 @@
+"""What every job shares: planning units, the columns that say where a row is from, and the error boundary."""
+
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
+
+from kcli.analysis.findings import Finding
+from kcli.engine.contract import Failure, Outcome, Row, Unit, Value
+from kcli.logdir.buffers import FileError
+from kcli.logdir.partition import Partition, shown_error
+from kcli.logdir.tree import PARTITION, Found, Note, Target
+
+PARTITIONS_ONLY = frozenset({PARTITION})
+
+Yield: TypeAlias = Iterable[Row | Finding]
+
+
+def plan(found: Found, accepts: frozenset[str]) -> tuple[list[Unit], list[Failure]]:
+    """Return the units for every target of an accepted kind, and a failure for each argument that is of no use."""
+    failures = [failure_of(error) for error in found.failures]
+    units = []
+    for target in found.targets:
+        if target.kind in accepts:
+            units.append(Unit(number=len(units), target=target))
+        else:
+            wanted = "a log dir or a partition directory" if accepts == PARTITIONS_ONLY else f"one of {', '.join(sorted(accepts))}"
+            failures.append(Failure(target.shown, "wrong-kind", None, None, f"this is a file of kind {target.kind}; name {wanted}"))
+    return units, failures
+
+
+def notes_as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
+    """Yield findings for the entries of log dirs that were met and not read."""
+    for note in notes:
+        if note.kind == "leftover":
+            yield Finding("DIR-002", "left out; name --include-leftovers to read it", dir=note.path)
+        else:
+            yield Finding("DIR-001", "not a name that Kafka knows in a log dir", file=note.path)
+
+
+def where(partition: Partition) -> tuple[Value, ...]:
+    """Return the values of kcli.rows.WHERE: dir, broker_id, cluster_id, topic, partition."""
+    facts = partition.directory
+    return (partition.shown, facts.broker_id, facts.cluster_id, partition.topic, partition.number)
+
+
+def failure_of(error: FileError) -> Failure:
+    """Return the row-like form of a file error."""
+    return Failure(error.path, error.code, error.position, error.field, error.message)
+
+
+def internal_failure(path: str, error: BaseException) -> Failure:
+    """Return the failure that stands for a bug of kcli: the place in the code instead of a guess about the file."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
+    return Failure(path, "internal", None, None, f"{type(error).__name__}: {error} ({place})")
+
+
+def answer(unit: Unit, work: Callable[[Partition], Yield]) -> Outcome:
+    """Run `work` on the unit's partition and return its rows and findings; whatever it raises becomes the error.
+
+    Rows yielded before an error are kept back: a partition is answered whole or not at all.
+    """
+    partition = Partition(unit.target)
+    rows: list[Row] = []
+    findings: list[Finding] = []
+    try:
+        for item in work(partition):
+            if isinstance(item, Row):
+                rows.append(item)
+            else:
+                findings.append(item)
+        findings.extend(directory_findings(partition))
+    except FileError as error:
+        return Outcome(number=unit.number, findings=findings, error=failure_of(shown_error(partition, error)))
+    except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
+        return Outcome(number=unit.number, error=internal_failure(unit.target.shown, error))
+    return Outcome(number=unit.number, rows=rows, findings=findings)
+
+
+def directory_findings(partition: Partition) -> Iterator[Finding]:
+    """Yield what could not be used of the log dir's own files."""
+    for problem in partition.directory.problems:
+        yield Finding("DIR-003", problem.message, dir=partition.shown, file=problem.path, position=problem.position)
+
+
+__all__ = [
+    "PARTITIONS_ONLY", "Target", "answer", "directory_findings", "failure_of", "internal_failure", "notes_as_findings", "plan", "where",
+]

@@ -1,0 +1,149 @@
+"""The only place that opens files of a log dir: read-only, by position, never mapped.
+
+A mapped file would kill the process when a live broker truncates it (SIGBUS),
+so everything goes through `pread`. The size is taken when a file is opened;
+a file that became shorter since is an error that says so, one that grew is a
+fact that callers can ask for (`DataFile.grown`).
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from formats.errors import FormatError, LimitError, TruncatedError
+
+WHOLE_FILE_LIMIT = 64 * 1024 * 1024
+"""Small files (checkpoints, snapshots, properties) are read whole up to this many bytes."""
+
+OS_ERRORS = {
+    errno.ENOENT: "not-found",
+    errno.EACCES: "no-permission",
+    errno.EPERM: "no-permission",
+    errno.EISDIR: "is-a-directory",
+    errno.ENOTDIR: "not-a-directory",
+    errno.ELOOP: "symlink-loop",
+    errno.ENAMETOOLONG: "name-too-long",
+    errno.EMFILE: "too-many-open-files",
+}
+
+
+class FileError(Exception):
+    """A file could not be read, or its bytes are not what its format says.
+
+    `code` is stable: the FormatError's code, or one of OS_ERRORS, or `not-a-file`, `changed`, `read-failed`.
+    `position` (bytes) and `field` are None where no byte is to blame.
+    """
+
+    def __init__(self, path: str, code: str, message: str, position: int | None = None, field: str | None = None) -> None:
+        super().__init__(path, code, message, position, field)
+        self.path = path
+        self.code = code
+        self.message = message
+        self.position = position
+        self.field = field
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}"
+
+
+def file_error(path: str, error: FormatError | OSError) -> FileError:
+    """Return the FileError that says which file a lower error came from."""
+    if isinstance(error, FormatError):
+        return FileError(path, error.code, str(error), error.position, error.field)
+    code = OS_ERRORS.get(error.errno or 0, "read-failed")
+    return FileError(path, code, (error.strerror or str(error)).lower())
+
+
+@contextmanager
+def reading(path: str) -> Iterator[None]:
+    """Turn the errors of decoding or reading `path` into FileErrors that name it."""
+    try:
+        yield
+    except (FormatError, OSError) as error:
+        raise file_error(path, error) from error
+
+
+class DataFile:
+    """One regular file, open for reading by position; `size` is its length in bytes when it was opened."""
+
+    __slots__ = ("_fd", "mtime_ms", "path", "size")
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        # O_NONBLOCK: opening a FIFO that somebody left in a log dir must not hang.
+        try:
+            self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError as error:
+            raise file_error(path, error) from error
+        status = os.fstat(self._fd)
+        if not stat.S_ISREG(status.st_mode):
+            self.close()
+            code = "is-a-directory" if stat.S_ISDIR(status.st_mode) else "not-a-file"
+            raise FileError(path, code, code.replace("-", " "))
+        self.size: int = status.st_size
+        self.mtime_ms: int = status.st_mtime_ns // 1_000_000
+
+    def close(self) -> None:
+        """Close the file; closing twice is harmless."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __enter__(self) -> "DataFile":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def read(self, position: int, length: int) -> bytes:
+        """Return `length` bytes at `position`, fewer only at the end as it was when opened.
+
+        FileError `changed` if the file has shrunk below what was promised, `read-failed` on I/O errors.
+        """
+        length = min(length, self.size - position)
+        if length <= 0:
+            return b""
+        try:
+            data = os.pread(self._fd, length, position)
+            while len(data) < length:
+                more = os.pread(self._fd, length - len(data), position + len(data))
+                if not more:
+                    raise FileError(
+                        self.path, "changed", f"the file shrank while it was read: {self.size} bytes when opened, "
+                        f"{position + len(data)} now", position + len(data),
+                    )
+                data += more
+        except OSError as error:
+            raise file_error(self.path, error) from error
+        return data
+
+    def grown(self) -> int:
+        """Return by how many bytes the file has grown since it was opened (negative: it shrank)."""
+        return os.fstat(self._fd).st_size - self.size
+
+
+def read_whole(path: str, limit: int = WHOLE_FILE_LIMIT) -> bytes:
+    """Return all bytes of a small file; FileError `limit` if it is larger than `limit` bytes."""
+    with DataFile(path) as file:
+        if file.size > limit:
+            raise file_error(path, LimitError(limit, "file size", f"at most {limit} bytes", file.size))
+        return file.read(0, file.size)
+
+
+def read_optional(path: str, limit: int = WHOLE_FILE_LIMIT) -> bytes | None:
+    """Return all bytes of a small file, or None if there is no such file; any other trouble is raised."""
+    try:
+        return read_whole(path, limit)
+    except FileError as error:
+        if error.code == "not-found":
+            return None
+        raise
+
+
+def require(data: bytes, length: int, position: int, field: str) -> bytes:
+    """Return `data`, or raise TruncatedError if it is shorter than `length`."""
+    if len(data) < length:
+        raise TruncatedError(position, field, f"{length} bytes", len(data))
+    return data

@@ -1,0 +1,78 @@
+"""What a log dir says about all its partitions: identity, clean shutdown, offset checkpoints.
+
+Read once per process and directory. A file that is missing or unreadable
+leaves its value unknown and, when unreadable, a problem to be told.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from typing import TypeVar
+
+from formats.checkpoint import read_offset_checkpoint
+from formats.properties import MetaProperties, read_meta_properties
+from formats.types import TopicPartition
+from kcli.logdir.buffers import FileError, read_optional, reading
+
+T = TypeVar("T")
+
+RECOVERY_POINT = "recovery-point-offset-checkpoint"
+LOG_START = "log-start-offset-checkpoint"
+HIGH_WATERMARK = "replication-offset-checkpoint"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectoryFacts:
+    """The log dir's own files; a mapping is None when its file is missing or unreadable (offsets by partition).
+
+    `problems` holds the files that are there but could not be used.
+    """
+
+    broker_id: int | None
+    cluster_id: str | None
+    clean_shutdown: bool
+    recovery_points: Mapping[TopicPartition, int] | None
+    log_start_offsets: Mapping[TopicPartition, int] | None
+    high_watermarks: Mapping[TopicPartition, int] | None
+    problems: tuple[FileError, ...]
+
+
+NO_DIRECTORY = DirectoryFacts(
+    broker_id=None, cluster_id=None, clean_shutdown=False, recovery_points=None,
+    log_start_offsets=None, high_watermarks=None, problems=(),
+)
+
+
+@lru_cache(maxsize=512)
+def directory_facts(log_dir: str) -> DirectoryFacts:
+    """Return what the files of a log dir say; never raises for a bad file."""
+    problems: list[FileError] = []
+
+    def read(name: str, decode: Callable[[bytes], T]) -> T | None:
+        path = os.path.join(log_dir, name)
+        try:
+            data = read_optional(path)
+            if data is None:
+                return None
+            with reading(path):
+                return decode(data)
+        except FileError as error:
+            problems.append(error)
+            return None
+
+    def offsets(data: bytes) -> Mapping[TopicPartition, int]:
+        return MappingProxyType(dict(read_offset_checkpoint(data)))
+
+    meta: MetaProperties | None = read("meta.properties", read_meta_properties)
+    return DirectoryFacts(
+        broker_id=meta.node_id if meta else None,
+        cluster_id=meta.cluster_id if meta else None,
+        clean_shutdown=os.path.lexists(os.path.join(log_dir, CLEAN_SHUTDOWN)),
+        recovery_points=read(RECOVERY_POINT, offsets),
+        log_start_offsets=read(LOG_START, offsets),
+        high_watermarks=read(HIGH_WATERMARK, offsets),
+        problems=tuple(problems),
+    )

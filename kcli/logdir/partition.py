@@ -1,0 +1,117 @@
+"""A partition directory: its files by kind, its segments in order, opened only when asked."""
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+
+from formats.checkpoint import EpochEntry, read_leader_epoch_checkpoint
+from formats.names import FileName, parse_file
+from formats.properties import read_partition_metadata
+from kcli.logdir.buffers import FileError, file_error, read_optional, reading
+from kcli.logdir.directory import NO_DIRECTORY, DirectoryFacts, directory_facts
+from kcli.logdir.segment import Segment
+from kcli.logdir.tree import Target
+
+LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
+PARTITION_METADATA = "partition.metadata"
+SEGMENT_EXTENSIONS = frozenset({"log", "index", "timeindex", "txnindex", "snapshot"})
+
+
+@dataclass(frozen=True)
+class Partition:
+    """One partition directory; every property reads the disk at first use and keeps the answer.
+
+    `path` opens it, `shown` names it in rows. Errors are FileErrors that name the file.
+    """
+
+    target: Target
+
+    @property
+    def path(self) -> str:
+        """The directory to open."""
+        return self.target.path
+
+    @property
+    def shown(self) -> str:
+        """The directory as reached from the argument."""
+        return self.target.shown
+
+    @property
+    def topic(self) -> str | None:
+        """The topic by the directory's name; None when the name is no partition's."""
+        return self.target.name.topic if self.target.name else None
+
+    @property
+    def number(self) -> int | None:
+        """The partition's number by the directory's name."""
+        return self.target.name.partition if self.target.name else None
+
+    @cached_property
+    def directory(self) -> DirectoryFacts:
+        """What the log dir around it says; empty facts for a partition directory alone."""
+        return directory_facts(self.target.log_dir) if self.target.log_dir is not None else NO_DIRECTORY
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """All entries of the directory, sorted by name as the broker sorts them."""
+        try:
+            return tuple(sorted(os.listdir(self.path)))
+        except OSError as error:
+            raise file_error(self.path, error) from error
+
+    @cached_property
+    def files(self) -> tuple[tuple[str, FileName], ...]:
+        """Every entry with its parsed name."""
+        return tuple((name, parse_file(name)) for name in self.names)
+
+    @cached_property
+    def segments(self) -> tuple[Segment, ...]:
+        """The segments in order of base offset: every .log file without a suffix, with the files beside it."""
+        beside: dict[str, set[str]] = {}
+        bases: dict[str, int] = {}
+        for name, parsed in self.files:
+            if parsed.kind in SEGMENT_EXTENSIONS and parsed.suffix is None and parsed.base_offset is not None:
+                stem = name.partition(".")[0]
+                beside.setdefault(stem, set()).add(parsed.kind)
+                if parsed.kind == "log":
+                    bases[stem] = parsed.base_offset
+        found = (Segment(self.path, base, stem, frozenset(beside[stem])) for stem, base in bases.items())
+        return tuple(sorted(found, key=lambda segment: segment.base_offset))
+
+    @cached_property
+    def snapshot_offsets(self) -> tuple[int, ...]:
+        """The offsets of the producer snapshots, ascending."""
+        return tuple(sorted(
+            parsed.base_offset for _, parsed in self.files
+            if parsed.kind == "snapshot" and parsed.suffix is None and parsed.base_offset is not None
+        ))
+
+    def epoch_entries(self) -> list[EpochEntry] | None:
+        """Return the lines of leader-epoch-checkpoint in file order, or None if there is no such file."""
+        path = os.path.join(self.path, LEADER_EPOCH_CHECKPOINT)
+        data = read_optional(path)
+        if data is None:
+            return None
+        with reading(path):
+            return read_leader_epoch_checkpoint(data)
+
+    def topic_id(self) -> str | None:
+        """Return the topic id of partition.metadata, or None if there is no such file."""
+        path = os.path.join(self.path, PARTITION_METADATA)
+        data = read_optional(path)
+        if data is None:
+            return None
+        with reading(path):
+            return read_partition_metadata(data).topic_id
+
+
+def shown_path(partition: Partition, path: str) -> str:
+    """Return a path below the partition directory as reached from the argument."""
+    if path == partition.path:
+        return partition.shown
+    return os.path.join(partition.shown, os.path.relpath(path, partition.path))
+
+
+def shown_error(partition: Partition, error: FileError) -> FileError:
+    """Return the same error with its path as reached from the argument."""
+    return FileError(shown_path(partition, error.path), *error.args[1:])

@@ -1,0 +1,1 @@
+package oracle; public final class Main { public static void main(String[] a) {} }
