@@ -1,0 +1,1 @@
+"""The algorithms of a broker: values in, values out. One question per module; nothing prints or sleeps."""

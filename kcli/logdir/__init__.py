@@ -1,0 +1,1 @@
+"""Where bytes come from: log dirs on disk, opened read-only, walked lazily, every entry classified."""

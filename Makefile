@@ -1,0 +1,40 @@
+# Four verbs: demo, test (all), check (no JVM), bench; golden makes the recorded outputs anew.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PYTEST := $(BIN)/python -m pytest -q
+
+.PHONY: demo test check lint bench golden clean
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "kcli needs Python 3.11 or newer; set PYTHON=..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[spark,dev]'
+	@touch $@
+
+demo: $(READY)
+	@$(BIN)/kcli demo
+	@$(BIN)/kcli demo --spark
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+check: lint
+	$(PYTEST) -m 'not oracle and not spark'
+
+test: lint
+	$(BIN)/python -m tests.tools
+	$(PYTEST) --durations=10
+
+bench: $(READY)
+	$(BIN)/python -m tests.bench
+
+golden: $(READY)
+	$(BIN)/python -m tests.recordings.golden
+
+clean:
+	rm -rf $(VENV) tests/oracle/target .mypy_cache .ruff_cache .pytest_cache .hypothesis
