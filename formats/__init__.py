@@ -1,0 +1,17 @@
+"""Kafka's on-disk formats: bytes to values and back, pure.
+
+Which module reads which file:
+
+    *.log, *.checkpoint (KRaft)                 batch, record, control; legacy for magic 0 and 1
+    *.index, *.timeindex, *.txnindex            index
+    *.snapshot                                  producer_snapshot
+    leader-epoch-checkpoint, *-offset-checkpoint, _rlmm_committed_offsets      checkpoint
+    meta.properties, partition.metadata, .kafka_cleanshutdown, server.properties    properties
+    quorum-state                                quorum
+    remote_log_snapshot                         remote_snapshot
+    values of __remote_log_metadata             remote_metadata
+    names of files and directories              names
+
+Underneath: types, errors, layout (one Construct declaration, many readers),
+primitives (varints, strings, uuids, tagged fields), crc, compression.
+"""

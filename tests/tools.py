@@ -1,0 +1,28 @@
+"""Says in one line which tool `make test` misses; exits 1 then, 0 otherwise.
+
+`make check` needs none of them.
+"""
+
+import shutil
+import subprocess
+import sys
+
+
+def missing() -> list[str]:
+    """Return what is missing for the judges that need a JVM."""
+    gone = []
+    java = shutil.which("java")
+    if java is None:
+        gone.append("a Java runtime, 17 or newer")
+    else:
+        told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+        version = told.split('"')[1].split(".")[0] if '"' in told else "0"
+        if not version.isdigit() or int(version) < 17:
+            gone.append(f"Java 17 or newer (found {told.splitlines()[0] if told else 'nothing'})")
+    gone += [f"{what} ({name})" for name, what in {"javac": "a Java compiler", "mvn": "Maven"}.items() if shutil.which(name) is None]
+    return gone
+
+
+if __name__ == "__main__":
+    if gone := missing():
+        sys.exit(f"make test needs {', '.join(gone)}. 'make check' runs everything that needs no JVM.")
