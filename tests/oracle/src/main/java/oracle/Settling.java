@@ -1,0 +1,53 @@
+package oracle;
+
+import org.apache.kafka.server.util.Scheduler;
+
+import java.util.ArrayDeque;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Delayed;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
+
+/** A scheduler whose one-time tasks wait for `settle`, whatever their delay; periodic tasks never run. */
+final class Settling implements Scheduler {
+
+    private final Queue<Runnable> waiting = new ArrayDeque<>();
+
+    @Override
+    public void startup() { }
+
+    @Override
+    public void shutdown() { }
+
+    @Override
+    public ScheduledFuture<?> schedule(String name, Runnable task, long delayMs, long periodMs) {
+        if (periodMs < 0) waiting.add(task);
+        return new Promise();
+    }
+
+    @Override
+    public void resizeThreadPool(int newSize) { }
+
+    /** Runs every waiting task, in order, and those that they schedule. */
+    void settle() {
+        for (Runnable task = waiting.poll(); task != null; task = waiting.poll()) task.run();
+    }
+
+    /** Forgets every waiting task, as a killed process does. */
+    void forget() {
+        waiting.clear();
+    }
+
+    private static final class Promise extends CompletableFuture<Void> implements ScheduledFuture<Void> {
+        @Override
+        public long getDelay(TimeUnit unit) {
+            return 0;
+        }
+
+        @Override
+        public int compareTo(Delayed other) {
+            return 0;
+        }
+    }
+}

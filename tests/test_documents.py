@@ -1,0 +1,87 @@
+"""The documents cannot drift from the code: README examples are run, codes are explained, commands are named."""
+
+import ast
+import io
+import os
+import re
+import subprocess
+import sys
+import tarfile
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from kcli.analysis.findings import CATALOGUE, SEVERITIES
+from kcli.rows import COMMANDS
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text()
+EXAMPLES = [
+    (match["command"], match["output"])
+    for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL)
+    for match in re.finditer(r"^\$ (?P<command>.+)\n(?P<output>(?:(?!\$ ).*\n)*)", block, re.MULTILINE)
+]
+SOURCES = [path for package in ("formats", "kcli", "commands") for path in sorted((ROOT / package).rglob("*.py"))]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("readme")
+    packed = next(entry for entry in resources.files("kcli.demo").iterdir() if entry.name.endswith(".tar.gz"))
+    with tarfile.open(fileobj=io.BytesIO(packed.read_bytes())) as tar:
+        tar.extractall(folder, filter="data")
+    return folder
+
+
+@pytest.mark.parametrize(("command", "output"), [example for example in EXAMPLES if example[0].startswith("kcli ") and "--spark" not in example[0]])
+def test_readme_example_prints_what_it_says(command, output, demo):
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "200", "NO_COLOR": "1"}
+
+    done = subprocess.run(["bash", "-c", command], cwd=demo, capture_output=True, text=True, env=environment, check=False)
+
+    assert output == done.stdout + done.stderr
+
+
+def test_readme_has_ten_examples():
+    assert len(EXAMPLES) >= 10
+
+
+def test_readme_names_every_command_and_exit_status():
+    missing = [command for command in COMMANDS if f"kcli {command}" not in README]
+
+    assert missing == []
+    for status in (0, 1, 2, 3, 4, 5, 70, 130):
+        assert re.search(rf"^\| {status} \|", README, re.MULTILINE), status
+
+
+def test_every_finding_code_is_used_and_explained():
+    used = {
+        node.value
+        for path in SOURCES if path.name != "findings.py"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"[A-Z]+-\d{3}", node.value)
+    }
+
+    assert used == set(CATALOGUE)
+    for code, rule in CATALOGUE.items():
+        assert rule.severity in SEVERITIES, code
+        assert all(rule[1:]), code
+
+
+def test_the_code_keeps_its_size():
+    long = {str(path.relative_to(ROOT)): lines for path in SOURCES if (lines := len(path.read_text().splitlines())) > 400}
+
+    assert long == {}
+
+
+def test_nothing_names_the_machine_it_was_made_on():
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    bad = re.compile(r"/work/|/root/|\.\./shared|/tmp/(rec|lab|venv)\b")
+    named = [
+        name for name in listed
+        if name and not name.endswith((".gz", ".png")) and (ROOT / name).is_file() and name != "tests/test_documents.py"
+        and bad.search((ROOT / name).read_text(errors="replace"))
+    ]
+
+    assert named == []
