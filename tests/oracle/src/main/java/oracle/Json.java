@@ -32,7 +32,9 @@ final class Json {
     }
 
     static Map<String, Object> error(Throwable thrown) {
-        return object("error", thrown.getClass().getSimpleName(), "message", String.valueOf(thrown.getMessage()));
+        Map<String, Object> error = object("error", thrown.getClass().getSimpleName(), "message", String.valueOf(thrown.getMessage()));
+        if (thrown.getCause() != null) error.put("cause", thrown.getCause().getClass().getSimpleName());
+        return error;
     }
 
     /** What the question answers, or the error it ends with, in its place. */

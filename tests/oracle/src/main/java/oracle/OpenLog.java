@@ -49,7 +49,12 @@ final class OpenLog {
     /** Opens a directory as LogManager does, from what the checkpoint files of the log dir say. */
     static OpenLog load(JsonNode request, File directory, boolean clean, long logStartOffset, long recoveryPoint) throws IOException {
         if (!directory.isDirectory()) throw new IOException("not a directory: " + directory);
-        return new OpenLog(request, directory, clean, logStartOffset, recoveryPoint, Optional.empty());
+        try {
+            return new OpenLog(request, directory, clean, logStartOffset, recoveryPoint, Optional.empty());
+        } catch (Throwable thrown) {
+            System.gc(); // what a failed open left behind is out of reach: its files are closed when it is collected
+            throw thrown;
+        }
     }
 
     private static LogConfig config(JsonNode request) {

@@ -42,11 +42,13 @@ final class Truncate {
                 if (restart.equals("clean")) open.closeCleanly();
                 else open.kill();
                 long recoveryPoint = open.log.recoveryPoint();
+                long highWatermark = open.log.highWatermark();
                 open = null;
                 stages.put(stage, disk(directory));
 
                 stage = "reopened";
                 open = OpenLog.load(request, directory, restart.equals("clean"), logStartOffset, recoveryPoint);
+                open.log.updateHighWatermark(highWatermark);
                 stages.put(stage, report(open, state));
             }
         } catch (Throwable thrown) {

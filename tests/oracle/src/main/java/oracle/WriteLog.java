@@ -10,6 +10,7 @@ import org.apache.kafka.common.header.internals.RecordHeader;
 import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.common.record.internal.CompressionType;
 import org.apache.kafka.common.record.internal.ControlRecordType;
+import org.apache.kafka.common.record.internal.DefaultRecordBatch;
 import org.apache.kafka.common.record.internal.EndTransactionMarker;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.record.internal.MemoryRecordsBuilder;
@@ -99,13 +100,14 @@ final class WriteLog {
         offset = Json.longOf(request, "start_offset", 0);
         if (offset > 0) open.log.truncateFullyAndStartAt(offset, Optional.empty());
         int wanted = Json.intOf(request, "batches", 30);
+        int rollEvery = Json.intOf(request, "roll_every", 0);
         while (batches.size() < wanted) {
             if (chance("epoch_chance", 0.1)) epoch += between(1, 3);
             // a replica that became leader notes its epoch before the first record, and may never write one
             if (chance("empty_epoch_chance", 0.03)) open.log.assignEpochStartOffset(++epoch, offset);
             if (chance("gap_chance", 0)) offset += between(1, Json.intOf(request, "gap_max", 20));
             append(Math.min(between(1, Json.intOf(request, "batches_per_append_max", 3)), wanted - batches.size()));
-            if (chance("roll_chance", 0)) open.log.roll();
+            if (chance("roll_chance", 0) || rollEvery > 0 && batches.size() % rollEvery == 0) open.log.roll();
             if (chance("flush_chance", 0.1)) open.log.flush(false);
             if (chance("settle_chance", 0.3)) open.scheduler.settle();
             if (chance("snapshot_chance", 0.02)) open.log.takeProducerSnapshot();
@@ -137,7 +139,19 @@ final class WriteLog {
     private ByteBuffer batch() {
         Producer producer = producers.isEmpty() || chance("plain_chance", 0.3) ? null : producers.get(random.nextInt(producers.size()));
         if (producer != null && producer.open && chance("end_chance", 0.4)) return marker(producer);
+        if (producer == null && chance("empty_chance", 0)) return empty();
         return data(producer);
+    }
+
+    /** A batch of which compaction left the header only. */
+    private ByteBuffer empty() {
+        long last = offset + between(0, Json.intOf(request, "records_max", 6) - 1);
+        ByteBuffer buffer = ByteBuffer.allocate(DefaultRecordBatch.RECORD_BATCH_OVERHEAD);
+        DefaultRecordBatch.writeEmptyHeader(buffer, RecordBatch.MAGIC_VALUE_V2, RecordBatch.NO_PRODUCER_ID, RecordBatch.NO_PRODUCER_EPOCH,
+            RecordBatch.NO_SEQUENCE, offset, last, epoch, TimestampType.CREATE_TIME, RecordBatch.NO_TIMESTAMP, false, false);
+        note(offset, last, RecordBatch.NO_PRODUCER_ID, "none", 0);
+        offset = last + 1;
+        return buffer.flip();
     }
 
     private ByteBuffer marker(Producer producer) {
@@ -151,7 +165,7 @@ final class WriteLog {
     }
 
     private ByteBuffer data(Producer producer) {
-        int count = between(1, Json.intOf(request, "records_max", 6));
+        int count = between(Json.intOf(request, "records_min", 1), Json.intOf(request, "records_max", 6));
         String codec = codecs.get(random.nextInt(codecs.size()));
         boolean transactional = producer != null && producer.transactional;
         if (producer != null && chance("producer_epoch_chance", 0.03) && !producer.open) {
@@ -215,29 +229,32 @@ final class WriteLog {
 
     private Object end(File directory) throws Exception {
         boolean clean = request.path("end").asText("clean").equals("clean");
-        Map<String, Object> state = open.state(); // of every segment that was rolled, so no index is opened that was not open
+        Map<String, Object> state = open.state(); // changes nothing here: what was written has its indexes open
         if (clean) open.closeCleanly();
         else open.kill();
         long logStartOffset = open.log.logStartOffset();
-        long recoveryPoint = open.log.recoveryPoint();
+        // a checkpoint of a killed broker is older than what it held
+        double share = clean ? 1 : Json.doubleOf(request, "recovery_point", 1);
+        long recoveryPoint = Math.round(open.log.recoveryPoint() * share);
+        long logStartCheckpoint = logStartOffset > open.log.logSegments().get(0).baseOffset() ? logStartOffset : 0;
         long highWatermark = logStartOffset + Math.round((offset - logStartOffset) * Json.doubleOf(request, "high_watermark", random.nextDouble()));
-        if (Json.booleanOf(request, "checkpoints", false)) checkpoints(directory, clean, logStartOffset, recoveryPoint, highWatermark);
+        if (Json.booleanOf(request, "checkpoints", false)) checkpoints(directory, clean, logStartCheckpoint, recoveryPoint, highWatermark);
+        state.put("log_start_offset_checkpoint", logStartCheckpoint);
         state.put("high_watermark", highWatermark);
         state.put("recovery_point", recoveryPoint);
-        state.put("clean", clean);
+        state.put("deleted", Json.given(request, "delete_records"));
         state.put("files", Json.files(directory));
         state.put("batches", batches);
         return state;
     }
 
-    /** The files of the log dir above the partition directory; the log start offset only where LogManager writes it. */
-    private void checkpoints(File directory, boolean clean, long logStartOffset, long recoveryPoint, long highWatermark) throws Exception {
+    /** The files of the log dir above the partition directory; 0 for a log start offset that LogManager would not write. */
+    private void checkpoints(File directory, boolean clean, long logStartCheckpoint, long recoveryPoint, long highWatermark) throws Exception {
         File logDir = directory.getParentFile();
         TopicPartition partition = open.log.topicPartition();
         checkpoint(logDir, "recovery-point-offset-checkpoint", Map.of(partition, recoveryPoint));
         checkpoint(logDir, "replication-offset-checkpoint", Map.of(partition, highWatermark));
-        boolean startsInside = logStartOffset > open.log.logSegments().get(0).baseOffset();
-        checkpoint(logDir, "log-start-offset-checkpoint", startsInside ? Map.of(partition, logStartOffset) : Map.of());
+        checkpoint(logDir, "log-start-offset-checkpoint", logStartCheckpoint > 0 ? Map.of(partition, logStartCheckpoint) : Map.of());
         if (clean) new CleanShutdownFileHandler(logDir.getPath()).write(1);
     }
 

@@ -1,0 +1,134 @@
+"""The judge on bytes: indexes and remote log metadata whose answers are known."""
+
+from __future__ import annotations
+
+import pytest
+
+from .oracle import Oracle, encoded
+
+pytestmark = pytest.mark.oracle
+
+NOW = 1_700_000_000_000
+
+
+def offset_entries(*pairs: tuple[int, int]) -> str:
+    return encoded(b"".join(offset.to_bytes(4, "big") + position.to_bytes(4, "big") for offset, position in pairs))
+
+
+def time_entries(*pairs: tuple[int, int]) -> str:
+    return encoded(b"".join(at.to_bytes(8, "big") + offset.to_bytes(4, "big") for at, offset in pairs))
+
+
+def test_offset_index(oracle: Oracle):
+    ask = {"kind": "index", "base_offset": 100, "bytes": offset_entries((5, 0), (9, 50), (20, 99))}
+    answer = oracle.ask("index", **ask, lookups=[100, 105, 108, 109, 500], truncate_to=[120, 110, 105])
+    assert answer["entries"] == [[105, 0], [109, 50], [120, 99]]
+    assert answer["lookups"] == [[100, 0], [105, 0], [105, 0], [109, 50], [120, 99]]
+    assert (answer["last_offset"], answer["sanity"]) == (120, None)
+    assert answer["after"] == [[2, 109], [2, 109], [0, 100]]
+
+
+def test_time_index(oracle: Oracle):
+    ask = {"kind": "timeindex", "base_offset": 100, "bytes": time_entries((1000, 5), (2000, 9))}
+    answer = oracle.ask("index", **ask, lookups=[999, 1000, 1999, 2000], truncate_to=[109, 105])
+    assert answer["lookups"] == [[-1, 100], [1000, 105], [1000, 105], [2000, 109]]
+    assert answer["after"] == [[1, [1000, 105]], [0, [-1, 100]]]
+
+
+def test_txn_index(oracle: Oracle):
+    entries = [(7, 10, 20, 10), (8, 12, 30, 12)]
+    data = b"".join(bytes(2) + b"".join(field.to_bytes(8, "big") for field in entry) for entry in entries)
+    answer = oracle.ask("index", kind="txnindex", bytes=encoded(data), truncate_to=[30])
+    assert answer["entries"] == [list(entry) for entry in entries]
+    assert answer["after"] == [[1, 34]]
+    unknown = [
+        oracle.ask("index", kind="txnindex", bytes=encoded(version + data[2:])) for version in (b"\1\0", b"\0\1")
+    ]
+    assert [answer.get("error") for answer in unknown] == ["KafkaException", None]  # Kafka looks at the first byte only
+
+
+TOPIC_ID, SEGMENT_ID = "u4NdSfWRQjaZ_ENyxMXLJA", "AAAAAAAAAAAAAAAAAAAAAQ"
+PARTITION = {"topic": "foo", "topic_id": TOPIC_ID, "partition": 0, "broker_id": 1}
+SEGMENT = {
+    **PARTITION,
+    "type": "RemoteLogSegmentMetadata",
+    "segment_id": SEGMENT_ID,
+    "start_offset": 0,
+    "end_offset": 99,
+    "max_timestamp_ms": NOW,
+    "event_timestamp_ms": NOW + 5,
+    "segment_leader_epochs": [[0, 0], [2, 50]],
+    "segment_size_bytes": 1024,
+    "state": "COPY_SEGMENT_STARTED",
+}
+UPDATE = {
+    **PARTITION,
+    "type": "RemoteLogSegmentMetadataUpdate",
+    "segment_id": SEGMENT_ID,
+    "event_timestamp_ms": NOW + 6,
+    "state": "COPY_SEGMENT_FINISHED",
+}
+DELETE = {
+    **PARTITION,
+    "type": "RemotePartitionDeleteMetadata",
+    "event_timestamp_ms": NOW + 7,
+    "state": "DELETE_PARTITION_MARKED",
+}
+HEAD = (
+    "01000004666f6fbb835d49f591423699fc4372c4c5cb24000000000000000000000000000000000000000001000000000000000000000000"
+    "0000000063000000010000018bcfe568000000018bcfe56805030000000000000000000000000000000002000000000000003200000004 00"
+).replace(" ", "")
+UPDATE_HEX = "01010004666f6fbb835d49f591423699fc4372c4c5cb2400000000000000000000000000000000000000000100000000010000018bcfe56806000100"
+VALUES = [
+    (SEGMENT, HEAD + "000000"),
+    ({**SEGMENT, "custom_metadata": encoded(b"abc")}, HEAD + "046162630000"),
+    ({**SEGMENT, "txn_index_empty": True}, HEAD + "000001000101"),
+    (UPDATE, UPDATE_HEX),
+    (DELETE, "01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000"),
+]
+
+
+@pytest.mark.parametrize(("event", "value"), VALUES)
+def test_rlmm_values(oracle: Oracle, event, value):
+    data = encoded(bytes.fromhex(value))
+    assert oracle.ask("rlmm_encode", events=[event])["values"] == [data]
+    decoded = oracle.ask("rlmm_decode", values=[data], partition=3, offset=17)["values"][0]
+    assert decoded.items() >= event.items()
+    assert decoded["text"].startswith(f"partition: 3, offset: 17, value: {event['type']}{{")
+    assert decoded["text"].endswith("}\n")
+
+
+def test_rlmm_bad_values(oracle: Oracle):
+    old = bytes.fromhex(HEAD + "0000")  # as 3.0 to 3.5 wrote it
+    values = [encoded(value) for value in (b"\0" + old[1:], b"\x02" + old[1:], b"\1\x09\0", old + b"\0\0", old)]
+    classes = [answer.get("error") for answer in oracle.ask("rlmm_decode", values=values)["values"]]
+    assert all(classes)
+    assert classes[:2] == ["MetadataParseException"] * 2
+
+
+def test_rlmm_partition(oracle: Oracle):
+    pairs = [[SEGMENT_ID, 0], [SEGMENT_ID, 1], [TOPIC_ID, 0], [TOPIC_ID, 7]]
+    assert oracle.ask("rlmm_partition", topic_id_partitions=pairs)["metadata_partitions"] == [35, 6, 49, 18]
+    assert oracle.ask("rlmm_partition", topic_id_partitions=pairs, partitions=1)["metadata_partitions"] == [0] * 4
+
+
+def test_rlmm_cache(oracle: Oracle):
+    ask = {"epochs": [0, 1, 2], "lookups": [[0, 0], [0, 49], [0, 50], [2, 50], [2, 99], [2, 100], [1, 0]]}
+    started = oracle.ask("rlmm_cache", events=[SEGMENT], **ask)
+    assert started["applied"] == [None]
+    assert [len(segments) for segments in started["list"]] == [1, 0, 1]
+    assert started["highest_offset_for_epoch"] == [None, None, None]
+    assert started["lookups"] == [None] * 7
+    finished = oracle.ask("rlmm_cache", events=[SEGMENT, UPDATE], **ask)
+    assert finished["highest_offset_for_epoch"] == [49, None, 99]
+    assert finished["lookups"] == [SEGMENT_ID, SEGMENT_ID, None, SEGMENT_ID, SEGMENT_ID, None, None]
+    gone = [{**UPDATE, "state": state} for state in ("DELETE_SEGMENT_STARTED", "DELETE_SEGMENT_FINISHED")]
+    deleted = oracle.ask("rlmm_cache", events=[SEGMENT, UPDATE, *gone], **ask)
+    assert deleted["list_all"] == []
+    assert deleted["highest_offset_for_epoch"] == [49, None, 99]
+    unknown = oracle.ask("rlmm_cache", events=[UPDATE, {**SEGMENT, "state": "COPY_SEGMENT_FINISHED"}])
+    assert [answer["error"] for answer in unknown["applied"]] == [
+        "RemoteResourceNotFoundException",
+        "IllegalArgumentException",
+    ]
+    assert oracle.ask("rlmm_cache", events=[UPDATE], initialized=False)["applied"] == [None]
