@@ -16,7 +16,7 @@ from pathlib import Path
 
 from formats.batch import BATCH
 from formats.crc import crc32c
-from tests.oracle.oracle import class_path
+from tests.oracle.oracle import build
 
 RUNS = int(os.environ.get("BENCH_RUNS", "21"))
 KCLI = [str(Path(sys.executable).parent / "kcli")]
@@ -77,7 +77,7 @@ def main() -> None:
     load = os.getloadavg()[0]
     if load > 0.7 and not os.environ.get("BENCH_ANYWAY"):
         sys.exit(f"the machine is busy (load {load:.2f}): wait, or set BENCH_ANYWAY=1")
-    java = ["java", "-cp", class_path(), "org.apache.kafka.tools.DumpLogSegments", "--files"]
+    java = ["java", "-cp", build(), "org.apache.kafka.tools.DumpLogSegments", "--files"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         make_partitions(folder / "small", 1)

@@ -65,6 +65,17 @@ def reading(path: str) -> Iterator[None]:
         raise file_error(path, error) from error
 
 
+def shown(path: str) -> str:
+    """Return a path as text: bytes that are not UTF-8 are percent-encoded (and then `%` is, too)."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raw = os.fsencode(path)
+        text = raw.replace(b"%", b"%25").decode("utf-8", "surrogateescape")
+        return "".join(f"%{ord(c) - 0xDC00:02X}" if 0xDC80 <= ord(c) <= 0xDCFF else c for c in text)
+    return path
+
+
 class DataFile:
     """One regular file, open for reading by position; `size` is its length in bytes when it was opened."""
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 from formats.checkpoint import read_offset_checkpoint
 from formats.properties import MetaProperties, read_meta_properties
 from formats.types import TopicPartition
-from kcli.logdir.buffers import FileError, read_optional, reading
+from kcli.logdir.buffers import FileError, read_optional, reading, shown
 
 T = TypeVar("T")
 
@@ -22,6 +22,8 @@ RECOVERY_POINT = "recovery-point-offset-checkpoint"
 LOG_START = "log-start-offset-checkpoint"
 HIGH_WATERMARK = "replication-offset-checkpoint"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+META_PROPERTIES = "meta.properties"
+FILES = (META_PROPERTIES, RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEAN_SHUTDOWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +48,21 @@ NO_DIRECTORY = DirectoryFacts(
 )
 
 
-@lru_cache(maxsize=512)
 def directory_facts(log_dir: str) -> DirectoryFacts:
-    """Return what the files of a log dir say; never raises for a bad file."""
+    """Return what the files of a log dir say; never raises for a bad file. Unchanged files are read once."""
+    return _facts(log_dir, tuple(_version(os.path.join(log_dir, name)) for name in FILES))
+
+
+def _version(path: str) -> tuple[int, int, int] | None:
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_mode
+
+
+@lru_cache(maxsize=512)
+def _facts(log_dir: str, _versions: tuple[tuple[int, int, int] | None, ...]) -> DirectoryFacts:
     problems: list[FileError] = []
 
     def read(name: str, decode: Callable[[bytes], T]) -> T | None:
@@ -60,13 +74,13 @@ def directory_facts(log_dir: str) -> DirectoryFacts:
             with reading(path):
                 return decode(data)
         except FileError as error:
-            problems.append(error)
+            problems.append(FileError(shown(error.path), *error.args[1:]))
             return None
 
     def offsets(data: bytes) -> Mapping[TopicPartition, int]:
         return MappingProxyType(dict(read_offset_checkpoint(data)))
 
-    meta: MetaProperties | None = read("meta.properties", read_meta_properties)
+    meta: MetaProperties | None = read(META_PROPERTIES, read_meta_properties)
     return DirectoryFacts(
         broker_id=meta.node_id if meta else None,
         cluster_id=meta.cluster_id if meta else None,

@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 
-from formats.checkpoint import EpochEntry, read_leader_epoch_checkpoint
+from formats.checkpoint import EpochEntry, check_epoch_entries, read_leader_epoch_checkpoint
 from formats.names import FileName, parse_file
 from formats.properties import read_partition_metadata
 from kcli.logdir.buffers import FileError, file_error, read_optional, reading
@@ -68,14 +68,11 @@ class Partition:
     def segments(self) -> tuple[Segment, ...]:
         """The segments in order of base offset: every .log file without a suffix, with the files beside it."""
         beside: dict[str, set[str]] = {}
-        bases: dict[str, int] = {}
-        for name, parsed in self.files:
-            if parsed.kind in SEGMENT_EXTENSIONS and parsed.suffix is None and parsed.base_offset is not None:
-                stem = name.partition(".")[0]
-                beside.setdefault(stem, set()).add(parsed.kind)
-                if parsed.kind == "log":
-                    bases[stem] = parsed.base_offset
-        found = (Segment(self.path, base, stem, frozenset(beside[stem])) for stem, base in bases.items())
+        for name in self.names:
+            stem, _, extension = name.partition(".")
+            if extension in SEGMENT_EXTENSIONS and stem.isdecimal() and stem.isascii():
+                beside.setdefault(stem, set()).add(extension)
+        found = [Segment(self.path, int(stem), stem, frozenset(kinds)) for stem, kinds in beside.items() if "log" in kinds]
         return tuple(sorted(found, key=lambda segment: segment.base_offset))
 
     @cached_property
@@ -87,13 +84,18 @@ class Partition:
         ))
 
     def epoch_entries(self) -> list[EpochEntry] | None:
-        """Return the lines of leader-epoch-checkpoint in file order, or None if there is no such file."""
+        """Return the lines of leader-epoch-checkpoint in file order, or None if there is no such file.
+
+        A negative number is an error here, as it is when the broker loads the lines.
+        """
         path = os.path.join(self.path, LEADER_EPOCH_CHECKPOINT)
         data = read_optional(path)
         if data is None:
             return None
         with reading(path):
-            return read_leader_epoch_checkpoint(data)
+            entries = read_leader_epoch_checkpoint(data)
+            check_epoch_entries(entries, data)
+            return entries
 
     def topic_id(self) -> str | None:
         """Return the topic id of partition.metadata, or None if there is no such file."""

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from formats.batch import BATCH, HEADER_SIZE, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAGIC_POSITION, SMALLEST_LENGTH, BatchHeader
-from formats.index import OFFSET_INDEX, TIME_INDEX, offset_index_lookup, valid_prefix_offset_index
+from formats.batch import BATCH, HEADER_SIZE, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, SMALLEST_LENGTH, BatchHeader
 from formats.legacy import LegacyHeader, read_header
-from kcli.logdir.buffers import DataFile, FileError, reading
+from kcli.logdir.buffers import DataFile, reading
+from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
 
 Header: TypeAlias = BatchHeader | LegacyHeader
 
@@ -104,7 +104,9 @@ class LogEnd(NamedTuple):
     """The end of a segment's log: the next offset, how it was found, and where the walk stopped.
 
     `source` is `index` when the broker's own rule led to the end of the file, else `scan`. `trouble` says why the
-    rule did not: `no-index`, `index-beyond-log`, `chain`; None when it did. `last_offset` is None for an empty log.
+    rule did not: `no-index`; `index-beyond-log` (its last entry points past the log); `chain` (no chain of batches
+    leads from that entry to where a scan ends); `tail` (the index is right, but the log does not end with a whole
+    batch: see `stop`). None when the rule held.
     """
 
     next_offset: int
@@ -134,131 +136,71 @@ class Segment:
         """Open the .log file; FileError if it cannot be read."""
         return DataFile(self.path("log"))
 
-    def offset_index(self) -> "OffsetIndexFile | None":
+    def offset_index(self) -> OffsetIndexFile | None:
         """Open the offset index, or return None if the segment has none."""
         return OffsetIndexFile(self) if "index" in self.extensions else None
 
-    def log_end(self) -> LogEnd:
-        """Return the end of this segment by the broker's rule, or by a full scan where that rule fails."""
-        with self.open_log() as log:
-            index = self.offset_index()
-            if index is None:
-                return self._end(log, 0, "no-index", preallocated=False)
-            with index:
-                valid = index.valid_entries(log.size)
-                start = index.position(valid - 1) if valid else 0
-                preallocated = valid < index.entries
-            if start >= log.size > 0:
-                return self._end(log, 0, "index-beyond-log", preallocated=preallocated)
-            by_rule = self._end(log, start, None, preallocated=preallocated)
-            if by_rule.stop.reason == "end" or start == 0:
-                return by_rule
-            return self._end(log, 0, "chain", preallocated=preallocated)
+    def time_index(self) -> TimeIndexFile | None:
+        """Open the time index, or return None if the segment has none."""
+        return TimeIndexFile(self) if "timeindex" in self.extensions else None
 
-    def _end(self, log: DataFile, start: int, trouble: str | None, *, preallocated: bool) -> LogEnd:
-        walk = Walk(log, start)
-        last = None
-        for last in walk:  # noqa: B007 - only the last one is wanted
-            pass
-        stop = walk.stop
-        if stop is None:
-            raise AssertionError("a walk that has ended says where")
-        if trouble is None and stop.reason != "end":
-            trouble = "chain"
-        return LogEnd(
-            next_offset=last.header.last_offset + 1 if last else self.base_offset,
-            source="scan" if trouble else "index",
-            stop=stop,
-            trouble=trouble,
-            file_grown=log.grown(),
-            preallocated_index=preallocated,
-        )
+    def log_end(self) -> LogEnd:
+        """Return the end of this segment by the broker's rule, or by a full scan where that rule fails.
+
+        The rule is LogSegment.readNextOffset: from the last entry of the offset index to the end of the file. Slots
+        of a preallocated tail do not count: a broker rebuilds such an index before it trusts it.
+        """
+        with self.open_log() as log:
+            trouble, preallocated, offset, position = self._last_entry(log.size)
+            by_rule = None if trouble else _walk_to_end(log, position)
+            if by_rule is not None:
+                first, last, stop = by_rule
+                fits = not position or (first is not None and last is not None and first.base_offset <= offset and last.last_offset >= offset)
+                if fits and stop.reason == "end":
+                    next_offset = last.last_offset + 1 if last else self.base_offset
+                    return LogEnd(next_offset, "index", stop, None, log.grown(), preallocated)
+                trouble = "tail" if fits else "chain"
+            _, last, stop = by_rule if by_rule is not None and not position else _walk_to_end(log, 0)
+            if trouble == "tail" and by_rule is not None and by_rule[2] != stop:
+                trouble = "chain"
+            next_offset = last.last_offset + 1 if last else self.base_offset
+            return LogEnd(next_offset, "scan", stop, trouble, log.grown(), preallocated)
+
+    def _last_entry(self, log_size: int) -> tuple[str | None, bool, int, int]:
+        """Return (trouble, preallocated, offset, position) of the offset index's last usable entry."""
+        index = self.offset_index()
+        if index is None:
+            return "no-index", False, self.base_offset, 0
+        with index:
+            valid = index.valid_entries(log_size)
+            preallocated = index.has_empty_tail
+            trouble = None if preallocated or valid == index.entries else "index-beyond-log"
+            return trouble, preallocated, *index.entry(valid - 1)
 
     def translate_offset(self, log: DataFile, target: int) -> Batch | None:
         """Return the first batch whose last offset is at or above `target`, found through the index; None past the end.
 
         As LogSegment.translateOffset: the index entry with the largest offset at or below the target, then forward.
+        Slots of a preallocated tail do not count.
         """
         position = 0
         index = self.offset_index()
         if index is not None:
             with index:
-                position = index.lookup(target)[1]
-        for batch in Walk(log, position):
-            if batch.header.last_offset >= target:
-                return batch
-        return None
+                position = index.lookup(target, index.valid_entries(log.size))[1]
+        return next((batch for batch in Walk(log, position) if batch.header.last_offset >= target), None)
 
 
-class IndexFile:
-    """An index file read entry by entry through small pages: a lookup in 10 MiB reads a few kilobytes."""
-
-    PAGE = 8192
-
-    def __init__(self, path: str, entry_size: int) -> None:
-        self.file = DataFile(path)
-        self.entry_size = entry_size
-        self.entries = self.file.size // entry_size
-        """Whole entries in the file, preallocated ones included: what the broker counts when it opens it."""
-        self.partial_bytes = self.file.size % entry_size
-        self._pages: dict[int, bytes] = {}
-
-    def __enter__(self) -> "IndexFile":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.file.close()
-
-    def raw(self, slot: int) -> tuple[bytes, int]:
-        """Return (page, place in it) of an entry."""
-        start = slot * self.entry_size
-        per_page = self.PAGE - self.PAGE % self.entry_size
-        number = start // per_page
-        page = self._pages.get(number)
-        if page is None:
-            if len(self._pages) >= 64:  # noqa: PLR2004 - a bound on memory, not a format
-                self._pages.clear()
-            page = self._pages[number] = self.file.read(number * per_page, per_page)
-        if len(page) < start - number * per_page + self.entry_size:
-            raise FileError(self.file.path, "changed", "the index shrank while it was read", start)
-        return page, start - number * per_page
+def _walk_to_end(log: DataFile, position: int) -> tuple[Header | None, Header | None, Stop]:
+    """Return the first and the last header from a position on, and where the walk stopped."""
+    walk = Walk(log, position)
+    first = last = None
+    for _, last in walk:
+        if first is None:
+            first = last
+    if walk.stop is None:
+        raise AssertionError("a walk that has ended says where")
+    return first, last, walk.stop
 
 
-class OffsetIndexFile(IndexFile):
-    """A segment's offset index, looked up as `OffsetIndex` does."""
-
-    def __init__(self, segment: Segment) -> None:
-        super().__init__(segment.path("index"), OFFSET_INDEX.size)
-        self.base_offset = segment.base_offset
-
-    def __enter__(self) -> "OffsetIndexFile":
-        return self
-
-    def get(self, slot: int) -> tuple[int, int]:
-        """Return (relative offset, position) of an entry."""
-        page, at = self.raw(slot)
-        entry = OFFSET_INDEX.read(page, at)
-        return entry.relative_offset, entry.position
-
-    def position(self, slot: int) -> int:
-        """Return the file position that an entry holds."""
-        return self.get(slot)[1]
-
-    def lookup(self, target: int) -> tuple[int, int]:
-        """Return (offset, position) of the entry with the largest offset at or below `target`; (base, 0) if none."""
-        return offset_index_lookup(self.entries, self.get, self.base_offset, target)
-
-    def valid_entries(self, log_size: int) -> int:
-        """Return how many entries rise strictly and point into the log: the rest is preallocated or stale."""
-        if not self.entries:
-            return 0
-        last_relative, last_position = self.get(self.entries - 1)
-        if last_relative > 0 and 0 < last_position < log_size:
-            return self.entries
-        valid = 0
-        return valid_prefix_offset_index(self.file.read(0, self.file.size), log_size).entries if valid == 0 else valid
-
-
-__all__ = [
-    "MAGIC_POSITION", "TIME_INDEX", "Batch", "Header", "IndexFile", "LogEnd", "OffsetIndexFile", "Segment", "Stop", "Walk", "only_zeros",
-]
+__all__ = ["Batch", "Header", "IndexFile", "LogEnd", "OffsetIndexFile", "Segment", "Stop", "TimeIndexFile", "Walk", "only_zeros"]

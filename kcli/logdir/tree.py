@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from formats.names import PartitionDir, parse_file, parse_partition_dir
-from kcli.logdir.buffers import FileError, file_error
+from kcli.logdir.buffers import FileError, file_error, shown
 
 PARTITION = "partition"
 LOG_DIR = "log-dir"
@@ -74,24 +74,26 @@ class Note(NamedTuple):
     path: str
 
 
+class Entry(NamedTuple):
+    """One entry of a directory; `error` says why it cannot be followed (a symlink loop)."""
+
+    name: str
+    path: str
+    is_directory: bool
+    error: OSError | None
+
+
 @dataclass(slots=True)
 class Found:
-    """What the arguments led to: targets in output order, entries left out, arguments that could not be used."""
+    """What the arguments led to: targets in output order, entries left out, arguments that could not be used.
+
+    `named_log_dirs` are the arguments that are log dirs: their partitions are among the targets.
+    """
 
     targets: list[Target] = field(default_factory=list)
+    named_log_dirs: list[str] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     failures: list[FileError] = field(default_factory=list)
-
-
-def shown(path: str) -> str:
-    """Return a path as text: bytes that are not UTF-8 are percent-encoded (and then `%` is, too)."""
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        raw = os.fsencode(path)
-        text = raw.replace(b"%", b"%25").decode("utf-8", "surrogateescape")
-        return "".join(f"%{ord(c) - 0xDC00:02X}" if 0xDC80 <= ord(c) <= 0xDCFF else c for c in text)
-    return path
 
 
 def expand(arguments: Iterable[str]) -> Iterator[str]:
@@ -109,15 +111,16 @@ def expand(arguments: Iterable[str]) -> Iterator[str]:
 def find(arguments: Iterable[str], selection: Selection) -> Found:
     """Return everything that the arguments lead to, in the order of arguments, then topic, then partition."""
     found = Found()
+    log_dirs: dict[str, bool] = {}
     for argument in expand(arguments):
         try:
-            _argument(argument, selection, found)
+            _argument(argument, selection, found, log_dirs)
         except FileError as error:
             found.failures.append(FileError(shown(error.path), *error.args[1:]))
     return found
 
 
-def _argument(path: str, selection: Selection, found: Found) -> None:
+def _argument(path: str, selection: Selection, found: Found, log_dirs: dict[str, bool]) -> None:
     try:
         mode = os.stat(path).st_mode
     except ValueError as error:  # an embedded NUL byte
@@ -125,28 +128,35 @@ def _argument(path: str, selection: Selection, found: Found) -> None:
     except OSError as error:
         raise file_error(path, error) from error
     if not stat.S_ISDIR(mode):
-        found.targets.append(file_target(path))
+        found.targets.append(file_target(path, log_dirs))
         return
     path = path.rstrip("/") or "/"
-    kind = directory_kind(path)
+    entries = _entries(path)
+    kind = _kind(path, entries)
     if kind == PARTITION:
         name = parse_partition_dir(os.path.basename(os.path.abspath(path)))
         if selection.wants(name):
-            found.targets.append(Target(kind=PARTITION, path=path, shown=shown(path), name=name, log_dir=enclosing_log_dir(path)))
+            found.targets.append(
+                Target(kind=PARTITION, path=path, shown=shown(path), name=name, log_dir=enclosing_log_dir(path, log_dirs))
+            )
     elif kind == LOG_DIR:
-        _log_dir(path, selection, found)
+        found.named_log_dirs.append(path)
+        _log_dir(path, entries, selection, found)
     else:
-        raise FileError(path, "not-a-log-dir", _advice(path))
+        raise FileError(path, "not-a-log-dir", _advice(entries))
 
 
-def _advice(path: str) -> str:
-    inside = sorted(entry.path for entry in os.scandir(path) if entry.is_dir() and directory_kind(entry.path) is not None)
-    if inside:
-        return f"neither a log dir nor a partition directory; did you mean {shown(inside[0])}?"
+def _advice(entries: list[Entry]) -> str:
+    for path in sorted(entry.path for entry in entries if entry.is_directory):
+        try:
+            if directory_kind(path) is not None:
+                return f"neither a log dir nor a partition directory; did you mean {shown(path)}?"
+        except FileError:
+            continue
     return "neither a log dir nor a partition directory: no partition, segment or checkpoint in it"
 
 
-def file_target(path: str, log_dir: str | None = None) -> Target:
+def file_target(path: str, log_dirs: dict[str, bool] | None = None) -> Target:
     """Return the target of a single file; the partition's name comes from the directory around it."""
     around = os.path.dirname(os.path.abspath(path))
     return Target(
@@ -154,64 +164,92 @@ def file_target(path: str, log_dir: str | None = None) -> Target:
         path=path,
         shown=shown(path),
         name=parse_partition_dir(os.path.basename(around)),
-        log_dir=log_dir or enclosing_log_dir(around),
+        log_dir=enclosing_log_dir(os.path.dirname(path) or ".", log_dirs),
     )
 
 
-def directory_kind(path: str) -> str | None:
-    """Return `partition`, `log-dir` or None by what a directory holds; by its name only when it holds nothing."""
+def partition_of(target: Target) -> Target:
+    """Return the target of the partition directory around a file's target."""
+    return Target(
+        kind=PARTITION,
+        path=os.path.dirname(target.path) or ".",
+        shown=os.path.dirname(target.shown) or ".",
+        name=target.name,
+        log_dir=target.log_dir,
+    )
+
+
+def _entries(path: str) -> list[Entry]:
     try:
-        entries = list(os.scandir(path))
+        with os.scandir(path) as listing:
+            return [_entry(entry) for entry in listing]
     except OSError as error:
         raise file_error(path, error) from error
-    kinds = {parse_file(entry.name).kind for entry in entries if not entry.is_dir()}
+
+
+def _entry(entry: os.DirEntry[str]) -> Entry:
+    try:
+        return Entry(entry.name, entry.path, entry.is_dir(), None)
+    except OSError as error:  # a symlink loop
+        return Entry(entry.name, entry.path, is_directory=False, error=error)
+
+
+def directory_kind(path: str) -> str | None:
+    """Return `partition`, `log-dir` or None by what a directory holds; by its name only when it holds nothing.
+    """
+    return _kind(path, _entries(path))
+
+
+def _kind(path: str, entries: list[Entry]) -> str | None:
+    kinds = {parse_file(entry.name).kind for entry in entries if not entry.is_directory}
     if kinds & PARTITION_FILE_KINDS:
         return PARTITION
-    if kinds & LOG_DIR_FILE_KINDS or any(parse_partition_dir(entry.name) is not None and entry.is_dir() for entry in entries):
+    if kinds & LOG_DIR_FILE_KINDS or any(entry.is_directory and parse_partition_dir(entry.name) is not None for entry in entries):
         return LOG_DIR
     if not entries and parse_partition_dir(os.path.basename(os.path.abspath(path))) is not None:
         return PARTITION
     return None
 
 
-def enclosing_log_dir(partition_path: str) -> str | None:
-    """Return the log dir around a partition directory: the parent, if it holds a log dir's own files."""
+def enclosing_log_dir(partition_path: str, log_dirs: dict[str, bool] | None = None) -> str | None:
+    """Return the log dir around a partition directory: the parent, if it holds a log dir's own files.
+
+    `log_dirs` remembers the parents that were asked about before.
+    """
     parent = os.path.dirname(os.path.abspath(partition_path))
-    try:
-        names = os.listdir(parent)
-    except OSError:
-        return None
-    if any(parse_file(name).kind in LOG_DIR_FILE_KINDS for name in names):
-        return os.path.dirname(partition_path) or "."
-    return None
-
-
-def _log_dir(path: str, selection: Selection, found: Found) -> None:
-    try:
-        entries = list(os.scandir(path))
-    except OSError as error:
-        raise file_error(path, error) from error
-    partitions: list[tuple[str, int, str, Target]] = []
-    for entry in entries:
+    known = {} if log_dirs is None else log_dirs
+    if parent not in known:
         try:
-            is_directory = entry.is_dir()
-        except OSError as error:
-            found.failures.append(file_error(shown(entry.path), error))
+            known[parent] = any(parse_file(name).kind in LOG_DIR_FILE_KINDS for name in os.listdir(parent))
+        except OSError:
+            known[parent] = False
+    if not known[parent]:
+        return None
+    beside = os.path.dirname(partition_path)
+    return beside if beside and os.path.basename(partition_path) not in {".", ".."} else parent
+
+
+def _log_dir(path: str, entries: list[Entry], selection: Selection, found: Found) -> None:
+    partitions: list[tuple[str, int, str, Target]] = []
+    notes: list[Note] = []
+    for entry in entries:
+        if entry.error is not None:
+            found.failures.append(file_error(shown(entry.path), entry.error))
             continue
-        if not is_directory:
+        if not entry.is_directory:
             if parse_file(entry.name).kind == "unknown":
-                found.notes.append(Note("unknown", shown(entry.path)))
+                notes.append(Note("unknown", shown(entry.path)))
             continue
         name = parse_partition_dir(entry.name)
         if name is None:
             if entry.name not in KNOWN_DIRECTORIES:
-                found.notes.append(Note("unknown", shown(entry.path)))
+                notes.append(Note("unknown", shown(entry.path)))
         elif selection.wants(name):
             if name.kind != "normal" and not selection.include_leftovers:
-                found.notes.append(Note("leftover", shown(entry.path)))
+                notes.append(Note("leftover", shown(entry.path)))
                 continue
             target = Target(kind=PARTITION, path=entry.path, shown=shown(entry.path), name=name, log_dir=path)
             partitions.append((name.topic, name.partition, entry.name, target))
     partitions.sort(key=lambda item: item[:3])
     found.targets.extend(item[3] for item in partitions)
-    found.notes.sort()
+    found.notes.extend(sorted(notes))

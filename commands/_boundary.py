@@ -1,0 +1,82 @@
+"""The one error boundary: whatever a command raises ends in one line on stderr and an exit status.
+
+Typer itself would exit with 1, and a traceback, on any exception.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from commands._status import Ended, ExitStatus
+
+TRACEBACKS_FROM = 2
+"""How many -v show the traceback of an internal error."""
+
+
+def say(line: str) -> None:
+    """Write one line to stderr, whatever characters a path in it has; a closed stderr is no reason to fail."""
+    try:
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return
+
+
+@contextmanager
+def boundary(*, verbose: int = 0) -> Iterator[None]:
+    """Turn every exception of a command into its exit status; output is flushed inside, where errors can be met."""
+    try:
+        yield
+        sys.stdout.flush()
+    except typer.Exit:
+        flush_quietly()
+        raise
+    except Ended as ended:
+        flush_quietly()
+        say(f"kcli: {ended}")
+        raise typer.Exit(ended.status) from ended
+    except BrokenPipeError as error:
+        discard_stdout()
+        raise typer.Exit(ExitStatus.CLEAN) from error
+    except KeyboardInterrupt as error:
+        flush_quietly()
+        say("kcli: interrupted")
+        raise typer.Exit(ExitStatus.INTERRUPTED) from error
+    except Exception as error:
+        flush_quietly()
+        internal(error, verbose=verbose)
+        raise typer.Exit(ExitStatus.INTERNAL) from error
+
+
+def internal(error: BaseException, *, verbose: int) -> None:
+    """Tell of a bug of kcli in one line, or with its traceback when asked."""
+    import traceback  # noqa: PLC0415 - only for bugs
+
+    if verbose >= TRACEBACKS_FROM:
+        say("".join(traceback.format_exception(error)).rstrip())
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
+    again = "" if verbose >= TRACEBACKS_FROM else "; -vv shows the traceback"
+    say(f"kcli: internal error: {type(error).__name__}: {error}{place}{again}")
+
+
+def flush_quietly() -> None:
+    """Flush stdout; if nobody reads it any more, drop what is left."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        discard_stdout()
+
+
+def discard_stdout() -> None:
+    """Point stdout at the null device: the flush at interpreter shutdown must not meet the broken pipe again."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(null, sys.stdout.fileno())
+    except (OSError, ValueError):  # a stdout that is no file (a test's, a notebook's) has nothing to flush to
+        return
+    finally:
+        os.close(null)

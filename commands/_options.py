@@ -1,0 +1,206 @@
+"""The options that every command has, said once, and the parsers of words like `0-3,7` or `@-1h`.
+
+A command is written with its own options and one `common` parameter:
+
+    @common_options
+    def end_offset(paths: Paths = None, *, epoch: Annotated[str, typer.Option()], common: Common) -> None:
+
+The decorator shows typer the fields of `Common` after the command's own, and
+is where every error of a command becomes one line and an exit status.
+"""
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from commands._boundary import boundary
+from commands._status import Missing, Refused, Usage
+
+if TYPE_CHECKING:
+    from kcli.logdir.tree import Selection
+
+__all__ = [
+    "Common", "Missing", "Paths", "Refused", "Usage", "common_options", "parse_duration", "parse_epochs", "parse_offset",
+    "parse_partitions", "parse_time",
+]
+
+Paths = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="PATH...", help="Log dirs, partition dirs or files; globs; - reads paths from stdin.", show_default=False),
+]
+
+INPUT, OUTPUT, ENGINE = "Input", "Output", "Engine"
+
+
+def _option(*names: str, panel: str, text: str, **more: Any) -> Any:
+    return typer.Option(*names, help=text, rich_help_panel=panel, show_default=False, **more)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Common:
+    """The values of the shared options; each field is declared as the option that typer shows."""
+
+    topic: Annotated[list[str] | None, _option("--topic", panel=INPUT, metavar="NAME", text="Only this topic; repeatable.")] = None
+    topic_regex: Annotated[
+        list[str] | None, _option("--topic-regex", panel=INPUT, metavar="REGEX", text="Only topics that match in full; repeatable.")
+    ] = None
+    partition: Annotated[str | None, _option("--partition", panel=INPUT, metavar="0-3,7", text="Only these partitions.")] = None
+    exclude_internal: Annotated[
+        bool, _option("--exclude-internal", panel=INPUT, text="Leave out topics whose name starts with two underscores.")
+    ] = False
+    include_leftovers: Annotated[
+        bool, _option("--include-leftovers", panel=INPUT, text="Read -delete, -stray and -future directories too.")
+    ] = False
+    files_from: Annotated[
+        str | None, _option("--files-from", panel=INPUT, metavar="FILE", text="Read paths from FILE, one a line; - is stdin.")
+    ] = None
+    nul: Annotated[bool, _option("-0", "--null", panel=INPUT, text="Paths that are read end in NUL, not in a line end.")] = False
+    server_config: Annotated[
+        str | None, _option("--server-config", panel=INPUT, metavar="FILE", text="Read the log.dirs of this server.properties.")
+    ] = None
+
+    output: Annotated[
+        str | None,
+        _option("-o", "--output", panel=OUTPUT, metavar="FORMAT", text="table, json, ndjson, csv or tsv; table on a terminal, else tsv."),
+    ] = None
+    columns: Annotated[str | None, _option("--columns", panel=OUTPUT, metavar="A,B", text="Only these columns, in this order.")] = None
+    sort: Annotated[str | None, _option("--sort", panel=OUTPUT, metavar="A,-B", text="Sort by columns; - is descending.")] = None
+    limit: Annotated[int | None, _option("--limit", panel=OUTPUT, metavar="N", text="At most N rows.", min=0)] = None
+    only: Annotated[str | None, _option("--only", panel=OUTPUT, metavar="TYPE", text="Only rows of this type.")] = None
+    no_headers: Annotated[bool, _option("--no-headers", panel=OUTPUT, text="No header line in csv, tsv and table.")] = False
+    fail_on: Annotated[
+        str, _option("--fail-on", panel=OUTPUT, metavar="LEVEL", text="Exit with 1 on findings of info, warning or error (the default); never.")
+    ] = "error"
+    color: Annotated[str, _option("--color", panel=OUTPUT, metavar="WHEN", text="auto (the default), always or never.")] = "auto"
+    quiet: Annotated[bool, _option("-q", "--quiet", panel=OUTPUT, text="Print nothing: the exit status is the answer.")] = False
+    verbose: Annotated[
+        int, _option("-v", "--verbose", panel=OUTPUT, count=True, text="Explain findings; twice: tracebacks of internal errors.")
+    ] = 0
+
+    jobs: Annotated[int, _option("--jobs", panel=ENGINE, metavar="N", text="Spread the work over N processes.", min=1)] = 1
+    spark: Annotated[bool, _option("--spark", panel=ENGINE, text="Spread the work over Spark.")] = False
+    spark_master: Annotated[
+        str | None, _option("--spark-master", panel=ENGINE, metavar="URL", text="Spark master, e.g. local[4] (implies --spark).")
+    ] = None
+    spark_remote: Annotated[
+        str | None, _option("--spark-remote", panel=ENGINE, metavar="URL", text="Spark Connect server, sc://... (implies --spark).")
+    ] = None
+    spark_conf: Annotated[
+        list[str] | None, _option("--spark-conf", panel=ENGINE, metavar="K=V", text="Spark setting; repeatable (implies --spark).")
+    ] = None
+
+    def selection(self) -> "Selection":
+        """Return which partitions are wanted; Usage for a bad regex or partition list."""
+        from kcli.logdir.tree import Selection  # noqa: PLC0415 - kept out of --help
+
+        for regex in self.topic_regex or ():
+            try:
+                re.compile(regex)
+            except re.error as error:
+                raise Usage(f"--topic-regex {regex}: {error}") from error
+        return Selection(
+            topics=tuple(self.topic or ()),
+            topic_regexes=tuple(self.topic_regex or ()),
+            partitions=parse_partitions(self.partition) if self.partition is not None else frozenset(),
+            exclude_internal=self.exclude_internal,
+            include_leftovers=self.include_leftovers,
+        )
+
+
+def common_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command as typer shall see it: its `common` parameter unfolded into the shared options."""
+    own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "common"]
+    hints = get_type_hints(Common, include_extras=True)
+    shared = [
+        inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name])
+        for field in fields(Common)
+    ]
+
+    def wrapper(**given: Any) -> None:
+        common = Common(**{parameter.name: given.pop(parameter.name) for parameter in shared})
+        with boundary(verbose=common.verbose):
+            command(**given, common=common)
+
+    own_by_kind = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
+    wrapper.__signature__ = inspect.Signature(own_by_kind + shared)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {p.name: p.annotation for p in own_by_kind + shared}
+    wrapper.__name__ = command.__name__
+    wrapper.__doc__ = command.__doc__
+    return wrapper
+
+
+INT32 = 2**31 - 1
+INT64 = 2**63 - 1
+MOST_PARTITIONS = 1_000_000
+
+
+def _integer(word: str, what: str, low: int, high: int) -> int:
+    if not re.fullmatch(r"-?[0-9]{1,19}", word) or not low <= int(word) <= high:
+        raise Usage(f"{what} {word!r}: not a number from {low} to {high}")
+    return int(word)
+
+
+def parse_epochs(text: str) -> tuple[int, ...] | None:
+    """Return the epochs of `N[,N...]` in the order given, or None for `all`."""
+    if text == "all":
+        return None
+    return tuple(_integer(word.strip(), "epoch", -INT32 - 1, INT32) for word in text.split(","))
+
+
+def parse_partitions(text: str) -> frozenset[int]:
+    """Return the partitions of a list like `0-3,7`, ranges inclusive."""
+    ranges = []
+    for word in text.split(","):
+        low, dash, high = word.strip().partition("-")
+        first = _integer(low, "partition", 0, INT32)
+        last = _integer(high, "partition", 0, INT32) if dash else first
+        if last < first:
+            raise Usage(f"partition {word.strip()!r}: a range goes up")
+        ranges.append(range(first, last + 1))
+    if sum(map(len, ranges)) > MOST_PARTITIONS:
+        raise Usage(f"partition {text!r}: more than {MOST_PARTITIONS} partitions")
+    return frozenset().union(*ranges)
+
+
+def parse_offset(text: str) -> int | str:
+    """Return an offset as a number, or the word `earliest` or `latest`."""
+    if text in {"earliest", "latest"}:
+        return text
+    if not text.isdecimal():
+        raise Usage(f"offset {text!r}: not a number, earliest or latest")
+    return _integer(text, "offset", 0, INT64)
+
+
+UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+
+
+def parse_duration(text: str) -> int:
+    """Return the milliseconds of a duration like `30m`, `2d` or `1h30m`."""
+    if not re.fullmatch(r"([0-9]{1,12}(ms|[smhdw]))+", text):
+        raise Usage(f"duration {text!r}: not like 500ms, 30s, 15m, 1h, 2d, 1w")
+    return sum(int(number) * UNITS[unit] for number, unit in re.findall(r"([0-9]+)(ms|[smhdw])", text))
+
+
+def parse_time(text: str, now_ms: int | None = None) -> int:
+    """Return a time in epoch milliseconds: digits as they are, ISO-8601 (UTC without a zone), or `@-1h` before now."""
+    if re.fullmatch(r"-?[0-9]+", text):
+        return _integer(text, "time", -INT64 - 1, INT64)
+    if text.startswith(("@-", "@+")):
+        import time  # noqa: PLC0415 - only relative times need a clock
+
+        now = time.time_ns() // 1_000_000 if now_ms is None else now_ms
+        by = parse_duration(text[2:])
+        return now - by if text[1] == "-" else now + by
+    from datetime import UTC, datetime, timedelta  # noqa: PLC0415 - only ISO-8601 needs a calendar
+
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise Usage(f"time {text!r}: not epoch milliseconds, ISO-8601 or @-1h") from error
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)

@@ -1,0 +1,52 @@
+"""The exit statuses, and the exceptions that end a command with one line and one of them."""
+
+from enum import IntEnum
+from typing import ClassVar
+
+
+class ExitStatus(IntEnum):
+    """What the exit status of kcli means."""
+
+    CLEAN = 0
+    FINDINGS = 1
+    USAGE = 2
+    NOTHING_ANSWERED = 3
+    SOME_UNANSWERED = 4
+    REFUSED = 5
+    INTERNAL = 70
+    INTERRUPTED = 130
+
+
+PRECEDENCE = (
+    ExitStatus.INTERRUPTED, ExitStatus.INTERNAL, ExitStatus.REFUSED, ExitStatus.USAGE,
+    ExitStatus.SOME_UNANSWERED, ExitStatus.NOTHING_ANSWERED, ExitStatus.FINDINGS, ExitStatus.CLEAN,
+)
+
+
+def worst(*statuses: ExitStatus) -> ExitStatus:
+    """Return the status that wins over the others."""
+    return min(statuses, key=PRECEDENCE.index, default=ExitStatus.CLEAN)
+
+
+class Ended(Exception):  # noqa: N818 - an end is not always an error
+    """A command cannot go on; the message is the one line that a person reads."""
+
+    status: ClassVar[ExitStatus] = ExitStatus.INTERNAL
+
+
+class Usage(Ended):
+    """The words of the command line are wrong."""
+
+    status = ExitStatus.USAGE
+
+
+class Refused(Ended):
+    """What was asked would not be safe."""
+
+    status = ExitStatus.REFUSED
+
+
+class Missing(Ended):
+    """A part of the environment is missing: no JVM, no pyspark."""
+
+    status = ExitStatus.SOME_UNANSWERED

@@ -1,0 +1,70 @@
+"""`kcli demo`: the main jobs on a small log dir that a real broker wrote, shipped with kcli."""
+
+import os
+import shlex
+from contextlib import chdir
+from typing import Annotated
+
+import typer
+
+from commands._boundary import boundary
+from commands._status import ExitStatus, Missing
+
+COMMANDS = (
+    "ls .",
+    "epoch show .",
+    "epoch end-offset --epoch all .",
+    "lookup timestamp max .",
+    "truncate --dry-run --to-offset 0 . --columns dir,target_offset,kind,log_end_offset_before,log_end_offset_after,records_removed",
+    "rlmm dump . -o ndjson --limit 3",
+)
+"""What is run, with the unpacked log dir as the working directory."""
+
+ON_SPARK = ("epoch end-offset --epoch all . --spark --spark-master local[2]",)
+
+
+def demo(
+    *,
+    spark: Annotated[bool, typer.Option("--spark", help="Run on a local Spark instead.")] = False,
+    keep: Annotated[str | None, typer.Option("--keep", metavar="DIR", help="Unpack into DIR and leave it there.", show_default=False)] = None,
+) -> None:
+    """Unpack a log dir of a real broker and run the main jobs on it, each command line before its result."""
+    from tempfile import TemporaryDirectory  # noqa: PLC0415 - kept out of --help
+
+    with boundary():
+        if keep is not None:
+            os.makedirs(keep, exist_ok=True)
+            status = _run_all(keep, ON_SPARK if spark else COMMANDS)
+        else:
+            with TemporaryDirectory(prefix="kcli-demo-") as folder:
+                status = _run_all(folder, ON_SPARK if spark else COMMANDS)
+        raise typer.Exit(status)
+
+
+def _run_all(folder: str, lines: tuple[str, ...]) -> int:
+    """Run each command line as if typed in `folder`; return the first status that is neither clean nor findings."""
+    from commands.app import app  # noqa: PLC0415 - the app knows this module
+
+    _unpack(folder)
+    with chdir(folder):
+        for line in lines:
+            typer.echo(f"$ kcli {line}")
+            words = shlex.split(line)
+            status = int(app(words if "-o" in words else [*words, "-o", "table"], standalone_mode=False) or 0)
+            typer.echo("")
+            if status not in {ExitStatus.CLEAN, ExitStatus.FINDINGS}:
+                return status
+    return ExitStatus.CLEAN
+
+
+def _unpack(folder: str) -> None:
+    """Unpack every tar of the package into `folder`."""
+    import tarfile  # noqa: PLC0415 - kept out of --help
+    from importlib import resources  # noqa: PLC0415
+
+    packed = [entry for entry in resources.files("kcli.demo").iterdir() if entry.name.endswith(".tar.gz")]
+    if not packed:
+        raise Missing("this installation of kcli has no demo files; install it from a wheel or a full checkout")
+    for entry in packed:
+        with entry.open("rb") as file, tarfile.open(fileobj=file, mode="r:gz") as tar:
+            tar.extractall(folder, filter="data")

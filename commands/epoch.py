@@ -1,0 +1,87 @@
+"""`kcli epoch`: the leader epochs of a partition, and the OffsetForLeaderEpoch answers that follow from them."""
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from commands._options import Common, Paths, Usage, common_options, parse_epochs, parse_offset
+
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None,
+    help="Leader epochs: what a starting broker would cache, and what it would answer (KIP-101, KIP-279).",
+)
+
+SOURCES = ("checkpoint", "batches")
+
+From = Annotated[
+    str,
+    typer.Option(
+        "--from", metavar="checkpoint|batches", show_default=False,
+        help="Take the epochs from leader-epoch-checkpoint (the default), or from the batches themselves.",
+    ),
+]
+
+
+@app.command("show")
+@common_options
+def show(paths: Paths = None, *, source: From = "checkpoint", common: Common) -> None:
+    """Print the leader epochs of each partition with their start and end offsets.
+
+    Example: kcli epoch show /var/lib/kafka/data/orders-0
+    """
+    from commands._run import run  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import epoch as jobs  # noqa: PLC0415 - kept out of --help
+
+    run("epoch show", paths, common, partial(jobs.show, source=_source(source)), jobs.ACCEPTS)
+
+
+@app.command("end-offset")
+@common_options
+def end_offset(
+    paths: Paths = None,
+    *,
+    epoch: Annotated[
+        str, typer.Option("--epoch", metavar="N[,N...]|all", help="The epochs to ask for; all: every cached one and its neighbours.")
+    ],
+    log_end_offset: Annotated[
+        int | None,
+        typer.Option("--log-end-offset", metavar="N", min=0, help="Instead of the end of the log as it is read.", show_default=False),
+    ] = None,
+    source: From = "checkpoint",
+    common: Common,
+) -> None:
+    """Print where leader epochs end: what a broker answers to OffsetForLeaderEpoch, and by which rule.
+
+    Example: kcli epoch end-offset --epoch all /var/lib/kafka/data/orders-0
+    """
+    from commands._run import run  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import epoch as jobs  # noqa: PLC0415 - kept out of --help
+
+    job = partial(jobs.end_offset, asked=parse_epochs(epoch), log_end_offset=log_end_offset, source=_source(source))
+    run("epoch end-offset", paths, common, job, jobs.ACCEPTS)
+
+
+@app.command("at")
+@common_options
+def at(
+    offset: Annotated[str, typer.Argument(metavar="OFFSET", help="A number, earliest or latest.", show_default=False)],
+    paths: Paths = None,
+    *,
+    source: From = "checkpoint",
+    common: Common,
+) -> None:
+    """Print the leader epoch that an offset was written in.
+
+    Example: kcli epoch at 1200 /var/lib/kafka/data/orders-0
+    """
+    from commands._run import run  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import epoch as jobs  # noqa: PLC0415 - kept out of --help
+
+    run("epoch at", paths, common, partial(jobs.at, offset=parse_offset(offset), source=_source(source)), jobs.ACCEPTS)
+
+
+def _source(word: str) -> str:
+    if word not in SOURCES:
+        raise Usage(f"--from {word}: one of {', '.join(SOURCES)}")
+    return word

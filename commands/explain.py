@@ -1,0 +1,31 @@
+"""`kcli explain`: what a finding's code means."""
+
+from typing import Annotated
+
+import typer
+
+from commands._boundary import boundary
+from commands._status import Usage
+from kcli.analysis.findings import CATALOGUE
+
+
+def explain(
+    codes: Annotated[list[str] | None, typer.Argument(metavar="[CODE]...", help="e.g. EPOCH-001; none: list all.", show_default=False)] = None,
+) -> None:
+    """Say what a finding means, what the broker will do about it, and what a person should do."""
+    with boundary():
+        if not codes:
+            for code, rule in CATALOGUE.items():
+                typer.echo(f"{code}  {rule.severity:7}  {rule.title}")
+        for code in codes or ():
+            rule = CATALOGUE.get(code.upper())
+            if rule is None:
+                raise Usage(f"explain {code}: no such code; {_advice(code.upper())}")
+            typer.echo(f"{code.upper()} ({rule.severity}): {rule.title}\n  broker: {rule.broker}\n  you: {rule.person}")
+
+
+def _advice(code: str) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - only for typing errors
+
+    close = get_close_matches(code, CATALOGUE, n=3, cutoff=0.5)
+    return f"close ones are {', '.join(close)}" if close else "kcli explain alone lists all"

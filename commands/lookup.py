@@ -1,0 +1,54 @@
+"""`kcli lookup`: where an offset or a timestamp lives."""
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from commands._options import Common, Paths, common_options, parse_offset, parse_time
+
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None,
+    help="Find the batch of an offset, or the first record at a timestamp, as a broker finds it.",
+)
+
+MAX = "max"
+
+
+@app.command("offset")
+@common_options
+def offset(
+    offset: Annotated[str, typer.Argument(metavar="OFFSET", help="A number, earliest or latest.", show_default=False)],
+    paths: Paths = None,
+    *,
+    common: Common,
+) -> None:
+    """Print the segment, position and batch that a fetch at this offset starts with.
+
+    Example: kcli lookup offset 1200 /var/lib/kafka/data/orders-0
+    """
+    from commands._run import run  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import lookup as jobs  # noqa: PLC0415 - kept out of --help
+
+    run("lookup offset", paths, common, partial(jobs.offset, offset=parse_offset(offset)))
+
+
+@app.command("timestamp")
+@common_options
+def timestamp(
+    timestamp: Annotated[
+        str, typer.Argument(metavar="TIME", help="Epoch ms, ISO-8601 (UTC without a zone), @-1h, or max.", show_default=False)
+    ],
+    paths: Paths = None,
+    *,
+    common: Common,
+) -> None:
+    """Print the first record at or after a time as ListOffsets finds it; max: the first with the largest timestamp.
+
+    Example: kcli lookup timestamp 2026-01-31T12:00:00 /var/lib/kafka/data/orders-0
+    """
+    from commands._run import run  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import lookup as jobs  # noqa: PLC0415 - kept out of --help
+
+    asked = None if timestamp == MAX else parse_time(timestamp)
+    run("lookup timestamp", paths, common, partial(jobs.timestamp, timestamp=asked))

@@ -1,0 +1,83 @@
+"""`kcli rlmm`: what __remote_log_metadata says about the segments of tiered topics (KIP-405)."""
+
+from typing import Annotated
+
+import typer
+
+from commands._options import INT32, Common, Paths, Usage, common_options
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Read remote log metadata: the topic's segments, and the flat files of releases 3.1 to 3.7.",
+)
+
+FORMATS = ("kafka", "kip405")
+TEXT = "text"
+DEFAULT_PARTITIONS = 50
+
+
+@app.command("dump")
+@common_options
+def dump(
+    paths: Paths = None,
+    *,
+    text_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="|".join(FORMATS),
+            help="Lines of -o text: as RemoteLogMetadataFormatter prints them (the default), or as KIP-405 specified them.",
+            show_default=False,
+        ),
+    ] = None,
+    common: Common,
+) -> None:
+    """Print every event of remote log metadata: log dirs, partition dirs, segments, remote_log_snapshot files.
+
+    Example: kcli rlmm dump -o ndjson /var/lib/kafka/data
+    """
+    if text_format is not None and text_format not in FORMATS:
+        raise Usage(f"--format {text_format}: one of {', '.join(FORMATS)}")
+    if text_format is not None and common.output != TEXT:
+        raise Usage("--format is about -o text")
+    from commands._run import run  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm import ACCEPTS, expand  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm import dump as scan  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm_rows import TEXTS  # noqa: PLC0415 - kept out of --help
+
+    run("rlmm dump", paths, common, scan, ACCEPTS, expand=expand, text=TEXTS[text_format or FORMATS[0]])
+
+
+@app.command("partition")
+@common_options
+def partition(
+    users: Annotated[list[str], typer.Argument(metavar="TOPIC_ID:PARTITION...", help="User partitions, topics by id.", show_default=False)],
+    *,
+    count: Annotated[
+        int, typer.Option("--partitions", metavar="N", min=1, max=INT32, help="Partitions of __remote_log_metadata.")
+    ] = DEFAULT_PARTITIONS,
+    common: Common,
+) -> None:
+    """Print which partition of __remote_log_metadata holds the events of a user partition.
+
+    Example: kcli rlmm partition u4NdSfWRQjaZ_ENyxMXLJA:0
+    """
+    from commands._run import run_rows  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm import partition_rows  # noqa: PLC0415 - kept out of --help
+
+    run_rows("rlmm partition", partition_rows(list(map(_user_partition, users)), count), common)
+
+
+def _user_partition(word: str) -> tuple[str, int]:
+    from formats.errors import FormatError  # noqa: PLC0415 - kept out of --help
+    from formats.primitives import uuid_bytes  # noqa: PLC0415 - kept out of --help
+
+    topic_id, _, number = word.rpartition(":")
+    if not number.isascii() or not number.isdecimal() or int(number) > INT32:
+        raise Usage(f"{word}: not TOPIC_ID:PARTITION, for example u4NdSfWRQjaZ_ENyxMXLJA:0")
+    try:
+        uuid_bytes(topic_id, "topic id")
+    except FormatError as error:
+        raise Usage(f"{word}: the topic id is not the 22 characters of a Kafka uuid, as partition.metadata has it") from error
+    return topic_id, int(number)

@@ -1,0 +1,22 @@
+"""`kcli schema`: what the JSON of a command looks like."""
+
+from typing import Annotated
+
+import typer
+
+from commands._boundary import boundary
+from commands._status import Usage
+from kcli.rows import COMMANDS
+
+
+def schema(
+    words: Annotated[list[str] | None, typer.Argument(metavar="COMMAND...", help="e.g. epoch end-offset", show_default=False)] = None,
+) -> None:
+    """Print the JSON Schema of what a command prints with -o json."""
+    from kcli.output.schema import document_schema, pretty  # noqa: PLC0415 - kept out of --help
+
+    with boundary():
+        command = " ".join(words or ())
+        if command not in COMMANDS:
+            raise Usage(f"schema {command or 'COMMAND'}: name one of {', '.join(COMMANDS)}")
+        typer.echo(pretty(document_schema(command)))

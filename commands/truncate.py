@@ -1,0 +1,76 @@
+"""`kcli truncate --dry-run`: what truncating a replica would delete, cut and lose, without touching anything."""
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from commands._options import Common, Paths, Refused, Usage, common_options
+
+INDEX_INTERVAL_BYTES = 4096
+SEGMENT_INDEX_BYTES = 10 * 1024 * 1024
+SMALLEST_INDEX = 4
+SHUTDOWNS = ("clean", "unclean")
+TARGET, BROKER = "Target", "What the broker knows"
+
+
+def _offset(name: str, panel: str, text: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(name, metavar="N", min=0, help=text, rich_help_panel=panel, show_default=False)
+    return option
+
+
+@common_options
+def truncate(
+    paths: Paths = None,
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Required: kcli predicts and changes nothing.")] = False,
+    to_offset: Annotated[int | None, _offset("--to-offset", TARGET, "Truncate to this offset.")] = None,
+    to_epoch: Annotated[int | None, _offset("--to-epoch", TARGET, "Truncate to this replica's own end offset of leader epoch N.")] = None,
+    to_high_watermark: Annotated[
+        bool, typer.Option("--to-high-watermark", help="Truncate to the high watermark.", rich_help_panel=TARGET)
+    ] = False,
+    high_watermark: Annotated[
+        int | None, _offset("--high-watermark", BROKER, "Instead of what replication-offset-checkpoint says.")
+    ] = None,
+    log_start_offset: Annotated[
+        int | None, _offset("--log-start-offset", BROKER, "Instead of what log-start-offset-checkpoint says.")
+    ] = None,
+    recovery_point: Annotated[
+        int | None, _offset("--recovery-point", BROKER, "Instead of what recovery-point-offset-checkpoint says.")
+    ] = None,
+    shutdown: Annotated[
+        str | None,
+        typer.Option(
+            "--shutdown", metavar="clean|unclean", help="How the broker stopped; by default the log dir's marker tells.",
+            rich_help_panel=BROKER, show_default=False,
+        ),
+    ] = None,
+    index_interval_bytes: Annotated[
+        int, typer.Option("--index-interval-bytes", min=0, help="The topic's index.interval.bytes.", rich_help_panel=BROKER)
+    ] = INDEX_INTERVAL_BYTES,
+    segment_index_bytes: Annotated[
+        int, typer.Option("--segment-index-bytes", min=SMALLEST_INDEX, help="The topic's segment.index.bytes.", rich_help_panel=BROKER)
+    ] = SEGMENT_INDEX_BYTES,
+    common: Common,
+) -> None:
+    """Tell what truncating each partition would do: segments, indexes, offsets, epochs, snapshots, records lost.
+
+    Example: kcli truncate --dry-run --to-offset 1200 /var/lib/kafka/data/orders-0
+    """
+    if not dry_run:
+        raise Refused("kcli changes nothing: add --dry-run to see what the broker would do")
+    if sum([to_offset is not None, to_epoch is not None, to_high_watermark]) != 1:
+        raise Usage("name exactly one of --to-offset, --to-epoch, --to-high-watermark")
+    if shutdown is not None and shutdown not in SHUTDOWNS:
+        raise Usage(f"--shutdown {shutdown}: one of {', '.join(SHUTDOWNS)}")
+    import time  # noqa: PLC0415 - kept out of --help
+
+    from commands._run import run  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.truncate import Request, dry_run as scan  # noqa: PLC0415 - kept out of --help
+
+    request = Request(
+        now_ms=time.time_ns() // 1_000_000, to_offset=to_offset, to_epoch=to_epoch, to_high_watermark=to_high_watermark,
+        high_watermark=high_watermark, log_start_offset=log_start_offset, recovery_point=recovery_point, shutdown=shutdown,
+        index_interval_bytes=index_interval_bytes, segment_index_bytes=segment_index_bytes,
+    )
+    run("truncate", paths, common, partial(scan, request=request))

@@ -1,0 +1,151 @@
+r"""Text checkpoints: leader epochs of a partition, offsets of all partitions of a log directory.
+
+`leader-epoch-checkpoint` lies in a partition's directory; `recovery-point-`,
+`log-start-`, `replication-` and `cleaner-offset-checkpoint` in a log directory;
+`_rlmm_committed_offsets` in the log directory of the remote log metadata manager
+of 3.1 to 3.5. The broker writes a `.tmp` beside the file, then renames it. The
+truth is `org.apache.kafka.server.common.CheckpointFile`, with the entries of
+`LeaderEpochCheckpointFile`, `OffsetCheckpointFile` and, up to 3.7,
+`CommittedOffsetsFile`.
+
+    <version>\n        0
+    <entry count>\n
+    <entry>\n          epoch start_offset | topic partition offset | metadata_partition committed_offset
+    ...
+
+A file of 0 bytes and a file with a version alone hold no entries. Everything
+else must fit: every line, and the count. Blanks may separate and may end an
+entry's line, not begin it; the version and the count tolerate none.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+from formats.errors import CorruptError, UnsupportedError
+from formats.java_text import BLANKS, INT_BITS, LONG_BITS, Line, integer, lines, split
+from formats.types import Buffer, TopicPartition
+
+VERSION = 0
+LARGEST_FILE = 64 << 20
+"""Bytes above which a caller should refuse to load a checkpoint: millions of partitions fit below."""
+
+FIRST_ENTRY_LINE = 3
+
+T = TypeVar("T")
+
+
+class EpochEntry(NamedTuple):
+    """A leader epoch and the first offset written in it."""
+
+    epoch: int
+    start_offset: int
+
+
+class OffsetEntry(NamedTuple):
+    """One line of an offset checkpoint, in the order of the file."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+class CommittedOffset(NamedTuple):
+    """How far the remote log metadata manager had consumed a partition of its topic."""
+
+    metadata_partition: int
+    committed_offset: int
+
+
+def read_leader_epoch_checkpoint(data: Buffer) -> list[EpochEntry]:
+    """Return the entries of a leader-epoch-checkpoint in the order of the file.
+
+    They are what the file says, not what a broker holds after loading: see
+    `check_epoch_entries`, and `LeaderEpochFileCache.assign` for the rest.
+    UnsupportedError for another version, CorruptError for anything that makes
+    `LeaderEpochCheckpointFile.read` throw.
+    """
+    return [entry for _, entry in _entries(data, _epoch_entry)]
+
+
+def check_epoch_entries(entries: Sequence[EpochEntry], data: Buffer = b"") -> None:
+    """Raise CorruptError for the first entry on which a broker's load of the epochs fails: a negative number.
+
+    `LeaderEpochFileCache.assign` throws there and the log directory goes offline.
+    The error names the line; it has the byte position if the file's `data` is given.
+    """
+    for number, entry in enumerate(entries, FIRST_ENTRY_LINE):
+        if entry.epoch < 0 or entry.start_offset < 0:
+            position = next((line.position for line in lines(data) if line.number == number), 0)
+            raise CorruptError(position, f"line {number}", "no negative number", f"{entry.epoch} {entry.start_offset}")
+
+
+def read_offset_entries(data: Buffer) -> list[OffsetEntry]:
+    """Return every line of a `*-offset-checkpoint`, a repeated partition included, in the order of the file."""
+    return [entry for _, entry in _entries(data, _offset_entry)]
+
+
+def read_offset_checkpoint(data: Buffer) -> dict[TopicPartition, int]:
+    """Return partition -> offset of a `*-offset-checkpoint` as `OffsetCheckpointFile.read` does: the last line wins."""
+    return {TopicPartition(entry.topic, entry.partition): entry.offset for entry in read_offset_entries(data)}
+
+
+def read_committed_offsets(data: Buffer) -> dict[int, int]:
+    """Return metadata partition -> committed offset of `_rlmm_committed_offsets`; a repeated partition is corrupt."""
+    offsets: dict[int, int] = {}
+    for line, entry in _entries(data, _committed_offset):
+        if entry.metadata_partition in offsets:
+            raise line.corrupt("each metadata partition once")
+        offsets[entry.metadata_partition] = entry.committed_offset
+    return offsets
+
+
+def _entries(data: Buffer, parse: Callable[[Line], T]) -> list[tuple[Line, T]]:
+    rest = lines(data)
+    first = next(rest, None)
+    if first is None:
+        return []
+    version = _number(first, "the version")
+    if version != VERSION:
+        raise UnsupportedError(first.position, "version", VERSION, version)
+    second = next(rest, None)
+    if second is None:
+        return []
+    count = _number(second, "the number of entries")
+    if count < 0:
+        raise second.corrupt("the number of entries")
+    entries = [(line, parse(line)) for line in rest]
+    if len(entries) != count:
+        raise CorruptError(second.position, f"{second.field}, the number of entries", len(entries), count)
+    return entries
+
+
+def _number(line: Line, what: str) -> int:
+    value = integer(line.text, INT_BITS)
+    if value is None:
+        raise line.corrupt(what)
+    return value
+
+
+def _epoch_entry(line: Line) -> EpochEntry:
+    epoch, start_offset = _numbers(line, split(BLANKS, line.text), "epoch start_offset")
+    return EpochEntry(epoch, start_offset)
+
+
+def _committed_offset(line: Line) -> CommittedOffset:
+    partition, offset = _numbers(line, split(BLANKS, line.text), "metadata_partition committed_offset")
+    return CommittedOffset(partition, offset)
+
+
+def _offset_entry(line: Line) -> OffsetEntry:
+    topic, *numbers = split(BLANKS, line.text) or [""]
+    partition, offset = _numbers(line, numbers, "topic partition offset")
+    return OffsetEntry(topic, partition, offset)
+
+
+def _numbers(line: Line, tokens: list[str], expected: str) -> tuple[int, int]:
+    """Return the last two tokens of an entry: an i32 and an i64."""
+    if len(tokens) == 2:
+        small, large = integer(tokens[0], INT_BITS), integer(tokens[1], LONG_BITS)
+        if small is not None and large is not None:
+            return small, large
+    raise line.corrupt(expected)

@@ -1,0 +1,338 @@
+"""The codecs of record batches and message wrappers, decompressed within a bound.
+
+Lives in the payload of a `RecordBatch` of magic 2 and in the value of a wrapper of
+magic 0 and 1; written by producers, and by the broker when it recompresses. The
+truth is `org.apache.kafka.common.compress`, with `Lz4BlockInputStream`,
+snappy-java's `SnappyInputStream` and java.util.zip's `GZIPInputStream`.
+
+    0 none     the bytes themselves
+    1 gzip     members, one after the other; what follows the last is not looked at
+    2 snappy   xerial: 82 "SNAPPY" 00, i32 version, i32 compatible version, then i32 length and
+               block, repeated; without that header the whole is one block
+    3 lz4      u32le 184D2204, FLG, BD, [u64 size], HC, then u32le size (top bit: stored), block,
+               [u32 checksum], repeated; a size of 0 ends; what follows is not looked at
+    4 zstd     frames and skippable frames, one after the other; not for magic 0 and 1
+
+Nothing is expanded before its bound is known: sizes that a stream declares are
+compared with the limit first; gzip, which declares none, is read until the limit
+and no further; an lz4 frame can overrun it by one block, 4 MiB at most.
+"""
+
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from formats.errors import CorruptError, LimitError, TruncatedError, UnsupportedError
+from formats.types import Buffer
+
+NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
+
+GZIP_MEMBER = b"\x1f\x8b\x08"
+GZIP_SMALLEST_MEMBER = 18
+GZIP_CHUNK = 16 * 1024
+"""Bytes given to zlib at once: it copies what lies behind a member, so thousands of members must not see it all."""
+GZIP_WINDOW = 31
+"""zlib's word for: a gzip header, the largest window."""
+
+XERIAL_MAGIC = b"\x82SNAPPY\x00"
+XERIAL_HEADER_SIZE = 16
+XERIAL_COMPATIBLE_VERSION = 1
+
+LZ4_MAGIC = 0x184D2204
+LZ4_FLG_RESERVED = 0x03
+LZ4_FLG_CONTENT_CHECKSUM = 0x04
+LZ4_FLG_CONTENT_SIZE = 0x08
+LZ4_FLG_BLOCK_CHECKSUM = 0x10
+LZ4_FLG_INDEPENDENT = 0x20
+LZ4_BD_RESERVED = 0x8F
+LZ4_STORED = 0x80000000
+
+ZSTD_MAGIC = 0xFD2FB528
+ZSTD_SKIPPABLE = 0x184D2A50
+ZSTD_LARGEST_BLOCK = 128 * 1024
+ZSTD_LARGEST_WINDOW = 128 * 1024 * 1024
+"""What libzstd agrees to by default (ZSTD_WINDOWLOG_LIMIT_DEFAULT)."""
+ZSTD_RAW, ZSTD_RLE, ZSTD_COMPRESSED, ZSTD_RESERVED = range(4)
+ZSTD_CONTENT_SIZE = {0: 0, 1: 2, 2: 4, 3: 8}
+ZSTD_DICTIONARY_ID = {0: 0, 1: 1, 2: 2, 3: 4}
+
+_INT32 = struct.Struct(">i")
+_UINT32_LE = struct.Struct("<I")
+_STRIPE = struct.Struct("<4I")
+
+
+def decompress(codec: int, data: Buffer, limit: int, *, magic: int = 2) -> Buffer:
+    """Return the decompressed bytes of a codec's stream, never more than `limit` of them.
+
+    Codec 0 returns `data` itself, whatever its size. `magic` is that of the batch
+    or wrapper: 0 has unreliable lz4 header checksums, 0 and 1 have no zstd.
+    LimitError beyond the limit, TruncatedError where the stream ends too early,
+    UnsupportedError for the codecs 5, 6 and 7; positions count from the start of `data`.
+    """
+    if codec not in _CODECS or (codec == ZSTD and magic < 2):
+        raise UnsupportedError(0, "codec", "0 to 4" if magic > 1 else "0 to 3", codec)
+    return _CODECS[codec](memoryview(data), limit, magic) if codec else data
+
+
+def xxhash32(data: Buffer, seed: int = 0) -> int:
+    """Return the xxHash32 of the bytes: the checksum of lz4's frame header and blocks."""
+    size, mask = len(data), 0xFFFFFFFF
+    p1, p2, p3, p4, p5 = 2654435761, 2246822519, 3266489917, 668265263, 374761393
+    whole = size - size % _STRIPE.size
+    value = (seed + p5) & mask
+    if whole:
+        a, b, c, d = (seed + p1 + p2) & mask, (seed + p2) & mask, seed, (seed - p1) & mask
+        for w, x, y, z in _STRIPE.iter_unpack(memoryview(data)[:whole]):
+            a = (a + w * p2) & mask
+            a = ((a << 13 | a >> 19) * p1) & mask
+            b = (b + x * p2) & mask
+            b = ((b << 13 | b >> 19) * p1) & mask
+            c = (c + y * p2) & mask
+            c = ((c << 13 | c >> 19) * p1) & mask
+            d = (d + z * p2) & mask
+            d = ((d << 13 | d >> 19) * p1) & mask
+        value = sum((v << r & mask) | v >> (32 - r) for v, r in ((a, 1), (b, 7), (c, 12), (d, 18))) & mask
+    value = (value + size) & mask
+    words = size - size % 4
+    for at in range(whole, words, 4):
+        value = (value + _UINT32_LE.unpack_from(data, at)[0] * p3) & mask
+        value = (((value << 17 & mask) | value >> 15) * p4) & mask
+    for byte in data[words:]:
+        value = (value + byte * p5) & mask
+        value = (((value << 11 & mask) | value >> 21) * p1) & mask
+    value = ((value ^ value >> 15) * p2) & mask
+    value = ((value ^ value >> 13) * p3) & mask
+    return value ^ value >> 16
+
+
+def _too_large(position: int, limit: int, found: int | str) -> LimitError:
+    return LimitError(position, "decompressed size", f"at most {limit} bytes", found)
+
+
+def _gzip(data: memoryview, limit: int, _magic: int) -> Buffer:
+    out = bytearray()
+    position = _gzip_member(data, 0, out, limit)
+    while len(data) - position > GZIP_SMALLEST_MEMBER and data[position : position + len(GZIP_MEMBER)] == GZIP_MEMBER:
+        position = _gzip_member(data, position, out, limit)
+    return out
+
+
+def _gzip_member(data: memoryview, start: int, out: bytearray, limit: int) -> int:
+    stream, position = zlib.decompressobj(GZIP_WINDOW), start
+    while not stream.eof:
+        if position >= len(data):
+            raise TruncatedError(start, "gzip", "a whole gzip member", f"{len(data) - start} bytes of it")
+        chunk = data[position : position + GZIP_CHUNK]
+        try:
+            # one byte above the limit tells an overrun from a fit, and a bound of 0 would be none
+            out += stream.decompress(chunk, limit - len(out) + 1)
+        except zlib.error as error:
+            raise CorruptError(start, "gzip", "a gzip member", str(error)) from error
+        if len(out) > limit:
+            raise _too_large(start, limit, "more")
+        position += len(chunk) - len(stream.unused_data)
+    return position
+
+
+def _snappy(data: memoryview, limit: int, _magic: int) -> Buffer:
+    import cramjam  # noqa: PLC0415 - heavy: only compressed batches pay for it
+
+    out = bytearray()
+    for start, end in _snappy_blocks(data):
+        block = data[start:end]
+        try:
+            size = int(cramjam.snappy.decompress_raw_len(block))
+            if len(out) + size > limit:
+                raise _too_large(start, limit, len(out) + size)
+            room = bytearray(size)
+            cramjam.snappy.decompress_raw_into(block, room)
+        except cramjam.DecompressionError as error:
+            raise CorruptError(start, "snappy block", "a snappy block", str(error)) from error
+        # the common single block is handed on as it is, not copied
+        out = out + room if out else room
+    return out
+
+
+def _snappy_blocks(data: memoryview) -> Iterator[tuple[int, int]]:
+    if not data:
+        raise TruncatedError(0, "snappy", "a block", "0 bytes")
+    if len(data) < XERIAL_HEADER_SIZE or data[: len(XERIAL_MAGIC)] != XERIAL_MAGIC:
+        yield 0, len(data)
+        return
+    position = _xerial_header(data, 0)
+    # fewer than four bytes behind the last block are passed over, as SnappyInputStream does
+    while len(data) - position >= _INT32.size:
+        if data[position : position + 4] == XERIAL_MAGIC[:4]:
+            position = _xerial_header(data, position)
+            continue
+        length = _INT32.unpack_from(data, position)[0]
+        start = position + _INT32.size
+        if length < 0:
+            raise CorruptError(position, "snappy block length", "0 or more", length)
+        if length > len(data) - start:
+            raise TruncatedError(position, "snappy block", f"{length} bytes", len(data) - start)
+        yield start, start + length
+        position = start + length
+
+
+def _xerial_header(data: memoryview, position: int) -> int:
+    end = position + XERIAL_HEADER_SIZE
+    if end > len(data):
+        raise TruncatedError(position, "snappy header", f"{XERIAL_HEADER_SIZE} bytes", len(data) - position)
+    if data[position : position + len(XERIAL_MAGIC)] != XERIAL_MAGIC:
+        raise CorruptError(position, "snappy header", XERIAL_MAGIC.hex(), bytes(data[position : position + 8]).hex())
+    compatible = _INT32.unpack_from(data, end - _INT32.size)[0]
+    if compatible < XERIAL_COMPATIBLE_VERSION:
+        raise UnsupportedError(end - _INT32.size, "snappy compatible version", "1 or more", compatible)
+    return end
+
+
+class _Lz4Frame(NamedTuple):
+    block_checksums: bool
+    content_checksum: bool
+    largest_block: int
+    first_block: int
+
+
+def _lz4(data: memoryview, limit: int, magic: int) -> Buffer:
+    import cramjam  # noqa: PLC0415 - heavy: only compressed batches pay for it
+
+    frame = _lz4_frame(data, magic)
+    position, out, room = frame.first_block, bytearray(), bytearray(frame.largest_block)
+    while size := _little_uint32(data, position, "lz4 block size") & ~LZ4_STORED:
+        stored = data[position + 3] & 0x80
+        start = position + 4
+        if size > frame.largest_block:
+            raise CorruptError(position, "lz4 block size", f"at most {frame.largest_block}", size)
+        if size > len(data) - start:
+            raise TruncatedError(position, "lz4 block", f"{size} bytes", len(data) - start)
+        block = data[start : start + size]
+        try:
+            out += block if stored else room[: cramjam.lz4.decompress_block_into(block, room)]
+        except cramjam.DecompressionError as error:
+            raise CorruptError(start, "lz4 block", f"at most {frame.largest_block} bytes", str(error)) from error
+        if len(out) > limit:
+            raise _too_large(start, limit, len(out))
+        position = start + size
+        if frame.block_checksums:
+            expected = _little_uint32(data, position, "lz4 block checksum")
+            if (found := xxhash32(block)) != expected:
+                raise CorruptError(position, "lz4 block checksum", expected, found)
+            position += 4
+    if frame.content_checksum:
+        _little_uint32(data, position + 4, "lz4 content checksum")
+    return out
+
+
+def _lz4_frame(data: memoryview, magic: int) -> _Lz4Frame:
+    if len(data) < 6:
+        raise TruncatedError(0, "lz4 frame header", "7 bytes", len(data))
+    if (found := _UINT32_LE.unpack_from(data)[0]) != LZ4_MAGIC:
+        raise CorruptError(0, "lz4 magic", LZ4_MAGIC, found)
+    flg, bd = data[4], data[5]
+    if flg >> 6 != 1:
+        raise UnsupportedError(4, "lz4 version", 1, flg >> 6)
+    if flg & LZ4_FLG_RESERVED:
+        raise CorruptError(4, "lz4 FLG", "reserved bits of 0", flg)
+    if not flg & LZ4_FLG_INDEPENDENT:
+        raise UnsupportedError(4, "lz4 FLG", "independent blocks", flg)
+    if bd & LZ4_BD_RESERVED or bd >> 4 < 4:
+        raise CorruptError(5, "lz4 BD", "64, 80, 96 or 112", bd)
+    end = 14 if flg & LZ4_FLG_CONTENT_SIZE else 6
+    if len(data) <= end:
+        raise TruncatedError(0, "lz4 frame header", f"{end + 1} bytes", len(data))
+    # clients of magic 0 hashed the frame's magic as well: that checksum is not looked at
+    if magic > 0 and (expected := xxhash32(data[4:end]) >> 8 & 0xFF) != data[end]:
+        raise CorruptError(end, "lz4 header checksum", expected, data[end])
+    return _Lz4Frame(
+        block_checksums=bool(flg & LZ4_FLG_BLOCK_CHECKSUM),
+        content_checksum=bool(flg & LZ4_FLG_CONTENT_CHECKSUM),
+        largest_block=1 << (2 * (bd >> 4) + 8),
+        first_block=end + 1,
+    )
+
+
+def _little_uint32(data: memoryview, position: int, field: str) -> int:
+    if len(data) - position < _UINT32_LE.size:
+        raise TruncatedError(position, field, "4 bytes", max(len(data) - position, 0))
+    return int(_UINT32_LE.unpack_from(data, position)[0])
+
+
+def _zstd(data: memoryview, limit: int, _magic: int) -> Buffer:
+    import cramjam  # noqa: PLC0415 - heavy: only compressed batches pay for it
+
+    largest = _zstd_largest(data, limit)
+    out = bytearray(min(largest, limit))
+    try:
+        written = cramjam.zstd.decompress_into(data, out)
+    except cramjam.DecompressionError as error:
+        # nothing else can overrun a buffer: without a limit in the way it holds the largest size that the blocks allow
+        if largest > limit and "whole buffer" in str(error):
+            raise _too_large(0, limit, "more") from error
+        raise CorruptError(0, "zstd", "zstd frames", str(error)) from error
+    del out[written:]
+    return out
+
+
+def _zstd_largest(data: memoryview, limit: int) -> int:
+    """Return the most bytes that the frames can expand to, from the headers of their blocks."""
+    position = total = 0
+    while position < len(data) or not position:
+        magic = _little_uint32(data, position, "zstd magic")
+        if magic & ~0xF == ZSTD_SKIPPABLE:
+            position = _inside(
+                data, position, position + 8 + _little_uint32(data, position + 4, "zstd skippable frame")
+            )
+        elif magic == ZSTD_MAGIC:
+            position, size = _zstd_frame(data, position, limit)
+            total += size
+        else:
+            raise CorruptError(position, "zstd magic", ZSTD_MAGIC, magic)
+    return total
+
+
+def _zstd_frame(data: memoryview, start: int, limit: int) -> tuple[int, int]:
+    descriptor = data[_inside(data, start, start + 5) - 1]
+    single = bool(descriptor & 0x20)
+    if descriptor & 0x08:
+        raise CorruptError(start + 4, "zstd frame header", "a reserved bit of 0", descriptor)
+    kind = descriptor >> 6
+    content_bytes = ZSTD_CONTENT_SIZE[kind] or int(single)
+    at = start + 5 + (not single) + ZSTD_DICTIONARY_ID[descriptor & 3]
+    position = _inside(data, start, at + content_bytes)
+    content = int.from_bytes(data[at:position], "little") + (256 if kind == 1 else 0)
+    if content_bytes and content > limit:
+        raise _too_large(start, limit, content)
+    window = content
+    if not single:
+        base = 1 << (10 + (data[start + 5] >> 3))
+        window = base + (base >> 3) * (data[start + 5] & 7)
+    if window > ZSTD_LARGEST_WINDOW:
+        raise LimitError(start, "zstd window", f"at most {ZSTD_LARGEST_WINDOW} bytes", window)
+    largest_block, total, last = min(window, ZSTD_LARGEST_BLOCK), 0, False
+    while not last:
+        header = int.from_bytes(data[position : _inside(data, start, position + 3)], "little")
+        last, block, size = bool(header & 1), header >> 1 & 3, header >> 3
+        if block == ZSTD_RESERVED or size > largest_block:
+            raise CorruptError(position, "zstd block", f"at most {largest_block} bytes of a known type", size)
+        total += largest_block if block == ZSTD_COMPRESSED else size
+        position = _inside(data, start, position + 3 + (1 if block == ZSTD_RLE else size))
+    return _inside(data, start, position + (4 if descriptor & 0x04 else 0)), min(
+        content, total
+    ) if content_bytes else total
+
+
+def _inside(data: memoryview, start: int, end: int) -> int:
+    if end > len(data):
+        raise TruncatedError(start, "zstd frame", f"{end - start} bytes or more", len(data) - start)
+    return end
+
+
+_CODECS: dict[int, Callable[[memoryview, int, int], Buffer]] = {
+    NONE: lambda data, _limit, _magic: data,
+    GZIP: _gzip,
+    SNAPPY: _snappy,
+    LZ4: _lz4,
+    ZSTD: _zstd,
+}

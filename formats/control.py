@@ -1,0 +1,335 @@
+"""Control records: what the broker and the KRaft quorum write into a log beside the data.
+
+Lives in control batches (attribute bit 5) of `*.log` and KRaft `*.checkpoint`
+files; written by transaction coordinators' markers and by the raft leader. The
+truth is `org.apache.kafka.common.record.ControlRecordType` for the key,
+`EndTransactionMarker` for the value of types 0 and 1, and `ControlRecordUtils`
+with the schemas of `org.apache.kafka.common.message` for the others.
+
+    key     i16 version, i16 type
+    0, 1    ABORT, COMMIT     i16 version, i32 coordinator epoch
+    2       LEADER_CHANGE     i16 version, i32 leader id, compact array of voters, of granting voters, tags
+                              a voter: i32 id, from version 1 on uuid of its directory, tags
+    3       SNAPSHOT_HEADER   i16 version, i64 last contained log timestamp, tags
+    4       SNAPSHOT_FOOTER   i16 version, tags
+    5       KRAFT_VERSION     i16 version, i16 kraft version, tags
+    6       KRAFT_VOTERS      i16 version, compact array of voters, tags
+                              a voter: i32 id, uuid of its directory, compact array of endpoints,
+                              i16 least and i16 largest kraft version, tags; tags
+                              an endpoint: compact strings name and host, u16 port, tags
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias, TypeVar
+
+from construct import Int16sb, Int16ub, Int32sb, Int64sb, Struct
+
+from formats.errors import CorruptError, UnsupportedError
+from formats.layout import Layout
+from formats.primitives import TaggedField, compact_array_length, compact_string, tagged_fields, uuid
+from formats.types import Buffer
+
+T = TypeVar("T")
+
+ABORT, COMMIT, LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS = range(7)
+UNKNOWN_NAME = "UNKNOWN"
+CONTROL_NAMES = {
+    ABORT: "ABORT",
+    COMMIT: "COMMIT",
+    LEADER_CHANGE: "LEADER_CHANGE",
+    SNAPSHOT_HEADER: "SNAPSHOT_HEADER",
+    SNAPSHOT_FOOTER: "SNAPSHOT_FOOTER",
+    KRAFT_VERSION: "KRAFT_VERSION",
+    KRAFT_VOTERS: "KRAFT_VOTERS",
+}
+LEADER_CHANGE_WITH_DIRECTORIES = 1
+
+CONTROL_KEY_DECLARATION = Struct(
+    "version" / Int16sb * "0; a later one is read as 0",
+    "type" / Int16sb * "ControlRecordType",
+)
+END_TXN_MARKER_DECLARATION = Struct(
+    "version" / Int16sb * "0; a later one is read as 0",
+    "coordinator_epoch" / Int32sb * "epoch of the transaction coordinator that ended the transaction",
+)
+LEADER_DECLARATION = Struct(
+    "version" / Int16sb * "0, or 1 with directory ids",
+    "leader_id" / Int32sb * "node id of the new leader",
+)
+SNAPSHOT_HEADER_DECLARATION = Struct(
+    "version" / Int16sb * "0",
+    "last_contained_log_timestamp" / Int64sb * "ms; append time of the last record in the snapshot",
+)
+SNAPSHOT_FOOTER_DECLARATION = Struct("version" / Int16sb * "0")
+KRAFT_VERSION_DECLARATION = Struct(
+    "version" / Int16sb * "0",
+    "kraft_version" / Int16sb * "the finalized kraft.version",
+)
+VERSION_DECLARATION = Struct("version" / Int16sb * "0")
+NODE_DECLARATION = Struct("node_id" / Int32sb * "node id of a voter")
+PORT_DECLARATION = Struct("port" / Int16ub * "TCP port")
+VERSION_RANGE_DECLARATION = Struct(
+    "min_supported_version" / Int16sb * "least kraft.version that the voter can use",
+    "max_supported_version" / Int16sb * "largest kraft.version that the voter can use",
+)
+
+
+class ControlKey(NamedTuple):
+    """The key of a control record, as stored."""
+
+    version: int
+    type: int
+
+    @property
+    def name(self) -> str:
+        """Kafka's name of the type; UNKNOWN for a number that it does not know."""
+        return CONTROL_NAMES.get(self.type, UNKNOWN_NAME)
+
+
+class EndTxnMarker(NamedTuple):
+    """The value of an ABORT or COMMIT record."""
+
+    version: int
+    coordinator_epoch: int
+
+
+class _Leader(NamedTuple):
+    version: int
+    leader_id: int
+
+
+class _Version(NamedTuple):
+    version: int
+
+
+class _Node(NamedTuple):
+    node_id: int
+
+
+class _Port(NamedTuple):
+    port: int
+
+
+class SnapshotHeader(NamedTuple):
+    """The value of the first record of a KRaft snapshot; the timestamp is in ms."""
+
+    version: int
+    last_contained_log_timestamp: int
+
+
+class SnapshotFooter(NamedTuple):
+    """The value of the last record of a KRaft snapshot."""
+
+    version: int
+
+
+class KRaftVersion(NamedTuple):
+    """The value of a KRAFT_VERSION record."""
+
+    version: int
+    kraft_version: int
+
+
+class LeaderVoter(NamedTuple):
+    """A voter of a LeaderChange; its directory is None before version 1."""
+
+    voter_id: int
+    voter_directory_id: str | None
+
+
+class LeaderChange(NamedTuple):
+    """The value of the record that opens a leader's epoch in the metadata log."""
+
+    version: int
+    leader_id: int
+    voters: tuple[LeaderVoter, ...]
+    granting_voters: tuple[LeaderVoter, ...]
+
+
+class Endpoint(NamedTuple):
+    """Where a voter listens."""
+
+    name: str
+    host: str
+    port: int
+
+
+class VersionRange(NamedTuple):
+    """The kraft.version numbers that a voter can use, both inclusive."""
+
+    min_supported_version: int
+    max_supported_version: int
+
+
+class Voter(NamedTuple):
+    """A voter of the quorum."""
+
+    voter_id: int
+    voter_directory_id: str
+    endpoints: tuple[Endpoint, ...]
+    kraft_version_feature: VersionRange
+
+
+class Voters(NamedTuple):
+    """The value of a KRAFT_VOTERS record: the whole set of voters."""
+
+    version: int
+    voters: tuple[Voter, ...]
+
+
+ControlValue: TypeAlias = EndTxnMarker | LeaderChange | SnapshotHeader | SnapshotFooter | KRaftVersion | Voters
+
+
+class UnknownTag(NamedTuple):
+    """A tagged field that no known version has, with the struct that held it."""
+
+    struct: str
+    tag: int
+    data: bytes
+
+
+class ControlRecord(NamedTuple):
+    """A control record: its type's number and name, and its value; None for an unknown type."""
+
+    type: int
+    name: str
+    value: ControlValue | None
+    unknown_tags: tuple[UnknownTag, ...]
+
+
+CONTROL_KEY = Layout(CONTROL_KEY_DECLARATION, ControlKey, "control record key")
+END_TXN_MARKER = Layout(END_TXN_MARKER_DECLARATION, EndTxnMarker, "end transaction marker")
+LEADER = Layout(LEADER_DECLARATION, _Leader, "LeaderChangeMessage")
+SNAPSHOT_HEADER_VALUE = Layout(SNAPSHOT_HEADER_DECLARATION, SnapshotHeader, "SnapshotHeaderRecord")
+SNAPSHOT_FOOTER_VALUE = Layout(SNAPSHOT_FOOTER_DECLARATION, SnapshotFooter, "SnapshotFooterRecord")
+KRAFT_VERSION_VALUE = Layout(KRAFT_VERSION_DECLARATION, KRaftVersion, "KRaftVersionRecord")
+VOTERS_VERSION = Layout(VERSION_DECLARATION, _Version, "VotersRecord")
+NODE = Layout(NODE_DECLARATION, _Node, "voter id")
+PORT = Layout(PORT_DECLARATION, _Port, "endpoint port")
+VERSION_RANGE = Layout(VERSION_RANGE_DECLARATION, VersionRange, "KRaftVersionFeature")
+
+
+def control_key(key: Buffer | None) -> ControlKey:
+    """Return the version and type of a control record's key.
+
+    A null key or a negative version is a CorruptError; a later version than 0 and
+    an unknown type are kept, as `ControlRecordType.parseTypeId` does.
+    """
+    if key is None:
+        raise CorruptError(0, CONTROL_KEY.name, "a key", "null")
+    found = CONTROL_KEY.read(key)
+    _not_negative(found.version, CONTROL_KEY.name)
+    return found
+
+
+def control_record(key: Buffer | None, value: Buffer | None) -> ControlRecord:
+    """Return what a control record says; positions of errors count from the start of key or value.
+
+    END_TXN markers of a later version are read as version 0, as the broker does; a
+    later version of a KRaft value is an UnsupportedError. Bytes behind a value are
+    not looked at, as in Kafka's own readers.
+    """
+    found = control_key(key)
+    reader = _READERS.get(found.type)
+    if reader is None:
+        return ControlRecord(found.type, found.name, None, ())
+    if value is None:
+        raise CorruptError(0, f"{found.name} value", "a value", "null")
+    tags: list[UnknownTag] = []
+    return ControlRecord(found.type, found.name, reader(value, tags), tuple(tags))
+
+
+def _not_negative(version: int, name: str) -> None:
+    if version < 0:
+        raise CorruptError(0, f"{name} version", "0 or more", version)
+
+
+def _end_txn_marker(value: Buffer, _tags: list[UnknownTag]) -> EndTxnMarker:
+    marker = END_TXN_MARKER.read(value)
+    _not_negative(marker.version, END_TXN_MARKER.name)
+    return marker
+
+
+def _fixed(
+    layout: Layout[SnapshotHeader] | Layout[SnapshotFooter] | Layout[KRaftVersion],
+) -> Callable[[Buffer, list[UnknownTag]], ControlValue]:
+    def read(value: Buffer, tags: list[UnknownTag]) -> ControlValue:
+        _known_version(value, layout.name, 0)
+        row = layout.read(value)
+        _tags(value, layout.size, layout.name, tags)
+        return row
+
+    return read
+
+
+def _leader_change(value: Buffer, tags: list[UnknownTag]) -> LeaderChange:
+    _known_version(value, LEADER.name, LEADER_CHANGE_WITH_DIRECTORIES)
+    leader = LEADER.read(value)
+
+    def voter(position: int) -> tuple[LeaderVoter, int]:
+        node, directory, position = NODE.read(value, position).node_id, None, position + NODE.size
+        if leader.version >= LEADER_CHANGE_WITH_DIRECTORIES:
+            directory, position = uuid(value, position, "voter directory id")
+        return LeaderVoter(node, directory), _tags(value, position, "Voter", tags)
+
+    voters, position = _array(value, LEADER.size, "voters", voter)
+    granting_voters, position = _array(value, position, "granting voters", voter)
+    _tags(value, position, LEADER.name, tags)
+    return LeaderChange(leader.version, leader.leader_id, voters, granting_voters)
+
+
+def _voters(value: Buffer, tags: list[UnknownTag]) -> Voters:
+    _known_version(value, VOTERS_VERSION.name, 0)
+
+    def endpoint(position: int) -> tuple[Endpoint, int]:
+        name, position = compact_string(value, position, "endpoint name")
+        host, position = compact_string(value, position, "endpoint host")
+        port = PORT.read(value, position).port
+        return Endpoint(name, host, port), _tags(value, position + PORT.size, "Endpoint", tags)
+
+    def voter(position: int) -> tuple[Voter, int]:
+        node, position = NODE.read(value, position).node_id, position + NODE.size
+        directory, position = uuid(value, position, "voter directory id")
+        endpoints, position = _array(value, position, "endpoints", endpoint)
+        versions = VERSION_RANGE.read(value, position)
+        position = _tags(value, position + VERSION_RANGE.size, VERSION_RANGE.name, tags)
+        return Voter(node, directory, endpoints, versions), _tags(value, position, "Voter", tags)
+
+    voters, position = _array(value, VOTERS_VERSION.size, "voters", voter)
+    _tags(value, position, VOTERS_VERSION.name, tags)
+    return Voters(VOTERS_VERSION.read(value).version, voters)
+
+
+def _known_version(value: Buffer, name: str, highest: int) -> None:
+    version = VOTERS_VERSION.read(value).version
+    if not 0 <= version <= highest:
+        raise UnsupportedError(0, f"{name} version", f"0 to {highest}" if highest else 0, version)
+
+
+def _array(
+    value: Buffer, position: int, field: str, element: Callable[[int], tuple[T, int]]
+) -> tuple[tuple[T, ...], int]:
+    count, position = compact_array_length(value, position, field)
+    found = []
+    for _ in range(count):
+        row, position = element(position)
+        found.append(row)
+    return tuple(found), position
+
+
+def _tags(value: Buffer, position: int, struct: str, tags: list[UnknownTag]) -> int:
+    fields: list[TaggedField]
+    fields, position = tagged_fields(value, position, f"{struct} tagged fields")
+    tags.extend(UnknownTag(struct, tag, data) for tag, data in fields)
+    return position
+
+
+_READERS: dict[int, Callable[[Buffer, list[UnknownTag]], ControlValue]] = {
+    ABORT: _end_txn_marker,
+    COMMIT: _end_txn_marker,
+    LEADER_CHANGE: _leader_change,
+    SNAPSHOT_HEADER: _fixed(SNAPSHOT_HEADER_VALUE),
+    SNAPSHOT_FOOTER: _fixed(SNAPSHOT_FOOTER_VALUE),
+    KRAFT_VERSION: _fixed(KRAFT_VERSION_VALUE),
+    KRAFT_VOTERS: _voters,
+}

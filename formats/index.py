@@ -1,0 +1,328 @@
+"""The three indexes of a segment, their entries, and Kafka's own searches in them.
+
+`*.index`, `*.timeindex` and `*.txnindex` lie beside a segment's `*.log`, and in
+`remote-log-index-cache`; no header, no checksum. The truth is
+`org.apache.kafka.storage.internals.log.{AbstractIndex, OffsetIndex, TimeIndex,
+TransactionIndex, AbortedTxn}`.
+
+    *.index      0                 4            8
+                 | relative_offset | position   |
+    *.timeindex  0                 8            12
+                 | timestamp       | rel. offset|
+    *.txnindex   0         2             10             18            26                   34
+                 | version | producer_id | first_offset | last_offset | last_stable_offset |
+
+An offset index entry names the **last** offset of what was appended and the
+position where that began; a time index entry the largest timestamp so far and
+the last offset of the batch that brought it.
+
+The index of an active segment is preallocated (10485760 and 10485756 bytes)
+and cut to size on roll and clean stop only. A truncation moves the end back
+without wiping: what lies behind the valid entries is zeros, or stale entries
+and then zeros. A broker that opens a file takes it as full to its last whole
+entry, so the searches here give what a broker gives only with that count,
+`entry_count`; the valid prefix says where the entries that mean something end.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeVar
+
+from construct import Int16sb, Int32sb, Int64sb, Struct
+
+from formats.errors import UnsupportedError
+from formats.layout import Layout
+from formats.types import Buffer, Position, RelativeOffset
+
+R = TypeVar("R")
+
+WARM_BYTES = 8192
+"""Bytes at the end of an index which AbstractIndex searches first."""
+
+NO_SLOT = -1
+NO_TIMESTAMP = -1
+TXN_VERSION = 0
+TXN_REFUSED_VERSION = 0x100
+"""Versions from here on are refused; below it, and negative, brokers see no difference from 0."""
+
+ENDED_AT_END = "end"
+ENDED_AT_ZEROS = "zeros"
+ENDED_AT_STALE_ENTRY = "stale-entry"
+ENDED_AT_PARTIAL_ENTRY = "partial-entry"
+
+OFFSET_INDEX_DECLARATION = Struct(
+    "relative_offset" / Int32sb * "last offset of the append, minus the segment's base offset",
+    "position" / Int32sb * "bytes into the .log where the append began",
+)
+TIME_INDEX_DECLARATION = Struct(
+    "timestamp" / Int64sb * "ms; largest in the segment so far",
+    "relative_offset" / Int32sb * "last offset of the batch that has it, minus the segment's base offset",
+)
+TXN_INDEX_DECLARATION = Struct(
+    "version" / Int16sb * "0; brokers look at the high byte alone",
+    "producer_id" / Int64sb * "id of the producer",
+    "first_offset" / Int64sb * "first offset of the aborted transaction; these do not rise",
+    "last_offset" / Int64sb * "offset of its abort marker; these rise",
+    "last_stable_offset" / Int64sb * "last stable offset once this transaction is closed",
+)
+
+
+class OffsetIndexEntry(NamedTuple):
+    """An entry of an offset index."""
+
+    relative_offset: RelativeOffset
+    position: Position
+
+
+class TimeIndexEntry(NamedTuple):
+    """An entry of a time index."""
+
+    timestamp: int
+    relative_offset: RelativeOffset
+
+
+class AbortedTxn(NamedTuple):
+    """An entry of a transaction index: one aborted transaction."""
+
+    version: int
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int
+
+
+class ValidPrefix(NamedTuple):
+    """The leading entries of an index that can be meant, and why they end (one of the ENDED_AT words).
+
+    `size` is their size in bytes and so the position of what ended them; `trailing_bytes`
+    counts the bytes of a partial entry at the end of the file, if that was reached.
+    """
+
+    entries: int
+    size: int
+    ended_at: str
+    trailing_bytes: int
+
+
+class AbortedTxns(NamedTuple):
+    """A whole transaction index; brokers do not see the bytes of a partial last entry."""
+
+    entries: tuple[AbortedTxn, ...]
+    trailing_bytes: int
+
+
+E = TypeVar("E", OffsetIndexEntry, TimeIndexEntry)
+
+OFFSET_INDEX_ENTRY = Layout(OFFSET_INDEX_DECLARATION, OffsetIndexEntry, "offset index entry")
+TIME_INDEX_ENTRY = Layout(TIME_INDEX_DECLARATION, TimeIndexEntry, "time index entry")
+TXN_INDEX_ENTRY = Layout(TXN_INDEX_DECLARATION, AbortedTxn, "transaction index entry")
+
+ZERO_ENTRY = (0, 0)
+BEFORE_FIRST_OFFSET = OffsetIndexEntry(RelativeOffset(-1), Position(0))
+BEFORE_FIRST_TIMESTAMP = TimeIndexEntry(NO_TIMESTAMP, RelativeOffset(0))
+
+
+def entry_count(layout: Layout[R], size: int) -> int:
+    """Return how many entries a broker takes an index file of `size` bytes to hold: all the whole ones."""
+    return size // layout.size
+
+
+def slots(layout: Layout[R], buffer: Buffer) -> Callable[[int], R]:
+    """Return the reader of a slot for an index that is in memory: what the searches call with a slot's number."""
+
+    def get(slot: int) -> R:
+        return layout.read(buffer, slot * layout.size)
+
+    return get
+
+
+def largest_lower_bound_slot(entries: int, value: Callable[[int], int], target: int, entry_size: int) -> int:
+    """Return the slot that AbstractIndex.largestLowerBoundSlotFor finds, -1 if none.
+
+    `value` gives the key or the value of a slot. In a sorted index that is the
+    last slot not above the target; in any other it is the slot where the
+    broker's binary search ends, its warm section included.
+    """
+    if entries == 0:
+        return NO_SLOT
+    begin, end = _section(entries, value, target, entry_size)
+    if begin == 0 and value(0) > target:
+        return NO_SLOT
+    return _binary_search(value, target, begin, end)[0]
+
+
+def smallest_upper_bound_slot(entries: int, value: Callable[[int], int], target: int, entry_size: int) -> int:
+    """Return the slot that AbstractIndex.smallestUpperBoundSlotFor finds, -1 if none.
+
+    In a sorted index that is the slot equal to the target, else the first one above it.
+    """
+    if entries == 0:
+        return NO_SLOT
+    begin, end = _section(entries, value, target, entry_size)
+    if begin == 0 and value(0) > target:
+        return 0
+    slot, exact = _binary_search(value, target, begin, end)
+    if exact:
+        return slot
+    return NO_SLOT if slot == entries - 1 else slot + 1
+
+
+def _section(entries: int, value: Callable[[int], int], target: int, entry_size: int) -> tuple[int, int]:
+    """Return the first and last slot to search: the warm section if it begins below the target, else what is before."""
+    first_warm = max(0, entries - 1 - WARM_BYTES // entry_size)
+    return (first_warm, entries - 1) if value(first_warm) < target else (0, first_warm)
+
+
+def _binary_search(value: Callable[[int], int], target: int, low: int, high: int) -> tuple[int, bool]:
+    while low < high:
+        middle = (low + high + 1) // 2
+        found = value(middle)
+        if found == target:
+            return middle, True
+        if found > target:
+            high = middle - 1
+        else:
+            low = middle
+    return low, False
+
+
+def offset_index_lookup(
+    entries: int, get: Callable[[int], OffsetIndexEntry], base_offset: int, target: int
+) -> tuple[int, int]:
+    """Return (offset, position) as OffsetIndex.lookup: the last entry not above the target, else (base offset, 0)."""
+    slot = largest_lower_bound_slot(entries, _offsets(get, base_offset), target, OFFSET_INDEX_ENTRY.size)
+    if slot == NO_SLOT:
+        return base_offset, 0
+    entry = get(slot)
+    return base_offset + entry.relative_offset, entry.position
+
+
+def offset_index_upper_bound(
+    entries: int, get: Callable[[int], OffsetIndexEntry], base_offset: int, end_position: int
+) -> tuple[int, int] | None:
+    """Return (offset, position) as OffsetIndex.fetchUpperBoundOffset for a fetch that ends at `end_position`.
+
+    None where no entry's position reaches it. The broker adds position and size in 32 bits; the caller wraps.
+    """
+    slot = smallest_upper_bound_slot(entries, lambda slot: get(slot).position, end_position, OFFSET_INDEX_ENTRY.size)
+    if slot == NO_SLOT:
+        return None
+    entry = get(slot)
+    return base_offset + entry.relative_offset, entry.position
+
+
+def time_index_lookup(
+    entries: int, get: Callable[[int], TimeIndexEntry], base_offset: int, target: int
+) -> tuple[int, int]:
+    """Return (timestamp, offset) as TimeIndex.lookup: the last entry not above the target, else (-1, base offset)."""
+    slot = largest_lower_bound_slot(entries, lambda slot: get(slot).timestamp, target, TIME_INDEX_ENTRY.size)
+    if slot == NO_SLOT:
+        return NO_TIMESTAMP, base_offset
+    entry = get(slot)
+    return entry.timestamp, base_offset + entry.relative_offset
+
+
+def truncated_entries_offset_index(
+    entries: int, get: Callable[[int], OffsetIndexEntry], base_offset: int, target: int
+) -> int:
+    """Return how many entries OffsetIndex.truncateTo leaves: those with an offset below the target."""
+    return _truncated(entries, _offsets(get, base_offset), target, OFFSET_INDEX_ENTRY.size)
+
+
+def truncated_entries_time_index(
+    entries: int, get: Callable[[int], TimeIndexEntry], base_offset: int, target: int
+) -> int:
+    """Return how many entries TimeIndex.truncateTo leaves: those with an **offset** below the target."""
+    return _truncated(entries, _offsets(get, base_offset), target, TIME_INDEX_ENTRY.size)
+
+
+def _offsets(
+    get: Callable[[int], OffsetIndexEntry] | Callable[[int], TimeIndexEntry], base: int
+) -> Callable[[int], int]:
+    return lambda slot: base + get(slot).relative_offset
+
+
+def _truncated(entries: int, offset: Callable[[int], int], target: int, entry_size: int) -> int:
+    slot = largest_lower_bound_slot(entries, offset, target, entry_size)
+    if slot == NO_SLOT:
+        return 0
+    return slot if offset(slot) == target else slot + 1
+
+
+def valid_prefix_offset_index(windows: Iterable[Buffer], log_size: int) -> ValidPrefix:
+    """Return the leading entries whose offset and position strictly rise, 0 < position < `log_size`.
+
+    `windows` are the consecutive bytes of the file, cut anywhere; no more of
+    them is taken than the answer needs. An entry of zeros ends it as `zeros`,
+    any other that does not fit as `stale-entry`; `only_zeros` judges the rest.
+    """
+
+    def rises(last: OffsetIndexEntry, entry: OffsetIndexEntry) -> bool:
+        return entry.relative_offset > last.relative_offset and last.position < entry.position < log_size
+
+    return _valid_prefix(OFFSET_INDEX_ENTRY, windows, rises, BEFORE_FIRST_OFFSET)
+
+
+def valid_prefix_time_index(windows: Iterable[Buffer]) -> ValidPrefix:
+    """Return the leading entries whose timestamp strictly rises, from 0 on, and whose offset does not fall.
+
+    `windows` as for the offset index. A first entry of zeros is legal (a record
+    of timestamp 0 comes first) and counts unless more zeros follow: then it
+    cannot be told from preallocation, and the prefix is empty.
+    """
+
+    def rises(last: TimeIndexEntry, entry: TimeIndexEntry) -> bool:
+        return entry.timestamp > last.timestamp and entry.relative_offset >= last.relative_offset
+
+    return _valid_prefix(TIME_INDEX_ENTRY, windows, rises, BEFORE_FIRST_TIMESTAMP)
+
+
+def only_zeros(windows: Iterable[Buffer]) -> bool:
+    """Return whether all bytes are zero, as behind the entries of a preallocated index; stops at the first other."""
+    return not any(bytes(window).strip(b"\0") for window in windows)
+
+
+def _valid_prefix(
+    layout: Layout[E], windows: Iterable[Buffer], rises: Callable[[E, E], bool], before_first: E
+) -> ValidPrefix:
+    count, last, left = 0, before_first, b""
+    for window in windows:
+        data = left + window if left else window
+        for entry in layout.rows(data):
+            if not rises(last, entry):
+                if entry != ZERO_ENTRY:
+                    return ValidPrefix(count, count * layout.size, ENDED_AT_STALE_ENTRY, 0)
+                # A lone entry of zeros before zeros is preallocation too.
+                count -= count == 1 and last == ZERO_ENTRY
+                return ValidPrefix(count, count * layout.size, ENDED_AT_ZEROS, 0)
+            last = entry
+            count += 1
+        left = bytes(data[len(data) - len(data) % layout.size :])
+    ended_at = ENDED_AT_PARTIAL_ENTRY if left else ENDED_AT_END
+    return ValidPrefix(count, count * layout.size, ended_at, len(left))
+
+
+def read_aborted_txns(buffer: Buffer) -> AbortedTxns:
+    """Return every whole entry of a transaction index, and the size of the partial one after them.
+
+    UnsupportedError at the first entry that TransactionIndex's iterator refuses:
+    it looks at the high byte of the version alone, so versions below 256 and
+    negative ones pass.
+    """
+    entries = tuple(TXN_INDEX_ENTRY.rows(buffer))
+    for slot, entry in enumerate(entries):
+        if entry.version >= TXN_REFUSED_VERSION:
+            raise UnsupportedError(slot * TXN_INDEX_ENTRY.size, "version", TXN_VERSION, entry.version)
+    return AbortedTxns(entries, len(buffer) % TXN_INDEX_ENTRY.size)
+
+
+def txn_index_truncated_entries(entries: Iterable[AbortedTxn], target: int) -> int:
+    """Return how many entries TransactionIndex.truncateTo leaves: those before the first with last offset >= target.
+
+    Without such an entry the broker does not touch the file, a partial entry at its end included.
+    """
+    count = 0
+    for entry in entries:
+        if entry.last_offset >= target:
+            break
+        count += 1
+    return count

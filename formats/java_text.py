@@ -1,0 +1,101 @@
+r"""How Java reads the lines and numbers of a text file, to the letter.
+
+The broker's text files are read by `BufferedReader.readLine`, `Integer.parseInt`,
+`Long.parseLong` and `Pattern.split`. Python's own `splitlines`, `int` and
+`split` accept other things, so a file could be read here that stops a broker.
+
+    line     ends at \n, \r or \r\n; nothing after the last line end is no line
+    number   one optional + or -, then decimal digits of any script in the Basic
+             Multilingual Plane; no blanks, no underscores; within the type's range
+    split    at runs of a pattern; a leading empty token stays, trailing ones go
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from formats.errors import CorruptError
+from formats.types import Buffer
+
+INT_BITS = 32
+LONG_BITS = 64
+
+FOUND_MAX = 120
+"""Characters of a bad line that an error repeats."""
+
+BLANKS = r"[ \t\n\x0b\f\r]+"
+"""Java's `\\s+` without its Unicode flag."""
+
+_LINE = re.compile(rb"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
+_NUMBER = re.compile(r"([+-]?)(\d+)")
+_LAST_BMP = "\uffff"
+_LONG_DIGITS = 19
+
+
+class Line(NamedTuple):
+    """One line of a text file, its end cut off."""
+
+    number: int
+    position: int
+    text: str
+
+    @property
+    def field(self) -> str:
+        """The line's name in an error."""
+        return f"line {self.number}"
+
+    def corrupt(self, expected: str) -> CorruptError:
+        """Return the error that this line is not what was expected."""
+        return CorruptError(self.position, self.field, expected, shown(self.text))
+
+
+def shown(text: str) -> str:
+    """Return a text in quotes, cut to a bounded length, fit for an error."""
+    return repr(text if len(text) <= FOUND_MAX else text[:FOUND_MAX] + "...")
+
+
+def byte_lines(data: Buffer) -> Iterator[tuple[int, bytes]]:
+    """Yield (position, bytes) of every line as `BufferedReader.readLine` cuts them."""
+    raw = bytes(data)
+    for match in _LINE.finditer(raw):
+        if match.start() < len(raw):
+            yield match.start(), match.group(1)
+
+
+def lines(data: Buffer) -> Iterator[Line]:
+    """Yield the lines of a UTF-8 file; CorruptError at the first byte that is not UTF-8, before any line.
+
+    A byte order mark is a character like any other, as in `Files.newBufferedReader`.
+    """
+    try:
+        bytes(data).decode()
+    except UnicodeDecodeError as error:
+        number = sum(1 for position, _ in byte_lines(data) if position <= error.start)
+        raise CorruptError(error.start, f"line {number}", "UTF-8", f"byte 0x{data[error.start]:02x}") from error
+    for number, (position, text) in enumerate(byte_lines(data), 1):
+        yield Line(number, position, text.decode())
+
+
+def integer(text: str, bits: int) -> int | None:
+    """Return the number that `Integer.parseInt` (32 bits) or `Long.parseLong` (64) reads; None where it throws."""
+    match = _NUMBER.fullmatch(text)
+    if match is None or max(text) > _LAST_BMP:
+        return None
+    sign, digits = match.groups()
+    if not digits.isascii():
+        digits = "".join(str(int(digit)) for digit in digits)
+    digits = digits.lstrip("0") or "0"
+    if len(digits) > _LONG_DIGITS:
+        return None
+    value = -int(digits) if sign == "-" else int(digits)
+    limit = 1 << (bits - 1)
+    return value if -limit <= value < limit else None
+
+
+def split(pattern: str, text: str) -> list[str]:
+    """Return the tokens of `Pattern.split`: trailing empty ones are dropped, unless nothing matched."""
+    tokens = re.split(pattern, text)
+    if len(tokens) > 1:
+        while tokens and not tokens[-1]:
+            tokens.pop()
+    return tokens

@@ -1,0 +1,224 @@
+r"""The grammar of names in a log directory: what a file or directory is, by its name alone.
+
+The truth is `org.apache.kafka.storage.internals.log.{LogFileUtils, LocalLog, RemoteIndexCache}`,
+`org.apache.kafka.snapshot.Snapshots` and, for tests' remote storage, `LocalTieredStorage`.
+
+    00000000000000000042.log                   segment; also .index .timeindex .txnindex
+    00000000000000000042.snapshot              producer snapshot: the number is its exclusive end offset
+      + .deleted .cleaned .swap                waiting for removal, being compacted, replacing others
+    00000000000000000042-0000000003.checkpoint   KRaft snapshot: exclusive end offset, epoch
+      + -<random> before, .part or .deleted behind
+    42_<uuid>.index                            in remote-log-index-cache: split at the first underscore
+    00000000000000000042-<uuid>.log            in LocalTieredStorage
+    topic-0                                    partition; topics may hold dots and dashes
+    topic-0.<32 hex digits>-delete             also -stray, -future
+
+Kafka reads a base offset as `Long.parseLong` of what stands before the first
+dot, so fewer than 20 digits pass; but it opens the name with 20.
+"""
+
+import re
+from typing import NamedTuple
+
+from formats.java_text import INT_BITS, LONG_BITS, integer
+
+LOG = "log"
+OFFSET_INDEX = "index"
+TIME_INDEX = "timeindex"
+TXN_INDEX = "txnindex"
+PRODUCER_SNAPSHOT = "snapshot"
+KRAFT_SNAPSHOT = "kraft-snapshot"
+LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
+OFFSET_CHECKPOINT = "offset-checkpoint"
+PARTITION_METADATA = "partition-metadata"
+META_PROPERTIES = "meta-properties"
+QUORUM_STATE = "quorum-state"
+CLEAN_SHUTDOWN = "clean-shutdown"
+LOCK = "lock"
+REMOTE_LOG_SNAPSHOT = "remote-log-snapshot"
+COMMITTED_OFFSETS = "committed-offsets"
+UNKNOWN = "unknown"
+
+EXTENSION_KINDS = {
+    "log": LOG,
+    "index": OFFSET_INDEX,
+    "timeindex": TIME_INDEX,
+    "txnindex": TXN_INDEX,
+    "snapshot": PRODUCER_SNAPSHOT,
+}
+"""Extension of a segment's file -> kind."""
+
+TIERED_EXTENSION_KINDS = {**EXTENSION_KINDS, "leader_epoch_checkpoint": LEADER_EPOCH_CHECKPOINT}
+"""The same in LocalTieredStorage."""
+
+WELL_KNOWN_KINDS = {
+    "leader-epoch-checkpoint": LEADER_EPOCH_CHECKPOINT,
+    "recovery-point-offset-checkpoint": OFFSET_CHECKPOINT,
+    "log-start-offset-checkpoint": OFFSET_CHECKPOINT,
+    "replication-offset-checkpoint": OFFSET_CHECKPOINT,
+    "cleaner-offset-checkpoint": OFFSET_CHECKPOINT,
+    "partition.metadata": PARTITION_METADATA,
+    "meta.properties": META_PROPERTIES,
+    "quorum-state": QUORUM_STATE,
+    "bootstrap.checkpoint": KRAFT_SNAPSHOT,
+    ".kafka_cleanshutdown": CLEAN_SHUTDOWN,
+    ".lock": LOCK,
+    "remote_log_snapshot": REMOTE_LOG_SNAPSHOT,
+    "_rlmm_committed_offsets": COMMITTED_OFFSETS,
+}
+"""Name of a file that exists once in its directory -> kind."""
+
+IN_PARTITION = "partition"
+IN_INDEX_CACHE = "remote-log-index-cache"
+IN_TIERED_STORAGE = "local-tiered-storage"
+WELL_KNOWN = "well-known"
+
+REMOTE_LOG_INDEX_CACHE = "remote-log-index-cache"
+"""The directory in a log directory where indexes of tiered segments are cached."""
+
+NORMAL = "normal"
+DELETE = "delete"
+STRAY = "stray"
+FUTURE = "future"
+DIRECTORY_SUFFIXES = {"-delete": DELETE, "-future": FUTURE, "-stray": STRAY}
+
+LONGEST_TOPIC = 249
+LONGEST_DIRECTORY_NAME = 255
+"""Characters to which the topic is cut in the names of -delete and -stray directories."""
+
+_SUFFIXES = r"((?:\.(?:deleted|cleaned|swap|tmp))*)"
+_SEGMENT = re.compile(r"([^.]+)\.([a-z_]+?)" + _SUFFIXES)
+_TIERED_STEM = re.compile(r"([0-9]+)-([A-Za-z0-9_-]{22})")
+_UUID = re.compile(r"[A-Za-z0-9_-]{22}")
+_KRAFT = re.compile(r"(.{20})-([^-.]{10})(?:-[^.]*)?\.checkpoint((?:\.part|\.deleted)?)")
+_WELL_KNOWN = re.compile(r"(.+?)((?:\.tmp)?)")
+_TOPIC = re.compile(r"[a-zA-Z0-9._-]+")
+_TIERED_DIRECTORY = re.compile(r"(.+)-([0-9]+)-([A-Za-z0-9_-]{22})")
+_JAVA_BLANK = re.compile(r"[ \t\n\x0b\f\r]")
+
+
+class FileName(NamedTuple):
+    """What a file's name says.
+
+    `kind` is what the bytes are, `scheme` whose naming it is; both are unknown or
+    None together. `suffix` is "" or what was added (`.deleted`, `.cleaned`, `.swap`,
+    `.tmp`, `.part`). `is_canonical` is false for a base offset that no broker
+    writes like this (it would open another name).
+    """
+
+    name: str
+    kind: str = UNKNOWN
+    scheme: str | None = None
+    base_offset: int | None = None
+    suffix: str = ""
+    epoch: int | None = None
+    segment_id: str | None = None
+    is_canonical: bool = True
+
+
+class PartitionDir(NamedTuple):
+    """What the name of a partition's directory says; `uuid` only beside delete, stray and future."""
+
+    topic: str
+    partition: int
+    kind: str = NORMAL
+    uuid: str | None = None
+    topic_may_be_cut: bool = False
+
+
+class TieredDir(NamedTuple):
+    """What the name of a partition's directory in LocalTieredStorage says."""
+
+    topic: str
+    partition: int
+    topic_id: str
+
+
+def parse_file(name: str) -> FileName:
+    """Return what the name of a file says, of kind `unknown` if no rule fits; never an error."""
+    return _well_known(name) or _kraft_snapshot(name) or _segment_file(name) or FileName(name)
+
+
+def parse_partition_dir(name: str) -> PartitionDir | None:
+    """Return what LocalLog.parseTopicPartitionName makes of a directory's name; None where it throws.
+
+    A directory in a log directory that gives None stops a broker from starting,
+    `remote-log-index-cache` aside. The topic is what the name holds, legal or
+    not; in -delete and -stray names of 255 characters its end may be cut off.
+    """
+    kind = next((kind for suffix, kind in DIRECTORY_SUFFIXES.items() if name.endswith(suffix)), NORMAL)
+    stem, uuid = name, None
+    if kind != NORMAL:
+        stem, uuid = _without_uuid(name, len(name) - len(kind) - 1)
+    topic, _, digits = stem.rpartition("-")
+    partition = integer(digits, INT_BITS)
+    if not topic or partition is None:
+        return None
+    may_be_cut = kind in {DELETE, STRAY} and len(name) >= LONGEST_DIRECTORY_NAME
+    return PartitionDir(topic, partition, kind, uuid, may_be_cut)
+
+
+def parse_tiered_dir(name: str) -> TieredDir | None:
+    """Return what LocalTieredStorage says in the name of a partition's directory; None for other names."""
+    match = _TIERED_DIRECTORY.fullmatch(name)
+    partition = integer(match.group(2), INT_BITS) if match else None
+    if match is None or partition is None:
+        return None
+    return TieredDir(match.group(1), partition, match.group(3))
+
+
+def is_legal_topic(name: str) -> bool:
+    """Return whether a broker accepts the name for a new topic, as Topic.isValid does."""
+    return name not in {".", ".."} and len(name) <= LONGEST_TOPIC and _TOPIC.fullmatch(name) is not None
+
+
+def _without_uuid(name: str, end: int) -> tuple[str, str | None]:
+    r"""Return (topic and partition, uuid) of a name that matches `(\S+)-(\S+)\.(\S+)` up to `end`, else ("", None)."""
+    dash = name.find("-", 1, end)
+    dot = name.rfind(".", 0, end - 1)
+    if _JAVA_BLANK.search(name) or dash < 0 or dot < dash + 2:
+        return "", None
+    last_dot = name.rindex(".", 0, end)
+    return name[:last_dot], name[last_dot + 1 : end]
+
+
+def _well_known(name: str) -> FileName | None:
+    match = _WELL_KNOWN.fullmatch(name)
+    kind = WELL_KNOWN_KINDS.get(match.group(1)) if match else None
+    if match is None or kind is None:
+        return None
+    return FileName(name, kind, WELL_KNOWN, suffix=match.group(2))
+
+
+def _kraft_snapshot(name: str) -> FileName | None:
+    match = _KRAFT.fullmatch(name)
+    if match is None:
+        return None
+    base_offset, epoch = integer(match.group(1), LONG_BITS), integer(match.group(2), INT_BITS)
+    if base_offset is None or epoch is None:
+        return None
+    return FileName(name, KRAFT_SNAPSHOT, IN_PARTITION, base_offset, match.group(3), epoch)
+
+
+def _segment_file(name: str) -> FileName | None:
+    match = _SEGMENT.fullmatch(name)
+    if match is None:
+        return None
+    stem, extension, suffix = match.groups()
+    kind = EXTENSION_KINDS.get(extension)
+    base_offset = integer(stem, LONG_BITS)
+    if kind is not None and base_offset is not None:
+        is_canonical = stem == f"{base_offset:020d}"
+        return FileName(name, kind, IN_PARTITION, base_offset, suffix, is_canonical=is_canonical)
+    start, _, segment_id = stem.partition("_")
+    base_offset = integer(start, LONG_BITS)
+    if kind is not None and base_offset is not None and _UUID.fullmatch(segment_id):
+        is_canonical = start == str(base_offset)
+        return FileName(name, kind, IN_INDEX_CACHE, base_offset, suffix, None, segment_id, is_canonical)
+    tiered = _TIERED_STEM.fullmatch(stem)
+    kind = TIERED_EXTENSION_KINDS.get(extension)
+    base_offset = integer(tiered.group(1), LONG_BITS) if tiered else None
+    if tiered and kind and base_offset is not None:
+        is_canonical = tiered.group(1) == f"{base_offset:020d}"
+        return FileName(name, kind, IN_TIERED_STORAGE, base_offset, suffix, None, tiered.group(2), is_canonical)
+    return None

@@ -1,0 +1,216 @@
+"""The encodings that Kafka's messages and records are made of, read within bounds.
+
+Every reader takes `(buffer, position, field)` and returns `(value, next position)`.
+A length or count is compared with the bytes that are left before anything is
+sliced or allocated. The truth is `org.apache.kafka.common.utils.ByteUtils` for
+varints, `org.apache.kafka.common.Uuid`, and the generated messages of
+`org.apache.kafka.common.message` for the rest.
+
+    unsigned varint   7 bits a byte, lowest first, top bit = more; 5 bytes at most
+    varint, varlong   zigzag (0, -1, 1, -2 ...) of 32 and 64 bits; 5 and 10 bytes at most
+    string            i16 length, UTF-8; -1 is null      compact: uvarint length + 1; 0 is null
+    bytes             i32 length; -1 is null             compact: uvarint length + 1; 0 is null
+    array             -                                  compact: uvarint count + 1; 0 is null
+    uuid              16 bytes; as text 22 characters of base64url
+    tagged fields     uvarint count, then per field uvarint tag, uvarint size, data; tags rise
+"""
+
+import binascii
+import struct
+from typing import NamedTuple, TypeVar
+
+from formats.errors import CorruptError, TruncatedError
+from formats.types import Buffer
+
+T = TypeVar("T")
+
+UUID_SIZE = 16
+UUID_LONGEST_TEXT = 24
+"""Characters of a UUID's text with its padding: what `Uuid.fromString` accepts at most."""
+
+SMALLEST_TAGGED_FIELD = 2
+NULL_LENGTH = -1
+
+_INT16 = struct.Struct(">h")
+_INT32 = struct.Struct(">i")
+_TO_URL = str.maketrans("+/", "-_")
+_FROM_URL = str.maketrans("-_+/", "+/??")
+
+
+class TaggedField(NamedTuple):
+    """One tagged field of a flexible message, its data undecoded."""
+
+    tag: int
+    data: bytes
+
+
+def unsigned_varint(buffer: Buffer, position: int, field: str = "unsigned varint") -> tuple[int, int]:
+    """Return an unsigned varint of 32 bits and the position after it.
+
+    Bits beyond the 32nd are lost, as in `ByteUtils.readUnsignedVarint`; a sixth byte is a CorruptError.
+    """
+    at, end, value, shift = position, len(buffer), 0, 0
+    while at < end:
+        byte = buffer[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & 0xFFFFFFFF, at
+        shift += 7
+        if shift == 35:
+            raise CorruptError(position, field, "a varint of at most 5 bytes", "a longer one")
+    raise TruncatedError(position, field, "a varint", f"{max(end - position, 0)} bytes of it")
+
+
+def varint(buffer: Buffer, position: int, field: str = "varint") -> tuple[int, int]:
+    """Return a signed (zigzag) varint of 32 bits and the position after it."""
+    value, position = unsigned_varint(buffer, position, field)
+    return (value >> 1) ^ -(value & 1), position
+
+
+def varlong(buffer: Buffer, position: int, field: str = "varlong") -> tuple[int, int]:
+    """Return a signed (zigzag) varint of 64 bits and the position after it.
+
+    Bits beyond the 64th are lost, as in `ByteUtils.readVarlong`; an eleventh byte is a CorruptError.
+    """
+    at, end, value, shift = position, len(buffer), 0, 0
+    while at < end:
+        byte = buffer[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            value &= 0xFFFFFFFFFFFFFFFF
+            return (value >> 1) ^ -(value & 1), at
+        shift += 7
+        if shift == 70:
+            raise CorruptError(position, field, "a varlong of at most 10 bytes", "a longer one")
+    raise TruncatedError(position, field, "a varlong", f"{max(end - position, 0)} bytes of it")
+
+
+def nullable_string(buffer: Buffer, position: int, field: str = "string") -> tuple[str | None, int]:
+    """Return a string of i16 length, None for null, and the position after it."""
+    data, after = _sized(buffer, position, *_fixed_length(buffer, position, field, _INT16), field)
+    return _text(data, position, field), after
+
+
+def string(buffer: Buffer, position: int, field: str = "string") -> tuple[str, int]:
+    """Return a string of i16 length and the position after it; null is a CorruptError."""
+    text, after = nullable_string(buffer, position, field)
+    return _present(text, position, field), after
+
+
+def nullable_bytes(buffer: Buffer, position: int, field: str = "bytes") -> tuple[bytes | None, int]:
+    """Return bytes of i32 length, None for null, and the position after them."""
+    return _sized(buffer, position, *_fixed_length(buffer, position, field, _INT32), field)
+
+
+def compact_nullable_string(buffer: Buffer, position: int, field: str = "string") -> tuple[str | None, int]:
+    """Return a compact string, None for null, and the position after it."""
+    data, after = compact_nullable_bytes(buffer, position, field)
+    return _text(data, position, field), after
+
+
+def compact_string(buffer: Buffer, position: int, field: str = "string") -> tuple[str, int]:
+    """Return a compact string and the position after it; null is a CorruptError."""
+    text, after = compact_nullable_string(buffer, position, field)
+    return _present(text, position, field), after
+
+
+def compact_nullable_bytes(buffer: Buffer, position: int, field: str = "bytes") -> tuple[bytes | None, int]:
+    """Return compact bytes, None for null, and the position after them."""
+    length, after = unsigned_varint(buffer, position, field)
+    return _sized(buffer, position, length - 1, after, field)
+
+
+def compact_bytes(buffer: Buffer, position: int, field: str = "bytes") -> tuple[bytes, int]:
+    """Return compact bytes and the position after them; null is a CorruptError."""
+    data, after = compact_nullable_bytes(buffer, position, field)
+    return _present(data, position, field), after
+
+
+def compact_array_length(buffer: Buffer, position: int, field: str = "array") -> tuple[int, int]:
+    """Return the count of a compact array and the position of its first element; null is a CorruptError.
+
+    A count above the bytes that are left is a TruncatedError: no element is shorter than one byte.
+    """
+    count, after = unsigned_varint(buffer, position, field)
+    if count == 0:
+        raise CorruptError(position, field, "an array", "null")
+    if count - 1 > len(buffer) - after:
+        raise TruncatedError(position, field, f"{count - 1} elements", f"{len(buffer) - after} bytes")
+    return count - 1, after
+
+
+def uuid(buffer: Buffer, position: int, field: str = "uuid") -> tuple[str, int]:
+    """Return a UUID in Kafka's text form and the position after it."""
+    raw, after = _sized(buffer, position, UUID_SIZE, position, field)
+    return uuid_text(_present(raw, position, field)), after
+
+
+def uuid_text(raw: bytes) -> str:
+    """Return the text of a UUID's 16 bytes as `Uuid.toString` writes it: base64url, 22 characters."""
+    return binascii.b2a_base64(raw, newline=False).decode("ascii").rstrip("=").translate(_TO_URL)
+
+
+def uuid_bytes(text: str, field: str = "uuid") -> bytes:
+    """Return the 16 bytes of a UUID's text as `Uuid.fromString` accepts it: with or without its padding."""
+    padded = text if text.endswith("=") else text + "=" * (-len(text) % 4)
+    try:
+        raw = binascii.a2b_base64(padded.translate(_FROM_URL).encode("ascii"), strict_mode=True)
+    except ValueError as error:
+        raise CorruptError(0, field, "base64url of 16 bytes", text[:UUID_LONGEST_TEXT]) from error
+    if len(text) > UUID_LONGEST_TEXT or len(raw) != UUID_SIZE:
+        raise CorruptError(0, field, "base64url of 16 bytes", text[:UUID_LONGEST_TEXT])
+    return raw
+
+
+def tagged_fields(buffer: Buffer, position: int, field: str = "tagged fields") -> tuple[list[TaggedField], int]:
+    """Return the tagged fields that end a flexible struct and the position after them.
+
+    Tags must rise: a repeated or falling one is a CorruptError.
+    """
+    count, at = unsigned_varint(buffer, position, field)
+    if count * SMALLEST_TAGGED_FIELD > len(buffer) - at:
+        raise TruncatedError(position, field, f"{count} tagged fields", f"{len(buffer) - at} bytes")
+    found: list[TaggedField] = []
+    for _ in range(count):
+        start = at
+        tag, at = unsigned_varint(buffer, at, field)
+        if found and tag <= found[-1].tag:
+            raise CorruptError(start, field, f"a tag above {found[-1].tag}", tag)
+        size, at = unsigned_varint(buffer, at, field)
+        data, at = _sized(buffer, start, size, at, field)
+        found.append(TaggedField(tag, _present(data, start, field)))
+    return found, at
+
+
+def _fixed_length(buffer: Buffer, position: int, field: str, form: struct.Struct) -> tuple[int, int]:
+    left = len(buffer) - position
+    if left < form.size:
+        raise TruncatedError(position, field, f"a length of {form.size} bytes", max(left, 0))
+    return form.unpack_from(buffer, position)[0], position + form.size
+
+
+def _sized(buffer: Buffer, position: int, length: int, start: int, field: str) -> tuple[bytes | None, int]:
+    if length == NULL_LENGTH:
+        return None, start
+    if length < 0:
+        raise CorruptError(position, field, "a length of -1 or more", length)
+    if length > len(buffer) - start:
+        raise TruncatedError(position, field, f"{length} bytes", max(len(buffer) - start, 0))
+    return bytes(buffer[start : start + length]), start + length
+
+
+def _text(data: bytes | None, position: int, field: str) -> str | None:
+    if data is None:
+        return None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CorruptError(position, field, "UTF-8", data[:32].hex()) from error
+
+
+def _present(value: T | None, position: int, field: str) -> T:
+    if value is None:
+        raise CorruptError(position, field, "a value", "null")
+    return value

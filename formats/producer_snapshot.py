@@ -1,0 +1,125 @@
+"""Producer state snapshots: what the broker knew of every idempotent producer at an offset.
+
+`<offset>.snapshot` lies in a partition's directory, and with each tiered
+segment; the number in the name is the exclusive end offset that it covers. The
+broker writes it in place, so a crash can leave a short one. The truth is
+`org.apache.kafka.storage.internals.log.ProducerStateManager.readSnapshot`; a
+broker that cannot read one deletes it and takes the next older.
+
+    0        2        6       10             10 + 46 * count
+    +--------+--------+-------+--------------+----------------
+    |version | crc    | count | entries      | trailing bytes
+    +--------+--------+-------+--------------+----------------
+             the CRC-32C covers byte 6 to the end of the file, trailing bytes included
+"""
+
+from typing import NamedTuple
+
+from construct import Int16sb, Int32sb, Int32ub, Int64sb, Struct
+
+from formats.crc import crc32c
+from formats.errors import CorruptError, TruncatedError, UnsupportedError
+from formats.layout import Layout
+from formats.types import Buffer
+
+VERSION = 1
+CRC_FROM = 6
+NO_TRANSACTION = -1
+SHOWN_CRC = "0x{:08x}"
+
+SNAPSHOT_VERSION_DECLARATION = Struct("version" / Int16sb * "1")
+
+SNAPSHOT_HEADER_DECLARATION = Struct(
+    "version" / Int16sb * "1",
+    "crc" / Int32ub * "CRC-32C from the count to the end of the file",
+    "entries_count" / Int32sb * "entries that follow",
+)
+
+PRODUCER_ENTRY_DECLARATION = Struct(
+    "producer_id" / Int64sb * "id of the producer",
+    "producer_epoch" / Int16sb * "its epoch",
+    "last_sequence" / Int32sb * "last sequence of its last batch; -1 without a batch",
+    "last_offset" / Int64sb * "last offset of its last batch; -1 without a batch",
+    "offset_delta" / Int32sb * "last minus first offset of its last batch",
+    "timestamp" / Int64sb * "ms; of its last batch or end marker",
+    "coordinator_epoch" / Int32sb * "epoch of the coordinator that wrote its last end marker; -1 none",
+    "current_txn_first_offset" / Int64sb * "first offset of its open transaction; -1 none",
+)
+
+
+class SnapshotVersion(NamedTuple):
+    """The version alone, which is judged before anything else is read."""
+
+    version: int
+
+
+class SnapshotHeader(NamedTuple):
+    """The 10 bytes before the entries."""
+
+    version: int
+    crc: int
+    entries_count: int
+
+
+class ProducerEntry(NamedTuple):
+    """What is stored of one producer, as stored."""
+
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp: int
+    coordinator_epoch: int
+    current_txn_first_offset: int
+
+    @property
+    def has_batch(self) -> bool:
+        """Whether a batch is known: without one, only an end marker was seen."""
+        return self.last_offset >= 0
+
+    @property
+    def has_open_transaction(self) -> bool:
+        """Whether a transaction was open at the snapshot's offset."""
+        return self.current_txn_first_offset >= 0
+
+
+class ProducerSnapshot(NamedTuple):
+    """A whole snapshot; `trailing_bytes` counts what follows the entries under a valid CRC, which brokers accept."""
+
+    version: int
+    crc: int
+    entries: tuple[ProducerEntry, ...]
+    trailing_bytes: int
+
+
+SNAPSHOT_VERSION = Layout(SNAPSHOT_VERSION_DECLARATION, SnapshotVersion, "producer snapshot version")
+SNAPSHOT_HEADER = Layout(SNAPSHOT_HEADER_DECLARATION, SnapshotHeader, "producer snapshot header")
+PRODUCER_ENTRY = Layout(PRODUCER_ENTRY_DECLARATION, ProducerEntry, "producer snapshot entry")
+
+
+def read_snapshot(buffer: Buffer) -> ProducerSnapshot:
+    """Return the producer snapshot in the buffer, which is the whole file.
+
+    Checked in the broker's order: version (UnsupportedError), length
+    (TruncatedError; a negative count is a CorruptError), checksum (CorruptError).
+    Each of them makes `ProducerStateManager.readSnapshot` throw a
+    CorruptSnapshotException. Bytes after the entries are counted, not refused.
+    """
+    version = SNAPSHOT_VERSION.read(buffer).version
+    if version != VERSION:
+        raise UnsupportedError(0, "version", VERSION, version)
+    header = SNAPSHOT_HEADER.read(buffer)
+    if header.entries_count < 0:
+        raise CorruptError(CRC_FROM, "entries_count", ">= 0", header.entries_count)
+    end = SNAPSHOT_HEADER.size + header.entries_count * PRODUCER_ENTRY.size
+    if end > len(buffer):
+        whole = (len(buffer) - SNAPSHOT_HEADER.size) // PRODUCER_ENTRY.size
+        place = SNAPSHOT_HEADER.size + whole * PRODUCER_ENTRY.size
+        raise TruncatedError(place, "entries", f"{header.entries_count} of {PRODUCER_ENTRY.size} bytes", whole)
+    view = memoryview(buffer)
+    computed = crc32c(view[CRC_FROM:])
+    if computed != header.crc:
+        raise CorruptError(2, "crc", SHOWN_CRC.format(computed), SHOWN_CRC.format(header.crc))
+    entries = tuple(PRODUCER_ENTRY.rows(view[SNAPSHOT_HEADER.size : end]))
+    return ProducerSnapshot(version, header.crc, entries, len(buffer) - end)

@@ -1,0 +1,173 @@
+"""Records of a magic 2 batch: what lies behind the 61 bytes of its header.
+
+Lives in `*.log` (and KRaft `*.checkpoint`) files, in one compressed stream when the
+batch has a codec. The truth is `org.apache.kafka.common.record.DefaultRecord`, for
+the count and the end `DefaultRecordBatch.RecordIterator`.
+
+    +--------+------+-----------+--------+---------+-------+---------+-------+---------+----------
+    | length | attr.| timestamp | offset | key     | key   | value   | value | headers | header
+    |        |      | delta     | delta  | length  |       | length  |       | count   | ...
+    +--------+------+-----------+--------+---------+-------+---------+-------+---------+----------
+      varint   i8     varlong     varint   varint           varint            varint
+    a header: varint key length, key, varint value length, value; a negative length is null (not for its key)
+
+Offset and timestamp are relative to the header's; of a LogAppendTime batch every
+record has the header's max timestamp.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from formats.batch import (
+    BATCH,
+    CRC_FROM,
+    HEADER_SIZE,
+    HEADER_UP_TO_MAGIC,
+    LOG_OVERHEAD,
+    MAGIC_POSITION,
+    NO_SEQUENCE,
+    TIMESTAMP_TYPE_MASK,
+    BatchHeader,
+    add_sequence,
+)
+from formats.compression import decompress
+from formats.crc import crc32c
+from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
+from formats.primitives import varint, varlong
+from formats.types import Buffer
+
+MAGIC = 2
+CODEC_POSITION = BATCH.span("attributes")[1] - 1
+COUNT_POSITION = BATCH.span("records_count")[0]
+_CRC = BATCH.only("crc")
+
+
+class Record(NamedTuple):
+    """One record; a null key, value or header value is None, an empty one b""."""
+
+    offset: int
+    timestamp: int
+    sequence: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[bytes, bytes | None], ...]
+    attributes: int
+
+
+def is_valid(batch: Buffer) -> bool:
+    """Whether a whole batch has at least a header and the right CRC, as `DefaultRecordBatch.isValid`."""
+    return len(batch) >= HEADER_SIZE and bool(_CRC.unpack_from(batch)[0] == crc32c(memoryview(batch)[CRC_FROM:]))
+
+
+def batch_records(batch: Buffer, limit: int) -> Iterator[Record]:
+    """Yield the records of a whole batch, decompressed to no more than `limit` bytes.
+
+    The CRC is not looked at. Positions of errors count from the start of the batch;
+    behind a codec they name the codec's stream, and the field tells the decompressed byte.
+    """
+    header = _header(batch)
+    payload = memoryview(batch)[HEADER_SIZE : header.size]
+    if header.records_count == 0:
+        return
+    if not header.codec:
+        yield from records(header, payload, HEADER_SIZE)
+        return
+    try:
+        body = decompress(header.codec, payload, limit)
+    except UnsupportedError as error:
+        raise error.moved(CODEC_POSITION if error.field == "codec" else HEADER_SIZE) from error
+    except FormatError as error:
+        raise error.moved(HEADER_SIZE) from error
+    try:
+        yield from records(header, body)
+    except FormatError as error:
+        field = f"{error.field} at decompressed byte {error.position}"
+        raise type(error)(HEADER_SIZE, field, error.expected, error.found) from error
+
+
+def records(header: BatchHeader, body: Buffer, position_base: int = 0) -> Iterator[Record]:
+    """Yield the records that the header counts from their decompressed bytes.
+
+    Bytes behind the last record, or a record that does not fill its length, are a
+    CorruptError; too few bytes are a TruncatedError. Both come when the iteration
+    gets there, as Kafka's own iterator does it. A count of 0 yields nothing and
+    looks at nothing. `position_base` is added to the position of errors.
+    """
+    data, position = bytes(body), 0
+    append_time = header.max_timestamp if header.attributes & TIMESTAMP_TYPE_MASK else None
+    if header.records_count < 0:
+        raise CorruptError(position_base, "records count", "0 or more", header.records_count)
+    try:
+        for left in range(header.records_count, 0, -1):
+            record, position = _record(header, data, position, append_time)
+            if left == 1 and position != len(data):
+                raise CorruptError(
+                    position,
+                    "records",
+                    f"{header.records_count} records to the end",
+                    f"{len(data) - position} bytes more",
+                )
+            yield record
+    except FormatError as error:
+        raise error.moved(position_base) from error.__cause__
+
+
+def _header(batch: Buffer) -> BatchHeader:
+    if len(batch) < HEADER_UP_TO_MAGIC:
+        raise TruncatedError(0, BATCH.name, f"{HEADER_SIZE} bytes", len(batch))
+    if batch[MAGIC_POSITION] != MAGIC:
+        raise UnsupportedError(MAGIC_POSITION, "magic", MAGIC, batch[MAGIC_POSITION])
+    header = BATCH.read(batch)
+    if header.size < HEADER_SIZE:
+        raise CorruptError(8, "batch length", f"{HEADER_SIZE - LOG_OVERHEAD} or more", header.batch_length)
+    if header.size > len(batch):
+        raise TruncatedError(0, "batch", f"{header.size} bytes", len(batch))
+    if header.records_count < 0:
+        raise CorruptError(COUNT_POSITION, "records count", "0 or more", header.records_count)
+    return header
+
+
+def _record(header: BatchHeader, data: bytes, start: int, append_time: int | None) -> tuple[Record, int]:
+    length, position = varint(data, start, "record length")
+    end = position + length
+    if length < 1:
+        raise CorruptError(start, "record length", "1 or more", length)
+    if end > len(data):
+        raise TruncatedError(start, "record", f"{length} bytes", len(data) - position)
+    attributes = data[position]
+    timestamp_delta, position = varlong(data, position + 1, "timestamp delta")
+    offset_delta, position = varint(data, position, "offset delta")
+    key, position = _bytes(data, position, end, "key")
+    value, position = _bytes(data, position, end, "value")
+    count_at = position
+    count, position = varint(data, position, "headers count")
+    if not 0 <= count <= max(end - position, 0):
+        raise CorruptError(count_at, "headers count", f"0 to {end - position}", count)
+    headers = []
+    for _ in range(count):
+        key_at = position
+        name, position = _bytes(data, position, end, "header key")
+        if name is None:
+            raise CorruptError(key_at, "header key", "a key", "null")
+        header_value, position = _bytes(data, position, end, "header value")
+        headers.append((name, header_value))
+    if position != end:
+        raise CorruptError(start, "record length", length, length + position - end)
+    timestamp = _long(header.base_timestamp + timestamp_delta) if append_time is None else append_time
+    sequence = add_sequence(header.base_sequence, offset_delta) if header.base_sequence >= 0 else NO_SEQUENCE
+    offset = _long(header.base_offset + offset_delta)
+    return Record(offset, timestamp, sequence, key, value, tuple(headers), attributes), end
+
+
+def _bytes(data: bytes, start: int, end: int, field: str) -> tuple[bytes | None, int]:
+    length, position = varint(data, start, f"{field} length")
+    if length < 0:
+        return None, position
+    if length > end - position:
+        raise CorruptError(start, f"{field} length", f"at most {end - position}", length)
+    return data[position : position + length], position + length
+
+
+def _long(value: int) -> int:
+    """Return a Java long: sums beyond 64 bits wrap."""
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63)

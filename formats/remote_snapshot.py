@@ -1,0 +1,122 @@
+"""The file `remote_log_snapshot`: a partition's remote log metadata as last flushed, releases 3.1 to 3.7.
+
+Lives in the user partition's own directory; written by the topic-based metadata
+manager's file-based cache. The truth is
+`org.apache.kafka.server.log.remote.metadata.storage.RemoteLogMetadataSnapshotFile`.
+
+    0       2                  6                         14      18
+    +-------+------------------+-------------------------+-------+--------+---------- ... --+
+    |version|metadata partition|metadata partition offset|entries| length | entry           | ...
+    | 0     |                  |                         |       | int32  | remote_metadata |
+    +-------+------------------+-------------------------+-------+--------+---------- ... --+
+
+An empty file counts as none. There is no checksum. A segment that spans several
+leader epochs stands in the file once per epoch.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from construct import Int16sb, Int32sb, Int64sb, Struct
+
+from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
+from formats.layout import Layout
+from formats.remote_metadata import RemoteLogSegmentMetadataSnapshot, decode
+from formats.types import Buffer
+
+VERSION = 0
+LENGTH_SIZE = 4
+LONGEST_ENTRY = 64 * 1024 * 1024
+"""Bound on one entry: far beyond what a broker writes, far below what a damaged length could ask for."""
+
+SNAPSHOT_HEADER_DECLARATION = Struct(
+    "version" / Int16sb * "0",
+    "metadata_partition" / Int32sb * "partition of __remote_log_metadata that the content comes from",
+    "metadata_partition_offset" / Int64sb * "offset in it up to which the content is covered",
+    "entries" / Int32sb * "entries that follow",
+)
+
+
+class SnapshotHeader(NamedTuple):
+    """The first 18 bytes of the file."""
+
+    version: int
+    metadata_partition: int
+    metadata_partition_offset: int
+    entries: int
+
+
+class SnapshotEntry(NamedTuple):
+    """One entry: its number, where its value begins and where the next length begins, and the value's bytes."""
+
+    number: int
+    position: int
+    next_position: int
+    value: bytes
+
+
+SNAPSHOT_HEADER = Layout(SNAPSHOT_HEADER_DECLARATION, SnapshotHeader, "remote log snapshot header")
+
+
+def read_header(buffer: Buffer) -> SnapshotHeader | None:
+    """Return the header, or None for an empty file, which counts as no snapshot.
+
+    TruncatedError for 1 to 17 bytes: brokers take what is missing for zeros and see an empty snapshot.
+    UnsupportedError for another version, CorruptError for a negative count of entries.
+    """
+    if not len(buffer):
+        return None
+    header = SNAPSHOT_HEADER.read(buffer)
+    if header.version != VERSION:
+        raise UnsupportedError(0, "version", VERSION, header.version)
+    if header.entries < 0:
+        raise CorruptError(SNAPSHOT_HEADER.span("entries")[0], "entries", "0 or more", header.entries)
+    return header
+
+
+def read_entries(
+    read: Callable[[int, int], bytes],
+    size: int,
+    header: SnapshotHeader,
+    *,
+    position: int = SNAPSHOT_HEADER.size,
+    number: int = 0,
+) -> Iterator[SnapshotEntry]:
+    """Yield the entries of a file of `size` bytes from `position` on, the first of them with that number.
+
+    `read(position, length)` returns bytes of the file. After the last entry CorruptError if the header counted
+    others; before it TruncatedError, LimitError or CorruptError for a length that cannot be.
+    """
+    while position < size:
+        length = _entry_length(read(position, LENGTH_SIZE), position, size)
+        start = position + LENGTH_SIZE
+        position = start + length
+        yield SnapshotEntry(number, start, position, read(start, length))
+        number += 1
+    if number != header.entries:
+        raise CorruptError(SNAPSHOT_HEADER.span("entries")[0], "entries", header.entries, number)
+
+
+def decode_entry(entry: SnapshotEntry) -> RemoteLogSegmentMetadataSnapshot:
+    """Return the record in an entry; errors as `remote_metadata.decode`, positions from the start of the file."""
+    try:
+        record = decode(entry.value)
+    except FormatError as error:
+        raise error.moved(entry.position) from error
+    if not isinstance(record, RemoteLogSegmentMetadataSnapshot):
+        raise CorruptError(entry.position, "record type", "RemoteLogSegmentMetadataSnapshot", type(record).__name__)
+    return record
+
+
+def _entry_length(raw: bytes, position: int, size: int) -> int:
+    if len(raw) < LENGTH_SIZE:
+        raise TruncatedError(position, "entry length", f"{LENGTH_SIZE} bytes", len(raw))
+    length = int.from_bytes(raw, "big", signed=True)
+    if length < 0:
+        raise CorruptError(position, "entry length", "0 or more", length)
+    left = size - position - LENGTH_SIZE
+    if length > left:
+        raise TruncatedError(position, "entry", f"{length} bytes", left)
+    if length > LONGEST_ENTRY:
+        raise LimitError(position, "entry length", f"at most {LONGEST_ENTRY}", length)
+    return length

@@ -1,0 +1,137 @@
+"""Which files of a partition directory a starting broker keeps, by names alone: leftovers of deletion, cleaning and swaps.
+
+The truth is the first four passes of `LogLoader.load`: `.deleted` and
+`.cleaned` files go, `.swap` files replace what they were made from, an index
+without a log goes.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from formats.index import TXN_INDEX_ENTRY
+from kcli.analysis.findings import Finding
+from kcli.analysis.log_segment import KAFKA_EXCEPTION, BrokerError, LoadedSegment, empty_index, file_index, read_next_offset
+from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
+from kcli.logdir.buffers import DataFile, read_whole
+from kcli.logdir.partition import Partition
+
+DELETED, CLEANED, SWAP = ".deleted", ".cleaned", ".swap"
+KRAFT_SNAPSHOT_DELETED = ".checkpoint.deleted"
+INDEX_KINDS = ("index", "timeindex", "txnindex")
+TXN_ENTRY_SIZE = TXN_INDEX_ENTRY.size
+LONGEST_OFFSET = 20
+PREALLOCATED = ""
+"""In place of a path: an offset index that the start itself creates, full of zeros, beside a .swap log without one."""
+
+
+class Files(NamedTuple):
+    """What is left: base offset -> (path, size) of logs, (base offset, kind) -> path of indexes, snapshots by offset.
+
+    A path can be PREALLOCATED.
+    `known_snapshots` were there before the leftovers were handled.
+    """
+
+    logs: Mapping[int, tuple[str, int]]
+    indexes: Mapping[tuple[int, str], str]
+    snapshots: Mapping[int, str]
+    known_snapshots: frozenset[int]
+
+
+def offset_of(partition: Partition, name: str) -> int:
+    """Return the offset that a file's name begins with; BrokerError where it begins with no number."""
+    stem = name.partition(".")[0]
+    digits = stem[1:] if stem[:1] in ("+", "-") else stem
+    if not (digits.isascii() and digits.isdigit()):
+        raise BrokerError("NumberFormatException", os.path.join(partition.path, name), None, "the name does not begin with an offset")
+    return int(stem)
+
+
+def surviving_files(partition: Partition, findings: list[Finding]) -> Files:
+    """Return the files that are loaded; `findings` gets what is deleted and renamed on the way."""
+    present = {name: os.path.join(partition.path, name) for name in partition.names}
+    known = frozenset(offset_of(partition, name) for name in present if name.endswith(".snapshot"))
+    gone = [name for name in present if name.endswith(DELETED) and not name.endswith(KRAFT_SNAPSHOT_DELETED)]
+    cleaned = [name for name in present if name.endswith(CLEANED)]
+    swaps = [name for name in present if name.endswith(SWAP)]
+    first_cleaned = min((offset_of(partition, name) for name in cleaned), default=None)
+    invalid = [name for name in swaps if first_cleaned is not None and offset_of(partition, name) >= first_cleaned]
+    gone += cleaned + invalid
+    gone += _replaced(partition, present, [name for name in swaps if name not in invalid], gone)
+    for name in gone:
+        present.pop(name)
+    for name in sorted(present):
+        if name.endswith(SWAP):
+            present[name.removesuffix(SWAP)] = present.pop(name)
+            if name.endswith(".log" + SWAP) and _index_of(name) not in swaps:
+                present[_index_of(name).removesuffix(SWAP)] = PREALLOCATED
+    if gone or swaps:
+        findings.append(Finding(
+            "START-003", f"leftovers are finished first: {len(gone)} files deleted, {len(swaps) - len(invalid)} renamed from {SWAP}",
+            dir=partition.shown,
+        ))
+    return _classified(partition, present, known)
+
+
+def _replaced(partition: Partition, present: Mapping[str, str], swaps: list[str], gone: list[str]) -> list[str]:
+    low, high = None, None
+    for name in swaps:
+        if name.removesuffix(SWAP).endswith(".log"):
+            base = offset_of(partition, name)
+            end = read_next_offset(_swap_segment(present, name, base))
+            low, high = min(base, low if low is not None else base), max(end, high if high is not None else end)
+    if low is None or high is None:
+        return []
+    replaced = []
+    for name in present:
+        stem = name.partition(".")[0]
+        if name in gone or name.endswith(SWAP) or "." not in name or not (stem.isascii() and stem.isdigit()):
+            continue
+        if low <= int(stem) < high:
+            replaced.append(name)
+    return replaced
+
+
+def _swap_segment(present: Mapping[str, str], name: str, base: int) -> LoadedSegment:
+    path = present[name]
+    index = present.get(_index_of(name))
+    with DataFile(path) as file:
+        size = file.size
+    offsets = file_index(index, base, OFFSET_INDEX_ENTRY.size) if index else empty_index(base, OFFSET_INDEX_ENTRY.size)
+    return LoadedSegment(base, path, size, offsets, empty_index(base, TIME_INDEX_ENTRY.size), ())
+
+
+def _index_of(swap: str) -> str:
+    return swap.removesuffix(".log" + SWAP) + ".index" + SWAP
+
+
+def _classified(partition: Partition, present: Mapping[str, str], known: frozenset[int]) -> Files:
+    logs: dict[int, tuple[str, int]] = {}
+    indexes: dict[tuple[int, str], str] = {}
+    snapshots: dict[int, str] = {}
+    for name, path in present.items():
+        kind = name.rpartition(".")[2]
+        if "." not in name or kind not in {"log", "snapshot", *INDEX_KINDS}:
+            continue
+        offset = offset_of(partition, name)
+        if kind != "snapshot" and name != f"{offset:0{LONGEST_OFFSET}d}.{kind}":
+            raise BrokerError(KAFKA_EXCEPTION, path, None, "a name of other than 20 digits stands for a file of another name")
+        if kind == "log":
+            with DataFile(path) as file:
+                logs[offset] = (path, file.size)
+        elif kind == "snapshot":
+            snapshots[offset] = path
+        else:
+            indexes[offset, kind] = path
+    return Files(logs, indexes, snapshots, known)
+
+
+def read_aborted(path: str) -> tuple[int, ...]:
+    """Return the last offsets of the transactions in a .txnindex; BrokerError for a version that the broker refuses."""
+    data = read_whole(path)
+    last_offsets = []
+    for number, entry in enumerate(TXN_INDEX_ENTRY.rows(data)):
+        if entry.version >> 8 > 0:
+            raise BrokerError(KAFKA_EXCEPTION, path, number * TXN_INDEX_ENTRY.size, f"aborted transaction of version {entry.version}")
+        last_offsets.append(entry.last_offset)
+    return tuple(last_offsets)

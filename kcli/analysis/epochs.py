@@ -1,0 +1,178 @@
+"""The leader epoch cache of a partition, and the answers that a broker gives from it.
+
+A cache is a tuple of entries, ascending in epoch and in start offset: each says
+that records from its start offset on were written in its epoch, up to the next
+entry. The truth is `LeaderEpochFileCache`; how a starting broker fills it is
+`LogLoader.load` (KIP-101, KIP-279).
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from formats.batch import MAX_INT
+from formats.checkpoint import EpochEntry
+from formats.errors import CorruptError
+
+UNDEFINED_EPOCH = -1
+UNDEFINED_EPOCH_OFFSET = -1
+
+EpochCache: TypeAlias = tuple[EpochEntry, ...]
+
+UNDEFINED_REQUEST = "undefined-request"
+LATEST = "latest"
+ABOVE_ALL = "above-all"
+BELOW_ALL = "below-all"
+BETWEEN = "between"
+
+
+class EndOffset(NamedTuple):
+    """The answer to OffsetForLeaderEpoch: an epoch and its exclusive end (-1, -1 undefined), and the rule that gave it."""
+
+    epoch: int
+    end_offset: int
+    rule: str
+
+
+class LoadedCache(NamedTuple):
+    """The cache of a starting broker, and what loading changed.
+
+    `replayed` is the cache before it was cut; `past_end` are its entries that start at or past the log end offset;
+    `below_start` those that were dropped, or moved up, because they start below the log start offset.
+    """
+
+    entries: EpochCache
+    replayed: EpochCache
+    past_end: EpochCache
+    below_start: EpochCache
+
+
+def _assign(entries: list[EpochEntry], epoch: int, start_offset: int) -> None:
+    if epoch < 0 or start_offset < 0:
+        raise CorruptError(0, "leader epoch entry", "an epoch and a start offset of 0 or more", f"{epoch} {start_offset}")
+    if entries and entries[-1].epoch == epoch and start_offset >= entries[-1].start_offset:
+        return
+    while entries and (entries[-1].epoch >= epoch or entries[-1].start_offset >= start_offset):
+        entries.pop()
+    entries.append(EpochEntry(epoch, start_offset))
+
+
+def assign(entries: EpochCache, epoch: int, start_offset: int) -> EpochCache:
+    """Return the cache after `epoch` was assigned from `start_offset` on; CorruptError if either is negative.
+
+    Entries of a newer or equal epoch, or of a higher or equal start offset, are erased from the end: an older epoch
+    that is assigned late erases newer ones. The newest epoch assigned again at a later offset changes nothing.
+    """
+    changed = list(entries)
+    _assign(changed, epoch, start_offset)
+    return tuple(changed)
+
+
+def replay(lines: Iterable[EpochEntry]) -> EpochCache:
+    """Return the cache that the lines of a leader-epoch-checkpoint give, assigned in file order.
+
+    CorruptError if a number is negative: the broker cannot load the log then.
+    """
+    entries: list[EpochEntry] = []
+    for epoch, start_offset in lines:
+        _assign(entries, epoch, start_offset)
+    return tuple(entries)
+
+
+def truncate_from_end(entries: EpochCache, end_offset: int) -> EpochCache:
+    """Return the cache without the entries that start at or past `end_offset`; a negative one changes nothing."""
+    if end_offset < 0:
+        return entries
+    keep = len(entries)
+    while keep and entries[keep - 1].start_offset >= end_offset:
+        keep -= 1
+    return entries[:keep]
+
+
+def truncate_from_start(entries: EpochCache, start_offset: int) -> EpochCache:
+    """Return the cache that begins at `start_offset`: the newest entry at or below it moves there, older ones go.
+
+    Nothing changes where no entry starts at or below it.
+    """
+    gone = 0
+    while gone < len(entries) and entries[gone].start_offset <= start_offset:
+        gone += 1
+    if not gone:
+        return entries
+    return (EpochEntry(entries[gone - 1].epoch, start_offset), *entries[gone:])
+
+
+def load(lines: Iterable[EpochEntry], log_end_offset: int | None, log_start_offset: int) -> LoadedCache:
+    """Return the cache of a starting broker: lines replayed, cut at the log end, then at the checkpointed log start.
+
+    Without a log end offset (None: the log was not read) nothing is cut there. CorruptError as `replay`.
+    """
+    replayed = replay(lines)
+    ended = replayed if log_end_offset is None else truncate_from_end(replayed, log_end_offset)
+    entries = truncate_from_start(ended, log_start_offset)
+    below = tuple(entry for entry in ended if entry.start_offset < log_start_offset)
+    return LoadedCache(entries, replayed, replayed[len(ended):], below)
+
+
+def end_offset_for(entries: EpochCache, requested: int, log_end_offset: int) -> EndOffset:
+    """Return where the requested epoch ends, as `LeaderEpochFileCache.endOffsetFor` answers, with the rule's name.
+
+    The newest epoch ends at the log end offset (not at the high watermark). An epoch between two cached ones is
+    answered with the older of them. An epoch older than all is answered with itself and the first start offset.
+    """
+    if requested == UNDEFINED_EPOCH:
+        return EndOffset(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, UNDEFINED_REQUEST)
+    if entries and requested == entries[-1].epoch:
+        return EndOffset(requested, log_end_offset, LATEST)
+    floor = UNDEFINED_EPOCH
+    for entry in entries:
+        if entry.epoch > requested:
+            if floor == UNDEFINED_EPOCH:
+                return EndOffset(requested, entry.start_offset, BELOW_ALL)
+            return EndOffset(floor, entry.start_offset, BETWEEN)
+        floor = entry.epoch
+    return EndOffset(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, ABOVE_ALL)
+
+
+def epoch_for_offset(entries: EpochCache, offset: int) -> EpochEntry | None:
+    """Return the entry whose epoch covers `offset`: the last that starts at or below it; None before the first.
+
+    Offsets past the log end get the newest entry: the cache does not know where the log ends.
+    """
+    found = None
+    for entry in entries:
+        if entry.start_offset > offset:
+            break
+        found = entry
+    return found
+
+
+def requested_all(entries: EpochCache) -> tuple[int, ...]:
+    """Return the epochs worth asking for, ascending: -1, all cached, the gaps after them, one below and one above all.
+
+    An empty cache is asked for -1 and 0. Numbers past the largest int are left out: no request can carry them.
+    """
+    wanted = {UNDEFINED_EPOCH, *(entry.epoch for entry in entries), *(entry.epoch + 1 for entry in entries)}
+    wanted.add(entries[0].epoch - 1 if entries else 0)
+    return tuple(sorted(epoch for epoch in wanted if epoch <= MAX_INT))
+
+
+def epochs_of_batches(batches: Iterable[tuple[int, int]]) -> EpochCache:
+    """Return the cache that batches themselves tell: (leader epoch, base offset) pairs in file order.
+
+    Every append assigns its batches so; a batch without an epoch (-1, all of magic 0 and 1) tells nothing.
+    """
+    entries: list[EpochEntry] = []
+    for epoch, base_offset in batches:
+        if epoch >= 0 and not (entries and entries[-1].epoch == epoch and base_offset >= entries[-1].start_offset):
+            _assign(entries, epoch, base_offset)
+    return tuple(entries)
+
+
+def contradicts(lines: Sequence[EpochEntry], replayed: EpochCache) -> bool:
+    """Whether lines erased one another when they were replayed."""
+    return tuple(lines) != replayed
+
+
+def ends(entries: EpochCache, log_end_offset: int) -> list[int]:
+    """Return the exclusive end of each entry: the next one's start, the log end offset for the last."""
+    return [entry.start_offset for entry in entries[1:]] + [log_end_offset] * bool(entries)

@@ -1,0 +1,235 @@
+"""A segment as the broker holds it in memory: sizes, index entries, and the searches over them.
+
+The truth is `LogSegment`, `FileRecords` and `FileLogInputStream`. Values here
+are frozen: an operation of the broker that changes a segment returns another
+one. What the broker would throw is a `BrokerError`.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
+
+from formats.batch import BATCH, HEADER_SIZE, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, SMALLEST_LENGTH, BatchHeader
+from formats.errors import FormatError
+from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, offset_index_lookup, truncated_entries_offset_index, truncated_entries_time_index
+from formats.legacy import LegacyHeader, read_header
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.segment import IndexFile
+
+WINDOW = 256 * 1024
+HOP = 4096
+"""Batches at least this large are hopped over: only the next header is read."""
+MAGIC_V2 = 2
+MAX_RELATIVE_OFFSET = 0x7FFFFFFF
+
+Header: TypeAlias = BatchHeader | LegacyHeader
+
+_PREFIX = BATCH.only("base_offset", "batch_length", "magic")
+_DELTA = BATCH.only("last_offset_delta")
+
+CORRUPT_RECORD = "CorruptRecordException"
+INVALID_RECORD = "InvalidRecordException"
+INVALID_OFFSET = "InvalidOffsetException"
+OFFSET_OVERFLOW = "LogSegmentOffsetOverflowException"
+ILLEGAL_ARGUMENT = "IllegalArgumentException"
+KAFKA_EXCEPTION = "KafkaException"
+
+
+class BrokerError(Exception):
+    """What the broker would throw: Kafka's name of the exception, the file, the byte, and why."""
+
+    def __init__(self, exception: str, path: str, position: int | None, message: str) -> None:
+        super().__init__(exception, path, position, message)
+        self.exception = exception
+        self.path = path
+        self.position = position
+        self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.exception}: {self.message}"
+
+
+class Place(NamedTuple):
+    """A batch met on a walk: where it lies, how long it is, and the bytes that its header can be read from."""
+
+    position: int
+    size: int
+    base_offset: int
+    magic: int
+    window: bytes
+    at: int
+
+
+def places(log: DataFile, start: int, end: int) -> Iterator[Place]:
+    """Yield the batches between two positions as the broker's own walk meets them.
+
+    It ends without a word where fewer than 18 bytes are left or a batch runs past the end; a batch shorter than 14
+    bytes is a BrokerError.
+    """
+    position, base, window, ahead = start, start, b"", WINDOW
+    while position < end - HEADER_UP_TO_MAGIC:
+        at = position - base
+        if at + HEADER_SIZE > len(window):
+            window, base, at = log.read(position, ahead), position, 0
+        offset, length, magic = _PREFIX.unpack_from(window, at)
+        if length < SMALLEST_LENGTH:
+            raise BrokerError(CORRUPT_RECORD, log.path, position, f"a batch of {length} bytes, the smallest has {SMALLEST_LENGTH}")
+        size = LOG_OVERHEAD + length
+        if position + size > end:
+            return
+        yield Place(position, size, offset, magic, window, at)
+        ahead = HEADER_SIZE if size >= HOP else WINDOW
+        position += size
+
+
+def last_offset(log: DataFile, place: Place) -> int:
+    """Return the last offset of a batch; BrokerError where the file ends inside its header."""
+    if place.magic < MAGIC_V2:
+        return place.base_offset
+    _whole_header(log, place)
+    return place.base_offset + int(_DELTA.unpack_from(place.window, place.at)[0])
+
+
+def header(log: DataFile, place: Place) -> Header:
+    """Return the header of a batch, of whichever magic; BrokerError for a negative magic or a cut header."""
+    if place.magic >= MAGIC_V2:
+        _whole_header(log, place)
+        return BATCH.read(place.window, place.at)
+    try:
+        return read_header(place.window, place.at)
+    except FormatError as error:
+        raise BrokerError(KAFKA_EXCEPTION, log.path, place.position, f"{error.field}: {error.found}") from error
+
+
+def _whole_header(log: DataFile, place: Place) -> None:
+    if place.at + HEADER_SIZE > len(place.window):
+        raise BrokerError(KAFKA_EXCEPTION, log.path, place.position, "the file ends inside a batch header")
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An offset or time index: its entries lie in a file, or (rebuilt) in memory in the same bytes.
+
+    `entries` is what the broker counts: preallocated zeros of a file included.
+    """
+
+    base_offset: int
+    entries: int
+    entry_size: int
+    path: str | None = None
+    data: bytes = b""
+
+    @contextmanager
+    def reader(self) -> Iterator[Callable[[int], tuple[int, int]]]:
+        """Open the entries: slot -> (relative offset, position) or (timestamp, relative offset)."""
+        layout = OFFSET_INDEX_ENTRY if self.entry_size == OFFSET_INDEX_ENTRY.size else TIME_INDEX_ENTRY
+        if self.path is None:
+            data, size = self.data, self.entry_size
+            yield lambda slot: layout.read(data, slot * size)  # type: ignore[return-value, arg-type]
+            return
+        with IndexFile(self.path, self.entry_size) as file:
+            yield lambda slot: layout.read(*file.raw(slot))  # type: ignore[return-value, arg-type]
+
+
+def file_index(path: str, base_offset: int, entry_size: int) -> Index:
+    """Return the index in a file, every whole entry counted."""
+    with IndexFile(path, entry_size) as file:
+        return Index(base_offset, file.entries, entry_size, path)
+
+
+def empty_index(base_offset: int, entry_size: int) -> Index:
+    """Return an index without entries."""
+    return Index(base_offset, 0, entry_size)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSegment:
+    """One segment as the broker holds it: `log_size` in bytes, indexes, and the last offsets of aborted transactions."""
+
+    base_offset: int
+    log_path: str | None
+    log_size: int
+    offset_index: Index
+    time_index: Index
+    aborted_last_offsets: tuple[int, ...]
+
+    @contextmanager
+    def log(self) -> Iterator[DataFile]:
+        """Open the log file; a segment that only the prediction knows has none and is empty."""
+        if self.log_path is None:
+            raise AssertionError("an empty segment has no log to open")
+        with DataFile(self.log_path) as file:
+            yield file
+
+    def last_indexed_offset(self) -> int:
+        """Return the offset of the last entry of the offset index, the base offset if there is none."""
+        if not self.offset_index.entries:
+            return self.base_offset
+        with self.offset_index.reader() as get:
+            return self.base_offset + get(self.offset_index.entries - 1)[0]
+
+    def index_position(self, offset: int) -> int:
+        """Return the log position that the offset index gives for an offset: 0 below its first entry, never negative."""
+        with self.offset_index.reader() as get:
+            return max(0, offset_index_lookup(self.offset_index.entries, get, self.base_offset, offset)[1])
+
+
+def empty_segment(base_offset: int) -> LoadedSegment:
+    """Return a new segment."""
+    return LoadedSegment(
+        base_offset, None, 0, empty_index(base_offset, OFFSET_INDEX_ENTRY.size), empty_index(base_offset, TIME_INDEX_ENTRY.size), (),
+    )
+
+
+def translate_offset(segment: LoadedSegment, offset: int) -> int | None:
+    """Return the position of the first batch that holds `offset` or lies above it; None past the end.
+
+    As `LogSegment.translateOffset`: from the floor entry of the offset index forward.
+    """
+    if not segment.log_size:
+        return None
+    with segment.log() as log:
+        before: Place | None = None
+        for place in places(log, segment.index_position(offset), segment.log_size):
+            if place.base_offset >= offset:
+                if place.base_offset > offset and before is not None and last_offset(log, before) >= offset:
+                    return before.position
+                return place.position
+            before = place
+        if before is not None and last_offset(log, before) >= offset:
+            return before.position
+    return None
+
+
+def read_next_offset(segment: LoadedSegment) -> int:
+    """Return the offset after the last batch, read from the last index entry on, as `LogSegment.readNextOffset`.
+
+    The base offset where that entry leads past the log. BrokerError where the tail is no chain of batches.
+    """
+    start = translate_offset(segment, segment.last_indexed_offset())
+    if start is None:
+        return segment.base_offset
+    with segment.log() as log:
+        last: Place | None = None
+        for last in places(log, start, segment.log_size):
+            pass
+        return segment.base_offset if last is None else last_offset(log, last) + 1
+
+
+def truncate_segment(segment: LoadedSegment, target: int) -> LoadedSegment:
+    """Return the segment without the batch that holds `target` and all after it, as `LogSegment.truncateTo`."""
+    position = translate_offset(segment, target)
+    with segment.offset_index.reader() as get:
+        offset_entries = truncated_entries_offset_index(segment.offset_index.entries, get, segment.base_offset, target)
+    with segment.time_index.reader() as get:
+        time_entries = truncated_entries_time_index(segment.time_index.entries, get, segment.base_offset, target)
+    aborted = segment.aborted_last_offsets
+    kept = next((slot for slot, last in enumerate(aborted) if last >= target), len(aborted))
+    return replace(
+        segment,
+        log_size=segment.log_size if position is None else position,
+        offset_index=replace(segment.offset_index, entries=offset_entries),
+        time_index=replace(segment.time_index, entries=time_entries),
+        aborted_last_offsets=aborted[:kept],
+    )

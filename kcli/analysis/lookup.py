@@ -1,0 +1,113 @@
+"""Where an offset or a timestamp lies, by the rules of a broker that reads its log.
+
+The truth is `UnifiedLog.read` (below it `LocalLog`, `LogSegment`) for offsets
+and `UnifiedLog.fetchOffsetByTimestamp` for timestamps. What a client may see
+beyond that (high watermark, last stable offset) is not applied: the log itself
+is asked.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from formats.legacy import LegacyHeader
+
+NO_TIMESTAMP = -1
+
+IN_BATCH = "in batch"
+GAP = "gap"
+LOG_END = "log end"
+ABOVE_LOG_END = "above log end"
+BELOW_LOG_START = "below log start"
+NO_BATCH = "no batch"
+
+FOUND = "found"
+AFTER_ALL = "after all records"
+NOT_IN_SEGMENT = "not in segment"
+NO_TIMESTAMPS = "no timestamps"
+
+
+class Spanning(Protocol):
+    """What a lookup needs of a batch header."""
+
+    @property
+    def base_offset(self) -> int:
+        """The first offset."""
+
+    @property
+    def last_offset(self) -> int:
+        """The last offset, inclusive."""
+
+    @property
+    def max_timestamp(self) -> int:
+        """The largest timestamp in ms."""
+
+
+class Timed(Protocol):
+    """What a lookup needs of a record."""
+
+    @property
+    def offset(self) -> int:
+        """Its offset."""
+
+    @property
+    def timestamp(self) -> int:
+        """Its timestamp in ms."""
+
+
+class LargestTimestamp(NamedTuple):
+    """The largest timestamp of a segment in ms, -1 for none, and the last offset of the first batch that has it."""
+
+    timestamp: int
+    offset: int
+
+
+def outside(offset: int, log_start_offset: int, log_end_offset: int) -> str | None:
+    """Return why a fetch at `offset` finds nothing before any segment is looked at; None if it is inside the log."""
+    if offset < log_start_offset:
+        return f"{BELOW_LOG_START}: the log starts at {log_start_offset}; a fetch gets OFFSET_OUT_OF_RANGE"
+    if offset == log_end_offset:
+        return f"{LOG_END}: the next record gets this offset; a fetch waits for it"
+    if offset > log_end_offset:
+        return f"{ABOVE_LOG_END}: the log ends at {log_end_offset}; a fetch gets OFFSET_OUT_OF_RANGE"
+    return None
+
+
+def floor_segment(base_offsets: Sequence[int], offset: int) -> int:
+    """Return the place of the segment with the largest base offset at or below `offset`; 0 if there is none."""
+    return max(bisect_right(base_offsets, offset) - 1, 0)
+
+
+def reason_of(header: Spanning, offset: int) -> str:
+    """Return why a batch is the answer: it spans the offset, or is the next one after a gap.
+
+    The first offset of a compressed message of magic 0 or 1 is not in its header: such a batch is taken to span it.
+    """
+    wrapped = isinstance(header, LegacyHeader) and header.codec
+    if header.base_offset > offset and not wrapped:
+        return f"{GAP}: offsets {offset} to {header.base_offset - 1} are not in the log; a fetch returns the batch after them"
+    return IN_BATCH
+
+
+def largest_of_batches(headers: Iterable[Spanning], base_offset: int) -> LargestTimestamp:
+    """Return the largest timestamp of a segment by its batches, as recovery counts it; (-1, base offset) for none."""
+    largest = LargestTimestamp(NO_TIMESTAMP, base_offset)
+    for header in headers:
+        if header.max_timestamp > largest.timestamp:
+            largest = LargestTimestamp(header.max_timestamp, header.last_offset)
+    return largest
+
+
+def largest_place(largest: Sequence[LargestTimestamp]) -> int:
+    """Return the place of the first segment that has the largest timestamp of all."""
+    return max(range(len(largest)), key=lambda place: (largest[place].timestamp, -place))
+
+
+def first_record(records: Iterable[Timed], timestamp: int, start_offset: int) -> Timed | None:
+    """Return the first record of a batch with a timestamp at or after the given one and an offset from `start_offset` on."""
+    return next((record for record in records if record.timestamp >= timestamp and record.offset >= start_offset), None)
+
+
+def record_of_max(records: Iterable[Timed], max_timestamp: int) -> Timed | None:
+    """Return the first record of a batch that has its batch's largest timestamp."""
+    return next((record for record in records if record.timestamp == max_timestamp), None)

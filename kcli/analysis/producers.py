@@ -1,0 +1,271 @@
+"""The producers of a partition as the broker tracks them, and the snapshot files that it keeps of them.
+
+The truth is `ProducerStateManager`, `ProducerAppendInfo` and
+`UnifiedLog.rebuildProducerState`. Of a producer only what decides which files
+appear and vanish is kept: its last timestamp and the first offset of its open
+transaction.
+"""
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from formats.batch import NO_PRODUCER_ID, BatchHeader
+from formats.errors import FormatError
+from formats.producer_snapshot import read_snapshot as decode_snapshot
+from formats.record import batch_records
+from kcli.analysis.log_segment import (
+    ILLEGAL_ARGUMENT,
+    INVALID_RECORD,
+    MAGIC_V2,
+    BrokerError,
+    LoadedSegment,
+    Place,
+    header,
+    places,
+    translate_offset,
+)
+from kcli.logdir.buffers import DataFile, read_whole
+
+CONTROL_KEY = struct.Struct(">hh")
+COORDINATOR_EPOCH = struct.Struct(">hi")
+ABORT, COMMIT = 0, 1
+LARGEST_CONTROL_BATCH = 1024 * 1024
+
+PRODUCER_EXPIRATION_MS = 86_400_000
+"""Broker default of producer.id.expiration.ms."""
+
+
+class Producer(NamedTuple):
+    """A producer: the timestamp of its last batch or marker, and where its open transaction began (None: none)."""
+
+    last_timestamp: int
+    open_since: int | None
+
+
+class Marker(NamedTuple):
+    """What a transaction marker says."""
+
+    timestamp: int
+    aborted: bool
+
+
+class Ended(NamedTuple):
+    """A transaction that a marker ended, with the marker's offset."""
+
+    first_offset: int
+    last_offset: int
+    aborted: bool
+
+
+Snapshot: TypeAlias = "str | Mapping[int, Producer]"
+"""A snapshot file: its path on disk, or the producers that the broker would write into a new one."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ProducerState:
+    """The broker's map of producers, with the snapshot files it knows; changed in place, `copy` before trying out.
+
+    `disk` is what lies in the directory (offset -> snapshot), shared between states as the directory is.
+    """
+
+    disk: dict[int, Snapshot]
+    now_ms: int
+    expiration_ms: int
+    known: set[int] = field(default_factory=set)
+    producers: dict[int, Producer] = field(default_factory=dict)
+    ongoing: dict[int, int] = field(default_factory=dict)
+    map_end: int = 0
+    last_snapshot: int = 0
+
+    def fresh(self) -> "ProducerState":
+        """Return an empty state over the same directory that knows all its snapshots."""
+        return ProducerState(disk=self.disk, now_ms=self.now_ms, expiration_ms=self.expiration_ms, known=set(self.disk))
+
+    def copy(self) -> "ProducerState":
+        """Return an equal state over a copy of the directory."""
+        return ProducerState(
+            disk=dict(self.disk), now_ms=self.now_ms, expiration_ms=self.expiration_ms, known=set(self.known),
+            producers=dict(self.producers), ongoing=dict(self.ongoing), map_end=self.map_end, last_snapshot=self.last_snapshot,
+        )
+
+    def delete_snapshot(self, offset: int) -> None:
+        """Delete a snapshot file; one that this state does not know stays."""
+        if offset in self.known:
+            self.known.discard(offset)
+            self.disk.pop(offset, None)
+
+    def take_snapshot(self) -> None:
+        """Write a snapshot at the end of the map, unless the last one was as far."""
+        if self.map_end > self.last_snapshot:
+            self.disk[self.map_end] = dict(self.producers)
+            self.known.add(self.map_end)
+            self.last_snapshot = self.map_end
+
+    def start_at(self, offset: int) -> None:
+        """Forget every producer and delete every known snapshot."""
+        self.producers.clear()
+        self.ongoing.clear()
+        for known in sorted(self.known):
+            self.delete_snapshot(known)
+        self.last_snapshot, self.map_end = 0, offset
+
+    def remove_stray_snapshots(self, base_offsets: Sequence[int]) -> None:
+        """Delete the snapshots at no segment's base, but for the highest if it lies above the last base."""
+        strays = sorted(set(self.disk) - set(base_offsets))
+        if strays and (not base_offsets or strays[-1] >= max(base_offsets)):
+            strays.pop()
+        for offset in strays:
+            del self.disk[offset]
+        self.known = set(self.disk)
+
+    def append(self, log: DataFile, place: Place, batch: BatchHeader) -> Ended | None:
+        """Follow one batch of a producer; the transaction that it ends, if any, is still to be completed."""
+        old = self.producers.get(batch.producer_id)
+        open_since = old.open_since if old else None
+        if batch.is_control:
+            marker = read_marker(log, place)
+            if marker is None:
+                self.producers.setdefault(batch.producer_id, Producer(-1, None))
+                return None
+            self.producers[batch.producer_id] = Producer(marker.timestamp, None)
+            return None if open_since is None else Ended(open_since, batch.base_offset, marker.aborted)
+        if open_since is not None and not batch.is_transactional:
+            raise BrokerError(
+                "InvalidTxnStateException", log.path, place.position,
+                f"producer {batch.producer_id} writes outside its transaction, open since offset {open_since}",
+            )
+        if open_since is None and batch.is_transactional:
+            open_since = batch.base_offset
+            self.ongoing[open_since] = batch.producer_id
+        self.producers[batch.producer_id] = Producer(batch.max_timestamp, open_since)
+        return None
+
+    def complete(self, ended: Ended, path: str, position: int) -> None:
+        """Close a transaction that a marker ended."""
+        if self.ongoing.pop(ended.first_offset, None) is None:
+            raise BrokerError(
+                ILLEGAL_ARGUMENT, path, position, f"a marker ends a transaction at offset {ended.first_offset} that was not started",
+            )
+
+    def truncate_and_reload(self, log_start_offset: int, log_end_offset: int) -> None:
+        """Delete snapshots outside (log start, log end] and, unless the map ends there, load the newest that is left."""
+        for offset in sorted(self.known):
+            if offset > log_end_offset or offset <= log_start_offset:
+                self.delete_snapshot(offset)
+        if log_end_offset == self.map_end:
+            self.map_end = max(self.map_end, log_start_offset)
+            self.last_snapshot = max(self.known, default=log_start_offset)
+            return
+        self.producers.clear()
+        self.ongoing.clear()
+        self._load_newest(log_start_offset)
+
+    def _load_newest(self, log_start_offset: int) -> None:
+        while self.known:
+            newest = max(self.known)
+            loaded = read_snapshot(self.disk[newest])
+            if loaded is None:
+                self.delete_snapshot(newest)
+                continue
+            for producer_id, producer in loaded.items():
+                if producer.open_since is not None or self.now_ms - producer.last_timestamp < self.expiration_ms:
+                    self.producers[producer_id] = producer
+                    if producer.open_since is not None:
+                        self.ongoing[producer.open_since] = producer_id
+            self.map_end = self.last_snapshot = newest
+            return
+        self.map_end = self.last_snapshot = log_start_offset
+
+
+def read_snapshot(snapshot: Snapshot) -> Mapping[int, Producer] | None:
+    """Return the producers of a snapshot file by id; None if the broker would find it corrupt and delete it."""
+    if not isinstance(snapshot, str):
+        return snapshot
+    try:
+        entries = decode_snapshot(read_whole(snapshot)).entries
+    except FormatError:
+        return None
+    return {
+        entry.producer_id: Producer(entry.timestamp, entry.current_txn_first_offset if entry.has_open_transaction else None)
+        for entry in entries
+    }
+
+
+def read_marker(log: DataFile, place: Place) -> Marker | None:
+    """Return the marker in a control batch, None if cleaning has emptied it.
+
+    BrokerError InvalidRecordException for broken bytes, IllegalArgumentException for a control record of another type.
+    """
+    try:
+        record = next(batch_records(log.read(place.position, place.size), LARGEST_CONTROL_BATCH), None)
+        if record is None:
+            return None
+        key, value = record.key or b"", record.value or b""
+        if len(key) < CONTROL_KEY.size or len(value) < COORDINATOR_EPOCH.size:
+            raise BrokerError(INVALID_RECORD, log.path, place.position, "a control record too short for a transaction marker")
+        version, kind = CONTROL_KEY.unpack_from(key)
+        if version < 0 or COORDINATOR_EPOCH.unpack_from(value)[0] < 0:
+            raise BrokerError(INVALID_RECORD, log.path, place.position, "a control record of a negative version")
+    except FormatError as error:
+        raise BrokerError(INVALID_RECORD, log.path, place.position, f"a broken control record: {error}") from error
+    if kind not in {ABORT, COMMIT}:
+        raise BrokerError(ILLEGAL_ARGUMENT, log.path, place.position, f"a control record of type {kind} where a transaction marker belongs")
+    return Marker(record.timestamp, kind == ABORT)
+
+
+def rebuild(
+    state: ProducerState, segments: Sequence[LoadedSegment], log_start_offset: int, last_offset: int, *, clean_start: bool,
+) -> None:
+    """Bring the state to `last_offset`: load the newest snapshot in range, replay the batches after it, write snapshots.
+
+    `segments` ascending. As `UnifiedLog.rebuildProducerState`; a clean start without any snapshot only writes empty ones.
+    """
+    bases = [segment.base_offset for segment in segments[-2:]]
+    if clean_start and not state.known:
+        for offset in (*bases, last_offset):
+            state.map_end = offset
+            state.take_snapshot()
+        return
+    nothing_before = not state.producers and state.map_end >= last_offset
+    state.truncate_and_reload(log_start_offset, last_offset)
+    if last_offset > state.map_end and not nothing_before:
+        last_segment = max((s.base_offset for s in segments if s.base_offset <= last_offset), default=None)
+        for segment in _between(segments, state.map_end, last_offset):
+            start = max(segment.base_offset, state.map_end, log_start_offset)
+            state.map_end = start
+            if segment.base_offset in bases:
+                state.take_snapshot()
+            end: int | None = None
+            if segment.base_offset == last_segment:
+                end = translate_offset(segment, last_offset)
+            replay(state, segment, start, segment.log_size if end is None else end)
+    state.map_end = last_offset
+    state.take_snapshot()
+
+
+def _between(segments: Sequence[LoadedSegment], start: int, end: int) -> list[LoadedSegment]:
+    floor = max((s.base_offset for s in segments if s.base_offset <= start), default=None)
+    return [s for s in segments if s.base_offset < end and (floor is None or s.base_offset >= floor)]
+
+
+def replay(state: ProducerState, segment: LoadedSegment, start_offset: int, end_position: int) -> None:
+    """Follow the batches of a segment from an offset up to a position, by their headers; markers are read."""
+    start = translate_offset(segment, start_offset)
+    if start is None:
+        return
+    if end_position < start:
+        raise BrokerError(ILLEGAL_ARGUMENT, segment.log_path or "", start, "the batch of a higher offset lies before this one")
+    ended: list[tuple[Ended, int]] = []
+    with segment.log() as log:
+        for place in places(log, start, end_position):
+            if place.magic < MAGIC_V2:
+                continue
+            batch = header(log, place)
+            if isinstance(batch, BatchHeader) and batch.producer_id > NO_PRODUCER_ID:
+                transaction = state.append(log, place, batch)
+                if transaction is not None:
+                    ended.append((transaction, place.position))
+        for transaction, position in ended:
+            state.complete(transaction, log.path, position)

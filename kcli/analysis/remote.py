@@ -1,0 +1,187 @@
+"""What remote log metadata means to a broker: which partition holds it, how Kafka prints it, what Kafka refuses.
+
+The truth is RemoteLogMetadataTopicPartitioner, RemoteLogMetadataSerde.RemoteLogMetadataFormatter and the
+constructors of the classes in `org.apache.kafka.server.log.remote.storage`, as of 4.3.1.
+"""
+
+import struct
+
+from formats.primitives import uuid_bytes
+from formats.remote_metadata import (
+    DELETE_SEGMENT_FINISHED,
+    PARTITION_DELETE_STATES,
+    SEGMENT_STATES,
+    RemoteLogMetadata,
+    RemoteLogSegmentMetadata,
+    RemoteLogSegmentMetadataSnapshot,
+    RemoteLogSegmentMetadataUpdate,
+    RemotePartitionDeleteMetadata,
+    SegmentLeaderEpoch,
+)
+
+METADATA_TOPIC = "__remote_log_metadata"
+DEFAULT_PARTITIONS = 50
+"""Default of remote.log.metadata.topic.num.partitions."""
+
+KIP405_TYPES: dict[type[RemoteLogMetadata], str] = {
+    RemoteLogSegmentMetadata: "RemoteLogSegmentMetadata",
+    RemoteLogSegmentMetadataUpdate: "RemoteLogSegmentMetadataUpdate",
+    RemotePartitionDeleteMetadata: "DeletePartitionState",
+    RemoteLogSegmentMetadataSnapshot: "RemoteLogSegmentMetadataStored",
+}
+
+_MASK_32 = 0xFFFFFFFF
+_MURMUR_SEED = 0x9747B28C
+_MURMUR_M = 0x5BD1E995
+_MURMUR_R = 24
+
+
+def metadata_partition(topic_id: str, partition: int, partitions: int = DEFAULT_PARTITIONS) -> int:
+    """Return the partition of __remote_log_metadata that holds all events of a user partition.
+
+    `topic_id` as Kafka prints it (22 characters of URL-safe base64); CorruptError if it is no uuid. `partitions` is
+    the metadata topic's partition count.
+    """
+    most, least = struct.unpack(">QQ", uuid_bytes(topic_id, "topic id"))
+    hashed = 1
+    for part in (_java_long_hash(least), _java_long_hash(most), partition):
+        hashed = (31 * hashed + part) & _MASK_32
+    return (murmur2(hashed.to_bytes(4, "big")) & 0x7FFFFFFF) % partitions
+
+
+def _java_long_hash(value: int) -> int:
+    return (value ^ (value >> 32)) & _MASK_32
+
+
+def murmur2(data: bytes) -> int:
+    """Return Kafka's 32-bit murmur2 of `data` (`Utils.murmur2`), unsigned."""
+    hashed = (_MURMUR_SEED ^ len(data)) & _MASK_32
+    whole = len(data) - len(data) % 4
+    for (word,) in struct.iter_unpack("<I", data[:whole]):
+        mixed = (word * _MURMUR_M) & _MASK_32
+        mixed ^= mixed >> _MURMUR_R
+        hashed = ((hashed * _MURMUR_M) & _MASK_32) ^ ((mixed * _MURMUR_M) & _MASK_32)
+    if whole < len(data):
+        hashed = ((hashed ^ int.from_bytes(data[whole:], "little")) * _MURMUR_M) & _MASK_32
+    hashed = ((hashed ^ (hashed >> 13)) * _MURMUR_M) & _MASK_32
+    return hashed ^ (hashed >> 15)
+
+
+def state_name(record: RemoteLogMetadata) -> str:
+    """Return Kafka's name of the record's state, or its number as text where Kafka knows none."""
+    names = PARTITION_DELETE_STATES if isinstance(record, RemotePartitionDeleteMetadata) else SEGMENT_STATES
+    return names.get(record.state, str(record.state))
+
+
+def unreadable(record: RemoteLogMetadata) -> str | None:
+    """Return why Kafka's serde refuses to make an object of a value that decodes, or None if it makes one.
+
+    The old layout is not asked about here: which release reads it is `record.layout`.
+    """
+    if not state_name(record).isupper():
+        return f"state {record.state} is unknown"
+    if not isinstance(record, RemoteLogSegmentMetadata | RemoteLogSegmentMetadataSnapshot):
+        return None
+    if not record.segment_leader_epochs:
+        return "it has no leader epochs"
+    return _impossible_offsets(record) if isinstance(record, RemoteLogSegmentMetadata) else None
+
+
+def refusal(record: RemoteLogMetadata, *, in_topic: bool) -> str | None:
+    """Return why a broker cannot use a record of the topic, or an entry of a snapshot file; None if it can."""
+    reason = unreadable(record)
+    if reason or not isinstance(record, RemoteLogSegmentMetadataSnapshot):
+        return reason
+    if in_topic:
+        return "it is an entry of snapshot files and names no partition"
+    if record.state == DELETE_SEGMENT_FINISHED:
+        return "DELETE_SEGMENT_FINISHED must not occur in a snapshot file"
+    return _impossible_offsets(record)
+
+
+def _impossible_offsets(record: RemoteLogSegmentMetadata | RemoteLogSegmentMetadataSnapshot) -> str | None:
+    if record.start_offset < 0:
+        return f"start offset {record.start_offset} is negative"
+    if record.end_offset < record.start_offset:
+        return f"end offset {record.end_offset} is below start offset {record.start_offset}"
+    return None
+
+
+def kafka_text(partition: int | None, offset: int | None, record: RemoteLogMetadata) -> str:
+    """Return the line that RemoteLogMetadataFormatter of 4.3.1 prints for a record, without its end of line.
+
+    Older layouts, which 4.3.1 cannot read, are printed as if they could be; missing numbers as `null`, as Java would.
+    """
+    return f"partition: {_java(partition)}, offset: {_java(offset)}, value: {java_text(record)}"
+
+
+def java_text(record: RemoteLogMetadata) -> str:
+    """Return `toString()` of the Java object that Kafka makes of a record."""
+    if isinstance(record, RemotePartitionDeleteMetadata):
+        return (
+            f"RemotePartitionDeleteMetadata{{topicPartition={_topic_id_partition(record)}, state={state_name(record)}, "
+            f"eventTimestampMs={record.event_timestamp_ms}, brokerId={record.broker_id}}}"
+        )
+    custom = _optional_custom_metadata(record.custom_metadata)
+    if isinstance(record, RemoteLogSegmentMetadataUpdate):
+        return (
+            f"RemoteLogSegmentMetadataUpdate{{remoteLogSegmentId={_segment_id(record)}, customMetadata={custom}, "
+            f"state={state_name(record)}, eventTimestampMs={record.event_timestamp_ms}, brokerId={record.broker_id}}}"
+        )
+    epochs = _java_map(record.segment_leader_epochs)
+    tail = (
+        f"segmentLeaderEpochs={epochs}, segmentSizeInBytes={record.segment_size_in_bytes}, customMetadata={custom}, "
+        f"state={state_name(record)}, txnIdxEmpty={_java(bool(record.txn_index_empty))}}}"
+    )
+    if isinstance(record, RemoteLogSegmentMetadataSnapshot):
+        return (
+            f"RemoteLogSegmentMetadataSnapshot{{segmentId={record.segment_id}, startOffset={record.start_offset}, "
+            f"endOffset={record.end_offset}, maxTimestampMs={record.max_timestamp_ms}, {tail}"
+        )
+    return (
+        f"RemoteLogSegmentMetadata{{remoteLogSegmentId={_segment_id(record)}, startOffset={record.start_offset}, "
+        f"endOffset={record.end_offset}, brokerId={record.broker_id}, maxTimestampMs={record.max_timestamp_ms}, "
+        f"eventTimestampMs={record.event_timestamp_ms}, {tail}"
+    )
+
+
+def kip405_text(partition: int | None, offset: int | None, record: RemoteLogMetadata) -> str:
+    """Return the line that KIP-405 specified for a record, with all its parts and the short form of the event.
+
+    Nothing released prints it. `broker-id` stands where the KIP has the event's leader epoch, which no record holds.
+    """
+    head = f"partition:{_java(partition)},message-offset:{_java(offset)},type:{KIP405_TYPES[type(record)]},version:{record.version}"
+    state, broker = state_name(record), record.broker_id
+    if isinstance(record, RemotePartitionDeleteMetadata):
+        place = f"{{topicId:{record.topic_id},topicName:{record.topic},partition:{record.partition}}}"
+        return f"{head},event-value:{{topic-id-partition:{place},broker-id:{broker},remote-partition-delete-state:{state}}}"
+    offsets = "" if isinstance(record, RemoteLogSegmentMetadataUpdate) else f"start-offset:{record.start_offset},end-offset:{record.end_offset},"
+    names = (
+        "" if isinstance(record, RemoteLogSegmentMetadataSnapshot)
+        else f",topicId:{record.topic_id},topicName:{record.topic},partition:{record.partition}"
+    )
+    segment = f"remote-log-segment-id:{{id:{record.segment_id}{names}}}"
+    return f"{head},event-value:{{{segment},{offsets}broker-id:{broker},remote-log-segment-state:{state}}}"
+
+
+def _java(value: int | None) -> str:
+    return "null" if value is None else str(value).lower()
+
+
+def _topic_id_partition(
+    record: RemoteLogSegmentMetadata | RemoteLogSegmentMetadataUpdate | RemotePartitionDeleteMetadata,
+) -> str:
+    return f"{record.topic_id}:{record.topic}-{record.partition}"
+
+
+def _segment_id(record: RemoteLogSegmentMetadata | RemoteLogSegmentMetadataUpdate) -> str:
+    return f"RemoteLogSegmentId{{topicIdPartition={_topic_id_partition(record)}, id={record.segment_id}}}"
+
+
+def _optional_custom_metadata(custom: bytes | None) -> str:
+    return "Optional.empty" if custom is None else f"Optional[CustomMetadata{{{len(custom)} bytes}}]"
+
+
+def _java_map(epochs: tuple[SegmentLeaderEpoch, ...]) -> str:
+    # A TreeMap: by epoch, the last of equal epochs wins.
+    return "{" + ", ".join(f"{epoch}={offset}" for epoch, offset in sorted(dict(epochs).items())) + "}"

@@ -1,0 +1,202 @@
+"""What truncating a loaded partition to an offset would do: files, offsets, epochs, producer snapshots, records lost.
+
+The truth is `UnifiedLog.truncateTo` and what it calls; then a clean stop and
+start with checkpoints that hold the new values.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from formats.batch import BatchHeader
+from kcli.analysis.epochs import EpochCache, truncate_from_end
+from kcli.analysis.log_segment import BrokerError, Header, LoadedSegment, empty_segment, header, last_offset, places, read_next_offset, truncate_segment
+from kcli.analysis.producers import ProducerState, rebuild
+from kcli.analysis.startup import LoadedLog
+
+NONE, PARTIAL, FULL = "none", "partial", "full"
+KEEP, CUT, DELETE, CREATE = "keep", "cut", "delete", "create"
+
+
+class SegmentChange(NamedTuple):
+    """What happens to one segment: sizes in bytes, entries as the broker counts them; None where there is no segment."""
+
+    base_offset: int
+    action: str
+    before: LoadedSegment | None
+    after: LoadedSegment | None
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What goes: whole batches, their records (None where not countable), bytes of .log files, and the ends of it."""
+
+    batches: int = 0
+    records: int | None = 0
+    size: int = 0
+    first_offset: int | None = None
+    last_offset: int | None = None
+    first_timestamp: int | None = None
+    max_timestamp: int | None = None
+    trouble: BrokerError | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """The state after a truncation, beside the loaded log that it started from.
+
+    `log_end_offset_after_restart` is None where a clean restart would not load the log (`restart_error` says why).
+    `restart_deletes_all`: the log then ends below its log start, so the restart deletes every segment.
+    `snapshots` pairs offsets with keep, delete or create, relative to the files on disk now.
+    """
+
+    target: int
+    kind: str
+    segments: tuple[SegmentChange, ...]
+    log_end_offset: int
+    log_end_offset_after_restart: int | None
+    restart_deletes_all: bool
+    restart_error: BrokerError | None
+    log_start_offset: int
+    high_watermark_before: int | None
+    high_watermark: int | None
+    recovery_point: int
+    epochs: EpochCache
+    snapshots: tuple[tuple[int, str], ...]
+    removed: Removed
+
+
+def truncate(loaded: LoadedLog, target: int, high_watermark: int | None) -> Prediction:
+    """Return what the broker would do when told to truncate to `target` (0 or more).
+
+    `high_watermark` is the checkpointed one, None when unknown. BrokerError where the truncation itself would fail.
+    """
+    watermark = None if high_watermark is None else loaded.bounded(high_watermark)
+    producers = loaded.producers.copy()
+    if target >= loaded.log_end_offset:
+        return _prediction(
+            loaded, target, NONE, loaded.segments, loaded.log_end_offset, loaded.log_start_offset,
+            (watermark, watermark), truncate_from_end(loaded.epochs, loaded.log_end_offset), producers,
+        )
+    if target < loaded.segments[0].base_offset:
+        producers.start_at(target)
+        after: tuple[LoadedSegment, ...] = (empty_segment(target),)
+        rebuild(producers, after, target, target, clean_start=False)
+        return _prediction(loaded, target, FULL, after, target, target, (watermark, None if watermark is None else target), (), producers)
+    kept = [segment for segment in loaded.segments if segment.base_offset <= target]
+    after = (*kept[:-1], truncate_segment(kept[-1], target))
+    for segment in loaded.segments[len(kept):]:
+        producers.delete_snapshot(segment.base_offset)
+    log_start = min(target, loaded.log_start_offset)
+    rebuild(producers, after, log_start, target, clean_start=False)
+    lowered = None if watermark is None else min(watermark, target)
+    return _prediction(
+        loaded, target, PARTIAL, after, target, log_start, (watermark, lowered), truncate_from_end(loaded.epochs, target), producers,
+    )
+
+
+def _prediction(
+    loaded: LoadedLog, target: int, kind: str, after: Sequence[LoadedSegment], log_end: int, log_start: int,
+    watermarks: tuple[int | None, int | None], epochs: EpochCache, producers: ProducerState,
+) -> Prediction:
+    restarted, error = log_end_after_restart(after)
+    changes = _changes(loaded.segments, after)
+    return Prediction(
+        target=target,
+        kind=kind,
+        segments=changes,
+        log_end_offset=log_end,
+        log_end_offset_after_restart=None if restarted is None else max(restarted, log_start),
+        restart_deletes_all=restarted is not None and restarted < log_start,
+        restart_error=error,
+        log_start_offset=log_start,
+        high_watermark_before=watermarks[0],
+        high_watermark=watermarks[1],
+        recovery_point=min(loaded.recovery_point, log_end),
+        epochs=epochs,
+        snapshots=_snapshot_actions(loaded.snapshots_before, producers.disk),
+        removed=_removed(changes),
+    )
+
+
+def log_end_after_restart(segments: Sequence[LoadedSegment]) -> tuple[int | None, BrokerError | None]:
+    """Return the log end offset that a clean restart reads, or None and what keeps it from loading the log."""
+    try:
+        return read_next_offset(segments[-1]), None
+    except BrokerError as error:
+        return None, error
+
+
+def _changes(before: Sequence[LoadedSegment], after: Sequence[LoadedSegment]) -> tuple[SegmentChange, ...]:
+    old = {segment.base_offset: segment for segment in before}
+    new = {segment.base_offset: segment for segment in after}
+    changes = []
+    for base in sorted(old.keys() | new.keys()):
+        was, becomes = old.get(base), new.get(base)
+        if was is None:
+            action = CREATE
+        elif becomes is None:
+            action = DELETE
+        else:
+            action = KEEP if was == becomes else CUT
+        changes.append(SegmentChange(base, action, was, becomes))
+    return tuple(changes)
+
+
+def _snapshot_actions(before: Iterable[int], after: Iterable[int]) -> tuple[tuple[int, str], ...]:
+    old, new = set(before), set(after)
+    return tuple(
+        (offset, DELETE if offset not in new else KEEP if offset in old else CREATE) for offset in sorted(old | new)
+    )
+
+
+def _removed(changes: Iterable[SegmentChange]) -> Removed:
+    count = _Count()
+    for change in changes:
+        start = change.after.log_size if change.after else 0
+        if change.before is not None and start < change.before.log_size:
+            count.size += change.before.log_size - start
+            try:
+                with change.before.log() as log:
+                    for place in places(log, start, change.before.log_size):
+                        count.add(place.base_offset, last_offset(log, place), header(log, place))
+            except BrokerError as error:
+                count.trouble = count.trouble or error
+    return Removed(
+        batches=count.batches,
+        records=count.records if count.countable and count.trouble is None else None,
+        size=count.size,
+        first_offset=count.first_offset,
+        last_offset=count.last_offset,
+        first_timestamp=count.first_timestamp,
+        max_timestamp=count.max_timestamp,
+        trouble=count.trouble,
+    )
+
+
+@dataclass(slots=True)
+class _Count:
+    """Adds up batches by their headers."""
+
+    batches: int = 0
+    records: int = 0
+    size: int = 0
+    countable: bool = True
+    first_offset: int | None = None
+    first_timestamp: int | None = None
+    last_offset: int | None = None
+    max_timestamp: int | None = None
+    trouble: BrokerError | None = None
+
+    def add(self, base_offset: int, last: int, batch: Header) -> None:
+        if not self.batches:
+            self.first_offset = None if batch.records_count is None else base_offset
+            timestamp = batch.base_timestamp if isinstance(batch, BatchHeader) else batch.timestamp
+            self.first_timestamp = timestamp if batch.delete_horizon_ms is None else None
+        self.batches += 1
+        if batch.records_count is None:
+            self.countable = False
+        else:
+            self.records += batch.records_count
+        self.last_offset = last
+        self.max_timestamp = max(batch.max_timestamp, self.max_timestamp if self.max_timestamp is not None else batch.max_timestamp)

@@ -1,0 +1,92 @@
+"""Where a partition's log begins and ends for a starting broker, and what is to be told about it."""
+
+from typing import NamedTuple
+
+from formats.types import TopicPartition
+from kcli.analysis.findings import Finding
+from kcli.logdir.partition import Partition
+from kcli.logdir.segment import LogEnd, Segment, Stop
+
+
+class Ends(NamedTuple):
+    """The start and the end of a log, as a starting broker takes them, and what to tell about how they were found.
+
+    `checkpointed_start` is that of log-start-offset-checkpoint, 0 without one. `emptied`: the log ends below it, so
+    the broker deletes every segment and begins anew there.
+    """
+
+    checkpointed_start: int
+    log_start_offset: int
+    log_end_offset: int
+    source: str
+    emptied: bool
+    findings: tuple[Finding, ...]
+
+
+def checkpointed_log_start(partition: Partition) -> int:
+    """Return the partition's offset in log-start-offset-checkpoint, or 0: what the broker takes without one."""
+    starts = partition.directory.log_start_offsets
+    if not starts or partition.topic is None or partition.number is None:
+        return 0
+    return starts.get(TopicPartition(partition.topic, partition.number), 0)
+
+
+def log_start(partition: Partition) -> int:
+    """Return the log start offset: the checkpointed one, or the first base offset if that is higher."""
+    segments = partition.segments
+    return max(checkpointed_log_start(partition), segments[0].base_offset if segments else 0)
+
+
+def ends(partition: Partition) -> Ends:
+    """Return the start and the end of the log by LogLoader's rules; FileError if the last segment cannot be read."""
+    checkpointed, start = checkpointed_log_start(partition), log_start(partition)
+    if not partition.segments:
+        found = Finding("LOG-007", "no .log file; the log end offset is taken as the log start offset", dir=partition.shown)
+        return Ends(checkpointed, start, start, "scan", emptied=False, findings=(found,))
+    last = partition.segments[-1]
+    end = last.log_end()
+    findings = log_end_findings(partition, last, end)
+    if end.next_offset < checkpointed:
+        findings.append(Finding(
+            "LOG-006", "the log ends below its checkpointed log start offset; the broker starts with an empty log there",
+            dir=partition.shown, expected=f"{checkpointed} or more", found=end.next_offset,
+        ))
+        return Ends(checkpointed, checkpointed, checkpointed, end.source, emptied=True, findings=tuple(findings))
+    return Ends(checkpointed, start, end.next_offset, end.source, emptied=False, findings=tuple(findings))
+
+
+def log_end_findings(partition: Partition, segment: Segment, end: LogEnd) -> list[Finding]:
+    """Return what is to be told about how the end of a segment was found."""
+    index = f"{segment.stem}.index"
+    findings = []
+    if end.trouble == "no-index":
+        findings.append(Finding("IDX-001", "no offset index; the log was scanned", dir=partition.shown, file=index))
+    elif end.preallocated_index:
+        findings.append(Finding("IDX-003", "the offset index has its preallocated tail", dir=partition.shown, file=index))
+    elif end.trouble in {"index-beyond-log", "chain"}:
+        message = "its last entry points past the log" if end.trouble == "index-beyond-log" else "its last entry leads to no batch"
+        findings.append(Finding("IDX-002", f"{message}; the log was scanned", dir=partition.shown, file=index))
+    if end.file_grown:
+        findings.append(Finding(
+            "LOG-005", f"the file {'grew' if end.file_grown > 0 else 'shrank'} by {abs(end.file_grown)} bytes while it was read",
+            dir=partition.shown, file=f"{segment.stem}.log",
+        ))
+    findings.extend(stop_findings(partition, segment, end.stop, moving=end.file_grown != 0))
+    return findings
+
+
+STOPS = {
+    "short": ("LOG-001", "fewer bytes are left than a batch needs to begin"),
+    "incomplete": ("LOG-001", "the last batch runs past the end of the file"),
+    "bad-length": ("LOG-002", "no batch can have this length"),
+    "bad-magic": ("LOG-002", "no batch can have this magic"),
+    "zeros": ("LOG-004", "only zeros to the end of the file"),
+}
+
+
+def stop_findings(partition: Partition, segment: Segment, stop: Stop, *, moving: bool = False) -> list[Finding]:
+    """Return what is to be told about where a walk over a segment ended; nothing if that was the end of the file."""
+    if stop.reason == "end" or (moving and stop.reason in {"short", "incomplete"}):
+        return []
+    code, message = STOPS[stop.reason]
+    return [Finding(code, message, dir=partition.shown, file=f"{segment.stem}.log", position=stop.position, found=stop.found)]

@@ -1,0 +1,245 @@
+"""What `kcli lookup` runs: where an offset or a timestamp lies, as a starting broker would find it.
+
+Only headers are read, through the indexes; a batch is unpacked when the answer
+may lie inside it.
+"""
+
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import NamedTuple, TypeAlias
+
+from formats.batch import BatchHeader
+from formats.errors import FormatError, LimitError, UnsupportedError
+from formats.record import batch_records
+from formats.types import TopicPartition
+from kcli.analysis import lookup
+from kcli.analysis.findings import Finding
+from kcli.analysis.lookup import LargestTimestamp, Timed
+from kcli.engine.contract import Outcome, Row, Unit
+from kcli.jobs.common import Yield, answer, where
+from kcli.jobs.ends import Ends, ends
+from kcli.jobs.epoch import resolve
+from kcli.logdir.buffers import DataFile, file_error
+from kcli.logdir.partition import Partition, shown_path
+from kcli.logdir.segment import Batch, OffsetIndexFile, Segment, Walk
+
+LARGEST_BATCH = 64 * 1024 * 1024
+DECOMPRESSED_LIMIT = 64 * 1024 * 1024
+"""The largest batch that is unpacked, in bytes, before and after."""
+
+Answer: TypeAlias = tuple[bool, int | None, int | None, int | None, int | None, int | None, str]
+"""The columns of kcli.rows.LOOKUP_TIMESTAMP from `found` on."""
+
+
+class Message(NamedTuple):
+    """An uncompressed message of magic 0 or 1: its own only record."""
+
+    offset: int
+    timestamp: int
+
+
+def offset(unit: Unit, *, offset: int | str) -> Outcome:
+    """Return one row: the batch that a fetch at this offset (or `earliest`, `latest`) returns first."""
+    return answer(unit, partial(_offset, offset))
+
+
+def timestamp(unit: Unit, *, timestamp: int | None) -> Outcome:
+    """Return one row: the first record at or after a timestamp in ms as ListOffsets finds it; None asks for the largest."""
+    return answer(unit, partial(_timestamp, timestamp))
+
+
+@dataclass(frozen=True)
+class _Log:
+    """A partition's segments, and which of them the broker recovers before it reads them.
+
+    A recovered segment has new indexes: what its index files say does not count.
+    """
+
+    partition: Partition
+
+    @cached_property
+    def recovered_from(self) -> int | None:
+        """The base offset from which on segments are recovered; None after a clean shutdown, or if nothing tells."""
+        facts, name = self.partition.directory, self.partition.target.name
+        if facts.clean_shutdown or self.partition.target.log_dir is None or name is None:
+            return None
+        point = (facts.recovery_points or {}).get(TopicPartition(name.topic, name.partition), 0)
+        bases = [segment.base_offset for segment in self.partition.segments]
+        return bases[lookup.floor_segment(bases, point)]
+
+    def is_recovered(self, segment: Segment, index: OffsetIndexFile | None) -> bool:
+        """Whether the broker rebuilds the segment's indexes: after an unclean stop, or when it has no offset index.
+
+        Where nothing tells how the broker stopped, a preallocated index says that it did not stop cleanly.
+        """
+        if index is None:
+            return True
+        if self.recovered_from is not None:
+            return segment.base_offset >= self.recovered_from
+        return self.partition.target.log_dir is None and index.has_empty_tail
+
+
+def _offset(asked: int | str, partition: Partition) -> Yield:
+    found = ends(partition)
+    yield from found.findings
+    number = resolve(asked, found)
+    place = where(partition)
+    reason = lookup.outside(number, found.log_start_offset, found.log_end_offset)
+    if reason is None:
+        log = _Log(partition)
+        bases = [segment.base_offset for segment in partition.segments]
+        for segment in partition.segments[lookup.floor_segment(bases, number):]:
+            entry, batch = yield from _translate(log, segment, number)
+            if batch is not None:
+                header = batch.header
+                yield Row("lookup_offset", (
+                    *place, number, True, segment.base_offset, shown_path(partition, segment.path("log")), batch.position,
+                    header.base_offset, header.last_offset, header.partition_leader_epoch, *entry, lookup.reason_of(header, number),
+                ))
+                return
+        reason = f"{lookup.NO_BATCH}: nothing from here to the log end {found.log_end_offset}; a fetch returns no records"
+    yield Row("lookup_offset", (*place, number, False, *(None,) * 8, reason))
+
+
+def _translate(log: _Log, segment: Segment, target: int) -> Generator[Finding, None, tuple[tuple[int | None, int | None], Batch | None]]:
+    """Return the index entry that the search starts from, and the first batch that reaches the target.
+
+    As LogSegment.translateOffset; but an entry that leads to no batch is told, and the log scanned instead.
+    """
+    with segment.open_log() as file:
+        index = segment.offset_index()
+        if index is None:
+            return (None, None), _reaching(Walk(file), target)
+        with index:
+            counted = index.valid_entries(file.size) if log.is_recovered(segment, index) else index.entries
+            entry = index.lookup(target, counted)
+        walk = Walk(file, entry[1])
+        first = next(iter(walk), None)
+        if entry[1] and (first is None or first.header.base_offset > entry[0]):
+            yield Finding(
+                "IDX-002", f"its entry for offset {entry[0]} leads to no batch; the log was scanned", dir=log.partition.shown,
+                file=f"{segment.stem}.index", found=entry[1],
+            )
+            return entry, _reaching(Walk(file), target)
+        return entry, _reaching(Walk(file, entry[1]), target)
+
+
+def _reaching(batches: Iterable[Batch], target: int) -> Batch | None:
+    return next((batch for batch in batches if batch.header.last_offset >= target), None)
+
+
+def _timestamp(asked: int | None, partition: Partition) -> Yield:
+    found = ends(partition)
+    yield from found.findings
+    answered = yield from (_largest(partition, found) if asked is None else _at_or_after(partition, found, asked))
+    yield Row("lookup_timestamp", (*where(partition), asked, *answered))
+
+
+def _at_or_after(partition: Partition, found: Ends, asked: int) -> Generator[Finding, None, Answer]:
+    """Return the answer of UnifiedLog.searchOffsetInLocalLog."""
+    log, seen = _Log(partition), lookup.NO_TIMESTAMP
+    segments = () if found.emptied else partition.segments
+    for segment in segments:
+        largest = yield from _largest_timestamp(log, segment)
+        seen = max(seen, largest.timestamp)
+        reaches = largest.timestamp
+        if reaches < 0:
+            reaches, size = _modified(segment)
+            if size:
+                message = f"no timestamp is known; the file's modification time, {reaches}, counts as the largest"
+                yield Finding("LOOKUP-001", message, dir=partition.shown, file=f"{segment.stem}.log", found=reaches)
+        if reaches < asked:
+            continue
+        answer = _search(log, segment, asked, found.log_start_offset)
+        if answer is None and segment is not segments[-1]:
+            yield Finding("LOOKUP-002", "no such record in it; later segments are not searched", dir=partition.shown, file=f"{segment.stem}.log")
+        if answer is None and seen >= asked:
+            return _nothing(f"{lookup.NOT_IN_SEGMENT}: segment {segment.base_offset} alone is searched, and has no such record")
+        if answer is not None:
+            return answer
+        break
+    return _nothing(f"{lookup.AFTER_ALL}: the largest timestamp is {seen}" if seen >= 0 else lookup.NO_TIMESTAMPS)
+
+
+def _modified(segment: Segment) -> tuple[int, int]:
+    with segment.open_log() as file:
+        return file.mtime_ms, file.size
+
+
+def _largest_timestamp(log: _Log, segment: Segment) -> Generator[Finding, None, LargestTimestamp]:
+    """Return LogSegment.readMaxTimestampAndOffsetSoFar: the time index's last entry; of batches, if the broker recovers."""
+    index = segment.offset_index()
+    if index is not None:
+        with index:
+            recovered = log.is_recovered(segment, index)
+    if index is None or recovered:
+        with segment.open_log() as file:
+            return lookup.largest_of_batches((batch.header for batch in Walk(file)), segment.base_offset)
+    times = segment.time_index()
+    if times is None:
+        return LargestTimestamp(lookup.NO_TIMESTAMP, segment.base_offset)
+    with times:
+        if times.has_empty_tail:
+            yield Finding("LOOKUP-003", "its last slot is zero", dir=log.partition.shown, file=f"{segment.stem}.timeindex")
+        return LargestTimestamp(*times.entry(times.entries - 1))
+
+
+def _search(log: _Log, segment: Segment, asked: int, start_offset: int) -> Answer | None:
+    """Return LogSegment.findOffsetByTimestamp: from where both indexes lead, the first record that fits."""
+    start = 0
+    index, times = segment.offset_index(), segment.time_index()
+    with segment.open_log() as file, index or nullcontext(), times or nullcontext():
+        if index is not None and not log.is_recovered(segment, index):
+            earlier = times.lookup(asked)[1] if times is not None else segment.base_offset
+            start = index.lookup(max(earlier, start_offset))[1]
+        for batch in Walk(file, start):
+            if batch.header.max_timestamp >= asked and batch.header.last_offset >= start_offset:
+                record = lookup.first_record(_records(file, batch), asked, start_offset)
+                if record is not None:
+                    return _found(segment, batch, record)
+    return None
+
+
+def _largest(partition: Partition, found: Ends) -> Generator[Finding, None, Answer]:
+    """Return the answer to MAX_TIMESTAMP: the first record that has the largest timestamp of all segments."""
+    log = _Log(partition)
+    segments = () if found.emptied else partition.segments
+    largest = []
+    for segment in segments:
+        largest.append((yield from _largest_timestamp(log, segment)))
+    if not largest:
+        return _nothing(lookup.NO_TIMESTAMPS)
+    place = lookup.largest_place(largest)
+    segment, (timestamp, offset) = segments[place], largest[place]
+    index = segment.offset_index()
+    with segment.open_log() as file, index or nullcontext():
+        start = index.lookup(offset)[1] if index is not None and not log.is_recovered(segment, index) else 0
+        batch = next((batch for batch in Walk(file, start) if batch.header.max_timestamp == timestamp), None)
+        record = lookup.record_of_max(_records(file, batch), timestamp) if batch is not None and batch.header.magic else None
+    return _found(segment, batch, record) if batch is not None and record is not None else _nothing(lookup.NO_TIMESTAMPS)
+
+
+def _records(file: DataFile, batch: Batch) -> Iterator[Timed]:
+    """Yield a batch's records, unpacked; UnsupportedError as FileError for compressed messages of magic 0 and 1."""
+    header = batch.header
+    if isinstance(header, BatchHeader):
+        if header.size > LARGEST_BATCH:
+            raise file_error(file.path, LimitError(batch.position, "batch size", f"at most {LARGEST_BATCH} bytes", header.size))
+        try:
+            yield from batch_records(file.read(batch.position, header.size), DECOMPRESSED_LIMIT)
+        except FormatError as error:
+            raise file_error(file.path, error.moved(batch.position)) from error
+    elif header.codec:
+        raise file_error(file.path, UnsupportedError(batch.position, "message", "one that is not compressed", f"magic {header.magic}, compressed"))
+    else:
+        yield Message(header.offset, header.timestamp)
+
+
+def _found(segment: Segment, batch: Batch, record: Timed) -> Answer:
+    return True, record.offset, record.timestamp, batch.header.partition_leader_epoch, segment.base_offset, batch.position, lookup.FOUND
+
+
+def _nothing(reason: str) -> Answer:
+    return False, None, None, None, None, None, reason

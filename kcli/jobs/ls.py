@@ -1,0 +1,91 @@
+"""What `kcli ls` runs: one row per partition directory, with a null for each piece that cannot be read."""
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from formats.names import parse_file
+from kcli.analysis import epochs, inventory
+from kcli.analysis.findings import Finding
+from kcli.engine.contract import Outcome, Row, Unit
+from kcli.jobs.common import directory_findings, failure_of, internal_failure, where
+from kcli.jobs.ends import Ends, checkpointed_log_start, ends
+from kcli.logdir.buffers import FileError, file_error
+from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition, shown_error
+
+T = TypeVar("T")
+
+
+def ls(unit: Unit) -> Outcome:
+    """Return the partition's row; the first piece that cannot be read is the error, any further one a finding."""
+    partition = Partition(unit.target)
+    problems: list[FileError] = []
+    try:
+        row, findings = _row(partition, problems)
+        findings.extend(directory_findings(partition))
+    except FileError as error:
+        return Outcome(number=unit.number, error=failure_of(shown_error(partition, error)))
+    except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
+        return Outcome(number=unit.number, error=internal_failure(unit.target.shown, error))
+    told = [shown_error(partition, problem) for problem in problems]
+    findings.extend(Finding("LOG-008", problem.message, dir=partition.shown, file=problem.path, position=problem.position) for problem in told[1:])
+    return Outcome(number=unit.number, rows=[row], findings=findings, error=failure_of(told[0]) if told else None)
+
+
+def _row(partition: Partition, problems: list[FileError]) -> tuple[Row, list[Finding]]:
+    findings: list[Finding] = []
+
+    def read(piece: Callable[[], T]) -> T | None:
+        try:
+            return piece()
+        except FileError as error:
+            problems.append(error)
+            return None
+
+    totals = inventory.totals(_files(partition, problems))
+    found = read(lambda: ends(partition))
+    latest_epoch = read(lambda: _latest_epoch(partition, found, findings))
+    topic_id = read(partition.topic_id)
+    if found is not None:
+        findings[:0] = found.findings
+    facts, name = partition.directory, partition.target.name
+    row = Row("partition", (
+        *where(partition),
+        len(partition.segments),
+        totals.size_bytes,
+        found.log_start_offset if found else None,
+        found.log_end_offset if found else None,
+        found.source if found else None,
+        latest_epoch,
+        inventory.checkpointed(facts.high_watermarks, partition.topic, partition.number),
+        inventory.checkpointed(facts.recovery_points, partition.topic, partition.number),
+        topic_id,
+        totals.leftovers,
+        name.kind if name else inventory.NORMAL,
+    ))
+    return row, findings
+
+
+def _files(partition: Partition, problems: list[FileError]) -> Iterator[inventory.EntrySize]:
+    for name in partition.names:
+        path = os.path.join(partition.path, name)
+        try:
+            status = os.lstat(path)
+        except OSError as error:
+            problems.append(file_error(path, error))
+            continue
+        if not stat.S_ISDIR(status.st_mode):
+            yield inventory.EntrySize(status.st_size, parse_file(name).suffix is not None)
+
+
+def _latest_epoch(partition: Partition, found: Ends | None, findings: list[Finding]) -> int | None:
+    lines = partition.epoch_entries()
+    if lines is None:
+        findings.append(Finding("EPOCH-001", "no such file", dir=partition.shown, file=LEADER_EPOCH_CHECKPOINT))
+        return None
+    if found is not None and found.emptied:
+        return None
+    end = found.log_end_offset if found else None
+    entries = epochs.load(lines, end, checkpointed_log_start(partition)).entries
+    return entries[-1].epoch if entries else None

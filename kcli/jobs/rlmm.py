@@ -1,0 +1,310 @@
+"""`rlmm dump`: the events of __remote_log_metadata, and the files that releases 3.1 to 3.7 kept beside the logs."""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from formats.batch import BatchHeader
+from formats.checkpoint import read_committed_offsets
+from formats.errors import FormatError, TruncatedError
+from formats.record import MAGIC, Record, batch_records, is_valid
+from formats.remote_metadata import LAYOUT_3_0, RemoteLogMetadata, RemotePartitionDeleteMetadata, decode
+from formats.remote_snapshot import (
+    LENGTH_SIZE,
+    SNAPSHOT_HEADER,
+    SnapshotEntry,
+    SnapshotHeader,
+    decode_entry,
+    read_entries,
+    read_header,
+)
+from formats.types import Buffer
+from kcli.analysis.findings import Finding
+from kcli.analysis.remote import METADATA_TOPIC, metadata_partition, refusal
+from kcli.engine.contract import Outcome, Row, Scan, Unit, Value
+from kcli.jobs.common import failure_of, internal_failure
+from kcli.jobs.rlmm_rows import event_row, record_columns
+from kcli.logdir.buffers import DataFile, FileError, file_error, read_whole, reading, shown
+from kcli.logdir.partition import Partition, shown_error
+from kcli.logdir.segment import Batch, Stop, Walk
+from kcli.logdir.tree import PARTITION, Found, Target
+from kcli.rows import RLMM_COMMITTED, RLMM_PARTITION, RLMM_SNAPSHOT
+
+LOG = "log"
+REMOTE_LOG_SNAPSHOT = "remote-log-snapshot"
+COMMITTED_OFFSETS = "committed-offsets"
+ACCEPTS = frozenset({LOG, REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS})
+
+SNAPSHOT_NAME = "remote_log_snapshot"
+COMMITTED_OFFSETS_NAME = "_rlmm_committed_offsets"
+
+ROWS_PER_CALL = 2000
+BYTES_PER_CALL = 4 * 1024 * 1024
+LARGEST_BATCH = 64 * 1024 * 1024
+
+
+def expand(found: Found) -> Found:
+    """Return the same with one target per file that holds remote log metadata, in the order in which it was found.
+
+    Of a log dir: the segments of every partition of __remote_log_metadata, the remote_log_snapshot of every partition,
+    then _rlmm_committed_offsets. A partition directory that was named itself must hold something of it.
+    """
+    result = replace(found, targets=[], failures=list(found.failures))
+    for target in found.targets:
+        if target.kind != PARTITION:
+            result.targets.append(target)
+            continue
+        partition = Partition(target)
+        try:
+            files = list(_files(partition))
+        except FileError as error:
+            result.failures.append(shown_error(partition, error))
+            continue
+        if not files and (partition.topic == METADATA_TOPIC or target.log_dir not in found.named_log_dirs):
+            message = f"neither segments of {METADATA_TOPIC} nor a {SNAPSHOT_NAME} in this partition directory"
+            result.failures.append(FileError(target.shown, "nothing-to-read", message))
+        result.targets.extend(files)
+    result.targets.extend(_committed_offsets_of(found.named_log_dirs))
+    return result
+
+
+def _files(partition: Partition) -> Iterator[Target]:
+    target = partition.target
+    if partition.topic in {METADATA_TOPIC, None}:
+        for segment in partition.segments:
+            yield _inside(target, LOG, f"{segment.stem}.log")
+    if SNAPSHOT_NAME in partition.names:
+        yield _inside(target, REMOTE_LOG_SNAPSHOT, SNAPSHOT_NAME)
+
+
+def _inside(target: Target, kind: str, name: str) -> Target:
+    return replace(target, kind=kind, path=os.path.join(target.path, name), shown=os.path.join(target.shown, name))
+
+
+def _committed_offsets_of(log_dirs: Iterable[str]) -> Iterator[Target]:
+    for log_dir in log_dirs:
+        path = os.path.join(log_dir, COMMITTED_OFFSETS_NAME)
+        if os.path.lexists(path):
+            yield Target(kind=COMMITTED_OFFSETS, path=path, shown=shown(path), name=None, log_dir=log_dir)
+
+
+def dump(unit: Unit) -> Outcome:
+    """Return the rows of one file, or of the next piece of one: what it holds before a bad place is always shown."""
+    try:
+        return _DUMPS[unit.target.kind](unit)
+    except FileError as error:
+        return Outcome(number=unit.number, error=failure_of(FileError(unit.target.shown, *error.args[1:])))
+    except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
+        return Outcome(number=unit.number, error=internal_failure(unit.target.shown, error))
+
+
+# Events of a segment
+
+
+class _Mark(NamedTuple):
+    """What a continued scan must know: records of the first batch already shown, and what has been told once."""
+
+    shown: int = 0
+    old_layout_told: bool = False
+
+    def pack(self) -> int:
+        return self.shown << 1 | self.old_layout_told
+
+    @staticmethod
+    def unpack(mark: int) -> "_Mark":
+        return _Mark(mark >> 1, bool(mark & 1))
+
+
+class _Findings:
+    """Findings of one call: one per code, the first in full, with how many more there are."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.first: dict[str, Finding] = {}
+        self.more: dict[str, int] = {}
+
+    def add(self, code: str, position: int | None, message: str) -> None:
+        if code in self.first:
+            self.more[code] += 1
+        else:
+            self.first[code] = Finding(code, message, dir=os.path.dirname(self.target.shown) or ".", file=self.target.shown, position=position)
+            self.more[code] = 0
+
+    def told(self) -> list[Finding]:
+        return [
+            found._replace(message=f"{found.message} (and {self.more[code]} more)") if self.more[code] else found
+            for code, found in self.first.items()
+        ]
+
+
+def _place(target: Target) -> dict[str, Value]:
+    directory, name = os.path.split(target.shown)
+    return {"dir": directory or ".", "file": name}
+
+
+def _metadata_partition(target: Target) -> int | None:
+    return target.name.partition if target.name is not None and target.name.topic == METADATA_TOPIC else None
+
+
+def _segment(unit: Unit) -> Outcome:
+    target = unit.target
+    rows: list[Row] = []
+    findings = _Findings(target)
+    mark = _Mark.unpack(unit.mark)
+    where = {**_place(target), "metadata_partition": _metadata_partition(target)}
+
+    def pause(position: int, shown: int) -> Outcome:
+        rest = replace(unit, start=position, mark=mark._replace(shown=shown).pack())
+        return Outcome(number=unit.number, rows=rows, findings=findings.told(), rest=rest)
+
+    with DataFile(target.path) as file:
+        walk = Walk(file, unit.start)
+        for batch in walk:
+            if len(rows) >= ROWS_PER_CALL or batch.position - unit.start >= BYTES_PER_CALL:
+                return pause(batch.position, 0)
+            shown = mark.shown if batch.position == unit.start else 0
+            for index, record in enumerate(_records(file, batch, findings, again=shown > 0)):
+                if index < shown:
+                    continue
+                if len(rows) >= ROWS_PER_CALL:
+                    return pause(batch.position, index)
+                row, old_layout = _event_row(where, record, batch.position, findings)
+                rows.append(row)
+                if old_layout and not mark.old_layout_told:
+                    findings.add("RLMM-004", batch.position, f"offset {record.offset}: layout {LAYOUT_3_0}")
+                    mark = mark._replace(old_layout_told=True)
+        if walk.stop is None:
+            raise AssertionError("a walk that has ended says where")
+        _tell_stop(walk.stop, file.grown(), findings)
+    return Outcome(number=unit.number, rows=rows, findings=findings.told())
+
+
+def _records(file: DataFile, batch: Batch, findings: _Findings, *, again: bool) -> Iterator[Record]:
+    """Yield the records of a batch; one that is not read, or not to its end, leaves a finding; a wrong CRC does, once."""
+    position, header = batch
+    if not isinstance(header, BatchHeader) or header.magic != MAGIC:
+        findings.add("RLMM-007", position, f"offset {header.base_offset}: message format {header.magic}")
+    elif header.is_control:
+        findings.add("RLMM-008", position, f"offset {header.base_offset}: a control batch")
+    elif header.size > LARGEST_BATCH:
+        findings.add("LOG-003", position, f"offset {header.base_offset}: a batch of {header.size} bytes is beyond the bound")
+    else:
+        raw = file.read(position, header.size)
+        if not again and not is_valid(raw):
+            findings.add("LOG-003", position, f"offset {header.base_offset}: the checksum does not match")
+        try:
+            yield from batch_records(raw, LARGEST_BATCH)
+        except FormatError as error:
+            findings.add("LOG-003", position, f"offset {header.base_offset}: {error.moved(position)}")
+
+
+def _event_row(where: dict[str, Value], record: Record, position: int, findings: _Findings) -> tuple[Row, bool]:
+    """Return the row of a record, and whether its value has the layout that only releases before 3.6 read."""
+    columns = {**where, "metadata_offset": record.offset, "timestamp": record.timestamp}
+    at = f"offset {record.offset}"
+    if record.value is None:
+        findings.add("RLMM-002", position, f"{at}: null value")
+        return event_row({**columns, "error": "null value"}), False
+    try:
+        metadata = decode(record.value)
+    except FormatError as error:
+        findings.add("RLMM-001", position, f"{at}: {error}")
+        return event_row({**columns, "raw": bytes(record.value), "error": str(error)}), False
+    refused = refusal(metadata, in_topic=True)
+    if refused is not None:
+        findings.add("RLMM-003", position, f"{at}: {refused}")
+    old = metadata.layout == LAYOUT_3_0 and not isinstance(metadata, RemotePartitionDeleteMetadata)
+    return event_row({**columns, **record_columns(metadata), "raw": _raw(metadata, record.value)}), old
+
+
+def _raw(metadata: RemoteLogMetadata, value: Buffer) -> bytes | None:
+    # Columns cannot show tags that nobody knows yet; the bytes can.
+    return bytes(value) if metadata.unknown_tags else None
+
+
+def _tell_stop(stop: Stop, grown: int, findings: _Findings) -> None:
+    if stop.reason == "end":
+        return
+    if grown > 0:
+        findings.add("LOG-005", stop.position, f"it grew by {grown} bytes while it was read")
+    elif stop.reason in {"short", "incomplete"}:
+        findings.add("LOG-001", stop.position, f"the last batch is incomplete ({stop.reason}, {stop.found} bytes)")
+    elif stop.reason == "zeros":
+        findings.add("LOG-004", stop.position, "only zeros follow")
+    else:
+        findings.add("LOG-002", stop.position, f"{stop.reason.replace('-', ' ')} {stop.found}")
+
+
+# The files beside the logs
+
+
+def _snapshot(unit: Unit) -> Outcome:
+    target = unit.target
+    rows: list[Row] = []
+    findings = _Findings(target)
+    where = _place(target)
+    user = {"topic": target.name.topic, "partition": target.name.partition} if target.name is not None else {}
+    with DataFile(target.path) as file:
+        header = _snapshot_header(file, findings)
+        if header is None:
+            return Outcome(number=unit.number, findings=findings.told())
+        if not unit.start:
+            rows.append(Row(RLMM_SNAPSHOT.name, (*where.values(), *header)))
+        entries = read_entries(file.read, file.size, header, position=unit.start or SNAPSHOT_HEADER.size, number=unit.mark)
+        try:
+            for entry in entries:
+                if len(rows) >= ROWS_PER_CALL:
+                    rest = replace(unit, start=entry.position - LENGTH_SIZE, mark=entry.number)
+                    return Outcome(number=unit.number, rows=rows, findings=findings.told(), rest=rest)
+                rows.append(_entry_row({**where, **user, "metadata_partition": header.metadata_partition}, entry, findings))
+        except FormatError as error:
+            failure = failure_of(file_error(target.shown, error))
+            return Outcome(number=unit.number, rows=rows, findings=findings.told(), error=failure)
+    return Outcome(number=unit.number, rows=rows, findings=findings.told())
+
+
+def _snapshot_header(file: DataFile, findings: _Findings) -> SnapshotHeader | None:
+    raw = file.read(0, SNAPSHOT_HEADER.size)
+    if not raw:
+        findings.add("RLMM-006", 0, "an empty file")
+        return None
+    try:
+        with reading(file.path):
+            return read_header(raw)
+    except FileError as error:
+        if error.code != TruncatedError.code:
+            raise
+        findings.add("RLMM-005", len(raw), f"{len(raw)} of {SNAPSHOT_HEADER.size} bytes")
+        return None
+
+
+def _entry_row(where: dict[str, Value], entry: SnapshotEntry, findings: _Findings) -> Row:
+    try:
+        metadata = decode_entry(entry)
+    except FormatError as error:
+        findings.add("RLMM-001", entry.position, f"entry {entry.number}: {error}")
+        return event_row({**where, "raw": entry.value, "error": str(error)})
+    refused = refusal(metadata, in_topic=False)
+    if refused is not None:
+        findings.add("RLMM-003", entry.position, f"entry {entry.number}: {refused}")
+    return event_row({**where, **record_columns(metadata), "raw": _raw(metadata, entry.value)})
+
+
+def _committed_offsets(unit: Unit) -> Outcome:
+    target = unit.target
+    data = read_whole(target.path)
+    with reading(target.path):
+        offsets = read_committed_offsets(data)
+    place = tuple(_place(target).values())
+    rows = [Row(RLMM_COMMITTED.name, (*place, partition, offset)) for partition, offset in offsets.items()]
+    return Outcome(number=unit.number, rows=rows)
+
+
+_DUMPS: dict[str, Scan] = {LOG: _segment, REMOTE_LOG_SNAPSHOT: _snapshot, COMMITTED_OFFSETS: _committed_offsets}
+
+
+def partition_rows(users: Iterable[tuple[str, int]], partitions: int) -> Iterator[Row]:
+    """Yield where the events of each user partition (topic id, number) are, in the order given; ValueError for a bad id."""
+    for topic_id, partition in users:
+        yield Row(RLMM_PARTITION.name, (topic_id, partition, metadata_partition(topic_id, partition, partitions)))

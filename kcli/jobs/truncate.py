@@ -1,0 +1,205 @@
+"""`truncate --dry-run`: what the broker would do to each partition, from what its log dir's checkpoint files say.
+
+Nothing is written: the start of the broker, the truncation and the restart
+after it are worked out in memory.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from formats.types import TopicPartition
+from kcli.analysis.epochs import UNDEFINED_EPOCH_OFFSET, end_offset_for
+from kcli.analysis.findings import Finding
+from kcli.analysis.log_segment import BrokerError, LoadedSegment
+from kcli.analysis.startup import DEFAULT_INDEX_INTERVAL_BYTES, DEFAULT_MAX_INDEX_SIZE, LoadedLog, Settings, load
+from kcli.analysis.truncation import CREATE, CUT, DELETE, FULL, NONE, KEEP, Prediction, SegmentChange, truncate
+from kcli.engine.contract import Outcome, Row, Unit, Value
+from kcli.jobs.common import Yield, answer, where
+from kcli.logdir.buffers import FileError
+from kcli.logdir.partition import Partition
+from kcli.rows import TRUNCATION
+
+WOULD_NOT_LOAD = "would-not-load"
+CLEAN, UNCLEAN = "clean", "unclean"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What was asked: exactly one of the three targets, and values that replace those of checkpoint files (None: do not).
+
+    `shutdown` is `clean`, `unclean` or None (as the log dir's marker says). `now_ms` decides which producers have expired.
+    """
+
+    now_ms: int
+    to_offset: int | None = None
+    to_epoch: int | None = None
+    to_high_watermark: bool = False
+    high_watermark: int | None = None
+    log_start_offset: int | None = None
+    recovery_point: int | None = None
+    shutdown: str | None = None
+    index_interval_bytes: int = DEFAULT_INDEX_INTERVAL_BYTES
+    segment_index_bytes: int = DEFAULT_MAX_INDEX_SIZE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Inputs:
+    """The values that a starting broker would use for one partition, and what must be said about them."""
+
+    clean: bool
+    recovery_point: int
+    log_start_offset: int
+    high_watermark: int | None
+    warnings: tuple[str, ...]
+
+
+def dry_run(unit: Unit, *, request: Request) -> Outcome:
+    """Return one row per partition, what the start finds on the way, or why the broker would not get there."""
+    return answer(unit, lambda partition: _partition(partition, request))
+
+
+def _partition(partition: Partition, request: Request) -> Yield:
+    kind = partition.target.name.kind if partition.target.name else "normal"
+    if kind in {"delete", "stray"}:
+        raise FileError(partition.path, "leftover", f"the broker never truncates a -{kind} directory")
+    if partition.target.name is None:
+        raise FileError(partition.path, "not-a-partition", "the broker loads only directories named topic-partition")
+    inputs = _inputs(partition, request)
+    settings = Settings(now_ms=request.now_ms, index_interval_bytes=request.index_interval_bytes, max_index_size=request.segment_index_bytes)
+    try:
+        loaded = load(
+            partition, clean=inputs.clean, recovery_point=inputs.recovery_point, log_start_offset=inputs.log_start_offset, settings=settings,
+        )
+    except BrokerError as error:
+        raise FileError(error.path, WOULD_NOT_LOAD, f"the broker would not load this log: {error}", error.position) from error
+    yield from loaded.findings
+    target = _target(partition, loaded, inputs, request)
+    if target is None:
+        yield Finding("TRUNC-001", f"leader epoch {request.to_epoch} has no end offset in this replica", dir=partition.shown)
+        return
+    try:
+        prediction = truncate(loaded, target, inputs.high_watermark)
+    except BrokerError as error:
+        raise FileError(error.path, WOULD_NOT_LOAD, f"the truncation would fail: {error}", error.position) from error
+    yield Row(TRUNCATION.name, (*where(partition), *_values(loaded, prediction, [*inputs.warnings, *_warnings(loaded, prediction)])))
+    yield from _findings(partition, prediction)
+
+
+def _inputs(partition: Partition, request: Request) -> _Inputs:
+    facts, name = partition.directory, partition.target.name
+    key = TopicPartition(name.topic, name.partition) if name else TopicPartition("", 0)
+    warnings = []
+    alone = partition.target.log_dir is None
+    clean = facts.clean_shutdown if request.shutdown is None else request.shutdown == CLEAN
+    if alone and request.shutdown is None:
+        clean = True
+        warnings.append("no log dir around this directory: taken as stopped cleanly (--shutdown unclean for the other case)")
+    high_watermark = request.high_watermark if request.high_watermark is not None else (facts.high_watermarks or {}).get(key)
+    log_start = request.log_start_offset if request.log_start_offset is not None else (facts.log_start_offsets or {}).get(key, 0)
+    recovery_point = request.recovery_point if request.recovery_point is not None else (facts.recovery_points or {}).get(key, 0)
+    return _Inputs(
+        clean=clean, recovery_point=recovery_point, log_start_offset=log_start, high_watermark=high_watermark, warnings=tuple(warnings),
+    )
+
+
+def _target(partition: Partition, loaded: LoadedLog, inputs: _Inputs, request: Request) -> int | None:
+    """Return the offset to truncate to; None for an epoch without an end offset."""
+    if request.to_high_watermark:
+        if inputs.high_watermark is None:
+            raise FileError(
+                partition.path, "unknown-high-watermark", "no high watermark is known for this partition; name it with --high-watermark",
+            )
+        return loaded.bounded(inputs.high_watermark)
+    if request.to_epoch is not None:
+        end = end_offset_for(loaded.epochs, request.to_epoch, loaded.log_end_offset).end_offset
+        return None if end == UNDEFINED_EPOCH_OFFSET else end
+    return request.to_offset
+
+
+def _values(loaded: LoadedLog, prediction: Prediction, warnings: list[str]) -> tuple[Value, ...]:
+    removed = prediction.removed
+    return (
+        prediction.target, prediction.kind,
+        loaded.log_end_offset, prediction.log_end_offset, prediction.log_end_offset_after_restart,
+        loaded.log_start_offset, prediction.log_start_offset,
+        prediction.high_watermark_before, prediction.high_watermark,
+        loaded.recovery_point, prediction.recovery_point,
+        removed.batches, removed.records, removed.size,
+        removed.first_offset, removed.last_offset, removed.first_timestamp, removed.max_timestamp,
+        [_segment(change) for change in prediction.segments],
+        [{"epoch": entry.epoch, "start_offset": entry.start_offset} for entry in loaded.epochs],
+        [{"epoch": entry.epoch, "start_offset": entry.start_offset} for entry in prediction.epochs],
+        [{"offset": offset, "action": action} for offset, action in prediction.snapshots],
+        [],
+        [*warnings],
+    )
+
+
+def _segment(change: SegmentChange) -> Value:
+    before, after = _counts(change.before), _counts(change.after)
+    values: dict[str, Value] = {"base_offset": change.base_offset, "action": change.action}
+    for name, was, becomes in zip(("size", "offset_index_entries", "time_index_entries", "txn_index_entries"), before, after, strict=True):
+        values[f"{name}_before"] = was
+        values[f"{name}_after"] = becomes
+    return values
+
+
+def _counts(segment: LoadedSegment | None) -> tuple[int | None, ...]:
+    if segment is None:
+        return (None, None, None, None)
+    return (segment.log_size, segment.offset_index.entries, segment.time_index.entries, len(segment.aborted_last_offsets))
+
+
+def _warnings(loaded: LoadedLog, prediction: Prediction) -> Iterator[str]:
+    """Yield what a person should know before it happens, in plain words."""
+    target, watermark = prediction.target, prediction.high_watermark_before
+    if loaded.deleted:
+        bases = ", ".join(map(str, loaded.deleted))
+        yield f"the start itself deletes segments first (base offsets {bases}): see the findings"
+    if any(finding.code == "START-001" for finding in loaded.findings):
+        yield f"recovery cuts the log first: it then ends at offset {loaded.log_end_offset}"
+    if prediction.kind == NONE:
+        yield f"nothing is cut: the log ends at offset {loaded.log_end_offset}"
+    if prediction.kind == FULL:
+        yield f"every segment goes: the target lies below the first one, and the log begins anew, empty, at offset {target}"
+    if prediction.kind != NONE and watermark is None:
+        yield "the high watermark is unknown: records that consumers may have read could be among those that go"
+    if watermark is not None and target < watermark:
+        yield f"the target lies below the high watermark {watermark}: committed records go"
+    if target < loaded.log_start_offset:
+        yield f"the target lies below the log start offset {loaded.log_start_offset}, which is lowered to it"
+    dropped = [entry for entry in loaded.epochs if entry not in prediction.epochs and entry.start_offset >= loaded.log_end_offset]
+    if dropped:
+        yield f"epochs without records are dropped: {', '.join(str(entry.epoch) for entry in dropped)}"
+    restarted = prediction.log_end_offset_after_restart
+    if prediction.restart_error is not None:
+        yield f"after a clean restart the broker would not load this log: {prediction.restart_error}"
+    elif prediction.restart_deletes_all:
+        yield (
+            f"after a restart nothing is left: the log would end below its log start offset {prediction.log_start_offset}, "
+            "and then the broker deletes every segment"
+        )
+    elif restarted is not None and restarted < prediction.log_end_offset:
+        yield (
+            f"after a restart the log ends at offset {restarted}, not at {prediction.log_end_offset}: "
+            "the batch that holds the target goes as a whole"
+        )
+    if prediction.removed.trouble is not None:
+        yield f"not every batch that goes could be counted: {prediction.removed.trouble}"
+
+
+def _findings(partition: Partition, prediction: Prediction) -> Iterator[Finding]:
+    watermark = prediction.high_watermark_before
+    if watermark is not None and prediction.target < watermark and prediction.kind != NONE:
+        yield Finding(
+            "TRUNC-002", f"truncating to {prediction.target} cuts below the high watermark {watermark}",
+            dir=partition.shown, expected=watermark, found=prediction.target,
+        )
+    trouble = prediction.restart_error or prediction.removed.trouble
+    if trouble is not None:
+        file = os.path.join(partition.shown, os.path.relpath(trouble.path, partition.path))
+        yield Finding("TRUNC-003", str(trouble), dir=partition.shown, file=file, position=trouble.position)
+
+
+__all__ = ["CLEAN", "CREATE", "CUT", "DELETE", "KEEP", "UNCLEAN", "Request", "dry_run"]

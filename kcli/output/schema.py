@@ -1,0 +1,60 @@
+"""The JSON Schema of a command's document, made from the row declarations alone."""
+
+import json
+from typing import Any
+
+from kcli.analysis.findings import CATALOGUE, SEVERITIES
+from kcli.output.structured import DOCUMENT_VERSION
+from kcli.rows import COMMANDS, RowType, row_schema
+
+Schema = dict[str, Any]
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+_TEXT: Schema = {"type": "string"}
+_MAYBE_TEXT: Schema = {"type": ["string", "null"]}
+_MAYBE_INTEGER: Schema = {"type": ["integer", "null"]}
+_MAYBE_FACT: Schema = {"type": ["string", "integer", "null"]}
+
+
+def _closed(title: str, properties: Schema) -> Schema:
+    return {"title": title, "type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+FINDING = _closed("finding", {
+    "code": {"enum": sorted(CATALOGUE)}, "severity": {"enum": list(SEVERITIES)}, "message": _TEXT, "dir": _MAYBE_TEXT,
+    "file": _MAYBE_TEXT, "position": _MAYBE_INTEGER, "expected": _MAYBE_FACT, "found": _MAYBE_FACT,
+})
+ERROR = _closed("error", {
+    "path": {**_TEXT, "description": "as reached from the argument; empty when no single path is to blame"},
+    "error": _TEXT, "position": _MAYBE_INTEGER, "field": _MAYBE_TEXT, "message": _TEXT,
+})
+
+
+def _row(row_type: RowType, *, tagged: bool) -> Schema:
+    schema = row_schema(row_type)
+    if not tagged:
+        return schema
+    return {
+        **schema, "properties": {"type": {"const": row_type.name}, **schema["properties"]}, "required": ["type", *schema["required"]],
+    }
+
+
+def document_schema(command: str) -> Schema:
+    """Return the schema of what `command` prints with -o json and all columns."""
+    types = COMMANDS[command]
+    rows = [{"$ref": f"#/$defs/{row_type.name}"} for row_type in types]
+    document = _closed(f"kcli {command}", {
+        "command": {"const": command},
+        "version": {"const": DOCUMENT_VERSION},
+        "rows": {"type": "array", "items": rows[0] if len(rows) == 1 else {"oneOf": rows}},
+        "findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
+        "errors": {"type": "array", "items": {"$ref": "#/$defs/error"}},
+    })
+    defs = {row_type.name: _row(row_type, tagged=len(types) > 1) for row_type in types}
+    return {"$schema": DIALECT, **document, "$defs": {**defs, "finding": FINDING, "error": ERROR}}
+
+
+def pretty(schema: Schema) -> str:
+    """Return a schema as indented JSON."""
+    return json.dumps(schema, indent=2)

@@ -1,0 +1,48 @@
+"""The table for people: aligned, coloured on a terminal, never cutting a value."""
+
+from collections.abc import Iterable
+from typing import TextIO
+
+from kcli.engine.contract import Row, Value
+from kcli.output.structured import Tail
+from kcli.output.values import cell, iso, one_line
+from kcli.output.view import View
+from kcli.rows import Column
+
+WIDE = 1_000_000
+"""Columns of the console: a table is as wide as its values, whatever the terminal does with long lines."""
+
+
+def write_table(rows: Iterable[Row], view: View, out: TextIO, tail: Tail, *, colored: bool) -> None:
+    """Write a table of all rows at once: rich needs them all to align the columns."""
+    columns = view.columns_of(view.types[0])
+    cells = [[_cell(value, column) for value, column in zip(row.values, columns, strict=True)] for row in view.shown(rows)]
+    if not cells and tail()[1]:
+        return
+    from rich.console import Console  # noqa: PLC0415 - half the start-up time, for tables alone
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table(box=None, show_header=view.headers, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for column in columns:
+        numeric = column.kind == "int"
+        table.add_column(column.name, justify="right" if numeric else "left", no_wrap=True, overflow="ignore")
+    for line in cells:
+        table.add_row(*map(Text, line))
+    console = Console(
+        file=out, width=WIDE, force_terminal=colored, no_color=not colored, highlight=False, markup=False, emoji=False,
+        soft_wrap=False, legacy_windows=False, color_system="standard" if colored else None, _environ={},
+    )
+    with console.capture() as captured:
+        console.print(table, crop=False, overflow="ignore", no_wrap=True)
+    out.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+
+
+def _cell(value: Value, column: Column) -> str:
+    if value is None:
+        return "-"
+    text = one_line(cell(value))
+    if column.kind == "timestamp" and isinstance(value, int):
+        twin = iso(value)
+        return f"{text} ({twin})" if twin else text
+    return text

@@ -1,0 +1,39 @@
+"""Findings and errors as one line each, for stderr."""
+
+from collections.abc import Iterable, Iterator
+
+from kcli.analysis.findings import CATALOGUE, Finding
+from kcli.engine.contract import Failure
+from kcli.output.values import one_line
+
+
+def finding_line(finding: Finding) -> str:
+    """Return `severity code path: message`."""
+    path = finding.file or finding.dir or ""
+    if finding.file is not None and finding.dir is not None and "/" not in finding.file:
+        path = f"{finding.dir}/{finding.file}"
+    return one_line(f"{finding.severity} {finding.code} {path}: {finding.message}")
+
+
+def failure_line(failure: Failure) -> str:
+    """Return `error path: message`; the message names the byte, if one is to blame."""
+    return one_line(f"error {failure.path}: {failure.message}" if failure.path else f"error {failure.message}")
+
+
+def finding_lines(findings: Iterable[Finding], *, explained: bool) -> Iterator[str]:
+    """Yield a line for each finding; explained ones are followed by what the broker does and a person should do."""
+    for finding in findings:
+        yield finding_line(finding)
+        if explained:
+            yield f"  broker: {CATALOGUE[finding.code].broker}"
+            yield f"  you: {CATALOGUE[finding.code].person}"
+
+
+def distinct(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings without repetitions; one about a log dir's own file is told once, not for every partition."""
+    seen: dict[tuple[object, ...], Finding] = {}
+    for finding in findings:
+        shared = finding.code.startswith("DIR-") and finding.file is not None
+        key = (*finding[:2], None if shared else finding.dir, *finding[3:])
+        seen.setdefault(key, finding)
+    return list(seen.values())

@@ -1,0 +1,87 @@
+"""How single values are written: JSON, cells of csv and tsv, timestamps for people."""
+
+import base64
+import json
+from typing import Any
+
+from kcli.analysis.findings import Finding
+from kcli.engine.contract import Failure, Value
+
+NULL = r"\N"
+"""A null in csv and tsv, as in the dumps of databases."""
+
+
+def _encode(value: Any) -> str:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return base64.b64encode(value).decode()
+    raise TypeError(f"no JSON for {type(value).__name__}")
+
+
+_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_encode)
+_spaced = json.JSONEncoder(ensure_ascii=False, default=_encode)
+
+compact = _encoder.encode
+"""Return compact JSON; bytes are base64."""
+
+spaced = _spaced.encode
+"""Return one line of JSON with spaces, as the json document has them."""
+
+
+def cell(value: Value) -> str:
+    """Return a value as the text of one csv or tsv cell, not yet escaped."""
+    if value is None:
+        return NULL
+    if isinstance(value, str):
+        return value
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, (list, dict)):
+        return compact(value)
+    return str(value)
+
+
+_TSV_ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
+
+
+def tsv_cell(value: Value) -> str:
+    r"""Return a value as a tsv cell: tab, line ends and backslash escaped; a null is an unescaped `\N`."""
+    return NULL if value is None else cell(value).translate(_TSV_ESCAPES)
+
+
+_CONTROLS = {code: f"\\x{code:02x}" for code in [*range(0x20), *range(0x7F, 0xA0)]}
+
+
+def one_line(text: str) -> str:
+    """Return text whose control characters cannot break a line or move a terminal's cursor."""
+    return text.translate(_TSV_ESCAPES | _CONTROLS | {ord("\\"): "\\", ord("\t"): r"\t", ord("\n"): r"\n", ord("\r"): r"\r"})
+
+
+def iso(timestamp: int) -> str | None:
+    """Return epoch milliseconds as ISO-8601 in UTC; None outside the years 1 to 9999."""
+    from datetime import UTC, datetime, timedelta  # noqa: PLC0415 - only tables need a calendar
+
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=timestamp)
+    except OverflowError:
+        return None
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def finding_values(finding: Finding) -> dict[str, Value]:
+    """Return a finding with the keys of the contract."""
+    return {
+        "code": finding.code, "severity": finding.severity, "message": finding.message, "dir": finding.dir, "file": finding.file,
+        "position": finding.position, "expected": finding.expected, "found": finding.found,
+    }
+
+
+def failure_values(failure: Failure) -> dict[str, Value]:
+    """Return an error with the keys of the contract."""
+    return {
+        "path": failure.path, "error": failure.error, "position": failure.position, "field": failure.field,
+        "message": failure.message,
+    }

@@ -1,0 +1,120 @@
+"""What of the rows is shown: types, columns, order, how many. Checked before anything is read."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from operator import itemgetter
+from typing import Any
+
+from kcli.engine.contract import Row, Value
+from kcli.rows import Column, RowType
+
+FORMATS = ("table", "json", "ndjson", "csv", "tsv")
+FLAT = frozenset({"table", "csv", "tsv"})
+"""Formats with one header for all rows."""
+
+
+class ViewError(Exception):
+    """The options ask for something that these rows do not have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """The chosen format, row types and columns of one command's output.
+
+    `tagged` says that the command has several row types, so that JSON rows carry `type`.
+    """
+
+    command: str
+    format: str
+    types: tuple[RowType, ...]
+    tagged: bool
+    columns: tuple[str, ...] | None = None
+    sort: tuple[tuple[str, bool], ...] = ()
+    limit: int | None = None
+    headers: bool = True
+
+    def columns_of(self, row_type: RowType) -> tuple[Column, ...]:
+        """Return the shown columns of a row type, in the order asked for."""
+        if self.columns is None:
+            return row_type.columns
+        by_name = {column.name: column for column in row_type.columns}
+        return tuple(by_name[name] for name in self.columns if name in by_name)
+
+    def names_of(self, row_type: RowType) -> tuple[str, ...]:
+        """Return the names of the shown columns of a row type."""
+        return tuple(column.name for column in self.columns_of(row_type))
+
+    def chosen(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Yield the rows to show, whole, sorted and counted; reads all rows even if it shows fewer."""
+        if len(self.types) == 1:
+            (wanted,) = (row_type.name for row_type in self.types)
+            rows = (row for row in rows if row.type == wanted)
+        if self.sort:
+            rows = self._sorted(rows)
+        if self.limit is None:
+            yield from rows
+            return
+        rows = iter(rows)
+        yield from islice(rows, self.limit)
+        for _ in rows:  # the exit status and the findings speak of every input
+            pass
+
+    def shown(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Yield the chosen rows cut to the shown columns."""
+        if self.columns is None:
+            yield from self.chosen(rows)
+            return
+        positions = {row_type.name: [row_type.names.index(name) for name in self.names_of(row_type)] for row_type in self.types}
+        for row in self.chosen(rows):
+            yield Row(row.type, tuple(row.values[position] for position in positions[row.type]))
+
+    def _sorted(self, rows: Iterable[Row]) -> list[Row]:
+        """Return rows sorted by every key, stable; nulls and rows without the column come last either way."""
+        found = list(rows)
+        for name, descending in reversed(self.sort):
+            positions = {row_type.name: row_type.names.index(name) for row_type in self.types if name in row_type.names}
+            keyed = [(_sort_key(row.values[positions[row.type]] if row.type in positions else None), row) for row in found]
+            some = [pair for pair in keyed if pair[0] is not None]
+            some.sort(key=itemgetter(0), reverse=descending)
+            found = [row for _, row in some] + [row for key, row in keyed if key is None]
+        return found
+
+
+def _sort_key(value: Value) -> Any:
+    return str(value) if isinstance(value, (list, dict)) else value
+
+
+def make_view(
+    command: str, types: tuple[RowType, ...], *, output: str, only: str | None, columns: str | None,
+    sort: str | None, limit: int | None, headers: bool, text: bool, quiet: bool,
+) -> View:
+    """Return the view that the options describe; ViewError in one line if they ask for what is not there."""
+    formats = (*FORMATS, "text") if text else FORMATS
+    if output not in formats:
+        raise ViewError(f"--output {output}: {command} prints {', '.join(formats)}")
+    tagged = len(types) > 1
+    if only is not None:
+        names = [row_type.name for row_type in types]
+        if only not in names:
+            raise ViewError(f"--only {only}: {command} has rows of type {', '.join(names)}")
+        types = (types[names.index(only)],)
+    elif tagged and output in FLAT and not quiet:
+        names = [row_type.name for row_type in types]
+        raise ViewError(f"{command} has rows of several types: name --only {'|'.join(names)}, or -o ndjson, for output as {output}")
+    shown = None if columns is None else tuple(_known(word.strip(), types, "--columns") for word in columns.split(","))
+    if shown is not None and len(set(shown)) < len(shown):
+        raise ViewError(f"--columns {columns}: a column is named twice")
+    order = () if sort is None else tuple(_sort_word(word.strip(), types) for word in sort.split(","))
+    return View(command=command, format=output, types=types, tagged=tagged, columns=shown, sort=order, limit=limit, headers=headers)
+
+
+def _sort_word(word: str, types: tuple[RowType, ...]) -> tuple[str, bool]:
+    return _known(word.removeprefix("-"), types, "--sort"), word.startswith("-")
+
+
+def _known(name: str, types: tuple[RowType, ...], option: str) -> str:
+    known = list(dict.fromkeys(column for row_type in types for column in row_type.names))
+    if name not in known:
+        raise ViewError(f"{option}: no column {name!r}; there are {', '.join(known)}")
+    return name

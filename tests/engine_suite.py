@@ -1,0 +1,136 @@
+"""What every engine must do alike: a suite that the tests of each engine inherit.
+
+The scans below are tiny and live here so that workers can import them. What a
+unit is to do stands in its target's name.
+"""
+
+import os
+import signal
+from dataclasses import replace
+from functools import partial
+
+from kcli.analysis.findings import Finding
+from kcli.engine.contract import Failure, Outcome, Row, Unit
+from kcli.logdir.tree import Target
+
+
+def unit(number, does="answer"):
+    return Unit(number=number, target=Target(kind="partition", path=f"dir/{does}", shown=f"shown/{does}-{number}", name=None, log_dir="dir"))
+
+
+def units(*does):
+    return [unit(number, what) for number, what in enumerate(does)]
+
+
+class AwkwardError(Exception):
+    """Cannot be unpickled: its __init__ wants two arguments."""
+
+    def __init__(self, one, two):
+        super().__init__(f"{one} {two}")
+
+
+def scan(given, *, rows=2):
+    does = os.path.basename(given.target.path)
+    if does == "die":
+        os._exit(9)
+    if does == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if does == "raise":
+        raise AwkwardError("an", "accident")
+    if does == "fail":
+        return Outcome(number=given.number, error=Failure(given.target.shown, "corrupt", 12, "crc", "byte 12: crc"))
+    if does == "unpicklable":
+        return Outcome(number=given.number, rows=[Row("epoch", (lambda: None,))])
+    if does == "long" and given.start < 3:
+        rest = replace(given, start=given.start + 1)
+        return Outcome(number=given.number, rows=[Row("epoch", (given.number, given.start))], rest=rest)
+    if does == "long":
+        return Outcome(number=given.number, rows=[Row("epoch", (given.number, given.start))], findings=[Finding("LOG-005", "end", "d", "f")])
+    return Outcome(number=given.number, rows=[Row("epoch", (given.number, n, b"\0\xff", None)) for n in range(rows)])
+
+
+def paths(given):
+    return Outcome(number=given.number, rows=[Row("epoch", (given.target.path, given.target.log_dir, given.target.shown))])
+
+
+def shape(outcomes):
+    """What must be equal on every engine: everything but the words of accidents."""
+    return [(o.number, o.rows, o.findings, o.error and o.error[:4], o.rest is not None) for o in outcomes]
+
+
+class EngineSuite:
+    """Inherit, and give an `engine` fixture."""
+
+    def test_outcomes_come_in_unit_order(self, engine):
+        outcomes = list(engine(scan, units(*["answer"] * 200)))
+
+        assert [outcome.number for outcome in outcomes] == list(range(200))
+        assert outcomes[7].rows == [Row("epoch", (7, 0, b"\0\xff", None)), Row("epoch", (7, 1, b"\0\xff", None))]
+
+    def test_options_bound_to_the_scan_arrive(self, engine):
+        (outcome,) = engine(partial(scan, rows=5), units("answer"))
+
+        assert len(outcome.rows) == 5
+
+    def test_nothing_to_do(self, engine):
+        assert list(engine(scan, [])) == []
+
+    def test_a_unit_that_stopped_is_continued_before_the_next(self, engine):
+        outcomes = list(engine(scan, units("answer", "long", "answer", "long", "answer")))
+
+        assert [outcome.number for outcome in outcomes] == [0, 1, 1, 1, 1, 2, 3, 3, 3, 3, 4]
+        assert [row.values for outcome in outcomes[1:5] for row in outcome.rows] == [(1, 0), (1, 1), (1, 2), (1, 3)]
+        assert outcomes[4].findings == [Finding("LOG-005", "end", "d", "f")]
+
+    def test_a_bad_unit_is_an_error_between_the_others(self, engine):
+        outcomes = list(engine(scan, units("answer", "fail", "answer")))
+
+        assert [outcome.error is None for outcome in outcomes] == [True, False, True]
+        assert outcomes[1].error == Failure("shown/fail-1", "corrupt", 12, "crc", "byte 12: crc")
+
+    def test_an_exception_is_that_units_error(self, engine):
+        outcomes = list(engine(scan, units("answer", "raise", "answer")))
+
+        assert [outcome.error is None for outcome in outcomes] == [True, False, True]
+        assert outcomes[1].error[:2] == ("shown/raise-1", "internal")
+        assert "AwkwardError: an accident (engine_suite.py:" in outcomes[1].error.message
+
+    def test_equal_to_inline(self, engine):
+        from kcli.engine.local import inline
+
+        work = units("answer", "long", "fail", "raise", "answer", "long")
+
+        assert shape(engine(scan, work)) == shape(inline(scan, work))
+
+    def test_what_is_shown_stays_as_given(self, engine):
+        (outcome,) = engine(paths, units("answer"))
+        path, log_dir, shown = outcome.rows[0].values
+
+        assert shown == "shown/answer-0"
+        assert os.path.abspath(path) == os.path.abspath("dir/answer")
+        assert os.path.abspath(log_dir) == os.path.abspath("dir")
+
+    def test_stopping_early_leaves_nothing_behind(self, engine):
+        outcomes = iter(engine(scan, units(*["answer"] * 50)))
+
+        assert next(outcomes).number == 0
+        outcomes.close()
+        assert [outcome.number for outcome in engine(scan, units("answer"))] == [0]
+
+
+class SpreadSuite(EngineSuite):
+    """For engines whose scans run in other processes, where a death or an unpicklable value can be survived."""
+
+    def test_a_dead_worker_costs_its_unit_alone(self, engine):
+        outcomes = list(engine(scan, units(*["answer"] * 3, "die", *["answer"] * 3, "killed", "long")))
+
+        assert [outcome.number for outcome in outcomes] == [0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8]
+        assert {o.number: o.error.error for o in outcomes if o.error} == {3: "worker-died", 7: "worker-died"}
+        assert outcomes[3].error.path == "shown/die-3"
+
+    def test_a_value_that_cannot_travel_is_that_units_error(self, engine):
+        outcomes = list(engine(scan, units("answer", "unpicklable", "answer")))
+
+        assert [outcome.error is None for outcome in outcomes] == [True, False, True]
+        assert outcomes[1].error[:2] == ("shown/unpicklable-1", "internal")
+        assert outcomes[1].rows == []

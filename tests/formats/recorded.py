@@ -1,0 +1,50 @@
+"""The files under tests/data/batches and what DumpLogSegments printed for them, as parsed facts."""
+
+import gzip
+import re
+from functools import cache
+from pathlib import Path
+
+from formats.batch import LOG_OVERHEAD
+
+FOLDER = Path(__file__).parents[1] / "data" / "batches"
+CODECS = ("codec-none", "codec-gzip", "codec-snappy", "codec-lz4", "codec-zstd")
+LOGS = (*CODECS, "shapes", "txn", "log-append-time", "metadata")
+LEGACY = (
+    *(f"v{magic}-{codec}" for magic in (0, 1) for codec in ("none", "gzip", "snappy", "lz4")),
+    *("v1-none-append", "v1-lz4-append", "v0-snappy-raw-block", "v0-lz4-other-checksum", "v1-lz4-other-checksum"),
+)
+
+_RECORD = re.compile(
+    rb"^\| offset: (\d+) (\w+): (-?\d+) keySize: (-?\d+) valueSize: (-?\d+) sequence: (-?\d+) headerKeys: \[(.*?)\](?: (.*))?$",
+    re.MULTILINE,
+)
+
+
+@cache
+def stored(name):
+    return gzip.decompress((FOLDER / f"{name}.gz").read_bytes())
+
+
+def batches(name):
+    """Return (position, bytes) of each batch or message: the walk by length alone."""
+    data, position, found = stored(name), 0, []
+    while position < len(data):
+        size = LOG_OVERHEAD + int.from_bytes(data[position + 8 : position + 12], "big")
+        found.append((position, data[position : position + size]))
+        position += size
+    return found
+
+
+def golden_batches(name):
+    """Return one dict of words per batch line."""
+    lines = [line for line in stored(name).decode("utf-8", "replace").split("\n") if re.match(r"(baseOffset|offset): ", line)]
+    return [dict(re.findall(r"(\w+): (\S+)", line)) for line in lines]
+
+
+def golden_records(name):
+    """Return (offset, timestamp type, timestamp, key size, value size, sequence, header names, the rest) per record."""
+    return [
+        (int(offset), kind.decode(), int(time), int(key), int(value), int(sequence), names, rest or None)
+        for offset, kind, time, key, value, sequence, names, rest in _RECORD.findall(stored(f"{name}.print.txt"))
+    ]

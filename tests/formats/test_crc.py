@@ -1,0 +1,20 @@
+"""The check values of both checksums, and that they resume."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from formats.crc import crc32, crc32c
+
+
+@pytest.mark.parametrize(("checksum", "check"), [(crc32c, 0xE3069283), (crc32, 0xCBF43926)])
+def test_check_value_of_the_catalogue(checksum, check):
+    assert checksum(b"123456789") == check
+    assert checksum(memoryview(b"123456789")) == checksum(bytearray(b"123456789")) == check
+    assert checksum(b"") == 0
+
+
+@given(st.binary(max_size=200), st.integers(0, 200))
+def test_a_checksum_resumes_anywhere(data, at):
+    for checksum in (crc32c, crc32):
+        assert checksum(data[at:], checksum(data[:at])) == checksum(data)

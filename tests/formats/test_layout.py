@@ -1,0 +1,129 @@
+"""Every Layout of the package is one truth: Construct, the readers derived from it and numpy agree."""
+
+import importlib
+import pkgutil
+
+import numpy as np
+import pytest
+from construct import Bytes, Int8ub, Int16ul, Int32sb, StreamError, Struct, VarInt
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import formats
+from formats.errors import TruncatedError
+from formats.layout import Layout
+from tests.formats.recorded import batches
+
+BITS = {"b": 8, "h": 16, "i": 32, "l": 32, "q": 64}
+
+
+def discovered():
+    modules = [importlib.import_module(found.name) for found in pkgutil.walk_packages(formats.__path__, "formats.")]
+    return {
+        f"{module.__name__}.{name}": value
+        for module in modules
+        for name, value in vars(module).items()
+        if isinstance(value, Layout)
+    }
+
+
+LAYOUTS = discovered()
+
+
+def values(field):
+    bits = BITS.get(field.letter.lower())
+    if bits is None:
+        return st.binary(min_size=field.size, max_size=field.size)
+    return st.integers(-(1 << bits - 1), (1 << bits - 1) - 1) if field.letter.islower() else st.integers(0, (1 << bits) - 1)
+
+
+def rows(layout):
+    return st.tuples(*[values(field) for field in layout.fields]).map(lambda row: layout.row(*row))
+
+
+def test_the_known_layouts_are_found():
+    assert {"formats.batch.BATCH", "formats.legacy.MESSAGE_V1", "formats.control.END_TXN_MARKER"} <= set(LAYOUTS)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_twins(name, data):
+    layout = LAYOUTS[name]
+    row = data.draw(rows(layout))
+    names = [field.name for field in layout.fields]
+    packed = layout.pack(row)
+    assert len(packed) == layout.size == layout.declaration.sizeof()
+    assert layout.declaration.build(dict(zip(names, row, strict=True))) == packed
+    assert layout.read(b"???" + packed + b"!", 3) == row
+    assert list(layout.rows(packed * 2 + packed[:-1])) == [row, row]
+    parsed = layout.declaration.parse(packed)
+    (array,) = np.frombuffer(packed, layout.dtype())
+    assert layout.dtype().itemsize == layout.size
+    for field, value in zip(layout.fields, row, strict=True):
+        start, end = layout.span(field.name)
+        assert (start, end) == (field.offset, field.offset + field.size)
+        assert parsed[field.name] == value
+        assert array[field.name].tobytes() == packed[start:end]
+        assert field.letter.endswith("s") or int(array[field.name]) == value
+    wanted = data.draw(st.lists(st.sampled_from(names), unique=True, min_size=1))
+    partial = layout.only(*wanted)
+    assert partial.size == max(layout.span(field)[1] for field in wanted)
+    assert partial.unpack_from(packed) == tuple(value for field, value in zip(names, row, strict=True) if field in wanted)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_short_buffers_are_truncated_for_both_readers(name):
+    layout = LAYOUTS[name]
+    whole = bytes(layout.size)
+    for size in range(layout.size):
+        with pytest.raises(TruncatedError) as caught:
+            layout.read(b"??" + whole[:size], 2)
+        assert (caught.value.position, caught.value.field, caught.value.found) == (2, layout.name, size)
+        with pytest.raises(StreamError):
+            layout.declaration.parse(whole[:size])
+    with pytest.raises(TruncatedError):
+        layout.read(whole, -1)
+    with pytest.raises(TruncatedError):
+        layout.read(whole, layout.size + 5)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_every_field_says_what_it_is(name):
+    assert [field.name for field in LAYOUTS[name].describe() if not field.doc] == []
+
+
+def test_real_headers_read_the_same_four_ways():
+    layout = LAYOUTS["formats.batch.BATCH"]
+    for _, batch in batches("txn.log"):
+        row = layout.read(batch)
+        assert layout.pack(row) == batch[: layout.size]
+        assert tuple(layout.declaration.parse(batch)[field.name] for field in layout.fields) == tuple(row)
+        assert np.frombuffer(batch, layout.dtype(), 1)[0].item() == tuple(row)
+
+
+def test_a_declaration_that_differs_from_its_row_cannot_be_bound():
+    class Row(tuple):
+        _fields = ("a", "b")
+
+    Layout(Struct("a" / Int8ub, "b" / Bytes(2)), Row, "right")
+    for wrong in (
+        Struct("a" / Int8ub, "c" / Int8ub),
+        Struct("b" / Int8ub, "a" / Int8ub),
+        Struct("a" / Int8ub),
+        Struct("a" / Int8ub, "b" / VarInt),
+        Struct("a" / Int8ub, "b" / Int16ul),
+    ):
+        with pytest.raises(TypeError):
+            Layout(wrong, Row, "wrong")
+
+
+def test_unknown_names_are_refused():
+    class Row(tuple):
+        _fields = ("a",)
+
+    layout = Layout(Struct("a" / Int32sb), Row, "one field")
+    with pytest.raises(KeyError):
+        layout.only("b")
+    with pytest.raises(KeyError):
+        layout.span("b")

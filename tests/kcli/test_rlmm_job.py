@@ -1,0 +1,371 @@
+"""`rlmm dump` over log dirs: recordings of a tiered cluster beside what Kafka's own serde and formatter said."""
+
+import base64
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from kcli.analysis.findings import CATALOGUE
+from kcli.engine.contract import Unit
+from kcli.jobs import rlmm
+from kcli.jobs.common import plan
+from kcli.jobs.rlmm_rows import kafka_lines, kip405_lines, record_columns, record_of
+from kcli.logdir.tree import Selection, find
+from kcli.rows import RLMM_COMMITTED, RLMM_EVENT, RLMM_SNAPSHOT, ROW_TYPES
+from tests.builders import put_batch, put_record, put_records
+
+DATA = Path(__file__).parents[1] / "data" / "rlmm"
+LOG = "00000000000000000000.log"
+
+
+def recorded(name):
+    return json.loads(gzip.decompress((DATA / name).read_bytes()))
+
+
+VALUES = recorded("values.json.gz")
+EVENTS = recorded("tiered/events.json.gz")
+SNAPSHOTS = recorded("snapshots.json.gz")
+OFFSETS = recorded("committed-offsets.json.gz")
+DELETE = bytes.fromhex("01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000")
+
+
+def batch(base_offset, values, *, key=None, codec=0, **fields):
+    records = [put_record(delta, delta, key, value) for delta, value in enumerate(values)]
+    return put_records(records, codec, base_offset=base_offset, **fields)
+
+
+@pytest.fixture
+def log_dir(tmp_path):
+    """The four metadata partitions of a stopped broker, as it left them, and a partition that is none of them."""
+    root = tmp_path / "d0"
+    for packed in sorted((DATA / "tiered").glob("*/*.log.gz")):
+        directory = root / packed.parent.name
+        directory.mkdir(parents=True)
+        (directory / packed.stem).write_bytes(gzip.decompress(packed.read_bytes()))
+    (root / "t-plain-0").mkdir()
+    (root / "t-plain-0" / LOG).write_bytes(b"")
+    (root / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=x\n")
+    return root
+
+
+@pytest.fixture
+def partition(tmp_path):
+    """Write the bytes of one segment of __remote_log_metadata-7 and give its directory."""
+
+    def write(*parts, name="__remote_log_metadata-7"):
+        directory = tmp_path / name
+        directory.mkdir(exist_ok=True)
+        (directory / LOG).write_bytes(b"".join(parts))
+        return directory
+
+    return write
+
+
+class Result:
+    """All outcomes of a dump, as an engine would put them together."""
+
+    def __init__(self, *paths):
+        units, failures = plan(rlmm.expand(find([str(path) for path in paths], Selection())), rlmm.ACCEPTS)
+        self.calls, self.rows, self.findings, self.failures = 0, [], [], failures
+        for unit in units:
+            rest = unit
+            while rest is not None:
+                outcome = rlmm.dump(rest)
+                self.calls += 1
+                self.rows += outcome.rows
+                self.findings += outcome.findings
+                self.failures += [outcome.error] if outcome.error else []
+                rest = outcome.rest
+
+    @property
+    def events(self):
+        return [dict(zip(ROW_TYPES[row.type].names, row.values, strict=True)) for row in self.rows]
+
+    @property
+    def codes(self):
+        return [finding.code for finding in self.findings]
+
+
+def test_every_event_of_a_log_dir_is_what_kafkas_serde_read(log_dir):
+    result = Result(log_dir)
+
+    assert (result.failures, result.findings) == ([], [])
+    assert len(result.events) == len(EVENTS) == 196
+    names = {"type": "record_type", "segment_size_bytes": "segment_size_bytes"}
+    for event, expected in zip(result.events, EVENTS, strict=True):
+        told = {names.get(key, key): value for key, value in expected.items() if key not in {"file", "to_string"}}
+        if told.get("txn_index_empty") is False:
+            told["txn_index_empty"] = None  # 4.0 leaves a false one out, so the bytes are those of 3.6
+        assert {key: value for key, value in event.items() if key in told} == told
+        assert event["dir"] == str(log_dir / f"__remote_log_metadata-{expected['metadata_partition']}")
+        assert event["file"] == LOG
+        assert {event[name] for name in set(event) - set(told)} <= {None, event["dir"], LOG, 0, "3.6", "4.0"}
+
+
+def test_every_event_reads_as_kafkas_formatter_prints_it(log_dir):
+    result = Result(log_dir)
+
+    assert list(kafka_lines(result.rows)) == [
+        f"partition: {event['metadata_partition']}, offset: {event['metadata_offset']}, value: {event['to_string']}" for event in EVENTS
+    ]
+
+
+@pytest.mark.parametrize("version", VALUES)
+@pytest.mark.parametrize("codec", [0, 1, 2, 3, 4])
+def test_every_value_version_in_a_segment(partition, version, codec):
+    items = VALUES[version]
+    values = [base64.b64decode(item["value"]) for item in items]
+    result = Result(partition(batch(0, values[:50], codec=codec), batch(50, values[50:], codec=codec)))
+
+    assert [event["record_type"] for event in result.events] == [item["decoded"]["class"] for item in items]
+    assert [event["state"] for event in result.events] == [item["decoded"]["state"] for item in items]
+    assert {event["metadata_partition"] for event in result.events} == {7}
+    assert [event["metadata_offset"] for event in result.events] == list(range(len(items)))
+    old = version < "3.6"
+    assert ("RLMM-004" in result.codes) == old
+    assert result.codes.count("RLMM-004") <= 1
+    lines = list(kafka_lines(result.rows))
+    assert len(lines) == len(items)
+    if not old:
+        expected = [item["formatter"].split(", value: ")[1] for item in items]
+        assert [line.split(", value: ")[1] for line in lines] == expected
+
+
+def test_a_row_gives_back_its_record():
+    for items in VALUES.values():
+        for item in items[::7]:
+            record = rlmm.decode(base64.b64decode(item["value"]))
+            assert record_of({**dict.fromkeys(RLMM_EVENT.names), **record_columns(record)}) == record
+
+
+def test_values_that_are_none(partition):
+    unknown_state = DELETE[:-2] + b"\x09\0"
+    unknown_tag = DELETE[:-1] + b"\1\5\1x"
+    result = Result(partition(batch(10, [DELETE, None, b"", b"\1\7", unknown_state, unknown_tag, b"text"], key=b"k")))
+
+    assert [(event["metadata_offset"], event["state"], event["raw"], event["error"]) for event in result.events] == [
+        (10, "DELETE_PARTITION_MARKED", None, None),
+        (11, None, None, "null value"),
+        (12, None, b"", "byte 0: frame version: expected a varint, found 0 bytes of it"),
+        (13, None, b"\1\7", "byte 1: api key: expected 0, 1, 2 or 3, found 7"),
+        (14, "9", None, None),
+        (15, "DELETE_PARTITION_MARKED", unknown_tag, None),
+        (16, None, b"text", "byte 0: frame version: expected 1, found 116"),
+    ]
+    assert [(finding.code, finding.position) for finding in result.findings] == [("RLMM-002", 0), ("RLMM-001", 0), ("RLMM-003", 0)]
+    assert result.findings[1].message.endswith("(and 2 more)")
+    assert result.findings[2].message == "offset 14: state 9 is unknown"
+    assert [line.split(",")[1] for line in kafka_lines(result.rows)] == [" offset: 10", " offset: 15"]
+
+
+ONE, TWO = batch(0, [DELETE] * 3), batch(3, [DELETE] * 2)
+LEGACY = (5).to_bytes(8, "big") + (14).to_bytes(4, "big") + bytes(4) + b"\0\0" + b"\xff" * 8
+
+
+@pytest.mark.parametrize(
+    ("parts", "rows", "codes", "position"),
+    [
+        ([ONE, TWO], 5, [], None),
+        ([ONE, TWO[:-1]], 3, ["LOG-001"], len(ONE)),
+        ([ONE, TWO[:17]], 3, ["LOG-001"], len(ONE)),
+        ([ONE, bytes(100)], 3, ["LOG-004"], len(ONE)),
+        ([ONE, b"\xff" * 100], 3, ["LOG-002"], len(ONE)),
+        ([ONE, bytes(8) + b"\0\0\0\5" + bytes(40)], 3, ["LOG-002"], len(ONE)),
+        ([ONE, TWO[:20] + b"\0" + TWO[21:], ONE], 8, ["LOG-003"], len(ONE)),
+        ([ONE, TWO[:61] + b"\x7f" + TWO[62:], ONE], 6, ["LOG-003"], len(ONE)),
+        ([ONE, put_batch(b"not gzip", 1, base_offset=3, attributes=1), ONE], 6, ["LOG-003"], len(ONE)),
+        ([ONE, put_batch(b"x", 1, base_offset=3, attributes=7), ONE], 6, ["LOG-003"], len(ONE)),
+        ([ONE, batch(3, [b"\0\0\0\0\0\0"], attributes=0x20), ONE], 6, ["RLMM-008"], len(ONE)),
+        ([ONE, LEGACY, TWO], 5, ["RLMM-007"], len(ONE)),
+        ([b"short"], 0, ["LOG-001"], 0),
+        ([], 0, [], None),
+    ],
+)
+def test_damage_is_told_and_what_can_be_read_is_shown(partition, parts, rows, codes, position):
+    result = Result(partition(*parts))
+
+    assert len(result.rows) == rows
+    assert sorted(set(result.codes)) == codes
+    assert result.failures == []
+    assert {finding.position for finding in result.findings} == ({position} if codes else set())
+    assert {finding.file for finding in result.findings} <= {str(partition(*parts) / LOG)}
+
+
+def test_every_prefix_of_a_segment(partition):
+    whole = ONE + TWO
+    for length in range(0, len(whole), 7):
+        result = Result(partition(whole[:length]))
+
+        assert result.failures == []
+        assert len(result.rows) == (3 if length >= len(ONE) else 0)
+        assert bool(result.findings) == (length not in {0, len(ONE)})
+
+
+def test_every_flipped_byte_of_a_segment(partition):
+    whole = bytearray(ONE + TWO)
+    for at in range(len(whole)):
+        flipped = bytearray(whole)
+        flipped[at] ^= 0xFF
+        result = Result(partition(bytes(flipped)))
+
+        assert [failure for failure in result.failures if failure.error == "internal"] == []
+        unguarded = {*range(8), *range(12, 16), *range(len(ONE), len(ONE) + 8), *range(len(ONE) + 12, len(ONE) + 16)}
+        assert result.findings or at in unguarded
+
+
+def test_a_long_segment_comes_in_pieces(partition):
+    values = [DELETE] * 1500
+    directory = partition(*(batch(n * 1500, values) for n in range(4)), batch(6000, [None]))
+
+    result = Result(directory)
+
+    assert [event["metadata_offset"] for event in result.events] == list(range(6001))
+    assert result.calls == 4
+    assert result.codes == ["RLMM-002"]
+
+
+def test_one_huge_batch_comes_in_pieces(partition):
+    update = bytes.fromhex("01010004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000000000000000000000000000010000000001" "0000018bcfe56806" "0100")
+    flipped = bytearray(batch(0, [update] * 4500, codec=1))
+    flipped[17] ^= 1
+    result = Result(partition(bytes(flipped)))
+
+    assert [event["metadata_offset"] for event in result.events] == list(range(4500))
+    assert result.calls == 3
+    assert result.codes == ["LOG-003", "RLMM-004"]
+
+
+def test_a_segment_anywhere(partition, tmp_path):
+    """A directory of no known name is read if it is named; the number in another topic's name is no metadata partition."""
+    for name, number in [("copied", None), ("other-3", None), ("__remote_log_metadata-12", 12)]:
+        directory = partition(ONE, name=name)
+
+        assert [event["metadata_partition"] for event in Result(directory / LOG).events] == [number] * 3
+    assert [event["metadata_partition"] for event in Result(tmp_path / "copied").events] == [None] * 3
+    (line, *_) = kafka_lines(Result(tmp_path / "copied").rows)
+    assert line.startswith("partition: null, offset: 0, value: RemotePartitionDeleteMetadata{")
+
+
+def test_a_partition_without_any(partition):
+    result = Result(partition(ONE, name="orders-3"))
+
+    assert result.rows == []
+    assert [(failure.error, failure.path) for failure in result.failures] == [("nothing-to-read", str(partition(ONE, name="orders-3")))]
+
+
+def test_a_log_dir_without_any(tmp_path):
+    (tmp_path / "orders-3").mkdir()
+    (tmp_path / "orders-3" / LOG).write_bytes(ONE)
+    (tmp_path / "meta.properties").write_text("version=1\n")
+
+    assert rlmm.expand(find([str(tmp_path)], Selection())).targets == []
+
+
+def snapshot_file(tmp_path, name, data):
+    directory = tmp_path / name
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "remote_log_snapshot").write_bytes(data)
+    return directory / "remote_log_snapshot"
+
+
+REFUSED_SINCE_3_6 = {"damaged/start-offset-negative": ["RLMM-003"], "damaged/end-before-start": ["RLMM-003"]}
+"""Offsets that the caches of 3.1 to 3.5 load all the same."""
+
+
+@pytest.mark.parametrize("name", SNAPSHOTS)
+def test_every_recorded_snapshot_file(name, tmp_path):
+    item = SNAPSHOTS[name]
+    data = base64.b64decode(item["bytes"])
+    path = snapshot_file(tmp_path, f"{item['topic']}-{item['partition']}" if "topic" in item else "t-0", data)
+    result = Result(path)
+    header, entries = result.events[:1], result.events[1:]
+
+    if not data:
+        assert (result.rows, result.codes) == ([], ["RLMM-006"])
+    elif len(data) < 18:
+        assert (result.rows, result.codes) == ([], ["RLMM-005"])
+    elif "read" in item and "cache_error" not in item:
+        assert (result.codes, result.failures) == (REFUSED_SINCE_3_6.get(item["case"], []), [])
+        assert header[0]["metadata_partition"] == item["read"]["metadataPartition"]
+        assert header[0]["metadata_partition_offset"] == item["read"]["metadataPartitionOffset"]
+        assert [entry["segment_id"] for entry in entries] == [entry["segmentId"] for entry in item["read"]["entries"]]
+        assert {(entry["topic"], entry["partition"], entry["metadata_offset"]) for entry in entries} <= {(item["topic"], item["partition"], None)}
+        if item["version"] >= "3.6":
+            expected = [entry["toString"][:-1] + ", txnIdxEmpty=false}" for entry in item["read"]["entries"]]
+            assert list(kafka_lines(result.rows))[1:] == [f"value: {text}" for text in expected]
+    else:
+        told = any(CATALOGUE[code].severity == "error" for code in result.codes)
+        assert told or [failure.error for failure in result.failures] in (["truncated"], ["corrupt"], ["unsupported"])
+
+
+def test_a_snapshot_with_one_bad_entry_shows_the_others(tmp_path):
+    item = next(item for name, item in SNAPSHOTS.items() if name.startswith("3.7.2/damaged/entry-state-9"))
+    result = Result(snapshot_file(tmp_path, "t-0", base64.b64decode(item["bytes"])))
+
+    assert len(result.rows) == 21
+    assert "9" in {event["state"] for event in result.events[1:]}
+    assert result.codes == ["RLMM-003"]
+
+
+def test_a_long_snapshot_comes_in_pieces(tmp_path):
+    item = next(item for name, item in SNAPSHOTS.items() if name.startswith("3.7.2/one/"))
+    data = base64.b64decode(item["bytes"])
+    path = snapshot_file(tmp_path, "t-0", data[:14] + (5000).to_bytes(4, "big") + data[18:] * 5000)
+    result = Result(path)
+
+    assert (len(result.rows), result.calls, result.failures) == (5001, 3, [])
+    assert [row.type for row in result.rows[:2]] == [RLMM_SNAPSHOT.name, RLMM_EVENT.name]
+
+
+@pytest.mark.parametrize("item", OFFSETS, ids=lambda item: item["case"])
+def test_every_recorded_committed_offsets_file(item, tmp_path):
+    path = tmp_path / "_rlmm_committed_offsets"
+    path.write_bytes(item["text"].encode())
+    result = Result(path)
+
+    if "read" in item:
+        assert result.failures == []
+        assert {str(event["metadata_partition"]): event["committed_offset"] for event in result.events} == item["read"]
+        assert {row.type for row in result.rows} <= {RLMM_COMMITTED.name}
+    else:
+        assert result.rows == []
+        assert [failure.path for failure in result.failures] == [str(path)]
+
+
+def test_a_log_dir_of_3_5_shows_all_three(log_dir):
+    item = next(item for name, item in SNAPSHOTS.items() if name.startswith("3.5.2/history-0/"))
+    snapshot_file(log_dir, "t-plain-0", base64.b64decode(item["bytes"]))
+    (log_dir / "_rlmm_committed_offsets").write_text("0\n1\n3 64\n")
+    result = Result(log_dir)
+
+    kinds = [row.type for row in result.rows]
+    assert kinds == sorted(kinds, key=[RLMM_EVENT.name, RLMM_SNAPSHOT.name, RLMM_COMMITTED.name].index) or kinds.count(RLMM_SNAPSHOT.name) == 1
+    assert kinds[-1] == RLMM_COMMITTED.name
+    assert result.events[-1] == {"dir": str(log_dir), "file": "_rlmm_committed_offsets", "metadata_partition": 3, "committed_offset": 64}
+    assert list(kafka_lines(result.rows))[-1] == "metadata_partition: 3, committed_offset: 64"
+    assert list(kafka_lines(Result(log_dir / "t-plain-0").rows))[0].startswith("version: 0, metadata_partition: ")
+
+
+def test_lines_of_the_kip(partition):
+    segment = next(item for item in VALUES["4.3.1"] if item["decoded"]["class"] == "RemoteLogSegmentMetadata")
+    told = segment["decoded"]
+    result = Result(partition(batch(5, [base64.b64decode(segment["value"]), DELETE])))
+
+    assert list(kip405_lines(result.rows)) == [
+        f"partition:7,message-offset:5,type:RemoteLogSegmentMetadata,version:0,event-value:{{remote-log-segment-id:{{id:{told['segmentId']},"
+        f"topicId:{told['topicId']},topicName:{told['topic']},partition:{told['partition']}}},start-offset:{told['startOffset']},"
+        f"end-offset:{told['endOffset']},broker-id:{told['brokerId']},remote-log-segment-state:{told['state']}}}",
+        "partition:7,message-offset:6,type:DeletePartitionState,version:0,event-value:{topic-id-partition:{topicId:u4NdSfWRQjaZ_ENyxMXLJA,"
+        "topicName:foo,partition:0},broker-id:1,remote-partition-delete-state:DELETE_PARTITION_MARKED}",
+    ]
+
+
+def test_what_cannot_be_opened_is_a_failure(tmp_path):
+    target = find([str(snapshot_file(tmp_path, "t-0", b""))], Selection()).targets[0]
+    (tmp_path / "t-0" / "remote_log_snapshot").unlink()
+    outcome = rlmm.dump(Unit(number=3, target=target))
+
+    assert (outcome.number, outcome.rows) == (3, [])
+    assert (outcome.error.error, outcome.error.path) == ("not-found", str(tmp_path / "t-0" / "remote_log_snapshot"))

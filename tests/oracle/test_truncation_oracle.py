@@ -1,0 +1,284 @@
+"""Predictions against Kafka's own UnifiedLog: loaded, truncated, closed and loaded again, on copies of random directories."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.analysis.log_segment import OFFSET_OVERFLOW
+from kcli.engine.contract import Unit
+from kcli.jobs.truncate import WOULD_NOT_LOAD, Request, dry_run
+from kcli.logdir.tree import Selection, find
+from kcli.rows import TRUNCATION
+
+from .oracle import Oracle, cases
+
+pytestmark = pytest.mark.oracle
+
+NOW = 1_700_000_000_000
+DAY = 86_400_000
+CASES = 300
+CODECS = (["none"], ["none", "gzip"], ["lz4", "snappy"], ["zstd", "none"])
+
+
+def written(oracle: Oracle, choose: random.Random) -> tuple[Path, dict[str, Any], dict[str, int]]:
+    """Return a partition directory, what its writer says of it, and the log settings to open it with."""
+    records, value, together = choose.choice([1, 4, 9]), choose.choice([5, 60, 300]), choose.choice([1, 3])
+    settings = {
+        "segment_bytes": (150 + records * (60 + value)) * together * choose.choice([1, 2, 5, 1000]),
+        "index_interval_bytes": choose.choice([0, 60, 150, 400, 4096]),
+        "segment_index_bytes": choose.choice([64, 200, 65536, 65536, 65536]),
+    }
+    directory = oracle.fresh(choose.choice(["orders-0", "a.b-c-12"]))
+    answer = oracle.ask(
+        "write_log", directory=directory, seed=choose.randrange(1 << 31), now_ms=NOW, **settings,
+        batches=choose.randrange(0, 60), records_max=records, value_max=value, batches_per_append_max=together, codecs=choose.choice(CODECS),
+        timestamps=choose.choice(["rising", "random", "random", "equal", "log_append", "none"]),
+        first_epoch=choose.choice([0, 0, 5]), start_offset=choose.choice([0, 0, 0, 7, 1000]),
+        producers=choose.choice([0, 0, 1, 3]), transactional_producers=choose.choice([0, 0, 1, 3]),
+        gap_chance=choose.choice([0, 0, 0.1]), hole_chance=choose.choice([0, 0, 0.3]), empty_chance=choose.choice([0, 0, 0.1]),
+        epoch_chance=choose.choice([0, 0.1, 0.4]), empty_epoch_chance=choose.choice([0, 0.03, 0.2]),
+        trailing_epoch_chance=choose.choice([0, 0.5]), snapshot_chance=choose.choice([0, 0.1]),
+        abort_chance=choose.choice([0.2, 0.8]), roll_chance=choose.choice([0, 0.05]),
+        delete_records=choose.choice([None, None, 0.3, 0.7, 1.0]), delete_segments=choose.random() < 0.5,
+        end=choose.choice(["clean", "clean", "kill"]),
+    )
+    if "error" in answer:  # a small index can be full before its segment is rolled
+        assert answer["error"] == "IllegalArgumentException" and settings["segment_index_bytes"] < 1000, answer
+        return written(oracle, choose)
+    return directory, answer, settings
+
+
+def names(directory: Path, *suffixes: str) -> list[Path]:
+    return sorted(path for path in directory.iterdir() if path.name.endswith(suffixes))
+
+
+def torn_tail(directory: Path, choose: random.Random) -> None:
+    log = choose.choice(names(directory, ".log")[-2:])
+    size = log.stat().st_size
+    os.truncate(log, max(0, size - choose.randrange(1, 80)))
+
+
+def flipped_byte(directory: Path, choose: random.Random) -> None:
+    log = choose.choice(names(directory, ".log"))
+    data = bytearray(log.read_bytes())
+    if data:
+        data[choose.randrange(len(data))] ^= 1 << choose.randrange(8)
+        log.write_bytes(data)
+
+
+def zero_tail(directory: Path, choose: random.Random) -> None:
+    with names(directory, ".log")[-1].open("ab") as log:
+        log.write(bytes(choose.randrange(1, 200)))
+
+
+def garbage_tail(directory: Path, choose: random.Random) -> None:
+    with names(directory, ".log")[-1].open("ab") as log:
+        log.write(choose.randbytes(choose.randrange(1, 100)))
+
+
+def missing_files(directory: Path, choose: random.Random) -> None:
+    there = names(directory, *choose.choice([[".index"], [".timeindex"], [".index", ".timeindex", ".txnindex"]]))
+    for path in choose.sample(there, min(len(there), choose.choice([1, 2, 9]))):
+        path.unlink()
+
+
+def missing_segment(directory: Path, choose: random.Random) -> None:
+    log = choose.choice(names(directory, ".log"))
+    log.unlink()
+
+
+def bad_index(directory: Path, choose: random.Random) -> None:
+    index = choose.choice(names(directory, ".index", ".timeindex") or names(directory, ".log")[:0] or [directory / "00000000000000000000.index"])
+    if not index.exists():
+        return
+    data = index.read_bytes()
+    kind = choose.randrange(4)
+    if kind == 0:
+        index.write_bytes(data + bytes(choose.choice([8, 12, 24, 240, 5])))
+    elif kind == 1:
+        index.write_bytes(bytes(len(data)))
+    elif kind == 2:
+        index.write_bytes(data[: choose.randrange(len(data) + 1)])
+    else:
+        index.write_bytes(choose.randbytes(choose.choice([8, 12, 24, 48])))
+
+
+def lost_snapshots(directory: Path, choose: random.Random) -> None:
+    there = names(directory, ".snapshot")
+    for path in choose.sample(there, min(len(there), choose.choice([1, 2, 99]))):
+        path.unlink()
+
+
+def bad_snapshot(directory: Path, choose: random.Random) -> None:
+    for path in names(directory, ".snapshot")[-1:]:
+        data = bytearray(path.read_bytes())
+        data[choose.randrange(len(data))] ^= 0x10
+        path.write_bytes(data[: choose.choice([len(data), len(data), 4, 0])])
+
+
+def stray_snapshots(directory: Path, choose: random.Random) -> None:
+    there = names(directory, ".snapshot")
+    data = choose.choice(there).read_bytes() if there else bytes(10)
+    for _ in range(choose.randrange(1, 4)):
+        (directory / f"{choose.randrange(0, 200):020d}.snapshot").write_bytes(data)
+
+
+def epoch_lines(directory: Path, choose: random.Random) -> None:
+    path = directory / "leader-epoch-checkpoint"
+    lines = [line.split() for line in path.read_text().splitlines()[2:]] if path.exists() else []
+    for _ in range(choose.randrange(1, 3)):
+        lines.insert(choose.randrange(len(lines) + 1), [str(choose.randrange(-1, 40)), str(choose.randrange(0, 400))])
+    path.write_text(f"0\n{len(lines)}\n" + "".join(" ".join(line) + "\n" for line in lines))
+
+
+def no_epochs(directory: Path, choose: random.Random) -> None:
+    path = directory / "leader-epoch-checkpoint"
+    kind = choose.randrange(3)
+    if kind == 0:
+        path.unlink(missing_ok=True)
+    else:
+        path.write_text(["0\n", "0\n3\n1 2\n"][kind - 1])
+
+
+def leftovers(directory: Path, choose: random.Random) -> None:
+    logs = names(directory, ".log")
+    log = choose.choice(logs)
+    suffix = choose.choice([".deleted", ".swap", ".swap", ".cleaned"])
+    for path in [path for path in directory.iterdir() if path.name.startswith(log.stem + ".")]:
+        if choose.random() < 0.8:
+            (directory / (path.name + suffix)).write_bytes(path.read_bytes())
+            if choose.random() < 0.5 and suffix != ".cleaned":
+                path.unlink()
+    if choose.random() < 0.2:
+        (directory / f"{choose.randrange(0, 200):020d}.log.cleaned").write_bytes(b"")
+
+
+def txn_index(directory: Path, choose: random.Random) -> None:
+    for path in names(directory, ".txnindex")[-1:]:
+        data = bytearray(path.read_bytes())
+        if data:
+            data[choose.choice([0, 1, 18, 20, 25])] ^= choose.choice([1, 0x80])
+        path.write_bytes(data + bytes(choose.choice([0, 0, 10])))
+
+
+DAMAGE = (
+    torn_tail, torn_tail, flipped_byte, flipped_byte, zero_tail, garbage_tail, missing_files, missing_files, missing_segment, bad_index,
+    lost_snapshots, bad_snapshot, stray_snapshots, epoch_lines, no_epochs, leftovers, leftovers, txn_index,
+)
+
+
+def targets(answer: dict[str, Any], choose: random.Random) -> int:
+    """Return an offset worth truncating to: inside a batch, at its ends, at a base, outside the log, anywhere."""
+    offsets = [0, answer["log_start_offset"], answer["log_end_offset"], answer["log_end_offset"] + 5, max(answer["log_end_offset"] - 1, 0)]
+    offsets += [segment["base_offset"] for segment in answer["segments"]] * 2
+    offsets += [max(segment["base_offset"] - 1, 0) for segment in answer["segments"][:1]]
+    offsets += [choose.randrange(answer["log_end_offset"] + 1) for _ in range(6)]
+    for batch in choose.sample(answer["batches"], min(8, len(answer["batches"]))):
+        offsets += [batch["base_offset"], batch["last_offset"], batch["last_offset"] + 1]
+    return choose.choice(offsets)
+
+
+def predicted(directory: Path, request: Request) -> tuple[dict[str, Any] | None, str | None]:
+    """Return the row of a dry run, or the name of the exception that keeps the broker from loading the log."""
+    found = find([str(directory)], Selection())
+    outcome = dry_run(Unit(number=0, target=found.targets[0]), request=request)
+    if outcome.error is not None:
+        assert outcome.error.error == WOULD_NOT_LOAD, outcome.error
+        return None, outcome.error.message.split(": ")[1]
+    return dict(zip(TRUNCATION.names, outcome.rows[0].values, strict=True)), None
+
+
+def snapshots(report: dict[str, Any]) -> set[int]:
+    return {int(name.partition(".")[0]) for name in report["files"] if name.endswith(".snapshot")}
+
+
+COUNTS = ("offset_index_entries", "time_index_entries", "txn_index_entries")
+
+
+def segments(row: dict[str, Any], when: str) -> list[dict[str, int]]:
+    gone = {"before": "create", "after": "delete"}[when]
+    return [
+        {"base_offset": s["base_offset"], "size": s[f"size_{when}"], **{name: s[f"{name}_{when}"] for name in COUNTS}}
+        for s in row["segments"] if s["action"] != gone
+    ]
+
+
+def entries(rows: list[dict[str, int]]) -> list[list[int]]:
+    return [[row["epoch"], row["start_offset"]] for row in rows]
+
+
+def facts(row: dict[str, Any], when: str) -> dict[str, Any]:
+    """Return what the row says of a stage in the judge's words."""
+    return {
+        "log_end_offset": row[f"log_end_offset_{when}"], "log_start_offset": row[f"log_start_offset_{when}"],
+        "high_watermark": row[f"high_watermark_{when}"], "recovery_point": row[f"recovery_point_{when}"],
+        "epochs": entries(row[f"epochs_{when}"]), "segments": segments(row, when),
+    }
+
+
+def agree(row: dict[str, Any], answer: dict[str, Any], before: set[int]) -> None:
+    for when, stage in (("before", "loaded"), ("after", "truncated")):
+        said = facts(row, when)
+        assert said == {name: answer[stage][name] for name in said}, stage
+    left = snapshots(answer["truncated"])
+    expected = [
+        {"offset": offset, "action": "delete" if offset not in left else "keep" if offset in before else "create"}
+        for offset in sorted(before | left)
+    ]
+    assert row["producer_snapshots"] == expected
+    reopened = answer["reopened"]
+    assert row["log_end_offset_after_restart"] == (None if "error" in reopened else reopened["log_end_offset"])
+    size = lambda stage: sum(segment["size"] for segment in answer[stage]["segments"])
+    assert row["bytes_removed"] == size("loaded") - size("truncated")
+    assert answer["truncated"]["truncated"] == (row["kind"] != "none")
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_truncation(oracle: Oracle, oracle_seed: int, part: int) -> None:
+    unpredicted = 0
+    for number in range(cases(CASES) // 10):
+        name = f"{oracle_seed}:{part}:{number}"
+        unpredicted += not one_case(oracle, random.Random(name), name)
+    assert unpredicted <= 3
+
+
+def one_case(oracle: Oracle, choose: random.Random, name: str) -> bool:
+    directory, answer, settings = written(oracle, choose)
+    clean = choose.random() < 0.5
+    damages = choose.sample(DAMAGE, choose.choice([0, 0, 1, 1, 2, 3]))
+    for damage in damages:
+        if names(directory, ".log"):
+            damage(directory, choose)
+    end = answer["log_end_offset"]
+    log_start = choose.choice([0, answer["log_start_offset"], answer["log_start_offset"], choose.randrange(end + 10)])
+    recovery_point = choose.choice([0, answer["recovery_point"], end, end + 3, choose.randrange(end + 1)])
+    high_watermark = choose.choice([answer["high_watermark"], 0, end + 1, choose.randrange(end + 1)])
+    target = targets(answer, choose)
+    now = NOW + choose.choice([0, 0, 2 * DAY])
+    request = Request(
+        now_ms=now, to_offset=target, high_watermark=high_watermark, log_start_offset=log_start, recovery_point=recovery_point,
+        shutdown="clean" if clean else "unclean", index_interval_bytes=settings["index_interval_bytes"],
+        segment_index_bytes=settings["segment_index_bytes"],
+    )
+    row, refused = predicted(directory, request)
+    before = {int(path.name.partition(".")[0]) for path in names(directory, ".snapshot")}
+    if refused == OFFSET_OVERFLOW:
+        return False
+    judged = oracle.ask(
+        "truncate", directory=oracle.copy(directory), clean=clean, log_start_offset=log_start, recovery_point=recovery_point,
+        high_watermark=high_watermark, target=target, now_ms=now, **settings,
+    )
+    told = f"{name} {directory} {[damage.__name__ for damage in damages]} {request}"
+    thrown = next((judged[stage] for stage in ("loaded", "truncated") if "error" in judged.get(stage, {})), None)
+    assert refused == (thrown["error"] if thrown else None), (told, thrown)
+    try:
+        if row is not None:
+            agree(row, judged, before)
+    except AssertionError as error:
+        raise AssertionError(f"{told}\n{error}") from error
+    return True

@@ -1,0 +1,1 @@
+"""Recordings of real brokers: what makes them anew, and what reads the committed ones."""

@@ -1,0 +1,50 @@
+"""Makes the goldens anew: what Kafka's DumpLogSegments prints for the committed recordings (`make golden`).
+
+NAME.golden.gz holds two runs of the tool over every data file of NAME: `--print-data-log --deep-iteration`, and
+`--remote-log-metadata-decoder` over the logs of __remote_log_metadata. The tool runs on a copy: it creates and trims
+indexes. Left out is what ends it with an exception: an index beside an empty log.
+"""
+
+import gzip
+import re
+import tempfile
+from pathlib import Path
+
+from tests.recordings import pack
+from tests.recordings.java_tools import run
+
+DATA_FILE = re.compile(r"\d{20}\.(log|index|timeindex|txnindex|snapshot)")
+DUMP = "org.apache.kafka.tools.DumpLogSegments"
+
+
+def dumped(folder: Path) -> list[str]:
+    """Return the files that the tool can print, relative to the folder, sorted."""
+    return [
+        str(path.relative_to(folder)) for path in pack.files(folder)
+        if DATA_FILE.fullmatch(path.name)
+        and not (path.suffix in {".index", ".timeindex"} and path.with_suffix(".log").exists() and path.with_suffix(".log").stat().st_size == 0)
+    ]
+
+
+def dump(folder: Path) -> str:
+    """Return what the tool prints for the files of a folder, which it may change."""
+    files = dumped(folder)
+    remote = [file for file in files if "__remote_log_metadata-" in file and file.endswith(".log")]
+    text = run(DUMP, "--print-data-log", "--deep-iteration", "--files", ",".join(files), cwd=folder)
+    if remote:
+        text += run(DUMP, "--remote-log-metadata-decoder", "--files", ",".join(remote), cwd=folder)
+    return text
+
+
+def main() -> None:
+    for path in sorted(pack.DATA.glob("*.tar.gz")):
+        name = path.name.removesuffix(".tar.gz")
+        with tempfile.TemporaryDirectory(prefix="kcli-golden-") as temporary:
+            text = dump(pack.unpack(name, Path(temporary)))
+        target = pack.DATA / f"{name}.golden.gz"
+        target.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+        print(f"{target}: {len(text.splitlines())} lines, {target.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()
