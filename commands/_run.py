@@ -18,7 +18,7 @@ from commands._boundary import boundary, internal, say
 from commands._options import Common
 from commands._status import Ended, ExitStatus, Missing, Usage, worst
 from kcli.analysis.findings import SEVERITIES, Finding
-from kcli.engine.contract import Engine, Failure, Row, Scan, Unit
+from kcli.engine.contract import Engine, Scan, Unit
 from kcli.engine.errors import EngineMissingError, EngineRefusedError
 from kcli.jobs.common import PARTITIONS_ONLY, internal_failure, notes_as_findings, plan
 from kcli.logdir.buffers import FileError, read_whole
@@ -26,7 +26,7 @@ from kcli.logdir.tree import Found, find
 from kcli.output.structured import Tail, write_csv, write_json, write_ndjson, write_tsv
 from kcli.output.text import distinct, failure_line, finding_lines
 from kcli.output.view import View, ViewError, make_view
-from kcli.rows import COMMANDS
+from kcli.rows import COMMANDS, Failure, Row
 
 Expand = Callable[[Found], Found]
 Text = Callable[[Iterable[Row]], Iterable[str]]

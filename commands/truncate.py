@@ -66,7 +66,8 @@ def truncate(
     import time  # noqa: PLC0415 - kept out of --help
 
     from commands._run import run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.truncate import Request, dry_run as scan  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.truncate import Request  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.truncate import dry_run as scan
 
     request = Request(
         now_ms=time.time_ns() // 1_000_000, to_offset=to_offset, to_epoch=to_epoch, to_high_watermark=to_high_watermark,

@@ -139,7 +139,8 @@ def read_clean_shutdown(data: Buffer) -> int | None:
         content = read_object(data)
     except FormatError:
         return None
-    if _json_number(content.get("version", 0), INT_BITS) is None:
+    version = content.get("version")
+    if version is not None and _json_number(version, INT_BITS) is None:
         return None
     return _json_number(content.get("brokerEpoch"), LONG_BITS)
 

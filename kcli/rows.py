@@ -5,9 +5,27 @@ A row is a tuple in column order. Kinds are JSON's, with two that carry more:
 twin in tables). `json` columns hold nested values of the given schema.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 Schema = dict[str, Any]
+Value: TypeAlias = "int | str | bool | bytes | float | list[Value] | dict[str, Value] | None"
+
+
+class Row(NamedTuple):
+    """One row: the name of its type, and its values in column order."""
+
+    type: str
+    values: tuple[Value, ...]
+
+
+class Failure(NamedTuple):
+    """An input that could not be answered; `position` in bytes, path as reached from the argument."""
+
+    path: str
+    error: str
+    position: int | None
+    field: str | None
+    message: str
 
 
 class Column(NamedTuple):

@@ -10,8 +10,9 @@ from dataclasses import replace
 from functools import partial
 
 from kcli.analysis.findings import Finding
-from kcli.engine.contract import Failure, Outcome, Row, Unit
+from kcli.engine.contract import Outcome, Unit
 from kcli.logdir.tree import Target
+from kcli.rows import Failure, Row
 
 
 def unit(number, does="answer"):

@@ -9,10 +9,16 @@ import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from formats.index import TXN_INDEX_ENTRY
+from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, TXN_INDEX_ENTRY
 from kcli.analysis.findings import Finding
-from kcli.analysis.log_segment import KAFKA_EXCEPTION, BrokerError, LoadedSegment, empty_index, file_index, read_next_offset
-from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
+from kcli.analysis.log_segment import (
+    KAFKA_EXCEPTION,
+    BrokerError,
+    LoadedSegment,
+    empty_index,
+    file_index,
+    read_next_offset,
+)
 from kcli.logdir.buffers import DataFile, read_whole
 from kcli.logdir.partition import Partition
 

@@ -12,7 +12,13 @@ from typing import NamedTuple, TypeAlias
 
 from formats.batch import BATCH, HEADER_SIZE, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, SMALLEST_LENGTH, BatchHeader
 from formats.errors import FormatError
-from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, offset_index_lookup, truncated_entries_offset_index, truncated_entries_time_index
+from formats.index import (
+    OFFSET_INDEX_ENTRY,
+    TIME_INDEX_ENTRY,
+    offset_index_lookup,
+    truncated_entries_offset_index,
+    truncated_entries_time_index,
+)
 from formats.legacy import LegacyHeader, read_header
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import IndexFile

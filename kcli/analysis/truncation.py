@@ -10,7 +10,17 @@ from typing import NamedTuple
 
 from formats.batch import BatchHeader
 from kcli.analysis.epochs import EpochCache, truncate_from_end
-from kcli.analysis.log_segment import BrokerError, Header, LoadedSegment, empty_segment, header, last_offset, places, read_next_offset, truncate_segment
+from kcli.analysis.log_segment import (
+    BrokerError,
+    Header,
+    LoadedSegment,
+    empty_segment,
+    header,
+    last_offset,
+    places,
+    read_next_offset,
+    truncate_segment,
+)
 from kcli.analysis.producers import ProducerState, rebuild
 from kcli.analysis.startup import LoadedLog
 

@@ -9,29 +9,11 @@ called again with that unit: so memory stays flat on every engine.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from kcli.analysis.findings import Finding
 from kcli.logdir.tree import Target
-
-Value: TypeAlias = "int | str | bool | bytes | float | list[Value] | dict[str, Value] | None"
-
-
-class Row(NamedTuple):
-    """One row: the name of its type in kcli.rows, and its values in column order."""
-
-    type: str
-    values: tuple[Value, ...]
-
-
-class Failure(NamedTuple):
-    """An input that could not be answered; `position` in bytes, path as reached from the argument."""
-
-    path: str
-    error: str
-    position: int | None
-    field: str | None
-    message: str
+from kcli.rows import Failure, Row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

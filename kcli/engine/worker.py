@@ -4,7 +4,8 @@ import pickle
 import traceback
 from collections.abc import Iterator
 
-from kcli.engine.contract import Failure, Outcome, Scan, Unit
+from kcli.engine.contract import Outcome, Scan, Unit
+from kcli.rows import Failure
 
 
 def scanned(scan: Scan, unit: Unit) -> Outcome:

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from kcli.analysis.findings import Finding
-from kcli.engine.contract import Failure, Outcome, Row, Unit, Value
+from kcli.engine.contract import Outcome, Unit
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition, shown_error
 from kcli.logdir.tree import PARTITION, Found, Note, Target
+from kcli.rows import Failure, Row, Value
 
 PARTITIONS_ONLY = frozenset({PARTITION})
 

@@ -10,13 +10,14 @@ from formats.checkpoint import EpochEntry
 from kcli.analysis import epochs
 from kcli.analysis.epochs import EpochCache
 from kcli.analysis.findings import Finding
-from kcli.engine.contract import Outcome, Row, Unit
+from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.ends import Ends, checkpointed_log_start, ends, log_start, stop_findings
 from kcli.logdir.buffers import FileError, reading
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
 from kcli.logdir.segment import Walk
 from kcli.logdir.tree import PARTITION, partition_of
+from kcli.rows import Row
 
 ACCEPTS = frozenset({PARTITION, LEADER_EPOCH_CHECKPOINT})
 """A leader-epoch-checkpoint stands for the partition directory that it lies in."""
@@ -144,7 +145,7 @@ def _load_findings(
 
 def _listed(entries: EpochCache) -> str:
     shown = [f"epoch {entry.epoch} from {entry.start_offset}" for entry in entries[:5]]
-    return ", ".join(shown + [f"and {len(entries) - 5} more"] * (len(entries) > 5))  # noqa: PLR2004
+    return ", ".join(shown + [f"and {len(entries) - 5} more"] * (len(entries) > 5))
 
 
 def _batches(partition: Partition, stops: list[Finding]) -> Iterator[tuple[int, int]]:

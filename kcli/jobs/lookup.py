@@ -17,13 +17,14 @@ from formats.types import TopicPartition
 from kcli.analysis import lookup
 from kcli.analysis.findings import Finding
 from kcli.analysis.lookup import LargestTimestamp, Timed
-from kcli.engine.contract import Outcome, Row, Unit
+from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.ends import Ends, ends
 from kcli.jobs.epoch import resolve
 from kcli.logdir.buffers import DataFile, file_error
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import Batch, OffsetIndexFile, Segment, Walk
+from kcli.rows import Row
 
 LARGEST_BATCH = 64 * 1024 * 1024
 DECOMPRESSED_LIMIT = 64 * 1024 * 1024
@@ -206,9 +207,9 @@ def _largest(partition: Partition, found: Ends) -> Generator[Finding, None, Answ
     """Return the answer to MAX_TIMESTAMP: the first record that has the largest timestamp of all segments."""
     log = _Log(partition)
     segments = () if found.emptied else partition.segments
-    largest = []
+    largest: list[LargestTimestamp] = []
     for segment in segments:
-        largest.append((yield from _largest_timestamp(log, segment)))
+        largest += [(yield from _largest_timestamp(log, segment))]
     if not largest:
         return _nothing(lookup.NO_TIMESTAMPS)
     place = lookup.largest_place(largest)

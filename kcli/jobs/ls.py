@@ -8,11 +8,12 @@ from typing import TypeVar
 from formats.names import parse_file
 from kcli.analysis import epochs, inventory
 from kcli.analysis.findings import Finding
-from kcli.engine.contract import Outcome, Row, Unit
+from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import directory_findings, failure_of, internal_failure, where
 from kcli.jobs.ends import Ends, checkpointed_log_start, ends
 from kcli.logdir.buffers import FileError, file_error
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition, shown_error
+from kcli.rows import Row
 
 T = TypeVar("T")
 
@@ -76,7 +77,7 @@ def _files(partition: Partition, problems: list[FileError]) -> Iterator[inventor
             problems.append(file_error(path, error))
             continue
         if not stat.S_ISDIR(status.st_mode):
-            yield inventory.EntrySize(status.st_size, parse_file(name).suffix is not None)
+            yield inventory.EntrySize(status.st_size, parse_file(name).suffix != "")
 
 
 def _latest_epoch(partition: Partition, found: Ends | None, findings: list[Finding]) -> int | None:

@@ -22,14 +22,14 @@ from formats.remote_snapshot import (
 from formats.types import Buffer
 from kcli.analysis.findings import Finding
 from kcli.analysis.remote import METADATA_TOPIC, metadata_partition, refusal
-from kcli.engine.contract import Outcome, Row, Scan, Unit, Value
+from kcli.engine.contract import Outcome, Scan, Unit
 from kcli.jobs.common import failure_of, internal_failure
 from kcli.jobs.rlmm_rows import event_row, record_columns
 from kcli.logdir.buffers import DataFile, FileError, file_error, read_whole, reading, shown
 from kcli.logdir.partition import Partition, shown_error
 from kcli.logdir.segment import Batch, Stop, Walk
 from kcli.logdir.tree import PARTITION, Found, Target
-from kcli.rows import RLMM_COMMITTED, RLMM_PARTITION, RLMM_SNAPSHOT
+from kcli.rows import RLMM_COMMITTED, RLMM_PARTITION, RLMM_SNAPSHOT, Row, Value
 
 LOG = "log"
 REMOTE_LOG_SNAPSHOT = "remote-log-snapshot"
@@ -244,7 +244,7 @@ def _snapshot(unit: Unit) -> Outcome:
     rows: list[Row] = []
     findings = _Findings(target)
     where = _place(target)
-    user = {"topic": target.name.topic, "partition": target.name.partition} if target.name is not None else {}
+    user: dict[str, Value] = {"topic": target.name.topic, "partition": target.name.partition} if target.name is not None else {}
     with DataFile(target.path) as file:
         header = _snapshot_header(file, findings)
         if header is None:

@@ -14,8 +14,7 @@ from formats.remote_metadata import (
     SegmentLeaderEpoch,
 )
 from kcli.analysis.remote import java_text, kafka_text, kip405_text, state_name, unreadable
-from kcli.engine.contract import Row, Value
-from kcli.rows import RLMM_EVENT, ROW_TYPES
+from kcli.rows import RLMM_EVENT, ROW_TYPES, Row, Value
 
 COLUMN_OF_FIELD = {"version": "record_version", "segment_size_in_bytes": "segment_size_bytes"}
 """Columns whose name differs from the record's field."""

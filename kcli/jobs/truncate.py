@@ -13,12 +13,12 @@ from kcli.analysis.epochs import UNDEFINED_EPOCH_OFFSET, end_offset_for
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import BrokerError, LoadedSegment
 from kcli.analysis.startup import DEFAULT_INDEX_INTERVAL_BYTES, DEFAULT_MAX_INDEX_SIZE, LoadedLog, Settings, load
-from kcli.analysis.truncation import CREATE, CUT, DELETE, FULL, NONE, KEEP, Prediction, SegmentChange, truncate
-from kcli.engine.contract import Outcome, Row, Unit, Value
+from kcli.analysis.truncation import CREATE, CUT, DELETE, FULL, KEEP, NONE, Prediction, SegmentChange, truncate
+from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
-from kcli.rows import TRUNCATION
+from kcli.rows import TRUNCATION, Row, Value
 
 WOULD_NOT_LOAD = "would-not-load"
 CLEAN, UNCLEAN = "clean", "unclean"

@@ -11,6 +11,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Self
 
 from formats.errors import FormatError, LimitError, TruncatedError
 
@@ -102,7 +103,7 @@ class DataFile:
             os.close(self._fd)
             self._fd = -1
 
-    def __enter__(self) -> "DataFile":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

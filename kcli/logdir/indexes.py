@@ -7,7 +7,7 @@ the entries end that recovery would find again.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self
 
 from formats.index import (
     OFFSET_INDEX_ENTRY,
@@ -23,8 +23,6 @@ from kcli.logdir.buffers import DataFile, FileError
 
 if TYPE_CHECKING:
     from kcli.logdir.segment import Segment
-
-File = TypeVar("File", bound="IndexFile")
 
 PAGE = 8192
 PAGES_KEPT = 64
@@ -42,7 +40,7 @@ class IndexFile:
         self._page_size = PAGE - PAGE % entry_size
         self._pages: dict[int, bytes] = {}
 
-    def __enter__(self: File) -> File:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -68,7 +66,7 @@ class IndexFile:
     @property
     def has_empty_tail(self) -> bool:
         """Whether the last of several slots is still zero, as in the index of a broker that runs or was killed."""
-        if self.entries < 2:  # noqa: PLR2004 - a lone entry of zeros may be meant
+        if self.entries < 2:  # a lone entry of zeros may be meant
             return False
         page, at = self.raw(self.entries - 1)
         return page.count(0, at, at + self.entry_size) == self.entry_size

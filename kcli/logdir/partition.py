@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from formats.checkpoint import EpochEntry, check_epoch_entries, read_leader_epoch_checkpoint
-from formats.names import FileName, parse_file
+from formats.names import EXTENSION_KINDS, IN_PARTITION, PRODUCER_SNAPSHOT, FileName, parse_file
 from formats.properties import read_partition_metadata
 from kcli.logdir.buffers import FileError, file_error, read_optional, reading
 from kcli.logdir.directory import NO_DIRECTORY, DirectoryFacts, directory_facts
@@ -14,7 +14,7 @@ from kcli.logdir.tree import Target
 
 LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
-SEGMENT_EXTENSIONS = frozenset({"log", "index", "timeindex", "txnindex", "snapshot"})
+LARGEST_OFFSET = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Partition:
         beside: dict[str, set[str]] = {}
         for name in self.names:
             stem, _, extension = name.partition(".")
-            if extension in SEGMENT_EXTENSIONS and stem.isdecimal() and stem.isascii():
+            if extension in EXTENSION_KINDS and stem.isdecimal() and stem.isascii() and int(stem) <= LARGEST_OFFSET:
                 beside.setdefault(stem, set()).add(extension)
         found = [Segment(self.path, int(stem), stem, frozenset(kinds)) for stem, kinds in beside.items() if "log" in kinds]
         return tuple(sorted(found, key=lambda segment: segment.base_offset))
@@ -78,9 +78,9 @@ class Partition:
     @cached_property
     def snapshot_offsets(self) -> tuple[int, ...]:
         """The offsets of the producer snapshots, ascending."""
+        found = (parse_file(name) for name in self.names if name.endswith(".snapshot"))
         return tuple(sorted(
-            parsed.base_offset for _, parsed in self.files
-            if parsed.kind == "snapshot" and parsed.suffix is None and parsed.base_offset is not None
+            file.base_offset for file in found if file.kind == PRODUCER_SNAPSHOT and file.scheme == IN_PARTITION and file.base_offset is not None
         ))
 
     def epoch_entries(self) -> list[EpochEntry] | None:

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 from formats.batch import BATCH, HEADER_SIZE, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, SMALLEST_LENGTH, BatchHeader
 from formats.legacy import LegacyHeader, read_header
-from kcli.logdir.buffers import DataFile, reading
+from kcli.logdir.buffers import DataFile
 from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
 
 Header: TypeAlias = BatchHeader | LegacyHeader
@@ -79,11 +79,10 @@ class Walk:
             if length > left - LOG_OVERHEAD:
                 self.stop = Stop("incomplete", position, length)
                 return
-            if not 0 <= magic or length < SMALLEST_BY_MAGIC.get(magic, SMALLEST_V2):
+            if magic < 0 or length < SMALLEST_BY_MAGIC.get(magic, SMALLEST_V2):
                 self.stop = Stop("bad-length", position, length) if magic >= 0 else Stop("bad-magic", position, magic)
                 return
-            with reading(file.path):
-                header: Header = read_batch(window, at) if magic >= 2 else read_header(window, at)  # noqa: PLR2004
+            header: Header = read_batch(window, at) if magic >= 2 else read_header(window, at)
             self.position = position
             yield Batch(position, header)
             ahead = LONGEST_HEADER if length >= SKIP_FROM else WINDOW

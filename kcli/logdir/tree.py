@@ -12,18 +12,33 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from formats.names import PartitionDir, parse_file, parse_partition_dir
+from formats.names import (
+    CLEAN_SHUTDOWN,
+    COMMITTED_OFFSETS,
+    IN_PARTITION,
+    LEADER_EPOCH_CHECKPOINT,
+    LOCK,
+    META_PROPERTIES,
+    NORMAL,
+    OFFSET_CHECKPOINT,
+    PARTITION_METADATA,
+    QUORUM_STATE,
+    REMOTE_LOG_INDEX_CACHE,
+    UNKNOWN,
+    WELL_KNOWN_KINDS,
+    PartitionDir,
+    parse_file,
+    parse_partition_dir,
+)
 from kcli.logdir.buffers import FileError, file_error, shown
 
 PARTITION = "partition"
 LOG_DIR = "log-dir"
 
-PARTITION_FILE_KINDS = frozenset({"log", "index", "timeindex", "txnindex", "snapshot", "leader-epoch-checkpoint", "partition.metadata", "quorum-state"})
-LOG_DIR_FILE_KINDS = frozenset({
-    "meta.properties", "lock", "clean-shutdown", "recovery-point-offset-checkpoint", "replication-offset-checkpoint",
-    "log-start-offset-checkpoint", "cleaner-offset-checkpoint", "bootstrap-checkpoint", "committed-offsets",
-})
-KNOWN_DIRECTORIES = frozenset({"remote-log-index-cache"})
+PARTITION_KINDS = frozenset({LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, QUORUM_STATE})
+LOG_DIR_KINDS = frozenset({META_PROPERTIES, LOCK, CLEAN_SHUTDOWN, OFFSET_CHECKPOINT, COMMITTED_OFFSETS})
+LOG_DIR_FILES = (*(name for name, kind in WELL_KNOWN_KINDS.items() if kind in LOG_DIR_KINDS), "bootstrap.checkpoint")
+"""The files of a log dir itself, the commonest first."""
 INTERNAL_TOPICS = re.compile(r"__.*")
 
 
@@ -111,16 +126,15 @@ def expand(arguments: Iterable[str]) -> Iterator[str]:
 def find(arguments: Iterable[str], selection: Selection) -> Found:
     """Return everything that the arguments lead to, in the order of arguments, then topic, then partition."""
     found = Found()
-    log_dirs: dict[str, bool] = {}
     for argument in expand(arguments):
         try:
-            _argument(argument, selection, found, log_dirs)
+            _argument(argument, selection, found)
         except FileError as error:
             found.failures.append(FileError(shown(error.path), *error.args[1:]))
     return found
 
 
-def _argument(path: str, selection: Selection, found: Found, log_dirs: dict[str, bool]) -> None:
+def _argument(path: str, selection: Selection, found: Found) -> None:
     try:
         mode = os.stat(path).st_mode
     except ValueError as error:  # an embedded NUL byte
@@ -128,7 +142,7 @@ def _argument(path: str, selection: Selection, found: Found, log_dirs: dict[str,
     except OSError as error:
         raise file_error(path, error) from error
     if not stat.S_ISDIR(mode):
-        found.targets.append(file_target(path, log_dirs))
+        found.targets.append(file_target(path))
         return
     path = path.rstrip("/") or "/"
     entries = _entries(path)
@@ -137,7 +151,7 @@ def _argument(path: str, selection: Selection, found: Found, log_dirs: dict[str,
         name = parse_partition_dir(os.path.basename(os.path.abspath(path)))
         if selection.wants(name):
             found.targets.append(
-                Target(kind=PARTITION, path=path, shown=shown(path), name=name, log_dir=enclosing_log_dir(path, log_dirs))
+                Target(kind=PARTITION, path=path, shown=shown(path), name=name, log_dir=enclosing_log_dir(path))
             )
     elif kind == LOG_DIR:
         found.named_log_dirs.append(path)
@@ -156,7 +170,7 @@ def _advice(entries: list[Entry]) -> str:
     return "neither a log dir nor a partition directory: no partition, segment or checkpoint in it"
 
 
-def file_target(path: str, log_dirs: dict[str, bool] | None = None) -> Target:
+def file_target(path: str) -> Target:
     """Return the target of a single file; the partition's name comes from the directory around it."""
     around = os.path.dirname(os.path.abspath(path))
     return Target(
@@ -164,7 +178,7 @@ def file_target(path: str, log_dirs: dict[str, bool] | None = None) -> Target:
         path=path,
         shown=shown(path),
         name=parse_partition_dir(os.path.basename(around)),
-        log_dir=enclosing_log_dir(os.path.dirname(path) or ".", log_dirs),
+        log_dir=enclosing_log_dir(os.path.dirname(path) or "."),
     )
 
 
@@ -195,35 +209,27 @@ def _entry(entry: os.DirEntry[str]) -> Entry:
 
 
 def directory_kind(path: str) -> str | None:
-    """Return `partition`, `log-dir` or None by what a directory holds; by its name only when it holds nothing.
-    """
+    """Return `partition`, `log-dir` or None by what a directory holds; by its name only when it holds nothing."""
     return _kind(path, _entries(path))
 
 
 def _kind(path: str, entries: list[Entry]) -> str | None:
-    kinds = {parse_file(entry.name).kind for entry in entries if not entry.is_directory}
-    if kinds & PARTITION_FILE_KINDS:
+    files = [parse_file(entry.name) for entry in entries if not entry.is_directory]
+    if any(file.scheme == IN_PARTITION or file.kind in PARTITION_KINDS for file in files):
         return PARTITION
-    if kinds & LOG_DIR_FILE_KINDS or any(entry.is_directory and parse_partition_dir(entry.name) is not None for entry in entries):
+    if any(file.name in LOG_DIR_FILES for file in files):
+        return LOG_DIR
+    if any(entry.is_directory and parse_partition_dir(entry.name) is not None for entry in entries):
         return LOG_DIR
     if not entries and parse_partition_dir(os.path.basename(os.path.abspath(path))) is not None:
         return PARTITION
     return None
 
 
-def enclosing_log_dir(partition_path: str, log_dirs: dict[str, bool] | None = None) -> str | None:
-    """Return the log dir around a partition directory: the parent, if it holds a log dir's own files.
-
-    `log_dirs` remembers the parents that were asked about before.
-    """
+def enclosing_log_dir(partition_path: str) -> str | None:
+    """Return the log dir around a partition directory: the parent, if it holds a log dir's own files."""
     parent = os.path.dirname(os.path.abspath(partition_path))
-    known = {} if log_dirs is None else log_dirs
-    if parent not in known:
-        try:
-            known[parent] = any(parse_file(name).kind in LOG_DIR_FILE_KINDS for name in os.listdir(parent))
-        except OSError:
-            known[parent] = False
-    if not known[parent]:
+    if not any(os.path.lexists(os.path.join(parent, name)) for name in LOG_DIR_FILES):
         return None
     beside = os.path.dirname(partition_path)
     return beside if beside and os.path.basename(partition_path) not in {".", ".."} else parent
@@ -237,15 +243,15 @@ def _log_dir(path: str, entries: list[Entry], selection: Selection, found: Found
             found.failures.append(file_error(shown(entry.path), entry.error))
             continue
         if not entry.is_directory:
-            if parse_file(entry.name).kind == "unknown":
+            if parse_file(entry.name).kind == UNKNOWN:
                 notes.append(Note("unknown", shown(entry.path)))
             continue
         name = parse_partition_dir(entry.name)
         if name is None:
-            if entry.name not in KNOWN_DIRECTORIES:
+            if entry.name != REMOTE_LOG_INDEX_CACHE:
                 notes.append(Note("unknown", shown(entry.path)))
         elif selection.wants(name):
-            if name.kind != "normal" and not selection.include_leftovers:
+            if name.kind != NORMAL and not selection.include_leftovers:
                 notes.append(Note("leftover", shown(entry.path)))
                 continue
             target = Target(kind=PARTITION, path=entry.path, shown=shown(entry.path), name=name, log_dir=path)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TextIO, TypeAlias
 
 from kcli.analysis.findings import Finding
-from kcli.engine.contract import Failure, Row, Value
 from kcli.output.values import cell, compact, failure_values, finding_values, spaced, tsv_cell
 from kcli.output.view import View
+from kcli.rows import Failure, Row, Value
 
 DOCUMENT_VERSION = 1
 

@@ -3,11 +3,10 @@
 from collections.abc import Iterable
 from typing import TextIO
 
-from kcli.engine.contract import Row, Value
 from kcli.output.structured import Tail
 from kcli.output.values import cell, iso, one_line
 from kcli.output.view import View
-from kcli.rows import Column
+from kcli.rows import Column, Row, Value
 
 WIDE = 1_000_000
 """Columns of the console: a table is as wide as its values, whatever the terminal does with long lines."""

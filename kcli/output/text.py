@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from kcli.analysis.findings import CATALOGUE, Finding
-from kcli.engine.contract import Failure
 from kcli.output.values import one_line
+from kcli.rows import Failure
 
 
 def finding_line(finding: Finding) -> str:

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from kcli.analysis.findings import Finding
-from kcli.engine.contract import Failure, Value
+from kcli.rows import Failure, Value
 
 NULL = r"\N"
 """A null in csv and tsv, as in the dumps of databases."""

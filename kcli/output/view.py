@@ -6,8 +6,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import Any
 
-from kcli.engine.contract import Row, Value
-from kcli.rows import Column, RowType
+from kcli.rows import Column, Row, RowType, Value
 
 FORMATS = ("table", "json", "ndjson", "csv", "tsv")
 FLAT = frozenset({"table", "csv", "tsv"})

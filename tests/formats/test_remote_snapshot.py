@@ -9,7 +9,14 @@ import pytest
 
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
 from formats.remote_metadata import SEGMENT_STATES
-from formats.remote_snapshot import LONGEST_ENTRY, SNAPSHOT_HEADER, SnapshotHeader, decode_entry, read_entries, read_header
+from formats.remote_snapshot import (
+    LONGEST_ENTRY,
+    SNAPSHOT_HEADER,
+    SnapshotHeader,
+    decode_entry,
+    read_entries,
+    read_header,
+)
 
 DATA = Path(__file__).parents[1] / "data" / "rlmm"
 FILES = json.loads(gzip.decompress((DATA / "snapshots.json.gz").read_bytes()))

@@ -345,7 +345,7 @@ def test_a_log_dir_of_3_5_shows_all_three(log_dir):
     assert kinds[-1] == RLMM_COMMITTED.name
     assert result.events[-1] == {"dir": str(log_dir), "file": "_rlmm_committed_offsets", "metadata_partition": 3, "committed_offset": 64}
     assert list(kafka_lines(result.rows))[-1] == "metadata_partition: 3, committed_offset: 64"
-    assert list(kafka_lines(Result(log_dir / "t-plain-0").rows))[0].startswith("version: 0, metadata_partition: ")
+    assert next(kafka_lines(Result(log_dir / "t-plain-0").rows)).startswith("version: 0, metadata_partition: ")
 
 
 def test_lines_of_the_kip(partition):
@@ -353,12 +353,14 @@ def test_lines_of_the_kip(partition):
     told = segment["decoded"]
     result = Result(partition(batch(5, [base64.b64decode(segment["value"]), DELETE])))
 
+    names = f"topicId:{told['topicId']},topicName:{told['topic']},partition:{told['partition']}"
+    offsets = f"start-offset:{told['startOffset']},end-offset:{told['endOffset']}"
+    segment_value = f"{{remote-log-segment-id:{{id:{told['segmentId']},{names}}},{offsets},broker-id:{told['brokerId']},remote-log-segment-state:{told['state']}}}"
+    place = "{topicId:u4NdSfWRQjaZ_ENyxMXLJA,topicName:foo,partition:0}"
+    delete_value = f"{{topic-id-partition:{place},broker-id:1,remote-partition-delete-state:DELETE_PARTITION_MARKED}}"
     assert list(kip405_lines(result.rows)) == [
-        f"partition:7,message-offset:5,type:RemoteLogSegmentMetadata,version:0,event-value:{{remote-log-segment-id:{{id:{told['segmentId']},"
-        f"topicId:{told['topicId']},topicName:{told['topic']},partition:{told['partition']}}},start-offset:{told['startOffset']},"
-        f"end-offset:{told['endOffset']},broker-id:{told['brokerId']},remote-log-segment-state:{told['state']}}}",
-        "partition:7,message-offset:6,type:DeletePartitionState,version:0,event-value:{topic-id-partition:{topicId:u4NdSfWRQjaZ_ENyxMXLJA,"
-        "topicName:foo,partition:0},broker-id:1,remote-partition-delete-state:DELETE_PARTITION_MARKED}",
+        f"partition:7,message-offset:5,type:RemoteLogSegmentMetadata,version:0,event-value:{segment_value}",
+        f"partition:7,message-offset:6,type:DeletePartitionState,version:0,event-value:{delete_value}",
     ]
 
 

@@ -1,9 +1,12 @@
-"""Fixtures: committed recordings, unpacked and checked once per session; what the read-only tests watch."""
+"""Fixtures: committed recordings, unpacked and checked once per session, and kcli as a function."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.recordings import pack
 
@@ -19,3 +22,26 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
         return unpacked[name]
 
     return find
+
+
+class Answer(NamedTuple):
+    """The JSON document of a command, and its exit status."""
+
+    rows: list[dict[str, Any]]
+    findings: list[dict[str, Any]]
+    errors: list[dict[str, Any]]
+    status: int
+
+
+@pytest.fixture(scope="session")
+def kcli() -> Callable[..., Answer]:
+    """Return a function: words of a command line -> what kcli answers with `-o json`."""
+    from commands.app import app  # noqa: PLC0415 - a fixture that is not used must not need the whole of kcli
+
+    def run(*words: object) -> Answer:
+        done = CliRunner().invoke(app, [*map(str, words), "-o", "json"])
+        assert done.stdout, done.stderr
+        document = json.loads(done.stdout)
+        return Answer(document["rows"], document["findings"], document["errors"], done.exit_code)
+
+    return run

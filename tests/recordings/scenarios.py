@@ -17,7 +17,16 @@ from confluent_kafka import Consumer, TopicPartition
 
 from tests.recordings.brokers import QUIET, Cluster, Node, remote_storage, wait
 from tests.recordings.client import (
-    create, elect_preferred, epoch_answers, leaders, list_offsets, producer, records, send, transactions, write,
+    create,
+    elect_preferred,
+    epoch_answers,
+    leaders,
+    list_offsets,
+    producer,
+    records,
+    send,
+    transactions,
+    write,
 )
 from tests.recordings.java_tools import run
 from tests.recordings.pack import copy
@@ -117,7 +126,9 @@ def truncation(recorder: Recorder) -> None:
         warm = producer(cluster, transactional_id="internal topics lie on broker 3", transaction_timeout_ms=900000)
         create(cluster, {"__transaction_state": {"cleanup.policy": "compact"}}, [[3]])
         warm.init_transactions(30)
-        create(cluster, {"plain": {}, "quiet": {}, "segments": SMALL, "zstd": {}, "all-lost": {}, "idempotent": SMALL, "txn": SMALL, "equal": {}}, [[1, 2]])
+        topics = {"plain": {}, "quiet": {}, "segments": SMALL, "zstd": {}, "all-lost": {}, "idempotent": SMALL, "txn": SMALL, "equal": {}}
+        create(cluster, topics, [[1, 2]])
+        recorder.facts["topics"] = topics
         in_sync(cluster, 2)
         for topic in ("plain", "quiet", "segments", "equal"):
             send(cluster, topic, records(random, 40 if topic == "segments" else 20))

@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 from formats.control import control_record
-from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, read_aborted_txns, valid_prefix_offset_index, valid_prefix_time_index
+from formats.index import (
+    OFFSET_INDEX_ENTRY,
+    TIME_INDEX_ENTRY,
+    read_aborted_txns,
+    valid_prefix_offset_index,
+    valid_prefix_time_index,
+)
 from formats.producer_snapshot import read_snapshot
 from formats.record import Record, batch_records, is_valid
 from kcli.logdir.buffers import DataFile

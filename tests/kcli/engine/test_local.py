@@ -5,8 +5,9 @@ import time
 
 import pytest
 
-from kcli.engine.contract import Outcome, Row
+from kcli.engine.contract import Outcome
 from kcli.engine.local import UNITS_A_CHUNK, inline, pool
+from kcli.rows import Row
 from tests.engine_suite import EngineSuite, SpreadSuite, scan, units
 
 

@@ -1,12 +1,8 @@
 """The Spark engine, on a local master: it starts a JVM, so it is marked."""
 
-import os
-import subprocess
-import sys
 
 import pytest
 
-from kcli.engine.errors import EngineMissingError
 from kcli.engine.spark import spark
 from tests.engine_suite import SpreadSuite, scan, units
 

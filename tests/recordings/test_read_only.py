@@ -1,0 +1,99 @@
+"""Nothing below a log dir is ever changed, whatever command runs: seen as it happens, and in the tree afterwards."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.recordings.watch import tree, watching
+
+COMMANDS = [
+    "ls {}",
+    "epoch show {}",
+    "epoch show --from batches {}",
+    "epoch end-offset --epoch all {}",
+    "epoch at latest {}",
+    "truncate --dry-run --to-offset 0 {}",
+    "truncate --dry-run --to-offset 20 --shutdown unclean {}",
+    "truncate --dry-run --to-epoch 0 --shutdown clean {}",
+    "truncate --dry-run --to-high-watermark {}",
+    "truncate --to-offset 0 {}",
+    "rlmm dump {}",
+    "lookup offset earliest {}",
+    "lookup timestamp max {}",
+    "lookup timestamp 1767225600000 {}",
+]
+CAPTURES = ["single/running", "single/stopped", "truncation/before-follower", "tiered/node1"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_command_changes_anything(command, recording):
+    from commands.app import app  # noqa: PLC0415 - after the hook
+
+    for capture in CAPTURES:
+        name, folder = capture.split("/")
+        root = recording(name) / folder
+        before = tree(root)
+        with watching(root) as seen:
+            done = CliRunner().invoke(app, command.format(root).split())
+        assert done.exit_code not in {2, 70}, done.output
+        assert seen == []
+        assert tree(root) == before
+
+
+def test_worker_processes_change_nothing(recording):
+    root = recording("truncation") / "before-follower"
+    before = tree(root)
+    words = ["truncate", "--dry-run", "--to-offset", "0", "--jobs", "2", str(root)]
+    subprocess.run([sys.executable, "-m", "kcli", *words], check=True, stdout=subprocess.DEVNULL)
+    assert tree(root) == before
+
+
+@pytest.mark.parametrize("change", [
+    lambda path: path.open("ab").close(),
+    lambda path: path.open("r+b").close(),
+    lambda path: os.close(os.open(path, os.O_RDWR)),
+    lambda path: os.close(os.open(path, os.O_RDONLY | os.O_CREAT)),
+    lambda path: path.rename(path.with_suffix(".other")),
+    lambda path: path.unlink(),
+    lambda path: path.with_suffix(".new").mkdir(),
+    lambda path: os.truncate(path, 0),
+    lambda path: os.utime(path, (0, 0)),
+    lambda path: path.chmod(0o600),
+])
+def test_the_watch_sees_changes(change, tmp_path):
+    (tmp_path / "file").write_bytes(b"x")
+    with watching(tmp_path) as seen:
+        change(tmp_path / "file")
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("read", [
+    lambda path: path.read_bytes(),
+    lambda path: os.close(os.open(path, os.O_RDONLY)),
+    lambda path: list(path.parent.iterdir()),
+    lambda path: (path.parent.parent / "elsewhere").write_bytes(b""),
+])
+def test_the_watch_lets_reading_pass(read, tmp_path):
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "file").write_bytes(b"x")
+    before = tree(tmp_path / "log")
+    with watching(tmp_path / "log") as seen:
+        read(tmp_path / "log" / "file")
+    assert seen == []
+    assert tree(tmp_path / "log") == before
+
+
+@pytest.mark.parametrize("change", [
+    lambda path: path.write_bytes(b"y"),
+    lambda path: os.utime(path, ns=(0, 0)),
+    lambda path: path.with_name("other").touch(),
+    lambda path: path.unlink(),
+])
+def test_the_tree_tells_changes(change, tmp_path):
+    (tmp_path / "file").write_bytes(b"x")
+    before = tree(tmp_path)
+    change(tmp_path / "file")
+    assert tree(tmp_path) != before

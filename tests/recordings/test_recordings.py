@@ -1,0 +1,223 @@
+"""What kcli answers from files against what the brokers that wrote them answered and did."""
+
+import json
+import tarfile
+
+import pytest
+
+from formats.checkpoint import read_leader_epoch_checkpoint
+from tests.recordings import pack
+
+NAMES = sorted(path.name.removesuffix(".tar.gz") for path in pack.DATA.glob("*.tar.gz"))
+
+
+def place(row):
+    return f"{row['topic']}-{row['partition']}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_recording_says_where_it_comes_from(name):
+    manifest = pack.manifest(name)
+    assert manifest["name"] == name
+    assert manifest["kafka_version"] == "4.3.1"
+    assert manifest["made_by"] == f"python -m tests.recordings.record {name}"
+    assert manifest["steps"]
+    assert {path.split("/")[0] for path in manifest["files"] if "/" in path} == set(manifest["captures"])
+
+
+def test_a_changed_recording_is_refused(tmp_path):
+    folder = tmp_path / "log"
+    (folder / "capture").mkdir(parents=True)
+    (folder / "capture" / "file").write_bytes(b"as recorded")
+    pack.save(folder, {"name": "small"}, tmp_path)
+    assert (pack.unpack("small", tmp_path / "good", tmp_path) / "capture" / "file").read_bytes() == b"as recorded"
+    (folder / "capture" / "file").write_bytes(b"changed")
+    pack.tar(folder, "small", tmp_path / "small.tar.gz")
+    with pytest.raises(AssertionError, match="small.tar.gz does not match small.json: capture/file"):
+        pack.unpack("small", tmp_path / "bad", tmp_path)
+
+
+def test_packing_twice_gives_the_same_bytes_and_keeps_times(tmp_path, recording):
+    for number in (1, 2):
+        pack.tar(recording("tiered"), "tiered", tmp_path / f"{number}.tar.gz")
+    assert (tmp_path / "1.tar.gz").read_bytes() == (tmp_path / "2.tar.gz").read_bytes()
+    with tarfile.open(pack.DATA / "tiered.tar.gz") as archive:
+        times = {member.name: member.mtime for member in archive if member.name.endswith(".log")}
+    assert times == {name: (recording("tiered").parent / name).stat().st_mtime for name in times}
+    assert len(set(times.values())) > 2
+
+
+def failover_answers():
+    return pack.manifest("failover")["facts"]["offset_for_leader_epoch"]
+
+
+@pytest.fixture(scope="module")
+def ends(recording, kcli):
+    """(node, topic-partition, requested epoch) -> kcli's row, for every epoch that the live leaders were asked."""
+    epochs = ",".join(str(epoch) for epoch in range(max(row["requested_epoch"] for row in failover_answers()) + 1))
+    found = {}
+    for node in (1, 2, 3):
+        for asked in (("--epoch", epochs), ("--epoch", "all")):
+            for row in kcli("epoch", "end-offset", *asked, recording("failover") / f"node{node}").rows:
+                found[node, place(row), row["requested_epoch"]] = row
+    return found
+
+
+@pytest.mark.parametrize("topic", ["three", "txn"])
+def test_failover_every_live_answer_is_ours(topic, ends):
+    live = [row for row in failover_answers() if row["topic"] == topic]
+    assert len(live) > 5
+    for row in live:
+        ours = ends[row["node"], place(row), row["requested_epoch"]]
+        assert (ours["leader_epoch"], ours["end_offset"]) == (row["leader_epoch"], row["end_offset"]), row
+
+
+@pytest.mark.parametrize("topic", ["quiet", "empty"])
+def test_failover_epochs_without_records(topic, ends, recording, kcli):
+    """A leader knows epochs in which nothing was written; a broker that starts on its files drops them, and kcli says so."""
+    differing = 0
+    for row in failover_answers():
+        if row["topic"] == topic:
+            ours = ends[row["node"], place(row), row["requested_epoch"]]
+            if (ours["leader_epoch"], ours["end_offset"]) != (row["leader_epoch"], row["end_offset"]):
+                differing += 1
+                assert (ours["rule"], row["end_offset"]) == ("above-all", ours["log_end_offset"]), row
+                told = kcli("epoch", "show", recording("failover") / f"node{row['node']}" / place(row))
+                assert "EPOCH-003" in {finding["code"] for finding in told.findings}
+    assert differing
+
+
+def test_failover_replicas_agree_on_records(ends, recording, kcli):
+    rows = [row for node in (1, 2, 3) for row in kcli("ls", recording("failover") / f"node{node}").rows if row["topic"] in {"three", "txn", "quiet", "empty"}]
+    latest = {place(row): row["offset"] for row in pack.manifest("failover")["facts"]["offsets"] if row["spec"] == "latest"}
+    assert len(rows) == 3 * len(latest)
+    assert {(place(row), row["log_end_offset"]) for row in rows} == set(latest.items())
+    assert {row["broker_id"] for row in rows} == {1, 2, 3}
+
+
+def truncations():
+    return pack.manifest("truncation")["facts"]["truncations"]
+
+
+def interval(topic):
+    return pack.manifest("truncation")["facts"]["topics"][topic].get("index.interval.bytes", 4096)
+
+
+@pytest.fixture(scope="module")
+def predicted(recording, kcli):
+    """topic -> kcli's row for the replica as it was killed, truncated to where the broker then truncated it."""
+    found = {}
+    for row in truncations():
+        path = recording("truncation") / "before-follower" / place(row)
+        told = kcli("truncate", "--dry-run", "--to-offset", row["offset"], "--index-interval-bytes", interval(row["topic"]), path)
+        (found[row["topic"]],) = told.rows
+    return found
+
+
+def entries(path, size):
+    return path.stat().st_size // size if path.exists() else 0
+
+
+@pytest.mark.parametrize("topic", ["quiet", "idempotent", "all-lost"])
+def test_truncation_of_a_log_that_stayed_as_it_was_truncated(topic, predicted, recording):
+    """Nothing was written after the truncation: the stopped follower's directory is the prediction."""
+    row, after = predicted[topic], recording("truncation") / "after-follower-stopped" / f"{topic}-0"
+    segments = [segment for segment in row["segments"] if segment["action"] != "delete"]
+    assert [f"{segment['base_offset']:020d}.log" for segment in segments] == sorted(path.name for path in after.glob("*.log"))
+    for segment in segments:
+        stem = after / f"{segment['base_offset']:020d}"
+        assert segment["size_after"] == stem.with_suffix(".log").stat().st_size
+        assert segment["offset_index_entries_after"] == entries(stem.with_suffix(".index"), 8)
+        assert segment["txn_index_entries_after"] == entries(stem.with_suffix(".txnindex"), 34)
+    assert [(entry["epoch"], entry["start_offset"]) for entry in row["epochs_after"]] == epochs_on_disk(after)
+    kept = [snapshot["offset"] for snapshot in row["producer_snapshots"] if snapshot["action"] != "delete"]
+    assert kept == sorted(int(path.stem) for path in after.glob("*.snapshot"))
+
+
+def epochs_on_disk(directory):
+    return [tuple(entry) for entry in read_leader_epoch_checkpoint((directory / "leader-epoch-checkpoint").read_bytes())]
+
+
+@pytest.mark.parametrize("topic", ["plain", "segments", "zstd", "txn"])
+def test_truncation_of_a_log_that_then_caught_up(topic, predicted, recording):
+    """What was left is the beginning of what is there now; the new leader's epoch begins right behind it."""
+    row = predicted[topic]
+    before, after = (recording("truncation") / capture / f"{topic}-0" for capture in ("before-follower", "after-follower-stopped"))
+    assert row["records_removed"] == 25 if topic != "txn" else row["records_removed"] > 0
+    for segment in row["segments"]:
+        if segment["action"] != "delete":
+            name = f"{segment['base_offset']:020d}.log"
+            size = segment["size_after"]
+            assert (after / name).read_bytes()[:size] == (before / name).read_bytes()[:size]
+    kept = [(entry["epoch"], entry["start_offset"]) for entry in row["epochs_after"]]
+    assert epochs_on_disk(after) == [*kept, (kept[-1][0] + 1, row["target_offset"])]
+
+
+def test_truncation_covers_every_kind(predicted):
+    assert {segment["action"] for row in predicted.values() for segment in row["segments"]} == {"keep", "cut", "delete"}
+    assert all(row["kind"] == "partial" for row in predicted.values())
+
+
+def test_truncation_target_follows_from_the_leaders_answer(kcli, recording):
+    """The offset that the broker truncated to is what its new leader's files answer for its newest epoch."""
+    for row in truncations():
+        follower = kcli("epoch", "show", recording("truncation") / "before-follower" / place(row)).rows
+        leader = recording("truncation") / "before-leader" / place(row)
+        (answer,) = kcli("epoch", "end-offset", "--epoch", follower[-1]["epoch"], leader).rows
+        if row["topic"] in {"plain", "segments", "zstd", "txn"}:  # the others' leader wrote nothing in its epoch: see failover
+            assert answer["end_offset"] == row["offset"], row
+
+
+RENAMED = {"type": "record_type", "to_string": None}
+RECORD_TYPES = {
+    "RemoteLogSegmentMetadata": "RemoteLogSegmentMetadataRecord",
+    "RemoteLogSegmentMetadataUpdate": "RemoteLogSegmentMetadataUpdateRecord",
+    "RemotePartitionDeleteMetadata": "RemotePartitionDeleteMetadataRecord",
+}
+
+
+def test_tiered_every_event_is_as_kafka_reads_it(recording, kcli):
+    folder = recording("tiered")
+    expected = [json.loads(line) for line in (folder / "rlmm-events.jsonl").read_text().splitlines()]
+    rows = {(row["metadata_partition"], row["metadata_offset"]): row for row in kcli("rlmm", "dump", folder / "node1").rows}
+    assert len(rows) == len(expected)
+    assert {event["state"] for event in expected} == {"COPY_SEGMENT_STARTED", "COPY_SEGMENT_FINISHED", "DELETE_SEGMENT_STARTED", "DELETE_SEGMENT_FINISHED"}
+    for event in expected:
+        row = rows[event["metadata_partition"], event["metadata_offset"]]
+        assert row["error"] is None
+        assert row["record_type"] == RECORD_TYPES[event["type"]]
+        same = event.keys() - {"type", "to_string"}
+        assert {key: row[key] for key in same} == {key: event[key] for key in same}
+
+
+@pytest.mark.parametrize("capture", ["running", "stopped"])
+def test_single_earliest_and_latest(capture, recording, kcli):
+    rows = {place(row): row for row in kcli("ls", recording("single") / capture).rows}
+    columns = {"earliest": "log_start_offset", "latest": "log_end_offset"}
+    live = [row for row in pack.manifest("single")["facts"]["offsets"] if row["spec"] in columns]
+    assert len(live) >= 16
+    for row in live:
+        assert rows[place(row)][columns[row["spec"]]] == row["offset"], row
+
+
+@pytest.mark.parametrize("capture", ["running", "stopped"])
+def test_single_lookup_by_timestamp(capture, recording, kcli):
+    live = [row for row in pack.manifest("single")["facts"]["offsets"] if row["spec"] not in {"earliest", "latest"}]
+    for spec in {row["spec"] for row in live}:
+        rows = {place(row): row for row in kcli("lookup", "timestamp", spec.removesuffix("-timestamp"), recording("single") / capture).rows}
+        for row in live:
+            if row["spec"] == spec:
+                ours = rows[place(row)]
+                assert ours["found"] is (row["offset"] >= 0), row
+                if ours["found"]:
+                    assert (ours["offset"], ours["record_timestamp"], ours["leader_epoch"]) == (row["offset"], row["timestamp"], row["leader_epoch"]), row
+
+
+@pytest.mark.parametrize("capture", ["running", "stopped"])
+def test_single_every_offset_is_found_in_the_batch_that_holds_it(capture, recording, kcli):
+    for topic in ("txn", "codecs", "timestamps"):
+        directory = recording("single") / capture / f"{topic}-0"
+        (listed,) = kcli("ls", directory).rows
+        for offset in range(listed["log_start_offset"], listed["log_end_offset"]):
+            (row,) = kcli("lookup", "offset", offset, directory).rows
+            assert row["batch_base_offset"] <= offset <= row["batch_last_offset"]
