@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 
 import typer
 
-from commands._boundary import boundary, internal, say
+from commands._boundary import TRACEBACKS_FROM, boundary, internal, say
 from commands._options import Common
-from commands._status import Ended, ExitStatus, Missing, Usage, worst
+from commands._status import ExitStatus, Usage, worst
 from kcli.analysis.findings import SEVERITIES, Finding
 from kcli.engine.contract import Engine, Scan, Unit
-from kcli.engine.errors import EngineMissingError, EngineRefusedError
+from kcli.engine.errors import EngineMissingError
 from kcli.jobs.common import PARTITIONS_ONLY, internal_failure, notes_as_findings, plan
 from kcli.logdir.buffers import FileError, read_whole
 from kcli.logdir.tree import Found, find
@@ -46,6 +46,11 @@ class Verdict:
     failures: list[Failure] = field(default_factory=list)
     answered: int = 0
     ended: ExitStatus = ExitStatus.CLEAN
+
+    def end(self, status: ExitStatus, error: str, message: str) -> None:
+        """Note that the command ended before its inputs did, for no fault of any of them."""
+        self.ended = status
+        self.failures.append(Failure("", error, None, None, message))
 
     def status(self) -> ExitStatus:
         """Return the exit status of everything that happened."""
@@ -81,7 +86,7 @@ def run(
         verdict.findings.extend(notes_as_findings(found.notes))
         if not units and not failures:
             verdict.failures.append(Failure(_named(paths), "nothing-matched", None, None, "no partition or file here matches what was asked for"))
-        _write(view, _scanned(engine, scan, units, verdict, common, view), common, verdict, text)
+        _write(view, _scanned(engine, scan, units, verdict, common=common, view=view), common, verdict, text)
 
 
 def run_rows(command: str, rows: Iterable[Row], common: Common) -> None:
@@ -146,16 +151,15 @@ def _file(option: str, path: str) -> bytes:
         raise Usage(f"{option} {error}") from error
 
 
-def _log_dirs(path: str) -> list[str]:
-    """Return the log dirs of a server.properties: log.dirs, else log.dir."""
-    from formats.properties import parse_properties  # noqa: PLC0415 - only --server-config needs it
+def _log_dirs(path: str) -> tuple[str, ...]:
+    """Return the log dirs that a server.properties names, as the broker reads it."""
+    from formats.errors import FormatError  # noqa: PLC0415 - only --server-config needs them
+    from formats.properties import log_dirs, read_properties  # noqa: PLC0415
 
-    values = parse_properties(_file("--server-config", path))
-    named = values.get("log.dirs") or values.get("log.dir") or ""
-    found = [directory.strip() for directory in named.split(",") if directory.strip()]
-    if not found:
-        raise Usage(f"--server-config {path}: neither log.dirs nor log.dir in it")
-    return found
+    try:
+        return log_dirs(read_properties(_file("--server-config", path))).log_dirs
+    except FormatError as error:
+        raise Usage(f"--server-config {path}: {error}") from error
 
 
 def _named(paths: list[str] | None) -> str:
@@ -185,10 +189,9 @@ def _setting(word: str) -> tuple[str, str]:
     return key, value
 
 
-def _scanned(engine: Engine, scan: Scan, units: list[Unit], verdict: Verdict, common: Common, view: View) -> Iterator[Row]:
+def _scanned(engine: Engine, scan: Scan, units: list[Unit], verdict: Verdict, *, common: Common, view: View) -> Iterator[Row]:
     """Yield the rows of every unit; whatever ends the engine ends the rows, so that a document is closed properly."""
     failed: set[int] = set()
-    ended: Ended | None = None
     try:
         with _progress(len(units), common, view) as done:
             for outcome in engine(scan, units) if units else ():
@@ -201,20 +204,13 @@ def _scanned(engine: Engine, scan: Scan, units: list[Unit], verdict: Verdict, co
                     verdict.answered += outcome.number not in failed
                     done(outcome.number + 1)
     except EngineMissingError as error:
-        ended = Missing(str(error))
-    except EngineRefusedError as error:
-        ended = Usage(str(error))
+        verdict.end(ExitStatus.SOME_UNANSWERED, "environment", str(error))
     except KeyboardInterrupt:
-        verdict.ended = ExitStatus.INTERRUPTED
-        verdict.failures.append(Failure("", "interrupted", None, None, "interrupted: the rows are not complete"))
+        verdict.end(ExitStatus.INTERRUPTED, "interrupted", "interrupted: the rows are not complete")
     except Exception as error:  # noqa: BLE001 - the boundary for the engine: the document must still be closed
-        verdict.ended = ExitStatus.INTERNAL
-        verdict.failures.append(internal_failure("", error))
-        if common.verbose > 1:
+        verdict.end(ExitStatus.INTERNAL, "internal", internal_failure("", error).message)
+        if common.verbose >= TRACEBACKS_FROM:
             internal(error, verbose=common.verbose)
-    if ended is not None:
-        verdict.ended = ended.status
-        verdict.failures.append(Failure("", "environment" if isinstance(ended, Missing) else "refused", None, None, str(ended)))
 
 
 def _progress(total: int, common: Common, view: View) -> AbstractContextManager[Callable[[int], None]]:
@@ -236,12 +232,11 @@ def _write(view: View, rows: Iterable[Row], common: Common, verdict: Verdict, te
         raise typer.Exit(verdict.status())
     _writer(view, common, text)(rows, tail)
     sys.stdout.flush()
-    if view.format not in IN_THE_DOCUMENT:
-        findings, failures = tail()
-        for line in finding_lines(findings, explained=common.verbose > 0):
-            say(line)
-        for failure in failures:
-            say(failure_line(failure))
+    findings, failures = tail()
+    if view.format in IN_THE_DOCUMENT:
+        findings, failures = [], [failure for failure in failures if not failure.path]
+    for line in (*finding_lines(findings, explained=common.verbose > 0), *map(failure_line, failures)):
+        say(line)
     raise typer.Exit(verdict.status())
 
 

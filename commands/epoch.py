@@ -1,7 +1,7 @@
 """`kcli epoch`: the leader epochs of a partition, and the OffsetForLeaderEpoch answers that follow from them."""
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 import typer
 
@@ -22,10 +22,20 @@ From = Annotated[
     ),
 ]
 
+BROKERS = ("starting", "running")
+
+Broker = Annotated[
+    str,
+    typer.Option(
+        "--broker", metavar="starting|running", show_default=False,
+        help="The cache of a broker that starts on these files (the default), or of one that runs: it still holds an epoch without records.",
+    ),
+]
+
 
 @app.command("show")
 @common_options
-def show(paths: Paths = None, *, source: From = "checkpoint", common: Common) -> None:
+def show(paths: Paths = None, *, source: From = "checkpoint", broker: Broker = "starting", common: Common) -> None:
     """Print the leader epochs of each partition with their start and end offsets.
 
     Example: kcli epoch show /var/lib/kafka/data/orders-0
@@ -33,7 +43,7 @@ def show(paths: Paths = None, *, source: From = "checkpoint", common: Common) ->
     from commands._run import run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import epoch as jobs  # noqa: PLC0415 - kept out of --help
 
-    run("epoch show", paths, common, partial(jobs.show, source=_source(source)), jobs.ACCEPTS)
+    run("epoch show", paths, common, partial(jobs.show, **_cache(source, broker)), jobs.ACCEPTS)
 
 
 @app.command("end-offset")
@@ -49,6 +59,7 @@ def end_offset(
         typer.Option("--log-end-offset", metavar="N", min=0, help="Instead of the end of the log as it is read.", show_default=False),
     ] = None,
     source: From = "checkpoint",
+    broker: Broker = "starting",
     common: Common,
 ) -> None:
     """Print where leader epochs end: what a broker answers to OffsetForLeaderEpoch, and by which rule.
@@ -58,7 +69,7 @@ def end_offset(
     from commands._run import run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import epoch as jobs  # noqa: PLC0415 - kept out of --help
 
-    job = partial(jobs.end_offset, asked=parse_epochs(epoch), log_end_offset=log_end_offset, source=_source(source))
+    job = partial(jobs.end_offset, asked=parse_epochs(epoch), log_end_offset=log_end_offset, **_cache(source, broker))
     run("epoch end-offset", paths, common, job, jobs.ACCEPTS)
 
 
@@ -69,6 +80,7 @@ def at(
     paths: Paths = None,
     *,
     source: From = "checkpoint",
+    broker: Broker = "starting",
     common: Common,
 ) -> None:
     """Print the leader epoch that an offset was written in.
@@ -78,10 +90,16 @@ def at(
     from commands._run import run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import epoch as jobs  # noqa: PLC0415 - kept out of --help
 
-    run("epoch at", paths, common, partial(jobs.at, offset=parse_offset(offset), source=_source(source)), jobs.ACCEPTS)
+    run("epoch at", paths, common, partial(jobs.at, offset=parse_offset(offset), **_cache(source, broker)), jobs.ACCEPTS)
 
 
-def _source(word: str) -> str:
-    if word not in SOURCES:
-        raise Usage(f"--from {word}: one of {', '.join(SOURCES)}")
-    return word
+class _Cache(TypedDict):
+    source: str
+    running: bool
+
+
+def _cache(source: str, broker: str) -> _Cache:
+    for option, word, words in (("--from", source, SOURCES), ("--broker", broker, BROKERS)):
+        if word not in words:
+            raise Usage(f"{option} {word}: one of {', '.join(words)}")
+    return {"source": source, "running": broker == "running"}

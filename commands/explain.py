@@ -17,11 +17,11 @@ def explain(
         if not codes:
             for code, rule in CATALOGUE.items():
                 typer.echo(f"{code}  {rule.severity:7}  {rule.title}")
-        for code in codes or ():
-            rule = CATALOGUE.get(code.upper())
-            if rule is None:
-                raise Usage(f"explain {code}: no such code; {_advice(code.upper())}")
-            typer.echo(f"{code.upper()} ({rule.severity}): {rule.title}\n  broker: {rule.broker}\n  you: {rule.person}")
+        for code in map(str.upper, codes or ()):
+            if code not in CATALOGUE:
+                raise Usage(f"explain {code}: no such code; {_advice(code)}")
+            rule = CATALOGUE[code]
+            typer.echo(f"{code} ({rule.severity}): {rule.title}\n  broker: {rule.broker}\n  you: {rule.person}")
 
 
 def _advice(code: str) -> str:

@@ -52,7 +52,10 @@ def dump(
 @app.command("partition")
 @common_options
 def partition(
-    users: Annotated[list[str], typer.Argument(metavar="TOPIC_ID:PARTITION...", help="User partitions, topics by id.", show_default=False)],
+    users: Annotated[
+        list[str],
+        typer.Argument(metavar="TOPIC_ID:PARTITION...", help="User partitions, topics by id.", show_default=False),
+    ],
     *,
     count: Annotated[
         int, typer.Option("--partitions", metavar="N", min=1, max=INT32, help="Partitions of __remote_log_metadata.")
@@ -79,5 +82,7 @@ def _user_partition(word: str) -> tuple[str, int]:
     try:
         uuid_bytes(topic_id, "topic id")
     except FormatError as error:
-        raise Usage(f"{word}: the topic id is not the 22 characters of a Kafka uuid, as partition.metadata has it") from error
+        raise Usage(
+            f"{word}: the topic id is not the 22 characters of a Kafka uuid, as partition.metadata has it"
+        ) from error
     return topic_id, int(number)

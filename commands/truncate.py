@@ -67,7 +67,7 @@ def truncate(
 
     from commands._run import run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.truncate import Request  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.truncate import dry_run as scan
+    from kcli.jobs.truncate import dry_run as scan  # noqa: PLC0415 - kept out of --help
 
     request = Request(
         now_ms=time.time_ns() // 1_000_000, to_offset=to_offset, to_epoch=to_epoch, to_high_watermark=to_high_watermark,

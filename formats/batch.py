@@ -125,7 +125,15 @@ CRC_FROM = BATCH.span("attributes")[0]
 
 
 def add_sequence(sequence: int, by: int) -> int:
-    """Return a producer's sequence moved on, wrapping to 0 as DefaultRecordBatch.incrementSequence does."""
-    if sequence > MAX_INT - by:
-        return by - (MAX_INT - sequence) - 1
-    return sequence + by
+    """Return a producer's sequence moved on, wrapping to 0 as DefaultRecordBatch.incrementSequence does.
+
+    A negative `by`, which only damage holds, gives the number that Java's overflow gives.
+    """
+    if sequence > _int(MAX_INT - by):
+        return _int(by - (MAX_INT - sequence) - 1)
+    return _int(sequence + by)
+
+
+def _int(value: int) -> int:
+    """Return a Java int: sums beyond 32 bits wrap."""
+    return (value + 0x80000000) % 0x100000000 - 0x80000000

@@ -30,6 +30,7 @@ NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
 
 GZIP_MEMBER = b"\x1f\x8b\x08"
 GZIP_SMALLEST_MEMBER = 18
+GZIP_FLAGS = 0x1F
 GZIP_CHUNK = 16 * 1024
 """Bytes given to zlib at once: it copies what lies behind a member, so thousands of members must not see it all."""
 GZIP_WINDOW = 31
@@ -37,7 +38,6 @@ GZIP_WINDOW = 31
 
 XERIAL_MAGIC = b"\x82SNAPPY\x00"
 XERIAL_HEADER_SIZE = 16
-XERIAL_COMPATIBLE_VERSION = 1
 
 LZ4_MAGIC = 0x184D2204
 LZ4_FLG_RESERVED = 0x03
@@ -123,7 +123,10 @@ def _gzip_member(data: memoryview, start: int, out: bytearray, limit: int) -> in
     while not stream.eof:
         if position >= len(data):
             raise TruncatedError(start, "gzip", "a whole gzip member", f"{len(data) - start} bytes of it")
-        chunk = data[position : position + GZIP_CHUNK]
+        chunk = bytes(data[position : position + GZIP_CHUNK])
+        if position == start:
+            # zlib refuses reserved flags, java.util.zip passes them over
+            chunk = chunk[:3] + bytes(flags & GZIP_FLAGS for flags in chunk[3:4]) + chunk[4:]
         try:
             # one byte above the limit tells an overrun from a fit, and a bound of 0 would be none
             out += stream.decompress(chunk, limit - len(out) + 1)
@@ -160,32 +163,25 @@ def _snappy_blocks(data: memoryview) -> Iterator[tuple[int, int]]:
     if len(data) < XERIAL_HEADER_SIZE or data[: len(XERIAL_MAGIC)] != XERIAL_MAGIC:
         yield 0, len(data)
         return
-    position = _xerial_header(data, 0)
+    position = XERIAL_HEADER_SIZE
     # fewer than four bytes behind the last block are passed over, as SnappyInputStream does
     while len(data) - position >= _INT32.size:
-        if data[position : position + 4] == XERIAL_MAGIC[:4]:
-            position = _xerial_header(data, position)
+        start = position + _INT32.size
+        if data[position:start] == XERIAL_MAGIC[: _INT32.size]:
+            # streams may follow each other; what only begins like a header ends the stream, there as here
+            if len(data) - position < XERIAL_HEADER_SIZE:
+                raise TruncatedError(position, "snappy header", f"{XERIAL_HEADER_SIZE} bytes", len(data) - position)
+            if data[position : position + len(XERIAL_MAGIC)] != XERIAL_MAGIC:
+                return
+            position += XERIAL_HEADER_SIZE
             continue
         length = _INT32.unpack_from(data, position)[0]
-        start = position + _INT32.size
         if length < 0:
             raise CorruptError(position, "snappy block length", "0 or more", length)
         if length > len(data) - start:
             raise TruncatedError(position, "snappy block", f"{length} bytes", len(data) - start)
         yield start, start + length
         position = start + length
-
-
-def _xerial_header(data: memoryview, position: int) -> int:
-    end = position + XERIAL_HEADER_SIZE
-    if end > len(data):
-        raise TruncatedError(position, "snappy header", f"{XERIAL_HEADER_SIZE} bytes", len(data) - position)
-    if data[position : position + len(XERIAL_MAGIC)] != XERIAL_MAGIC:
-        raise CorruptError(position, "snappy header", XERIAL_MAGIC.hex(), bytes(data[position : position + 8]).hex())
-    compatible = _INT32.unpack_from(data, end - _INT32.size)[0]
-    if compatible < XERIAL_COMPATIBLE_VERSION:
-        raise UnsupportedError(end - _INT32.size, "snappy compatible version", "1 or more", compatible)
-    return end
 
 
 class _Lz4Frame(NamedTuple):
@@ -209,7 +205,7 @@ def _lz4(data: memoryview, limit: int, magic: int) -> Buffer:
             raise TruncatedError(position, "lz4 block", f"{size} bytes", len(data) - start)
         block = data[start : start + size]
         try:
-            out += block if stored else room[: cramjam.lz4.decompress_block_into(block, room)]
+            out += block if stored else room[: cramjam.lz4.decompress_block_into(block, room, output_len=len(room))]
         except cramjam.DecompressionError as error:
             raise CorruptError(start, "lz4 block", f"at most {frame.largest_block} bytes", str(error)) from error
         if len(out) > limit:

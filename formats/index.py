@@ -153,7 +153,8 @@ def largest_lower_bound_slot(entries: int, value: Callable[[int], int], target: 
 def smallest_upper_bound_slot(entries: int, value: Callable[[int], int], target: int, entry_size: int) -> int:
     """Return the slot that AbstractIndex.smallestUpperBoundSlotFor finds, -1 if none.
 
-    In a sorted index that is the slot equal to the target, else the first one above it.
+    In a sorted index that is the first slot above the target; where a slot equals
+    the target, it is that slot if a step of the search meets it, else the next.
     """
     if entries == 0:
         return NO_SLOT
@@ -201,7 +202,8 @@ def offset_index_upper_bound(
 ) -> tuple[int, int] | None:
     """Return (offset, position) as OffsetIndex.fetchUpperBoundOffset for a fetch that ends at `end_position`.
 
-    None where no entry's position reaches it. The broker adds position and size in 32 bits; the caller wraps.
+    An entry beyond what the fetch reads, or None; an upper bound, not always the
+    lowest. The broker adds position and size in 32 bits; the caller wraps.
     """
     slot = smallest_upper_bound_slot(entries, lambda slot: get(slot).position, end_position, OFFSET_INDEX_ENTRY.size)
     if slot == NO_SLOT:

@@ -113,7 +113,7 @@ class Layout(Generic[R]):
         import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
 
         kinds = {"b": ">i1", "B": ">u1", "h": ">i2", "H": ">u2", "i": ">i4", "I": ">u4", "l": ">i4", "L": ">u4", "q": ">i8", "Q": ">u8"}
-        return np.dtype([(f.name, kinds.get(f.letter, f"S{f.size}")) for f in self.fields])
+        return np.dtype([(f.name, kinds.get(f.letter, f"V{f.size}")) for f in self.fields])
 
     def describe(self) -> tuple[Field, ...]:
         """Return the field table: name, offset, size and meaning, from the declaration itself."""

@@ -73,6 +73,7 @@ def read_properties(data: Buffer) -> dict[str, str]:
     r"""Return key -> value of a Java Properties file; a repeated key's last value wins.
 
     CorruptError for a malformed `\uXXXX`, the one thing that `Properties.load` refuses.
+    Half a surrogate pair, which Java keeps, becomes U+FFFD.
     """
     return {key: value for _, key, value in _pairs(data)}
 
@@ -136,11 +137,11 @@ def read_clean_shutdown(data: Buffer) -> int | None:
     (0 bytes, no JSON, no number) costs a broker nothing but the epoch.
     """
     try:
-        content = read_object(data)
+        content = read_object(bytes(data).decode(errors="replace").encode())
     except FormatError:
         return None
     version = content.get("version")
-    if version is not None and _json_number(version, INT_BITS) is None:
+    if version is not None and version != "" and _json_number(version, INT_BITS) is None:
         return None
     return _json_number(content.get("brokerEpoch"), LONG_BITS)
 
@@ -149,9 +150,10 @@ def log_dirs(configuration: Mapping[str, str]) -> LogDirs:
     """Return the directories that a server.properties names, as AbstractKafkaConfig takes them.
 
     `log.dirs` wins over `log.dir`; it is cut at commas, blanks around are dropped.
+    An empty value names none, and no broker starts with it.
     The metadata log lies in `metadata.log.dir`, else in the first of them.
     """
-    text = configuration.get(LOG_DIRS) or configuration.get(LOG_DIR) or DEFAULT_LOG_DIR
+    text = configuration.get(LOG_DIRS, configuration.get(LOG_DIR, DEFAULT_LOG_DIR))
     names = tuple(name for name in (part.strip(_TRIMMED) for part in text.split(",")) if name)
     return LogDirs(names, configuration.get(METADATA_LOG_DIR) or (names[0] if names else ""))
 

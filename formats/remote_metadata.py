@@ -26,7 +26,7 @@ is left out when false.
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-from construct import Bytes, Int8sb, Int32sb, Int64sb, Struct
+from construct import Bytes, Int32sb, Int64sb, Struct
 
 from formats.errors import CorruptError, TruncatedError, UnsupportedError
 from formats.layout import Layout
@@ -90,8 +90,6 @@ SEGMENT_LEADER_EPOCH_DECLARATION = Struct(
     "leader_epoch" / Int32sb * "leader epoch",
     "offset" / Int64sb * "its first offset in the segment",
 )
-SEGMENT_SIZE_DECLARATION = Struct("segment_size_in_bytes" / Int32sb * "bytes of the segment's .log file")
-STATE_DECLARATION = Struct("state" / Int8sb * "RemoteLogSegmentState or RemotePartitionDeleteState")
 
 
 class TopicIdBody(NamedTuple):
@@ -125,24 +123,10 @@ class SegmentLeaderEpoch(NamedTuple):
     offset: int
 
 
-class SegmentSizeBody(NamedTuple):
-    """The size of a segment."""
-
-    segment_size_in_bytes: int
-
-
-class StateBody(NamedTuple):
-    """The number of a state, known or not."""
-
-    state: int
-
-
 TOPIC_ID = Layout(TOPIC_ID_DECLARATION, TopicIdBody, "topic id and partition")
 SEGMENT_BODY = Layout(SEGMENT_BODY_DECLARATION, SegmentBody, "remote segment")
 EVENT = Layout(EVENT_DECLARATION, EventBody, "remote metadata event")
 SEGMENT_LEADER_EPOCH = Layout(SEGMENT_LEADER_EPOCH_DECLARATION, SegmentLeaderEpoch, "segment leader epoch")
-SEGMENT_SIZE = Layout(SEGMENT_SIZE_DECLARATION, SegmentSizeBody, "segment size")
-STATE = Layout(STATE_DECLARATION, StateBody, "state")
 
 
 class UnknownTag(NamedTuple):
@@ -228,7 +212,10 @@ class RemoteLogSegmentMetadataSnapshot(NamedTuple):
 
 
 RemoteLogMetadata: TypeAlias = (
-    RemoteLogSegmentMetadata | RemoteLogSegmentMetadataUpdate | RemotePartitionDeleteMetadata | RemoteLogSegmentMetadataSnapshot
+    RemoteLogSegmentMetadata
+    | RemoteLogSegmentMetadataUpdate
+    | RemotePartitionDeleteMetadata
+    | RemoteLogSegmentMetadataSnapshot
 )
 
 
@@ -242,9 +229,9 @@ class Envelope(NamedTuple):
 
 
 class _Tail(NamedTuple):
+    layout: str
     custom_metadata: bytes | None
     state: int
-    layout: str
     txn_index_empty: bool | None
     unknown_tags: tuple[UnknownTag, ...]
 
@@ -255,6 +242,8 @@ def decode(value: Buffer) -> RemoteLogMetadata:
     Positions of errors count from the value's first byte. States and tags that are not known are kept as they are;
     what a broker refuses although it can be decoded is the caller's question. TruncatedError where the value ends
     too early, UnsupportedError for an unknown frame version, api key or message version, CorruptError otherwise.
+    Kafka is laxer in three places that it never writes: names that are not UTF-8, the size of TxnIndexEmpty, and tags
+    out of order.
     """
     envelope = read_envelope(value)
     return _READERS[envelope.api_key](value, envelope)
@@ -280,11 +269,10 @@ def _segment_metadata(value: Buffer, envelope: Envelope) -> RemoteLogSegmentMeta
     names, segment_id, position, tags = _segment_id(value, envelope.size)
     body = SEGMENT_BODY.read(value, position)
     epochs, position = _segment_leader_epochs(value, position + SEGMENT_BODY.size, tags)
-    size = SEGMENT_SIZE.read(value, position)
-    tail = _tail(value, position + SEGMENT_SIZE.size, tags, txn_index=True)
+    size, position = _integer(value, position, 4, "segment size")
+    tail = _tail(value, position, tags, txn_index=True)
     return RemoteLogSegmentMetadata(
-        tail.layout, envelope.version, *names, segment_id, *body, epochs, size.segment_size_in_bytes,
-        tail.custom_metadata, tail.state, tail.txn_index_empty, tail.unknown_tags,
+        tail.layout, envelope.version, *names, segment_id, *body, epochs, size, *tail[1:4], tail.unknown_tags
     )
 
 
@@ -293,7 +281,7 @@ def _segment_metadata_update(value: Buffer, envelope: Envelope) -> RemoteLogSegm
     event = EVENT.read(value, position)
     tail = _tail(value, position + EVENT.size, tags, txn_index=False)
     return RemoteLogSegmentMetadataUpdate(
-        tail.layout, envelope.version, *names, segment_id, *event, tail.custom_metadata, tail.state, tail.unknown_tags,
+        tail.layout, envelope.version, *names, segment_id, *event, *tail[1:3], tail.unknown_tags
     )
 
 
@@ -301,9 +289,8 @@ def _partition_delete_metadata(value: Buffer, envelope: Envelope) -> RemoteParti
     tags: list[UnknownTag] = []
     names, position = _topic_id_partition(value, envelope.size, tags)
     event = EVENT.read(value, position)
-    position += EVENT.size
-    state = STATE.read(value, position).state
-    position = _unknown_tags(value, position + STATE.size, RECORD_STRUCT, tags)
+    state, position = _integer(value, position + EVENT.size, 1, "state")
+    position = _unknown_tags(value, position, RECORD_STRUCT, tags)
     _expect_end(value, position)
     return RemotePartitionDeleteMetadata(LAYOUT_3_0, envelope.version, *names, *event, state, tuple(tags))
 
@@ -313,12 +300,9 @@ def _segment_metadata_snapshot(value: Buffer, envelope: Envelope) -> RemoteLogSe
     segment_id, position = uuid(value, envelope.size, "segment id")
     body = SEGMENT_BODY.read(value, position)
     epochs, position = _segment_leader_epochs(value, position + SEGMENT_BODY.size, tags)
-    size = SEGMENT_SIZE.read(value, position)
-    tail = _tail(value, position + SEGMENT_SIZE.size, tags, txn_index=True)
-    return RemoteLogSegmentMetadataSnapshot(
-        tail.layout, envelope.version, segment_id, *body, epochs, size.segment_size_in_bytes,
-        tail.custom_metadata, tail.state, tail.txn_index_empty, tail.unknown_tags,
-    )
+    size, position = _integer(value, position, 4, "segment size")
+    tail = _tail(value, position, tags, txn_index=True)
+    return RemoteLogSegmentMetadataSnapshot(tail.layout, envelope.version, segment_id, *body, epochs, size, *tail[1:])
 
 
 _READERS: dict[int, Callable[[Buffer, Envelope], RemoteLogMetadata]] = {
@@ -344,13 +328,17 @@ def _segment_id(value: Buffer, position: int) -> tuple[tuple[str, str, int], str
 
 
 def _segment_leader_epochs(
-    value: Buffer, position: int, tags: list[UnknownTag],
+    value: Buffer,
+    position: int,
+    tags: list[UnknownTag],
 ) -> tuple[tuple[SegmentLeaderEpoch, ...], int]:
     at = position
     count, position = compact_array_length(value, position, "segment leader epochs")
     smallest = SEGMENT_LEADER_EPOCH.size + 1
     if count * smallest > len(value) - position:
-        raise TruncatedError(at, "segment leader epochs", f"{count} entries of {smallest} bytes or more", len(value) - position)
+        raise TruncatedError(
+            at, "segment leader epochs", f"{count} entries of {smallest} bytes or more", len(value) - position
+        )
     epochs = []
     for _ in range(count):
         epochs.append(SEGMENT_LEADER_EPOCH.read(value, position))
@@ -363,8 +351,7 @@ def _tail(value: Buffer, position: int, tags: list[UnknownTag], *, txn_index: bo
     custom_metadata = None
     if not old:
         custom_metadata, position = compact_nullable_bytes(value, position, "custom metadata")
-    state = STATE.read(value, position).state
-    at = position + STATE.size
+    state, at = _integer(value, position, 1, "state")
     own, position = tagged_fields(value, at, "tagged fields")
     _expect_end(value, position)
     txn_index_empty = None
@@ -374,13 +361,22 @@ def _tail(value: Buffer, position: int, tags: list[UnknownTag], *, txn_index: bo
         else:
             tags.append(UnknownTag(RECORD_STRUCT, tag, data))
     layout = LAYOUT_3_0 if old else LAYOUT_3_6 if txn_index_empty is None else LAYOUT_4_0
-    return _Tail(custom_metadata, state, layout, txn_index_empty, tuple(tags))
+    return _Tail(layout, custom_metadata, state, txn_index_empty, tuple(tags))
 
 
 def _unknown_tags(value: Buffer, position: int, where: str, tags: list[UnknownTag]) -> int:
+    if position < len(value) and value[position] == 0:  # nearly always: no release up to 4.3 writes any here
+        return position + 1
     found, position = tagged_fields(value, position, f"tagged fields of {where}")
     tags.extend(UnknownTag(where, tag, data) for tag, data in found)
     return position
+
+
+def _integer(value: Buffer, position: int, size: int, field: str) -> tuple[int, int]:
+    raw = value[position : position + size]
+    if len(raw) < size:
+        raise TruncatedError(position, field, f"{size} bytes", len(raw))
+    return int.from_bytes(raw, "big", signed=True), position + size
 
 
 def _boolean(data: bytes, position: int, field: str) -> bool:

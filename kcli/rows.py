@@ -135,7 +135,7 @@ TRUNCATION = RowType("truncation", (
     _str("kind", "none, partial or full"),
     _int("log_end_offset_before", "as loaded"),
     _int("log_end_offset_after", "live, right after the truncation"),
-    _int("log_end_offset_after_restart", "after a clean stop and start"),
+    _int("log_end_offset_after_restart", "after a clean stop and start; null when that start would fail", null=True),
     _int("log_start_offset_before", "as loaded"),
     _int("log_start_offset_after", "right after the truncation"),
     _int("high_watermark_before", "null when unknown", null=True),

@@ -7,6 +7,15 @@ import cramjam
 from formats.batch import BATCH, CRC_FROM, HEADER_SIZE, LOG_OVERHEAD, BatchHeader
 from formats.compression import GZIP, LZ4, NONE, SNAPPY, ZSTD, xxhash32
 from formats.crc import crc32c
+from formats.errors import FormatError
+
+
+def attempt(call, *given, **named):
+    """Return what a call returns, or the FormatError that it raises; any other exception is the test's failure."""
+    try:
+        return call(*given, **named)
+    except FormatError as error:
+        return error
 
 
 def put_unsigned_varint(value):
@@ -38,7 +47,9 @@ def put_record(offset_delta=0, timestamp_delta=0, key=None, value=None, headers=
 
 def put_batch(payload, count, **fields):
     """Return a batch around a payload that is already compressed, its length and CRC right."""
-    header = BatchHeader(0, HEADER_SIZE - LOG_OVERHEAD + len(payload), 0, 2, 0, 0, max(count - 1, 0), 0, 0, -1, -1, -1, count)
+    header = BatchHeader(
+        0, HEADER_SIZE - LOG_OVERHEAD + len(payload), 0, 2, 0, 0, max(count - 1, 0), 0, 0, -1, -1, -1, count
+    )
     header = header._replace(**fields)
     if "crc" not in fields:
         header = header._replace(crc=crc32c(BATCH.pack(header)[CRC_FROM:] + payload))

@@ -75,7 +75,10 @@ def _file(path: str, lines: list[str]) -> Dumped:
 def _record(line: str) -> Fact:
     found = RECORD.fullmatch(line)
     assert found, line
-    return {name: text if text is None or name in {"timestamp_type", "header_keys", "rest"} else int(text) for name, text in found.groupdict().items()}
+    return {
+        name: text if text is None or name in {"timestamp_type", "header_keys", "rest"} else int(text)
+        for name, text in found.groupdict().items()
+    }
 
 
 def value_of(text: str) -> object:

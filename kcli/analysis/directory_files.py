@@ -9,13 +9,13 @@ import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, TXN_INDEX_ENTRY
+from formats.index import OFFSET_INDEX_ENTRY, TXN_INDEX_ENTRY
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import (
     KAFKA_EXCEPTION,
+    NO_OFFSETS,
     BrokerError,
     LoadedSegment,
-    empty_index,
     file_index,
     read_next_offset,
 )
@@ -103,8 +103,7 @@ def _swap_segment(present: Mapping[str, str], name: str, base: int) -> LoadedSeg
     index = present.get(_index_of(name))
     with DataFile(path) as file:
         size = file.size
-    offsets = file_index(index, base, OFFSET_INDEX_ENTRY.size) if index else empty_index(base, OFFSET_INDEX_ENTRY.size)
-    return LoadedSegment(base, path, size, offsets, empty_index(base, TIME_INDEX_ENTRY.size), ())
+    return LoadedSegment(base, path, size, file_index(OFFSET_INDEX_ENTRY, index) if index else NO_OFFSETS)
 
 
 def _index_of(swap: str) -> str:

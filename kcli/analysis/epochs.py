@@ -36,12 +36,11 @@ class EndOffset(NamedTuple):
 class LoadedCache(NamedTuple):
     """The cache of a starting broker, and what loading changed.
 
-    `replayed` is the cache before it was cut; `past_end` are its entries that start at or past the log end offset;
-    `below_start` those that were dropped, or moved up, because they start below the log start offset.
+    `past_end` are entries that start at or past the log end offset; `below_start` those that were dropped, or moved
+    up, because they start below the log start offset.
     """
 
     entries: EpochCache
-    replayed: EpochCache
     past_end: EpochCache
     below_start: EpochCache
 
@@ -101,16 +100,28 @@ def truncate_from_start(entries: EpochCache, start_offset: int) -> EpochCache:
     return (EpochEntry(entries[gone - 1].epoch, start_offset), *entries[gone:])
 
 
-def load(lines: Iterable[EpochEntry], log_end_offset: int | None, log_start_offset: int) -> LoadedCache:
-    """Return the cache of a starting broker: lines replayed, cut at the log end, then at the checkpointed log start.
+def load(replayed: EpochCache, log_end_offset: int, log_start_offset: int, *, running: bool = False) -> LoadedCache:
+    """Return the cache of a starting broker: as replayed (and recovered), cut at the log end, then at the log start.
 
-    Without a log end offset (None: the log was not read) nothing is cut there. CorruptError as `replay`.
+    The log start is the checkpointed one, 0 without. A `running` broker still holds an epoch that starts at the log
+    end: it became leader, and no record has come since.
     """
-    replayed = replay(lines)
-    ended = replayed if log_end_offset is None else truncate_from_end(replayed, log_end_offset)
+    ended = truncate_from_end(replayed, log_end_offset + running)
     entries = truncate_from_start(ended, log_start_offset)
     below = tuple(entry for entry in ended if entry.start_offset < log_start_offset)
-    return LoadedCache(entries, replayed, replayed[len(ended):], below)
+    return LoadedCache(entries, replayed[len(ended):], below)
+
+
+def recover(entries: EpochCache, batches: Iterable[tuple[int, int]]) -> EpochCache:
+    """Return the cache after a segment was recovered: (leader epoch, base offset) of its batches, in file order.
+
+    As LogSegment.recover: only an epoch newer than all in the cache is assigned.
+    """
+    found = list(entries)
+    for epoch, base_offset in batches:
+        if epoch >= 0 and (not found or epoch > found[-1].epoch):
+            _assign(found, epoch, base_offset)
+    return tuple(found)
 
 
 def end_offset_for(entries: EpochCache, requested: int, log_end_offset: int) -> EndOffset:

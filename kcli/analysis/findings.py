@@ -132,6 +132,12 @@ CATALOGUE: dict[str, Rule] = {
         "Its epoch cache knows no log end: any offset past the last entry's start has the last epoch.",
         "Check the offset; kcli ls shows where the log begins and ends.",
     ),
+    "EPOCH-006": Rule(
+        "info",
+        "Recovery adds leader epochs that the checkpoint lacks.",
+        "It assigns every epoch newer than those in its cache while it recovers segments at its start.",
+        "The first offset of an epoch that is found so is only right if its first batch lies in a recovered segment.",
+    ),
     "LOOKUP-001": Rule(
         "info",
         "A segment has no known timestamp: the modification time of its file counts as its largest.",

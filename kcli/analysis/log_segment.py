@@ -8,17 +8,20 @@ one. What the broker would throw is a `BrokerError`.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from formats.batch import BATCH, HEADER_SIZE, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, SMALLEST_LENGTH, BatchHeader
 from formats.errors import FormatError
 from formats.index import (
     OFFSET_INDEX_ENTRY,
     TIME_INDEX_ENTRY,
+    OffsetIndexEntry,
+    TimeIndexEntry,
     offset_index_lookup,
     truncated_entries_offset_index,
     truncated_entries_time_index,
 )
+from formats.layout import Layout
 from formats.legacy import LegacyHeader, read_header
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import IndexFile
@@ -30,6 +33,8 @@ MAGIC_V2 = 2
 MAX_RELATIVE_OFFSET = 0x7FFFFFFF
 
 Header: TypeAlias = BatchHeader | LegacyHeader
+
+E = TypeVar("E")
 
 _PREFIX = BATCH.only("base_offset", "batch_length", "magic")
 _DELTA = BATCH.only("last_offset_delta")
@@ -114,39 +119,41 @@ def _whole_header(log: DataFile, place: Place) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class Index(Generic[E]):
     """An offset or time index: its entries lie in a file, or (rebuilt) in memory in the same bytes.
 
     `entries` is what the broker counts: preallocated zeros of a file included.
     """
 
-    base_offset: int
-    entries: int
-    entry_size: int
+    layout: Layout[E]
+    entries: int = 0
     path: str | None = None
     data: bytes = b""
 
     @contextmanager
-    def reader(self) -> Iterator[Callable[[int], tuple[int, int]]]:
-        """Open the entries: slot -> (relative offset, position) or (timestamp, relative offset)."""
-        layout = OFFSET_INDEX_ENTRY if self.entry_size == OFFSET_INDEX_ENTRY.size else TIME_INDEX_ENTRY
+    def reader(self) -> Iterator[Callable[[int], E]]:
+        """Open the entries: slot -> entry."""
+        layout, data = self.layout, self.data
         if self.path is None:
-            data, size = self.data, self.entry_size
-            yield lambda slot: layout.read(data, slot * size)  # type: ignore[return-value, arg-type]
+            yield lambda slot: layout.read(data, slot * layout.size)
             return
-        with IndexFile(self.path, self.entry_size) as file:
-            yield lambda slot: layout.read(*file.raw(slot))  # type: ignore[return-value, arg-type]
+        with IndexFile(self.path, layout.size) as file:
+            yield lambda slot: layout.read(*file.raw(slot))
 
 
-def file_index(path: str, base_offset: int, entry_size: int) -> Index:
+def file_index(layout: Layout[E], path: str) -> Index[E]:
     """Return the index in a file, every whole entry counted."""
-    with IndexFile(path, entry_size) as file:
-        return Index(base_offset, file.entries, entry_size, path)
+    with IndexFile(path, layout.size) as file:
+        return Index(layout, file.entries, path)
 
 
-def empty_index(base_offset: int, entry_size: int) -> Index:
-    """Return an index without entries."""
-    return Index(base_offset, 0, entry_size)
+def memory_index(layout: Layout[E], data: bytes) -> Index[E]:
+    """Return the index that such a file would hold."""
+    return Index(layout, len(data) // layout.size, None, data)
+
+
+NO_OFFSETS = Index(OFFSET_INDEX_ENTRY)
+NO_TIMES = Index(TIME_INDEX_ENTRY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +163,9 @@ class LoadedSegment:
     base_offset: int
     log_path: str | None
     log_size: int
-    offset_index: Index
-    time_index: Index
-    aborted_last_offsets: tuple[int, ...]
+    offset_index: Index[OffsetIndexEntry] = NO_OFFSETS
+    time_index: Index[TimeIndexEntry] = NO_TIMES
+    aborted_last_offsets: tuple[int, ...] = ()
 
     @contextmanager
     def log(self) -> Iterator[DataFile]:
@@ -173,7 +180,7 @@ class LoadedSegment:
         if not self.offset_index.entries:
             return self.base_offset
         with self.offset_index.reader() as get:
-            return self.base_offset + get(self.offset_index.entries - 1)[0]
+            return self.base_offset + get(self.offset_index.entries - 1).relative_offset
 
     def index_position(self, offset: int) -> int:
         """Return the log position that the offset index gives for an offset: 0 below its first entry, never negative."""
@@ -183,9 +190,7 @@ class LoadedSegment:
 
 def empty_segment(base_offset: int) -> LoadedSegment:
     """Return a new segment."""
-    return LoadedSegment(
-        base_offset, None, 0, empty_index(base_offset, OFFSET_INDEX_ENTRY.size), empty_index(base_offset, TIME_INDEX_ENTRY.size), (),
-    )
+    return LoadedSegment(base_offset, None, 0)
 
 
 def translate_offset(segment: LoadedSegment, offset: int) -> int | None:
@@ -218,7 +223,7 @@ def read_next_offset(segment: LoadedSegment) -> int:
         return segment.base_offset
     with segment.log() as log:
         last: Place | None = None
-        for last in places(log, start, segment.log_size):
+        for last in places(log, start, segment.log_size):  # noqa: B007 - only the last one is wanted
             pass
         return segment.base_offset if last is None else last_offset(log, last) + 1
 

@@ -5,7 +5,7 @@ counters and the entries of the new indexes are kept.
 """
 
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from formats.batch import CRC_FROM, HEADER_SIZE, NO_PRODUCER_ID, BatchHeader
@@ -22,11 +22,11 @@ from kcli.analysis.log_segment import (
     MAX_RELATIVE_OFFSET,
     OFFSET_OVERFLOW,
     BrokerError,
-    Index,
     LoadedSegment,
     Place,
     header,
     last_offset,
+    memory_index,
     places,
 )
 from kcli.analysis.producers import ProducerState
@@ -50,7 +50,7 @@ class Recovered(NamedTuple):
     reason: BrokerError | None
 
 
-class InvalidOffset(BrokerError):
+class InvalidOffsetError(BrokerError):
     """An index refused an entry that does not rise; `segment` is as far as recovery had come, its log still whole."""
 
     def __init__(self, path: str, position: int, message: str) -> None:
@@ -59,51 +59,72 @@ class InvalidOffset(BrokerError):
         self.epochs: EpochCache = ()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Rebuild:
-    """The indexes that recovery builds, entry by entry."""
+    """The indexes that recovery builds, batch by batch; `valid` is how many bytes of the log have been good so far."""
 
-    base_offset: int
+    of: LoadedSegment
     path: str
-    most_offset_entries: int
-    most_time_entries: int
-    offset_entries: bytearray
-    time_entries: bytearray
-    last_indexed_offset: int
-    last_timestamp: int
-    last_timestamp_offset: int
-    aborted: list[int]
+    index_interval_bytes: int
+    max_index_size: int
+    offset_entries: bytearray = field(default_factory=bytearray)
+    time_entries: bytearray = field(default_factory=bytearray)
+    aborted: list[int] = field(default_factory=list)
+    valid: int = 0
+    last_indexed_at: int = 0
+    last_indexed_offset: int = 0
+    last_timestamp: int = NO_TIMESTAMP
+    last_timestamp_offset: int = 0
+    max_timestamp: int = NO_TIMESTAMP
+    max_timestamp_offset: int = 0
+
+    def add_batch(self, place: Place, last: int, max_timestamp: int) -> None:
+        """Index one good batch; BrokerError for an offset that no index of this segment can hold."""
+        if not 0 <= last - self.of.base_offset <= MAX_RELATIVE_OFFSET:
+            raise BrokerError(OFFSET_OVERFLOW, self.path, place.position, f"last offset {last} is out of the segment's range")
+        if max_timestamp > self.max_timestamp:
+            self.max_timestamp, self.max_timestamp_offset = max_timestamp, last
+        if self.valid - self.last_indexed_at > self.index_interval_bytes:
+            self.add_offset(last, self.valid)
+            self.add_time()
+            self.last_indexed_at = self.valid
+        self.valid += place.size
 
     def add_offset(self, offset: int, position: int) -> None:
-        count = len(self.offset_entries) // _OFFSET_ENTRY.size
-        if count >= self.most_offset_entries:
+        """Append to the offset index."""
+        count = len(self.offset_entries) // OFFSET_INDEX_ENTRY.size
+        if count >= self.max_index_size // OFFSET_INDEX_ENTRY.size:
             raise BrokerError(ILLEGAL_ARGUMENT, self.path, position, f"the offset index is full with {count} entries")
         if count and offset <= self.last_indexed_offset:
-            raise InvalidOffset(self.path, position, f"offset {offset} does not rise above {self.last_indexed_offset}, the last one indexed")
-        self.offset_entries += _OFFSET_ENTRY.pack(offset - self.base_offset, position)
+            raise InvalidOffsetError(self.path, position, f"offset {offset} does not rise above {self.last_indexed_offset}, the last one indexed")
+        self.offset_entries += _OFFSET_ENTRY.pack(offset - self.of.base_offset, position)
         self.last_indexed_offset = offset
 
-    def add_time(self, timestamp: int, offset: int, position: int, *, last: bool = False) -> None:
-        count = len(self.time_entries) // _TIME_ENTRY.size
-        if not last and count >= self.most_time_entries - 1:
-            raise BrokerError(ILLEGAL_ARGUMENT, self.path, position, f"the time index is full with {count} entries")
+    def add_time(self, *, last: bool = False) -> None:
+        """Append the largest timestamp so far to the time index, unless it is there; the last slot is for the `last` one."""
+        count = len(self.time_entries) // TIME_INDEX_ENTRY.size
+        if not last and count >= self.max_index_size // TIME_INDEX_ENTRY.size - 1:
+            raise BrokerError(ILLEGAL_ARGUMENT, self.path, self.valid, f"the time index is full with {count} entries")
+        offset = self.max_timestamp_offset
         if count and offset < self.last_timestamp_offset:
-            raise InvalidOffset(self.path, position, f"offset {offset} lies below {self.last_timestamp_offset}, the last one in the time index")
-        if timestamp > self.last_timestamp:
-            self.time_entries += _TIME_ENTRY.pack(timestamp, offset - self.base_offset)
-            self.last_timestamp, self.last_timestamp_offset = timestamp, offset
+            raise InvalidOffsetError(self.path, self.valid, f"offset {offset} lies below {self.last_timestamp_offset}, the last one in the time index")
+        if self.max_timestamp > self.last_timestamp:
+            self.time_entries += _TIME_ENTRY.pack(self.max_timestamp, offset - self.of.base_offset)
+            self.last_timestamp, self.last_timestamp_offset = self.max_timestamp, offset
 
     def add_aborted(self, offset: int, position: int) -> None:
+        """Append to the transaction index."""
         if self.aborted and self.aborted[-1] >= offset:
             raise BrokerError(ILLEGAL_ARGUMENT, self.path, position, f"an abort marker at offset {offset} follows one at {self.aborted[-1]}")
         self.aborted.append(offset)
 
-    def segment(self, of: LoadedSegment, log_size: int) -> LoadedSegment:
+    def segment(self, log_size: int) -> LoadedSegment:
+        """Return the segment with what has been built."""
         return replace(
-            of,
+            self.of,
             log_size=log_size,
-            offset_index=Index(of.base_offset, len(self.offset_entries) // 8, OFFSET_INDEX_ENTRY.size, None, bytes(self.offset_entries)),
-            time_index=Index(of.base_offset, len(self.time_entries) // 12, TIME_INDEX_ENTRY.size, None, bytes(self.time_entries)),
+            offset_index=memory_index(OFFSET_INDEX_ENTRY, bytes(self.offset_entries)),
+            time_index=memory_index(TIME_INDEX_ENTRY, bytes(self.time_entries)),
             aborted_last_offsets=tuple(self.aborted),
         )
 
@@ -118,46 +139,45 @@ def recover(
     if segment.log_path is None:
         return Recovered(segment, epochs, 0, None)
     built = _Rebuild(
-        segment.base_offset, segment.log_path, max_index_size // OFFSET_INDEX_ENTRY.size, max_index_size // TIME_INDEX_ENTRY.size,
-        bytearray(), bytearray(), segment.base_offset, NO_TIMESTAMP, segment.base_offset, [],
+        of=segment, path=segment.log_path, index_interval_bytes=index_interval_bytes, max_index_size=max_index_size,
+        max_timestamp_offset=segment.base_offset,
     )
-    valid = last_entry = 0
-    max_timestamp, max_timestamp_offset = NO_TIMESTAMP, segment.base_offset
     reason: BrokerError | None = None
-    with segment.log() as log:
-        checked = _Checked(log)
-        try:
+    log_size = segment.log_size
+    try:
+        with segment.log() as log:
+            checked = _Checked(log)
             for place in places(log, 0, segment.log_size):
                 checked.ensure_valid(place)
                 batch = header(log, place)
-                last = last_offset(log, place)
-                if not 0 <= last - segment.base_offset <= MAX_RELATIVE_OFFSET:
-                    raise BrokerError(OFFSET_OVERFLOW, log.path, place.position, f"last offset {last} is out of the segment's range")
-                if batch.max_timestamp > max_timestamp:
-                    max_timestamp, max_timestamp_offset = batch.max_timestamp, last
-                if valid - last_entry > index_interval_bytes:
-                    built.add_offset(last, valid)
-                    built.add_time(max_timestamp, max_timestamp_offset, valid)
-                    last_entry = valid
-                valid += place.size
+                built.add_batch(place, last_offset(log, place), batch.max_timestamp)
                 if isinstance(batch, BatchHeader):
-                    if batch.partition_leader_epoch >= 0 and (not epochs or batch.partition_leader_epoch > epochs[-1].epoch):
-                        epochs = assign(epochs, batch.partition_leader_epoch, batch.base_offset)
+                    epochs = _assigned(epochs, batch)
                     _follow(state, log, place, batch, built)
-        except InvalidOffset as error:
-            error.segment, error.epochs = built.segment(segment, segment.log_size), epochs
+    except BrokerError as error:
+        if error.exception not in CUTS:
+            _explain(error, built, log_size, epochs)
             raise
-        except BrokerError as error:
-            if error.exception not in CUTS:
-                raise
-            reason = error
-    truncated = segment.log_size - valid
+        reason = error
+    log_size = built.valid
     try:
-        built.add_time(max_timestamp, max_timestamp_offset, valid, last=True)
-    except InvalidOffset as error:
-        error.segment, error.epochs = built.segment(segment, valid), epochs
+        built.add_time(last=True)
+    except BrokerError as error:
+        _explain(error, built, log_size, epochs)
         raise
-    return Recovered(built.segment(segment, valid), epochs, truncated, reason)
+    return Recovered(built.segment(log_size), epochs, segment.log_size - log_size, reason)
+
+
+def _explain(error: BrokerError, built: _Rebuild, log_size: int, epochs: EpochCache) -> None:
+    """Give an error that the loader survives what had been built when it came."""
+    if isinstance(error, InvalidOffsetError):
+        error.segment, error.epochs = built.segment(log_size), epochs
+
+
+def _assigned(epochs: EpochCache, batch: BatchHeader) -> EpochCache:
+    if batch.partition_leader_epoch >= 0 and (not epochs or batch.partition_leader_epoch > epochs[-1].epoch):
+        return assign(epochs, batch.partition_leader_epoch, batch.base_offset)
+    return epochs
 
 
 def _follow(state: ProducerState, log: DataFile, place: Place, batch: BatchHeader, built: _Rebuild) -> None:

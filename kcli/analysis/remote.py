@@ -155,9 +155,14 @@ def kip405_text(partition: int | None, offset: int | None, record: RemoteLogMeta
     if isinstance(record, RemotePartitionDeleteMetadata):
         place = f"{{topicId:{record.topic_id},topicName:{record.topic},partition:{record.partition}}}"
         return f"{head},event-value:{{topic-id-partition:{place},broker-id:{broker},remote-partition-delete-state:{state}}}"
-    offsets = "" if isinstance(record, RemoteLogSegmentMetadataUpdate) else f"start-offset:{record.start_offset},end-offset:{record.end_offset},"
+    offsets = (
+        ""
+        if isinstance(record, RemoteLogSegmentMetadataUpdate)
+        else f"start-offset:{record.start_offset},end-offset:{record.end_offset},"
+    )
     names = (
-        "" if isinstance(record, RemoteLogSegmentMetadataSnapshot)
+        ""
+        if isinstance(record, RemoteLogSegmentMetadataSnapshot)
         else f",topicId:{record.topic_id},topicName:{record.topic},partition:{record.partition}"
     )
     segment = f"remote-log-segment-id:{{id:{record.segment_id}{names}}}"

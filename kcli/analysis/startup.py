@@ -10,29 +10,31 @@ segment from the recovery point on is checked and rebuilt.
 
 import os
 from dataclasses import dataclass
+from typing import Any
 
 from formats.checkpoint import check_epoch_entries, read_leader_epoch_checkpoint
 from formats.errors import FormatError
-from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
+from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, OffsetIndexEntry
 from kcli.analysis.directory_files import PREALLOCATED, TXN_ENTRY_SIZE, Files, read_aborted, surviving_files
 from kcli.analysis.epochs import EpochCache, replay, truncate_from_end, truncate_from_start
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import (
     ILLEGAL_ARGUMENT,
     INVALID_OFFSET,
+    NO_TIMES,
     BrokerError,
     Index,
     LoadedSegment,
-    empty_index,
     empty_segment,
     file_index,
+    memory_index,
     read_next_offset,
     truncate_segment,
 )
 from kcli.analysis.producers import PRODUCER_EXPIRATION_MS, ProducerState, Snapshot, rebuild
-from kcli.analysis.recovery import InvalidOffset, Recovered, recover
+from kcli.analysis.recovery import InvalidOffsetError, Recovered, recover
 from kcli.logdir.buffers import read_optional
-from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
+from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition, shown_path
 
 DEFAULT_INDEX_INTERVAL_BYTES = 4096
 DEFAULT_MAX_INDEX_SIZE = 10 * 1024 * 1024
@@ -113,12 +115,8 @@ class _Loader:
         self._load_segments(files)
         log_end, recovery_point = self._recover_log()
         last = self.segments[max(self.segments)]
-        for index in (last.offset_index, last.time_index):
-            if index.entries * index.entry_size > self.settings.max_index_size // index.entry_size * index.entry_size:
-                raise BrokerError(
-                    ILLEGAL_ARGUMENT, index.path or self.partition.path, None,
-                    f"the active index holds {index.entries} entries, more than segment.index.bytes allows",
-                )
+        self._fits(last.offset_index)
+        self._fits(last.time_index)
         self.epochs = truncate_from_start(truncate_from_end(self.epochs, log_end), self.log_start)
         segments = tuple(self.segments[base] for base in sorted(self.segments))
         start = self.log_start if self.settings.remote_storage else max(self.log_start, segments[0].base_offset)
@@ -153,13 +151,19 @@ class _Loader:
             raise BrokerError(ILLEGAL_ARGUMENT, path, error.position, str(error)) from error
         return replay(lines)
 
+    def _fits(self, index: Index[Any]) -> None:
+        """Raise the BrokerError of an active index that is longer than the setting to which the broker resizes it."""
+        if index.entries > self.settings.max_index_size // index.layout.size:
+            raise BrokerError(
+                ILLEGAL_ARGUMENT, index.path or self.partition.path, None,
+                f"the active index holds {index.entries} entries, more than segment.index.bytes allows",
+            )
+
     def _load_segments(self, files: Files) -> None:
         for base in sorted(files.logs):
             log_path, size = files.logs[base]
             time_path, txn_path, offset_path = (files.indexes.get((base, kind)) for kind in ("timeindex", "txnindex", "index"))
-            empty = LoadedSegment(
-                base, log_path, size, empty_index(base, OFFSET_INDEX_ENTRY.size), empty_index(base, TIME_INDEX_ENTRY.size), (),
-            )
+            empty = LoadedSegment(base, log_path, size)
             if offset_path is None:
                 self._tell("IDX-001", "the offset index is missing: the broker recovers this segment first", log_path)
                 self._recovered(empty)
@@ -173,20 +177,18 @@ class _Loader:
                 self._recovered(empty)
                 continue
             self.segments[base] = LoadedSegment(
-                base, log_path, size, self._offset_index(offset_path, base),
-                file_index(time_path, base, TIME_INDEX_ENTRY.size) if time_path else empty.time_index, aborted,
+                base, log_path, size, self._offset_index(offset_path),
+                file_index(TIME_INDEX_ENTRY, time_path) if time_path else NO_TIMES, aborted,
             )
 
-    def _offset_index(self, path: str, base: int) -> Index:
+    def _offset_index(self, path: str) -> Index[OffsetIndexEntry]:
         if path != PREALLOCATED:
-            return file_index(path, base, OFFSET_INDEX_ENTRY.size)
-        entries = self.settings.max_index_size // OFFSET_INDEX_ENTRY.size
-        return Index(base, entries, OFFSET_INDEX_ENTRY.size, None, bytes(entries * OFFSET_INDEX_ENTRY.size))
+            return file_index(OFFSET_INDEX_ENTRY, path)
+        return memory_index(OFFSET_INDEX_ENTRY, bytes(self.settings.max_index_size))
 
     def _tell(self, code: str, message: str, path: str | None, position: int | None = None) -> None:
-        name = os.path.relpath(path, self.partition.path) if path else None
-        shown = os.path.join(self.partition.shown, name) if name else None
-        self.findings.append(Finding(code, message, dir=self.partition.shown, file=shown, position=position))
+        file = shown_path(self.partition, path) if path else None
+        self.findings.append(Finding(code, message, dir=self.partition.shown, file=file, position=position))
 
     def _recovered(self, segment: LoadedSegment) -> Recovered:
         """Recover one segment, keep it, and leave its producer snapshots on disk."""
@@ -252,8 +254,8 @@ class _Loader:
                 return
 
     def _emptied(self, segment: LoadedSegment, error: BrokerError) -> int:
-        partial = error.segment if isinstance(error, InvalidOffset) and error.segment else segment
-        if isinstance(error, InvalidOffset):
+        partial = error.segment if isinstance(error, InvalidOffsetError) and error.segment else segment
+        if isinstance(error, InvalidOffsetError):
             self.epochs = error.epochs or self.epochs
         emptied = truncate_segment(partial, segment.base_offset)
         self.segments[segment.base_offset] = emptied

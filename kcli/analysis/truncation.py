@@ -5,11 +5,11 @@ start with checkpoints that hold the new values.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from formats.batch import BatchHeader
-from kcli.analysis.epochs import EpochCache, truncate_from_end
+from kcli.analysis.epochs import truncate_from_end
 from kcli.analysis.log_segment import (
     BrokerError,
     Header,
@@ -21,7 +21,7 @@ from kcli.analysis.log_segment import (
     read_next_offset,
     truncate_segment,
 )
-from kcli.analysis.producers import ProducerState, rebuild
+from kcli.analysis.producers import rebuild
 from kcli.analysis.startup import LoadedLog
 
 NONE, PARTIAL, FULL = "none", "partial", "full"
@@ -53,25 +53,23 @@ class Removed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """The state after a truncation, beside the loaded log that it started from.
+    """What one truncation does: the log after it, and the differences from the log before.
 
-    `log_end_offset_after_restart` is None where a clean restart would not load the log (`restart_error` says why).
-    `restart_deletes_all`: the log then ends below its log start, so the restart deletes every segment.
+    `after` can be truncated again. `log_end_offset_after_restart` is that after a clean stop and start with
+    checkpoints that hold the values of `after`; None where that start would not load the log (`restart_error` says
+    why). `restart_deletes_all`: the log then ends below its log start, so the start deletes every segment.
     `snapshots` pairs offsets with keep, delete or create, relative to the files on disk now.
     """
 
     target: int
     kind: str
+    after: LoadedLog
     segments: tuple[SegmentChange, ...]
-    log_end_offset: int
+    high_watermark_before: int | None
+    high_watermark: int | None
     log_end_offset_after_restart: int | None
     restart_deletes_all: bool
     restart_error: BrokerError | None
-    log_start_offset: int
-    high_watermark_before: int | None
-    high_watermark: int | None
-    recovery_point: int
-    epochs: EpochCache
     snapshots: tuple[tuple[int, str], ...]
     removed: Removed
 
@@ -82,49 +80,45 @@ def truncate(loaded: LoadedLog, target: int, high_watermark: int | None) -> Pred
     `high_watermark` is the checkpointed one, None when unknown. BrokerError where the truncation itself would fail.
     """
     watermark = None if high_watermark is None else loaded.bounded(high_watermark)
-    producers = loaded.producers.copy()
     if target >= loaded.log_end_offset:
-        return _prediction(
-            loaded, target, NONE, loaded.segments, loaded.log_end_offset, loaded.log_start_offset,
-            (watermark, watermark), truncate_from_end(loaded.epochs, loaded.log_end_offset), producers,
-        )
+        after = replace(loaded, epochs=truncate_from_end(loaded.epochs, loaded.log_end_offset))
+        return _prediction(loaded, after, target, NONE, (watermark, watermark))
+    producers = loaded.producers.copy()
     if target < loaded.segments[0].base_offset:
         producers.start_at(target)
-        after: tuple[LoadedSegment, ...] = (empty_segment(target),)
-        rebuild(producers, after, target, target, clean_start=False)
-        return _prediction(loaded, target, FULL, after, target, target, (watermark, None if watermark is None else target), (), producers)
-    kept = [segment for segment in loaded.segments if segment.base_offset <= target]
-    after = (*kept[:-1], truncate_segment(kept[-1], target))
-    for segment in loaded.segments[len(kept):]:
-        producers.delete_snapshot(segment.base_offset)
-    log_start = min(target, loaded.log_start_offset)
-    rebuild(producers, after, log_start, target, clean_start=False)
-    lowered = None if watermark is None else min(watermark, target)
-    return _prediction(
-        loaded, target, PARTIAL, after, target, log_start, (watermark, lowered), truncate_from_end(loaded.epochs, target), producers,
+        segments: tuple[LoadedSegment, ...] = (empty_segment(target),)
+        epochs, log_start, lowered, kind = truncate_from_end(loaded.epochs, 0), target, target, FULL
+    else:
+        kept = [segment for segment in loaded.segments if segment.base_offset <= target]
+        segments = (*kept[:-1], truncate_segment(kept[-1], target))
+        for segment in loaded.segments[len(kept):]:
+            producers.delete_snapshot(segment.base_offset)
+        epochs, kind = truncate_from_end(loaded.epochs, target), PARTIAL
+        log_start, lowered = min(target, loaded.log_start_offset), min(target, watermark or 0)
+    rebuild(producers, segments, log_start, target, clean_start=False)
+    after = replace(
+        loaded, segments=segments, epochs=epochs, log_end_offset=target, log_start_offset=log_start,
+        recovery_point=min(loaded.recovery_point, target), producers=producers,
     )
+    return _prediction(loaded, after, target, kind, (watermark, None if watermark is None else lowered))
 
 
 def _prediction(
-    loaded: LoadedLog, target: int, kind: str, after: Sequence[LoadedSegment], log_end: int, log_start: int,
-    watermarks: tuple[int | None, int | None], epochs: EpochCache, producers: ProducerState,
+    loaded: LoadedLog, after: LoadedLog, target: int, kind: str, watermarks: tuple[int | None, int | None],
 ) -> Prediction:
-    restarted, error = log_end_after_restart(after)
-    changes = _changes(loaded.segments, after)
+    restarted, error = log_end_after_restart(after.segments)
+    changes = _changes(loaded.segments, after.segments)
     return Prediction(
         target=target,
         kind=kind,
+        after=after,
         segments=changes,
-        log_end_offset=log_end,
-        log_end_offset_after_restart=None if restarted is None else max(restarted, log_start),
-        restart_deletes_all=restarted is not None and restarted < log_start,
-        restart_error=error,
-        log_start_offset=log_start,
         high_watermark_before=watermarks[0],
         high_watermark=watermarks[1],
-        recovery_point=min(loaded.recovery_point, log_end),
-        epochs=epochs,
-        snapshots=_snapshot_actions(loaded.snapshots_before, producers.disk),
+        log_end_offset_after_restart=None if restarted is None else max(restarted, after.log_start_offset),
+        restart_deletes_all=restarted is not None and restarted < after.log_start_offset,
+        restart_error=error,
+        snapshots=_snapshot_actions(loaded.snapshots_before, after.producers.disk),
         removed=_removed(changes),
     )
 

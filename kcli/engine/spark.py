@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import IO, Any, TypeAlias
 
 from kcli.engine.contract import Engine, Outcome, Scan, Unit
@@ -32,6 +33,7 @@ QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "
 AT_HOME = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 """For a local master: whatever name this machine goes by, and whether that name resolves, does not matter."""
 
+NEEDED = ("pyspark", "pyarrow", "pandas")
 INSTALL = "pip install 'kcli[spark]'"
 INSTALL_JAVA = "install Java 17 or newer, or set JAVA_HOME"
 
@@ -129,12 +131,11 @@ def _alive(session: Session) -> bool:
 @contextmanager
 def _session(master: str | None, remote: str | None, conf: Mapping[str, str]) -> Iterator[Session]:
     """Give the active session, or a new quiet one that ends with the work."""
-    try:
-        import pandas  # noqa: F401, ICN001, PLC0415 - mapInArrow asks for it, in its own words
-        import pyarrow  # noqa: F401, ICN001, PLC0415
-        from pyspark.sql import SparkSession  # noqa: PLC0415
-    except ImportError as error:
-        raise EngineMissingError(f"--spark needs pyspark, pyarrow and pandas ({error}): {INSTALL}") from error
+    lacking = [name for name in NEEDED if find_spec(name) is None]
+    if lacking:
+        raise EngineMissingError(f"--spark needs {', '.join(lacking)}: {INSTALL}")
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
     active = SparkSession.getActiveSession()
     if active is not None:
         yield active

@@ -1,18 +1,21 @@
 """Where a partition's log begins and ends for a starting broker, and what is to be told about it."""
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from formats.types import TopicPartition
 from kcli.analysis.findings import Finding
+from kcli.analysis.lookup import floor_segment
 from kcli.logdir.partition import Partition
-from kcli.logdir.segment import LogEnd, Segment, Stop
+from kcli.logdir.segment import LogEnd, OffsetIndexFile, Segment, Stop
 
 
 class Ends(NamedTuple):
     """The start and the end of a log, as a starting broker takes them, and what to tell about how they were found.
 
     `checkpointed_start` is that of log-start-offset-checkpoint, 0 without one. `emptied`: the log ends below it, so
-    the broker deletes every segment and begins anew there.
+    the broker deletes every segment and begins anew there. `last_leader_epoch` is the last batch's; -1 where none is known.
     """
 
     checkpointed_start: int
@@ -20,7 +23,55 @@ class Ends(NamedTuple):
     log_end_offset: int
     source: str
     emptied: bool
+    last_leader_epoch: int
     findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """Which segments a starting broker recovers before it reads them.
+
+    A recovered segment has new indexes: what its index files say does not count.
+    """
+
+    partition: Partition
+
+    @cached_property
+    def recovered_from(self) -> int | None:
+        """The base offset from which on segments are recovered; None after a clean shutdown, or if nothing tells."""
+        facts, name = self.partition.directory, self.partition.target.name
+        if facts.clean_shutdown or self.partition.target.log_dir is None or name is None:
+            return None
+        point = (facts.recovery_points or {}).get(TopicPartition(name.topic, name.partition), 0)
+        bases = [segment.base_offset for segment in self.partition.segments]
+        return bases[floor_segment(bases, point)]
+
+    def is_recovered(self, segment: Segment, index: OffsetIndexFile | None) -> bool:
+        """Whether the broker rebuilds the segment's indexes: after an unclean stop, or when it has no offset index.
+
+        Where nothing tells how the broker stopped, a preallocated index says that it did not stop cleanly.
+        """
+        if index is None:
+            return True
+        if self.recovered_from is not None:
+            return segment.base_offset >= self.recovered_from
+        return self.partition.target.log_dir is None and index.has_empty_tail
+
+    def segments(self) -> list[Segment]:
+        """Return the segments that are recovered, in that order: those without an index first, then the unflushed ones."""
+        all_segments = self.partition.segments
+        without_index = [segment for segment in all_segments if "index" not in segment.extensions]
+        if self.recovered_from is not None:
+            return without_index + [segment for segment in all_segments if segment.base_offset >= self.recovered_from]
+        last = all_segments[-1:]
+        return without_index + [segment for segment in last if segment not in without_index and self._is_preallocated(segment)]
+
+    def _is_preallocated(self, segment: Segment) -> bool:
+        index = segment.offset_index()
+        if index is None:
+            return False
+        with index:
+            return self.is_recovered(segment, index)
 
 
 def checkpointed_log_start(partition: Partition) -> int:
@@ -42,7 +93,7 @@ def ends(partition: Partition) -> Ends:
     checkpointed, start = checkpointed_log_start(partition), log_start(partition)
     if not partition.segments:
         found = Finding("LOG-007", "no .log file; the log end offset is taken as the log start offset", dir=partition.shown)
-        return Ends(checkpointed, start, start, "scan", emptied=False, findings=(found,))
+        return Ends(checkpointed, start, start, "scan", emptied=False, last_leader_epoch=-1, findings=(found,))
     last = partition.segments[-1]
     end = last.log_end()
     findings = log_end_findings(partition, last, end)
@@ -51,8 +102,8 @@ def ends(partition: Partition) -> Ends:
             "LOG-006", "the log ends below its checkpointed log start offset; the broker starts with an empty log there",
             dir=partition.shown, expected=f"{checkpointed} or more", found=end.next_offset,
         ))
-        return Ends(checkpointed, checkpointed, checkpointed, end.source, emptied=True, findings=tuple(findings))
-    return Ends(checkpointed, start, end.next_offset, end.source, emptied=False, findings=tuple(findings))
+        return Ends(checkpointed, checkpointed, checkpointed, end.source, emptied=True, last_leader_epoch=-1, findings=tuple(findings))
+    return Ends(checkpointed, start, end.next_offset, end.source, emptied=False, last_leader_epoch=end.leader_epoch, findings=tuple(findings))
 
 
 def log_end_findings(partition: Partition, segment: Segment, end: LogEnd) -> list[Finding]:

@@ -1,21 +1,20 @@
 """What `kcli epoch` runs: the leader epochs of a partition, and the answers that a broker gives from them."""
 
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from formats.checkpoint import EpochEntry
 from kcli.analysis import epochs
 from kcli.analysis.epochs import EpochCache
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
-from kcli.jobs.ends import Ends, checkpointed_log_start, ends, log_start, stop_findings
-from kcli.logdir.buffers import FileError, reading
+from kcli.jobs.ends import Ends, Recovery, checkpointed_log_start, ends, log_start, stop_findings
+from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
-from kcli.logdir.segment import Walk
+from kcli.logdir.segment import Segment, Walk
 from kcli.logdir.tree import PARTITION, partition_of
 from kcli.rows import Row
 
@@ -27,27 +26,35 @@ BATCHES = "batches"
 GIVEN = "given"
 EARLIEST = "earliest"
 
+
+class Cache(NamedTuple):
+    """Which epoch cache is wanted: `source` (checkpoint or batches), of a starting or a `running` broker."""
+
+    source: str
+    running: bool
+
+
 Work: TypeAlias = Callable[[Partition, Ends], Yield]
 
 
-def show(unit: Unit, *, source: str = CHECKPOINT) -> Outcome:
-    """Return one row per leader epoch of the cache that a starting broker would hold."""
-    return _answer(unit, partial(_show, source))
+def show(unit: Unit, *, source: str = CHECKPOINT, running: bool = False) -> Outcome:
+    """Return one row per leader epoch of the cache that a starting (or `running`) broker would hold."""
+    return _answer(unit, partial(_show, Cache(source, running)))
 
 
 def end_offset(
-    unit: Unit, *, asked: tuple[int, ...] | None, log_end_offset: int | None = None, source: str = CHECKPOINT
+    unit: Unit, *, asked: tuple[int, ...] | None, log_end_offset: int | None = None, source: str = CHECKPOINT, running: bool = False
 ) -> Outcome:
     """Return one row per requested epoch (None: `requested_all`): the broker's answer, and the rule that gave it.
 
     With a `log_end_offset` and epochs from the checkpoint the log is not read.
     """
-    return _answer(unit, partial(_end_offset, asked, source), log_end_offset)
+    return _answer(unit, partial(_end_offset, asked, Cache(source, running)), log_end_offset)
 
 
-def at(unit: Unit, *, offset: int | str, source: str = CHECKPOINT) -> Outcome:
+def at(unit: Unit, *, offset: int | str, source: str = CHECKPOINT, running: bool = False) -> Outcome:
     """Return one row: the leader epoch at an offset (or `earliest`, `latest`), null where the cache has none."""
-    return _answer(unit, partial(_at, offset, source))
+    return _answer(unit, partial(_at, offset, Cache(source, running)))
 
 
 def _answer(unit: Unit, work: Work, log_end_offset: int | None = None) -> Outcome:
@@ -63,7 +70,7 @@ def _answer(unit: Unit, work: Work, log_end_offset: int | None = None) -> Outcom
 
 def _ends(partition: Partition, log_end_offset: int | None, *, is_file: bool) -> Ends:
     if log_end_offset is not None:
-        return Ends(checkpointed_log_start(partition), log_start(partition), log_end_offset, GIVEN, emptied=False, findings=())
+        return Ends(checkpointed_log_start(partition), log_start(partition), log_end_offset, GIVEN, emptied=False, last_leader_epoch=-1, findings=())
     if is_file and not partition.segments:
         path = os.path.join(partition.path, LEADER_EPOCH_CHECKPOINT)
         advice = "no segment lies beside this file, so the log end offset is unknown; `epoch end-offset --log-end-offset N` needs none"
@@ -71,23 +78,23 @@ def _ends(partition: Partition, log_end_offset: int | None, *, is_file: bool) ->
     return ends(partition)
 
 
-def _show(source: str, partition: Partition, found: Ends) -> Yield:
-    entries = yield from _cache(source, partition, found)
+def _show(cache: Cache, partition: Partition, found: Ends) -> Yield:
+    entries = yield from _entries(cache, partition, found)
     place = where(partition)
     for entry, end in zip(entries, epochs.ends(entries, found.log_end_offset), strict=True):
-        yield Row("epoch", (*place, entry.epoch, entry.start_offset, end, source))
+        yield Row("epoch", (*place, entry.epoch, entry.start_offset, end, cache.source))
 
 
-def _end_offset(asked: tuple[int, ...] | None, source: str, partition: Partition, found: Ends) -> Yield:
-    entries = yield from _cache(source, partition, found)
+def _end_offset(asked: tuple[int, ...] | None, cache: Cache, partition: Partition, found: Ends) -> Yield:
+    entries = yield from _entries(cache, partition, found)
     place = where(partition)
     for requested in epochs.requested_all(entries) if asked is None else asked:
         epoch, end, rule = epochs.end_offset_for(entries, requested, found.log_end_offset)
         yield Row("end_offset", (*place, requested, epoch, end, found.log_end_offset, found.source, rule))
 
 
-def _at(offset: int | str, source: str, partition: Partition, found: Ends) -> Yield:
-    entries = yield from _cache(source, partition, found)
+def _at(offset: int | str, cache: Cache, partition: Partition, found: Ends) -> Yield:
+    entries = yield from _entries(cache, partition, found)
     number = resolve(offset, found)
     if not found.log_start_offset <= number <= found.log_end_offset:
         wanted = f"{found.log_start_offset} to {found.log_end_offset}"
@@ -104,43 +111,47 @@ def resolve(offset: int | str, found: Ends) -> int:
     return found.log_start_offset if offset == EARLIEST else found.log_end_offset
 
 
-def _cache(source: str, partition: Partition, found: Ends) -> Generator[Finding, None, EpochCache]:
-    """Yield what is to be told about the epochs; return the cache of a starting broker."""
-    if source == BATCHES:
+def _entries(cache: Cache, partition: Partition, found: Ends) -> Generator[Finding, None, EpochCache]:
+    """Yield what is to be told about the epochs; return the cache of the broker."""
+    if cache.source == BATCHES:
         stops: list[Finding] = []
-        lines = epochs.epochs_of_batches(_batches(partition, stops))
+        before = epochs.epochs_of_batches(_batches(partition, partition.segments, stops))
         yield from stops
     else:
-        lines = yield from _lines(partition)
+        before = yield from checkpointed_epochs(partition, found, running=cache.running)
     if found.emptied:
         return ()
-    with reading(os.path.join(partition.path, LEADER_EPOCH_CHECKPOINT)):
-        loaded = epochs.load(lines, found.log_end_offset, found.checkpointed_start)
-    yield from _load_findings(partition, source, lines, loaded, found)
-    return loaded.entries
-
-
-def _lines(partition: Partition) -> Generator[Finding, None, tuple[EpochEntry, ...]]:
-    lines = partition.epoch_entries()
-    if lines is None:
-        yield Finding("EPOCH-001", "no such file; the cache is empty", dir=partition.shown, file=LEADER_EPOCH_CHECKPOINT)
-        return ()
-    return tuple(lines)
-
-
-def _load_findings(
-    partition: Partition, source: str, lines: tuple[EpochEntry, ...], loaded: epochs.LoadedCache, found: Ends
-) -> Iterator[Finding]:
-    file = LEADER_EPOCH_CHECKPOINT if source == CHECKPOINT else None
-    if epochs.contradicts(lines, loaded.replayed):
-        message = f"{len(lines)} lines leave {len(loaded.replayed)} entries: {_listed(loaded.replayed) or 'none'}"
-        yield Finding("EPOCH-002", message, dir=partition.shown, file=file, expected=len(lines), found=len(loaded.replayed))
+    loaded = epochs.load(before, found.log_end_offset, found.checkpointed_start, running=cache.running)
+    file = LEADER_EPOCH_CHECKPOINT if cache.source == CHECKPOINT else None
     if loaded.past_end:
-        message = f"dropped, at or past the log end offset {found.log_end_offset}: {_listed(loaded.past_end)}"
+        told = "; a broker that runs still holds it (--broker running)" if loaded.past_end[0].start_offset == found.log_end_offset else ""
+        message = f"dropped, at or past the log end offset {found.log_end_offset}: {_listed(loaded.past_end)}{told}"
         yield Finding("EPOCH-003", message, dir=partition.shown, file=file)
     if loaded.below_start:
         message = f"below the log start offset {found.checkpointed_start}: {_listed(loaded.below_start)}"
         yield Finding("EPOCH-004", message, dir=partition.shown, file=file)
+    return loaded.entries
+
+
+def checkpointed_epochs(partition: Partition, found: Ends, *, running: bool = False) -> Generator[Finding, None, EpochCache]:
+    """Yield what is to be told about leader-epoch-checkpoint; return its lines replayed, with what recovery adds.
+
+    Recovery is followed only where the last batch is newer than the cache: epochs rise in a log.
+    """
+    file = LEADER_EPOCH_CHECKPOINT
+    lines = partition.epoch_entries()
+    if lines is None:
+        yield Finding("EPOCH-001", "no such file; the cache starts empty", dir=partition.shown, file=file)
+    before = epochs.replay(lines or ())
+    if lines is not None and epochs.contradicts(lines, before):
+        message = f"{len(lines)} lines leave {len(before)} entries: {_listed(before)}"
+        yield Finding("EPOCH-002", message, dir=partition.shown, file=file, expected=len(lines), found=len(before))
+    if running or found.last_leader_epoch <= (before[-1].epoch if before else epochs.UNDEFINED_EPOCH):
+        return before
+    recovered = epochs.recover(before, _batches(partition, Recovery(partition).segments(), []))
+    if recovered != before:
+        yield Finding("EPOCH-006", f"from the batches of recovered segments: {_listed(recovered)}", dir=partition.shown, file=file)
+    return recovered
 
 
 def _listed(entries: EpochCache) -> str:
@@ -148,8 +159,8 @@ def _listed(entries: EpochCache) -> str:
     return ", ".join(shown + [f"and {len(entries) - 5} more"] * (len(entries) > 5))
 
 
-def _batches(partition: Partition, stops: list[Finding]) -> Iterator[tuple[int, int]]:
-    for segment in partition.segments:
+def _batches(partition: Partition, segments: Sequence[Segment], stops: list[Finding]) -> Iterator[tuple[int, int]]:
+    for segment in segments:
         with segment.open_log() as log:
             walk = Walk(log)
             for _, header in walk:

@@ -6,24 +6,22 @@ may lie inside it.
 
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from formats.batch import BatchHeader
 from formats.errors import FormatError, LimitError, UnsupportedError
 from formats.record import batch_records
-from formats.types import TopicPartition
 from kcli.analysis import lookup
 from kcli.analysis.findings import Finding
 from kcli.analysis.lookup import LargestTimestamp, Timed
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
-from kcli.jobs.ends import Ends, ends
+from kcli.jobs.ends import Ends, Recovery, ends
 from kcli.jobs.epoch import resolve
 from kcli.logdir.buffers import DataFile, file_error
 from kcli.logdir.partition import Partition, shown_path
-from kcli.logdir.segment import Batch, OffsetIndexFile, Segment, Walk
+from kcli.logdir.segment import Batch, Segment, Walk
 from kcli.rows import Row
 
 LARGEST_BATCH = 64 * 1024 * 1024
@@ -51,37 +49,6 @@ def timestamp(unit: Unit, *, timestamp: int | None) -> Outcome:
     return answer(unit, partial(_timestamp, timestamp))
 
 
-@dataclass(frozen=True)
-class _Log:
-    """A partition's segments, and which of them the broker recovers before it reads them.
-
-    A recovered segment has new indexes: what its index files say does not count.
-    """
-
-    partition: Partition
-
-    @cached_property
-    def recovered_from(self) -> int | None:
-        """The base offset from which on segments are recovered; None after a clean shutdown, or if nothing tells."""
-        facts, name = self.partition.directory, self.partition.target.name
-        if facts.clean_shutdown or self.partition.target.log_dir is None or name is None:
-            return None
-        point = (facts.recovery_points or {}).get(TopicPartition(name.topic, name.partition), 0)
-        bases = [segment.base_offset for segment in self.partition.segments]
-        return bases[lookup.floor_segment(bases, point)]
-
-    def is_recovered(self, segment: Segment, index: OffsetIndexFile | None) -> bool:
-        """Whether the broker rebuilds the segment's indexes: after an unclean stop, or when it has no offset index.
-
-        Where nothing tells how the broker stopped, a preallocated index says that it did not stop cleanly.
-        """
-        if index is None:
-            return True
-        if self.recovered_from is not None:
-            return segment.base_offset >= self.recovered_from
-        return self.partition.target.log_dir is None and index.has_empty_tail
-
-
 def _offset(asked: int | str, partition: Partition) -> Yield:
     found = ends(partition)
     yield from found.findings
@@ -89,7 +56,7 @@ def _offset(asked: int | str, partition: Partition) -> Yield:
     place = where(partition)
     reason = lookup.outside(number, found.log_start_offset, found.log_end_offset)
     if reason is None:
-        log = _Log(partition)
+        log = Recovery(partition)
         bases = [segment.base_offset for segment in partition.segments]
         for segment in partition.segments[lookup.floor_segment(bases, number):]:
             entry, batch = yield from _translate(log, segment, number)
@@ -104,7 +71,7 @@ def _offset(asked: int | str, partition: Partition) -> Yield:
     yield Row("lookup_offset", (*place, number, False, *(None,) * 8, reason))
 
 
-def _translate(log: _Log, segment: Segment, target: int) -> Generator[Finding, None, tuple[tuple[int | None, int | None], Batch | None]]:
+def _translate(log: Recovery, segment: Segment, target: int) -> Generator[Finding, None, tuple[tuple[int | None, int | None], Batch | None]]:
     """Return the index entry that the search starts from, and the first batch that reaches the target.
 
     As LogSegment.translateOffset; but an entry that leads to no batch is told, and the log scanned instead.
@@ -140,7 +107,7 @@ def _timestamp(asked: int | None, partition: Partition) -> Yield:
 
 def _at_or_after(partition: Partition, found: Ends, asked: int) -> Generator[Finding, None, Answer]:
     """Return the answer of UnifiedLog.searchOffsetInLocalLog."""
-    log, seen = _Log(partition), lookup.NO_TIMESTAMP
+    log, seen = Recovery(partition), lookup.NO_TIMESTAMP
     segments = () if found.emptied else partition.segments
     for segment in segments:
         largest = yield from _largest_timestamp(log, segment)
@@ -169,7 +136,7 @@ def _modified(segment: Segment) -> tuple[int, int]:
         return file.mtime_ms, file.size
 
 
-def _largest_timestamp(log: _Log, segment: Segment) -> Generator[Finding, None, LargestTimestamp]:
+def _largest_timestamp(log: Recovery, segment: Segment) -> Generator[Finding, None, LargestTimestamp]:
     """Return LogSegment.readMaxTimestampAndOffsetSoFar: the time index's last entry; of batches, if the broker recovers."""
     index = segment.offset_index()
     if index is not None:
@@ -187,7 +154,7 @@ def _largest_timestamp(log: _Log, segment: Segment) -> Generator[Finding, None, 
         return LargestTimestamp(*times.entry(times.entries - 1))
 
 
-def _search(log: _Log, segment: Segment, asked: int, start_offset: int) -> Answer | None:
+def _search(log: Recovery, segment: Segment, asked: int, start_offset: int) -> Answer | None:
     """Return LogSegment.findOffsetByTimestamp: from where both indexes lead, the first record that fits."""
     start = 0
     index, times = segment.offset_index(), segment.time_index()
@@ -205,7 +172,7 @@ def _search(log: _Log, segment: Segment, asked: int, start_offset: int) -> Answe
 
 def _largest(partition: Partition, found: Ends) -> Generator[Finding, None, Answer]:
     """Return the answer to MAX_TIMESTAMP: the first record that has the largest timestamp of all segments."""
-    log = _Log(partition)
+    log = Recovery(partition)
     segments = () if found.emptied else partition.segments
     largest: list[LargestTimestamp] = []
     for segment in segments:

@@ -7,12 +7,14 @@ from typing import TypeVar
 
 from formats.names import parse_file
 from kcli.analysis import epochs, inventory
+from kcli.analysis.epochs import EpochCache
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import directory_findings, failure_of, internal_failure, where
-from kcli.jobs.ends import Ends, checkpointed_log_start, ends
+from kcli.jobs.ends import Ends, ends
+from kcli.jobs.epoch import checkpointed_epochs
 from kcli.logdir.buffers import FileError, file_error
-from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition, shown_error
+from kcli.logdir.partition import Partition, shown_error
 from kcli.rows import Row
 
 T = TypeVar("T")
@@ -81,12 +83,14 @@ def _files(partition: Partition, problems: list[FileError]) -> Iterator[inventor
 
 
 def _latest_epoch(partition: Partition, found: Ends | None, findings: list[Finding]) -> int | None:
-    lines = partition.epoch_entries()
-    if lines is None:
-        findings.append(Finding("EPOCH-001", "no such file", dir=partition.shown, file=LEADER_EPOCH_CHECKPOINT))
+    if found is None:
         return None
-    if found is not None and found.emptied:
-        return None
-    end = found.log_end_offset if found else None
-    entries = epochs.load(lines, end, checkpointed_log_start(partition)).entries
-    return entries[-1].epoch if entries else None
+    loading = checkpointed_epochs(partition, found)
+    try:
+        while True:
+            findings.append(next(loading))
+    except StopIteration as loaded:
+        entries: EpochCache = loaded.value
+    if not found.emptied:
+        entries = epochs.load(entries, found.log_end_offset, found.checkpointed_start).entries
+    return entries[-1].epoch if entries and not found.emptied else None

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from formats.batch import BatchHeader
 from formats.checkpoint import read_committed_offsets
-from formats.errors import FormatError, TruncatedError
+from formats.errors import FormatError
 from formats.record import MAGIC, Record, batch_records, is_valid
 from formats.remote_metadata import LAYOUT_3_0, RemoteLogMetadata, RemotePartitionDeleteMetadata, decode
 from formats.remote_snapshot import (
@@ -25,11 +25,11 @@ from kcli.analysis.remote import METADATA_TOPIC, metadata_partition, refusal
 from kcli.engine.contract import Outcome, Scan, Unit
 from kcli.jobs.common import failure_of, internal_failure
 from kcli.jobs.rlmm_rows import event_row, record_columns
-from kcli.logdir.buffers import DataFile, FileError, file_error, read_whole, reading, shown
+from kcli.logdir.buffers import DataFile, FileError, read_whole, reading, shown
 from kcli.logdir.partition import Partition, shown_error
 from kcli.logdir.segment import Batch, Stop, Walk
 from kcli.logdir.tree import PARTITION, Found, Target
-from kcli.rows import RLMM_COMMITTED, RLMM_PARTITION, RLMM_SNAPSHOT, Row, Value
+from kcli.rows import RLMM_COMMITTED, RLMM_PARTITION, RLMM_SNAPSHOT, Failure, Row, Value
 
 LOG = "log"
 REMOTE_LOG_SNAPSHOT = "remote-log-snapshot"
@@ -94,9 +94,13 @@ def dump(unit: Unit) -> Outcome:
     try:
         return _DUMPS[unit.target.kind](unit)
     except FileError as error:
-        return Outcome(number=unit.number, error=failure_of(FileError(unit.target.shown, *error.args[1:])))
+        return Outcome(number=unit.number, error=_failure(unit, error))
     except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
         return Outcome(number=unit.number, error=internal_failure(unit.target.shown, error))
+
+
+def _failure(unit: Unit, error: FileError) -> Failure:
+    return failure_of(FileError(unit.target.shown, *error.args[1:]))
 
 
 # Events of a segment
@@ -128,7 +132,9 @@ class _Findings:
         if code in self.first:
             self.more[code] += 1
         else:
-            self.first[code] = Finding(code, message, dir=os.path.dirname(self.target.shown) or ".", file=self.target.shown, position=position)
+            self.first[code] = Finding(
+                code, message, dir=os.path.dirname(self.target.shown) or ".", file=self.target.shown, position=position
+            )
             self.more[code] = 0
 
     def told(self) -> list[Finding]:
@@ -148,36 +154,42 @@ def _metadata_partition(target: Target) -> int | None:
 
 
 def _segment(unit: Unit) -> Outcome:
-    target = unit.target
     rows: list[Row] = []
-    findings = _Findings(target)
+    findings = _Findings(unit.target)
+    rest, error = None, None
+    try:
+        with DataFile(unit.target.path) as file:
+            rest = _events(file, unit, rows, findings)
+    except FileError as trouble:
+        error = _failure(unit, trouble)
+    return Outcome(number=unit.number, rows=rows, findings=findings.told(), rest=rest, error=error)
+
+
+def _events(file: DataFile, unit: Unit, rows: list[Row], findings: _Findings) -> Unit | None:
+    """Append the rows of as many batches as one call may hold; return the unit for those that are left."""
     mark = _Mark.unpack(unit.mark)
-    where = {**_place(target), "metadata_partition": _metadata_partition(target)}
-
-    def pause(position: int, shown: int) -> Outcome:
-        rest = replace(unit, start=position, mark=mark._replace(shown=shown).pack())
-        return Outcome(number=unit.number, rows=rows, findings=findings.told(), rest=rest)
-
-    with DataFile(target.path) as file:
-        walk = Walk(file, unit.start)
-        for batch in walk:
-            if len(rows) >= ROWS_PER_CALL or batch.position - unit.start >= BYTES_PER_CALL:
-                return pause(batch.position, 0)
-            shown = mark.shown if batch.position == unit.start else 0
-            for index, record in enumerate(_records(file, batch, findings, again=shown > 0)):
-                if index < shown:
-                    continue
-                if len(rows) >= ROWS_PER_CALL:
-                    return pause(batch.position, index)
-                row, old_layout = _event_row(where, record, batch.position, findings)
-                rows.append(row)
-                if old_layout and not mark.old_layout_told:
-                    findings.add("RLMM-004", batch.position, f"offset {record.offset}: layout {LAYOUT_3_0}")
-                    mark = mark._replace(old_layout_told=True)
-        if walk.stop is None:
-            raise AssertionError("a walk that has ended says where")
-        _tell_stop(walk.stop, file.grown(), findings)
-    return Outcome(number=unit.number, rows=rows, findings=findings.told())
+    where = {**_place(unit.target), "metadata_partition": _metadata_partition(unit.target)}
+    held = 0
+    walk = Walk(file, unit.start)
+    for batch in walk:
+        if len(rows) >= ROWS_PER_CALL or max(held, batch.position - unit.start) >= BYTES_PER_CALL:
+            return replace(unit, start=batch.position, mark=mark._replace(shown=0).pack())
+        shown = mark.shown if batch.position == unit.start else 0
+        for index, record in enumerate(_records(file, batch, findings, again=shown > 0)):
+            if index < shown:
+                continue
+            if len(rows) >= ROWS_PER_CALL or held >= BYTES_PER_CALL:
+                return replace(unit, start=batch.position, mark=mark._replace(shown=index).pack())
+            row, old_layout = _event_row(where, record, batch.position, findings)
+            rows.append(row)
+            held += len(record.value or b"")
+            if old_layout and not mark.old_layout_told:
+                findings.add("RLMM-004", batch.position, f"offset {record.offset}: layout {LAYOUT_3_0}")
+                mark = mark._replace(old_layout_told=True)
+    if walk.stop is None:
+        raise AssertionError("a walk that has ended says where")
+    _tell_stop(walk.stop, file.grown(), findings)
+    return None
 
 
 def _records(file: DataFile, batch: Batch, findings: _Findings, *, again: bool) -> Iterator[Record]:
@@ -188,7 +200,9 @@ def _records(file: DataFile, batch: Batch, findings: _Findings, *, again: bool) 
     elif header.is_control:
         findings.add("RLMM-008", position, f"offset {header.base_offset}: a control batch")
     elif header.size > LARGEST_BATCH:
-        findings.add("LOG-003", position, f"offset {header.base_offset}: a batch of {header.size} bytes is beyond the bound")
+        findings.add(
+            "LOG-003", position, f"offset {header.base_offset}: a batch of {header.size} bytes is beyond the bound"
+        )
     else:
         raw = file.read(position, header.size)
         if not again and not is_valid(raw):
@@ -240,43 +254,46 @@ def _tell_stop(stop: Stop, grown: int, findings: _Findings) -> None:
 
 
 def _snapshot(unit: Unit) -> Outcome:
-    target = unit.target
     rows: list[Row] = []
-    findings = _Findings(target)
-    where = _place(target)
-    user: dict[str, Value] = {"topic": target.name.topic, "partition": target.name.partition} if target.name is not None else {}
-    with DataFile(target.path) as file:
-        header = _snapshot_header(file, findings)
-        if header is None:
-            return Outcome(number=unit.number, findings=findings.told())
-        if not unit.start:
-            rows.append(Row(RLMM_SNAPSHOT.name, (*where.values(), *header)))
-        entries = read_entries(file.read, file.size, header, position=unit.start or SNAPSHOT_HEADER.size, number=unit.mark)
-        try:
-            for entry in entries:
-                if len(rows) >= ROWS_PER_CALL:
-                    rest = replace(unit, start=entry.position - LENGTH_SIZE, mark=entry.number)
-                    return Outcome(number=unit.number, rows=rows, findings=findings.told(), rest=rest)
-                rows.append(_entry_row({**where, **user, "metadata_partition": header.metadata_partition}, entry, findings))
-        except FormatError as error:
-            failure = failure_of(file_error(target.shown, error))
-            return Outcome(number=unit.number, rows=rows, findings=findings.told(), error=failure)
-    return Outcome(number=unit.number, rows=rows, findings=findings.told())
+    findings = _Findings(unit.target)
+    rest, error = None, None
+    try:
+        with DataFile(unit.target.path) as file, reading(file.path):
+            rest = _entries(file, unit, rows, findings)
+    except FileError as trouble:
+        error = _failure(unit, trouble)
+    return Outcome(number=unit.number, rows=rows, findings=findings.told(), rest=rest, error=error)
+
+
+def _entries(file: DataFile, unit: Unit, rows: list[Row], findings: _Findings) -> Unit | None:
+    """Append the header's row and those of as many entries as one call may hold; return the unit for the others."""
+    where, name = _place(unit.target), unit.target.name
+    header = _snapshot_header(file, findings)
+    if header is None:
+        return None
+    if not unit.start:
+        rows.append(Row(RLMM_SNAPSHOT.name, (*where.values(), *header)))
+    where["metadata_partition"] = header.metadata_partition
+    if name is not None:
+        where |= {"topic": name.topic, "partition": name.partition}
+    position, held = unit.start or SNAPSHOT_HEADER.size, 0
+    for entry in read_entries(file.read, file.size, header, position=position, number=unit.mark):
+        if len(rows) >= ROWS_PER_CALL or held >= BYTES_PER_CALL:
+            return replace(unit, start=entry.position - LENGTH_SIZE, mark=entry.number)
+        rows.append(_entry_row(where, entry, findings))
+        held += len(entry.value)
+    return None
 
 
 def _snapshot_header(file: DataFile, findings: _Findings) -> SnapshotHeader | None:
     raw = file.read(0, SNAPSHOT_HEADER.size)
     if not raw:
         findings.add("RLMM-006", 0, "an empty file")
-        return None
-    try:
-        with reading(file.path):
-            return read_header(raw)
-    except FileError as error:
-        if error.code != TruncatedError.code:
-            raise
+    elif len(raw) < SNAPSHOT_HEADER.size:
         findings.add("RLMM-005", len(raw), f"{len(raw)} of {SNAPSHOT_HEADER.size} bytes")
-        return None
+    else:
+        return read_header(raw)
+    return None
 
 
 def _entry_row(where: dict[str, Value], entry: SnapshotEntry, findings: _Findings) -> Row:

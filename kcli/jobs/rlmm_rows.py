@@ -14,21 +14,27 @@ from formats.remote_metadata import (
     SegmentLeaderEpoch,
 )
 from kcli.analysis.remote import java_text, kafka_text, kip405_text, state_name, unreadable
-from kcli.rows import RLMM_EVENT, ROW_TYPES, Row, Value
+from kcli.rows import COMMANDS, RLMM_EVENT, Row, Value
 
 COLUMN_OF_FIELD = {"version": "record_version", "segment_size_in_bytes": "segment_size_bytes"}
 """Columns whose name differs from the record's field."""
 
 RECORD_TYPES: dict[str, type[Any]] = {
     record.__name__: record
-    for record in (RemoteLogSegmentMetadata, RemoteLogSegmentMetadataUpdate, RemotePartitionDeleteMetadata, RemoteLogSegmentMetadataSnapshot)
+    for record in (
+        RemoteLogSegmentMetadata,
+        RemoteLogSegmentMetadataUpdate,
+        RemotePartitionDeleteMetadata,
+        RemoteLogSegmentMetadataSnapshot,
+    )
 }
+NAMES = {row_type.name: row_type.names for row_type in COMMANDS["rlmm dump"]}
 STATE_NUMBERS = {name: number for names in (SEGMENT_STATES, PARTITION_DELETE_STATES) for number, name in names.items()}
 
 
 def event_row(columns: dict[str, Value]) -> Row:
     """Return a row of RLMM_EVENT; columns that are not given are null."""
-    return Row(RLMM_EVENT.name, tuple(map(columns.get, RLMM_EVENT.names)))
+    return Row(RLMM_EVENT.name, tuple(map(columns.get, NAMES[RLMM_EVENT.name])))
 
 
 def record_columns(record: RemoteLogMetadata) -> dict[str, Value]:
@@ -94,10 +100,9 @@ TEXTS: dict[str, Callable[[Iterable[Row]], Iterator[str]]] = {"kafka": kafka_lin
 def _events(rows: Iterable[Row]) -> Iterator[tuple[dict[str, Any], RemoteLogMetadata | None]]:
     """Yield (columns, record) of events of which Kafka makes objects; of other rows (what they say of their file, None)."""
     for kind, values in rows:
-        row_type = ROW_TYPES[kind]
-        columns: dict[str, Any] = dict(zip(row_type.names, values, strict=True))
-        if row_type is not RLMM_EVENT:
-            yield {name: columns[name] for name in row_type.names if name not in {"dir", "file"}}, None
+        columns: dict[str, Any] = dict(zip(NAMES[kind], values, strict=True))
+        if kind != RLMM_EVENT.name:
+            yield {name: value for name, value in columns.items() if name not in {"dir", "file"}}, None
             continue
         record = record_of(columns)
         if record is not None and unreadable(record) is None:

@@ -4,7 +4,6 @@ Nothing is written: the start of the broker, the truncation and the restart
 after it are worked out in memory.
 """
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -13,11 +12,11 @@ from kcli.analysis.epochs import UNDEFINED_EPOCH_OFFSET, end_offset_for
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import BrokerError, LoadedSegment
 from kcli.analysis.startup import DEFAULT_INDEX_INTERVAL_BYTES, DEFAULT_MAX_INDEX_SIZE, LoadedLog, Settings, load
-from kcli.analysis.truncation import CREATE, CUT, DELETE, FULL, KEEP, NONE, Prediction, SegmentChange, truncate
+from kcli.analysis.truncation import FULL, NONE, Prediction, SegmentChange, truncate
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.logdir.buffers import FileError
-from kcli.logdir.partition import Partition
+from kcli.logdir.partition import PARTITION_METADATA, Partition, shown_path
 from kcli.rows import TRUNCATION, Row, Value
 
 WOULD_NOT_LOAD = "would-not-load"
@@ -95,6 +94,8 @@ def _inputs(partition: Partition, request: Request) -> _Inputs:
     if alone and request.shutdown is None:
         clean = True
         warnings.append("no log dir around this directory: taken as stopped cleanly (--shutdown unclean for the other case)")
+    if PARTITION_METADATA not in partition.names:
+        warnings.append("no partition.metadata: a broker of Kafka 4 renames such a directory to -stray and never truncates it")
     high_watermark = request.high_watermark if request.high_watermark is not None else (facts.high_watermarks or {}).get(key)
     log_start = request.log_start_offset if request.log_start_offset is not None else (facts.log_start_offsets or {}).get(key, 0)
     recovery_point = request.recovery_point if request.recovery_point is not None else (facts.recovery_points or {}).get(key, 0)
@@ -118,18 +119,18 @@ def _target(partition: Partition, loaded: LoadedLog, inputs: _Inputs, request: R
 
 
 def _values(loaded: LoadedLog, prediction: Prediction, warnings: list[str]) -> tuple[Value, ...]:
-    removed = prediction.removed
+    removed, after = prediction.removed, prediction.after
     return (
         prediction.target, prediction.kind,
-        loaded.log_end_offset, prediction.log_end_offset, prediction.log_end_offset_after_restart,
-        loaded.log_start_offset, prediction.log_start_offset,
+        loaded.log_end_offset, after.log_end_offset, prediction.log_end_offset_after_restart,
+        loaded.log_start_offset, after.log_start_offset,
         prediction.high_watermark_before, prediction.high_watermark,
-        loaded.recovery_point, prediction.recovery_point,
+        loaded.recovery_point, after.recovery_point,
         removed.batches, removed.records, removed.size,
         removed.first_offset, removed.last_offset, removed.first_timestamp, removed.max_timestamp,
         [_segment(change) for change in prediction.segments],
         [{"epoch": entry.epoch, "start_offset": entry.start_offset} for entry in loaded.epochs],
-        [{"epoch": entry.epoch, "start_offset": entry.start_offset} for entry in prediction.epochs],
+        [{"epoch": entry.epoch, "start_offset": entry.start_offset} for entry in after.epochs],
         [{"offset": offset, "action": action} for offset, action in prediction.snapshots],
         [],
         [*warnings],
@@ -153,40 +154,52 @@ def _counts(segment: LoadedSegment | None) -> tuple[int | None, ...]:
 
 def _warnings(loaded: LoadedLog, prediction: Prediction) -> Iterator[str]:
     """Yield what a person should know before it happens, in plain words."""
-    target, watermark = prediction.target, prediction.high_watermark_before
+    yield from _start_warnings(loaded)
+    yield from _target_warnings(loaded, prediction)
+    yield from _restart_warnings(prediction)
+    if prediction.removed.trouble is not None:
+        yield f"not every batch that goes could be counted: {prediction.removed.trouble}"
+
+
+def _start_warnings(loaded: LoadedLog) -> Iterator[str]:
     if loaded.deleted:
         bases = ", ".join(map(str, loaded.deleted))
         yield f"the start itself deletes segments first (base offsets {bases}): see the findings"
     if any(finding.code == "START-001" for finding in loaded.findings):
         yield f"recovery cuts the log first: it then ends at offset {loaded.log_end_offset}"
+
+
+def _target_warnings(loaded: LoadedLog, prediction: Prediction) -> Iterator[str]:
+    target, watermark = prediction.target, prediction.high_watermark_before
     if prediction.kind == NONE:
         yield f"nothing is cut: the log ends at offset {loaded.log_end_offset}"
+    elif watermark is None:
+        yield "the high watermark is unknown: records that consumers may have read could be among those that go"
+    elif target < watermark:
+        yield f"the target lies below the high watermark {watermark}: committed records go"
     if prediction.kind == FULL:
         yield f"every segment goes: the target lies below the first one, and the log begins anew, empty, at offset {target}"
-    if prediction.kind != NONE and watermark is None:
-        yield "the high watermark is unknown: records that consumers may have read could be among those that go"
-    if watermark is not None and target < watermark:
-        yield f"the target lies below the high watermark {watermark}: committed records go"
     if target < loaded.log_start_offset:
         yield f"the target lies below the log start offset {loaded.log_start_offset}, which is lowered to it"
-    dropped = [entry for entry in loaded.epochs if entry not in prediction.epochs and entry.start_offset >= loaded.log_end_offset]
-    if dropped:
-        yield f"epochs without records are dropped: {', '.join(str(entry.epoch) for entry in dropped)}"
-    restarted = prediction.log_end_offset_after_restart
-    if prediction.restart_error is not None:
+    recordless = [entry.epoch for entry in loaded.epochs if entry.start_offset >= loaded.log_end_offset]
+    if recordless:
+        yield f"epochs without records are dropped: {', '.join(map(str, recordless))}"
+
+
+def _restart_warnings(prediction: Prediction) -> Iterator[str]:
+    after, restarted = prediction.after, prediction.log_end_offset_after_restart
+    if restarted is None:
         yield f"after a clean restart the broker would not load this log: {prediction.restart_error}"
     elif prediction.restart_deletes_all:
         yield (
-            f"after a restart nothing is left: the log would end below its log start offset {prediction.log_start_offset}, "
+            f"after a restart nothing is left: the log would end below its log start offset {after.log_start_offset}, "
             "and then the broker deletes every segment"
         )
-    elif restarted is not None and restarted < prediction.log_end_offset:
+    elif restarted < after.log_end_offset:
         yield (
-            f"after a restart the log ends at offset {restarted}, not at {prediction.log_end_offset}: "
+            f"after a restart the log ends at offset {restarted}, not at {after.log_end_offset}: "
             "the batch that holds the target goes as a whole"
         )
-    if prediction.removed.trouble is not None:
-        yield f"not every batch that goes could be counted: {prediction.removed.trouble}"
 
 
 def _findings(partition: Partition, prediction: Prediction) -> Iterator[Finding]:
@@ -198,8 +211,6 @@ def _findings(partition: Partition, prediction: Prediction) -> Iterator[Finding]
         )
     trouble = prediction.restart_error or prediction.removed.trouble
     if trouble is not None:
-        file = os.path.join(partition.shown, os.path.relpath(trouble.path, partition.path))
+        file = shown_path(partition, trouble.path)
         yield Finding("TRUNC-003", str(trouble), dir=partition.shown, file=file, position=trouble.position)
 
-
-__all__ = ["CLEAN", "CREATE", "CUT", "DELETE", "KEEP", "UNCLEAN", "Request", "dry_run"]

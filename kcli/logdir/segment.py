@@ -11,7 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from formats.batch import BATCH, HEADER_SIZE, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, SMALLEST_LENGTH, BatchHeader
+from formats.batch import (
+    BATCH,
+    HEADER_SIZE,
+    HEADER_UP_TO_MAGIC,
+    LOG_OVERHEAD,
+    NO_PARTITION_LEADER_EPOCH,
+    SMALLEST_LENGTH,
+    BatchHeader,
+)
 from formats.legacy import LegacyHeader, read_header
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
@@ -114,6 +122,8 @@ class LogEnd(NamedTuple):
     trouble: str | None
     file_grown: int
     preallocated_index: bool
+    leader_epoch: int
+    """Of the last batch; -1 for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,14 +166,16 @@ class Segment:
                 first, last, stop = by_rule
                 fits = not position or (first is not None and last is not None and first.base_offset <= offset and last.last_offset >= offset)
                 if fits and stop.reason == "end":
-                    next_offset = last.last_offset + 1 if last else self.base_offset
-                    return LogEnd(next_offset, "index", stop, None, log.grown(), preallocated)
+                    return self._end(last, "index", stop, None, log, preallocated=preallocated)
                 trouble = "tail" if fits else "chain"
             _, last, stop = by_rule if by_rule is not None and not position else _walk_to_end(log, 0)
             if trouble == "tail" and by_rule is not None and by_rule[2] != stop:
                 trouble = "chain"
-            next_offset = last.last_offset + 1 if last else self.base_offset
-            return LogEnd(next_offset, "scan", stop, trouble, log.grown(), preallocated)
+            return self._end(last, "scan", stop, trouble, log, preallocated=preallocated)
+
+    def _end(self, last: Header | None, source: str, stop: Stop, trouble: str | None, log: DataFile, *, preallocated: bool) -> LogEnd:
+        next_offset, epoch = (last.last_offset + 1, last.partition_leader_epoch) if last else (self.base_offset, NO_PARTITION_LEADER_EPOCH)
+        return LogEnd(next_offset, source, stop, trouble, log.grown(), preallocated, epoch)
 
     def _last_entry(self, log_size: int) -> tuple[str | None, bool, int, int]:
         """Return (trouble, preallocated, offset, position) of the offset index's last usable entry."""

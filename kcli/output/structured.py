@@ -4,7 +4,6 @@ What a scan found beside its rows is known only when the rows are exhausted:
 `tail()` gives findings and errors then.
 """
 
-import csv
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TextIO, TypeAlias
 
@@ -43,20 +42,19 @@ def write_ndjson(rows: Iterable[Row], view: View, out: TextIO, tail: Tail) -> No
         out.write(compact(dict(zip(names[row.type], (row.type, *row.values), strict=True))) + "\n")
         out.flush()
     findings, failures = tail()
-    for finding in findings:
-        out.write(compact({"type": "finding", **finding_values(finding)}) + "\n")
-    for failure in failures:
-        out.write(compact({"type": "error", **failure_values(failure)}) + "\n")
+    out.writelines(compact({"type": "finding", **finding_values(finding)}) + "\n" for finding in findings)
+    out.writelines(compact({"type": "error", **failure_values(failure)}) + "\n" for failure in failures)
 
 
 def write_tsv(rows: Iterable[Row], view: View, out: TextIO, tail: Tail) -> None:
     """Write tab-separated values."""
-    for values in _with_header(rows, view, tail):
-        out.write("\t".join(map(tsv_cell, values)) + "\n")
+    out.writelines("\t".join(map(tsv_cell, values)) + "\n" for values in _with_header(rows, view, tail))
 
 
 def write_csv(rows: Iterable[Row], view: View, out: TextIO, tail: Tail) -> None:
     """Write comma-separated values as RFC 4180 has them, but for the line ends, which are newlines."""
+    import csv  # noqa: PLC0415 - only this format needs it
+
     write = csv.writer(out, lineterminator="\n").writerow
     for values in _with_header(rows, view, tail):
         write(map(cell, values))

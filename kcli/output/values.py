@@ -12,7 +12,7 @@ NULL = r"\N"
 
 
 def _encode(value: Any) -> str:
-    if isinstance(value, (bytes, bytearray, memoryview)):
+    if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     raise TypeError(f"no JSON for {type(value).__name__}")
 
@@ -31,17 +31,11 @@ def cell(value: Value) -> str:
     """Return a value as the text of one csv or tsv cell, not yet escaped."""
     if value is None:
         return NULL
-    if isinstance(value, str):
-        return value
-    if value is True:
-        return "true"
-    if value is False:
-        return "false"
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    if isinstance(value, (list, dict)):
-        return compact(value)
-    return str(value)
+        return _encode(value)
+    return compact(value) if isinstance(value, (list, dict)) else str(value)
 
 
 _TSV_ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})

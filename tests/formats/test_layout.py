@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -35,7 +36,11 @@ def values(field):
     bits = BITS.get(field.letter.lower())
     if bits is None:
         return st.binary(min_size=field.size, max_size=field.size)
-    return st.integers(-(1 << bits - 1), (1 << bits - 1) - 1) if field.letter.islower() else st.integers(0, (1 << bits) - 1)
+    return (
+        st.integers(-(1 << bits - 1), (1 << bits - 1) - 1)
+        if field.letter.islower()
+        else st.integers(0, (1 << bits) - 1)
+    )
 
 
 def rows(layout):
@@ -70,7 +75,9 @@ def test_twins(name, data):
     wanted = data.draw(st.lists(st.sampled_from(names), unique=True, min_size=1))
     partial = layout.only(*wanted)
     assert partial.size == max(layout.span(field)[1] for field in wanted)
-    assert partial.unpack_from(packed) == tuple(value for field, value in zip(names, row, strict=True) if field in wanted)
+    assert partial.unpack_from(packed) == tuple(
+        value for field, value in zip(names, row, strict=True) if field in wanted
+    )
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
@@ -103,11 +110,17 @@ def test_real_headers_read_the_same_four_ways():
         assert np.frombuffer(batch, layout.dtype(), 1)[0].item() == tuple(row)
 
 
-def test_a_declaration_that_differs_from_its_row_cannot_be_bound():
-    class Row(tuple):
-        _fields = ("a", "b")
+class OneField(NamedTuple):
+    a: int
 
-    Layout(Struct("a" / Int8ub, "b" / Bytes(2)), Row, "right")
+
+class TwoFields(NamedTuple):
+    a: int
+    b: bytes
+
+
+def test_a_declaration_that_differs_from_its_row_cannot_be_bound():
+    Layout(Struct("a" / Int8ub, "b" / Bytes(2)), TwoFields, "right")
     for wrong in (
         Struct("a" / Int8ub, "c" / Int8ub),
         Struct("b" / Int8ub, "a" / Int8ub),
@@ -116,14 +129,11 @@ def test_a_declaration_that_differs_from_its_row_cannot_be_bound():
         Struct("a" / Int8ub, "b" / Int16ul),
     ):
         with pytest.raises(TypeError):
-            Layout(wrong, Row, "wrong")
+            Layout(wrong, TwoFields, "wrong")
 
 
 def test_unknown_names_are_refused():
-    class Row(tuple):
-        _fields = ("a",)
-
-    layout = Layout(Struct("a" / Int32sb), Row, "one field")
+    layout = Layout(Struct("a" / Int32sb), OneField, "one field")
     with pytest.raises(KeyError):
         layout.only("b")
     with pytest.raises(KeyError):

@@ -37,7 +37,11 @@ def test_headers_say_what_dump_log_segments_says(name):
     assert len(found) == len(golden) > 0
     for (position, message), words in zip(found, golden, strict=True):
         header = read_header(message)
-        assert (header.last_offset, position, header.size) == (int(words["offset"]), int(words["position"]), int(words["size"]))
+        assert (header.last_offset, position, header.size) == (
+            int(words["offset"]),
+            int(words["position"]),
+            int(words["size"]),
+        )
         assert (header.magic, header.crc) == (int(words["magic"]), int(words["crc"]))
         assert int(words[header.timestamp_type]) == header.max_timestamp
         assert COMPRESSION_NAMES[header.codec] == words["compresscodec"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from formats.batch import BATCH, HEADER_SIZE
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
 from formats.record import Record, batch_records, is_valid, records
-from tests.builders import compress, put_batch, put_record, put_records, put_varint
+from tests.builders import attempt, compress, put_batch, put_record, put_records, put_varint
 from tests.formats.recorded import CODECS, FOLDER, LOGS, batches, golden_batches, golden_records, stored
 
 LIMIT = 1 << 20
@@ -28,7 +28,9 @@ COMMIT_MARKER = bytes.fromhex(
 
 
 def test_the_files_are_the_ones_that_the_readme_names():
-    rows = re.findall(r"^\| `(\S+)` \| `\S+` \| (\d+) \| `([0-9a-f]{64})`", (FOLDER / "README.md").read_text(), re.MULTILINE)
+    rows = re.findall(
+        r"^\| `(\S+)` \| `\S+` \| (\d+) \| `([0-9a-f]{64})`", (FOLDER / "README.md").read_text(), re.MULTILINE
+    )
     assert {name for name, _, _ in rows} >= {f"{name}.log" for name in LOGS}
     for name, size, digest in rows:
         assert (len(stored(name)), hashlib.sha256(stored(name)).hexdigest()) == (int(size), digest)
@@ -70,7 +72,12 @@ def test_records_say_what_dump_log_segments_says(name):
     ]
     assert len(found) == len(golden) > 0
     for (header, record), (offset, kind, time, key, value, sequence, names, rest) in zip(found, golden, strict=True):
-        assert (record.offset, header.timestamp_type, record.timestamp, record.sequence) == (offset, kind, time, sequence)
+        assert (record.offset, header.timestamp_type, record.timestamp, record.sequence) == (
+            offset,
+            kind,
+            time,
+            sequence,
+        )
         assert (-1 if record.key is None else len(record.key)) == key
         assert (-1 if record.value is None else len(record.value)) == value
         assert b",".join(header_key for header_key, _ in record.headers) == names
@@ -124,7 +131,10 @@ any_record = st.tuples(
 def test_records_come_back_as_written(rows, codec):
     batch = put_records([put_record(*row) for row in rows], codec, base_offset=1 << 40)
     assert is_valid(batch)
-    found = [(r.offset - (1 << 40), r.timestamp, r.key, r.value, r.headers, r.attributes) for r in batch_records(batch, LIMIT)]
+    found = [
+        (r.offset - (1 << 40), r.timestamp, r.key, r.value, r.headers, r.attributes)
+        for r in batch_records(batch, LIMIT)
+    ]
     assert found == rows
 
 
@@ -140,9 +150,18 @@ def test_log_append_time_overrides_the_deltas():
 
 
 @pytest.mark.parametrize(
-    ("base", "delta", "expected"), [(0, 3, 3), (2147483647, 0, 2147483647), (2147483647, 1, 0), (2147483640, 10, 2), (-1, 3, -1)]
+    ("base", "delta", "expected"),
+    [
+        (0, 3, 3),
+        (2147483647, 0, 2147483647),
+        (2147483647, 1, 0),
+        (2147483640, 10, 2),
+        (-1, 3, -1),
+        (5, -1, -2147483644),
+        (5, -64, 2147483589),
+    ],
 )
-def test_sequences_wrap_to_zero(base, delta, expected):
+def test_sequences_are_what_kafka_makes_of_them(base, delta, expected):
     (record,) = batch_records(put_records([put_record(delta)], base_sequence=base), LIMIT)
     assert record.sequence == expected
 
@@ -247,7 +266,10 @@ def small(name):
 SMALL = {
     "none": put_records([RECORD] * 3),
     **{name: small(name) for name in ("txn", "metadata")},
-    **{f"own-{codec}": put_records([put_record(n, n, b"key%d" % n, b"value" * 9) for n in range(9)], codec) for codec in range(5)},
+    **{
+        f"own-{codec}": put_records([put_record(n, n, b"key%d" % n, b"value" * 9) for n in range(9)], codec)
+        for codec in range(5)
+    },
 }
 
 
@@ -280,16 +302,12 @@ def test_every_flipped_byte_is_seen_by_the_crc_or_outside_it(name):
             flipped = bytearray(batch)
             flipped[at] ^= mask
             assert is_valid(flipped) == (at < 17)
-            try:
-                list(batch_records(flipped, LIMIT))
-            except FormatError as error:
-                assert 0 <= error.position <= len(batch)
+            found = attempt(lambda batch: list(batch_records(batch, LIMIT)), flipped)
+            assert isinstance(found, list) or 0 <= found.position <= len(batch)
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=120), st.integers(-3, 100), st.integers(0, 0x7F))
 def test_noise_raises_nothing_but_format_errors(payload, count, attributes):
-    try:
-        list(batch_records(put_batch(payload, count, attributes=attributes), 4096))
-    except FormatError as error:
-        assert error.position <= HEADER_SIZE + len(payload)
+    found = attempt(lambda batch: list(batch_records(batch, 4096)), put_batch(payload, count, attributes=attributes))
+    assert len(found) == max(count, 0) if isinstance(found, list) else 0 <= found.position <= HEADER_SIZE + len(payload)

@@ -32,50 +32,115 @@ def recorded(name):
 VALUES = recorded("values.json.gz")
 DAMAGED = recorded("damaged-values.json.gz")
 FLIPPED = recorded("flipped-values.json.gz")
-CUSTOM_METADATA_SINCE = {"3.0.2": False, "3.1.2": False, "3.3.2": False, "3.5.2": False, "3.6.2": True, "3.7.2": True, "3.9.1": True, "4.3.1": True}
+CUSTOM_METADATA_SINCE = {
+    "3.0.2": False,
+    "3.1.2": False,
+    "3.3.2": False,
+    "3.5.2": False,
+    "3.6.2": True,
+    "3.7.2": True,
+    "3.9.1": True,
+    "4.3.1": True,
+}
 
 SEGMENT = bytes.fromhex(
     "01000004666f6fbb835d49f591423699fc4372c4c5cb2400000000000000000000000000000000000000000100000000000000000000"
     "00000000000063000000010000018bcfe568000000018bcfe568050300000000000000000000000000000000020000000000000032"
     "0000000400"
 )
-UPDATE = bytes.fromhex("01010004666f6fbb835d49f591423699fc4372c4c5cb2400000000000000000000000000000000000000000100000000010000018bcfe56806000100")
+UPDATE = bytes.fromhex(
+    "01010004666f6fbb835d49f591423699fc4372c4c5cb2400000000000000000000000000000000000000000100000000010000018bcfe56806000100"
+)
 DELETE = bytes.fromhex("01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000")
 FOO = RemoteLogSegmentMetadata(
-    layout="3.0", version=0, topic="foo", topic_id="u4NdSfWRQjaZ_ENyxMXLJA", partition=0, segment_id="AAAAAAAAAAAAAAAAAAAAAQ",
-    start_offset=0, end_offset=99, broker_id=1, max_timestamp_ms=1700000000000, event_timestamp_ms=1700000000005,
-    segment_leader_epochs=(SegmentLeaderEpoch(0, 0), SegmentLeaderEpoch(2, 50)), segment_size_in_bytes=1024,
-    custom_metadata=None, state=0, txn_index_empty=None, unknown_tags=(),
+    layout="3.0",
+    version=0,
+    topic="foo",
+    topic_id="u4NdSfWRQjaZ_ENyxMXLJA",
+    partition=0,
+    segment_id="AAAAAAAAAAAAAAAAAAAAAQ",
+    start_offset=0,
+    end_offset=99,
+    broker_id=1,
+    max_timestamp_ms=1700000000000,
+    event_timestamp_ms=1700000000005,
+    segment_leader_epochs=(SegmentLeaderEpoch(0, 0), SegmentLeaderEpoch(2, 50)),
+    segment_size_in_bytes=1024,
+    custom_metadata=None,
+    state=0,
+    txn_index_empty=None,
+    unknown_tags=(),
 )
 VECTORS = [
     ("3.0", SEGMENT + bytes.fromhex("0000"), 114, FOO),
     ("3.6, no custom metadata", SEGMENT + bytes.fromhex("000000"), 115, FOO._replace(layout="3.6")),
-    ("3.6, custom metadata", SEGMENT + bytes.fromhex("046162630000"), 118, FOO._replace(layout="3.6", custom_metadata=b"abc")),
-    ("3.6, empty custom metadata", SEGMENT + bytes.fromhex("010000"), 115, FOO._replace(layout="3.6", custom_metadata=b"")),
-    ("4.0, transaction index empty", SEGMENT + bytes.fromhex("000001000101"), 118, FOO._replace(layout="4.0", txn_index_empty=True)),
-    ("4.0, said to be false", SEGMENT + bytes.fromhex("000001000100"), 118, FOO._replace(layout="4.0", txn_index_empty=False)),
+    (
+        "3.6, custom metadata",
+        SEGMENT + bytes.fromhex("046162630000"),
+        118,
+        FOO._replace(layout="3.6", custom_metadata=b"abc"),
+    ),
+    (
+        "3.6, empty custom metadata",
+        SEGMENT + bytes.fromhex("010000"),
+        115,
+        FOO._replace(layout="3.6", custom_metadata=b""),
+    ),
+    (
+        "4.0, transaction index empty",
+        SEGMENT + bytes.fromhex("000001000101"),
+        118,
+        FOO._replace(layout="4.0", txn_index_empty=True),
+    ),
+    (
+        "4.0, said to be false",
+        SEGMENT + bytes.fromhex("000001000100"),
+        118,
+        FOO._replace(layout="4.0", txn_index_empty=False),
+    ),
     ("a state that nobody knows", SEGMENT + bytes.fromhex("00f700"), 115, FOO._replace(layout="3.6", state=-9)),
     (
-        "a tag that nobody knows", SEGMENT + bytes.fromhex("0000010102cafe"), 119,
+        "a tag that nobody knows",
+        SEGMENT + bytes.fromhex("0000010102cafe"),
+        119,
         FOO._replace(layout="3.6", unknown_tags=(UnknownTag("record", 1, b"\xca\xfe"),)),
     ),
     (
-        "update, 3.0", UPDATE[:-3] + bytes.fromhex("0100"), 59,
-        RemoteLogSegmentMetadataUpdate("3.0", 0, "foo", "u4NdSfWRQjaZ_ENyxMXLJA", 0, "AAAAAAAAAAAAAAAAAAAAAQ", 1, 1700000000006, None, 1, ()),
+        "update, 3.0",
+        UPDATE[:-3] + bytes.fromhex("0100"),
+        59,
+        RemoteLogSegmentMetadataUpdate(
+            "3.0", 0, "foo", "u4NdSfWRQjaZ_ENyxMXLJA", 0, "AAAAAAAAAAAAAAAAAAAAAQ", 1, 1700000000006, None, 1, ()
+        ),
     ),
     (
-        "update, 3.6", UPDATE, 60,
-        RemoteLogSegmentMetadataUpdate("3.6", 0, "foo", "u4NdSfWRQjaZ_ENyxMXLJA", 0, "AAAAAAAAAAAAAAAAAAAAAQ", 1, 1700000000006, None, 1, ()),
+        "update, 3.6",
+        UPDATE,
+        60,
+        RemoteLogSegmentMetadataUpdate(
+            "3.6", 0, "foo", "u4NdSfWRQjaZ_ENyxMXLJA", 0, "AAAAAAAAAAAAAAAAAAAAAQ", 1, 1700000000006, None, 1, ()
+        ),
     ),
     (
-        "update, 3.6, which 3.0 misreads", UPDATE[:-3] + bytes.fromhex("02010100"), 61,
-        RemoteLogSegmentMetadataUpdate("3.6", 0, "foo", "u4NdSfWRQjaZ_ENyxMXLJA", 0, "AAAAAAAAAAAAAAAAAAAAAQ", 1, 1700000000006, b"\1", 1, ()),
+        "update, 3.6, which 3.0 misreads",
+        UPDATE[:-3] + bytes.fromhex("02010100"),
+        61,
+        RemoteLogSegmentMetadataUpdate(
+            "3.6", 0, "foo", "u4NdSfWRQjaZ_ENyxMXLJA", 0, "AAAAAAAAAAAAAAAAAAAAAQ", 1, 1700000000006, b"\1", 1, ()
+        ),
     ),
-    ("partition delete", DELETE, 42, RemotePartitionDeleteMetadata("3.0", 0, "foo", "u4NdSfWRQjaZ_ENyxMXLJA", 0, 1, 1700000000007, 0, ())),
+    (
+        "partition delete",
+        DELETE,
+        42,
+        RemotePartitionDeleteMetadata("3.0", 0, "foo", "u4NdSfWRQjaZ_ENyxMXLJA", 0, 1, 1700000000007, 0, ()),
+    ),
 ]
 
 
-@pytest.mark.parametrize(("value", "size", "record"), [vector[1:] for vector in VECTORS], ids=[vector[0] for vector in VECTORS])
+@pytest.mark.parametrize(
+    ("value", "size", "record"), [vector[1:] for vector in VECTORS], ids=[vector[0] for vector in VECTORS]
+)
 def test_vector(value, size, record):
     assert len(value) == size
     assert decode(value) == record
@@ -85,8 +150,15 @@ def test_vector(value, size, record):
 def as_recorded(record):
     """A decoded record in the words of the recording."""
     names = {
-        "topic": "topic", "partition": "partition", "topic_id": "topicId", "segment_id": "segmentId", "start_offset": "startOffset",
-        "end_offset": "endOffset", "max_timestamp_ms": "maxTimestampMs", "segment_size_in_bytes": "segmentSizeInBytes", "broker_id": "brokerId",
+        "topic": "topic",
+        "partition": "partition",
+        "topic_id": "topicId",
+        "segment_id": "segmentId",
+        "start_offset": "startOffset",
+        "end_offset": "endOffset",
+        "max_timestamp_ms": "maxTimestampMs",
+        "segment_size_in_bytes": "segmentSizeInBytes",
+        "broker_id": "brokerId",
         "event_timestamp_ms": "eventTimestampMs",
     }
     told = {"class": type(record).__name__}
@@ -94,7 +166,9 @@ def as_recorded(record):
     if hasattr(record, "segment_leader_epochs"):
         told["segmentLeaderEpochs"] = [list(entry) for entry in record.segment_leader_epochs]
     if hasattr(record, "custom_metadata"):
-        told["customMetadata"] = None if record.custom_metadata is None else base64.b64encode(record.custom_metadata).decode()
+        told["customMetadata"] = (
+            None if record.custom_metadata is None else base64.b64encode(record.custom_metadata).decode()
+        )
     if hasattr(record, "txn_index_empty"):
         told["txnIdxEmpty"] = bool(record.txn_index_empty)
     states = PARTITION_DELETE_STATES if isinstance(record, RemotePartitionDeleteMetadata) else SEGMENT_STATES
@@ -140,7 +214,12 @@ def test_every_class_occurs_in_the_recording():
 
     assert classes == {
         record.__name__
-        for record in (RemoteLogSegmentMetadata, RemoteLogSegmentMetadataUpdate, RemotePartitionDeleteMetadata, RemoteLogSegmentMetadataSnapshot)
+        for record in (
+            RemoteLogSegmentMetadata,
+            RemoteLogSegmentMetadataUpdate,
+            RemotePartitionDeleteMetadata,
+            RemoteLogSegmentMetadataSnapshot,
+        )
     }
     assert sum(map(len, VALUES.values())) == 891
 
@@ -159,7 +238,10 @@ def test_damaged_values_fail_where_the_real_reader_fails(version):
         if item["case"] in TAKEN:
             assert decode(value).state in {9, -1}
         elif "error" not in item and CUSTOM_METADATA_SINCE[version]:
-            assert as_recorded(decode(value)).items() >= {"state": item["decoded"]["state"], "class": item["decoded"]["class"]}.items()
+            assert (
+                as_recorded(decode(value)).items()
+                >= {"state": item["decoded"]["state"], "class": item["decoded"]["class"]}.items()
+            )
         elif ambiguous(version, item):
             assert decode(value).layout == ("3.0" if CUSTOM_METADATA_SINCE[version] else "3.6")
         else:
@@ -195,12 +277,22 @@ def test_flipped_bytes_are_taken_and_refused_as_by_the_real_reader():
             if isinstance(record, FormatError):
                 assert 0 <= record.position <= len(value)
                 if line is not None:
-                    differences.add("lenient UTF-8" if "\ufffd" in line else "any size of a boolean" if at == len(value) - 2 else line)
+                    differences.add(
+                        "lenient UTF-8"
+                        if "\ufffd" in line
+                        else "any size of a boolean"
+                        if at == len(value) - 2
+                        else line
+                    )
                 continue
             if line is None:
                 old = record.layout == "3.0" and not isinstance(record, RemotePartitionDeleteMetadata)
-                state = record.state not in (PARTITION_DELETE_STATES if isinstance(record, RemotePartitionDeleteMetadata) else SEGMENT_STATES)
-                offsets = hasattr(record, "start_offset") and (record.start_offset < 0 or record.end_offset < record.start_offset)
+                state = record.state not in (
+                    PARTITION_DELETE_STATES if isinstance(record, RemotePartitionDeleteMetadata) else SEGMENT_STATES
+                )
+                offsets = hasattr(record, "start_offset") and (
+                    record.start_offset < 0 or record.end_offset < record.start_offset
+                )
                 epochs = hasattr(record, "segment_leader_epochs") and not record.segment_leader_epochs
                 differences.add("refused later" if old or state or offsets or epochs else record)
 
@@ -287,7 +379,9 @@ def compact(data):
 
 
 def tags(fields):
-    return uvarint(len(fields)) + b"".join(uvarint(tag) + uvarint(len(data)) + data for tag, data in sorted(fields.items()))
+    return uvarint(len(fields)) + b"".join(
+        uvarint(tag) + uvarint(len(data)) + data for tag, data in sorted(fields.items())
+    )
 
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
@@ -297,11 +391,23 @@ UNKNOWN = st.dictionaries(st.integers(1, 300), st.binary(max_size=5), max_size=2
 
 @settings(max_examples=150, deadline=None)
 @given(
-    st.text(min_size=1, max_size=20), st.binary(min_size=16, max_size=16), INT32, st.binary(min_size=16, max_size=16),
-    st.tuples(INT64, INT64, INT32, INT64, INT64), st.lists(st.tuples(INT32, INT64, UNKNOWN), max_size=4), INT32,
-    st.none() | st.binary(max_size=300), st.integers(-128, 127), st.none() | st.booleans(), UNKNOWN, UNKNOWN, UNKNOWN,
+    st.text(min_size=1, max_size=20),
+    st.binary(min_size=16, max_size=16),
+    INT32,
+    st.binary(min_size=16, max_size=16),
+    st.tuples(INT64, INT64, INT32, INT64, INT64),
+    st.lists(st.tuples(INT32, INT64, UNKNOWN), max_size=4),
+    INT32,
+    st.none() | st.binary(max_size=300),
+    st.integers(-128, 127),
+    st.none() | st.booleans(),
+    UNKNOWN,
+    UNKNOWN,
+    UNKNOWN,
 )
-def test_round_trip(topic, topic_id, partition, segment_id, body, epochs, size, custom, state, empty, in_topic, in_segment, in_record):
+def test_round_trip(
+    topic, topic_id, partition, segment_id, body, epochs, size, custom, state, empty, in_topic, in_segment, in_record
+):
     def i32(n):
         return n.to_bytes(4, "big", signed=True)
 
@@ -310,23 +416,51 @@ def test_round_trip(topic, topic_id, partition, segment_id, body, epochs, size, 
 
     start, end, broker, max_timestamp, event_timestamp = body
     own = in_record if empty is None else {**in_record, 0: bytes([empty])}
-    value = b"".join([
-        b"\1\0\0", compact(topic.encode()), topic_id, i32(partition), tags(in_topic), segment_id, tags(in_segment),
-        i64(start), i64(end), i32(broker), i64(max_timestamp), i64(event_timestamp), uvarint(len(epochs) + 1),
-        *(i32(epoch) + i64(offset) + tags(unknown) for epoch, offset, unknown in epochs),
-        i32(size), compact(custom), state.to_bytes(1, "big", signed=True), tags(own),
-    ])
+    value = b"".join(
+        [
+            b"\1\0\0",
+            compact(topic.encode()),
+            topic_id,
+            i32(partition),
+            tags(in_topic),
+            segment_id,
+            tags(in_segment),
+            i64(start),
+            i64(end),
+            i32(broker),
+            i64(max_timestamp),
+            i64(event_timestamp),
+            uvarint(len(epochs) + 1),
+            *(i32(epoch) + i64(offset) + tags(unknown) for epoch, offset, unknown in epochs),
+            i32(size),
+            compact(custom),
+            state.to_bytes(1, "big", signed=True),
+            tags(own),
+        ]
+    )
 
     record = decode(value)
 
     assert record == RemoteLogSegmentMetadata(
-        "3.6" if empty is None else "4.0", 0, topic, base64.urlsafe_b64encode(topic_id).decode()[:22], partition,
-        base64.urlsafe_b64encode(segment_id).decode()[:22], *body, tuple(SegmentLeaderEpoch(epoch, offset) for epoch, offset, _ in epochs),
-        size, custom, state, empty, tuple(
+        "3.6" if empty is None else "4.0",
+        0,
+        topic,
+        base64.urlsafe_b64encode(topic_id).decode()[:22],
+        partition,
+        base64.urlsafe_b64encode(segment_id).decode()[:22],
+        *body,
+        tuple(SegmentLeaderEpoch(epoch, offset) for epoch, offset, _ in epochs),
+        size,
+        custom,
+        state,
+        empty,
+        tuple(
             UnknownTag(where, tag, data)
             for where, fields in [
-                ("TopicIdPartition", in_topic), ("RemoteLogSegmentId", in_segment),
-                *(("SegmentLeaderEpochs", unknown) for _, _, unknown in epochs), ("record", in_record),
+                ("TopicIdPartition", in_topic),
+                ("RemoteLogSegmentId", in_segment),
+                *(("SegmentLeaderEpochs", unknown) for _, _, unknown in epochs),
+                ("record", in_record),
             ]
             for tag, data in sorted(fields.items())
         ),

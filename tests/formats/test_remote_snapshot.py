@@ -72,7 +72,10 @@ def test_what_the_real_reader_reads(name):
         return
     header, records = found
     assert header == SnapshotHeader(
-        item["read"]["version"], item["read"]["metadataPartition"], item["read"]["metadataPartitionOffset"], len(item["read"]["entries"])
+        item["read"]["version"],
+        item["read"]["metadataPartition"],
+        item["read"]["metadataPartitionOffset"],
+        len(item["read"]["entries"]),
     )
     since_3_6 = item["version"] >= "3.6"
     expected = [{key: value for key, value in entry.items() if key != "toString"} for entry in item["read"]["entries"]]

@@ -108,7 +108,8 @@ def test_every_event_reads_as_kafkas_formatter_prints_it(log_dir):
     result = Result(log_dir)
 
     assert list(kafka_lines(result.rows)) == [
-        f"partition: {event['metadata_partition']}, offset: {event['metadata_offset']}, value: {event['to_string']}" for event in EVENTS
+        f"partition: {event['metadata_partition']}, offset: {event['metadata_offset']}, value: {event['to_string']}"
+        for event in EVENTS
     ]
 
 
@@ -154,7 +155,11 @@ def test_values_that_are_none(partition):
         (15, "DELETE_PARTITION_MARKED", unknown_tag, None),
         (16, None, b"text", "byte 0: frame version: expected 1, found 116"),
     ]
-    assert [(finding.code, finding.position) for finding in result.findings] == [("RLMM-002", 0), ("RLMM-001", 0), ("RLMM-003", 0)]
+    assert [(finding.code, finding.position) for finding in result.findings] == [
+        ("RLMM-002", 0),
+        ("RLMM-001", 0),
+        ("RLMM-003", 0),
+    ]
     assert result.findings[1].message.endswith("(and 2 more)")
     assert result.findings[2].message == "offset 14: state 9 is unknown"
     assert [line.split(",")[1] for line in kafka_lines(result.rows)] == [" offset: 10", " offset: 15"]
@@ -227,7 +232,11 @@ def test_a_long_segment_comes_in_pieces(partition):
 
 
 def test_one_huge_batch_comes_in_pieces(partition):
-    update = bytes.fromhex("01010004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000000000000000000000000000010000000001" "0000018bcfe56806" "0100")
+    update = bytes.fromhex(
+        "01010004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000000000000000000000000000010000000001"
+        "0000018bcfe56806"
+        "0100"
+    )
     flipped = bytearray(batch(0, [update] * 4500, codec=1))
     flipped[17] ^= 1
     result = Result(partition(bytes(flipped)))
@@ -235,6 +244,34 @@ def test_one_huge_batch_comes_in_pieces(partition):
     assert [event["metadata_offset"] for event in result.events] == list(range(4500))
     assert result.calls == 3
     assert result.codes == ["LOG-003", "RLMM-004"]
+
+
+def test_large_values_come_in_pieces_too(partition):
+    """Values that are no remote log metadata: what a call holds is bounded by their bytes, compressed or not."""
+    directory = partition(*(batch(n * 3, [b"x" * 3_000_000] * 3, codec=1) for n in range(4)))
+
+    result = Result(directory)
+
+    assert [event["metadata_offset"] for event in result.events] == list(range(12))
+    assert result.calls == 6
+
+
+def test_what_was_read_before_a_file_shrank_is_shown(partition, monkeypatch):
+    path = partition(ONE, bytes(5000), ONE) / LOG
+    path.write_bytes(b"".join(batch(n, [b"x" * 5000]) for n in range(4)))
+    reads = rlmm.DataFile.read
+
+    def shrinking(file, position, length):
+        data = reads(file, position, length)
+        if position > 0:
+            path.write_bytes(path.read_bytes()[:6000])
+        return data
+
+    monkeypatch.setattr(rlmm.DataFile, "read", shrinking)
+    result = Result(path)
+
+    assert len(result.rows) >= 1
+    assert [failure.error for failure in result.failures] == ["changed"]
 
 
 def test_a_segment_anywhere(partition, tmp_path):
@@ -252,7 +289,9 @@ def test_a_partition_without_any(partition):
     result = Result(partition(ONE, name="orders-3"))
 
     assert result.rows == []
-    assert [(failure.error, failure.path) for failure in result.failures] == [("nothing-to-read", str(partition(ONE, name="orders-3")))]
+    assert [(failure.error, failure.path) for failure in result.failures] == [
+        ("nothing-to-read", str(partition(ONE, name="orders-3")))
+    ]
 
 
 def test_a_log_dir_without_any(tmp_path):
@@ -291,7 +330,9 @@ def test_every_recorded_snapshot_file(name, tmp_path):
         assert header[0]["metadata_partition"] == item["read"]["metadataPartition"]
         assert header[0]["metadata_partition_offset"] == item["read"]["metadataPartitionOffset"]
         assert [entry["segment_id"] for entry in entries] == [entry["segmentId"] for entry in item["read"]["entries"]]
-        assert {(entry["topic"], entry["partition"], entry["metadata_offset"]) for entry in entries} <= {(item["topic"], item["partition"], None)}
+        assert {(entry["topic"], entry["partition"], entry["metadata_offset"]) for entry in entries} <= {
+            (item["topic"], item["partition"], None)
+        }
         if item["version"] >= "3.6":
             expected = [entry["toString"][:-1] + ", txnIdxEmpty=false}" for entry in item["read"]["entries"]]
             assert list(kafka_lines(result.rows))[1:] == [f"value: {text}" for text in expected]
@@ -341,9 +382,17 @@ def test_a_log_dir_of_3_5_shows_all_three(log_dir):
     result = Result(log_dir)
 
     kinds = [row.type for row in result.rows]
-    assert kinds == sorted(kinds, key=[RLMM_EVENT.name, RLMM_SNAPSHOT.name, RLMM_COMMITTED.name].index) or kinds.count(RLMM_SNAPSHOT.name) == 1
+    assert (
+        kinds == sorted(kinds, key=[RLMM_EVENT.name, RLMM_SNAPSHOT.name, RLMM_COMMITTED.name].index)
+        or kinds.count(RLMM_SNAPSHOT.name) == 1
+    )
     assert kinds[-1] == RLMM_COMMITTED.name
-    assert result.events[-1] == {"dir": str(log_dir), "file": "_rlmm_committed_offsets", "metadata_partition": 3, "committed_offset": 64}
+    assert result.events[-1] == {
+        "dir": str(log_dir),
+        "file": "_rlmm_committed_offsets",
+        "metadata_partition": 3,
+        "committed_offset": 64,
+    }
     assert list(kafka_lines(result.rows))[-1] == "metadata_partition: 3, committed_offset: 64"
     assert next(kafka_lines(Result(log_dir / "t-plain-0").rows)).startswith("version: 0, metadata_partition: ")
 

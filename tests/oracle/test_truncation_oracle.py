@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from kcli.analysis.log_segment import OFFSET_OVERFLOW
+from kcli.analysis.startup import Settings, load
 from kcli.engine.contract import Unit
 from kcli.jobs.truncate import WOULD_NOT_LOAD, Request, dry_run
+from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Selection, find
 from kcli.rows import TRUNCATION
 
@@ -149,7 +151,7 @@ def leftovers(directory: Path, choose: random.Random) -> None:
     logs = names(directory, ".log")
     log = choose.choice(logs)
     suffix = choose.choice([".deleted", ".swap", ".swap", ".cleaned"])
-    for path in [path for path in directory.iterdir() if path.name.startswith(log.stem + ".")]:
+    for path in [path for path in directory.iterdir() if path.name.startswith(log.stem + ".") and path.name.count(".") == 1]:
         if choose.random() < 0.8:
             (directory / (path.name + suffix)).write_bytes(path.read_bytes())
             if choose.random() < 0.5 and suffix != ".cleaned":
@@ -238,6 +240,31 @@ def agree(row: dict[str, Any], answer: dict[str, Any], before: set[int]) -> None
     assert answer["truncated"]["truncated"] == (row["kind"] != "none")
 
 
+def agree_on_batches(row: dict[str, Any], batches: list[dict[str, int]], first_base: int) -> None:
+    """What goes from an undamaged log, counted from what its writer wrote."""
+    held = [batch for batch in batches if first_base <= batch["base_offset"] and batch["last_offset"] < row["log_end_offset_before"]]
+    gone = [batch for batch in held if row["kind"] != "none" and batch["last_offset"] >= row["target_offset"]]
+    assert row["batches_removed"] == len(gone)
+    assert row["records_removed"] == sum(batch["records"] for batch in gone)
+    assert row["first_removed_offset"] == (gone[0]["base_offset"] if gone else None)
+    assert row["last_removed_offset"] == (gone[-1]["last_offset"] if gone else None)
+
+
+def agree_on_producers(directory: Path, request: Request, answer: dict[str, Any]) -> None:
+    """The producers that a starting broker remembers, with their open transactions."""
+    loaded = load(
+        Partition(find([str(directory)], Selection()).targets[0]), clean=request.shutdown == "clean", recovery_point=request.recovery_point or 0,
+        log_start_offset=request.log_start_offset or 0,
+        settings=Settings(
+            now_ms=request.now_ms, index_interval_bytes=request.index_interval_bytes, max_index_size=request.segment_index_bytes,
+        ),
+    )
+    said = sorted((number, *producer) for number, producer in loaded.producers.producers.items())
+    assert said == [(p["producer_id"], p["last_timestamp"], p["current_txn_first_offset"]) for p in answer["producers"]]
+    assert loaded.producers.map_end == answer["producers_end_offset"]
+    assert len(loaded.producers.ongoing) == answer["open_transactions"]
+
+
 @pytest.mark.parametrize("part", range(10))
 def test_truncation(oracle: Oracle, oracle_seed: int, part: int) -> None:
     unpredicted = 0
@@ -279,6 +306,9 @@ def one_case(oracle: Oracle, choose: random.Random, name: str) -> bool:
     try:
         if row is not None:
             agree(row, judged, before)
+            agree_on_producers(directory, request, judged["loaded"])
+            if not damages:
+                agree_on_batches(row, answer["batches"], judged["loaded"]["segments"][0]["base_offset"])
     except AssertionError as error:
         raise AssertionError(f"{told}\n{error}") from error
     return True

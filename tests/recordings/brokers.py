@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
+from typing import Self
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -22,20 +23,29 @@ SETTINGS = {
     "controller.listener.names": "CONTROLLER",
     "inter.broker.listener.name": "PLAINTEXT",
     # a small machine
-    "num.network.threads": 2, "num.io.threads": 4, "background.threads": 4,
-    "log.cleaner.dedupe.buffer.size": 4194304, "log.cleaner.backoff.ms": 500,
+    "num.network.threads": 2,
+    "num.io.threads": 4,
+    "background.threads": 4,
+    "log.cleaner.dedupe.buffer.size": 4194304,
+    "log.cleaner.backoff.ms": 500,
     # few partitions of internal topics
-    "auto.create.topics.enable": "false", "transaction.state.log.num.partitions": 1,
-    "transaction.state.log.replication.factor": 1, "transaction.state.log.min.isr": 1,
-    "offsets.topic.num.partitions": 1, "offsets.topic.replication.factor": 1,
+    "auto.create.topics.enable": "false",
+    "transaction.state.log.num.partitions": 1,
+    "transaction.state.log.replication.factor": 1,
+    "transaction.state.log.min.isr": 1,
+    "offsets.topic.num.partitions": 1,
+    "offsets.topic.replication.factor": 1,
     # checkpoint files that say something soon
-    "log.flush.offset.checkpoint.interval.ms": 1000, "log.flush.start.offset.checkpoint.interval.ms": 1000,
+    "log.flush.offset.checkpoint.interval.ms": 1000,
+    "log.flush.start.offset.checkpoint.interval.ms": 1000,
     "replica.high.watermark.checkpoint.interval.ms": 500,
-    "log.retention.check.interval.ms": 1000, "log.initial.task.delay.ms": 500,
+    "log.retention.check.interval.ms": 1000,
+    "log.initial.task.delay.ms": 500,
     # active segments preallocate their indexes at this size (10 MiB by default)
     "log.index.size.max.bytes": 12000,
     # a killed broker is fenced, and its partitions get new leaders, after this time; a paused one too
-    "broker.heartbeat.interval.ms": 500, "broker.session.timeout.ms": 5000,
+    "broker.heartbeat.interval.ms": 500,
+    "broker.session.timeout.ms": 5000,
 }
 
 
@@ -89,11 +99,15 @@ class Node:
             listeners.append(f"CONTROLLER://127.0.0.1:{self.port + 500}")
         settings = {
             **SETTINGS,
-            "node.id": self.number, "process.roles": self.roles,
-            "listeners": ",".join(listeners), "advertised.listeners": ",".join(listeners),
+            "node.id": self.number,
+            "process.roles": self.roles,
+            "listeners": ",".join(listeners),
+            "advertised.listeners": ",".join(listeners),
             "log.dirs": self.logs,
             "metadata.log.dir": self.logs if self.cluster.alone else self.folder / "metadata",
-            "controller.quorum.voters": ",".join(f"{node.number}@127.0.0.1:{node.port + 500}" for node in self.cluster.controllers),
+            "controller.quorum.voters": ",".join(
+                f"{node.number}@127.0.0.1:{node.port + 500}" for node in self.cluster.controllers
+            ),
             **self.cluster.settings,
         }
         (self.folder / "server.properties").write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
@@ -102,8 +116,12 @@ class Node:
     def launch(self) -> None:
         self.starts += 1
         with (self.folder / f"output-{self.starts}.log").open("wb") as output:
-            line = command("kafka.Kafka", str(self.folder / "server.properties"), properties=(f"recording.log={self.words}",))
-            self.process = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
+            line = command(
+                "kafka.Kafka", str(self.folder / "server.properties"), properties=(f"recording.log={self.words}",)
+            )
+            self.process = subprocess.Popen(
+                line, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+            )
 
     def start(self) -> None:
         self.launch()
@@ -148,7 +166,14 @@ class Node:
 class Cluster:
     """Nodes by number with their roles; formatted and started on entry, killed on exit whatever happened."""
 
-    def __init__(self, folder: Path, roles: Mapping[int, str], base_port: int, random: Random, settings: Mapping[str, object] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        roles: Mapping[int, str],
+        base_port: int,
+        random: Random,
+        settings: Mapping[str, object] | None = None,
+    ) -> None:
         self.folder = folder.absolute()
         self.base_port = base_port
         self.settings = dict(settings or {})
@@ -164,7 +189,7 @@ class Cluster:
     def bootstrap(self) -> str:
         return ",".join(f"127.0.0.1:{node.port}" for node in self.nodes.values() if "broker" in node.roles)
 
-    def __enter__(self) -> "Cluster":
+    def __enter__(self) -> Self:
         for node in self.nodes.values():
             node.format()
         try:

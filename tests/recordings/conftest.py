@@ -36,7 +36,7 @@ class Answer(NamedTuple):
 @pytest.fixture(scope="session")
 def kcli() -> Callable[..., Answer]:
     """Return a function: words of a command line -> what kcli answers with `-o json`."""
-    from commands.app import app  # noqa: PLC0415 - a fixture that is not used must not need the whole of kcli
+    from commands.app import app
 
     def run(*words: object) -> Answer:
         done = CliRunner().invoke(app, [*map(str, words), "-o", "json"])

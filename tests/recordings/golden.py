@@ -20,9 +20,14 @@ DUMP = "org.apache.kafka.tools.DumpLogSegments"
 def dumped(folder: Path) -> list[str]:
     """Return the files that the tool can print, relative to the folder, sorted."""
     return [
-        str(path.relative_to(folder)) for path in pack.files(folder)
+        str(path.relative_to(folder))
+        for path in pack.files(folder)
         if DATA_FILE.fullmatch(path.name)
-        and not (path.suffix in {".index", ".timeindex"} and path.with_suffix(".log").exists() and path.with_suffix(".log").stat().st_size == 0)
+        and not (
+            path.suffix in {".index", ".timeindex"}
+            and path.with_suffix(".log").exists()
+            and path.with_suffix(".log").stat().st_size == 0
+        )
     ]
 
 
@@ -36,14 +41,19 @@ def dump(folder: Path) -> str:
     return text
 
 
+def write(name: str, data: Path = pack.DATA) -> Path:
+    """Write NAME.golden.gz beside a recording; return it."""
+    with tempfile.TemporaryDirectory(prefix="kcli-golden-") as temporary:
+        text = dump(pack.unpack(name, Path(temporary), data))
+    target = data / f"{name}.golden.gz"
+    target.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+    return target
+
+
 def main() -> None:
     for path in sorted(pack.DATA.glob("*.tar.gz")):
-        name = path.name.removesuffix(".tar.gz")
-        with tempfile.TemporaryDirectory(prefix="kcli-golden-") as temporary:
-            text = dump(pack.unpack(name, Path(temporary)))
-        target = pack.DATA / f"{name}.golden.gz"
-        target.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
-        print(f"{target}: {len(text.splitlines())} lines, {target.stat().st_size} bytes")
+        target = write(path.name.removesuffix(".tar.gz"))
+        print(f"{target}: {target.stat().st_size} bytes")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,12 @@ from pathlib import Path
 HERE = Path(__file__).parent
 POM = HERE / "pom.xml"
 CLASSPATH = HERE / "target" / "classpath.txt"
-JVM = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true", f"-Dlog4j2.configurationFile={HERE / 'log4j2.properties'}"]
+JVM = [
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Djava.net.preferIPv4Stack=true",
+    f"-Dlog4j2.configurationFile={HERE / 'log4j2.properties'}",
+]
 
 
 def kafka_version() -> str:
@@ -37,7 +42,9 @@ def run(main: str, *arguments: str, cwd: Path | None = None, told: str = "") -> 
     """Run a class to its end and return what it printed, every character kept; a failure shows both streams."""
     line = command(main, *arguments)
     # the encoding of what Java prints follows the locale
-    done = subprocess.run(line, input=told.encode(), capture_output=True, cwd=cwd, check=False, env={**os.environ, "LC_ALL": "C.UTF-8"})
+    done = subprocess.run(
+        line, input=told.encode(), capture_output=True, cwd=cwd, check=False, env={**os.environ, "LC_ALL": "C.UTF-8"}
+    )
     printed, errors = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
     if done.returncode:
         raise RuntimeError(f"{main} {shlex.join(arguments)[:300]}: {printed[-2000:]}{errors[-4000:]}")

@@ -54,6 +54,7 @@ def save(folder: Path, manifest: dict[str, Any], data: Path = DATA) -> Path:
 
 def dumps(manifest: dict[str, Any]) -> str:
     """Return a manifest as JSON: one line per row of a list, so that it can be read and compared."""
+
     def block(value: Any, depth: int) -> str:
         pad = " " * (depth + 1)
         if isinstance(value, dict) and value and depth < 3:

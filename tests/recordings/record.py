@@ -2,7 +2,7 @@
 
 Needs Java 17, Maven and free ports on 127.0.0.1. Each scenario runs real brokers for one or two
 minutes, then writes NAME.tar.gz and NAME.json (see pack.py) or, for `demo`, the log dir that the
-package ships. Run `make golden` afterwards.
+package ships. The goldens of what was recorded are made with it.
 """
 
 import argparse
@@ -13,10 +13,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.recordings import pack
+from tests.recordings import golden, pack
+from tests.recordings.alone import demo, single, tiered
 from tests.recordings.java_tools import classpath, kafka_version
-from tests.recordings.scenarios import SCENARIOS, Recorder
+from tests.recordings.recorder import Recorder
+from tests.recordings.replicated import failover, truncation
 
+SCENARIOS = {scenario.__name__: scenario for scenario in (failover, truncation, tiered, single, demo)}
 DEMO = Path(__file__).parents[2] / "kcli" / "demo" / "demo.tar.gz"
 
 
@@ -31,21 +34,29 @@ def record(name: str, work: Path, base_port: int, data: Path) -> Path:
         target = DEMO if data == pack.DATA else data / DEMO.name
         pack.tar(folder / "kcli-demo", "kcli-demo", target)
         return target
-    return pack.save(folder, {
-        "name": name,
-        "about": inspect.getdoc(scenario),
-        "made_by": f"python -m tests.recordings.record {name}",
-        "kafka_version": kafka_version(),
-        "steps": recorder.steps,
-        "captures": recorder.captures,
-        "facts": recorder.facts,
-    }, data)
+    target = pack.save(
+        folder,
+        {
+            "name": name,
+            "about": inspect.getdoc(scenario),
+            "made_by": f"python -m tests.recordings.record {name}",
+            "kafka_version": kafka_version(),
+            "steps": recorder.steps,
+            "captures": recorder.captures,
+            "facts": recorder.facts,
+        },
+        data,
+    )
+    golden.write(name, data)
+    return target
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(SCENARIOS)}; default: all")
-    parser.add_argument("--base-port", type=int, default=29000, help="brokers listen at this port + their number, controllers 500 above")
+    parser.add_argument(
+        "--base-port", type=int, default=29000, help="brokers listen at this port + their number, controllers 500 above"
+    )
     parser.add_argument("--data", type=Path, default=pack.DATA, help="where the recordings go")
     parser.add_argument("--keep", type=Path, help="keep the brokers' folders here, one per scenario")
     options = parser.parse_args()

@@ -47,7 +47,11 @@ TOLERATED: dict[str, tuple[str, Callable[[Dumped], bool]]] = {
 def without_preallocated(file: Dumped) -> list[Fact]:
     """The entries, without one that is only the base offset and zero."""
     zeros = ZEROS.get(Path(file.path).suffix)
-    return [] if zeros is not None and file.entries == [{"offset": base_offset(Path(file.path)), **zeros}] else file.entries
+    return (
+        []
+        if zeros is not None and file.entries == [{"offset": base_offset(Path(file.path)), **zeros}]
+        else file.entries
+    )
 
 
 @cache
@@ -69,14 +73,23 @@ def batches(path: Path) -> Iterator[Fact]:
     file = DataFile(str(path))
     for position, header in Walk(file):
         yield {
-            "baseOffset": header.base_offset, "lastOffset": header.last_offset, "count": header.records_count,
-            "baseSequence": header.base_sequence, "lastSequence": header.last_sequence,
-            "producerId": header.producer_id, "producerEpoch": header.producer_epoch,
+            "baseOffset": header.base_offset,
+            "lastOffset": header.last_offset,
+            "count": header.records_count,
+            "baseSequence": header.base_sequence,
+            "lastSequence": header.last_sequence,
+            "producerId": header.producer_id,
+            "producerEpoch": header.producer_epoch,
             "partitionLeaderEpoch": header.partition_leader_epoch,
-            "isTransactional": header.is_transactional, "isControl": header.is_control,
-            "deleteHorizonMs": header.delete_horizon_ms, "position": position,
-            header.timestamp_type: header.max_timestamp, "size": header.size, "magic": header.magic,
-            "compresscodec": CODECS[header.codec], "crc": header.crc,
+            "isTransactional": header.is_transactional,
+            "isControl": header.is_control,
+            "deleteHorizonMs": header.delete_horizon_ms,
+            "position": position,
+            header.timestamp_type: header.max_timestamp,
+            "size": header.size,
+            "magic": header.magic,
+            "compresscodec": CODECS[header.codec],
+            "crc": header.crc,
             "isvalid": is_valid(file.read(position, header.size)),
         }
     file.close()
@@ -98,27 +111,45 @@ def time_index(path: Path) -> Iterator[Fact]:
 def snapshot(path: Path) -> Iterator[Fact]:
     for entry in read_snapshot(path.read_bytes()).entries:
         yield {
-            "producerId": entry.producer_id, "producerEpoch": entry.producer_epoch, "coordinatorEpoch": entry.coordinator_epoch,
+            "producerId": entry.producer_id,
+            "producerEpoch": entry.producer_epoch,
+            "coordinatorEpoch": entry.coordinator_epoch,
             "currentTxnFirstOffset": None if entry.current_txn_first_offset == -1 else entry.current_txn_first_offset,
             "lastTimestamp": entry.timestamp,
             # the tool names the only batch of a producer that a snapshot keeps; without one (a marker came last) none
-            **({} if entry.last_offset < 0 else {
-                "firstSequence": entry.last_sequence - entry.offset_delta if entry.last_sequence >= 0 else entry.last_sequence,
-                "lastSequence": entry.last_sequence, "lastOffset": entry.last_offset, "offsetDelta": entry.offset_delta, "timestamp": entry.timestamp,
-            }),
+            **(
+                {}
+                if entry.last_offset < 0
+                else {
+                    "firstSequence": entry.last_sequence - entry.offset_delta
+                    if entry.last_sequence >= 0
+                    else entry.last_sequence,
+                    "lastSequence": entry.last_sequence,
+                    "lastOffset": entry.last_offset,
+                    "offsetDelta": entry.offset_delta,
+                    "timestamp": entry.timestamp,
+                }
+            ),
         }
 
 
 def txn_index(path: Path) -> Iterator[Fact]:
     for entry in read_aborted_txns(path.read_bytes()).entries:
         yield {
-            "version": entry.version, "producerId": entry.producer_id, "firstOffset": entry.first_offset,
-            "lastOffset": entry.last_offset, "lastStableOffset": entry.last_stable_offset,
+            "version": entry.version,
+            "producerId": entry.producer_id,
+            "firstOffset": entry.first_offset,
+            "lastOffset": entry.last_offset,
+            "lastStableOffset": entry.last_stable_offset,
         }
 
 
 READERS: dict[str, Callable[[Path], Iterator[Fact]]] = {
-    ".log": batches, ".index": offset_index, ".timeindex": time_index, ".snapshot": snapshot, ".txnindex": txn_index,
+    ".log": batches,
+    ".index": offset_index,
+    ".timeindex": time_index,
+    ".snapshot": snapshot,
+    ".txnindex": txn_index,
 }
 
 
@@ -135,7 +166,9 @@ def test_entries(name, suffix, recording):
             assert list(READERS[suffix](recording(name) / file.path)) == without_preallocated(file), file.path
 
 
-@pytest.mark.parametrize(("suffix", "least"), [(".log", 500), (".index", 200), (".timeindex", 200), (".snapshot", 50), (".txnindex", 10)])
+@pytest.mark.parametrize(
+    ("suffix", "least"), [(".log", 500), (".index", 200), (".timeindex", 200), (".snapshot", 50), (".txnindex", 10)]
+)
 def test_there_is_enough_to_compare(suffix, least):
     assert sum(len(file.entries) for name in NAMES for file in golden(name) if file.path.endswith(suffix)) >= least
 
@@ -156,9 +189,13 @@ def records(path: Path) -> Iterator[Fact]:
     for position, header in Walk(file):
         for record in batch_records(file.read(position, header.size), LIMIT):
             yield {
-                "offset": record.offset, "timestamp_type": header.timestamp_type, "timestamp": record.timestamp,
-                "key_size": -1 if record.key is None else len(record.key), "value_size": -1 if record.value is None else len(record.value),
-                "sequence": record.sequence, "header_keys": ",".join(key.decode() for key, _ in record.headers),
+                "offset": record.offset,
+                "timestamp_type": header.timestamp_type,
+                "timestamp": record.timestamp,
+                "key_size": -1 if record.key is None else len(record.key),
+                "value_size": -1 if record.value is None else len(record.value),
+                "sequence": record.sequence,
+                "header_keys": ",".join(key.decode() for key, _ in record.headers),
                 "rest": said(record, is_control=header.is_control),
             }
     file.close()
@@ -183,7 +220,12 @@ def java_text(data: bytes) -> str:
 def spoken(fact: Fact) -> Fact:
     """A golden record, without the JSON of KRaft's own control records."""
     rest = str(fact["rest"])
-    return {**fact, "rest": None if re.match(r" (LeaderChange|SnapshotHeader|SnapshotFooter|KRaftVersion|KRaftVoters): ", rest) else rest}
+    return {
+        **fact,
+        "rest": None
+        if re.match(r" (LeaderChange|SnapshotHeader|SnapshotFooter|KRaftVersion|KRaftVoters): ", rest)
+        else rest,
+    }
 
 
 def test_nothing_else_is_said():

@@ -30,14 +30,14 @@ CAPTURES = ["single/running", "single/stopped", "truncation/before-follower", "t
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_command_changes_anything(command, recording):
-    from commands.app import app  # noqa: PLC0415 - after the hook
+    from commands.app import app
 
     for capture in CAPTURES:
         name, folder = capture.split("/")
         root = recording(name) / folder
         before = tree(root)
         with watching(root) as seen:
-            done = CliRunner().invoke(app, command.format(root).split())
+            done = CliRunner().invoke(app, [*command.format(root).split(), "-o", "json"])
         assert done.exit_code not in {2, 70}, done.output
         assert seen == []
         assert tree(root) == before
@@ -51,31 +51,37 @@ def test_worker_processes_change_nothing(recording):
     assert tree(root) == before
 
 
-@pytest.mark.parametrize("change", [
-    lambda path: path.open("ab").close(),
-    lambda path: path.open("r+b").close(),
-    lambda path: os.close(os.open(path, os.O_RDWR)),
-    lambda path: os.close(os.open(path, os.O_RDONLY | os.O_CREAT)),
-    lambda path: path.rename(path.with_suffix(".other")),
-    lambda path: path.unlink(),
-    lambda path: path.with_suffix(".new").mkdir(),
-    lambda path: os.truncate(path, 0),
-    lambda path: os.utime(path, (0, 0)),
-    lambda path: path.chmod(0o600),
-])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda path: path.open("ab").close(),
+        lambda path: path.open("r+b").close(),
+        lambda path: os.close(os.open(path, os.O_RDWR)),
+        lambda path: os.close(os.open(path, os.O_RDONLY | os.O_CREAT)),
+        lambda path: path.rename(path.with_suffix(".other")),
+        lambda path: path.unlink(),
+        lambda path: path.with_suffix(".new").mkdir(),
+        lambda path: os.truncate(path, 0),
+        lambda path: os.utime(path, (0, 0)),
+        lambda path: path.chmod(0o600),
+    ],
+)
 def test_the_watch_sees_changes(change, tmp_path):
     (tmp_path / "file").write_bytes(b"x")
     with watching(tmp_path) as seen:
         change(tmp_path / "file")
-    assert len(seen) == 1
+    assert seen
 
 
-@pytest.mark.parametrize("read", [
-    lambda path: path.read_bytes(),
-    lambda path: os.close(os.open(path, os.O_RDONLY)),
-    lambda path: list(path.parent.iterdir()),
-    lambda path: (path.parent.parent / "elsewhere").write_bytes(b""),
-])
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda path: path.read_bytes(),
+        lambda path: os.close(os.open(path, os.O_RDONLY)),
+        lambda path: list(path.parent.iterdir()),
+        lambda path: (path.parent.parent / "elsewhere").write_bytes(b""),
+    ],
+)
 def test_the_watch_lets_reading_pass(read, tmp_path):
     (tmp_path / "log").mkdir()
     (tmp_path / "log" / "file").write_bytes(b"x")
@@ -86,12 +92,15 @@ def test_the_watch_lets_reading_pass(read, tmp_path):
     assert tree(tmp_path / "log") == before
 
 
-@pytest.mark.parametrize("change", [
-    lambda path: path.write_bytes(b"y"),
-    lambda path: os.utime(path, ns=(0, 0)),
-    lambda path: path.with_name("other").touch(),
-    lambda path: path.unlink(),
-])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda path: path.write_bytes(b"y"),
+        lambda path: os.utime(path, ns=(0, 0)),
+        lambda path: path.with_name("other").touch(),
+        lambda path: path.unlink(),
+    ],
+)
 def test_the_tree_tells_changes(change, tmp_path):
     (tmp_path / "file").write_bytes(b"x")
     before = tree(tmp_path)

@@ -4,8 +4,12 @@ import json
 import tarfile
 
 import pytest
+from typer.testing import CliRunner
 
 from formats.checkpoint import read_leader_epoch_checkpoint
+from formats.index import TIME_INDEX_ENTRY
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.segment import Walk
 from tests.recordings import pack
 
 NAMES = sorted(path.name.removesuffix(".tar.gz") for path in pack.DATA.glob("*.tar.gz"))
@@ -33,7 +37,7 @@ def test_a_changed_recording_is_refused(tmp_path):
     assert (pack.unpack("small", tmp_path / "good", tmp_path) / "capture" / "file").read_bytes() == b"as recorded"
     (folder / "capture" / "file").write_bytes(b"changed")
     pack.tar(folder, "small", tmp_path / "small.tar.gz")
-    with pytest.raises(AssertionError, match="small.tar.gz does not match small.json: capture/file"):
+    with pytest.raises(AssertionError, match=r"small\.tar\.gz does not match small\.json: capture/file"):
         pack.unpack("small", tmp_path / "bad", tmp_path)
 
 
@@ -88,8 +92,15 @@ def test_failover_epochs_without_records(topic, ends, recording, kcli):
 
 
 def test_failover_replicas_agree_on_records(ends, recording, kcli):
-    rows = [row for node in (1, 2, 3) for row in kcli("ls", recording("failover") / f"node{node}").rows if row["topic"] in {"three", "txn", "quiet", "empty"}]
-    latest = {place(row): row["offset"] for row in pack.manifest("failover")["facts"]["offsets"] if row["spec"] == "latest"}
+    rows = [
+        row
+        for node in (1, 2, 3)
+        for row in kcli("ls", recording("failover") / f"node{node}").rows
+        if row["topic"] in {"three", "txn", "quiet", "empty"}
+    ]
+    latest = {
+        place(row): row["offset"] for row in pack.manifest("failover")["facts"]["offsets"] if row["spec"] == "latest"
+    }
     assert len(rows) == 3 * len(latest)
     assert {(place(row), row["log_end_offset"]) for row in rows} == set(latest.items())
     assert {row["broker_id"] for row in rows} == {1, 2, 3}
@@ -109,7 +120,15 @@ def predicted(recording, kcli):
     found = {}
     for row in truncations():
         path = recording("truncation") / "before-follower" / place(row)
-        told = kcli("truncate", "--dry-run", "--to-offset", row["offset"], "--index-interval-bytes", interval(row["topic"]), path)
+        told = kcli(
+            "truncate",
+            "--dry-run",
+            "--to-offset",
+            row["offset"],
+            "--index-interval-bytes",
+            interval(row["topic"]),
+            path,
+        )
         (found[row["topic"]],) = told.rows
     return found
 
@@ -118,32 +137,54 @@ def entries(path, size):
     return path.stat().st_size // size if path.exists() else 0
 
 
-@pytest.mark.parametrize("topic", ["quiet", "idempotent", "all-lost"])
+@pytest.mark.parametrize(
+    "topic", ["quiet", "quiet-segments", "quiet-zstd", "quiet-idempotent", "quiet-txn", "all-lost"]
+)
 def test_truncation_of_a_log_that_stayed_as_it_was_truncated(topic, predicted, recording):
     """Nothing was written after the truncation: the stopped follower's directory is the prediction."""
     row, after = predicted[topic], recording("truncation") / "after-follower-stopped" / f"{topic}-0"
     segments = [segment for segment in row["segments"] if segment["action"] != "delete"]
-    assert [f"{segment['base_offset']:020d}.log" for segment in segments] == sorted(path.name for path in after.glob("*.log"))
+    assert [f"{segment['base_offset']:020d}.log" for segment in segments] == sorted(
+        path.name for path in after.glob("*.log")
+    )
     for segment in segments:
         stem = after / f"{segment['base_offset']:020d}"
         assert segment["size_after"] == stem.with_suffix(".log").stat().st_size
         assert segment["offset_index_entries_after"] == entries(stem.with_suffix(".index"), 8)
+        live = segment["time_index_entries_after"]
+        closing = segment is segments[-1] and is_newer_than_index(stem, live)
+        assert live + closing == entries(stem.with_suffix(".timeindex"), 12)
         assert segment["txn_index_entries_after"] == entries(stem.with_suffix(".txnindex"), 34)
     assert [(entry["epoch"], entry["start_offset"]) for entry in row["epochs_after"]] == epochs_on_disk(after)
     kept = [snapshot["offset"] for snapshot in row["producer_snapshots"] if snapshot["action"] != "delete"]
     assert kept == sorted(int(path.stem) for path in after.glob("*.snapshot"))
 
 
+def is_newer_than_index(stem, live):
+    """Whether a clean shutdown adds an entry for the largest timestamp of the log to the first `live` ones of its time index."""
+    log = DataFile(str(stem.with_suffix(".log")))
+    largest = max((header.max_timestamp for _, header in Walk(log)), default=-1)
+    log.close()
+    indexed = [
+        entry.timestamp for entry in TIME_INDEX_ENTRY.rows(stem.with_suffix(".timeindex").read_bytes()[: 12 * live])
+    ]
+    return largest > max(indexed, default=-1)
+
+
 def epochs_on_disk(directory):
-    return [tuple(entry) for entry in read_leader_epoch_checkpoint((directory / "leader-epoch-checkpoint").read_bytes())]
+    return [
+        tuple(entry) for entry in read_leader_epoch_checkpoint((directory / "leader-epoch-checkpoint").read_bytes())
+    ]
 
 
 @pytest.mark.parametrize("topic", ["plain", "segments", "zstd", "txn"])
 def test_truncation_of_a_log_that_then_caught_up(topic, predicted, recording):
     """What was left is the beginning of what is there now; the new leader's epoch begins right behind it."""
     row = predicted[topic]
-    before, after = (recording("truncation") / capture / f"{topic}-0" for capture in ("before-follower", "after-follower-stopped"))
-    assert row["records_removed"] == 25 if topic != "txn" else row["records_removed"] > 0
+    before, after = (
+        recording("truncation") / capture / f"{topic}-0" for capture in ("before-follower", "after-follower-stopped")
+    )
+    assert row["records_removed"] == {"plain": 25, "segments": 60, "zstd": 25, "txn": 16}[topic]
     for segment in row["segments"]:
         if segment["action"] != "delete":
             name = f"{segment['base_offset']:020d}.log"
@@ -164,30 +205,51 @@ def test_truncation_target_follows_from_the_leaders_answer(kcli, recording):
         follower = kcli("epoch", "show", recording("truncation") / "before-follower" / place(row)).rows
         leader = recording("truncation") / "before-leader" / place(row)
         (answer,) = kcli("epoch", "end-offset", "--epoch", follower[-1]["epoch"], leader).rows
-        if row["topic"] in {"plain", "segments", "zstd", "txn"}:  # the others' leader wrote nothing in its epoch: see failover
+        if row["topic"] in {
+            "plain",
+            "segments",
+            "zstd",
+            "txn",
+        }:  # the others' leader wrote nothing in its epoch: see failover
             assert answer["end_offset"] == row["offset"], row
-
-
-RENAMED = {"type": "record_type", "to_string": None}
-RECORD_TYPES = {
-    "RemoteLogSegmentMetadata": "RemoteLogSegmentMetadataRecord",
-    "RemoteLogSegmentMetadataUpdate": "RemoteLogSegmentMetadataUpdateRecord",
-    "RemotePartitionDeleteMetadata": "RemotePartitionDeleteMetadataRecord",
-}
 
 
 def test_tiered_every_event_is_as_kafka_reads_it(recording, kcli):
     folder = recording("tiered")
     expected = [json.loads(line) for line in (folder / "rlmm-events.jsonl").read_text().splitlines()]
-    rows = {(row["metadata_partition"], row["metadata_offset"]): row for row in kcli("rlmm", "dump", folder / "node1").rows}
+    rows = {
+        (row["metadata_partition"], row["metadata_offset"]): row for row in kcli("rlmm", "dump", folder / "node1").rows
+    }
     assert len(rows) == len(expected)
-    assert {event["state"] for event in expected} == {"COPY_SEGMENT_STARTED", "COPY_SEGMENT_FINISHED", "DELETE_SEGMENT_STARTED", "DELETE_SEGMENT_FINISHED"}
+    assert {event["state"] for event in expected} == {
+        "COPY_SEGMENT_STARTED",
+        "COPY_SEGMENT_FINISHED",
+        "DELETE_SEGMENT_STARTED",
+        "DELETE_SEGMENT_FINISHED",
+    }
     for event in expected:
         row = rows[event["metadata_partition"], event["metadata_offset"]]
         assert row["error"] is None
-        assert row["record_type"] == RECORD_TYPES[event["type"]]
-        same = event.keys() - {"type", "to_string"}
+        assert row["record_type"] == event["type"]
+        # false is not written, so that the bytes are those of before 4.0: Kafka reads false, kcli says that nothing is there
+        assert (row["txn_index_empty"] or False) == event.get("txn_index_empty", False)
+        same = event.keys() - {"type", "to_string", "txn_index_empty"}
         assert {key: row[key] for key in same} == {key: event[key] for key in same}
+
+
+def test_tiered_text_is_what_kafka_prints_of_an_event(recording):
+    from commands.app import app
+
+    folder = recording("tiered")
+    lines = (
+        CliRunner()
+        .invoke(app, ["rlmm", "dump", "-o", "text", "--format", "kafka", str(folder / "node1")])
+        .stdout.splitlines()
+    )
+    told = [json.loads(line)["to_string"] for line in (folder / "rlmm-events.jsonl").read_text().splitlines()]
+    assert len(lines) == len(told)
+    for line, text in zip(lines, told, strict=True):
+        assert line.endswith(text)
 
 
 @pytest.mark.parametrize("capture", ["running", "stopped"])
@@ -204,13 +266,20 @@ def test_single_earliest_and_latest(capture, recording, kcli):
 def test_single_lookup_by_timestamp(capture, recording, kcli):
     live = [row for row in pack.manifest("single")["facts"]["offsets"] if row["spec"] not in {"earliest", "latest"}]
     for spec in {row["spec"] for row in live}:
-        rows = {place(row): row for row in kcli("lookup", "timestamp", spec.removesuffix("-timestamp"), recording("single") / capture).rows}
+        rows = {
+            place(row): row
+            for row in kcli("lookup", "timestamp", spec.removesuffix("-timestamp"), recording("single") / capture).rows
+        }
         for row in live:
             if row["spec"] == spec:
                 ours = rows[place(row)]
                 assert ours["found"] is (row["offset"] >= 0), row
                 if ours["found"]:
-                    assert (ours["offset"], ours["record_timestamp"], ours["leader_epoch"]) == (row["offset"], row["timestamp"], row["leader_epoch"]), row
+                    assert (ours["offset"], ours["record_timestamp"], ours["leader_epoch"]) == (
+                        row["offset"],
+                        row["timestamp"],
+                        row["leader_epoch"],
+                    ), row
 
 
 @pytest.mark.parametrize("capture", ["running", "stopped"])

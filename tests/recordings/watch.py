@@ -9,8 +9,21 @@ from pathlib import Path
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 CHANGES = {
-    "os.rename": 2, "os.remove": 1, "os.rmdir": 1, "os.mkdir": 1, "os.link": 2, "os.symlink": 2, "os.truncate": 1, "os.chmod": 1,
-    "os.chown": 1, "os.utime": 1, "os.setxattr": 1, "os.removexattr": 1, "shutil.move": 2, "shutil.rmtree": 1, "shutil.chown": 1,
+    "os.rename": 2,
+    "os.remove": 1,
+    "os.rmdir": 1,
+    "os.mkdir": 1,
+    "os.link": 2,
+    "os.symlink": 2,
+    "os.truncate": 1,
+    "os.chmod": 1,
+    "os.chown": 1,
+    "os.utime": 1,
+    "os.setxattr": 1,
+    "os.removexattr": 1,
+    "shutil.move": 2,
+    "shutil.rmtree": 1,
+    "shutil.chown": 1,
 }
 """Audit events that change a file, with how many of their first arguments are paths."""
 
@@ -22,7 +35,11 @@ def _hook(event: str, arguments: tuple[object, ...]) -> None:
         return
     if event == "open":
         path, mode, flags = arguments
-        writes = any(letter in mode for letter in "wax+") if isinstance(mode, str) else bool(isinstance(flags, int) and flags & WRITING)
+        writes = (
+            any(letter in mode for letter in "wax+")
+            if isinstance(mode, str)
+            else bool(isinstance(flags, int) and flags & WRITING)
+        )
         paths = (path,) if writes else ()
     else:
         paths = arguments[: CHANGES.get(event, 0)]
@@ -54,5 +71,11 @@ def tree(root: Path) -> dict[str, tuple[object, ...]]:
     for path in [root, *sorted(root.rglob("*"))]:
         status = path.lstat()
         digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
-        found[str(path.relative_to(root))] = (status.st_mode, status.st_mtime_ns, status.st_ctime_ns, status.st_size, digest)
+        found[str(path.relative_to(root))] = (
+            status.st_mode,
+            status.st_mtime_ns,
+            status.st_ctime_ns,
+            status.st_size,
+            digest,
+        )
     return found

@@ -75,7 +75,17 @@ def test_metadata_partition_of_recorded_values_is_where_their_partitioner_put_th
     assert checked > 700
 
 
-@pytest.mark.parametrize("text", ["", "foo", "u4NdSfWRQjaZ_ENyxMXLJ", "u4NdSfWRQjaZ_ENyxMXLJAA", "u4NdSfWRQjaZ+ENyxMXLJA", "u4NdSfWRQjaZ_ENyxMXLJ\xe4"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "foo",
+        "u4NdSfWRQjaZ_ENyxMXLJ",
+        "u4NdSfWRQjaZ_ENyxMXLJAA",
+        "u4NdSfWRQjaZ+ENyxMXLJA",
+        "u4NdSfWRQjaZ_ENyxMXLJ\xe4",
+    ],
+)
 def test_not_a_topic_id(text):
     with pytest.raises(CorruptError):
         metadata_partition(text, 0)
@@ -109,12 +119,20 @@ def test_lines_of_flipped_values_are_those_of_the_formatter_of_4_3():
 
 
 def segment(**changes):
-    record = next(decode(base64.b64decode(item["value"])) for item in VALUES["4.3.1"] if item["decoded"]["class"] == "RemoteLogSegmentMetadata")
+    record = next(
+        decode(base64.b64decode(item["value"]))
+        for item in VALUES["4.3.1"]
+        if item["decoded"]["class"] == "RemoteLogSegmentMetadata"
+    )
     return record._replace(**changes)
 
 
 def entry(**changes):
-    record = next(decode(base64.b64decode(item["value"])) for item in VALUES["4.3.1"] if item["decoded"]["class"] == "RemoteLogSegmentMetadataSnapshot")
+    record = next(
+        decode(base64.b64decode(item["value"]))
+        for item in VALUES["4.3.1"]
+        if item["decoded"]["class"] == "RemoteLogSegmentMetadataSnapshot"
+    )
     return record._replace(**changes)
 
 
@@ -128,8 +146,18 @@ def entry(**changes):
         (segment(start_offset=-1), *["start offset -1 is negative"] * 3),
         (segment(start_offset=7, end_offset=6), *["end offset 6 is below start offset 7"] * 3),
         (entry(), None, "it is an entry of snapshot files and names no partition", None),
-        (entry(state=3), None, "it is an entry of snapshot files and names no partition", "DELETE_SEGMENT_FINISHED must not occur in a snapshot file"),
-        (entry(start_offset=-1), None, "it is an entry of snapshot files and names no partition", "start offset -1 is negative"),
+        (
+            entry(state=3),
+            None,
+            "it is an entry of snapshot files and names no partition",
+            "DELETE_SEGMENT_FINISHED must not occur in a snapshot file",
+        ),
+        (
+            entry(start_offset=-1),
+            None,
+            "it is an entry of snapshot files and names no partition",
+            "start offset -1 is negative",
+        ),
         (entry(segment_leader_epochs=()), *["it has no leader epochs"] * 3),
     ],
 )
@@ -141,6 +169,12 @@ def test_what_kafka_refuses(record, no_object, in_topic, in_file):
 
 def test_epochs_are_printed_as_a_sorted_map_in_which_the_last_of_equal_epochs_wins():
     epoch = segment().segment_leader_epochs[0]
-    record = segment(segment_leader_epochs=(epoch._replace(leader_epoch=5, offset=9), epoch._replace(leader_epoch=-1, offset=1), epoch._replace(leader_epoch=5, offset=10)))
+    record = segment(
+        segment_leader_epochs=(
+            epoch._replace(leader_epoch=5, offset=9),
+            epoch._replace(leader_epoch=-1, offset=1),
+            epoch._replace(leader_epoch=5, offset=10),
+        )
+    )
 
     assert "segmentLeaderEpochs={-1=1, 5=10}," in java_text(record)

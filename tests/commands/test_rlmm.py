@@ -1,0 +1,173 @@
+"""`kcli rlmm dump` and `kcli rlmm partition`: words, formats, exit statuses."""
+
+import csv
+import gzip
+import io
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+from typer.testing import CliRunner
+
+from commands.rlmm import app
+from kcli.rows import RLMM_EVENT, RLMM_PARTITION, row_schema
+
+DATA = Path(__file__).parents[1] / "data" / "rlmm"
+EVENTS = json.loads(gzip.decompress((DATA / "tiered" / "events.json.gz").read_bytes()))
+LOG = "00000000000000000000.log"
+
+
+@pytest.fixture
+def log_dir(tmp_path):
+    for packed in sorted((DATA / "tiered").glob("*/*.log.gz")):
+        directory = tmp_path / "d0" / packed.parent.name
+        directory.mkdir(parents=True)
+        (directory / packed.stem).write_bytes(gzip.decompress(packed.read_bytes()))
+    (tmp_path / "d0" / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=x\n")
+    return tmp_path / "d0"
+
+
+def kcli(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_json_is_one_valid_document(log_dir):
+    done = kcli("dump", "-o", "json", log_dir)
+    document = json.loads(done.stdout)
+
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert (document["command"], document["version"], document["findings"], document["errors"]) == (
+        "rlmm dump",
+        1,
+        [],
+        [],
+    )
+    rows = [{key: value for key, value in row.items() if key != "type"} for row in document["rows"]]
+    validator = Draft202012Validator(row_schema(RLMM_EVENT))
+    for row in rows:
+        validator.validate(row)
+    assert [row["segment_id"] for row in rows] == [event["segment_id"] for event in EVENTS]
+
+
+def test_ndjson_names_the_type_of_every_line(log_dir):
+    done = kcli("dump", "-o", "ndjson", log_dir)
+
+    assert done.exit_code == 0
+    assert {json.loads(line)["type"] for line in done.stdout.splitlines()} == {"rlmm_event"}
+    assert len(done.stdout.splitlines()) == len(EVENTS)
+
+
+def test_text_is_what_kafkas_formatter_prints(log_dir):
+    lines = [
+        f"partition: {event['metadata_partition']}, offset: {event['metadata_offset']}, value: {event['to_string']}"
+        for event in EVENTS
+    ]
+
+    for words in (["--format", "kafka"], []):
+        done = kcli("dump", "-o", "text", *words, log_dir)
+
+        assert (done.exit_code, done.stderr) == (0, "")
+        assert done.stdout.splitlines() == lines
+
+
+def test_text_of_the_kip_is_an_explicit_choice(log_dir):
+    done = kcli("dump", "-o", "text", "--format", "kip405", log_dir / "__remote_log_metadata-0")
+
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[0].startswith(
+        "partition:0,message-offset:0,type:RemoteLogSegmentMetadata,version:0,event-value:{remote-log-segment-id:{id:"
+    )
+
+
+def test_csv_of_the_events_alone(log_dir):
+    done = kcli(
+        "dump", "-o", "csv", "--only", "rlmm_event", "--columns", "metadata_partition,metadata_offset,state", log_dir
+    )
+    rows = list(csv.reader(io.StringIO(done.stdout)))
+
+    assert done.exit_code == 0
+    assert rows[0] == ["metadata_partition", "metadata_offset", "state"]
+    assert rows[1:] == [
+        [str(event["metadata_partition"]), str(event["metadata_offset"]), event["state"]] for event in EVENTS
+    ]
+
+
+def test_jobs_give_the_same_bytes(log_dir):
+    assert kcli("dump", "-o", "json", log_dir).stdout == kcli("dump", "-o", "json", "--jobs", "2", log_dir).stdout
+
+
+def test_damage_is_exit_status_1_and_the_rest_is_shown(log_dir):
+    path = log_dir / "__remote_log_metadata-0" / LOG
+    path.write_bytes(path.read_bytes() + b"\xff" * 40)
+    done = kcli("dump", "-o", "text", log_dir)
+
+    assert done.exit_code == 1
+    assert len(done.stdout.splitlines()) == len(EVENTS)
+    assert done.stderr.startswith("error LOG-002 ")
+    assert str(path) in done.stderr
+
+
+def test_a_snapshot_that_breaks_off_is_exit_status_3_and_its_rows_are_shown(tmp_path):
+    path = tmp_path / "t-0" / "remote_log_snapshot"
+    path.parent.mkdir()
+    path.write_bytes(
+        bytes(2) + (3).to_bytes(4, "big") + (77).to_bytes(8, "big") + (1).to_bytes(4, "big") + b"\0\0\0\x09"
+    )
+    done = kcli("dump", "-o", "json", path)
+    document = json.loads(done.stdout)
+
+    assert done.exit_code == 3
+    assert [row["metadata_partition_offset"] for row in document["rows"]] == [77]
+    assert [(error["path"], error["error"], error["position"]) for error in document["errors"]] == [
+        (str(path), "truncated", 18)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "told"),
+    [
+        (["dump", "-o", "json"], 2, "PATH"),
+        (["dump", "-o", "text", "--format", "yaml", "."], 2, "--format yaml"),
+        (["dump", "--format", "kafka", "."], 2, "-o text"),
+        (["dump", "-o", "text", "no such directory"], 3, "no such directory"),
+        (["partition", "foo:0"], 2, "foo:0"),
+        (["partition", "u4NdSfWRQjaZ_ENyxMXLJA"], 2, "u4NdSfWRQjaZ_ENyxMXLJA"),
+        (["partition", "u4NdSfWRQjaZ_ENyxMXLJA:-1"], 2, "u4NdSfWRQjaZ_ENyxMXLJA:-1"),
+        (["partition", "u4NdSfWRQjaZ_ENyxMXLJA:2147483648"], 2, "2147483648"),
+        (["partition", "u4NdSfWRQjaZ_ENyxMXLJA:0", "--partitions", "0"], 2, "--partitions"),
+    ],
+)
+def test_what_cannot_be_done(words, status, told):
+    done = kcli(*words)
+
+    assert (done.exit_code, done.stdout) == (status, "")
+    assert told in done.stderr
+
+
+def test_a_directory_without_remote_log_metadata(tmp_path):
+    (tmp_path / "orders-0").mkdir()
+    (tmp_path / "orders-0" / LOG).write_bytes(b"")
+    (tmp_path / "meta.properties").write_text("version=1\n")
+
+    for path in (tmp_path, tmp_path / "orders-0"):
+        done = kcli("dump", "-o", "ndjson", path)
+
+        assert done.exit_code == 3
+        (line,) = done.stdout.splitlines()
+        assert json.loads(line)["error"] in {"nothing-matched", "nothing-to-read"}
+
+
+def test_partition(tmp_path):
+    done = kcli("partition", "-o", "json", "u4NdSfWRQjaZ_ENyxMXLJA:0", "u4NdSfWRQjaZ_ENyxMXLJA:7")
+    document = json.loads(done.stdout)
+
+    assert done.exit_code == 0
+    assert [row["metadata_partition"] for row in document["rows"]] == [49, 18]
+    Draft202012Validator(row_schema(RLMM_PARTITION)).validate(document["rows"][0])
+
+
+def test_partition_of_another_count():
+    done = kcli("partition", "-o", "tsv", "--no-headers", "--partitions", "5", "u4NdSfWRQjaZ_ENyxMXLJA:7")
+
+    assert (done.exit_code, done.stdout) == (0, "u4NdSfWRQjaZ_ENyxMXLJA\t7\t3\n")

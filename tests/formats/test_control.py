@@ -1,0 +1,174 @@
+"""Control records: values by Kafka's own classes, records of real logs, damage."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from formats import control as c
+from formats.batch import BATCH
+from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
+from formats.record import batch_records
+from tests.builders import attempt
+from tests.formats.recorded import batches, golden_batches, golden_records
+
+DIRECTORY = "A_4DBAUGBwgJCgsMDQ4PEA"
+ONE = "AAAAAAAAAAAAAAAAAAAAAQ"
+
+
+def key(number, version=0):
+    return version.to_bytes(2, "big", signed=True) + number.to_bytes(2, "big", signed=True)
+
+
+LEADER_CHANGE_1 = (
+    "000100000bb8030000000103fe030405060708090a0b0c0d0e0f100000000bb80000000000000000000000000000000100"
+    "0200000bb8000000000000000000000000000000010000"
+)
+
+# type, name, the value as Kafka 4.3.1's own message classes wrote it, what it says
+VALUES = [
+    (0, "ABORT", "000000000007", c.EndTxnMarker(0, 7)),
+    (1, "COMMIT", "0000ffffffff", c.EndTxnMarker(0, -1)),
+    (
+        2,
+        "LEADER_CHANGE",
+        LEADER_CHANGE_1,
+        c.LeaderChange(1, 3000, (c.LeaderVoter(1, DIRECTORY), c.LeaderVoter(3000, ONE)), (c.LeaderVoter(3000, ONE),)),
+    ),
+    (2, "LEADER_CHANGE", "0000000000070200000007000100", c.LeaderChange(0, 7, (c.LeaderVoter(7, None),), ())),
+    (3, "SNAPSHOT_HEADER", "00000000018bcfe5680000", c.SnapshotHeader(0, 1700000000000)),
+    (4, "SNAPSHOT_FOOTER", "000000", c.SnapshotFooter(0)),
+    (5, "KRAFT_VERSION", "0000000100", c.KRaftVersion(0, 1)),
+    (
+        6,
+        "KRAFT_VOTERS",
+        "0000020000000103fe030405060708090a0b0c0d0e0f10020b434f4e54524f4c4c45520468c3a9ffff0000000001000000",
+        c.Voters(0, (c.Voter(1, DIRECTORY, (c.Endpoint("CONTROLLER", "hé", 65535),), c.VersionRange(0, 1)),)),
+    ),
+]
+IDS = [f"{name}-{len(value)}" for _, name, value, _ in VALUES]
+
+
+@pytest.mark.parametrize(("number", "name", "value", "said"), VALUES, ids=IDS)
+def test_values_by_kafka(number, name, value, said):
+    data = bytes.fromhex(value)
+    assert c.control_record(key(number), data) == c.ControlRecord(number, name, said, ())
+    assert c.control_record(memoryview(key(number)), memoryview(data + b"behind")).value == said
+
+
+@pytest.mark.parametrize(("number", "name", "value", "said"), VALUES, ids=IDS)
+def test_every_prefix_is_truncated(number, name, value, said):
+    data = bytes.fromhex(value)
+    for size in range(len(data)):
+        with pytest.raises(TruncatedError) as caught:
+            c.control_record(key(number), data[:size])
+        assert 0 <= caught.value.position <= size
+
+
+@pytest.mark.parametrize(("number", "name", "value", "said"), VALUES, ids=IDS)
+def test_every_flipped_byte_changes_the_answer_or_is_a_format_error(number, name, value, said):
+    data = bytes.fromhex(value)
+    for at in range(len(data)):
+        for mask in (0x01, 0x80, 0xFF):
+            flipped = bytearray(data)
+            flipped[at] ^= mask
+            found = attempt(c.control_record, key(number), flipped)
+            assert found != c.ControlRecord(number, name, said, ())
+            assert not isinstance(found, FormatError) or 0 <= found.position <= len(data)
+
+
+def test_unknown_tags_are_kept():
+    found = c.control_record(key(3), bytes.fromhex("000000000000000000050203020102c80100"))
+    assert found.value == c.SnapshotHeader(0, 5)
+    assert found.unknown_tags == (
+        c.UnknownTag("SnapshotHeaderRecord", 3, b"\x01\x02"),
+        c.UnknownTag("SnapshotHeaderRecord", 200, b""),
+    )
+
+
+@pytest.mark.parametrize("number", [7, 200, -1, -32768])
+def test_unknown_types_keep_their_number(number):
+    assert c.control_record(key(number), b"anything") == c.ControlRecord(number, "UNKNOWN", None, ())
+    assert c.control_record(key(number), None).value is None
+
+
+def test_a_later_key_or_marker_is_read_as_version_0():
+    assert c.control_key(key(1, 5) + b"more") == c.ControlKey(5, 1)
+    assert c.control_record(key(1, 5), bytes.fromhex("000900000007ff")).value == c.EndTxnMarker(9, 7)
+
+
+@pytest.mark.parametrize("number", [2, 3, 4, 5, 6])
+@pytest.mark.parametrize("version", [2, -1, 32767])
+def test_other_versions_of_kraft_values_are_unsupported(number, version):
+    with pytest.raises(UnsupportedError) as caught:
+        c.control_record(key(number), version.to_bytes(2, "big", signed=True) + bytes(60))
+    assert (caught.value.position, caught.value.found) == (0, version)
+
+
+@pytest.mark.parametrize(
+    ("control_key", "value", "error"),
+    [
+        (None, b"", CorruptError),
+        (b"", b"", TruncatedError),
+        (key(0)[:3], b"", TruncatedError),
+        (key(0, -1), bytes(6), CorruptError),
+        (key(0), bytes.fromhex("ffff00000000"), CorruptError),
+        (key(0), None, CorruptError),
+        (key(2), bytes.fromhex("00000000000700"), CorruptError),
+        (key(2), bytes.fromhex("000000000007ffffffff0f"), TruncatedError),
+    ],
+)
+def test_keys_and_values_that_cannot_be(control_key, value, error):
+    with pytest.raises(error):
+        c.control_record(control_key, value)
+
+
+def controls(name):
+    return [
+        (record, c.control_record(record.key, record.value))
+        for _, batch in batches(name)
+        if BATCH.read(batch).is_control
+        for record in batch_records(batch, 1 << 20)
+    ]
+
+
+def test_markers_and_leader_changes_are_what_dump_log_segments_says():
+    told = {
+        "txn": re.compile(rb"endTxnMarker: (\w+) coordinatorEpoch: (\d+)"),
+        "metadata": re.compile(rb"LeaderChange: (.*)"),
+    }
+    for name, pattern in told.items():
+        golden = [
+            (offset, pattern.match(rest).groups())
+            for offset, *_, rest in golden_records(name)
+            if rest and pattern.match(rest)
+        ]
+        found = controls(f"{name}.log")
+        assert [record.offset for record, _ in found] == [offset for offset, _ in golden]
+        assert found
+        for (_, control), (_, words) in zip(found, golden, strict=True):
+            if name == "txn":
+                assert (control.name.encode(), b"%d" % control.value.coordinator_epoch) == words
+            else:
+                said = json.loads(words[0])
+                assert (control.value.version, control.value.leader_id) == (said["version"], said["leaderId"])
+                assert [voter.voter_id for voter in control.value.voters] == [v["voterId"] for v in said["voters"]]
+                assert [v.voter_id for v in control.value.granting_voters] == [
+                    v["voterId"] for v in said["grantingVoters"]
+                ]
+
+
+def test_a_snapshot_begins_with_its_header_and_ends_with_its_footer():
+    golden = golden_batches("snapshot.plain.txt")
+    found = controls("snapshot.checkpoint")
+    assert [control.name for _, control in found] == ["SNAPSHOT_HEADER", "SNAPSHOT_FOOTER"]
+    assert [record.offset for record, _ in found] == [int(w["baseOffset"]) for w in golden if w["isControl"] == "true"]
+    assert 0 < found[0][1].value.last_contained_log_timestamp <= int(golden[0]["CreateTime"])
+
+
+@given(st.integers(0, 7), st.binary(max_size=60))
+def test_noise_raises_nothing_but_format_errors(number, value):
+    found = attempt(c.control_record, key(number), value)
+    assert found.type == number if isinstance(found, c.ControlRecord) else 0 <= found.position <= len(value)

@@ -1,0 +1,281 @@
+"""Indexes: Kafka's own searches on sorted and unsorted entries, valid prefixes, transaction indexes."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from formats import index
+from formats.errors import FormatError, TruncatedError, UnsupportedError
+from formats.index import AbortedTxn, OffsetIndexEntry, TimeIndexEntry, ValidPrefix
+from tests.formats.files import answers, content, json_lines
+
+OFFSET, TIME, TXN = index.OFFSET_INDEX_ENTRY, index.TIME_INDEX_ENTRY, index.TXN_INDEX_ENTRY
+
+EXAMPLES = [
+    (OFFSET, "0000000900000200", OffsetIndexEntry(9, 512)),
+    (OFFSET, "ffffffff80000000", OffsetIndexEntry(-1, -(2**31))),
+    (TIME, "0000018bcfe5680000000007", TimeIndexEntry(1700000000000, 7)),
+    (TIME, "ffffffffffffffff7fffffff", TimeIndexEntry(-1, 2**31 - 1)),
+    (TXN, "00000000000000000fa0000000000000000500000000000000070000000000000008", AbortedTxn(0, 4000, 5, 7, 8)),
+]
+
+
+@pytest.mark.parametrize(("layout", "hexed", "row"), EXAMPLES)
+def test_entry(layout, hexed, row):
+    data = bytes.fromhex(hexed)
+    assert layout.read(data) == row
+    assert layout.pack(row) == data
+    assert layout.size == len(data)
+    for size in range(len(data)):
+        with pytest.raises(TruncatedError):
+            layout.read(data[:size])
+
+
+def offset_bytes(*rows):
+    return b"".join(OFFSET.pack(OffsetIndexEntry(*row)) for row in rows)
+
+
+def time_bytes(*rows):
+    return b"".join(TIME.pack(TimeIndexEntry(*row)) for row in rows)
+
+
+def searched(layout, data):
+    return index.entry_count(layout, len(data)), index.slots(layout, data)
+
+
+def told(pair):
+    return "none" if pair is None else f"{pair[0]},{pair[1]}"
+
+
+def test_offset_lookup_as_kafka():
+    for data, (base, *targets), answer in answers("offlookup"):
+        entries, get = searched(OFFSET, data)
+        found = [
+            told(index.offset_index_lookup(entries, get, base, target))
+            + ";"
+            + told(index.offset_index_upper_bound(entries, get, base, target))
+            for target in targets
+        ]
+        assert " ".join(found) == answer
+
+
+def test_time_lookup_as_kafka():
+    for data, (base, *targets), answer in answers("timlookup"):
+        entries, get = searched(TIME, data)
+        assert " ".join(told(index.time_index_lookup(entries, get, base, target)) for target in targets) == answer
+
+
+@pytest.mark.parametrize(
+    ("op", "layout", "function"),
+    [
+        ("offtrunc", OFFSET, index.truncated_entries_offset_index),
+        ("timtrunc", TIME, index.truncated_entries_time_index),
+    ],
+)
+def test_truncation_as_kafka(op, layout, function):
+    for data, (base, *targets), answer in answers(op):
+        entries, get = searched(layout, data)
+        assert " ".join(str(function(entries, get, base, target)) for target in targets) == answer
+
+
+@given(st.lists(st.integers(0, 50), unique=True).map(sorted), st.integers(-1, 52))
+def test_searches_in_sorted_entries(offsets, target):
+    entries, get = searched(OFFSET, offset_bytes(*((offset, offset + 1) for offset in offsets)))
+    below = [offset for offset in offsets if offset <= target]
+    expected = (100 + below[-1], below[-1] + 1) if below else (100, 0)
+    assert index.offset_index_lookup(entries, get, 100, 100 + target) == expected
+    kept = sum(offset < target for offset in offsets)
+    assert index.truncated_entries_offset_index(entries, get, 100, 100 + target) == kept
+    # An entry equal to the target is found only if a step of the search meets it.
+    above = [(100 + offset, offset + 1) for offset in offsets if offset + 1 > target]
+    equal = [(100 + offset, offset + 1) for offset in offsets if offset + 1 == target]
+    assert index.offset_index_upper_bound(entries, get, 100, target) in [(above or [None])[0], *equal]
+
+
+def test_upper_bound_misses_a_lone_equal_entry_as_kafka_does():
+    for rows, expected in [([(1, 5)], None), ([(1, 5), (2, 6)], (2, 6)), ([(1, 4), (2, 5)], (2, 5))]:
+        entries, get = searched(OFFSET, offset_bytes(*rows))
+        assert index.offset_index_upper_bound(entries, get, 0, 5) == expected
+
+
+def test_search_touches_few_slots():
+    data = offset_bytes(*((2 * slot + 1, slot + 1) for slot in range(50_000)))
+    entries, get = searched(OFFSET, data)
+    asked = []
+
+    def counted(slot):
+        asked.append(slot)
+        return get(slot)
+
+    assert index.offset_index_lookup(entries, counted, 0, 40_000) == (39_999, 20_000)
+    assert len(asked) < 25
+
+
+def test_zero_tail_misleads_the_search_as_it_misleads_a_broker():
+    data = content("preallocated.index")
+    entries, get = searched(OFFSET, data)
+    prefix = index.valid_prefix_offset_index([data], 16516)
+    last = get(prefix.entries - 1)
+    assert index.offset_index_lookup(prefix.entries, get, 0, 10**6) == last
+    assert index.offset_index_lookup(entries, get, 0, 10**6) == (0, 0)
+
+
+FILES = [
+    ("segments.index", 15893, ValidPrefix(14, 112, "end", 0)),
+    ("segment-1m.index", 660956, ValidPrefix(41, 328, "end", 0)),
+    ("preallocated.index", 16516, ValidPrefix(3, 24, "zeros", 0)),
+    ("stale.index", 1567, ValidPrefix(1, 8, "stale-entry", 0)),
+]
+
+
+@pytest.mark.parametrize(("name", "log_size", "expected"), FILES)
+@pytest.mark.parametrize("window", [1, 7, 8, 4096, 1 << 24])
+def test_valid_prefix_of_real_offset_indexes(name, log_size, expected, window):
+    data = content(name)
+    windows = (data[at : at + window] for at in range(0, len(data), window))
+    assert index.valid_prefix_offset_index(windows, log_size) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("segments.timeindex", ValidPrefix(14, 168, "end", 0)),
+        ("segment-1m.timeindex", ValidPrefix(7, 84, "end", 0)),
+        ("preallocated.timeindex", ValidPrefix(3, 36, "zeros", 0)),
+    ],
+)
+def test_valid_prefix_of_real_time_indexes(name, expected):
+    assert index.valid_prefix_time_index([content(name)]) == expected
+
+
+def test_valid_prefix_stops_taking_windows():
+    def windows():
+        yield offset_bytes((1, 1), (0, 0))
+        raise AssertionError("asked for more")
+
+    assert index.valid_prefix_offset_index(windows(), 10).ended_at == index.ENDED_AT_ZEROS
+
+
+OFFSET_PREFIXES = [
+    ("empty", b"", (0, "end", 0)),
+    ("all zeros", bytes(80), (0, "zeros", 0)),
+    ("zeros, cut", bytes(4), (0, "partial-entry", 4)),
+    ("position 0", offset_bytes((5, 0)), (0, "stale-entry", 0)),
+    ("position at the log's end", offset_bytes((5, 99), (6, 100)), (1, "stale-entry", 0)),
+    ("equal offset", offset_bytes((5, 10), (5, 11)), (1, "stale-entry", 0)),
+    ("equal position", offset_bytes((5, 10), (6, 10)), (1, "stale-entry", 0)),
+    ("negative offset", offset_bytes((-2, 10)), (0, "stale-entry", 0)),
+    ("offset 0", offset_bytes((0, 10)), (1, "end", 0)),
+    ("partial", offset_bytes((5, 10)) + b"\0\0\0", (1, "partial-entry", 3)),
+    ("zeros, then noise", offset_bytes((5, 10), (0, 0), (9, 20)), (1, "zeros", 0)),
+]
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"), [case[1:] for case in OFFSET_PREFIXES], ids=[case[0] for case in OFFSET_PREFIXES]
+)
+def test_valid_prefix_offset_index(data, expected):
+    entries, ended_at, trailing = expected
+    assert index.valid_prefix_offset_index([data], 100) == (entries, entries * 8, ended_at, trailing)
+
+
+TIME_PREFIXES = [
+    ("empty", b"", (0, "end", 0)),
+    ("all zeros", bytes(120), (0, "zeros", 0)),
+    ("one entry of zeros", bytes(12), (1, "end", 0)),
+    ("first zeros are an entry", time_bytes((0, 0), (7, 3)), (2, "end", 0)),
+    ("first zeros, an entry, zeros", time_bytes((0, 0), (7, 3), (0, 0), (0, 0)), (2, "zeros", 0)),
+    ("timestamp 0 at another offset", time_bytes((0, 4), (0, 0)), (1, "zeros", 0)),
+    ("equal timestamp", time_bytes((7, 3), (7, 4)), (1, "stale-entry", 0)),
+    ("equal offset", time_bytes((7, 3), (8, 3)), (2, "end", 0)),
+    ("falling offset", time_bytes((7, 3), (8, 2)), (1, "stale-entry", 0)),
+    ("negative timestamp", time_bytes((-1, 3)), (0, "stale-entry", 0)),
+    ("partial", bytes(12) + b"\0", (1, "partial-entry", 1)),
+]
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"), [case[1:] for case in TIME_PREFIXES], ids=[case[0] for case in TIME_PREFIXES]
+)
+def test_valid_prefix_time_index(data, expected):
+    entries, ended_at, trailing = expected
+    assert index.valid_prefix_time_index([data]) == (entries, entries * 12, ended_at, trailing)
+
+
+@given(st.binary(max_size=200), st.integers(1, 40))
+def test_valid_prefix_does_not_depend_on_windows(data, window):
+    windows = [data[at : at + window] for at in range(0, len(data), window)]
+    assert index.valid_prefix_offset_index(windows, 2**31) == index.valid_prefix_offset_index([data], 2**31)
+    assert index.valid_prefix_time_index(windows) == index.valid_prefix_time_index([data])
+
+
+def test_only_zeros():
+    assert index.only_zeros([])
+    assert index.only_zeros([bytes(9), memoryview(bytes(5))])
+    assert not index.only_zeros([bytes(9), b"\0\1"])
+
+
+def test_aborted_transactions_as_kafka():
+    for data, (target,), answer in answers("txn"):
+        try:
+            entries, _ = index.read_aborted_txns(data)
+        except FormatError:
+            mine = "err"
+        else:
+            left = index.txn_index_truncated_entries(entries, target)
+            size = left * TXN.size if left < len(entries) else len(data)
+            mine = "".join(",".join(map(str, entry[1:])) + " " for entry in entries) + f"| {size}"
+        assert mine == answer
+
+
+def test_aborted_transactions_as_thirteen_versions_read_them():
+    cases = [case for case in json_lines("producer-state.jsonl") if case["file"].endswith(".txnindex")]
+    assert len(cases) > 100
+    for case in cases:
+        data = bytes.fromhex(case["hex"])
+        if "error" in case:
+            with pytest.raises(UnsupportedError):
+                index.read_aborted_txns(data)
+            continue
+        entries, trailing = index.read_aborted_txns(data)
+        assert trailing == len(data) % 34
+        expected = [(e["producerId"], e["firstOffset"], e["lastOffset"], e["lastStableOffset"]) for e in case["read"]]
+        assert [entry[1:] for entry in entries] == expected
+
+
+def test_real_transaction_index():
+    entries, trailing = index.read_aborted_txns(content("txn.txnindex"))
+    assert (len(entries), trailing) == (5, 0)
+    assert entries[0] == AbortedTxn(0, 5, 0, 15, 4)
+    assert [entry.last_offset for entry in entries] == [15, 16, 43, 44, 97]
+    assert [index.txn_index_truncated_entries(entries, target) for target in (0, 15, 16, 44, 97, 98)] == [
+        0,
+        0,
+        1,
+        3,
+        4,
+        5,
+    ]
+
+
+@pytest.mark.parametrize("version", [1, 255, -1, -300])
+def test_versions_that_pass(version):
+    entries, _ = index.read_aborted_txns(TXN.pack(AbortedTxn(version, 1, 2, 3, 4)))
+    assert entries[0].version == version
+
+
+@pytest.mark.parametrize("version", [256, 257, 32767])
+def test_versions_that_do_not(version):
+    data = TXN.pack(AbortedTxn(0, 1, 2, 3, 4)) + TXN.pack(AbortedTxn(version, 1, 2, 3, 4))
+    with pytest.raises(UnsupportedError) as raised:
+        index.read_aborted_txns(data)
+    assert (raised.value.position, raised.value.found) == (34, version)
+
+
+@given(
+    st.lists(st.builds(AbortedTxn, st.integers(-9, 255), *[st.integers(-(2**63), 2**63 - 1)] * 4)),
+    st.binary(max_size=33),
+)
+def test_transaction_index_round_trip(rows, tail):
+    data = b"".join(map(TXN.pack, rows)) + tail
+    assert index.read_aborted_txns(data) == (tuple(rows), len(tail))

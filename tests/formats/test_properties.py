@@ -1,0 +1,250 @@
+"""Java Properties, meta.properties, partition.metadata, clean shutdown: Kafka's answers, real files, damage."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
+from formats.properties import (
+    LogDirs,
+    MetaProperties,
+    PartitionMetadata,
+    log_dirs,
+    read_clean_shutdown,
+    read_meta_properties,
+    read_partition_metadata,
+    read_properties,
+)
+from tests.formats.files import answers, content, units
+
+UUID = "s6FcBmY-TqGafa02wOIqHg"
+
+PROPERTIES = [
+    (b"", {}),
+    (b"a=b", {"a": "b"}),
+    (b"a:b\nc d\ne", {"a": "b", "c": "d", "e": ""}),
+    (b"  a \t=\x0c b \n", {"a": "b "}),
+    (b"# x\n ! y\n\r\n\ra=#b", {"a": "#b"}),
+    (b"a==b\nc::d\ne := f", {"a": "=b", "c": ":d", "e": "= f"}),
+    (b"=b", {"": "b"}),
+    (b"a=b\\\n   c\\\r\n d", {"a": "bcd"}),
+    (b"a=b\\\\\nc=d", {"a": "b\\", "c": "d"}),
+    (b"a=b\\\n\nc", {"a": "b", "c": ""}),
+    (b"a\\\n#b", {"a#b": ""}),
+    (b"\\\n#b\nc", {"c": ""}),
+    (b"\\", {"": ""}),
+    (b"\\\n", {"": ""}),
+    (b"a\\ b\\=\\:=c\\q\\t\\\\", {"a b=:": "cq\t\\"}),
+    (b"\\u0041=\\u00e9\xe9", {"A": "\xe9\xe9"}),
+    (b"a=\\ud83d\\ude00", {"a": "\U0001f600"}),
+    (b"a=\\ud83d", {"a": "\ufffd"}),
+    (b"a=1\na=2", {"a": "2"}),
+]
+
+
+@pytest.mark.parametrize(("data", "expected"), PROPERTIES)
+def test_properties(data, expected):
+    assert read_properties(data) == expected
+
+
+@pytest.mark.parametrize(("data", "position", "field"), [(b"a=\\u12", 0, "line 1"), (b"# x\nb\\u00g0=1", 4, "line 2")])
+def test_bad_escape(data, position, field):
+    with pytest.raises(CorruptError) as raised:
+        read_properties(data)
+    assert (raised.value.position, raised.value.field) == (position, field)
+
+
+def without_lone_surrogates(hexed):
+    if hexed == "-":
+        return hexed
+    return units(bytes.fromhex(hexed).decode("utf-16-be", "replace"))
+
+
+def test_properties_as_java():
+    for data, _, answer in answers("props"):
+        try:
+            mine = {(units(key), units(value)) for key, value in read_properties(data).items()}
+        except FormatError:
+            mine = "err"
+        if answer != "err":
+            answer = {tuple(map(without_lone_surrogates, pair.split("="))) for pair in answer.split()[1:]}
+        assert mine == answer, data
+
+
+def test_meta_properties_as_kafka():
+    for data, _, answer in answers("meta"):
+        try:
+            read = read_meta_properties(data)
+        except FormatError:
+            mine = "err"
+        else:
+            cluster_id = "0001" if read.cluster_id is None else units(read.cluster_id)
+            node_id = "none" if read.node_id is None else read.node_id
+            mine = f"ok {read.version} {cluster_id} {node_id} {read.directory_id or 'none'}"
+        assert mine == answer, data
+
+
+META = [
+    (b"", MetaProperties(0, None, None, None)),
+    (b"broker.id=5\nnode.id=x\n", MetaProperties(0, None, 5, None)),
+    (b"version= 1 \ncluster.id=\nnode.id=1\n", MetaProperties(1, "", 1, None)),
+]
+
+
+@pytest.mark.parametrize(("data", "expected"), META)
+def test_meta_properties(data, expected):
+    assert read_meta_properties(data) == expected
+
+
+def test_real_meta_properties():
+    expected = MetaProperties(1, "jorVD5sKNA_WO3sbreDmYg", 1, "XZE6TlyZNAr70OFx8md6cw")
+    assert read_meta_properties(content("meta.properties")) == expected
+    assert read_meta_properties(content("meta.properties-zookeeper")) == MetaProperties(0, None, 1, None)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "position", "field"),
+    [
+        (b"#\nversion=2\n", UnsupportedError, 2, "version"),
+        (b"version=x\n", CorruptError, 0, "line 1, version"),
+        (b"version=1\ncluster.id=c\n", CorruptError, 23, "node.id"),
+        (b"version=1\nnode.id=1\n", CorruptError, 20, "cluster.id"),
+        (b"version=1\ncluster.id=c\nnode.id=1 \n", CorruptError, 23, "line 3, node.id"),
+        (b"broker.id=\n", CorruptError, 0, "line 1, broker.id"),
+        (b"directory.id=x\n", CorruptError, 0, "line 1, directory.id"),
+    ],
+)
+def test_bad_meta_properties(data, kind, position, field):
+    with pytest.raises(kind) as raised:
+        read_meta_properties(data)
+    assert (raised.value.position, raised.value.field) == (position, field)
+
+
+def test_partition_metadata_as_kafka():
+    for data, _, answer in answers("pm"):
+        try:
+            read = read_partition_metadata(data)
+        except FormatError:
+            mine = "err"
+        else:
+            mine = f"ok {read.version} {read.topic_id}"
+        assert mine == answer, data
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (f"version: 0\ntopic_id: {UUID}", PartitionMetadata(0, UUID)),
+        (f"version: 1\r\ntopic_id: {UUID}==\r\nmore\n", PartitionMetadata(1, UUID)),
+        (f"x: 0\ny:\t{UUID}\n", PartitionMetadata(0, UUID)),
+    ],
+)
+def test_partition_metadata(data, expected):
+    assert read_partition_metadata(data.encode()) == expected
+
+
+def test_real_partition_metadata():
+    assert read_partition_metadata(content("partition.metadata")) == (0, "se-gOWCaTZKDsz9OyxTeWw")
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "position", "field"),
+    [
+        (b"", TruncatedError, 0, "line 1"),
+        (b"version: 0\n", TruncatedError, 11, "line 2"),
+        (b"version: -1\n", UnsupportedError, 0, "version"),
+        (b"version: x\n", CorruptError, 0, "line 1"),
+        (b"version:0\n", CorruptError, 0, "line 1"),
+        (b"version: 0\n\n", CorruptError, 11, "line 2"),
+        (b"version: 0\ntopic_id: abc", CorruptError, 11, "line 2, topic_id"),
+        (b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA", CorruptError, 11, "topic_id"),
+        (b"version: 0\ntopic_id: \xff", CorruptError, 21, "line 2"),
+    ],
+)
+def test_bad_partition_metadata(data, kind, position, field):
+    with pytest.raises(kind) as raised:
+        read_partition_metadata(data)
+    assert (raised.value.position, raised.value.field) == (position, field)
+
+
+def test_clean_shutdown_as_kafka():
+    for data, _, answer in answers("cs"):
+        epoch = read_clean_shutdown(data)
+        assert ("none" if epoch is None else f"ok {epoch}") == answer, data
+
+
+CLEAN_SHUTDOWNS = [
+    (b"", None),
+    (b"{}", None),
+    (b"[]", None),
+    (b'{"version":0,"brokerEpoch":322}', 322),
+    (b'{"version":9,"brokerEpoch":322,"more":[1]} more', 322),
+    (b'{"version":null,"brokerEpoch":"-7"}', -7),
+    (b'{"version":"","brokerEpoch":1.9}', 1),
+    (b'{"version":"x","brokerEpoch":1}', None),
+    (b'{"version":0,"brokerEpoch":null}', None),
+    (b'{"version":0,"brokerEpoch":""}', None),
+    (b'{"version":0,"brokerEpoch":true}', None),
+    (b'{"version":0,"brokerEpoch":9223372036854775808}', None),
+    (b'{"version":0,"brokerEpoch":1e999}', None),
+    (b'{"version":0,"brokerEpoch":NaN}', None),
+    (b"[" * 100_000, None),
+    (b'{"brokerEpoch":' + b"9" * 5000 + b"}", None),
+]
+
+
+@pytest.mark.parametrize(("data", "expected"), CLEAN_SHUTDOWNS)
+def test_clean_shutdown(data, expected):
+    assert read_clean_shutdown(data) == expected
+
+
+def test_real_clean_shutdown():
+    assert read_clean_shutdown(content("clean-shutdown")) == 11
+
+
+@pytest.mark.parametrize(
+    ("configuration", "expected"),
+    [
+        ({}, LogDirs(("/tmp/kafka-logs",), "/tmp/kafka-logs")),
+        ({"log.dir": "/a"}, LogDirs(("/a",), "/a")),
+        ({"log.dir": "/a", "log.dirs": "/b, /c ,"}, LogDirs(("/b", "/c"), "/b")),
+        ({"log.dir": "/a", "log.dirs": " "}, LogDirs((), "")),
+        ({"log.dirs": "/b", "metadata.log.dir": "/m"}, LogDirs(("/b",), "/m")),
+    ],
+)
+def test_log_dirs(configuration, expected):
+    assert log_dirs(configuration) == expected
+
+
+@given(st.binary(max_size=80))
+def test_noise(data):
+    read_clean_shutdown(data)
+    for read in (read_properties, read_meta_properties, read_partition_metadata):
+        try:
+            read(data)
+        except FormatError as error:
+            assert 0 <= error.position <= len(data)
+
+
+@pytest.mark.parametrize("name", ["meta.properties", "partition.metadata"])
+def test_every_prefix_and_flip(name):
+    data = content(name)
+    damaged = [data[:size] for size in range(len(data))]
+    damaged += [
+        data[:at] + bytes([data[at] ^ bit]) + data[at + 1 :] for at in range(len(data)) for bit in (1, 0x20, 0x80)
+    ]
+    for case in damaged:
+        for read in (read_meta_properties, read_partition_metadata):
+            try:
+                read(case)
+            except FormatError as error:
+                assert 0 <= error.position <= len(case)
+
+
+@given(st.dictionaries(st.text("ab=: \\#\té", max_size=5), st.text("ab=: \\#\té", max_size=5)))
+def test_properties_round_trip(values):
+    def escaped(text):
+        return "".join(f"\\u{ord(character):04x}" for character in text)
+
+    data = "".join(f"{escaped(key)}={escaped(value)}\n" for key, value in values.items())
+    assert read_properties(data.encode("latin-1")) == values

@@ -1,0 +1,127 @@
+"""The quorum-state file: Kafka's own answers, a real file, versions, damage, bounds."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
+from formats.quorum import QuorumState, read_quorum_state
+from tests.formats.files import answers, content
+
+OLD = {
+    "clusterId": "",
+    "leaderId": 1,
+    "leaderEpoch": 2,
+    "votedId": -1,
+    "appliedOffset": 0,
+    "currentVoters": [{"voterId": 1}, {"voterId": 3}],
+    "data_version": 0,
+}
+NEW = {"leaderId": -1, "leaderEpoch": 2, "votedId": 1, "votedDirectoryId": "s6FcBmY-TqGafa02wOIqHg", "data_version": 1}
+
+
+def told(base, **changes):
+    fields = {key: value for key, value in {**base, **changes}.items() if value is not ...}
+    return json.dumps(fields).encode()
+
+
+def test_versions():
+    assert read_quorum_state(told(OLD)) == QuorumState(0, 1, 2, -1, None, "", 0, (1, 3))
+    assert read_quorum_state(told(NEW)) == QuorumState(1, -1, 2, 1, "s6FcBmY-TqGafa02wOIqHg", None, None, None)
+
+
+def test_real_file():
+    assert read_quorum_state(content("quorum-state")) == QuorumState(0, 100, 1, -1, None, "", 0, (100,))
+
+
+def test_as_kafka():
+    for data, _, answer in answers("quorum"):
+        try:
+            mine = f"ok_{read_quorum_state(data).leader_epoch}"
+        except FormatError:
+            mine = "err"
+        assert mine == (answer if answer == "err" else "_".join(answer.split("_")[:2])), data
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        told(OLD, more={"x": [1]}),
+        told(OLD, currentVoters=None),
+        told(OLD, data_version="1"),  # Jackson's shortValue of a text is 0
+        told(OLD, data_version=65536),
+        told(OLD) + b" more",
+        told(OLD) + b"\nmore",
+        b" " + told(OLD),
+    ],
+)
+def test_read_all_the_same(data):
+    assert read_quorum_state(data).leader_id == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "position", "field"),
+    [
+        (b"", TruncatedError, 0, "line 1"),
+        (b"\n" + told(OLD), CorruptError, 0, "JSON"),
+        (b"[1]", CorruptError, 0, "JSON"),
+        (b'{"a": nul}', CorruptError, 6, "JSON"),
+        ('{"é": nul}'.encode(), CorruptError, 7, "JSON"),
+        (b'{"a": NaN}', CorruptError, 0, "JSON"),
+        (b'{"a": ' + b"9" * 5000 + b"}", CorruptError, 0, "JSON"),
+        (b'{"\xff": 1}', CorruptError, 2, "JSON"),
+        (b'{"a": ' + b"[" * 100_000, LimitError, 37, "JSON"),
+        (b" " * (2 << 20), LimitError, 0, "JSON"),
+        (told(OLD, data_version=...), CorruptError, 0, "data_version"),
+        (told(OLD, data_version=2), UnsupportedError, 0, "data_version"),
+        (told(OLD, data_version=-1), UnsupportedError, 0, "data_version"),
+        (told(OLD, clusterId=...), CorruptError, 0, "clusterId"),
+        (told(OLD, clusterId=1), CorruptError, 0, "clusterId"),
+        (told(OLD, leaderId="1"), CorruptError, 0, "leaderId"),
+        (told(OLD, leaderId=2**31), CorruptError, 0, "leaderId"),
+        (told(OLD, leaderEpoch=1.5), CorruptError, 0, "leaderEpoch"),
+        (told(OLD, leaderEpoch=True), CorruptError, 0, "leaderEpoch"),
+        (told(OLD, appliedOffset=2**63), CorruptError, 0, "appliedOffset"),
+        (told(OLD, currentVoters={}), CorruptError, 0, "currentVoters"),
+        (told(OLD, currentVoters=[1]), CorruptError, 0, "voterId"),
+        (told(NEW, votedDirectoryId=...), CorruptError, 0, "votedDirectoryId"),
+        (told(NEW, votedDirectoryId="x"), CorruptError, 0, "votedDirectoryId"),
+        (told(NEW, votedDirectoryId=None), CorruptError, 0, "votedDirectoryId"),
+    ],
+)
+def test_bad(data, kind, position, field):
+    with pytest.raises(kind) as raised:
+        read_quorum_state(data)
+    assert type(raised.value) is kind
+    assert (raised.value.position, raised.value.field) == (position, field)
+    assert len(str(raised.value)) < 300
+
+
+def test_brackets_in_texts_are_no_depth():
+    assert read_quorum_state(told(OLD, clusterId="[{" * 100 + '\\"')).cluster_id == "[{" * 100 + '\\"'
+
+
+def test_every_prefix():
+    data = content("quorum-state")
+    for size in range(len(data)):
+        with pytest.raises(FormatError) as raised:
+            read_quorum_state(data[:size])
+        assert raised.value.position <= size
+
+
+def test_every_flip():
+    data = content("quorum-state")
+    for at in range(len(data)):
+        for bit in (1, 2, 4, 0x20, 0x80):
+            try:
+                read_quorum_state(data[:at] + bytes([data[at] ^ bit]) + data[at + 1 :])
+            except FormatError as error:
+                assert 0 <= error.position <= len(data)
+
+
+@given(st.binary(max_size=60))
+def test_noise(data):
+    with pytest.raises(FormatError):
+        read_quorum_state(data)

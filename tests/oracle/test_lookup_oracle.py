@@ -1,0 +1,121 @@
+"""Lookups and log ends against the real log: every offset, many timestamps, on random directories that it wrote."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs import epoch, lookup, ls
+from kcli.logdir.partition import Partition
+from kcli.logdir.segment import Walk
+from kcli.logdir.tree import Selection, find
+from kcli.rows import LOOKUP_OFFSET, LOOKUP_TIMESTAMP, PARTITION
+
+from .logs import NOW, RandomLog, random_log
+from .oracle import Oracle, cases
+
+pytestmark = pytest.mark.oracle
+
+CASES = 150
+OFFSETS_ASKED = 60
+MAX_TIMESTAMP = -3
+UNSEEN = {"flipped bit", "noise tail"}
+"""Damage that recovery finds by checksums: lookups read headers alone."""
+
+
+def unit_of(directory: Path) -> Unit:
+    found = find([str(directory.parent)], Selection())
+    assert not found.failures
+    return Unit(number=0, target=found.targets[0])
+
+
+def is_seen(log: RandomLog) -> bool:
+    """Whether only the last segment is damaged, and so that headers tell: the log end is read there alone."""
+    if UNSEEN & set(log.damage) or {"torn tail", "zero tail"} <= set(log.damage):  # both: zeros inside the last batch
+        return False
+    for segment in Partition(unit_of(log.directory).target).segments[:-1]:
+        with segment.open_log() as file:
+            walk = Walk(file)
+            list(walk)
+            if walk.stop is None or walk.stop.reason != "end":
+                return False
+    return True
+
+
+def row(outcome: Outcome, names: tuple[str, ...]) -> dict[str, Any]:
+    assert outcome.error is None, outcome.error
+    return dict(zip(names, outcome.rows[0].values, strict=True))
+
+
+def compare_offset(unit: Unit, offset: int, said: dict[str, Any], told: str) -> None:
+    mine = row(lookup.offset(unit, offset=offset), LOOKUP_OFFSET.names)
+    if "error" in said:
+        assert said["error"] == "OffsetOutOfRangeException", told
+        assert not mine["found"], told
+        assert mine["reason"].startswith(("above log end", "below log start")), (told, mine)
+        return
+    assert mine["found"] == said["found"], (told, mine)
+    if said["found"]:
+        same = ("segment_base_offset", "position", "batch_base_offset", "batch_last_offset", "leader_epoch")
+        assert {key: mine[key] for key in same} == {key: said[key] for key in same}, told
+
+
+def compare_timestamp(unit: Unit, timestamp: int | None, said: dict[str, Any] | None, told: str) -> None:
+    mine = row(lookup.timestamp(unit, timestamp=timestamp), LOOKUP_TIMESTAMP.names)
+    assert mine["found"] == (said is not None), (told, mine)
+    if said is not None:
+        epoch_said = -1 if said["leader_epoch"] is None else said["leader_epoch"]
+        assert (mine["offset"], mine["record_timestamp"], mine["leader_epoch"]) == (said["offset"], said["timestamp"], epoch_said), told
+
+
+def ask(oracle: Oracle, log: RandomLog, choose: random.Random) -> tuple[dict[str, Any], list[int], list[int]]:
+    end = log.facts["log_end_offset"]
+    offsets = sorted({*choose.sample(range(end + 3), min(OFFSETS_ASKED, end + 3)), end - 1, end, end + 1} - {-1})
+    timestamps = [MAX_TIMESTAMP, 0, NOW + 10**9, *(NOW - 3_600_000 + choose.randrange(-700_000, 700_000) for _ in range(20))]
+    timestamps += [NOW - 3_600_000 + choose.randrange(0, 40_000) for _ in range(10)]
+    copy = oracle.copy(log.directory)
+    opening = {key: value for key, value in log.opening.items() if key != "high_watermark"}
+    said = oracle.ask("lookup", directory=copy, offsets=offsets, timestamps=timestamps, **opening)
+    shutil.rmtree(copy.parent)
+    return said, offsets, timestamps
+
+
+def test_random_logs(oracle: Oracle, oracle_seed: int) -> None:
+    for number in range(cases(CASES)):
+        seed = oracle_seed + number
+        log, choose = random_log(oracle, seed), random.Random(seed)
+        told = f"ORACLE_SEED={oracle_seed} log {seed} clean={log.clean} {log.damage}"
+        said, offsets, timestamps = ask(oracle, log, choose)
+        if "error" in said or not is_seen(log):
+            log.remove()
+            continue
+        unit = unit_of(log.directory)
+        listed = row(ls.ls(unit), PARTITION.names)
+        assert (listed["log_start_offset"], listed["log_end_offset"]) == (said["log_start_offset"], said["log_end_offset"]), told
+        for offset, answer in zip(offsets, said["offsets"], strict=True):
+            if offset >= said["log_start_offset"]:  # below it the log itself would still read; the partition refuses
+                compare_offset(unit, offset, answer, f"{told} offset {offset}")
+        for timestamp, answer in zip(timestamps, said["timestamps"], strict=True):
+            asked = None if timestamp == MAX_TIMESTAMP else timestamp
+            compare_timestamp(unit, asked, answer, f"{told} timestamp {timestamp}")
+        log.remove()
+
+
+def test_end_offsets_after_loading(oracle: Oracle, oracle_seed: int) -> None:
+    """The cache of a log that was loaded by the real loader, cut at both ends, against `epoch show`."""
+    for number in range(cases(CASES)):
+        seed = oracle_seed + 10_000 + number
+        log = random_log(oracle, seed)
+        copy = oracle.copy(log.directory)
+        said = oracle.ask("truncate", directory=copy, restart="none", **log.opening)
+        shutil.rmtree(copy.parent)
+        if "epochs" in said.get("loaded", {}) and is_seen(log):
+            outcome = epoch.show(unit_of(log.directory))
+            mine = [[values[5], values[6]] for _, values in outcome.rows]
+            assert mine == said["loaded"]["epochs"], f"ORACLE_SEED={oracle_seed} log {seed} {log.damage} {said['loaded']}"
+        log.remove()

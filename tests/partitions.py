@@ -1,0 +1,81 @@
+"""Small partition directories for tests: batches, indexes, checkpoints, and the units of work that read them."""
+
+import struct
+from pathlib import Path
+
+from kcli.engine.contract import Unit
+from kcli.logdir.tree import Selection, find
+from kcli.rows import ROW_TYPES
+from tests.builders import put_record, put_records
+
+
+def put_range(base, count, epoch=0, timestamp=1000, step=1, codec=0, **fields):
+    """Return a batch of `count` records from offset `base` on; timestamps rise by `step` ms."""
+    records = [put_record(offset_delta=i, timestamp_delta=i * step, value=b"v%d" % i) for i in range(count)]
+    times = {"base_timestamp": timestamp, "max_timestamp": timestamp + max((count - 1) * step, 0), **fields}
+    return put_records(records, codec, base_offset=base, partition_leader_epoch=epoch, **times)
+
+
+def offset_entries(*pairs):
+    return b"".join(struct.pack(">ii", *pair) for pair in pairs)
+
+
+def time_entries(*pairs):
+    return b"".join(struct.pack(">qi", *pair) for pair in pairs)
+
+
+def epoch_lines(*pairs):
+    return "".join(["0\n", f"{len(pairs)}\n", *(f"{epoch} {start}\n" for epoch, start in pairs)])
+
+
+def segment(directory, base, log=b"", index=b"", timeindex=b""):
+    """Write the files of a segment; None leaves an index out."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for extension, data in (("log", log), ("index", index), ("timeindex", timeindex)):
+        if data is not None:
+            (directory / f"{base:020d}.{extension}").write_bytes(data)
+
+
+def log_dir(root, clean=True, **offsets):
+    """Make a log dir of broker 7: `log_start=`, `recovery=`, `watermark=` are offsets of partition orders-0."""
+    root.mkdir(parents=True, exist_ok=True)
+    (root / "meta.properties").write_text("version=1\ncluster.id=abc\nnode.id=7\n")
+    if clean:
+        (root / ".kafka_cleanshutdown").write_text("")
+    names = {"log_start": "log-start-offset-checkpoint", "recovery": "recovery-point-offset-checkpoint", "watermark": "replication-offset-checkpoint"}
+    for word, offset in offsets.items():
+        (root / names[word]).write_text(f"0\n1\norders 0 {offset}\n")
+    return root
+
+
+def orders(root, *batches, epochs=((0, 0),), **dir_options):
+    """Make orders-0 with one segment at 0 in a log dir of its own, stopped cleanly; return the partition directory."""
+    directory = log_dir(root, **dir_options) / "orders-0"
+    segment(directory, 0, b"".join(batches))
+    if epochs is not None:
+        (directory / "leader-epoch-checkpoint").write_text(epoch_lines(*epochs))
+    return directory
+
+
+def unit(path):
+    """Return the unit of the only partition or file that a path leads to."""
+    found = find([str(path)], Selection(include_leftovers=True))
+    assert not found.failures, found.failures
+    (target,) = found.targets
+    return Unit(number=0, target=target)
+
+
+def rows(outcome):
+    """Return an outcome's rows as dicts; it must have no error."""
+    assert outcome.error is None, outcome.error
+    return [dict(zip(ROW_TYPES[row.type].names, row.values, strict=True)) for row in outcome.rows]
+
+
+def codes(outcome):
+    """Return the codes of an outcome's findings."""
+    return [finding.code for finding in outcome.findings]
+
+
+def snapshot(directory: Path):
+    """Return name -> bytes of all files of a directory: to show that nothing was touched."""
+    return {path.name: path.read_bytes() for path in sorted(directory.iterdir()) if path.is_file()}
