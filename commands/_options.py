@@ -13,6 +13,7 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
@@ -114,11 +115,7 @@ class Common:
 def common_options(command: Callable[..., None]) -> Callable[..., None]:
     """Return the command as typer shall see it: its `common` parameter unfolded into the shared options."""
     own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "common"]
-    hints = get_type_hints(Common, include_extras=True)
-    shared = [
-        inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name])
-        for field in fields(Common)
-    ]
+    shared = _shared()
 
     def wrapper(**given: Any) -> None:
         common = Common(**{parameter.name: given.pop(parameter.name) for parameter in shared})
@@ -131,6 +128,16 @@ def common_options(command: Callable[..., None]) -> Callable[..., None]:
     wrapper.__name__ = command.__name__
     wrapper.__doc__ = command.__doc__
     return wrapper
+
+
+@cache
+def _shared() -> list[inspect.Parameter]:
+    """Return the fields of Common as parameters."""
+    hints = get_type_hints(Common, include_extras=True)
+    return [
+        inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name])
+        for field in fields(Common)
+    ]
 
 
 INT32 = 2**31 - 1

@@ -82,7 +82,5 @@ def _user_partition(word: str) -> tuple[str, int]:
     try:
         uuid_bytes(topic_id, "topic id")
     except FormatError as error:
-        raise Usage(
-            f"{word}: the topic id is not the 22 characters of a Kafka uuid, as partition.metadata has it"
-        ) from error
+        raise Usage(f"{word}: the topic id is not the 22 characters of a Kafka uuid, as partition.metadata has it") from error
     return topic_id, int(number)

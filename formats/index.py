@@ -24,6 +24,7 @@ entry, so the searches here give what a broker gives only with that count,
 `entry_count`; the valid prefix says where the entries that mean something end.
 """
 
+import struct
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
 
@@ -110,15 +111,16 @@ class AbortedTxns(NamedTuple):
     trailing_bytes: int
 
 
-E = TypeVar("E", OffsetIndexEntry, TimeIndexEntry)
-
 OFFSET_INDEX_ENTRY = Layout(OFFSET_INDEX_DECLARATION, OffsetIndexEntry, "offset index entry")
 TIME_INDEX_ENTRY = Layout(TIME_INDEX_DECLARATION, TimeIndexEntry, "time index entry")
 TXN_INDEX_ENTRY = Layout(TXN_INDEX_DECLARATION, AbortedTxn, "transaction index entry")
 
 ZERO_ENTRY = (0, 0)
-BEFORE_FIRST_OFFSET = OffsetIndexEntry(RelativeOffset(-1), Position(0))
-BEFORE_FIRST_TIMESTAMP = TimeIndexEntry(NO_TIMESTAMP, RelativeOffset(0))
+BEFORE_FIRST_OFFSET = (-1, 0)
+BEFORE_FIRST_TIMESTAMP = (NO_TIMESTAMP, 0)
+
+_OFFSET_FIELDS = OFFSET_INDEX_ENTRY.only("relative_offset", "position")
+_TIME_FIELDS = TIME_INDEX_ENTRY.only("timestamp", "relative_offset")
 
 
 def entry_count(layout: Layout[R], size: int) -> int:
@@ -258,10 +260,10 @@ def valid_prefix_offset_index(windows: Iterable[Buffer], log_size: int) -> Valid
     any other that does not fit as `stale-entry`; `only_zeros` judges the rest.
     """
 
-    def rises(last: OffsetIndexEntry, entry: OffsetIndexEntry) -> bool:
-        return entry.relative_offset > last.relative_offset and last.position < entry.position < log_size
+    def rises(last: tuple[int, ...], entry: tuple[int, ...]) -> bool:
+        return entry[0] > last[0] and last[1] < entry[1] < log_size
 
-    return _valid_prefix(OFFSET_INDEX_ENTRY, windows, rises, BEFORE_FIRST_OFFSET)
+    return _valid_prefix(_OFFSET_FIELDS, windows, rises, BEFORE_FIRST_OFFSET)
 
 
 def valid_prefix_time_index(windows: Iterable[Buffer]) -> ValidPrefix:
@@ -272,10 +274,10 @@ def valid_prefix_time_index(windows: Iterable[Buffer]) -> ValidPrefix:
     cannot be told from preallocation, and the prefix is empty.
     """
 
-    def rises(last: TimeIndexEntry, entry: TimeIndexEntry) -> bool:
-        return entry.timestamp > last.timestamp and entry.relative_offset >= last.relative_offset
+    def rises(last: tuple[int, ...], entry: tuple[int, ...]) -> bool:
+        return entry[0] > last[0] and entry[1] >= last[1]
 
-    return _valid_prefix(TIME_INDEX_ENTRY, windows, rises, BEFORE_FIRST_TIMESTAMP)
+    return _valid_prefix(_TIME_FIELDS, windows, rises, BEFORE_FIRST_TIMESTAMP)
 
 
 def only_zeros(windows: Iterable[Buffer]) -> bool:
@@ -284,23 +286,26 @@ def only_zeros(windows: Iterable[Buffer]) -> bool:
 
 
 def _valid_prefix(
-    layout: Layout[E], windows: Iterable[Buffer], rises: Callable[[E, E], bool], before_first: E
+    fields: struct.Struct,
+    windows: Iterable[Buffer],
+    rises: Callable[[tuple[int, ...], tuple[int, ...]], bool],
+    before_first: tuple[int, ...],
 ) -> ValidPrefix:
-    count, last, left = 0, before_first, b""
+    size, count, last, left = fields.size, 0, before_first, b""
     for window in windows:
-        data = left + window if left else window
-        for entry in layout.rows(data):
+        data = memoryview(left + window if left else window)
+        whole = len(data) - len(data) % size
+        for entry in fields.iter_unpack(data[:whole]):
             if not rises(last, entry):
                 if entry != ZERO_ENTRY:
-                    return ValidPrefix(count, count * layout.size, ENDED_AT_STALE_ENTRY, 0)
+                    return ValidPrefix(count, count * size, ENDED_AT_STALE_ENTRY, 0)
                 # A lone entry of zeros before zeros is preallocation too.
                 count -= count == 1 and last == ZERO_ENTRY
-                return ValidPrefix(count, count * layout.size, ENDED_AT_ZEROS, 0)
+                return ValidPrefix(count, count * size, ENDED_AT_ZEROS, 0)
             last = entry
             count += 1
-        left = bytes(data[len(data) - len(data) % layout.size :])
-    ended_at = ENDED_AT_PARTIAL_ENTRY if left else ENDED_AT_END
-    return ValidPrefix(count, count * layout.size, ended_at, len(left))
+        left = bytes(data[whole:])
+    return ValidPrefix(count, count * size, ENDED_AT_PARTIAL_ENTRY if left else ENDED_AT_END, len(left))
 
 
 def read_aborted_txns(buffer: Buffer) -> AbortedTxns:

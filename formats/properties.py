@@ -184,7 +184,8 @@ def _logical_lines(data: Buffer) -> Iterator[Line]:
         if not continued:
             yield Line(number, position, text)
             text = ""
-    if continued:
+    # A lone backslash before the end of the file is an empty key in Java, unless \r\n follows it.
+    if text or (continued and not bytes(data).endswith(b"\r\n")):
         yield Line(number, position, text)
 
 

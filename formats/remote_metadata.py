@@ -212,10 +212,7 @@ class RemoteLogSegmentMetadataSnapshot(NamedTuple):
 
 
 RemoteLogMetadata: TypeAlias = (
-    RemoteLogSegmentMetadata
-    | RemoteLogSegmentMetadataUpdate
-    | RemotePartitionDeleteMetadata
-    | RemoteLogSegmentMetadataSnapshot
+    RemoteLogSegmentMetadata | RemoteLogSegmentMetadataUpdate | RemotePartitionDeleteMetadata | RemoteLogSegmentMetadataSnapshot
 )
 
 
@@ -271,18 +268,14 @@ def _segment_metadata(value: Buffer, envelope: Envelope) -> RemoteLogSegmentMeta
     epochs, position = _segment_leader_epochs(value, position + SEGMENT_BODY.size, tags)
     size, position = _integer(value, position, 4, "segment size")
     tail = _tail(value, position, tags, txn_index=True)
-    return RemoteLogSegmentMetadata(
-        tail.layout, envelope.version, *names, segment_id, *body, epochs, size, *tail[1:4], tail.unknown_tags
-    )
+    return RemoteLogSegmentMetadata(tail.layout, envelope.version, *names, segment_id, *body, epochs, size, *tail[1:4], tail.unknown_tags)
 
 
 def _segment_metadata_update(value: Buffer, envelope: Envelope) -> RemoteLogSegmentMetadataUpdate:
     names, segment_id, position, tags = _segment_id(value, envelope.size)
     event = EVENT.read(value, position)
     tail = _tail(value, position + EVENT.size, tags, txn_index=False)
-    return RemoteLogSegmentMetadataUpdate(
-        tail.layout, envelope.version, *names, segment_id, *event, *tail[1:3], tail.unknown_tags
-    )
+    return RemoteLogSegmentMetadataUpdate(tail.layout, envelope.version, *names, segment_id, *event, *tail[1:3], tail.unknown_tags)
 
 
 def _partition_delete_metadata(value: Buffer, envelope: Envelope) -> RemotePartitionDeleteMetadata:
@@ -336,9 +329,7 @@ def _segment_leader_epochs(
     count, position = compact_array_length(value, position, "segment leader epochs")
     smallest = SEGMENT_LEADER_EPOCH.size + 1
     if count * smallest > len(value) - position:
-        raise TruncatedError(
-            at, "segment leader epochs", f"{count} entries of {smallest} bytes or more", len(value) - position
-        )
+        raise TruncatedError(at, "segment leader epochs", f"{count} entries of {smallest} bytes or more", len(value) - position)
     epochs = []
     for _ in range(count):
         epochs.append(SEGMENT_LEADER_EPOCH.read(value, position))

@@ -19,7 +19,7 @@ Yield: TypeAlias = Iterable[Row | Finding]
 def plan(found: Found, accepts: frozenset[str]) -> tuple[list[Unit], list[Failure]]:
     """Return the units for every target of an accepted kind, and a failure for each argument that is of no use."""
     failures = [failure_of(error) for error in found.failures]
-    units = []
+    units: list[Unit] = []
     for target in found.targets:
         if target.kind in accepts:
             units.append(Unit(number=len(units), target=target))

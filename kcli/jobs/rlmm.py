@@ -8,6 +8,7 @@ from typing import NamedTuple
 from formats.batch import BatchHeader
 from formats.checkpoint import read_committed_offsets
 from formats.errors import FormatError
+from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_SNAPSHOT
 from formats.record import MAGIC, Record, batch_records, is_valid
 from formats.remote_metadata import LAYOUT_3_0, RemoteLogMetadata, RemotePartitionDeleteMetadata, decode
 from formats.remote_snapshot import (
@@ -31,9 +32,6 @@ from kcli.logdir.segment import Batch, Stop, Walk
 from kcli.logdir.tree import PARTITION, Found, Target
 from kcli.rows import RLMM_COMMITTED, RLMM_PARTITION, RLMM_SNAPSHOT, Failure, Row, Value
 
-LOG = "log"
-REMOTE_LOG_SNAPSHOT = "remote-log-snapshot"
-COMMITTED_OFFSETS = "committed-offsets"
 ACCEPTS = frozenset({LOG, REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS})
 
 SNAPSHOT_NAME = "remote_log_snapshot"
@@ -200,9 +198,7 @@ def _records(file: DataFile, batch: Batch, findings: _Findings, *, again: bool) 
     elif header.is_control:
         findings.add("RLMM-008", position, f"offset {header.base_offset}: a control batch")
     elif header.size > LARGEST_BATCH:
-        findings.add(
-            "LOG-003", position, f"offset {header.base_offset}: a batch of {header.size} bytes is beyond the bound"
-        )
+        findings.add("LOG-003", position, f"offset {header.base_offset}: a batch of {header.size} bytes is beyond the bound")
     else:
         raw = file.read(position, header.size)
         if not again and not is_valid(raw):

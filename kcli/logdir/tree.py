@@ -24,6 +24,7 @@ from formats.names import (
     PARTITION_METADATA,
     QUORUM_STATE,
     REMOTE_LOG_INDEX_CACHE,
+    REMOTE_LOG_SNAPSHOT,
     UNKNOWN,
     WELL_KNOWN_KINDS,
     PartitionDir,
@@ -35,7 +36,7 @@ from kcli.logdir.buffers import FileError, file_error, shown
 PARTITION = "partition"
 LOG_DIR = "log-dir"
 
-PARTITION_KINDS = frozenset({LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, QUORUM_STATE})
+PARTITION_KINDS = frozenset({LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, QUORUM_STATE, REMOTE_LOG_SNAPSHOT})
 LOG_DIR_KINDS = frozenset({META_PROPERTIES, LOCK, CLEAN_SHUTDOWN, OFFSET_CHECKPOINT, COMMITTED_OFFSETS})
 LOG_DIR_FILES = (*(name for name, kind in WELL_KNOWN_KINDS.items() if kind in LOG_DIR_KINDS), "bootstrap.checkpoint")
 """The files of a log dir itself, the commonest first."""

@@ -138,9 +138,7 @@ VECTORS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("value", "size", "record"), [vector[1:] for vector in VECTORS], ids=[vector[0] for vector in VECTORS]
-)
+@pytest.mark.parametrize(("value", "size", "record"), [vector[1:] for vector in VECTORS], ids=[vector[0] for vector in VECTORS])
 def test_vector(value, size, record):
     assert len(value) == size
     assert decode(value) == record
@@ -166,9 +164,7 @@ def as_recorded(record):
     if hasattr(record, "segment_leader_epochs"):
         told["segmentLeaderEpochs"] = [list(entry) for entry in record.segment_leader_epochs]
     if hasattr(record, "custom_metadata"):
-        told["customMetadata"] = (
-            None if record.custom_metadata is None else base64.b64encode(record.custom_metadata).decode()
-        )
+        told["customMetadata"] = None if record.custom_metadata is None else base64.b64encode(record.custom_metadata).decode()
     if hasattr(record, "txn_index_empty"):
         told["txnIdxEmpty"] = bool(record.txn_index_empty)
     states = PARTITION_DELETE_STATES if isinstance(record, RemotePartitionDeleteMetadata) else SEGMENT_STATES
@@ -238,10 +234,7 @@ def test_damaged_values_fail_where_the_real_reader_fails(version):
         if item["case"] in TAKEN:
             assert decode(value).state in {9, -1}
         elif "error" not in item and CUSTOM_METADATA_SINCE[version]:
-            assert (
-                as_recorded(decode(value)).items()
-                >= {"state": item["decoded"]["state"], "class": item["decoded"]["class"]}.items()
-            )
+            assert as_recorded(decode(value)).items() >= {"state": item["decoded"]["state"], "class": item["decoded"]["class"]}.items()
         elif ambiguous(version, item):
             assert decode(value).layout == ("3.0" if CUSTOM_METADATA_SINCE[version] else "3.6")
         else:
@@ -277,22 +270,14 @@ def test_flipped_bytes_are_taken_and_refused_as_by_the_real_reader():
             if isinstance(record, FormatError):
                 assert 0 <= record.position <= len(value)
                 if line is not None:
-                    differences.add(
-                        "lenient UTF-8"
-                        if "\ufffd" in line
-                        else "any size of a boolean"
-                        if at == len(value) - 2
-                        else line
-                    )
+                    differences.add("lenient UTF-8" if "\ufffd" in line else "any size of a boolean" if at == len(value) - 2 else line)
                 continue
             if line is None:
                 old = record.layout == "3.0" and not isinstance(record, RemotePartitionDeleteMetadata)
                 state = record.state not in (
                     PARTITION_DELETE_STATES if isinstance(record, RemotePartitionDeleteMetadata) else SEGMENT_STATES
                 )
-                offsets = hasattr(record, "start_offset") and (
-                    record.start_offset < 0 or record.end_offset < record.start_offset
-                )
+                offsets = hasattr(record, "start_offset") and (record.start_offset < 0 or record.end_offset < record.start_offset)
                 epochs = hasattr(record, "segment_leader_epochs") and not record.segment_leader_epochs
                 differences.add("refused later" if old or state or offsets or epochs else record)
 
@@ -379,9 +364,7 @@ def compact(data):
 
 
 def tags(fields):
-    return uvarint(len(fields)) + b"".join(
-        uvarint(tag) + uvarint(len(data)) + data for tag, data in sorted(fields.items())
-    )
+    return uvarint(len(fields)) + b"".join(uvarint(tag) + uvarint(len(data)) + data for tag, data in sorted(fields.items()))
 
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
@@ -405,9 +388,7 @@ UNKNOWN = st.dictionaries(st.integers(1, 300), st.binary(max_size=5), max_size=2
     UNKNOWN,
     UNKNOWN,
 )
-def test_round_trip(
-    topic, topic_id, partition, segment_id, body, epochs, size, custom, state, empty, in_topic, in_segment, in_record
-):
+def test_round_trip(topic, topic_id, partition, segment_id, body, epochs, size, custom, state, empty, in_topic, in_segment, in_record):
     def i32(n):
         return n.to_bytes(4, "big", signed=True)
 

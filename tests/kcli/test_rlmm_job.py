@@ -108,8 +108,7 @@ def test_every_event_reads_as_kafkas_formatter_prints_it(log_dir):
     result = Result(log_dir)
 
     assert list(kafka_lines(result.rows)) == [
-        f"partition: {event['metadata_partition']}, offset: {event['metadata_offset']}, value: {event['to_string']}"
-        for event in EVENTS
+        f"partition: {event['metadata_partition']}, offset: {event['metadata_offset']}, value: {event['to_string']}" for event in EVENTS
     ]
 
 
@@ -233,9 +232,7 @@ def test_a_long_segment_comes_in_pieces(partition):
 
 def test_one_huge_batch_comes_in_pieces(partition):
     update = bytes.fromhex(
-        "01010004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000000000000000000000000000010000000001"
-        "0000018bcfe56806"
-        "0100"
+        "01010004666f6fbb835d49f591423699fc4372c4c5cb2400000000000000000000000000000000000000000100000000010000018bcfe568060100"
     )
     flipped = bytearray(batch(0, [update] * 4500, codec=1))
     flipped[17] ^= 1
@@ -289,9 +286,7 @@ def test_a_partition_without_any(partition):
     result = Result(partition(ONE, name="orders-3"))
 
     assert result.rows == []
-    assert [(failure.error, failure.path) for failure in result.failures] == [
-        ("nothing-to-read", str(partition(ONE, name="orders-3")))
-    ]
+    assert [(failure.error, failure.path) for failure in result.failures] == [("nothing-to-read", str(partition(ONE, name="orders-3")))]
 
 
 def test_a_log_dir_without_any(tmp_path):
@@ -341,6 +336,14 @@ def test_every_recorded_snapshot_file(name, tmp_path):
         assert told or [failure.error for failure in result.failures] in (["truncated"], ["corrupt"], ["unsupported"])
 
 
+def test_a_partition_directory_with_nothing_but_a_snapshot(tmp_path):
+    item = next(item for name, item in SNAPSHOTS.items() if name.startswith("3.7.2/one/"))
+    path = snapshot_file(tmp_path, "t-0", base64.b64decode(item["bytes"]))
+
+    assert Result(path.parent).rows == Result(path).rows
+    assert len(Result(path).rows) == 2
+
+
 def test_a_snapshot_with_one_bad_entry_shows_the_others(tmp_path):
     item = next(item for name, item in SNAPSHOTS.items() if name.startswith("3.7.2/damaged/entry-state-9"))
     result = Result(snapshot_file(tmp_path, "t-0", base64.b64decode(item["bytes"])))
@@ -383,8 +386,7 @@ def test_a_log_dir_of_3_5_shows_all_three(log_dir):
 
     kinds = [row.type for row in result.rows]
     assert (
-        kinds == sorted(kinds, key=[RLMM_EVENT.name, RLMM_SNAPSHOT.name, RLMM_COMMITTED.name].index)
-        or kinds.count(RLMM_SNAPSHOT.name) == 1
+        kinds == sorted(kinds, key=[RLMM_EVENT.name, RLMM_SNAPSHOT.name, RLMM_COMMITTED.name].index) or kinds.count(RLMM_SNAPSHOT.name) == 1
     )
     assert kinds[-1] == RLMM_COMMITTED.name
     assert result.events[-1] == {

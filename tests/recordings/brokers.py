@@ -105,9 +105,7 @@ class Node:
             "advertised.listeners": ",".join(listeners),
             "log.dirs": self.logs,
             "metadata.log.dir": self.logs if self.cluster.alone else self.folder / "metadata",
-            "controller.quorum.voters": ",".join(
-                f"{node.number}@127.0.0.1:{node.port + 500}" for node in self.cluster.controllers
-            ),
+            "controller.quorum.voters": ",".join(f"{node.number}@127.0.0.1:{node.port + 500}" for node in self.cluster.controllers),
             **self.cluster.settings,
         }
         (self.folder / "server.properties").write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
@@ -116,12 +114,8 @@ class Node:
     def launch(self) -> None:
         self.starts += 1
         with (self.folder / f"output-{self.starts}.log").open("wb") as output:
-            line = command(
-                "kafka.Kafka", str(self.folder / "server.properties"), properties=(f"recording.log={self.words}",)
-            )
-            self.process = subprocess.Popen(
-                line, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
-            )
+            line = command("kafka.Kafka", str(self.folder / "server.properties"), properties=(f"recording.log={self.words}",))
+            self.process = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
 
     def start(self) -> None:
         self.launch()
@@ -167,12 +161,7 @@ class Cluster:
     """Nodes by number with their roles; formatted and started on entry, killed on exit whatever happened."""
 
     def __init__(
-        self,
-        folder: Path,
-        roles: Mapping[int, str],
-        base_port: int,
-        random: Random,
-        settings: Mapping[str, object] | None = None,
+        self, folder: Path, roles: Mapping[int, str], base_port: int, random: Random, settings: Mapping[str, object] | None = None
     ) -> None:
         self.folder = folder.absolute()
         self.base_port = base_port

@@ -1,4 +1,4 @@
-"""Fixtures: committed recordings, unpacked and checked once per session, and kcli as a function."""
+"""Fixtures: committed recordings, unpacked and checked once per session, and kcli as a function that answers."""
 
 import json
 from collections.abc import Callable
@@ -34,7 +34,7 @@ class Answer(NamedTuple):
 
 
 @pytest.fixture(scope="session")
-def kcli() -> Callable[..., Answer]:
+def ask() -> Callable[..., Answer]:
     """Return a function: words of a command line -> what kcli answers with `-o json`."""
     from commands.app import app
 

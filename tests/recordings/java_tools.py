@@ -42,9 +42,7 @@ def run(main: str, *arguments: str, cwd: Path | None = None, told: str = "") -> 
     """Run a class to its end and return what it printed, every character kept; a failure shows both streams."""
     line = command(main, *arguments)
     # the encoding of what Java prints follows the locale
-    done = subprocess.run(
-        line, input=told.encode(), capture_output=True, cwd=cwd, check=False, env={**os.environ, "LC_ALL": "C.UTF-8"}
-    )
+    done = subprocess.run(line, input=told.encode(), capture_output=True, cwd=cwd, check=False, env={**os.environ, "LC_ALL": "C.UTF-8"})
     printed, errors = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
     if done.returncode:
         raise RuntimeError(f"{main} {shlex.join(arguments)[:300]}: {printed[-2000:]}{errors[-4000:]}")

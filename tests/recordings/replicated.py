@@ -166,6 +166,4 @@ def truncation(recorder: Recorder) -> None:
             for line in lines
             if (found := TRUNCATING.search(line))
         ]
-        recorder.capture(
-            "after-follower-stopped", old, "broker 1 after it truncated, caught up and was shut down cleanly"
-        )
+        recorder.capture("after-follower-stopped", old, "broker 1 after it truncated, caught up and was shut down cleanly")

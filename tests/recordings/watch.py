@@ -35,11 +35,7 @@ def _hook(event: str, arguments: tuple[object, ...]) -> None:
         return
     if event == "open":
         path, mode, flags = arguments
-        writes = (
-            any(letter in mode for letter in "wax+")
-            if isinstance(mode, str)
-            else bool(isinstance(flags, int) and flags & WRITING)
-        )
+        writes = any(letter in mode for letter in "wax+") if isinstance(mode, str) else bool(isinstance(flags, int) and flags & WRITING)
         paths = (path,) if writes else ()
     else:
         paths = arguments[: CHANGES.get(event, 0)]
@@ -71,11 +67,5 @@ def tree(root: Path) -> dict[str, tuple[object, ...]]:
     for path in [root, *sorted(root.rglob("*"))]:
         status = path.lstat()
         digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
-        found[str(path.relative_to(root))] = (
-            status.st_mode,
-            status.st_mtime_ns,
-            status.st_ctime_ns,
-            status.st_size,
-            digest,
-        )
+        found[str(path.relative_to(root))] = (status.st_mode, status.st_mtime_ns, status.st_ctime_ns, status.st_size, digest)
     return found

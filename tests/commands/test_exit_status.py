@@ -1,0 +1,220 @@
+"""What the exit status says, and that every end is a quiet one."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from commands._status import PRECEDENCE, ExitStatus, worst
+from kcli.engine.errors import EngineMissingError
+
+KCLI = [sys.executable, "-m", "kcli"]
+ASK = ("epoch", "end-offset", "--epoch", "0")
+
+
+@pytest.fixture
+def orders(log_dir):
+    log_dir.partition("orders-0")
+    return log_dir.path
+
+
+def test_precedence():
+    assert [int(status) for status in PRECEDENCE] == [130, 70, 5, 2, 4, 3, 1, 0]
+    assert worst(ExitStatus.FINDINGS, ExitStatus.NOTHING_ANSWERED, ExitStatus.SOME_UNANSWERED) == 4
+    assert worst() == 0
+
+
+@pytest.mark.parametrize(("inputs", "status"), [
+    (["orders-0"], 0),
+    (["absent"], 3),
+    (["absent", "orders-0"], 4),
+    (["absent", "gone"], 3),
+    (["meta.properties"], 3),
+    (["bad-0"], 3),
+    (["."], 4),
+])
+def test_inputs_that_cannot_be_answered(kcli, log_dir, orders, inputs, status):
+    (log_dir.partition("bad-0") / "leader-epoch-checkpoint").write_text("9\n")
+    result = kcli(*ASK, *(orders / name for name in inputs), "-o", "json")
+
+    assert result.exit_code == status
+    assert bool(json.loads(result.stdout)["errors"]) == (status != 0)
+
+
+@pytest.mark.parametrize(("level", "status"), [("info", 1), ("warning", 1), ("error", 0), ("never", 0)])
+def test_findings_of_the_level_asked(kcli, orders, level, status):
+    (orders / "orders-0" / "leader-epoch-checkpoint").unlink()
+
+    assert kcli(*ASK, orders, "--fail-on", level).exit_code == status
+    assert kcli(*ASK, orders, "--fail-on", level, "-q").exit_code == status
+
+
+@pytest.mark.parametrize("words", [
+    ("epoch", "end-offset", "--epoch", "x", "."), ("epoch", "end-offset", "."), ("epoch", "nothing"), ("nothing",),
+    (*ASK, ".", "--fail-on", "sometimes"), (*ASK, ".", "--color", "blue"), (*ASK, ".", "-o", "xml"), (*ASK, ".", "--partition", "3-1"),
+    (*ASK, ".", "--topic-regex", "("), (*ASK, ".", "--files-from", "absent"), (*ASK, ".", "--server-config", "absent"), (*ASK, ".", "--nothing"),
+])
+def test_usage(kcli, words):
+    result = kcli(*words)
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr
+
+
+def test_changing_anything_is_refused(kcli, orders):
+    result = kcli("truncate", "--to-offset", "3", orders)
+
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (5, "", 1)
+
+
+def raising(error):
+    def engine(scan, units):
+        raise error
+        yield
+
+    return engine
+
+
+@pytest.mark.parametrize(("error", "status", "word"), [
+    (EngineMissingError("install Java"), 4, "environment"),
+    (RuntimeError("a bug"), 70, "internal"),
+    (KeyboardInterrupt(), 130, "interrupted"),
+])
+@pytest.mark.parametrize("output", ["json", "tsv"])
+def test_an_engine_that_ends_leaves_a_whole_document(kcli, orders, monkeypatch, error, status, word, output):
+    monkeypatch.setattr("kcli.engine.local.inline", raising(error))
+    result = kcli(*ASK, orders, "-o", output)
+
+    assert result.exit_code == status
+    assert result.stderr.count("\n") == 1
+    if output == "json":
+        assert [failure["error"] for failure in json.loads(result.stdout)["errors"]] == [word]
+    else:
+        assert result.stdout == ""
+
+
+def test_an_internal_error_shows_its_traceback_when_asked(kcli, orders, monkeypatch):
+    monkeypatch.setattr("kcli.engine.local.inline", raising(RuntimeError("a bug")))
+
+    assert "Traceback (most recent call last)" in kcli(*ASK, orders, "-vv").stderr
+    assert "Traceback" not in kcli(*ASK, orders).stderr
+
+
+def test_a_scan_that_breaks_is_70_and_does_not_stop_the_others(kcli, log_dir, orders, monkeypatch):
+    log_dir.partition("orders-1")
+    real = sys.modules["kcli.jobs.epoch"].end_offset if "kcli.jobs.epoch" in sys.modules else __import__("kcli.jobs.epoch", fromlist=["x"]).end_offset
+
+    def broken(unit, **options):
+        if unit.target.name.partition == 0:
+            raise ZeroDivisionError("one")
+        return real(unit, **options)
+
+    monkeypatch.setattr("kcli.jobs.epoch.end_offset", broken)
+    result = kcli(*ASK, orders, "-o", "json")
+    document = json.loads(result.stdout)
+
+    assert result.exit_code == 70
+    assert [row["partition"] for row in document["rows"]] == [1]
+    assert [error["error"] for error in document["errors"]] == ["internal"]
+
+
+@pytest.fixture
+def many(log_dir):
+    for number in range(300):
+        log_dir.partition(f"many-{number}")
+    return log_dir.path
+
+
+@pytest.mark.parametrize("output", ["ndjson", "json", "tsv", "csv"])
+def test_a_broken_pipe_is_quiet(many, output):
+    done = subprocess.run(
+        ["bash", "-c", '"$@" | head -c 20 >/dev/null; exit ${PIPESTATUS[0]}', "-", *KCLI, "epoch", "end-offset", "--epoch", "all", many, "-o", output],
+        capture_output=True, text=True, check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_pipe_that_nobody_reads_is_quiet_at_the_last_flush(orders):
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([*KCLI, *ASK, orders / "orders-0"], stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_full_disk_is_not_silent(orders):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*KCLI, *ASK, orders / "orders-0"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+
+    assert done.returncode == 70
+    assert "No space left on device" in done.stderr
+
+
+SLOW = """
+import sys, time
+import kcli.jobs.epoch as jobs
+def slow(unit, **options):
+    print("started", file=sys.stderr, flush=True)
+    time.sleep(60)
+jobs.end_offset = slow
+from kcli.__main__ import main
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_end_it_and_its_workers(orders, tmp_path, jobs, number, status):
+    script = tmp_path / "slow.py"
+    script.write_text(SLOW)
+    process = subprocess.Popen(
+        [sys.executable, script, *ASK, orders, "--jobs", jobs, "-o", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, start_new_session=True, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    assert process.stderr.readline() == "started\n"
+    os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+    out, error = process.communicate(timeout=20)
+
+    assert process.returncode == status
+    assert "Traceback" not in error
+    if number == signal.SIGINT:
+        assert json.loads(out)["errors"][0]["error"] == "interrupted"
+    for _ in range(50):
+        if not _alive(process.pid):
+            break
+        time.sleep(0.1)
+    assert not _alive(process.pid)
+
+
+def _alive(group):
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_foreign_package_in_the_working_directory_is_told(tmp_path):
+    (tmp_path / "commands").mkdir()
+    (tmp_path / "commands" / "__init__.py").write_text("raise SystemExit('foreign code ran')")
+    done = subprocess.run(
+        KCLI + ["--version"], cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+
+    assert (done.returncode, done.stdout) == (70, "")
+    assert done.stderr == f"kcli: {tmp_path}/commands is in the way of kcli's own package of that name; run kcli from another directory\n"
+
+
+def test_version():
+    done = subprocess.run([*KCLI, "--version"], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout) == (0, "kcli 0.1.0\n")

@@ -1,0 +1,300 @@
+"""What every command does alike: inputs, formats, columns, findings; shown with `epoch end-offset` and `rlmm dump`."""
+
+import base64
+import csv
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from kcli.rows import END_OFFSET
+from tests.conftest import CLUSTER_ID
+
+KCLI = [sys.executable, "-m", "kcli"]
+ASK = ("epoch", "end-offset", "--epoch", "2")
+
+
+@pytest.fixture
+def orders(log_dir):
+    log_dir.partition("orders-0")
+    log_dir.partition("orders-1", epochs=((0, 0), (1, 3)), end=7)
+    log_dir.partition("orders-10")
+    log_dir.partition("__internal-0")
+    return log_dir.path
+
+
+def answers(result):
+    return [(row["topic"], row["partition"], row["leader_epoch"], row["end_offset"]) for row in json.loads(result.stdout)["rows"]]
+
+
+class TestFormats:
+    def test_json_is_one_document(self, kcli, orders):
+        document = json.loads(kcli(*ASK, orders / "orders-0", "-o", "json").stdout)
+
+        assert document == {
+            "command": "epoch end-offset", "version": 1, "findings": [], "errors": [],
+            "rows": [{
+                "dir": str(orders / "orders-0"), "broker_id": 1, "cluster_id": CLUSTER_ID, "topic": "orders", "partition": 0,
+                "requested_epoch": 2, "leader_epoch": 2, "end_offset": 25, "log_end_offset": 40,
+                "log_end_offset_source": "index", "rule": "between",
+            }],
+        }
+        assert list(document) == ["command", "version", "rows", "findings", "errors"]
+        assert list(document["rows"][0]) == list(END_OFFSET.names)
+
+    def test_ndjson_lines_have_a_type_and_end_with_findings_and_errors(self, kcli, orders):
+        (orders / "orders-1" / "leader-epoch-checkpoint").unlink()
+        result = kcli(*ASK, orders, orders / "absent", "--topic", "orders", "-o", "ndjson")
+        lines = [json.loads(line) for line in result.stdout.splitlines()]
+
+        types = [line["type"] for line in lines]
+        assert types == ["end_offset"] * 3 + ["finding"] * (len(lines) - 4) + ["error"]
+        assert "EPOCH-001" in {line["code"] for line in lines[3:-1]}
+        assert lines[-1]["path"] == str(orders / "absent")
+        assert result.stderr == ""
+
+    def test_tsv_is_what_a_pipe_gets(self, kcli, orders):
+        result = kcli(*ASK, orders / "orders-0")
+
+        assert result.stdout.splitlines() == [
+            "\t".join(END_OFFSET.names),
+            f"{orders}/orders-0\t1\t{CLUSTER_ID}\torders\t0\t2\t2\t25\t40\tindex\tbetween",
+        ]
+
+    def test_csv_is_read_back_by_a_csv_reader(self, kcli, log_dir):
+        odd = log_dir.path / 'a "quoted", name'
+        odd.mkdir()
+        (odd / "00000000000000000000.log").write_bytes(b"")
+        (odd / "leader-epoch-checkpoint").write_text("0\n0\n")
+        header, row = csv.reader(io.StringIO(kcli(*ASK, odd, "-o", "csv").stdout))
+
+        assert header == list(END_OFFSET.names)
+        assert row[:5] == [str(odd), "1", CLUSTER_ID, r"\N", r"\N"]
+
+    def test_table_has_every_value_whole_whatever_the_width(self, kcli, orders):
+        result = kcli(*ASK, orders / "orders-0", "-o", "table", env={"COLUMNS": "20"})
+        header, row = result.stdout.splitlines()
+
+        assert header.split() == list(END_OFFSET.names)
+        assert row.split() == [str(orders / "orders-0"), "1", CLUSTER_ID, "orders", "0", "2", "2", "25", "40", "index", "between"]
+        assert "\x1b" not in result.stdout
+
+    def test_text_is_only_where_a_command_has_it(self, kcli, orders):
+        result = kcli(*ASK, orders, "-o", "text")
+
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr == "kcli: --output text: epoch end-offset prints table, json, ndjson, csv, tsv\n"
+
+    @pytest.mark.parametrize("output", ["csv", "tsv", "table"])
+    def test_mixed_rows_need_only(self, kcli, orders, output):
+        result = kcli("rlmm", "dump", orders, "-o", output)
+
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "--only rlmm_event|rlmm_snapshot|rlmm_committed_offset, or -o ndjson" in result.stderr
+
+    def test_only_an_existing_type(self, kcli, orders):
+        assert kcli("rlmm", "dump", orders, "--only", "epoch").exit_code == 2
+
+
+class TestColumns:
+    def test_chosen_in_their_order(self, kcli, orders):
+        result = kcli(*ASK, orders, "--topic", "orders", "--columns", "end_offset,partition")
+
+        assert result.stdout.splitlines() == ["end_offset\tpartition", "25\t0", "-1\t1", "25\t10"]
+
+    def test_in_json_too(self, kcli, orders):
+        result = kcli(*ASK, orders / "orders-0", "--columns", "rule,dir", "-o", "json")
+
+        assert [list(row) for row in json.loads(result.stdout)["rows"]] == [["rule", "dir"]]
+
+    @pytest.mark.parametrize("words", [("--columns", "nothing"), ("--sort", "nothing"), ("--columns", "dir,dir"), ("--columns", "")])
+    def test_unknown_or_twice_is_usage(self, kcli, orders, words):
+        result = kcli(*ASK, orders, *words)
+
+        assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+
+    def test_sorted_by_two_columns_then_cut(self, kcli, orders):
+        result = kcli(*ASK, orders, "--sort", "-end_offset,-partition", "--limit", "3", "--columns", "end_offset,partition", "--no-headers")
+
+        assert result.stdout.splitlines() == ["25\t10", "25\t0", "25\t0"]
+
+    def test_limit_0_still_reads_everything(self, kcli, orders):
+        result = kcli(*ASK, orders, orders / "absent", "--limit", "0", "-o", "json")
+
+        assert json.loads(result.stdout)["rows"] == []
+        assert result.exit_code == 4
+
+
+class TestInputs:
+    def test_a_log_dir_is_all_its_partitions_in_order(self, kcli, orders):
+        result = kcli(*ASK, orders, "-o", "json")
+
+        assert [answer[:2] for answer in answers(result)] == [("__internal", 0), ("orders", 0), ("orders", 1), ("orders", 10)]
+
+    @pytest.mark.parametrize(("words", "partitions"), [
+        (["--topic", "orders"], [0, 1, 10]),
+        (["--topic", "orders", "--partition", "1-9,10"], [1, 10]),
+        (["--topic-regex", "ord"], None),
+        (["--topic-regex", "ord.*", "--partition", "0"], [0]),
+        (["--exclude-internal"], [0, 1, 10]),
+    ])
+    def test_selectors(self, kcli, orders, words, partitions):
+        result = kcli(*ASK, orders, *words, "-o", "json")
+
+        if partitions is None:
+            assert result.exit_code == 3
+            assert [error["error"] for error in json.loads(result.stdout)["errors"]] == ["nothing-matched"]
+        else:
+            assert [answer[1] for answer in answers(result)] == partitions
+
+    def test_paths_from_stdin(self, kcli, orders):
+        result = kcli(*ASK, "-", "-o", "json", input=f"{orders}/orders-0\n\n{orders}/orders-1\n")
+
+        assert [answer[1] for answer in answers(result)] == [0, 1]
+
+    def test_paths_from_a_file_ended_by_nul(self, kcli, orders, tmp_path):
+        odd = orders / "two\nlines-0"
+        (orders / "orders-1").rename(odd)
+        (tmp_path / "list").write_bytes(b"%s\0%s\0" % (os.fsencode(odd), os.fsencode(orders / "orders-0")))
+        result = kcli(*ASK, "--files-from", tmp_path / "list", "-0", "-o", "json")
+
+        assert [row["dir"] for row in json.loads(result.stdout)["rows"]] == [str(odd), str(orders / "orders-0")]
+
+    def test_log_dirs_of_a_server_config(self, kcli, orders, tmp_path):
+        (tmp_path / "server.properties").write_text(f"# a broker\nbroker.id=1\nlog.dirs = {orders} , {orders}/orders-0\n")
+        result = kcli(*ASK, "--server-config", tmp_path / "server.properties", "-o", "json")
+
+        assert len(answers(result)) == 5
+
+    def test_globs(self, kcli, orders):
+        assert [answer[1] for answer in answers(kcli(*ASK, f"{orders}/orders-1*", "-o", "json"))] == [1, 10]
+
+    def test_a_name_that_is_not_utf8(self, orders):
+        os.rename(os.fsencode(orders / "orders-1"), os.fsencode(orders) + b"/b\xe9-1")
+        done = subprocess.run([*KCLI, *ASK, os.fsencode(orders) + b"/b\xe9-1", "-o", "json"], capture_output=True, check=False)
+
+        assert done.returncode == 0
+        assert json.loads(done.stdout)["rows"][0]["dir"] == f"{orders}/b%E9-1"
+
+    @pytest.mark.parametrize("path", ["s3a://bucket/data", "hdfs://name/data", "file:///data"])
+    def test_urls_are_refused_in_one_line(self, kcli, path):
+        result = kcli(*ASK, path)
+
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr == f"kcli: {path}: kcli reads files, not URLs; mount or copy them to where every worker sees them\n"
+
+    def test_no_path_at_all(self, kcli):
+        result = kcli(*ASK)
+
+        assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+
+
+class TestFindings:
+    def test_one_line_each_on_stderr(self, kcli, orders):
+        (orders / "orders-1" / "leader-epoch-checkpoint").unlink()
+        result = kcli(*ASK, orders / "orders-1", orders / "absent")
+
+        *findings, error = result.stderr.splitlines()
+        assert any(line.startswith(f"warning EPOCH-001 {orders}/orders-1") for line in findings)
+        assert error == f"error {orders}/absent: no such file or directory"
+
+    def test_explained_with_v(self, kcli, orders):
+        (orders / "orders-1" / "leader-epoch-checkpoint").unlink()
+        result = kcli(*ASK, orders / "orders-1", "-v")
+
+        assert [line.split(":")[0] for line in result.stderr.splitlines()][1:3] == ["  broker", "  you"]
+
+    def test_one_about_the_log_dir_is_told_once(self, kcli, orders):
+        (orders / "recovery-point-offset-checkpoint").write_text("not a checkpoint\n")
+        findings = json.loads(kcli(*ASK, orders, "-o", "json").stdout)["findings"]
+
+        assert [(finding["code"], finding["file"]) for finding in findings] == [("DIR-003", f"{orders}/recovery-point-offset-checkpoint")]
+
+    def test_leftovers_are_told_one_by_one(self, kcli, log_dir):
+        log_dir.partition("orders-0")
+        for kind, tag in (("delete", "a"), ("stray", "b")):
+            log_dir.partition(f"old-0.{tag * 32}-{kind}")
+        findings = json.loads(kcli(*ASK, log_dir.path, "-o", "json").stdout)["findings"]
+
+        assert [finding["code"] for finding in findings] == ["DIR-002", "DIR-002"]
+
+    def test_quiet_says_nothing_anywhere(self, kcli, orders):
+        result = kcli(*ASK, orders, orders / "absent", "-q")
+
+        assert (result.exit_code, result.output) == (4, "")
+
+    def test_an_error_without_rows_is_no_empty_table(self, kcli, tmp_path):
+        for output in ("tsv", "csv", "table", "ndjson"):
+            result = kcli(*ASK, tmp_path / "absent", "-o", output)
+
+            assert result.exit_code == 3
+            assert "leader_epoch" not in result.stdout
+
+
+class TestEngines:
+    @pytest.mark.parametrize("output", ["json", "ndjson", "tsv"])
+    def test_jobs_give_the_same_bytes(self, kcli, orders, output):
+        (orders / "orders-1" / "leader-epoch-checkpoint").write_text("0\n1\nx 0\n")
+        words = (*ASK, orders, orders / "absent", "-o", output)
+
+        inline, pool = kcli(*words), kcli(*words, "--jobs", "2")
+
+        assert inline.exit_code == 4
+        assert (inline.stdout, inline.stderr, inline.exit_code) == (pool.stdout, pool.stderr, pool.exit_code)
+
+    @pytest.mark.parametrize("words", [("--jobs", "2", "--spark"), ("--spark-conf", "novalue"), ("--spark-master", "x", "--spark-remote", "y"), ("--jobs", "0")])
+    def test_contradictions_are_usage(self, kcli, orders, words):
+        assert kcli(*ASK, orders, *words).exit_code == 2
+
+
+def on_terminal(*words, **environment):
+    """Run kcli with a terminal as stdout; return what it printed."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen([*KCLI, *map(str, words)], stdout=slave, stderr=subprocess.PIPE, env={**os.environ, "TERM": "xterm", **environment})
+    os.close(slave)
+    printed = b""
+    try:
+        while data := os.read(master, 65536):
+            printed += data
+    except OSError:  # Linux says EIO when the last writer has gone
+        pass
+    os.close(master)
+    process.stderr.close()
+    assert process.wait() == 0
+    return printed.decode()
+
+
+class TestTerminal:
+    def test_a_coloured_table(self, orders):
+        printed = on_terminal(*ASK, orders / "orders-0")
+
+        assert "\x1b[1m" in printed
+        assert str(orders / "orders-0") in printed
+
+    @pytest.mark.parametrize(("words", "environment"), [((), {"NO_COLOR": "1"}), (("--color", "never"), {"FORCE_COLOR": "1"})])
+    def test_without_colour(self, orders, words, environment):
+        printed = on_terminal(*ASK, orders / "orders-0", *words, **environment)
+
+        assert "\x1b" not in printed
+        assert "leader_epoch" in printed
+
+    def test_colour_by_force(self, kcli, orders):
+        for words, env in ((("--color", "always"), {}), ((), {"FORCE_COLOR": "1"})):
+            assert "\x1b[1m" in kcli(*ASK, orders / "orders-0", "-o", "table", *words, env=env).stdout
+
+
+def test_rows_without_files(kcli):
+    result = kcli("rlmm", "partition", "AAAAAAAAAAAAAAAAAAAAAA:3", "-o", "json")
+
+    assert result.exit_code == 0
+    assert [row["partition"] for row in json.loads(result.stdout)["rows"]] == [3]
+
+
+def test_bytes_are_base64_apart_from_null():
+    from kcli.output.values import cell
+
+    assert [cell(value) for value in (b"\0\xff", b"", None)] == [base64.b64encode(b"\0\xff").decode(), "", r"\N"]

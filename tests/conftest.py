@@ -1,0 +1,49 @@
+"""What all tests share: tiny log dirs, and kcli run in this process."""
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.builders import put_record, put_records
+
+CLUSTER_ID = "d4AOWUsZhgy8XcdU-9gSlQ"
+
+
+class LogDir:
+    """A log dir under construction: `partition` adds directories of one segment with a batch for each epoch."""
+
+    def __init__(self, path):
+        self.path = path
+        path.mkdir(parents=True, exist_ok=True)
+        (path / "meta.properties").write_text(f"version=1\ncluster.id={CLUSTER_ID}\nnode.id=1\n")
+
+    def partition(self, name, epochs=((0, 0), (2, 10), (3, 25)), end=40, checkpoint=True):
+        folder = self.path / name
+        folder.mkdir()
+        starts = [start for _, start in epochs]
+        batches = []
+        for (epoch, start), stop in zip(epochs, [*starts[1:], end], strict=True):
+            records = [put_record(offset_delta=n, value=b"v%d" % n) for n in range(stop - start)]
+            batches.append(put_records(records, base_offset=start, partition_leader_epoch=epoch, base_timestamp=1_700_000_000_000, max_timestamp=1_700_000_000_000))
+        (folder / f"{starts[0]:020}.log").write_bytes(b"".join(batches))
+        (folder / f"{starts[0]:020}.index").write_bytes(b"")
+        (folder / f"{starts[0]:020}.timeindex").write_bytes(b"")
+        if checkpoint:
+            lines = [f"{epoch} {start}" for epoch, start in epochs]
+            (folder / "leader-epoch-checkpoint").write_text("\n".join(["0", str(len(lines)), *lines]) + "\n")
+        return folder
+
+
+@pytest.fixture
+def log_dir(tmp_path):
+    return LogDir(tmp_path / "data")
+
+
+@pytest.fixture
+def kcli():
+    """Run a command line in this process; the result has exit_code, stdout, stderr."""
+    from commands.app import app
+
+    def run(*words, **more):
+        return CliRunner().invoke(app, [str(word) for word in words], prog_name="kcli", **more)
+
+    return run

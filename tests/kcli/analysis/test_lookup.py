@@ -1,0 +1,71 @@
+"""The rules of lookups, on values."""
+
+from typing import NamedTuple
+
+import pytest
+
+from formats.legacy import LegacyHeader
+from kcli.analysis import inventory, lookup
+from kcli.analysis.lookup import LargestTimestamp
+
+
+class Header(NamedTuple):
+    base_offset: int
+    last_offset: int
+    max_timestamp: int = 0
+
+
+class Record(NamedTuple):
+    offset: int
+    timestamp: int
+
+
+@pytest.mark.parametrize(
+    ("offset", "word"), [(4, "below log start"), (5, None), (9, None), (10, "log end"), (11, "above log end")]
+)
+def test_outside(offset, word):
+    reason = lookup.outside(offset, 5, 10)
+    assert (reason.partition(":")[0] if reason else None) == word
+
+
+def test_an_empty_log_is_all_end():
+    assert lookup.outside(5, 5, 5).startswith("log end:")
+
+
+@pytest.mark.parametrize(("offset", "place"), [(0, 0), (9, 0), (10, 1), (29, 1), (30, 2), (99, 2), (-1, 0)])
+def test_floor_segment(offset, place):
+    assert lookup.floor_segment([0, 10, 30], offset) == place
+
+
+def test_reasons():
+    assert lookup.reason_of(Header(5, 9), 5) == lookup.reason_of(Header(5, 9), 9) == "in batch"
+    assert lookup.reason_of(Header(5, 9), 3).startswith("gap: offsets 3 to 4")
+    wrapper = LegacyHeader(9, 100, 0, 1, 1, 50)
+    assert lookup.reason_of(wrapper, 5) == "in batch"
+    assert lookup.reason_of(wrapper._replace(attributes=0), 5).startswith("gap:")
+
+
+def test_largest_of_batches():
+    headers = [Header(0, 4, 50), Header(5, 7, 90), Header(8, 9, 90), Header(10, 12, 20)]
+    assert lookup.largest_of_batches(headers, 0) == (90, 7)
+    assert lookup.largest_of_batches([Header(0, 4, -1)], 0) == lookup.largest_of_batches([], 0) == (-1, 0)
+
+
+def test_the_first_segment_with_the_largest():
+    largest = [LargestTimestamp(5, 1), LargestTimestamp(9, 12), LargestTimestamp(9, 25), LargestTimestamp(-1, 30)]
+    assert lookup.largest_place(largest) == 1
+
+
+def test_records():
+    records = [Record(3, 50), Record(4, 40), Record(5, 70), Record(6, 70)]
+    assert lookup.first_record(records, 45, 0) == (3, 50)
+    assert lookup.first_record(records, 45, 4) == (5, 70)
+    assert lookup.first_record(records, 71, 0) is None
+    assert lookup.record_of_max(records, 70) == (5, 70)
+    assert lookup.record_of_max(records, 80) is None
+
+
+def test_totals():
+    assert inventory.totals([inventory.EntrySize(10, is_leftover=False), inventory.EntrySize(5, is_leftover=True)]) == (15, 1)
+    assert inventory.totals([]) == (0, 0)
+    assert inventory.checkpointed(None, "t", 0) is inventory.checkpointed({}, None, None) is None

@@ -1,0 +1,183 @@
+"""From arguments to targets: kinds of directories, selections, leftovers, names that are hard to read."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kcli.logdir.tree import Selection, directory_kind, find, partition_of
+from tests.partitions import log_dir, orders, put_range, segment
+
+ROOT = Path(__file__).parents[3]
+EVERYTHING = Selection()
+
+
+def names(found):
+    return [os.path.basename(target.path) for target in found.targets]
+
+
+@pytest.fixture
+def kafka(tmp_path):
+    root = log_dir(tmp_path / "kafka-1")
+    for name in ("b-10", "b-9", "a-0", "__consumer_offsets-3", "a.x-0", "a-1"):
+        segment(root / name, 0)
+    for name in ("a-7.0123456789abcdef0123456789abcdef-delete", "a-8.0123456789abcdef0123456789abcdef-future"):
+        segment(root / name, 0)
+    return root
+
+
+def test_a_log_dir(kafka):
+    found = find([str(kafka)], EVERYTHING)
+    assert names(found) == ["__consumer_offsets-3", "a-0", "a-1", "a.x-0", "b-9", "b-10"]
+    assert all(target.log_dir == str(kafka) and target.kind == "partition" for target in found.targets)
+    assert [note.kind for note in found.notes] == ["leftover", "leftover"]
+    assert found.failures == []
+
+
+@pytest.mark.parametrize(
+    ("selection", "expected"),
+    [
+        ({"topics": ("a",)}, ["a-0", "a-1"]),
+        ({"topics": ("a", "b"), "partitions": frozenset({1, 9})}, ["a-1", "b-9"]),
+        ({"topic_regexes": ("a.*",)}, ["a-0", "a-1", "a.x-0"]),
+        ({"topic_regexes": ("a",)}, ["a-0", "a-1"]),
+        ({"exclude_internal": True, "partitions": frozenset({3})}, []),
+        ({"topics": ("nothing",)}, []),
+    ],
+)
+def test_selections(kafka, selection, expected):
+    assert names(find([str(kafka)], Selection(**selection))) == expected
+
+
+def test_leftovers_on_demand(kafka):
+    found = find([str(kafka)], Selection(include_leftovers=True, topics=("a",)))
+    assert [target.name.kind for target in found.targets] == ["normal", "normal", "delete", "future"]
+    assert found.notes == []
+
+
+@pytest.mark.parametrize(
+    ("entries", "kind"),
+    [
+        ({}, None),
+        ({"00000000000000000000.log": b""}, "partition"),
+        ({"00000000000000000005.index": b""}, "partition"),
+        ({"leader-epoch-checkpoint": b""}, "partition"),
+        ({"partition.metadata": b""}, "partition"),
+        ({"meta.properties": b""}, "log-dir"),
+        ({".lock": b""}, "log-dir"),
+        ({"recovery-point-offset-checkpoint": b""}, "log-dir"),
+        ({"t-0": None}, "log-dir"),
+        ({"t-0": b""}, None),
+        ({"README": b"", "photos": None}, None),
+    ],
+)
+def test_kinds_of_directories(tmp_path, entries, kind):
+    for name, data in entries.items():
+        (tmp_path / name).mkdir() if data is None else (tmp_path / name).write_bytes(data)
+    assert directory_kind(str(tmp_path)) == kind
+
+
+def test_an_empty_directory_by_its_name(tmp_path):
+    (tmp_path / "orders-0").mkdir()
+    (tmp_path / "orders").mkdir()
+    assert directory_kind(str(tmp_path / "orders-0")) == "partition"
+    assert directory_kind(str(tmp_path / "orders")) is None
+
+
+def test_a_log_dir_that_is_named_like_a_partition(kafka):
+    assert directory_kind(str(kafka)) == "log-dir"
+    assert find([str(kafka / "a-0")], EVERYTHING).targets[0].log_dir == str(kafka)
+
+
+def test_the_log_dir_around(tmp_path, monkeypatch):
+    directory = orders(tmp_path / "d")
+    for argument in (str(directory), f"{directory}/"):
+        (target,) = find([argument], EVERYTHING).targets
+        assert (target.log_dir, target.shown, target.name.topic) == (str(tmp_path / "d"), str(directory), "orders")
+    monkeypatch.chdir(directory)
+    (target,) = find(["."], EVERYTHING).targets
+    assert (target.log_dir, target.name.topic) == (str(tmp_path / "d"), "orders")
+    monkeypatch.chdir(directory.parent)
+    (target,) = find(["orders-0"], EVERYTHING).targets
+    assert (target.log_dir, target.shown) == (str(tmp_path / "d"), "orders-0")
+
+
+def test_a_partition_alone(tmp_path):
+    segment(tmp_path / "orders-0", 0)
+    assert find([str(tmp_path / "orders-0")], EVERYTHING).targets[0].log_dir is None
+
+
+def test_files(tmp_path):
+    directory = orders(tmp_path / "d")
+    paths = [str(directory / "leader-epoch-checkpoint"), str(directory / "00000000000000000000.log"), str(tmp_path / "d" / "meta.properties")]
+    targets = find(paths, EVERYTHING).targets
+    assert [target.kind for target in targets] == ["leader-epoch-checkpoint", "log", "meta-properties"]
+    assert [target.name and target.name.topic for target in targets] == ["orders", "orders", None]
+    around = partition_of(targets[0])
+    assert (around.kind, around.path, around.log_dir) == ("partition", str(directory), str(tmp_path / "d"))
+
+
+def test_globs(kafka, tmp_path):
+    assert names(find([f"{kafka}/a-*"], Selection(topics=("a",), include_leftovers=True)))[:2] == ["a-0", "a-1"]
+    (failure,) = find([f"{tmp_path}/none*"], EVERYTHING).failures
+    assert (failure.path, failure.code) == (f"{tmp_path}/none*", "not-found")
+    literal = tmp_path / "x[1]" / "t-0"
+    segment(literal, 0)
+    assert names(find([str(literal)], EVERYTHING)) == ["t-0"]
+
+
+def test_names_that_are_hard_to_read(tmp_path):
+    root = log_dir(tmp_path / "a b\nc")
+    segment(root / "orders-0", 0)
+    raw = os.path.join(os.fsencode(root), b"t\xff-1")
+    os.mkdir(raw)
+    found = find([str(root)], EVERYTHING)
+    assert [target.shown for target in found.targets] == [f"{root}/orders-0", f"{root}/t%FF-1"]
+    assert directory_kind(found.targets[1].path) is None or found.targets[1].kind == "partition"
+
+
+def test_what_cannot_be_used(tmp_path):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "above" / "kafka" / "t-0").mkdir(parents=True)
+    arguments = [str(tmp_path / name) for name in ("loop", "plain", "missing", "above")] + ["nul\0byte"]
+    failures = find(arguments, EVERYTHING).failures
+    assert [failure.code for failure in failures] == ["symlink-loop", "not-a-log-dir", "not-found", "not-a-log-dir", "not-found"]
+    assert failures[3].message.endswith(f"did you mean {tmp_path}/above/kafka?")
+
+
+def test_a_loop_inside_a_log_dir(kafka):
+    (kafka / "a-5").symlink_to(kafka / "a-5")
+    (kafka / "a-6").symlink_to("nowhere")
+    os.mkfifo(kafka / "pipe")
+    (kafka / "notes").mkdir()
+    found = find([str(kafka)], EVERYTHING)
+    assert len(found.targets) == 6
+    assert [failure.code for failure in found.failures] == ["symlink-loop"]
+    assert sorted(os.path.basename(note.path) for note in found.notes if note.kind == "unknown") == ["a-6", "notes", "pipe"]
+
+
+def test_a_directory_that_may_not_be_listed(tmp_path):
+    root = log_dir(tmp_path / "d")
+    root.chmod(0)
+    for parent in (tmp_path, *tmp_path.parents):
+        if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
+            parent.chmod(parent.stat().st_mode | 0o011)
+    program = (
+        "import os, sys\n"
+        "from kcli.logdir.tree import Selection, find\n"
+        "if os.geteuid() == 0:\n    os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+        "print([(failure.path, failure.code) for failure in find(sys.argv[1:], Selection()).failures])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, root], cwd=ROOT, capture_output=True, text=True, check=False)
+    root.chmod(0o755)
+    assert done.stdout.strip() == str([(str(root), "no-permission")]), done.stderr
+
+
+def test_a_long_topic(tmp_path):
+    directory = log_dir(tmp_path / "d") / f"{'t' * 200}-0"
+    segment(directory, 0, put_range(0, 1))
+    (target,) = find([str(tmp_path / "d")], EVERYTHING).targets
+    assert (len(target.name.topic), target.name.partition) == (200, 0)
