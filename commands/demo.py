@@ -11,16 +11,16 @@ from commands._boundary import boundary
 from commands._status import ExitStatus, Missing
 
 COMMANDS = (
-    "ls .",
-    "epoch show .",
-    "epoch end-offset --epoch all .",
-    "lookup timestamp max .",
-    "truncate --dry-run --to-offset 0 . --columns dir,target_offset,kind,log_end_offset_before,log_end_offset_after,records_removed",
-    "rlmm dump . -o ndjson --limit 3",
+    "ls kcli-demo",
+    "epoch show kcli-demo",
+    "epoch end-offset --epoch all kcli-demo",
+    "lookup timestamp max kcli-demo",
+    "truncate --dry-run --to-offset 0 kcli-demo --columns dir,target_offset,kind,log_end_offset_before,log_end_offset_after,records_removed",
+    "rlmm dump kcli-demo -o ndjson --limit 3",
 )
-"""What is run, with the unpacked log dir as the working directory."""
+"""What is run, in the directory that the log dir kcli-demo is unpacked to."""
 
-ON_SPARK = ("epoch end-offset --epoch all . --spark --spark-master local[2]",)
+ON_SPARK = ("epoch end-offset --epoch all kcli-demo --spark --spark-master local[2]",)
 
 
 def demo(

@@ -8,7 +8,8 @@ import typer
 from commands._options import Common, Paths, Usage, common_options, parse_epochs, parse_offset
 
 app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None,
+    no_args_is_help=True,
+    rich_markup_mode=None,
     help="Leader epochs: what a starting broker would cache, and what it would answer (KIP-101, KIP-279).",
 )
 
@@ -17,7 +18,9 @@ SOURCES = ("checkpoint", "batches")
 From = Annotated[
     str,
     typer.Option(
-        "--from", metavar="checkpoint|batches", show_default=False,
+        "--from",
+        metavar="checkpoint|batches",
+        show_default=False,
         help="Take the epochs from leader-epoch-checkpoint (the default), or from the batches themselves.",
     ),
 ]
@@ -27,7 +30,9 @@ BROKERS = ("starting", "running")
 Broker = Annotated[
     str,
     typer.Option(
-        "--broker", metavar="starting|running", show_default=False,
+        "--broker",
+        metavar="starting|running",
+        show_default=False,
         help="The cache of a broker that starts on these files (the default), or of one that runs: it still holds an epoch without records.",
     ),
 ]

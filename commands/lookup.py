@@ -8,7 +8,8 @@ import typer
 from commands._options import Common, Paths, common_options, parse_offset, parse_time
 
 app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None,
+    no_args_is_help=True,
+    rich_markup_mode=None,
     help="Find the batch of an offset, or the first record at a timestamp, as a broker finds it.",
 )
 

@@ -41,8 +41,11 @@ def truncate(
     shutdown: Annotated[
         str | None,
         typer.Option(
-            "--shutdown", metavar="clean|unclean", help="How the broker stopped; by default the log dir's marker tells.",
-            rich_help_panel=BROKER, show_default=False,
+            "--shutdown",
+            metavar="clean|unclean",
+            help="How the broker stopped; by default the log dir's marker tells.",
+            rich_help_panel=BROKER,
+            show_default=False,
         ),
     ] = None,
     index_interval_bytes: Annotated[
@@ -70,8 +73,15 @@ def truncate(
     from kcli.jobs.truncate import dry_run as scan  # noqa: PLC0415 - kept out of --help
 
     request = Request(
-        now_ms=time.time_ns() // 1_000_000, to_offset=to_offset, to_epoch=to_epoch, to_high_watermark=to_high_watermark,
-        high_watermark=high_watermark, log_start_offset=log_start_offset, recovery_point=recovery_point, shutdown=shutdown,
-        index_interval_bytes=index_interval_bytes, segment_index_bytes=segment_index_bytes,
+        now_ms=time.time_ns() // 1_000_000,
+        to_offset=to_offset,
+        to_epoch=to_epoch,
+        to_high_watermark=to_high_watermark,
+        high_watermark=high_watermark,
+        log_start_offset=log_start_offset,
+        recovery_point=recovery_point,
+        shutdown=shutdown,
+        index_interval_bytes=index_interval_bytes,
+        segment_index_bytes=segment_index_bytes,
     )
     run("truncate", paths, common, partial(scan, request=request))

@@ -188,9 +188,7 @@ def _binary_search(value: Callable[[int], int], target: int, low: int, high: int
     return low, False
 
 
-def offset_index_lookup(
-    entries: int, get: Callable[[int], OffsetIndexEntry], base_offset: int, target: int
-) -> tuple[int, int]:
+def offset_index_lookup(entries: int, get: Callable[[int], OffsetIndexEntry], base_offset: int, target: int) -> tuple[int, int]:
     """Return (offset, position) as OffsetIndex.lookup: the last entry not above the target, else (base offset, 0)."""
     slot = largest_lower_bound_slot(entries, _offsets(get, base_offset), target, OFFSET_INDEX_ENTRY.size)
     if slot == NO_SLOT:
@@ -214,9 +212,7 @@ def offset_index_upper_bound(
     return base_offset + entry.relative_offset, entry.position
 
 
-def time_index_lookup(
-    entries: int, get: Callable[[int], TimeIndexEntry], base_offset: int, target: int
-) -> tuple[int, int]:
+def time_index_lookup(entries: int, get: Callable[[int], TimeIndexEntry], base_offset: int, target: int) -> tuple[int, int]:
     """Return (timestamp, offset) as TimeIndex.lookup: the last entry not above the target, else (-1, base offset)."""
     slot = largest_lower_bound_slot(entries, lambda slot: get(slot).timestamp, target, TIME_INDEX_ENTRY.size)
     if slot == NO_SLOT:
@@ -225,23 +221,17 @@ def time_index_lookup(
     return entry.timestamp, base_offset + entry.relative_offset
 
 
-def truncated_entries_offset_index(
-    entries: int, get: Callable[[int], OffsetIndexEntry], base_offset: int, target: int
-) -> int:
+def truncated_entries_offset_index(entries: int, get: Callable[[int], OffsetIndexEntry], base_offset: int, target: int) -> int:
     """Return how many entries OffsetIndex.truncateTo leaves: those with an offset below the target."""
     return _truncated(entries, _offsets(get, base_offset), target, OFFSET_INDEX_ENTRY.size)
 
 
-def truncated_entries_time_index(
-    entries: int, get: Callable[[int], TimeIndexEntry], base_offset: int, target: int
-) -> int:
+def truncated_entries_time_index(entries: int, get: Callable[[int], TimeIndexEntry], base_offset: int, target: int) -> int:
     """Return how many entries TimeIndex.truncateTo leaves: those with an **offset** below the target."""
     return _truncated(entries, _offsets(get, base_offset), target, TIME_INDEX_ENTRY.size)
 
 
-def _offsets(
-    get: Callable[[int], OffsetIndexEntry] | Callable[[int], TimeIndexEntry], base: int
-) -> Callable[[int], int]:
+def _offsets(get: Callable[[int], OffsetIndexEntry] | Callable[[int], TimeIndexEntry], base: int) -> Callable[[int], int]:
     return lambda slot: base + get(slot).relative_offset
 
 

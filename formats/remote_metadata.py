@@ -140,7 +140,7 @@ class UnknownTag(NamedTuple):
 class RemoteLogSegmentMetadata(NamedTuple):
     """A segment copied or being copied; offsets inclusive, times in ms, ids as Kafka prints them.
 
-    `txn_index_empty` is None where the value does not say: up to 3.9, and false in 4.0 and later.
+    `txn_index_empty` is None in the layout of 3.0, which Kafka 4 cannot read; false where the value leaves it out.
     """
 
     layout: str
@@ -345,13 +345,15 @@ def _tail(value: Buffer, position: int, tags: list[UnknownTag], *, txn_index: bo
     state, at = _integer(value, position, 1, "state")
     own, position = tagged_fields(value, at, "tagged fields")
     _expect_end(value, position)
-    txn_index_empty = None
+    # A tagged field that is left out has its default, which is false here: so every reader since 4.0 takes it.
+    txn_index_empty = False if txn_index and not old else None
+    tagged = False
     for tag, data in own:
         if txn_index and tag == TXN_INDEX_EMPTY_TAG:
-            txn_index_empty = _boolean(data, at, "TxnIndexEmpty")
+            txn_index_empty, tagged = _boolean(data, at, "TxnIndexEmpty"), True
         else:
             tags.append(UnknownTag(RECORD_STRUCT, tag, data))
-    layout = LAYOUT_3_0 if old else LAYOUT_3_6 if txn_index_empty is None else LAYOUT_4_0
+    layout = LAYOUT_3_0 if old else LAYOUT_4_0 if tagged else LAYOUT_3_6
     return _Tail(layout, custom_metadata, state, txn_index_empty, tuple(tags))
 
 

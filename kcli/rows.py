@@ -179,7 +179,7 @@ RLMM_EVENT = RowType("rlmm_event", (
     _int("segment_size_bytes", "bytes of the segment's log", null=True),
     _bytes("custom_metadata", "of the remote storage manager; null apart from empty"),
     _str("state", "Kafka's name of the state, or its number if unknown", null=True),
-    _bool("txn_index_empty", "null before 4.0", null=True),
+    _bool("txn_index_empty", "false where it is left out, as Kafka reads it; null in the layout of 3.0 and for other records", null=True),
     _bytes("raw", "the value's bytes"),
     _str("error", "why the value cannot be decoded", null=True),
 ))

@@ -42,7 +42,11 @@ def log_dir(root, clean=True, **offsets):
     (root / "meta.properties").write_text("version=1\ncluster.id=abc\nnode.id=7\n")
     if clean:
         (root / ".kafka_cleanshutdown").write_text("")
-    names = {"log_start": "log-start-offset-checkpoint", "recovery": "recovery-point-offset-checkpoint", "watermark": "replication-offset-checkpoint"}
+    names = {
+        "log_start": "log-start-offset-checkpoint",
+        "recovery": "recovery-point-offset-checkpoint",
+        "watermark": "replication-offset-checkpoint",
+    }
     for word, offset in offsets.items():
         (root / names[word]).write_text(f"0\n1\norders 0 {offset}\n")
     return root

@@ -72,10 +72,13 @@ def surviving_files(partition: Partition, findings: list[Finding]) -> Files:
             if name.endswith(".log" + SWAP) and _index_of(name) not in swaps:
                 present[_index_of(name).removesuffix(SWAP)] = PREALLOCATED
     if gone or swaps:
-        findings.append(Finding(
-            "START-003", f"leftovers are finished first: {len(gone)} files deleted, {len(swaps) - len(invalid)} renamed from {SWAP}",
-            dir=partition.shown,
-        ))
+        findings.append(
+            Finding(
+                "START-003",
+                f"leftovers are finished first: {len(gone)} files deleted, {len(swaps) - len(invalid)} renamed from {SWAP}",
+                dir=partition.shown,
+            )
+        )
     return _classified(partition, present, known)
 
 

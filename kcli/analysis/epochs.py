@@ -109,7 +109,7 @@ def load(replayed: EpochCache, log_end_offset: int, log_start_offset: int, *, ru
     ended = truncate_from_end(replayed, log_end_offset + running)
     entries = truncate_from_start(ended, log_start_offset)
     below = tuple(entry for entry in ended if entry.start_offset < log_start_offset)
-    return LoadedCache(entries, replayed[len(ended):], below)
+    return LoadedCache(entries, replayed[len(ended) :], below)
 
 
 def recover(entries: EpochCache, batches: Iterable[tuple[int, int]]) -> EpochCache:

@@ -72,11 +72,12 @@ class Place(NamedTuple):
     at: int
 
 
-def places(log: DataFile, start: int, end: int) -> Iterator[Place]:
+def places(log: DataFile, start: int, end: int, *, hop_from: int = HOP) -> Iterator[Place]:
     """Yield the batches between two positions as the broker's own walk meets them.
 
     It ends without a word where fewer than 18 bytes are left or a batch runs past the end; a batch shorter than 14
-    bytes is a BrokerError.
+    bytes is a BrokerError. The window of a batch holds its header, and all of it where nothing is hopped over and it
+    does not cross the end of a window.
     """
     position, base, window, ahead = start, start, b"", WINDOW
     while position < end - HEADER_UP_TO_MAGIC:
@@ -90,7 +91,7 @@ def places(log: DataFile, start: int, end: int) -> Iterator[Place]:
         if position + size > end:
             return
         yield Place(position, size, offset, magic, window, at)
-        ahead = HEADER_SIZE if size >= HOP else WINDOW
+        ahead = HEADER_SIZE if size >= hop_from else WINDOW
         position += size
 
 

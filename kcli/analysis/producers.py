@@ -86,8 +86,14 @@ class ProducerState:
     def copy(self) -> "ProducerState":
         """Return an equal state over a copy of the directory."""
         return ProducerState(
-            disk=dict(self.disk), now_ms=self.now_ms, expiration_ms=self.expiration_ms, known=set(self.known),
-            producers=dict(self.producers), ongoing=dict(self.ongoing), map_end=self.map_end, last_snapshot=self.last_snapshot,
+            disk=dict(self.disk),
+            now_ms=self.now_ms,
+            expiration_ms=self.expiration_ms,
+            known=set(self.known),
+            producers=dict(self.producers),
+            ongoing=dict(self.ongoing),
+            map_end=self.map_end,
+            last_snapshot=self.last_snapshot,
         )
 
     def delete_snapshot(self, offset: int) -> None:
@@ -133,7 +139,9 @@ class ProducerState:
             return None if open_since is None else Ended(open_since, batch.base_offset, marker.aborted)
         if open_since is not None and not batch.is_transactional:
             raise BrokerError(
-                "InvalidTxnStateException", log.path, place.position,
+                "InvalidTxnStateException",
+                log.path,
+                place.position,
                 f"producer {batch.producer_id} writes outside its transaction, open since offset {open_since}",
             )
         if open_since is None and batch.is_transactional:
@@ -146,7 +154,10 @@ class ProducerState:
         """Close a transaction that a marker ended."""
         if self.ongoing.pop(ended.first_offset, None) is None:
             raise BrokerError(
-                ILLEGAL_ARGUMENT, path, position, f"a marker ends a transaction at offset {ended.first_offset} that was not started",
+                ILLEGAL_ARGUMENT,
+                path,
+                position,
+                f"a marker ends a transaction at offset {ended.first_offset} that was not started",
             )
 
     def truncate_and_reload(self, log_start_offset: int, log_end_offset: int) -> None:
@@ -216,7 +227,12 @@ def read_marker(log: DataFile, place: Place) -> Marker | None:
 
 
 def rebuild(
-    state: ProducerState, segments: Sequence[LoadedSegment], log_start_offset: int, last_offset: int, *, clean_start: bool,
+    state: ProducerState,
+    segments: Sequence[LoadedSegment],
+    log_start_offset: int,
+    last_offset: int,
+    *,
+    clean_start: bool,
 ) -> None:
     """Bring the state to `last_offset`: load the newest snapshot in range, replay the batches after it, write snapshots.
 

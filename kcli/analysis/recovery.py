@@ -8,7 +8,7 @@ import struct
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from formats.batch import CRC_FROM, HEADER_SIZE, NO_PRODUCER_ID, BatchHeader
+from formats.batch import BATCH, CRC_FROM, HEADER_SIZE, NO_PRODUCER_ID, BatchHeader
 from formats.crc import crc32c
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 from formats.legacy import is_valid
@@ -25,7 +25,6 @@ from kcli.analysis.log_segment import (
     LoadedSegment,
     Place,
     header,
-    last_offset,
     memory_index,
     places,
 )
@@ -33,10 +32,12 @@ from kcli.analysis.producers import ProducerState
 from kcli.logdir.buffers import DataFile
 
 CHUNK = 1024 * 1024
+NEVER = 1 << 32
 CUTS = frozenset({CORRUPT_RECORD, INVALID_RECORD})
 """What recovery answers by cutting the log; anything else ends it."""
 NO_TIMESTAMP = -1
 
+_CRC = BATCH.only("crc")
 _OFFSET_ENTRY = struct.Struct(">ii")
 _TIME_ENTRY = struct.Struct(">qi")
 
@@ -96,7 +97,9 @@ class _Rebuild:
         if count >= self.max_index_size // OFFSET_INDEX_ENTRY.size:
             raise BrokerError(ILLEGAL_ARGUMENT, self.path, position, f"the offset index is full with {count} entries")
         if count and offset <= self.last_indexed_offset:
-            raise InvalidOffsetError(self.path, position, f"offset {offset} does not rise above {self.last_indexed_offset}, the last one indexed")
+            raise InvalidOffsetError(
+                self.path, position, f"offset {offset} does not rise above {self.last_indexed_offset}, the last one indexed"
+            )
         self.offset_entries += _OFFSET_ENTRY.pack(offset - self.of.base_offset, position)
         self.last_indexed_offset = offset
 
@@ -107,7 +110,9 @@ class _Rebuild:
             raise BrokerError(ILLEGAL_ARGUMENT, self.path, self.valid, f"the time index is full with {count} entries")
         offset = self.max_timestamp_offset
         if count and offset < self.last_timestamp_offset:
-            raise InvalidOffsetError(self.path, self.valid, f"offset {offset} lies below {self.last_timestamp_offset}, the last one in the time index")
+            raise InvalidOffsetError(
+                self.path, self.valid, f"offset {offset} lies below {self.last_timestamp_offset}, the last one in the time index"
+            )
         if self.max_timestamp > self.last_timestamp:
             self.time_entries += _TIME_ENTRY.pack(self.max_timestamp, offset - self.of.base_offset)
             self.last_timestamp, self.last_timestamp_offset = self.max_timestamp, offset
@@ -115,7 +120,9 @@ class _Rebuild:
     def add_aborted(self, offset: int, position: int) -> None:
         """Append to the transaction index."""
         if self.aborted and self.aborted[-1] >= offset:
-            raise BrokerError(ILLEGAL_ARGUMENT, self.path, position, f"an abort marker at offset {offset} follows one at {self.aborted[-1]}")
+            raise BrokerError(
+                ILLEGAL_ARGUMENT, self.path, position, f"an abort marker at offset {offset} follows one at {self.aborted[-1]}"
+            )
         self.aborted.append(offset)
 
     def segment(self, log_size: int) -> LoadedSegment:
@@ -130,7 +137,12 @@ class _Rebuild:
 
 
 def recover(
-    segment: LoadedSegment, state: ProducerState, epochs: EpochCache, *, index_interval_bytes: int, max_index_size: int,
+    segment: LoadedSegment,
+    state: ProducerState,
+    epochs: EpochCache,
+    *,
+    index_interval_bytes: int,
+    max_index_size: int,
 ) -> Recovered:
     """Return the segment as recovery leaves it; `state` follows every batch.
 
@@ -139,18 +151,20 @@ def recover(
     if segment.log_path is None:
         return Recovered(segment, epochs, 0, None)
     built = _Rebuild(
-        of=segment, path=segment.log_path, index_interval_bytes=index_interval_bytes, max_index_size=max_index_size,
+        of=segment,
+        path=segment.log_path,
+        index_interval_bytes=index_interval_bytes,
+        max_index_size=max_index_size,
         max_timestamp_offset=segment.base_offset,
     )
     reason: BrokerError | None = None
     log_size = segment.log_size
     try:
         with segment.log() as log:
-            checked = _Checked(log)
-            for place in places(log, 0, segment.log_size):
-                checked.ensure_valid(place)
+            for place in places(log, 0, segment.log_size, hop_from=NEVER):
+                _ensure_valid(log, place)
                 batch = header(log, place)
-                built.add_batch(place, last_offset(log, place), batch.max_timestamp)
+                built.add_batch(place, batch.last_offset, batch.max_timestamp)
                 if isinstance(batch, BatchHeader):
                     epochs = _assigned(epochs, batch)
                     _follow(state, log, place, batch, built)
@@ -190,38 +204,24 @@ def _follow(state: ProducerState, log: DataFile, place: Place, batch: BatchHeade
     state.map_end = batch.last_offset + 1
 
 
-class _Checked:
-    """Checks whole batches against their checksums, reading the log in chunks that are used once."""
-
-    def __init__(self, log: DataFile) -> None:
-        self.log = log
-        self.chunk = b""
-        self.start = 0
-
-    def ensure_valid(self, place: Place) -> None:
-        """Raise the BrokerError that a batch with a wrong checksum gives."""
-        if place.magic >= MAGIC_V2 and place.size < HEADER_SIZE:
-            raise BrokerError(CORRUPT_RECORD, self.log.path, place.position, f"a batch of {place.size} bytes, its header alone has {HEADER_SIZE}")
-        end = place.position + place.size
-        if not self.start <= place.position <= end <= self.start + len(self.chunk):
-            self.chunk, self.start = self.log.read(place.position, CHUNK), place.position
-        if end > self.start + len(self.chunk) and place.magic < MAGIC_V2:
-            self.chunk = self.log.read(place.position, place.size)
-        at = place.position - self.start
-        view = memoryview(self.chunk)[at:at + place.size]
-        if place.magic < MAGIC_V2:
-            if not is_valid(view):
-                raise self._corrupt(place)
-            return
+def _ensure_valid(log: DataFile, place: Place) -> None:
+    """Raise the BrokerError that a batch with a wrong checksum gives; one larger than its window is read in chunks."""
+    if place.magic >= MAGIC_V2 and place.size < HEADER_SIZE:
+        raise BrokerError(
+            CORRUPT_RECORD, log.path, place.position, f"a batch of {place.size} bytes, its header alone has {HEADER_SIZE}"
+        )
+    view = memoryview(place.window)[place.at : place.at + place.size]
+    if place.magic < MAGIC_V2:
+        valid = is_valid(view if len(view) == place.size else log.read(place.position, place.size))
+    else:
         found = crc32c(view[CRC_FROM:])
-        position = place.position + len(view)
+        position, end = place.position + len(view), place.position + place.size
         while position < end:
-            piece = self.log.read(position, min(CHUNK, end - position))
+            piece = log.read(position, min(CHUNK, end - position))
             found = crc32c(piece, found)
             position += len(piece)
-        if found != int.from_bytes(view[17:21], "big"):
-            raise self._corrupt(place)
-
-    def _corrupt(self, place: Place) -> BrokerError:
-        return BrokerError(CORRUPT_RECORD, self.log.path, place.position, f"the batch at offset {place.base_offset} does not match its checksum")
-
+        valid = found == _CRC.unpack_from(view)[0]
+    if not valid:
+        raise BrokerError(
+            CORRUPT_RECORD, log.path, place.position, f"the batch at offset {place.base_offset} does not match its checksum"
+        )

@@ -81,7 +81,12 @@ class LoadedLog:
 
 
 def load(
-    partition: Partition, *, clean: bool, recovery_point: int, log_start_offset: int, settings: Settings,
+    partition: Partition,
+    *,
+    clean: bool,
+    recovery_point: int,
+    log_start_offset: int,
+    settings: Settings,
 ) -> LoadedLog:
     """Return the log that the broker would hold after opening this directory.
 
@@ -109,7 +114,9 @@ class _Loader:
         files = surviving_files(self.partition, self.findings)
         disk: dict[int, Snapshot] = dict(files.snapshots)
         self.producers = ProducerState(
-            disk=disk, now_ms=self.settings.now_ms, expiration_ms=self.settings.producer_expiration_ms,
+            disk=disk,
+            now_ms=self.settings.now_ms,
+            expiration_ms=self.settings.producer_expiration_ms,
             known=set(files.known_snapshots),
         )
         self._load_segments(files)
@@ -155,7 +162,9 @@ class _Loader:
         """Raise the BrokerError of an active index that is longer than the setting to which the broker resizes it."""
         if index.entries > self.settings.max_index_size // index.layout.size:
             raise BrokerError(
-                ILLEGAL_ARGUMENT, index.path or self.partition.path, None,
+                ILLEGAL_ARGUMENT,
+                index.path or self.partition.path,
+                None,
                 f"the active index holds {index.entries} entries, more than segment.index.bytes allows",
             )
 
@@ -171,14 +180,20 @@ class _Loader:
             aborted = read_aborted(txn_path) if txn_path else ()
             if any(last < base for last in aborted):
                 self._tell(
-                    "START-004", f"an aborted transaction ends below the segment's base offset {base}", txn_path,
+                    "START-004",
+                    f"an aborted transaction ends below the segment's base offset {base}",
+                    txn_path,
                     [last < base for last in aborted].index(True) * TXN_ENTRY_SIZE,
                 )
                 self._recovered(empty)
                 continue
             self.segments[base] = LoadedSegment(
-                base, log_path, size, self._offset_index(offset_path),
-                file_index(TIME_INDEX_ENTRY, time_path) if time_path else NO_TIMES, aborted,
+                base,
+                log_path,
+                size,
+                self._offset_index(offset_path),
+                file_index(TIME_INDEX_ENTRY, time_path) if time_path else NO_TIMES,
+                aborted,
             )
 
     def _offset_index(self, path: str) -> Index[OffsetIndexEntry]:
@@ -196,8 +211,11 @@ class _Loader:
         before = [self.segments[base] for base in sorted(self.segments)]
         rebuild(state, before, self.log_start, segment.base_offset, clean_start=False)
         done = recover(
-            segment, state, self.epochs,
-            index_interval_bytes=self.settings.index_interval_bytes, max_index_size=self.settings.max_index_size,
+            segment,
+            state,
+            self.epochs,
+            index_interval_bytes=self.settings.index_interval_bytes,
+            max_index_size=self.settings.max_index_size,
         )
         state.take_snapshot()
         self.segments[segment.base_offset] = done.segment
@@ -217,7 +235,9 @@ class _Loader:
             log_end = read_next_offset(self.segments[max(self.segments)])
             if log_end < self.log_start:
                 self._tell(
-                    "LOG-006", f"the log ends at offset {log_end}, below its log start offset {self.log_start}: all segments go", None,
+                    "LOG-006",
+                    f"the log ends at offset {log_end}, below its log start offset {self.log_start}: all segments go",
+                    None,
                 )
                 self.deleted.extend(self.segments)
                 self.segments.clear()
@@ -245,7 +265,7 @@ class _Loader:
                     raise
                 truncated = self._emptied(segment, error)
             if truncated:
-                rest = unflushed[number + 1:]
+                rest = unflushed[number + 1 :]
                 for later in rest:
                     self._tell("START-002", f"recovery deletes this segment: the one at {base} was cut", self.segments[later].log_path)
                     del self.segments[later]

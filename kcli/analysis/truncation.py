@@ -91,20 +91,29 @@ def truncate(loaded: LoadedLog, target: int, high_watermark: int | None) -> Pred
     else:
         kept = [segment for segment in loaded.segments if segment.base_offset <= target]
         segments = (*kept[:-1], truncate_segment(kept[-1], target))
-        for segment in loaded.segments[len(kept):]:
+        for segment in loaded.segments[len(kept) :]:
             producers.delete_snapshot(segment.base_offset)
         epochs, kind = truncate_from_end(loaded.epochs, target), PARTIAL
         log_start, lowered = min(target, loaded.log_start_offset), min(target, watermark or 0)
     rebuild(producers, segments, log_start, target, clean_start=False)
     after = replace(
-        loaded, segments=segments, epochs=epochs, log_end_offset=target, log_start_offset=log_start,
-        recovery_point=min(loaded.recovery_point, target), producers=producers,
+        loaded,
+        segments=segments,
+        epochs=epochs,
+        log_end_offset=target,
+        log_start_offset=log_start,
+        recovery_point=min(loaded.recovery_point, target),
+        producers=producers,
     )
     return _prediction(loaded, after, target, kind, (watermark, None if watermark is None else lowered))
 
 
 def _prediction(
-    loaded: LoadedLog, after: LoadedLog, target: int, kind: str, watermarks: tuple[int | None, int | None],
+    loaded: LoadedLog,
+    after: LoadedLog,
+    target: int,
+    kind: str,
+    watermarks: tuple[int | None, int | None],
 ) -> Prediction:
     restarted, error = log_end_after_restart(after.segments)
     changes = _changes(loaded.segments, after.segments)
@@ -149,9 +158,7 @@ def _changes(before: Sequence[LoadedSegment], after: Sequence[LoadedSegment]) ->
 
 def _snapshot_actions(before: Iterable[int], after: Iterable[int]) -> tuple[tuple[int, str], ...]:
     old, new = set(before), set(after)
-    return tuple(
-        (offset, DELETE if offset not in new else KEEP if offset in old else CREATE) for offset in sorted(old | new)
-    )
+    return tuple((offset, DELETE if offset not in new else KEEP if offset in old else CREATE) for offset in sorted(old | new))
 
 
 def _removed(changes: Iterable[SegmentChange]) -> Removed:

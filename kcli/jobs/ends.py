@@ -98,12 +98,19 @@ def ends(partition: Partition) -> Ends:
     end = last.log_end()
     findings = log_end_findings(partition, last, end)
     if end.next_offset < checkpointed:
-        findings.append(Finding(
-            "LOG-006", "the log ends below its checkpointed log start offset; the broker starts with an empty log there",
-            dir=partition.shown, expected=f"{checkpointed} or more", found=end.next_offset,
-        ))
+        findings.append(
+            Finding(
+                "LOG-006",
+                "the log ends below its checkpointed log start offset; the broker starts with an empty log there",
+                dir=partition.shown,
+                expected=f"{checkpointed} or more",
+                found=end.next_offset,
+            )
+        )
         return Ends(checkpointed, checkpointed, checkpointed, end.source, emptied=True, last_leader_epoch=-1, findings=tuple(findings))
-    return Ends(checkpointed, start, end.next_offset, end.source, emptied=False, last_leader_epoch=end.leader_epoch, findings=tuple(findings))
+    return Ends(
+        checkpointed, start, end.next_offset, end.source, emptied=False, last_leader_epoch=end.leader_epoch, findings=tuple(findings)
+    )
 
 
 def log_end_findings(partition: Partition, segment: Segment, end: LogEnd) -> list[Finding]:
@@ -118,10 +125,14 @@ def log_end_findings(partition: Partition, segment: Segment, end: LogEnd) -> lis
         message = "its last entry points past the log" if end.trouble == "index-beyond-log" else "its last entry leads to no batch"
         findings.append(Finding("IDX-002", f"{message}; the log was scanned", dir=partition.shown, file=index))
     if end.file_grown:
-        findings.append(Finding(
-            "LOG-005", f"the file {'grew' if end.file_grown > 0 else 'shrank'} by {abs(end.file_grown)} bytes while it was read",
-            dir=partition.shown, file=f"{segment.stem}.log",
-        ))
+        findings.append(
+            Finding(
+                "LOG-005",
+                f"the file {'grew' if end.file_grown > 0 else 'shrank'} by {abs(end.file_grown)} bytes while it was read",
+                dir=partition.shown,
+                file=f"{segment.stem}.log",
+            )
+        )
     findings.extend(stop_findings(partition, segment, end.stop, moving=end.file_grown != 0))
     return findings
 

@@ -70,7 +70,9 @@ def _answer(unit: Unit, work: Work, log_end_offset: int | None = None) -> Outcom
 
 def _ends(partition: Partition, log_end_offset: int | None, *, is_file: bool) -> Ends:
     if log_end_offset is not None:
-        return Ends(checkpointed_log_start(partition), log_start(partition), log_end_offset, GIVEN, emptied=False, last_leader_epoch=-1, findings=())
+        return Ends(
+            checkpointed_log_start(partition), log_start(partition), log_end_offset, GIVEN, emptied=False, last_leader_epoch=-1, findings=()
+        )
     if is_file and not partition.segments:
         path = os.path.join(partition.path, LEADER_EPOCH_CHECKPOINT)
         advice = "no segment lies beside this file, so the log end offset is unknown; `epoch end-offset --log-end-offset N` needs none"

@@ -58,20 +58,34 @@ def _offset(asked: int | str, partition: Partition) -> Yield:
     if reason is None:
         log = Recovery(partition)
         bases = [segment.base_offset for segment in partition.segments]
-        for segment in partition.segments[lookup.floor_segment(bases, number):]:
+        for segment in partition.segments[lookup.floor_segment(bases, number) :]:
             entry, batch = yield from _translate(log, segment, number)
             if batch is not None:
                 header = batch.header
-                yield Row("lookup_offset", (
-                    *place, number, True, segment.base_offset, shown_path(partition, segment.path("log")), batch.position,
-                    header.base_offset, header.last_offset, header.partition_leader_epoch, *entry, lookup.reason_of(header, number),
-                ))
+                yield Row(
+                    "lookup_offset",
+                    (
+                        *place,
+                        number,
+                        True,
+                        segment.base_offset,
+                        shown_path(partition, segment.path("log")),
+                        batch.position,
+                        header.base_offset,
+                        header.last_offset,
+                        header.partition_leader_epoch,
+                        *entry,
+                        lookup.reason_of(header, number),
+                    ),
+                )
                 return
         reason = f"{lookup.NO_BATCH}: nothing from here to the log end {found.log_end_offset}; a fetch returns no records"
     yield Row("lookup_offset", (*place, number, False, *(None,) * 8, reason))
 
 
-def _translate(log: Recovery, segment: Segment, target: int) -> Generator[Finding, None, tuple[tuple[int | None, int | None], Batch | None]]:
+def _translate(
+    log: Recovery, segment: Segment, target: int
+) -> Generator[Finding, None, tuple[tuple[int | None, int | None], Batch | None]]:
     """Return the index entry that the search starts from, and the first batch that reaches the target.
 
     As LogSegment.translateOffset; but an entry that leads to no batch is told, and the log scanned instead.
@@ -87,8 +101,11 @@ def _translate(log: Recovery, segment: Segment, target: int) -> Generator[Findin
         first = next(iter(walk), None)
         if entry[1] and (first is None or first.header.base_offset > entry[0]):
             yield Finding(
-                "IDX-002", f"its entry for offset {entry[0]} leads to no batch; the log was scanned", dir=log.partition.shown,
-                file=f"{segment.stem}.index", found=entry[1],
+                "IDX-002",
+                f"its entry for offset {entry[0]} leads to no batch; the log was scanned",
+                dir=log.partition.shown,
+                file=f"{segment.stem}.index",
+                found=entry[1],
             )
             return entry, _reaching(Walk(file), target)
         return entry, _reaching(Walk(file, entry[1]), target)
@@ -122,7 +139,9 @@ def _at_or_after(partition: Partition, found: Ends, asked: int) -> Generator[Fin
             continue
         answer = _search(log, segment, asked, found.log_start_offset)
         if answer is None and segment is not segments[-1]:
-            yield Finding("LOOKUP-002", "no such record in it; later segments are not searched", dir=partition.shown, file=f"{segment.stem}.log")
+            yield Finding(
+                "LOOKUP-002", "no such record in it; later segments are not searched", dir=partition.shown, file=f"{segment.stem}.log"
+            )
         if answer is None and seen >= asked:
             return _nothing(f"{lookup.NOT_IN_SEGMENT}: segment {segment.base_offset} alone is searched, and has no such record")
         if answer is not None:
@@ -200,7 +219,9 @@ def _records(file: DataFile, batch: Batch) -> Iterator[Timed]:
         except FormatError as error:
             raise file_error(file.path, error.moved(batch.position)) from error
     elif header.codec:
-        raise file_error(file.path, UnsupportedError(batch.position, "message", "one that is not compressed", f"magic {header.magic}, compressed"))
+        raise file_error(
+            file.path, UnsupportedError(batch.position, "message", "one that is not compressed", f"magic {header.magic}, compressed")
+        )
     else:
         yield Message(header.offset, header.timestamp)
 

@@ -32,7 +32,9 @@ def ls(unit: Unit) -> Outcome:
     except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
         return Outcome(number=unit.number, error=internal_failure(unit.target.shown, error))
     told = [shown_error(partition, problem) for problem in problems]
-    findings.extend(Finding("LOG-008", problem.message, dir=partition.shown, file=problem.path, position=problem.position) for problem in told[1:])
+    findings.extend(
+        Finding("LOG-008", problem.message, dir=partition.shown, file=problem.path, position=problem.position) for problem in told[1:]
+    )
     return Outcome(number=unit.number, rows=[row], findings=findings, error=failure_of(told[0]) if told else None)
 
 
@@ -53,20 +55,23 @@ def _row(partition: Partition, problems: list[FileError]) -> tuple[Row, list[Fin
     if found is not None:
         findings[:0] = found.findings
     facts, name = partition.directory, partition.target.name
-    row = Row("partition", (
-        *where(partition),
-        len(partition.segments),
-        totals.size_bytes,
-        found.log_start_offset if found else None,
-        found.log_end_offset if found else None,
-        found.source if found else None,
-        latest_epoch,
-        inventory.checkpointed(facts.high_watermarks, partition.topic, partition.number),
-        inventory.checkpointed(facts.recovery_points, partition.topic, partition.number),
-        topic_id,
-        totals.leftovers,
-        name.kind if name else inventory.NORMAL,
-    ))
+    row = Row(
+        "partition",
+        (
+            *where(partition),
+            len(partition.segments),
+            totals.size_bytes,
+            found.log_start_offset if found else None,
+            found.log_end_offset if found else None,
+            found.source if found else None,
+            latest_epoch,
+            inventory.checkpointed(facts.high_watermarks, partition.topic, partition.number),
+            inventory.checkpointed(facts.recovery_points, partition.topic, partition.number),
+            topic_id,
+            totals.leftovers,
+            name.kind if name else inventory.NORMAL,
+        ),
+    )
     return row, findings
 
 

@@ -65,10 +65,16 @@ def _partition(partition: Partition, request: Request) -> Yield:
     if partition.target.name is None:
         raise FileError(partition.path, "not-a-partition", "the broker loads only directories named topic-partition")
     inputs = _inputs(partition, request)
-    settings = Settings(now_ms=request.now_ms, index_interval_bytes=request.index_interval_bytes, max_index_size=request.segment_index_bytes)
+    settings = Settings(
+        now_ms=request.now_ms, index_interval_bytes=request.index_interval_bytes, max_index_size=request.segment_index_bytes
+    )
     try:
         loaded = load(
-            partition, clean=inputs.clean, recovery_point=inputs.recovery_point, log_start_offset=inputs.log_start_offset, settings=settings,
+            partition,
+            clean=inputs.clean,
+            recovery_point=inputs.recovery_point,
+            log_start_offset=inputs.log_start_offset,
+            settings=settings,
         )
     except BrokerError as error:
         raise FileError(error.path, WOULD_NOT_LOAD, f"the broker would not load this log: {error}", error.position) from error
@@ -100,7 +106,11 @@ def _inputs(partition: Partition, request: Request) -> _Inputs:
     log_start = request.log_start_offset if request.log_start_offset is not None else (facts.log_start_offsets or {}).get(key, 0)
     recovery_point = request.recovery_point if request.recovery_point is not None else (facts.recovery_points or {}).get(key, 0)
     return _Inputs(
-        clean=clean, recovery_point=recovery_point, log_start_offset=log_start, high_watermark=high_watermark, warnings=tuple(warnings),
+        clean=clean,
+        recovery_point=recovery_point,
+        log_start_offset=log_start,
+        high_watermark=high_watermark,
+        warnings=tuple(warnings),
     )
 
 
@@ -109,7 +119,9 @@ def _target(partition: Partition, loaded: LoadedLog, inputs: _Inputs, request: R
     if request.to_high_watermark:
         if inputs.high_watermark is None:
             raise FileError(
-                partition.path, "unknown-high-watermark", "no high watermark is known for this partition; name it with --high-watermark",
+                partition.path,
+                "unknown-high-watermark",
+                "no high watermark is known for this partition; name it with --high-watermark",
             )
         return loaded.bounded(inputs.high_watermark)
     if request.to_epoch is not None:
@@ -121,13 +133,24 @@ def _target(partition: Partition, loaded: LoadedLog, inputs: _Inputs, request: R
 def _values(loaded: LoadedLog, prediction: Prediction, warnings: list[str]) -> tuple[Value, ...]:
     removed, after = prediction.removed, prediction.after
     return (
-        prediction.target, prediction.kind,
-        loaded.log_end_offset, after.log_end_offset, prediction.log_end_offset_after_restart,
-        loaded.log_start_offset, after.log_start_offset,
-        prediction.high_watermark_before, prediction.high_watermark,
-        loaded.recovery_point, after.recovery_point,
-        removed.batches, removed.records, removed.size,
-        removed.first_offset, removed.last_offset, removed.first_timestamp, removed.max_timestamp,
+        prediction.target,
+        prediction.kind,
+        loaded.log_end_offset,
+        after.log_end_offset,
+        prediction.log_end_offset_after_restart,
+        loaded.log_start_offset,
+        after.log_start_offset,
+        prediction.high_watermark_before,
+        prediction.high_watermark,
+        loaded.recovery_point,
+        after.recovery_point,
+        removed.batches,
+        removed.records,
+        removed.size,
+        removed.first_offset,
+        removed.last_offset,
+        removed.first_timestamp,
+        removed.max_timestamp,
         [_segment(change) for change in prediction.segments],
         [{"epoch": entry.epoch, "start_offset": entry.start_offset} for entry in loaded.epochs],
         [{"epoch": entry.epoch, "start_offset": entry.start_offset} for entry in after.epochs],
@@ -206,11 +229,13 @@ def _findings(partition: Partition, prediction: Prediction) -> Iterator[Finding]
     watermark = prediction.high_watermark_before
     if watermark is not None and prediction.target < watermark and prediction.kind != NONE:
         yield Finding(
-            "TRUNC-002", f"truncating to {prediction.target} cuts below the high watermark {watermark}",
-            dir=partition.shown, expected=watermark, found=prediction.target,
+            "TRUNC-002",
+            f"truncating to {prediction.target} cuts below the high watermark {watermark}",
+            dir=partition.shown,
+            expected=watermark,
+            found=prediction.target,
         )
     trouble = prediction.restart_error or prediction.removed.trouble
     if trouble is not None:
         file = shown_path(partition, trouble.path)
         yield Finding("TRUNC-003", str(trouble), dir=partition.shown, file=file, position=trouble.position)
-

@@ -123,8 +123,10 @@ class DataFile:
                 more = os.pread(self._fd, length - len(data), position + len(data))
                 if not more:
                     raise FileError(
-                        self.path, "changed", f"the file shrank while it was read: {self.size} bytes when opened, "
-                        f"{position + len(data)} now", position + len(data),
+                        self.path,
+                        "changed",
+                        f"the file shrank while it was read: {self.size} bytes when opened, {position + len(data)} now",
+                        position + len(data),
                     )
                 data += more
         except OSError as error:

@@ -43,8 +43,13 @@ class DirectoryFacts:
 
 
 NO_DIRECTORY = DirectoryFacts(
-    broker_id=None, cluster_id=None, clean_shutdown=False, recovery_points=None,
-    log_start_offsets=None, high_watermarks=None, problems=(),
+    broker_id=None,
+    cluster_id=None,
+    clean_shutdown=False,
+    recovery_points=None,
+    log_start_offsets=None,
+    high_watermarks=None,
+    problems=(),
 )
 
 

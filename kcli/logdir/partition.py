@@ -79,9 +79,13 @@ class Partition:
     def snapshot_offsets(self) -> tuple[int, ...]:
         """The offsets of the producer snapshots, ascending."""
         found = (parse_file(name) for name in self.names if name.endswith(".snapshot"))
-        return tuple(sorted(
-            file.base_offset for file in found if file.kind == PRODUCER_SNAPSHOT and file.scheme == IN_PARTITION and file.base_offset is not None
-        ))
+        return tuple(
+            sorted(
+                file.base_offset
+                for file in found
+                if file.kind == PRODUCER_SNAPSHOT and file.scheme == IN_PARTITION and file.base_offset is not None
+            )
+        )
 
     def epoch_entries(self) -> list[EpochEntry] | None:
         """Return the lines of leader-epoch-checkpoint in file order, or None if there is no such file.

@@ -164,7 +164,9 @@ class Segment:
             by_rule = None if trouble else _walk_to_end(log, position)
             if by_rule is not None:
                 first, last, stop = by_rule
-                fits = not position or (first is not None and last is not None and first.base_offset <= offset and last.last_offset >= offset)
+                fits = not position or (
+                    first is not None and last is not None and first.base_offset <= offset and last.last_offset >= offset
+                )
                 if fits and stop.reason == "end":
                     return self._end(last, "index", stop, None, log, preallocated=preallocated)
                 trouble = "tail" if fits else "chain"

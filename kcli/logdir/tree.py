@@ -151,9 +151,7 @@ def _argument(path: str, selection: Selection, found: Found) -> None:
     if kind == PARTITION:
         name = parse_partition_dir(os.path.basename(os.path.abspath(path)))
         if selection.wants(name):
-            found.targets.append(
-                Target(kind=PARTITION, path=path, shown=shown(path), name=name, log_dir=enclosing_log_dir(path))
-            )
+            found.targets.append(Target(kind=PARTITION, path=path, shown=shown(path), name=name, log_dir=enclosing_log_dir(path)))
     elif kind == LOG_DIR:
         found.named_log_dirs.append(path)
         _log_dir(path, entries, selection, found)

@@ -176,9 +176,7 @@ def test_entries_that_load():
 def test_every_prefix_and_flip():
     data = content("leader-epoch-checkpoint")
     damaged = [data[:size] for size in range(len(data))]
-    damaged += [
-        data[:at] + bytes([data[at] ^ bit]) + data[at + 1 :] for at in range(len(data)) for bit in (1, 4, 0x10, 0x80)
-    ]
+    damaged += [data[:at] + bytes([data[at] ^ bit]) + data[at + 1 :] for at in range(len(data)) for bit in (1, 4, 0x10, 0x80)]
     for case in damaged:
         survives(read_leader_epoch_checkpoint, case)
 

@@ -171,9 +171,7 @@ OFFSET_PREFIXES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("data", "expected"), [case[1:] for case in OFFSET_PREFIXES], ids=[case[0] for case in OFFSET_PREFIXES]
-)
+@pytest.mark.parametrize(("data", "expected"), [case[1:] for case in OFFSET_PREFIXES], ids=[case[0] for case in OFFSET_PREFIXES])
 def test_valid_prefix_offset_index(data, expected):
     entries, ended_at, trailing = expected
     assert index.valid_prefix_offset_index([data], 100) == (entries, entries * 8, ended_at, trailing)
@@ -194,9 +192,7 @@ TIME_PREFIXES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("data", "expected"), [case[1:] for case in TIME_PREFIXES], ids=[case[0] for case in TIME_PREFIXES]
-)
+@pytest.mark.parametrize(("data", "expected"), [case[1:] for case in TIME_PREFIXES], ids=[case[0] for case in TIME_PREFIXES])
 def test_valid_prefix_time_index(data, expected):
     entries, ended_at, trailing = expected
     assert index.valid_prefix_time_index([data]) == (entries, entries * 12, ended_at, trailing)

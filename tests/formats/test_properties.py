@@ -230,9 +230,7 @@ def test_noise(data):
 def test_every_prefix_and_flip(name):
     data = content(name)
     damaged = [data[:size] for size in range(len(data))]
-    damaged += [
-        data[:at] + bytes([data[at] ^ bit]) + data[at + 1 :] for at in range(len(data)) for bit in (1, 0x20, 0x80)
-    ]
+    damaged += [data[:at] + bytes([data[at] ^ bit]) + data[at + 1 :] for at in range(len(data)) for bit in (1, 0x20, 0x80)]
     for case in damaged:
         for read in (read_meta_properties, read_partition_metadata):
             survives(read, case)

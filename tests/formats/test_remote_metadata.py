@@ -73,18 +73,18 @@ FOO = RemoteLogSegmentMetadata(
 )
 VECTORS = [
     ("3.0", SEGMENT + bytes.fromhex("0000"), 114, FOO),
-    ("3.6, no custom metadata", SEGMENT + bytes.fromhex("000000"), 115, FOO._replace(layout="3.6")),
+    ("3.6, no custom metadata", SEGMENT + bytes.fromhex("000000"), 115, FOO._replace(layout="3.6", txn_index_empty=False)),
     (
         "3.6, custom metadata",
         SEGMENT + bytes.fromhex("046162630000"),
         118,
-        FOO._replace(layout="3.6", custom_metadata=b"abc"),
+        FOO._replace(layout="3.6", txn_index_empty=False, custom_metadata=b"abc"),
     ),
     (
         "3.6, empty custom metadata",
         SEGMENT + bytes.fromhex("010000"),
         115,
-        FOO._replace(layout="3.6", custom_metadata=b""),
+        FOO._replace(layout="3.6", txn_index_empty=False, custom_metadata=b""),
     ),
     (
         "4.0, transaction index empty",
@@ -98,12 +98,12 @@ VECTORS = [
         118,
         FOO._replace(layout="4.0", txn_index_empty=False),
     ),
-    ("a state that nobody knows", SEGMENT + bytes.fromhex("00f700"), 115, FOO._replace(layout="3.6", state=-9)),
+    ("a state that nobody knows", SEGMENT + bytes.fromhex("00f700"), 115, FOO._replace(layout="3.6", txn_index_empty=False, state=-9)),
     (
         "a tag that nobody knows",
         SEGMENT + bytes.fromhex("0000010102cafe"),
         119,
-        FOO._replace(layout="3.6", unknown_tags=(UnknownTag("record", 1, b"\xca\xfe"),)),
+        FOO._replace(layout="3.6", txn_index_empty=False, unknown_tags=(UnknownTag("record", 1, b"\xca\xfe"),)),
     ),
     (
         "update, 3.0",
@@ -434,7 +434,7 @@ def test_round_trip(topic, topic_id, partition, segment_id, body, epochs, size, 
         size,
         custom,
         state,
-        empty,
+        bool(empty),
         tuple(
             UnknownTag(where, tag, data)
             for where, fields in [

@@ -29,7 +29,10 @@ def lines(choose: random.Random) -> list[tuple[int, int]]:
         starts = sorted(choose.sample(range(200), count))
         return list(zip(newest, starts, strict=True))
     wide = choose.random() < 0.1
-    return [(choose.choice([*range(8), *EXTREMES]) if wide else choose.randrange(8), choose.randrange(0, 60, choose.choice([1, 10]))) for _ in range(count)]
+    return [
+        (choose.choice([*range(8), *EXTREMES]) if wide else choose.randrange(8), choose.randrange(0, 60, choose.choice([1, 10])))
+        for _ in range(count)
+    ]
 
 
 def operation(choose: random.Random) -> list[Any]:
@@ -59,7 +62,12 @@ def test_random_caches(oracle: Oracle, oracle_seed: int) -> None:
         end = choose.choice([0, choose.randrange(100), choose.randrange(250)])
         asked, offsets = [*range(-3, 32), 2147483646, 2147483647], list(range(-1, 100, 3))
         said = oracle.ask(
-            "epoch_cache", entries=entries, operations=operations, end_offset_for=asked, log_end_offset=end, epoch_for_offset=offsets,
+            "epoch_cache",
+            entries=entries,
+            operations=operations,
+            end_offset_for=asked,
+            log_end_offset=end,
+            epoch_for_offset=offsets,
         )
         told = f"ORACLE_SEED={oracle_seed} case {number}: {entries} {operations} {end}"
         cache = epochs.replay(EpochEntry(*entry) for entry in entries)

@@ -37,16 +37,32 @@ def written(oracle: Oracle, choose: random.Random) -> tuple[Path, dict[str, Any]
     }
     directory = oracle.fresh(choose.choice(["orders-0", "a.b-c-12"]))
     answer = oracle.ask(
-        "write_log", directory=directory, seed=choose.randrange(1 << 31), now_ms=NOW, **settings,
-        batches=choose.randrange(0, 60), records_max=records, value_max=value, batches_per_append_max=together, codecs=choose.choice(CODECS),
+        "write_log",
+        directory=directory,
+        seed=choose.randrange(1 << 31),
+        now_ms=NOW,
+        **settings,
+        batches=choose.randrange(0, 60),
+        records_max=records,
+        value_max=value,
+        batches_per_append_max=together,
+        codecs=choose.choice(CODECS),
         timestamps=choose.choice(["rising", "random", "random", "equal", "log_append", "none"]),
-        first_epoch=choose.choice([0, 0, 5]), start_offset=choose.choice([0, 0, 0, 7, 1000]),
-        producers=choose.choice([0, 0, 1, 3]), transactional_producers=choose.choice([0, 0, 1, 3]),
-        gap_chance=choose.choice([0, 0, 0.1]), hole_chance=choose.choice([0, 0, 0.3]), empty_chance=choose.choice([0, 0, 0.1]),
-        epoch_chance=choose.choice([0, 0.1, 0.4]), empty_epoch_chance=choose.choice([0, 0.03, 0.2]),
-        trailing_epoch_chance=choose.choice([0, 0.5]), snapshot_chance=choose.choice([0, 0.1]),
-        abort_chance=choose.choice([0.2, 0.8]), roll_chance=choose.choice([0, 0.05]),
-        delete_records=choose.choice([None, None, 0.3, 0.7, 1.0]), delete_segments=choose.random() < 0.5,
+        first_epoch=choose.choice([0, 0, 5]),
+        start_offset=choose.choice([0, 0, 0, 7, 1000]),
+        producers=choose.choice([0, 0, 1, 3]),
+        transactional_producers=choose.choice([0, 0, 1, 3]),
+        gap_chance=choose.choice([0, 0, 0.1]),
+        hole_chance=choose.choice([0, 0, 0.3]),
+        empty_chance=choose.choice([0, 0, 0.1]),
+        epoch_chance=choose.choice([0, 0.1, 0.4]),
+        empty_epoch_chance=choose.choice([0, 0.03, 0.2]),
+        trailing_epoch_chance=choose.choice([0, 0.5]),
+        snapshot_chance=choose.choice([0, 0.1]),
+        abort_chance=choose.choice([0.2, 0.8]),
+        roll_chance=choose.choice([0, 0.05]),
+        delete_records=choose.choice([None, None, 0.3, 0.7, 1.0]),
+        delete_segments=choose.random() < 0.5,
         end=choose.choice(["clean", "clean", "kill"]),
     )
     if "error" in answer:  # a small index can be full before its segment is rolled
@@ -95,7 +111,9 @@ def missing_segment(directory: Path, choose: random.Random) -> None:
 
 
 def bad_index(directory: Path, choose: random.Random) -> None:
-    index = choose.choice(names(directory, ".index", ".timeindex") or names(directory, ".log")[:0] or [directory / "00000000000000000000.index"])
+    index = choose.choice(
+        names(directory, ".index", ".timeindex") or names(directory, ".log")[:0] or [directory / "00000000000000000000.index"]
+    )
     if not index.exists():
         return
     data = index.read_bytes()
@@ -169,8 +187,24 @@ def txn_index(directory: Path, choose: random.Random) -> None:
 
 
 DAMAGE = (
-    torn_tail, torn_tail, flipped_byte, flipped_byte, zero_tail, garbage_tail, missing_files, missing_files, missing_segment, bad_index,
-    lost_snapshots, bad_snapshot, stray_snapshots, epoch_lines, no_epochs, leftovers, leftovers, txn_index,
+    torn_tail,
+    torn_tail,
+    flipped_byte,
+    flipped_byte,
+    zero_tail,
+    garbage_tail,
+    missing_files,
+    missing_files,
+    missing_segment,
+    bad_index,
+    lost_snapshots,
+    bad_snapshot,
+    stray_snapshots,
+    epoch_lines,
+    no_epochs,
+    leftovers,
+    leftovers,
+    txn_index,
 )
 
 
@@ -206,7 +240,8 @@ def segments(row: dict[str, Any], when: str) -> list[dict[str, int]]:
     gone = {"before": "create", "after": "delete"}[when]
     return [
         {"base_offset": s["base_offset"], "size": s[f"size_{when}"], **{name: s[f"{name}_{when}"] for name in COUNTS}}
-        for s in row["segments"] if s["action"] != gone
+        for s in row["segments"]
+        if s["action"] != gone
     ]
 
 
@@ -217,9 +252,12 @@ def entries(rows: list[dict[str, int]]) -> list[list[int]]:
 def facts(row: dict[str, Any], when: str) -> dict[str, Any]:
     """Return what the row says of a stage in the judge's words."""
     return {
-        "log_end_offset": row[f"log_end_offset_{when}"], "log_start_offset": row[f"log_start_offset_{when}"],
-        "high_watermark": row[f"high_watermark_{when}"], "recovery_point": row[f"recovery_point_{when}"],
-        "epochs": entries(row[f"epochs_{when}"]), "segments": segments(row, when),
+        "log_end_offset": row[f"log_end_offset_{when}"],
+        "log_start_offset": row[f"log_start_offset_{when}"],
+        "high_watermark": row[f"high_watermark_{when}"],
+        "recovery_point": row[f"recovery_point_{when}"],
+        "epochs": entries(row[f"epochs_{when}"]),
+        "segments": segments(row, when),
     }
 
 
@@ -253,10 +291,14 @@ def agree_on_batches(row: dict[str, Any], batches: list[dict[str, int]], first_b
 def agree_on_producers(directory: Path, request: Request, answer: dict[str, Any]) -> None:
     """The producers that a starting broker remembers, with their open transactions."""
     loaded = load(
-        Partition(find([str(directory)], Selection()).targets[0]), clean=request.shutdown == "clean", recovery_point=request.recovery_point or 0,
+        Partition(find([str(directory)], Selection()).targets[0]),
+        clean=request.shutdown == "clean",
+        recovery_point=request.recovery_point or 0,
         log_start_offset=request.log_start_offset or 0,
         settings=Settings(
-            now_ms=request.now_ms, index_interval_bytes=request.index_interval_bytes, max_index_size=request.segment_index_bytes,
+            now_ms=request.now_ms,
+            index_interval_bytes=request.index_interval_bytes,
+            max_index_size=request.segment_index_bytes,
         ),
     )
     said = sorted((number, *producer) for number, producer in loaded.producers.producers.items())
@@ -288,8 +330,13 @@ def one_case(oracle: Oracle, choose: random.Random, name: str) -> bool:
     target = targets(answer, choose)
     now = NOW + choose.choice([0, 0, 2 * DAY])
     request = Request(
-        now_ms=now, to_offset=target, high_watermark=high_watermark, log_start_offset=log_start, recovery_point=recovery_point,
-        shutdown="clean" if clean else "unclean", index_interval_bytes=settings["index_interval_bytes"],
+        now_ms=now,
+        to_offset=target,
+        high_watermark=high_watermark,
+        log_start_offset=log_start,
+        recovery_point=recovery_point,
+        shutdown="clean" if clean else "unclean",
+        index_interval_bytes=settings["index_interval_bytes"],
         segment_index_bytes=settings["segment_index_bytes"],
     )
     row, refused = predicted(directory, request)
@@ -297,8 +344,15 @@ def one_case(oracle: Oracle, choose: random.Random, name: str) -> bool:
     if refused == OFFSET_OVERFLOW:
         return False
     judged = oracle.ask(
-        "truncate", directory=oracle.copy(directory), clean=clean, log_start_offset=log_start, recovery_point=recovery_point,
-        high_watermark=high_watermark, target=target, now_ms=now, **settings,
+        "truncate",
+        directory=oracle.copy(directory),
+        clean=clean,
+        log_start_offset=log_start,
+        recovery_point=recovery_point,
+        high_watermark=high_watermark,
+        target=target,
+        now_ms=now,
+        **settings,
     )
     told = f"{name} {directory} {[damage.__name__ for damage in damages]} {request}"
     thrown = next((judged[stage] for stage in ("loaded", "truncated") if "error" in judged.get(stage, {})), None)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from tests.recordings.watch import tree, watching
@@ -14,6 +15,7 @@ COMMANDS = [
     "epoch show {}",
     "epoch show --from batches {}",
     "epoch end-offset --epoch all {}",
+    "epoch end-offset --epoch all --broker running {}",
     "epoch at latest {}",
     "truncate --dry-run --to-offset 0 {}",
     "truncate --dry-run --to-offset 20 --shutdown unclean {}",
@@ -25,6 +27,7 @@ COMMANDS = [
     "lookup timestamp max {}",
     "lookup timestamp 1767225600000 {}",
 ]
+READ_NO_LOG_DIR = {"schema", "explain", "demo", "rlmm partition"}
 CAPTURES = ["single/running", "single/stopped", "truncation/before-follower", "tiered/node1"]
 
 
@@ -43,10 +46,23 @@ def test_no_command_changes_anything(command, recording):
         assert tree(root) == before
 
 
-def test_worker_processes_change_nothing(recording):
+def test_every_command_that_reads_files_is_here():
+    from commands.app import app
+
+    def leaves(command, words):
+        if not hasattr(command, "commands"):
+            return [" ".join(words)]
+        return [leaf for name, inner in command.commands.items() for leaf in leaves(inner, [*words, name])]
+
+    listed = {name for name in leaves(get_command(app), []) if name not in READ_NO_LOG_DIR}
+    assert {name for name in listed if not any(command.startswith(name) for command in COMMANDS)} == set()
+
+
+@pytest.mark.parametrize("spread", [["--jobs", "2"], pytest.param(["--spark-master", "local[1]"], marks=pytest.mark.spark)])
+def test_worker_processes_change_nothing(spread, recording):
     root = recording("truncation") / "before-follower"
     before = tree(root)
-    words = ["truncate", "--dry-run", "--to-offset", "0", "--jobs", "2", str(root)]
+    words = ["truncate", "--dry-run", "--to-offset", "0", *spread, str(root)]
     subprocess.run([sys.executable, "-m", "kcli", *words], check=True, stdout=subprocess.DEVNULL)
     assert tree(root) == before
 

@@ -1,5 +1,7 @@
 """The epoch cache: the reference's worked examples, and a naive model."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -83,9 +85,7 @@ def test_epoch_for_offset(offset, epoch):
     assert (found.epoch if found else None) == epoch
 
 
-@pytest.mark.parametrize(
-    ("end", "expected"), [(-1, BASE), (21, BASE), (20, BASE[:2]), (11, BASE[:2]), (10, BASE[:1]), (0, ())]
-)
+@pytest.mark.parametrize(("end", "expected"), [(-1, BASE), (21, BASE), (20, BASE[:2]), (11, BASE[:2]), (10, BASE[:1]), (0, ())])
 def test_truncate_from_end(end, expected):
     assert epochs.truncate_from_end(BASE, end) == expected
 
@@ -143,7 +143,7 @@ LINES = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 40)).map(lambda pa
 @given(LINES)
 def test_a_cache_always_rises(lines):
     entries = epochs.replay(lines)
-    assert all(a.epoch < b.epoch and a.start_offset < b.start_offset for a, b in zip(entries, entries[1:], strict=False))
+    assert all(a.epoch < b.epoch and a.start_offset < b.start_offset for a, b in pairwise(entries))
     assert not lines or entries[-1].epoch == lines[-1].epoch
 
 

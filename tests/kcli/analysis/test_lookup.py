@@ -20,9 +20,7 @@ class Record(NamedTuple):
     timestamp: int
 
 
-@pytest.mark.parametrize(
-    ("offset", "word"), [(4, "below log start"), (5, None), (9, None), (10, "log end"), (11, "above log end")]
-)
+@pytest.mark.parametrize(("offset", "word"), [(4, "below log start"), (5, None), (9, None), (10, "log end"), (11, "above log end")])
 def test_outside(offset, word):
     reason = lookup.outside(offset, 5, 10)
     assert (reason.partition(":")[0] if reason else None) == word

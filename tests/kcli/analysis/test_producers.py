@@ -4,8 +4,8 @@ import struct
 
 import pytest
 
-from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, ProducerEntry, SnapshotHeader
 from formats.crc import crc32c
+from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, ProducerEntry, SnapshotHeader
 from kcli.analysis.log_segment import BrokerError, LoadedSegment
 from kcli.analysis.producers import PRODUCER_EXPIRATION_MS, Producer, ProducerState, read_snapshot, rebuild, replay
 from tests.builders import put_record, put_records
@@ -23,11 +23,17 @@ def state(disk=None, **fields):
 
 def marker(offset, producer, kind, key=None, value=None):
     record = put_record(
-        key=struct.pack(">hh", 0, kind) if key is None else key, value=struct.pack(">hi", 0, 1) if value is None else value,
+        key=struct.pack(">hh", 0, kind) if key is None else key,
+        value=struct.pack(">hi", 0, 1) if value is None else value,
     )
     return put_records(
-        [record], base_offset=offset, producer_id=producer, producer_epoch=0, attributes=TRANSACTIONAL | CONTROL,
-        base_timestamp=NOW, max_timestamp=NOW,
+        [record],
+        base_offset=offset,
+        producer_id=producer,
+        producer_epoch=0,
+        attributes=TRANSACTIONAL | CONTROL,
+        base_timestamp=NOW,
+        max_timestamp=NOW,
     )
 
 
@@ -68,7 +74,7 @@ def test_a_snapshot_is_written_once_per_offset():
     ],
 )
 def test_stray_snapshots_go_but_for_the_highest_above_all_segments(offsets, bases, left):
-    producers = state(dict.fromkeys(offsets, {}))
+    producers = state({offset: {} for offset in offsets})
     producers.remove_stray_snapshots(bases)
     assert sorted(producers.disk) == sorted(producers.known) == left
 
@@ -105,7 +111,7 @@ def test_a_corrupt_snapshot_is_deleted_and_the_next_older_one_loaded(tmp_path):
 
 
 def test_snapshots_outside_the_log_are_deleted():
-    producers = state(dict.fromkeys([0, 3, 4, 9, 10, 11], {}))
+    producers = state({offset: {} for offset in (0, 3, 4, 9, 10, 11)})
     producers.truncate_and_reload(3, 10)
     assert sorted(producers.disk) == [4, 9, 10]
 
@@ -140,7 +146,12 @@ def test_nothing_is_replayed_when_no_producer_was_there_before(tmp_path):
 def test_transactions_open_and_end(tmp_path):
     producers = state()
     held = segment(
-        tmp_path, 0, data(0, 1, transactional=True), data(1, 2, transactional=True), data(2, 1, transactional=True), marker(3, 1, COMMIT),
+        tmp_path,
+        0,
+        data(0, 1, transactional=True),
+        data(1, 2, transactional=True),
+        data(2, 1, transactional=True),
+        marker(3, 1, COMMIT),
         data(4, 1, transactional=True),
     )
     replay(producers, held, 0, held.log_size)

@@ -31,11 +31,19 @@ def orders(tmp_path):
     """Segments [0, 30), [100, 120), [200, 220): batches of ten, an index entry for each but the first of a segment."""
     directory = tmp_path / "orders-0"
     segment(
-        directory, 0, tens(0, 10, 20), offset_entries((19, SIZE), (29, 2 * SIZE)), time_entries((1019, 19), (1029, 29)),
+        directory,
+        0,
+        tens(0, 10, 20),
+        offset_entries((19, SIZE), (29, 2 * SIZE)),
+        time_entries((1019, 19), (1029, 29)),
     )
     for base, epoch in ((100, 2), (200, 4)):
         segment(
-            directory, base, tens(base, base + 10, epoch=epoch), offset_entries((19, SIZE)), time_entries((1000 + base + 19, 19)),
+            directory,
+            base,
+            tens(base, base + 10, epoch=epoch),
+            offset_entries((19, SIZE)),
+            time_entries((1000 + base + 19, 19)),
         )
         (directory / f"{base:020d}.txnindex").write_bytes(TXN_INDEX_ENTRY.pack(AbortedTxn(0, 1, base, base + 15, base + 16)))
     (directory / "leader-epoch-checkpoint").write_text(epoch_lines((0, 0), (2, 100), (4, 200), (7, 220)))
@@ -127,7 +135,11 @@ def test_truncating_twice_is_truncating_to_the_lower(orders):
     log = loaded(orders)
     once, twice = truncate(log, 15, 220), truncate(truncate(log, 205, 220).after, 15, 205)
     assert twice.after.segments == once.after.segments
-    assert (twice.after.epochs, twice.after.recovery_point, twice.snapshots) == (once.after.epochs, once.after.recovery_point, once.snapshots)
+    assert (twice.after.epochs, twice.after.recovery_point, twice.snapshots) == (
+        once.after.epochs,
+        once.after.recovery_point,
+        once.snapshots,
+    )
     assert log.segments[-1].log_size == 2 * SIZE, "values do not change"
 
 

@@ -26,8 +26,13 @@ def test_what_cannot_be_opened(tmp_path):
     (tmp_path / "broken").symlink_to(tmp_path / "nowhere")
     (tmp_path / "file").write_bytes(b"")
     expected = {
-        "fifo": "not-a-file", "loop": "symlink-loop", "broken": "not-found", "nowhere": "not-found", "file/x": "not-a-directory",
-        ".": "is-a-directory", "n" * 300: "name-too-long",
+        "fifo": "not-a-file",
+        "loop": "symlink-loop",
+        "broken": "not-found",
+        "nowhere": "not-found",
+        "file/x": "not-a-directory",
+        ".": "is-a-directory",
+        "n" * 300: "name-too-long",
     }
     assert {name: code_of(tmp_path / name) for name in expected} == expected
 

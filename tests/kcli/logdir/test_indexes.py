@@ -72,10 +72,19 @@ def test_lookups(tmp_path):
     files = place(tmp_path, offset_entries((5, 50), (9, 90)), time_entries((1000, 5), (2000, 9)))
     with OffsetIndexFile(files) as index, TimeIndexFile(files) as times:
         assert [index.lookup(offset) for offset in (0, 104, 105, 108, 109, 500)] == [
-            (100, 0), (100, 0), (105, 50), (105, 50), (109, 90), (109, 90),
+            (100, 0),
+            (100, 0),
+            (105, 50),
+            (105, 50),
+            (109, 90),
+            (109, 90),
         ]
         assert [times.lookup(moment) for moment in (999, 1000, 1999, 2000, 9999)] == [
-            (-1, 100), (1000, 105), (1000, 105), (2000, 109), (2000, 109),
+            (-1, 100),
+            (1000, 105),
+            (1000, 105),
+            (2000, 109),
+            (2000, 109),
         ]
         assert (index.entry(-1), index.entry(1), index.position(0)) == ((100, 0), (109, 90), 50)
         assert (times.entry(-1), times.entry(1)) == ((-1, 100), (2000, 109))

@@ -1,0 +1,33 @@
+"""`kcli explain`: what a finding's code means."""
+
+import pytest
+
+from kcli.analysis.findings import CATALOGUE
+
+
+@pytest.mark.parametrize("code", CATALOGUE)
+def test_every_code(kcli, code):
+    rule = CATALOGUE[code]
+
+    for word in (code, code.lower()):
+        result = kcli("explain", word)
+        assert result.exit_code == 0
+        assert result.stdout == f"{code} ({rule.severity}): {rule.title}\n  broker: {rule.broker}\n  you: {rule.person}\n"
+
+
+def test_without_a_code_all_are_listed(kcli):
+    result = kcli("explain")
+
+    assert result.exit_code == 0
+    assert [line.split()[0] for line in result.stdout.splitlines()] == list(CATALOGUE)
+
+
+def test_an_unknown_code_names_close_ones(kcli):
+    result = kcli("explain", "EPOCH-01")
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "EPOCH-001" in result.stderr
+
+
+def test_nothing_close(kcli):
+    assert kcli("explain", "zzzzzz").stderr == "kcli: explain ZZZZZZ: no such code; kcli explain alone lists all\n"

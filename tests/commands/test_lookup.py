@@ -1,0 +1,70 @@
+"""`kcli lookup` on the command line."""
+
+import json
+
+import jsonschema
+import pytest
+from typer.testing import CliRunner
+
+from commands.app import app
+from kcli.output.schema import document_schema
+from tests.partitions import log_dir, put_range, segment, time_entries
+
+JANUARY = 1_767_225_600_000
+"""2026-01-01T00:00:00Z"""
+
+
+def kcli(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def document(command, *words):
+    done = kcli(*command.split(), *words, "-o", "json")
+    told = json.loads(done.stdout)
+    jsonschema.validate(told, document_schema(command))
+    return told["rows"], done.exit_code
+
+
+@pytest.fixture
+def directory(tmp_path):
+    path = log_dir(tmp_path / "d") / "orders-0"
+    segment(path, 0, put_range(0, 10, timestamp=JANUARY, step=1000), timeindex=time_entries((JANUARY + 9000, 9)))
+    return path
+
+
+@pytest.mark.parametrize(("offset", "number", "found"), [("3", 3, True), ("earliest", 0, True), ("latest", 10, False), ("99", 99, False)])
+def test_offset(directory, offset, number, found):
+    rows, status = document("lookup offset", offset, directory)
+    assert ([(row["offset"], row["found"]) for row in rows], status) == ([(number, found)], 0)
+
+
+@pytest.mark.parametrize(
+    ("time", "offset"),
+    [
+        (str(JANUARY + 3000), 3),
+        ("2026-01-01T00:00:04", 4),
+        ("2026-01-01T01:00:04.500+01:00", 5),
+        ("max", 9),
+        ("2027-01-01", None),
+        ("0", 0),
+    ],
+)
+def test_timestamp(directory, time, offset):
+    rows, status = document("lookup timestamp", time, directory)
+    assert ([row["offset"] for row in rows], status) == ([offset], 0)
+
+
+def test_relative_times(directory):
+    (row,), _ = document("lookup timestamp", "@-1h", directory)
+    assert row["timestamp"] > JANUARY
+
+
+@pytest.mark.parametrize("words", [("offset", "-1"), ("offset", "x"), ("timestamp", "soon"), ("timestamp", "2026-13-01"), ("offset", "3")])
+def test_usage(words, tmp_path):
+    paths = () if words == ("offset", "3") else (tmp_path,)
+    assert kcli("lookup", *words, *paths).exit_code == 2
+
+
+@pytest.mark.parametrize("command", ["offset", "timestamp"])
+def test_help_has_an_example(command):
+    assert f"kcli lookup {command}" in kcli("lookup", command, "--help").stdout

@@ -1,0 +1,43 @@
+"""`kcli ls` on the command line."""
+
+import json
+
+import jsonschema
+from typer.testing import CliRunner
+
+from commands.app import app
+from kcli.output.schema import document_schema
+from tests.partitions import orders, put_range, segment
+
+
+def document(*words):
+    done = CliRunner().invoke(app, ["ls", *map(str, words), "-o", "json"])
+    told = json.loads(done.stdout)
+    jsonschema.validate(told, document_schema("ls"))
+    return told, done.exit_code
+
+
+def test_leftovers_are_listed_too(tmp_path):
+    directory = orders(tmp_path / "d", put_range(0, 3))
+    segment(tmp_path / "d" / "orders-3.0123456789abcdef0123456789abcdef-delete", 0)
+    told, status = document(directory.parent)
+    assert [(row["partition"], row["log_end_offset"], row["state"]) for row in told["rows"]] == [(0, 3, "normal"), (3, 0, "delete")]
+    assert status == 0
+
+
+def test_a_half_readable_partition(tmp_path):
+    directory = orders(tmp_path / "d", put_range(0, 3))
+    (directory / "leader-epoch-checkpoint").write_text("x")
+    told, status = document(directory.parent)
+    assert [(row["log_end_offset"], row["latest_epoch"]) for row in told["rows"]] == [(3, None)]
+    assert [error["path"] for error in told["errors"]] == [f"{directory}/leader-epoch-checkpoint"]
+    assert status == 3
+
+
+def test_nothing_there(tmp_path):
+    told, status = document(tmp_path / "nowhere")
+    assert ([error["error"] for error in told["errors"]], status) == (["not-found"], 3)
+
+
+def test_help_has_an_example():
+    assert "kcli ls /" in CliRunner().invoke(app, ["ls", "--help"]).stdout

@@ -1,0 +1,76 @@
+"""`kcli schema`: every document that kcli prints is valid by the schema that it prints."""
+
+import json
+
+import jsonschema
+import pytest
+
+from kcli.rows import COMMANDS
+
+RUNS = {
+    "epoch show": ("epoch", "show"),
+    "epoch end-offset": ("epoch", "end-offset", "--epoch", "all"),
+    "epoch at": ("epoch", "at", "12"),
+    "truncate": ("truncate", "--dry-run", "--to-offset", "12"),
+    "rlmm dump": ("rlmm", "dump"),
+    "lookup offset": ("lookup", "offset", "12"),
+    "lookup timestamp": ("lookup", "timestamp", "max"),
+    "ls": ("ls",),
+}
+
+
+def schema(kcli, command):
+    result = kcli("schema", *command.split())
+    assert result.exit_code == 0
+    return json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_is_a_schema_of_closed_documents(kcli, command):
+    printed = schema(kcli, command)
+
+    jsonschema.Draft202012Validator.check_schema(printed)
+    document = {"command": command, "version": 1, "rows": [], "findings": [], "errors": []}
+    jsonschema.validate(document, printed)
+    for broken in ({**document, "more": 1}, {**document, "rows": [{}]}, {**document, "command": "x"}, {**document, "errors": [{"path": "x"}]}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(broken, printed)
+
+
+@pytest.mark.parametrize("command", RUNS)
+def test_documents_are_valid(kcli, log_dir, command):
+    log_dir.partition("orders-0")
+    log_dir.partition("orders-1", checkpoint=False)
+    (log_dir.partition("orders-2") / "leader-epoch-checkpoint").write_text("x\n")
+    result = kcli(*RUNS[command], log_dir.path, log_dir.path / "absent", "-o", "json")
+    document = json.loads(result.stdout)
+
+    jsonschema.validate(document, schema(kcli, command))
+    assert document["errors"]
+    if command != "rlmm dump":
+        assert document["rows"]
+
+
+def test_every_command_that_reads_files_is_run_here():
+    assert set(RUNS) == set(COMMANDS) - {"rlmm partition"}
+
+
+def test_rows_without_files(kcli):
+    document = json.loads(kcli("rlmm", "partition", "AAAAAAAAAAAAAAAAAAAAAA:3", "-o", "json").stdout)
+
+    jsonschema.validate(document, schema(kcli, "rlmm partition"))
+
+
+def test_rows_of_several_types_say_which(kcli):
+    assert [row["$ref"] for row in schema(kcli, "rlmm dump")["properties"]["rows"]["items"]["oneOf"]] == [
+        "#/$defs/rlmm_event", "#/$defs/rlmm_snapshot", "#/$defs/rlmm_committed_offset",
+    ]
+    assert schema(kcli, "rlmm dump")["$defs"]["rlmm_event"]["properties"]["type"] == {"const": "rlmm_event"}
+
+
+@pytest.mark.parametrize("words", [(), ("epoch",), ("nothing", "at", "all")])
+def test_an_unknown_command_is_usage_and_lists_them(kcli, words):
+    result = kcli("schema", *words)
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "epoch end-offset" in result.stderr

@@ -1,0 +1,47 @@
+"""What is imported to answer: start-up is felt at every prompt."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"numpy", "crc32c", "cramjam", "pyarrow", "pandas", "pyspark", "confluent_kafka", "pydantic", "multiprocessing", "asyncio", "rich"}
+
+AFTER_IMPORT = "import commands.app"
+AFTER_ANSWER = """
+sys.argv = ["kcli", *{words!r}]
+from kcli.__main__ import main
+try:
+    main()
+except SystemExit as ended:
+    assert not ended.code, ended.code
+"""
+
+
+def loaded(code):
+    done = subprocess.run([sys.executable, "-c", f"import sys\n{code}\nprint(*sys.modules, file=sys.stderr)"], capture_output=True, text=True, check=True)
+    return {name.partition(".")[0] for name in done.stderr.split()}, set(done.stderr.split()), done.stdout
+
+
+def test_importing_the_commands_loads_nothing_heavy():
+    packages, modules, _ = loaded(AFTER_IMPORT)
+
+    assert packages & (HEAVY | {"construct"}) == set()
+    assert {name for name in modules if name.startswith(("kcli.jobs.", "kcli.engine.", "kcli.output."))} == set()
+
+
+@pytest.mark.parametrize("output", ["json", "ndjson", "tsv", "csv"])
+def test_an_epoch_end_offset_loads_nothing_heavy(log_dir, output):
+    partition = log_dir.partition("orders-0")
+    packages, _, printed = loaded(AFTER_ANSWER.format(words=["epoch", "end-offset", "--epoch", "0", str(partition), "-o", output]))
+
+    assert str(partition) in printed
+    assert packages & HEAVY == set()
+
+
+def test_only_a_table_draws_with_rich(log_dir):
+    words = ["epoch", "end-offset", "--epoch", "0", str(log_dir.partition("orders-0")), "-o", "table"]
+    packages, modules, _ = loaded(AFTER_ANSWER.format(words=words))
+
+    assert "rich.table" in modules
+    assert packages & (HEAVY - {"rich"}) == set()

@@ -1,0 +1,89 @@
+"""`kcli truncate`: words, refusals, exit statuses."""
+
+import json
+
+import pytest
+import typer
+from jsonschema import Draft202012Validator
+from typer.testing import CliRunner
+
+from commands.truncate import truncate
+from kcli.rows import TRUNCATION, row_schema
+from tests.partitions import orders, put_range, snapshot
+
+app = typer.Typer()
+app.command("truncate")(truncate)
+
+
+def kcli(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture
+def partition(tmp_path):
+    return orders(tmp_path / "d", put_range(0, 10), put_range(10, 10), watermark=20)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--to-offset", "5"],
+        [],
+        ["--to-epoch", "1", "--to-high-watermark"],
+    ],
+)
+def test_without_dry_run_it_refuses(partition, words):
+    before = snapshot(partition)
+    done = kcli(*words, partition)
+    assert (done.exit_code, done.stdout) == (5, "")
+    assert done.stderr.count("\n") == 1
+    assert "--dry-run" in done.stderr
+    assert snapshot(partition) == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["--to-offset", "5", "--to-epoch", "1"],
+        ["--to-offset", "5", "--to-high-watermark"],
+        ["--to-offset", "5", "--shutdown", "maybe"],
+        ["--to-offset", "-1"],
+        ["--to-epoch", "-1"],
+        ["--to-offset", "five"],
+    ],
+)
+def test_the_words_must_make_sense(partition, words):
+    done = kcli("--dry-run", *words, partition)
+    assert (done.exit_code, done.stdout) == (2, "")
+
+
+def test_a_document(partition):
+    done = kcli("--dry-run", "--to-offset", 15, "-o", "json", partition)
+    document = json.loads(done.stdout)
+    (row,) = [{key: value for key, value in row.items() if key != "type"} for row in document["rows"]]
+    Draft202012Validator(row_schema(TRUNCATION)).validate(row)
+    assert (document["command"], row["log_end_offset_after"], row["log_end_offset_after_restart"]) == ("truncate", 15, 10)
+    assert [finding["code"] for finding in document["findings"]] == ["TRUNC-002"]
+    assert done.exit_code == 0
+    assert kcli("--dry-run", "--to-offset", 15, "--fail-on", "warning", partition).exit_code == 1
+
+
+def test_an_epoch_that_is_not_there_is_a_finding(partition):
+    done = kcli("--dry-run", "--to-epoch", 9, "-o", "json", partition)
+    assert (done.exit_code, json.loads(done.stdout)["rows"]) == (1, [])
+
+
+def test_a_log_that_would_not_load_is_an_error(partition):
+    (partition / "leader-epoch-checkpoint").write_text("nonsense\n")
+    done = kcli("--dry-run", "--to-offset", 5, "-o", "json", partition)
+    (error,) = json.loads(done.stdout)["errors"]
+    assert (done.exit_code, error["error"], error["path"]) == (3, "would-not-load", str(partition / "leader-epoch-checkpoint"))
+
+
+def test_given_values_reach_the_job(partition):
+    words = ["--high-watermark", 3, "--log-start-offset", 2, "--recovery-point", 1, "--shutdown", "unclean", "--index-interval-bytes", 0]
+    done = kcli("--dry-run", "--to-high-watermark", *words, "-o", "json", partition)
+    (row,) = json.loads(done.stdout)["rows"]
+    assert (row["target_offset"], row["log_start_offset_before"], row["recovery_point_before"]) == (3, 2, 2)
+    assert row["segments"][0]["offset_index_entries_before"] == 1

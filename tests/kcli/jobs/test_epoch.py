@@ -1,0 +1,227 @@
+"""Leader epochs of whole partition directories: cuts, recovery, findings, files that cannot be used."""
+
+import pytest
+
+from kcli.jobs import epoch
+from tests.partitions import codes, epoch_lines, log_dir, offset_entries, orders, put_range, rows, segment, snapshot, unit
+
+LOG = (put_range(0, 10), put_range(10, 10, epoch=2), put_range(20, 5, epoch=4))
+EPOCHS = ((0, 0), (2, 10), (4, 20))
+
+
+def ends(outcome):
+    return [(row["requested_epoch"], row["leader_epoch"], row["end_offset"], row["rule"]) for row in rows(outcome)]
+
+
+def shown(outcome):
+    return [(row["epoch"], row["start_offset"], row["end_offset"]) for row in rows(outcome)]
+
+
+def test_show(tmp_path):
+    directory = orders(tmp_path / "d", *LOG, epochs=EPOCHS)
+    before = snapshot(directory)
+    outcome = epoch.show(unit(directory))
+    assert rows(outcome)[0] == {
+        "dir": str(directory),
+        "broker_id": 7,
+        "cluster_id": "abc",
+        "topic": "orders",
+        "partition": 0,
+        "epoch": 0,
+        "start_offset": 0,
+        "end_offset": 10,
+        "source": "checkpoint",
+    }
+    assert shown(outcome) == [(0, 0, 10), (2, 10, 20), (4, 20, 25)]
+    assert codes(outcome) == []
+    assert snapshot(directory) == before
+
+
+def test_all_end_offsets(tmp_path):
+    outcome = epoch.end_offset(unit(orders(tmp_path / "d", *LOG, epochs=EPOCHS)), asked=None)
+    assert ends(outcome) == [
+        (-1, -1, -1, "undefined-request"),
+        (0, 0, 10, "between"),
+        (1, 0, 10, "between"),
+        (2, 2, 20, "between"),
+        (3, 2, 20, "between"),
+        (4, 4, 25, "latest"),
+        (5, -1, -1, "above-all"),
+    ]
+    assert {(row["log_end_offset"], row["log_end_offset_source"]) for row in rows(outcome)} == {(25, "index")}
+
+
+def test_a_given_log_end_needs_no_log(tmp_path):
+    directory = orders(tmp_path / "d", b"no batches at all, only text", epochs=EPOCHS)
+    outcome = epoch.end_offset(unit(directory), asked=(4, 2), log_end_offset=22)
+    assert ends(outcome) == [(4, 4, 22, "latest"), (2, 2, 20, "between")]
+    assert rows(outcome)[0]["log_end_offset_source"] == "given"
+    cut = epoch.end_offset(unit(directory), asked=(4, 2), log_end_offset=20)
+    assert ends(cut) == [(4, -1, -1, "above-all"), (2, 2, 20, "latest")]
+    assert codes(cut) == ["EPOCH-003"]
+
+
+def test_entries_at_the_log_end(tmp_path):
+    directory = orders(tmp_path / "d", *LOG, epochs=(*EPOCHS, (5, 25), (6, 40)))
+    starting = epoch.show(unit(directory))
+    assert shown(starting)[-1] == (4, 20, 25)
+    assert codes(starting) == ["EPOCH-003"]
+    running = epoch.show(unit(directory), running=True)
+    assert shown(running)[-2:] == [(4, 20, 25), (5, 25, 25)]
+    assert ends(epoch.end_offset(unit(directory), asked=(5,), running=True)) == [(5, 5, 25, "latest")]
+
+
+def test_the_log_start(tmp_path):
+    outcome = epoch.show(unit(orders(tmp_path / "d", *LOG, epochs=EPOCHS, log_start=15)))
+    assert shown(outcome) == [(2, 15, 20), (4, 20, 25)]
+    assert codes(outcome) == ["EPOCH-004"]
+
+
+def test_a_log_that_ends_below_its_start(tmp_path):
+    directory = orders(tmp_path / "d", *LOG, epochs=EPOCHS, log_start=100)
+    outcome = epoch.end_offset(unit(directory), asked=(4,))
+    assert ends(outcome) == [(4, -1, -1, "above-all")]
+    assert rows(outcome)[0]["log_end_offset"] == 100
+    assert codes(outcome) == ["LOG-006"]
+
+
+def test_contradicting_lines(tmp_path):
+    outcome = epoch.show(unit(orders(tmp_path / "d", *LOG, epochs=((0, 0), (9, 3), (2, 3), (4, 20)))))
+    assert shown(outcome) == [(0, 0, 3), (2, 3, 20), (4, 20, 25)]
+    assert codes(outcome) == ["EPOCH-002"]
+
+
+def test_a_missing_checkpoint(tmp_path):
+    directory = orders(tmp_path / "d", *LOG, epochs=None)
+    outcome = epoch.end_offset(unit(directory), asked=None)
+    assert ends(outcome) == [(-1, -1, -1, "undefined-request"), (0, -1, -1, "above-all")]
+    assert codes(outcome) == ["EPOCH-001"]
+    batches = epoch.show(unit(directory), source="batches")
+    assert shown(batches) == [(0, 0, 10), (2, 10, 20), (4, 20, 25)]
+    assert ({row["source"] for row in rows(batches)}, codes(batches)) == ({"batches"}, [])
+
+
+def test_recovery_finds_epochs_again(tmp_path):
+    directory = orders(tmp_path / "d", *LOG, epochs=((0, 0),), clean=False)
+    assert shown(epoch.show(unit(directory))) == [(0, 0, 10), (2, 10, 20), (4, 20, 25)]
+    assert codes(epoch.show(unit(directory))) == ["EPOCH-006"]
+    (directory.parent / ".kafka_cleanshutdown").write_text("")
+    assert shown(epoch.show(unit(directory))) == [(0, 0, 25)]
+    (directory / "00000000000000000000.index").unlink()
+    assert shown(epoch.show(unit(directory)))[-1] == (4, 20, 25)
+    assert codes(epoch.show(unit(directory))) == ["IDX-001", "EPOCH-006"]
+
+
+def test_recovery_begins_at_the_recovery_point(tmp_path):
+    directory = orders(tmp_path / "d", *LOG[:1], epochs=None, clean=False, recovery=12)
+    segment(directory, 10, LOG[1])
+    segment(directory, 20, LOG[2])
+    assert shown(epoch.show(unit(directory))) == [(2, 10, 20), (4, 20, 25)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (0, (0, 0, 0)),
+        (9, (9, 0, 0)),
+        (10, (10, 2, 10)),
+        (24, (24, 4, 20)),
+        ("earliest", (0, 0, 0)),
+        ("latest", (25, 4, 20)),
+        (99, (99, 4, 20)),
+    ],
+)
+def test_at(tmp_path, asked, expected):
+    outcome = epoch.at(unit(orders(tmp_path / "d", *LOG, epochs=EPOCHS)), offset=asked)
+    (row,) = rows(outcome)
+    assert (row["offset"], row["epoch"], row["start_offset"]) == expected
+    assert codes(outcome) == (["EPOCH-005"] if asked == 99 else [])
+
+
+def test_at_an_offset_that_the_cache_does_not_reach(tmp_path):
+    (row,) = rows(epoch.at(unit(orders(tmp_path / "d", *LOG, epochs=((4, 20),))), offset=5))
+    assert (row["epoch"], row["start_offset"]) == (None, None)
+
+
+def test_the_checkpoint_as_path(tmp_path):
+    directory = orders(tmp_path / "d", *LOG, epochs=EPOCHS)
+    outcome = epoch.show(unit(directory / "leader-epoch-checkpoint"))
+    assert [row["dir"] for row in rows(outcome)] == [str(directory)] * 3
+
+
+def test_a_lone_checkpoint(tmp_path):
+    (tmp_path / "leader-epoch-checkpoint").write_text(epoch_lines(*EPOCHS))
+    lone = unit(tmp_path / "leader-epoch-checkpoint")
+    outcome = epoch.show(lone)
+    assert (outcome.rows, outcome.error.error, outcome.error.path) == ([], "no-log", f"{tmp_path}/leader-epoch-checkpoint")
+    assert ends(epoch.end_offset(lone, asked=(4,), log_end_offset=30)) == [(4, 4, 30, "latest")]
+
+
+def test_no_segment(tmp_path):
+    directory = log_dir(tmp_path / "d", log_start=5) / "orders-0"
+    directory.mkdir()
+    (directory / "leader-epoch-checkpoint").write_text(epoch_lines((1, 0)))
+    outcome = epoch.show(unit(directory))
+    assert shown(outcome) == [(1, 5, 5)]
+    assert codes(outcome) == ["LOG-007", "EPOCH-004"]
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("1\n0\n", "unsupported"),
+        ("0\n3\n0 0\n", "corrupt"),
+        ("0\n1\n-1 5\n", "corrupt"),
+        ("0\n1\n0 -5\n", "corrupt"),
+        ("0\n1\n0\n", "corrupt"),
+    ],
+)
+def test_a_bad_checkpoint_is_an_error(tmp_path, text, error):
+    directory = orders(tmp_path / "d", *LOG)
+    (directory / "leader-epoch-checkpoint").write_text(text)
+    for outcome in (epoch.show(unit(directory)), epoch.at(unit(directory), offset=1), epoch.end_offset(unit(directory), asked=None)):
+        assert outcome.rows == []
+        assert (outcome.error.error, outcome.error.path) == (error, f"{directory}/leader-epoch-checkpoint")
+
+
+def test_a_directory_instead_of_the_checkpoint(tmp_path):
+    directory = orders(tmp_path / "d", *LOG, epochs=None)
+    (directory / "leader-epoch-checkpoint").mkdir()
+    assert epoch.show(unit(directory)).error.error == "is-a-directory"
+
+
+@pytest.mark.parametrize(
+    ("tail", "index", "expected"),
+    [
+        (LOG[2][:-1], b"", ["LOG-001"]),
+        (bytes(50), b"", ["LOG-004"]),
+        (b"\xff" * 50, b"", ["LOG-002"]),
+        (b"", None, ["IDX-001"]),
+        (b"", offset_entries((9, 1)), ["IDX-002"]),
+        (b"", offset_entries((9, 10**6)), ["IDX-002"]),
+        (b"", bytes(80), ["IDX-003"]),
+    ],
+)
+def test_how_the_log_end_was_found(tmp_path, tail, index, expected):
+    directory = orders(tmp_path / "d")
+    (directory / f"{0:020d}.index").unlink()
+    segment(directory, 0, LOG[0] + tail, index)
+    outcome = epoch.end_offset(unit(directory), asked=(0,))
+    assert ends(outcome) == [(0, 0, 10, "latest")]
+    assert codes(outcome) == expected
+
+
+def test_damage_in_an_earlier_segment_is_told(tmp_path):
+    directory = orders(tmp_path / "d", LOG[0] + b"\xff" * 40, epochs=None)
+    segment(directory, 10, LOG[1])
+    outcome = epoch.show(unit(directory), source="batches")
+    assert shown(outcome) == [(0, 0, 10), (2, 10, 20)]
+    assert [(finding.code, finding.file) for finding in outcome.findings] == [("LOG-002", "00000000000000000000.log")]
+
+
+def test_what_the_log_dir_cannot_tell(tmp_path):
+    directory = orders(tmp_path / "d", *LOG, epochs=EPOCHS)
+    (tmp_path / "d" / "log-start-offset-checkpoint").write_text("7\n")
+    outcome = epoch.show(unit(directory))
+    assert len(outcome.rows) == 3
+    assert codes(outcome) == ["DIR-003"]

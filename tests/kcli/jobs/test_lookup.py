@@ -1,0 +1,233 @@
+"""Lookups on whole partition directories."""
+
+import os
+
+import pytest
+
+from kcli.jobs import lookup
+from tests.builders import put_record, put_records
+from tests.partitions import codes, log_dir, offset_entries, orders, put_range, rows, segment, snapshot, time_entries, unit
+
+A, B, C = put_range(0, 5, timestamp=1000), put_range(5, 5, epoch=1, timestamp=2000), put_range(20, 10, epoch=2, timestamp=3000)
+
+
+def by_offset(path, offset):
+    outcome = lookup.offset(unit(path), offset=offset)
+    return rows(outcome)[0], codes(outcome)
+
+
+def by_time(path, timestamp):
+    outcome = lookup.timestamp(unit(path), timestamp=timestamp)
+    return rows(outcome)[0], codes(outcome)
+
+
+def place(row):
+    return row["found"], row["offset"], row["record_timestamp"], row["reason"].partition(":")[0]
+
+
+def closed(directory, base, log, largest, **more):
+    """A segment as a clean stop leaves it: the time index ends with (largest timestamp, last offset of its batch)."""
+    segment(directory, base, log, timeindex=time_entries((largest[0], largest[1] - base)), **more)
+
+
+@pytest.fixture
+def directory(tmp_path):
+    path = log_dir(tmp_path / "d") / "orders-0"
+    closed(path, 0, A + B, (2004, 9), index=offset_entries((9, len(A))))
+    closed(path, 20, C, (3009, 29))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("offset", "segment_base", "position", "span", "entry", "word"),
+    [
+        (0, 0, 0, (0, 4), (0, 0), "in batch"),
+        (4, 0, 0, (0, 4), (0, 0), "in batch"),
+        (5, 0, len(A), (5, 9), (0, 0), "in batch"),
+        (9, 0, len(A), (5, 9), (9, len(A)), "in batch"),
+        (15, 20, 0, (20, 29), (20, 0), "gap"),
+        (29, 20, 0, (20, 29), (20, 0), "in batch"),
+    ],
+)
+def test_offsets(directory, offset, segment_base, position, span, entry, word):
+    before = snapshot(directory)
+    row, found_codes = by_offset(directory, offset)
+    assert row["found"]
+    assert (row["segment_base_offset"], row["position"]) == (segment_base, position)
+    assert row["file"] == f"{directory}/{segment_base:020d}.log"
+    assert (row["batch_base_offset"], row["batch_last_offset"]) == span
+    assert (row["index_entry_offset"], row["index_entry_position"]) == entry
+    assert row["reason"].partition(":")[0] == word
+    assert found_codes == []
+    assert snapshot(directory) == before
+
+
+@pytest.mark.parametrize(("offset", "number", "word"), [(30, 30, "log end"), (31, 31, "above log end"), ("latest", 30, "log end")])
+def test_offsets_that_are_not_there(directory, offset, number, word):
+    row, _ = by_offset(directory, offset)
+    assert (row["offset"], row["found"], row["reason"].partition(":")[0]) == (number, False, word)
+    assert {row[key] for key in ("segment_base_offset", "file", "position", "leader_epoch", "index_entry_offset")} == {None}
+
+
+def test_the_log_start(directory):
+    (directory.parent / "log-start-offset-checkpoint").write_text("0\n1\norders 0 7\n")
+    assert by_offset(directory, 6)[0]["reason"].startswith("below log start")
+    row, _ = by_offset(directory, "earliest")
+    assert (row["offset"], row["batch_base_offset"]) == (7, 5)
+    assert place(by_time(directory, 0)[0]) == (True, 7, 2002, "found")
+
+
+def test_nothing_up_to_the_log_end(tmp_path):
+    path = orders(tmp_path / "d", A)
+    segment(path, 10)
+    row, _ = by_offset(path, 7)
+    assert (row["found"], row["reason"].partition(":")[0]) == (False, "no batch")
+
+
+def test_a_segment_without_an_index(directory):
+    (directory / f"{0:020d}.index").unlink()
+    row, _ = by_offset(directory, 9)
+    assert (row["position"], row["index_entry_offset"]) == (len(A), None)
+
+
+@pytest.mark.parametrize("entry", [(5, 7), (4, len(A)), (7, len(A + B) - 70)])
+def test_an_index_entry_that_leads_nowhere(directory, entry):
+    (directory / f"{0:020d}.index").write_bytes(offset_entries(entry))
+    row, found_codes = by_offset(directory, 9)
+    assert row["position"] == len(A)
+    assert found_codes == ["IDX-002"]
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "expected"),
+    [
+        (0, (True, 0, 1000, "found")),
+        (1000, (True, 0, 1000, "found")),
+        (1003, (True, 3, 1003, "found")),
+        (1005, (True, 5, 2000, "found")),
+        (2004, (True, 9, 2004, "found")),
+        (2005, (True, 20, 3000, "found")),
+        (3009, (True, 29, 3009, "found")),
+        (3010, (False, None, None, "after all records")),
+        (None, (True, 29, 3009, "found")),
+    ],
+)
+def test_timestamps(directory, timestamp, expected):
+    row, found_codes = by_time(directory, timestamp)
+    assert place(row) == expected
+    assert (row["timestamp"], found_codes) == (timestamp, [])
+
+
+def test_where_a_record_lies(directory):
+    row, _ = by_time(directory, 2001)
+    assert (row["offset"], row["leader_epoch"], row["segment_base_offset"], row["position"]) == (6, 1, 0, len(A))
+
+
+@pytest.mark.parametrize("codec", [0, 1, 2, 3, 4])
+def test_compressed_batches(tmp_path, codec):
+    path = log_dir(tmp_path / "d") / "orders-0"
+    closed(path, 0, put_range(0, 8, timestamp=500, step=10, codec=codec), (570, 7))
+    assert place(by_time(path, 535)[0]) == (True, 4, 540, "found")
+
+
+def test_append_time(tmp_path):
+    path = log_dir(tmp_path / "d") / "orders-0"
+    closed(path, 0, put_range(0, 8, attributes=8, max_timestamp=9000), (9000, 7))
+    assert place(by_time(path, 8000)[0]) == (True, 0, 9000, "found")
+    assert place(by_time(path, None)[0]) == (True, 0, 9000, "found")
+
+
+def test_only_one_segment_is_searched(tmp_path):
+    path = log_dir(tmp_path / "d", log_start=6) / "orders-0"
+    closed(path, 0, put_range(0, 5, timestamp=9000) + put_range(5, 5, timestamp=100), (9004, 4))
+    closed(path, 10, put_range(10, 5, timestamp=9500), (9504, 14))
+    row, found_codes = by_time(path, 8000)
+    assert place(row) == (False, None, None, "not in segment")
+    assert found_codes == ["LOOKUP-002"]
+
+
+def test_the_modification_time_stands_in(tmp_path):
+    path = log_dir(tmp_path / "d") / "orders-0"
+    log = put_records([put_record()], base_timestamp=-1, max_timestamp=-1)
+    segment(path, 0, log)
+    closed(path, 1, put_range(1, 1, timestamp=5000), (5000, 1))
+    os.utime(path / f"{0:020d}.log", (7, 7))
+    assert (place(by_time(path, 6000)[0])[0], by_time(path, 6000)[1]) == (False, ["LOOKUP-001", "LOOKUP-002"])
+    os.utime(path / f"{0:020d}.log", (1, 1))
+    assert place(by_time(path, 4000)[0]) == (True, 1, 5000, "found")
+
+
+def test_no_timestamps_at_all(tmp_path):
+    path = orders(tmp_path / "d")
+    assert place(by_time(path, None)[0]) == place(by_time(path, 5)[0]) == (False, None, None, "no timestamps")
+    for file in path.iterdir():
+        file.unlink()
+    assert place(by_time(path, None)[0]) == (False, None, None, "no timestamps")
+
+
+def preallocate(directory):
+    for extension in ("index", "timeindex"):
+        path = directory / f"{20:020d}.{extension}"
+        path.write_bytes(bytes(12_000))
+
+
+def test_a_killed_broker_recovers_its_indexes(directory):
+    preallocate(directory)
+    (directory.parent / ".kafka_cleanshutdown").unlink()
+    row, found_codes = by_time(directory, 3005)
+    assert place(row) == (True, 25, 3005, "found")
+    assert found_codes == ["IDX-003"]
+    assert by_offset(directory, 25)[0]["index_entry_offset"] == 20
+
+
+def test_a_clean_start_on_preallocated_indexes(directory):
+    preallocate(directory)
+    row, found_codes = by_time(directory, 3005)
+    assert place(row) == (False, None, None, "after all records")
+    assert found_codes == ["IDX-003", "LOOKUP-003"]
+
+
+def test_a_partition_alone_with_preallocated_indexes(directory):
+    preallocate(directory)
+    for name in ("meta.properties", ".kafka_cleanshutdown"):
+        (directory.parent / name).unlink()
+    assert place(by_time(directory, 3005)[0]) == (True, 25, 3005, "found")
+
+
+def message(offset, magic, timestamp, attributes=0):
+    body = bytes(4) + bytes([magic, attributes]) + (timestamp.to_bytes(8, "big") if magic else b"") + bytes(8)
+    return offset.to_bytes(8, "big") + len(body).to_bytes(4, "big") + body
+
+
+def test_old_messages(tmp_path):
+    path = log_dir(tmp_path / "d") / "orders-0"
+    closed(path, 0, message(0, 0, 0) + message(1, 1, 700) + message(2, 1, 800), (800, 2))
+    assert place(by_time(path, 750)[0]) == (True, 2, 800, "found")
+    assert place(by_time(path, None)[0]) == (True, 2, 800, "found")
+    row, _ = by_offset(path, 1)
+    assert (row["batch_base_offset"], row["leader_epoch"]) == (1, -1)
+
+
+def test_old_compressed_messages_are_not_read_yet(tmp_path):
+    path = log_dir(tmp_path / "d") / "orders-0"
+    closed(path, 0, message(1, 1, 700) + message(9, 1, 900, attributes=1), (900, 9))
+    assert place(by_time(path, 650)[0]) == (True, 1, 700, "found")
+    outcome = lookup.timestamp(unit(path), timestamp=800)
+    assert (outcome.rows, outcome.error.error, outcome.error.position) == ([], "unsupported", len(message(1, 1, 700)))
+    assert by_offset(path, 4)[0]["reason"] == "in batch"
+
+
+def test_a_batch_that_cannot_be_unpacked(tmp_path):
+    path = log_dir(tmp_path / "d") / "orders-0"
+    good = put_range(0, 3, timestamp=100)
+    closed(path, 0, good + put_records([put_record()], base_offset=3, attributes=7, max_timestamp=900), (900, 3))
+    outcome = lookup.timestamp(unit(path), timestamp=500)
+    assert outcome.rows == []
+    assert (outcome.error.error, outcome.error.path, outcome.error.position) == ("unsupported", f"{path}/{0:020d}.log", len(good) + 22)
+
+
+def test_a_log_below_its_start(tmp_path):
+    path = orders(tmp_path / "d", A, log_start=100)
+    assert by_offset(path, 3)[0]["reason"].startswith("below log start")
+    assert by_offset(path, 100)[0]["reason"].startswith("log end")
+    assert place(by_time(path, 0)[0]) == (False, None, None, "no timestamps")

@@ -1,0 +1,87 @@
+"""The row of a partition directory, and what is null when a piece cannot be read."""
+
+from kcli.jobs import ls
+from tests.partitions import codes, log_dir, orders, put_range, rows, segment, unit
+
+LOG = (put_range(0, 10), put_range(10, 5, epoch=3))
+
+
+def test_a_partition(tmp_path):
+    directory = orders(tmp_path / "d", *LOG, epochs=((0, 0), (3, 10)), log_start=2, recovery=15, watermark=14)
+    (directory / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n")
+    for name in ("00000000000000000000.log.deleted", "00000000000000000000.index.swap", "00000000000000000009.log.cleaned"):
+        (directory / name).write_bytes(b"xyz")
+    outcome = ls.ls(unit(directory))
+    assert rows(outcome) == [
+        {
+            "dir": str(directory),
+            "broker_id": 7,
+            "cluster_id": "abc",
+            "topic": "orders",
+            "partition": 0,
+            "segments": 1,
+            "size_bytes": sum(path.stat().st_size for path in directory.iterdir()),
+            "log_start_offset": 2,
+            "log_end_offset": 15,
+            "log_end_offset_source": "index",
+            "latest_epoch": 3,
+            "high_watermark": 14,
+            "recovery_point": 15,
+            "topic_id": "AAAAAAAAAAAAAAAAAAAAAQ",
+            "leftovers": 3,
+            "state": "normal",
+        }
+    ]
+    assert codes(outcome) == []
+
+
+def test_a_partition_alone_knows_less(tmp_path):
+    segment(tmp_path / "orders-0", 40, put_range(40, 2))
+    (row,) = rows(ls.ls(unit(tmp_path / "orders-0")))
+    assert (row["broker_id"], row["high_watermark"], row["recovery_point"], row["topic_id"], row["latest_epoch"]) == (None,) * 5
+    assert (row["log_start_offset"], row["log_end_offset"]) == (40, 42)
+
+
+def test_states(tmp_path):
+    root = log_dir(tmp_path / "d")
+    for suffix in ("delete", "stray", "future"):
+        directory = root / f"t-0.0123456789abcdef0123456789abcdef-{suffix}"
+        segment(directory, 0)
+        assert rows(ls.ls(unit(directory)))[0]["state"] == suffix
+
+
+def test_an_unreadable_piece_leaves_the_others(tmp_path):
+    directory = orders(tmp_path / "d", *LOG)
+    (directory / "leader-epoch-checkpoint").write_text("0\n1\nx\n")
+    (directory / "partition.metadata").write_bytes(b"")
+    outcome = ls.ls(unit(directory))
+    (row,) = outcome.rows
+    assert row.values[5:11] == (1, row.values[6], 0, 15, "index", None)
+    assert row.values[13] is None
+    assert (outcome.error.error, outcome.error.path) == ("corrupt", f"{directory}/leader-epoch-checkpoint")
+    assert [(finding.code, finding.file) for finding in outcome.findings] == [("LOG-008", f"{directory}/partition.metadata")]
+
+
+def test_an_unreadable_log(tmp_path):
+    directory = orders(tmp_path / "d", *LOG)
+    (directory / f"{0:020d}.log").unlink()
+    (directory / f"{0:020d}.log").mkdir()
+    outcome = ls.ls(unit(directory))
+    assert outcome.rows[0].values[7:11] == (None, None, None, None)
+    assert outcome.error.error == "is-a-directory"
+
+
+def test_a_directory_that_is_gone(tmp_path):
+    directory = orders(tmp_path / "d", *LOG)
+    gone = unit(directory)
+    for path in directory.iterdir():
+        path.unlink()
+    directory.rmdir()
+    outcome = ls.ls(gone)
+    assert (outcome.rows, outcome.error.error, outcome.error.path) == ([], "not-found", str(directory))
+
+
+def test_empty(tmp_path):
+    directory = orders(tmp_path / "d", epochs=())
+    (row,) = rows(ls.ls(unit(directory)))
+    assert (row["log_start_offset"], row["log_end_offset"], row["latest_epoch"], row["segments"]) == (0, 0, None, 1)

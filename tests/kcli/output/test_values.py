@@ -1,0 +1,68 @@
+"""How single values are written."""
+
+import csv
+import io
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kcli.output.values import NULL, cell, compact, iso, one_line, tsv_cell
+
+
+@pytest.mark.parametrize(("value", "text"), [
+    (None, r"\N"), ("", ""), (b"", ""), (b"\0\xff", "AP8="), (True, "true"), (False, "false"), (0, "0"), (-1, "-1"), (2**63 - 1, "9223372036854775807"),
+    ([], "[]"), ([{"epoch": 1, "start_offset": None}], '[{"epoch":1,"start_offset":null}]'), ({"k": b"\1"}, '{"k":"AQ=="}'), ("å\n", "å\n"),
+])
+def test_cells(value, text):
+    assert cell(value) == text
+
+
+@pytest.mark.parametrize(("value", "text"), [
+    (None, r"\N"), (r"\N", r"\\N"), ("a\tb", r"a\tb"), ("a\nb", r"a\nb"), ("a\rb", r"a\rb"), ("a\\b", r"a\\b"), ("", ""),
+])
+def test_tsv_cells(value, text):
+    assert tsv_cell(value) == text
+
+
+def unescaped(text):
+    out, letters = "", iter(text)
+    for letter in letters:
+        out += {"t": "\t", "n": "\n", "r": "\r", "\\": "\\"}[next(letters)] if letter == "\\" else letter
+    return out
+
+
+@given(st.text())
+def test_tsv_cells_are_read_back(text):
+    written = tsv_cell(text)
+
+    assert not set(written) & set("\t\n\r")
+    assert written != NULL
+    assert unescaped(written) == text
+
+
+@given(st.lists(st.text().filter(lambda text: "\0" not in text), min_size=1))
+def test_csv_cells_are_read_back(texts):
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerow(map(cell, texts))
+    out.seek(0)
+
+    assert next(csv.reader(io.StringIO(out.getvalue(), newline=""))) == texts
+
+
+def test_compact_json_has_no_spaces_and_keeps_text():
+    assert compact({"a": [1, None], "b": "å"}) == '{"a":[1,null],"b":"å"}'
+    assert json.loads(compact({"bytes": b"", "none": None})) == {"bytes": "", "none": None}
+
+
+@pytest.mark.parametrize(("timestamp", "text"), [
+    (0, "1970-01-01T00:00:00.000Z"), (1_700_000_000_123, "2023-11-14T22:13:20.123Z"), (-1, "1969-12-31T23:59:59.999Z"), (2**63 - 1, None), (-(2**63), None),
+])
+def test_iso(timestamp, text):
+    assert iso(timestamp) == text
+
+
+@given(st.text())
+def test_one_line_is_one_line_without_control_characters(text):
+    assert not any(ord(letter) < 0x20 or 0x7F <= ord(letter) < 0xA0 for letter in one_line(text))

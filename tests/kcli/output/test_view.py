@@ -1,0 +1,65 @@
+"""What of the rows is shown."""
+
+import pytest
+
+from kcli.output.view import ViewError, make_view
+from kcli.rows import COMMANDS, Row
+
+EPOCH_ROWS = [Row("epoch_at", ("d", None, None, "t", n, 5, epoch, start)) for n, (epoch, start) in enumerate([(2, 9), (None, None), (1, 0), (2, 3)])]
+
+
+def view(command="epoch at", output="ndjson", **more):
+    options = {"only": None, "columns": None, "sort": None, "limit": None, "headers": True, "text": False, "quiet": False, **more}
+    return make_view(command, COMMANDS[command], output=output, **options)
+
+
+def partitions(chosen):
+    return [row.values[4] for row in chosen]
+
+
+@pytest.mark.parametrize(("sort", "order"), [
+    (None, [0, 1, 2, 3]), ("epoch", [2, 0, 3, 1]), ("-epoch", [0, 3, 2, 1]), ("epoch,start_offset", [2, 3, 0, 1]),
+    ("epoch,-start_offset", [2, 0, 3, 1]), ("-partition", [3, 2, 1, 0]),
+])
+def test_sorted_stably_with_nulls_last(sort, order):
+    assert partitions(view(sort=sort).shown(EPOCH_ROWS)) == order
+
+
+@pytest.mark.parametrize(("limit", "order"), [(0, []), (2, [0, 1]), (9, [0, 1, 2, 3])])
+def test_limited_but_all_are_read(limit, order):
+    read = []
+
+    assert partitions(view(limit=limit).shown(row for row in EPOCH_ROWS if not read.append(row))) == order
+    assert read == EPOCH_ROWS
+
+
+def test_columns_in_the_order_asked_for():
+    shown = list(view(columns="start_offset, partition").shown(EPOCH_ROWS))
+
+    assert [row.values for row in shown] == [(9, 0), (None, 1), (0, 2), (3, 3)]
+
+
+MIXED = [Row("rlmm_committed_offset", ("d", "f", 3, 17)), Row("rlmm_snapshot", ("d", "g", 1, 4, 90, 2))]
+
+
+def test_mixed_rows_keep_the_columns_they_have():
+    shown = list(view("rlmm dump", columns="committed_offset,file", sort="file").shown(reversed(MIXED)))
+
+    assert shown == [Row("rlmm_committed_offset", (17, "f")), Row("rlmm_snapshot", ("g",))]
+
+
+def test_only_one_type():
+    assert list(view("rlmm dump", "tsv", only="rlmm_snapshot").shown(MIXED)) == MIXED[1:]
+
+
+@pytest.mark.parametrize("options", [
+    {"output": "xml"}, {"output": "text"}, {"columns": "x"}, {"columns": "dir,dir"}, {"sort": "dir,-x"}, {"only": "rlmm_event"},
+    {"command": "rlmm dump", "output": "tsv"}, {"command": "rlmm dump", "only": "rlmm_snapshot", "columns": "committed_offset"},
+])
+def test_refused_before_anything_is_read(options):
+    with pytest.raises(ViewError):
+        view(**options)
+
+
+def test_quiet_needs_no_type():
+    assert list(view("rlmm dump", "tsv", quiet=True).shown(MIXED)) == MIXED
