@@ -207,9 +207,7 @@ def _follow(state: ProducerState, log: DataFile, place: Place, batch: BatchHeade
 def _ensure_valid(log: DataFile, place: Place) -> None:
     """Raise the BrokerError that a batch with a wrong checksum gives; one larger than its window is read in chunks."""
     if place.magic >= MAGIC_V2 and place.size < HEADER_SIZE:
-        raise BrokerError(
-            CORRUPT_RECORD, log.path, place.position, f"a batch of {place.size} bytes, its header alone has {HEADER_SIZE}"
-        )
+        raise BrokerError(CORRUPT_RECORD, log.path, place.position, f"a batch of {place.size} bytes, its header alone has {HEADER_SIZE}")
     view = memoryview(place.window)[place.at : place.at + place.size]
     if place.magic < MAGIC_V2:
         valid = is_valid(view if len(view) == place.size else log.read(place.position, place.size))
@@ -222,6 +220,4 @@ def _ensure_valid(log: DataFile, place: Place) -> None:
             position += len(piece)
         valid = found == _CRC.unpack_from(view)[0]
     if not valid:
-        raise BrokerError(
-            CORRUPT_RECORD, log.path, place.position, f"the batch at offset {place.base_offset} does not match its checksum"
-        )
+        raise BrokerError(CORRUPT_RECORD, log.path, place.position, f"the batch at offset {place.base_offset} does not match its checksum")

@@ -16,7 +16,6 @@ from kcli.analysis.log_segment import (
     LoadedSegment,
     empty_segment,
     header,
-    last_offset,
     places,
     read_next_offset,
     truncate_segment,
@@ -170,7 +169,7 @@ def _removed(changes: Iterable[SegmentChange]) -> Removed:
             try:
                 with change.before.log() as log:
                     for place in places(log, start, change.before.log_size):
-                        count.add(place.base_offset, last_offset(log, place), header(log, place))
+                        count.add(header(log, place))
             except BrokerError as error:
                 count.trouble = count.trouble or error
     return Removed(
@@ -199,15 +198,18 @@ class _Count:
     max_timestamp: int | None = None
     trouble: BrokerError | None = None
 
-    def add(self, base_offset: int, last: int, batch: Header) -> None:
+    def add(self, batch: Header) -> None:
+        """Count one more batch, in the order of the log."""
+        records, timestamp = batch.records_count, batch.max_timestamp
         if not self.batches:
-            self.first_offset = None if batch.records_count is None else base_offset
-            timestamp = batch.base_timestamp if isinstance(batch, BatchHeader) else batch.timestamp
-            self.first_timestamp = timestamp if batch.delete_horizon_ms is None else None
+            self.first_offset = None if records is None else batch.base_offset
+            base_timestamp = batch.base_timestamp if isinstance(batch, BatchHeader) else timestamp
+            self.first_timestamp = base_timestamp if batch.delete_horizon_ms is None else None
         self.batches += 1
-        if batch.records_count is None:
+        if records is None:
             self.countable = False
         else:
-            self.records += batch.records_count
-        self.last_offset = last
-        self.max_timestamp = max(batch.max_timestamp, self.max_timestamp if self.max_timestamp is not None else batch.max_timestamp)
+            self.records += records
+        self.last_offset = batch.last_offset
+        if self.max_timestamp is None or timestamp > self.max_timestamp:
+            self.max_timestamp = timestamp

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TextIO, TypeAlias
 
 from kcli.analysis.findings import Finding
-from kcli.output.values import cell, compact, failure_values, finding_values, spaced, tsv_cell
+from kcli.output.values import compact, csv_cell, failure_values, finding_values, spaced, tsv_cell
 from kcli.output.view import View
 from kcli.rows import Failure, Row, Value
 
@@ -52,12 +52,9 @@ def write_tsv(rows: Iterable[Row], view: View, out: TextIO, tail: Tail) -> None:
 
 
 def write_csv(rows: Iterable[Row], view: View, out: TextIO, tail: Tail) -> None:
-    """Write comma-separated values as RFC 4180 has them, but for the line ends, which are newlines."""
-    import csv  # noqa: PLC0415 - only this format needs it
-
-    write = csv.writer(out, lineterminator="\n").writerow
+    """Write comma-separated values, quoted as in RFC 4180; lines end in a newline alone."""
     for values in _with_header(rows, view, tail):
-        write(map(cell, values))
+        out.write(",".join(map(csv_cell, values)) + "\n")
 
 
 def _with_header(rows: Iterable[Row], view: View, tail: Tail) -> Iterator[tuple[Any, ...]]:

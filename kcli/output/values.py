@@ -46,6 +46,17 @@ def tsv_cell(value: Value) -> str:
     return NULL if value is None else cell(value).translate(_TSV_ESCAPES)
 
 
+_QUOTED = frozenset(',"\r\n')
+
+
+def csv_cell(value: Value) -> str:
+    r"""Return a value as a csv cell, quoted where needed; a null is an unquoted `\N`, an empty text is `""`."""
+    text = cell(value)
+    if value is not None and (not text or text == NULL or not _QUOTED.isdisjoint(text)):
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
 _CONTROLS = {code: f"\\x{code:02x}" for code in [*range(0x20), *range(0x7F, 0xA0)]}
 
 

@@ -211,6 +211,14 @@ def test_tiered_every_event_is_as_kafka_reads_it(recording, ask):
         assert {key: row[key] for key in same} == {key: event[key] for key in same}
 
 
+def test_tiered_log_ends_are_the_live_ones(recording, ask):
+    """Where a tiered log starts is not asked here: its first records are in remote storage only."""
+    rows = {place(row): row for row in ask("ls", recording("tiered") / "node1").rows}
+    live = [row for row in pack.manifest("tiered")["facts"]["offsets"] if row["spec"] == "latest"]
+    assert len(live) == 4
+    assert {place(row): row["offset"] for row in live} == {place(row): rows[place(row)]["log_end_offset"] for row in live}
+
+
 def test_tiered_text_is_what_kafka_prints_of_an_event(recording):
     from commands.app import app
 

@@ -1,6 +1,5 @@
 """The Spark engine, on a local master: it starts a JVM, so it is marked."""
 
-
 import os
 import subprocess
 import sys

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.output.values import NULL, cell, compact, iso, one_line, tsv_cell
+from kcli.output.values import NULL, cell, compact, csv_cell, iso, one_line, tsv_cell
 
 
 @pytest.mark.parametrize(("value", "text"), [
@@ -44,11 +44,13 @@ def test_tsv_cells_are_read_back(text):
 
 @given(st.lists(st.text().filter(lambda text: "\0" not in text), min_size=1))
 def test_csv_cells_are_read_back(texts):
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerow(map(cell, texts))
-    out.seek(0)
+    line = ",".join(map(csv_cell, texts)) + "\n"
 
-    assert next(csv.reader(io.StringIO(out.getvalue(), newline=""))) == texts
+    assert list(csv.reader(io.StringIO(line, newline=""))) == [texts]
+
+
+def test_csv_keeps_null_apart():
+    assert [csv_cell(value) for value in (None, r"\N", "", "a", 'say "so"')] == [r"\N", r'"\N"', '""', "a", '"say ""so"""']
 
 
 def test_compact_json_has_no_spaces_and_keeps_text():

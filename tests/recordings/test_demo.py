@@ -1,0 +1,46 @@
+"""The log dir that the package ships: it has what the main jobs need."""
+
+import tarfile
+from importlib import resources
+
+import pytest
+from typer.testing import CliRunner
+
+PACKED = resources.files("kcli.demo") / "demo.tar.gz"
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    with PACKED.open("rb") as file, tarfile.open(fileobj=file) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / "kcli-demo"
+
+
+def test_it_is_small_and_one_log_dir_with_its_dot_file(demo):
+    assert len(PACKED.read_bytes()) < 200_000
+    assert [entry.name for entry in demo.parent.iterdir()] == ["kcli-demo"]
+    assert (demo / ".kafka_cleanshutdown").exists()
+
+
+def test_it_has_epochs_segments_a_transaction_and_remote_events(demo, ask):
+    listed = {(row["topic"], row["partition"]): row for row in ask("ls", demo).rows}
+    assert {topic for topic, _ in listed} >= {"orders", "payments", "clicks", "__remote_log_metadata"}
+    assert min(listed["orders", 0]["segments"], listed["payments", 0]["segments"]) >= 3
+    assert len(ask("epoch", "show", demo / "orders-0").rows) == 4
+    assert any(path.stat().st_size for path in (demo / "payments-0").glob("*.txnindex"))
+    assert {row["state"] for row in ask("rlmm", "dump", demo).rows} == {"COPY_SEGMENT_STARTED", "COPY_SEGMENT_FINISHED"}
+
+
+def test_timestamps_rise_through_a_morning(demo, ask):
+    (row,) = ask("lookup", "timestamp", "2026-01-01T10:00:00Z", demo / "orders-0").rows
+    assert row["found"]
+    assert 0 < row["offset"] < ask("ls", demo / "orders-0").rows[0]["log_end_offset"]
+
+
+def test_kcli_demo_runs():
+    from commands.app import app
+
+    done = CliRunner().invoke(app, ["demo"])
+    assert done.exit_code == 0, done.output
+    assert done.stdout.count("$ kcli ") >= 5
