@@ -25,8 +25,17 @@ if TYPE_CHECKING:
     from kcli.logdir.tree import Selection
 
 __all__ = [
-    "Common", "Missing", "Paths", "Refused", "Usage", "common_options", "parse_duration", "parse_epochs", "parse_offset",
-    "parse_partitions", "parse_time",
+    "Common",
+    "Missing",
+    "Paths",
+    "Refused",
+    "Usage",
+    "common_options",
+    "parse_duration",
+    "parse_epochs",
+    "parse_offset",
+    "parse_partitions",
+    "parse_time",
 ]
 
 Paths = Annotated[
@@ -74,7 +83,8 @@ class Common:
     only: Annotated[str | None, _option("--only", panel=OUTPUT, metavar="TYPE", text="Only rows of this type.")] = None
     no_headers: Annotated[bool, _option("--no-headers", panel=OUTPUT, text="No header line in csv, tsv and table.")] = False
     fail_on: Annotated[
-        str, _option("--fail-on", panel=OUTPUT, metavar="LEVEL", text="Exit with 1 on findings of info, warning or error (the default); never.")
+        str,
+        _option("--fail-on", panel=OUTPUT, metavar="LEVEL", text="Exit with 1 on findings of info, warning or error (the default); never."),
     ] = "error"
     color: Annotated[str, _option("--color", panel=OUTPUT, metavar="WHEN", text="auto (the default), always or never.")] = "auto"
     quiet: Annotated[bool, _option("-q", "--quiet", panel=OUTPUT, text="Print nothing: the exit status is the answer.")] = False

@@ -67,8 +67,14 @@ class Verdict:
 
 
 def run(
-    command: str, paths: list[str] | None, common: Common, scan: Scan, accepts: frozenset[str] = PARTITIONS_ONLY, *,
-    expand: Expand | None = None, text: Text | None = None,
+    command: str,
+    paths: list[str] | None,
+    common: Common,
+    scan: Scan,
+    accepts: frozenset[str] = PARTITIONS_ONLY,
+    *,
+    expand: Expand | None = None,
+    text: Text | None = None,
 ) -> None:
     """Run a job over what the paths lead to and print its rows; always ends with typer.Exit.
 
@@ -85,7 +91,9 @@ def run(
         verdict.failures.extend(failures)
         verdict.findings.extend(notes_as_findings(found.notes))
         if not units and not failures:
-            verdict.failures.append(Failure(_named(paths), "nothing-matched", None, None, "no partition or file here matches what was asked for"))
+            verdict.failures.append(
+                Failure(_named(paths), "nothing-matched", None, None, "no partition or file here matches what was asked for")
+            )
         _write(view, _scanned(engine, scan, units, verdict, common=common, view=view), common, verdict, text)
 
 
@@ -107,8 +115,16 @@ def _view(command: str, common: Common, text: Text | None) -> View:
     output = common.output or ("table" if sys.stdout.isatty() else "tsv")
     try:
         return make_view(
-            command, COMMANDS[command], output=output, only=common.only, columns=common.columns, sort=common.sort,
-            limit=common.limit, headers=not common.no_headers, text=text is not None, quiet=common.quiet,
+            command,
+            COMMANDS[command],
+            output=output,
+            only=common.only,
+            columns=common.columns,
+            sort=common.sort,
+            limit=common.limit,
+            headers=not common.no_headers,
+            text=text is not None,
+            quiet=common.quiet,
         )
     except ViewError as error:
         raise Usage(str(error)) from error
@@ -223,6 +239,7 @@ def _progress(total: int, common: Common, view: View) -> AbstractContextManager[
 
 def _write(view: View, rows: Iterable[Row], common: Common, verdict: Verdict, text: Text | None) -> None:
     """Pull the rows through the writer, tell the rest, end with the status."""
+
     def tail() -> tuple[list[Finding], list[Failure]]:
         return distinct(verdict.findings), verdict.failures
 

@@ -18,8 +18,14 @@ class ExitStatus(IntEnum):
 
 
 PRECEDENCE = (
-    ExitStatus.INTERRUPTED, ExitStatus.INTERNAL, ExitStatus.REFUSED, ExitStatus.USAGE,
-    ExitStatus.SOME_UNANSWERED, ExitStatus.NOTHING_ANSWERED, ExitStatus.FINDINGS, ExitStatus.CLEAN,
+    ExitStatus.INTERRUPTED,
+    ExitStatus.INTERNAL,
+    ExitStatus.REFUSED,
+    ExitStatus.USAGE,
+    ExitStatus.SOME_UNANSWERED,
+    ExitStatus.NOTHING_ANSWERED,
+    ExitStatus.FINDINGS,
+    ExitStatus.CLEAN,
 )
 
 

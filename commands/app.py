@@ -14,7 +14,11 @@ from commands import demo, epoch, explain, lookup, ls, rlmm, schema, truncate
 from kcli import __version__
 
 app = typer.Typer(
-    name="kcli", no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
+    name="kcli",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
     help="Read the files of an Apache Kafka broker, offline, and tell what the broker would do with them.",
 )
 
@@ -27,7 +31,8 @@ def _version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it
 
 @app.callback()
 def kcli(
-    *, version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")] = False,
+    *,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")] = False,
 ) -> None:
     """Read the files of an Apache Kafka broker, offline, and tell what the broker would do with them."""
 

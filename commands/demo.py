@@ -26,7 +26,9 @@ ON_SPARK = ("epoch end-offset --epoch all kcli-demo --spark --spark-master local
 def demo(
     *,
     spark: Annotated[bool, typer.Option("--spark", help="Run on a local Spark instead.")] = False,
-    keep: Annotated[str | None, typer.Option("--keep", metavar="DIR", help="Unpack into DIR and leave it there.", show_default=False)] = None,
+    keep: Annotated[
+        str | None, typer.Option("--keep", metavar="DIR", help="Unpack into DIR and leave it there.", show_default=False)
+    ] = None,
 ) -> None:
     """Unpack a log dir of a real broker and run the main jobs on it, each command line before its result."""
     from tempfile import TemporaryDirectory  # noqa: PLC0415 - kept out of --help

@@ -10,7 +10,9 @@ from kcli.analysis.findings import CATALOGUE
 
 
 def explain(
-    codes: Annotated[list[str] | None, typer.Argument(metavar="[CODE]...", help="e.g. EPOCH-001; none: list all.", show_default=False)] = None,
+    codes: Annotated[
+        list[str] | None, typer.Argument(metavar="[CODE]...", help="e.g. EPOCH-001; none: list all.", show_default=False)
+    ] = None,
 ) -> None:
     """Say what a finding means, what the broker will do about it, and what a person should do."""
     with boundary():

@@ -23,7 +23,15 @@ class LogDir:
         batches = []
         for (epoch, start), stop in zip(epochs, [*starts[1:], end], strict=True):
             records = [put_record(offset_delta=n, value=b"v%d" % n) for n in range(stop - start)]
-            batches.append(put_records(records, base_offset=start, partition_leader_epoch=epoch, base_timestamp=1_700_000_000_000, max_timestamp=1_700_000_000_000))
+            batches.append(
+                put_records(
+                    records,
+                    base_offset=start,
+                    partition_leader_epoch=epoch,
+                    base_timestamp=1_700_000_000_000,
+                    max_timestamp=1_700_000_000_000,
+                )
+            )
         (folder / f"{starts[0]:020}.log").write_bytes(b"".join(batches))
         (folder / f"{starts[0]:020}.index").write_bytes(b"")
         (folder / f"{starts[0]:020}.timeindex").write_bytes(b"")

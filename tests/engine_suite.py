@@ -16,7 +16,9 @@ from kcli.rows import Failure, Row
 
 
 def unit(number, does="answer"):
-    return Unit(number=number, target=Target(kind="partition", path=f"dir/{does}", shown=f"shown/{does}-{number}", name=None, log_dir="dir"))
+    return Unit(
+        number=number, target=Target(kind="partition", path=f"dir/{does}", shown=f"shown/{does}-{number}", name=None, log_dir="dir")
+    )
 
 
 def units(*does):
@@ -46,7 +48,9 @@ def scan(given, *, rows=2):
         rest = replace(given, start=given.start + 1)
         return Outcome(number=given.number, rows=[Row("epoch", (given.number, given.start))], rest=rest)
     if does == "long":
-        return Outcome(number=given.number, rows=[Row("epoch", (given.number, given.start))], findings=[Finding("LOG-005", "end", "d", "f")])
+        return Outcome(
+            number=given.number, rows=[Row("epoch", (given.number, given.start))], findings=[Finding("LOG-005", "end", "d", "f")]
+        )
     return Outcome(number=given.number, rows=[Row("epoch", (given.number, n, b"\0\xff", None)) for n in range(rows)])
 
 

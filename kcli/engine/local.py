@@ -38,7 +38,7 @@ def pool(jobs: int) -> Engine:
         from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 - only a pool pays for it
 
         size = max(1, min(UNITS_A_CHUNK, len(units) // (jobs * CHUNKS_A_WORKER * 2)))
-        waiting: deque[Chunk] = deque(tuple(units[start:start + size]) for start in range(0, len(units), size))
+        waiting: deque[Chunk] = deque(tuple(units[start : start + size]) for start in range(0, len(units), size))
         flying: Flying = deque()
         while waiting:
             try:
@@ -63,7 +63,7 @@ def _flown(executor: "ProcessPoolExecutor", scan: Scan, waiting: deque[Chunk], f
         flying.popleft()
         yield from outcomes
         rest = outcomes[-1].rest
-        left = ((rest,) if rest is not None else ()) + chunk[len(outcomes):]
+        left = ((rest,) if rest is not None else ()) + chunk[len(outcomes) :]
         if left:
             flying.appendleft((_submitted(executor, scan, left), left))
 
@@ -142,6 +142,7 @@ def _start_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     if parent is not None:
+
         def follow() -> None:
             parent.join()
             os._exit(1)

@@ -52,14 +52,14 @@ def spark(master: str | None = None, remote: str | None = None, conf: Mapping[st
             size = max(1, min(UNITS_A_BIN, -(-len(units) // (cores * BINS_A_CORE))))
             wave = size * cores * BINS_A_CORE
             for start in range(0, len(units), wave):
-                yield from _wave(session, scan, units[start:start + wave], size)
+                yield from _wave(session, scan, units[start : start + wave], size)
 
     return run
 
 
 def _wave(session: Session, scan: Scan, units: Sequence[Unit], size: int) -> Iterator[Outcome]:
     """Yield the outcomes of units that run at once; a wave that fails is halved until the unit to blame is alone."""
-    bins = [pickle.dumps((scan, list(units[start:start + size]))) for start in range(0, len(units), size)]
+    bins = [pickle.dumps((scan, list(units[start : start + size]))) for start in range(0, len(units), size)]
     try:
         rows = session.range(0, len(bins), 1, len(bins)).mapInArrow(_runner(bins, _directory(units)), RESULT).collect()
     except Exception as error:

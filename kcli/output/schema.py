@@ -21,14 +21,29 @@ def _closed(title: str, properties: Schema) -> Schema:
     return {"title": title, "type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-FINDING = _closed("finding", {
-    "code": {"enum": sorted(CATALOGUE)}, "severity": {"enum": list(SEVERITIES)}, "message": _TEXT, "dir": _MAYBE_TEXT,
-    "file": _MAYBE_TEXT, "position": _MAYBE_INTEGER, "expected": _MAYBE_FACT, "found": _MAYBE_FACT,
-})
-ERROR = _closed("error", {
-    "path": {**_TEXT, "description": "as reached from the argument; empty when no single path is to blame"},
-    "error": _TEXT, "position": _MAYBE_INTEGER, "field": _MAYBE_TEXT, "message": _TEXT,
-})
+FINDING = _closed(
+    "finding",
+    {
+        "code": {"enum": sorted(CATALOGUE)},
+        "severity": {"enum": list(SEVERITIES)},
+        "message": _TEXT,
+        "dir": _MAYBE_TEXT,
+        "file": _MAYBE_TEXT,
+        "position": _MAYBE_INTEGER,
+        "expected": _MAYBE_FACT,
+        "found": _MAYBE_FACT,
+    },
+)
+ERROR = _closed(
+    "error",
+    {
+        "path": {**_TEXT, "description": "as reached from the argument; empty when no single path is to blame"},
+        "error": _TEXT,
+        "position": _MAYBE_INTEGER,
+        "field": _MAYBE_TEXT,
+        "message": _TEXT,
+    },
+)
 
 
 def _row(row_type: RowType, *, tagged: bool) -> Schema:
@@ -36,7 +51,9 @@ def _row(row_type: RowType, *, tagged: bool) -> Schema:
     if not tagged:
         return schema
     return {
-        **schema, "properties": {"type": {"const": row_type.name}, **schema["properties"]}, "required": ["type", *schema["required"]],
+        **schema,
+        "properties": {"type": {"const": row_type.name}, **schema["properties"]},
+        "required": ["type", *schema["required"]],
     }
 
 
@@ -44,13 +61,16 @@ def document_schema(command: str) -> Schema:
     """Return the schema of what `command` prints with -o json and all columns."""
     types = COMMANDS[command]
     rows = [{"$ref": f"#/$defs/{row_type.name}"} for row_type in types]
-    document = _closed(f"kcli {command}", {
-        "command": {"const": command},
-        "version": {"const": DOCUMENT_VERSION},
-        "rows": {"type": "array", "items": rows[0] if len(rows) == 1 else {"oneOf": rows}},
-        "findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
-        "errors": {"type": "array", "items": {"$ref": "#/$defs/error"}},
-    })
+    document = _closed(
+        f"kcli {command}",
+        {
+            "command": {"const": command},
+            "version": {"const": DOCUMENT_VERSION},
+            "rows": {"type": "array", "items": rows[0] if len(rows) == 1 else {"oneOf": rows}},
+            "findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
+            "errors": {"type": "array", "items": {"$ref": "#/$defs/error"}},
+        },
+    )
     defs = {row_type.name: _row(row_type, tagged=len(types) > 1) for row_type in types}
     return {"$schema": DIALECT, **document, "$defs": {**defs, "finding": FINDING, "error": ERROR}}
 

@@ -53,8 +53,7 @@ def write_tsv(rows: Iterable[Row], view: View, out: TextIO, tail: Tail) -> None:
 
 def write_csv(rows: Iterable[Row], view: View, out: TextIO, tail: Tail) -> None:
     """Write comma-separated values, quoted as in RFC 4180; lines end in a newline alone."""
-    for values in _with_header(rows, view, tail):
-        out.write(",".join(map(csv_cell, values)) + "\n")
+    out.writelines(",".join(map(csv_cell, values)) + "\n" for values in _with_header(rows, view, tail))
 
 
 def _with_header(rows: Iterable[Row], view: View, tail: Tail) -> Iterator[tuple[Any, ...]]:

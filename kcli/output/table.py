@@ -29,8 +29,17 @@ def write_table(rows: Iterable[Row], view: View, out: TextIO, tail: Tail, *, col
     for line in cells:
         table.add_row(*map(Text, line))
     console = Console(
-        file=out, width=WIDE, force_terminal=colored, no_color=not colored, highlight=False, markup=False, emoji=False,
-        soft_wrap=False, legacy_windows=False, color_system="standard" if colored else None, _environ={},
+        file=out,
+        width=WIDE,
+        force_terminal=colored,
+        no_color=not colored,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=False,
+        legacy_windows=False,
+        color_system="standard" if colored else None,
+        _environ={},
     )
     with console.capture() as captured:
         console.print(table, crop=False, overflow="ignore", no_wrap=True)

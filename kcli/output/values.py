@@ -58,11 +58,12 @@ def csv_cell(value: Value) -> str:
 
 
 _CONTROLS = {code: f"\\x{code:02x}" for code in [*range(0x20), *range(0x7F, 0xA0)]}
+_ONE_LINE = {**_CONTROLS, ord("\t"): r"\t", ord("\n"): r"\n", ord("\r"): r"\r"}
 
 
 def one_line(text: str) -> str:
     """Return text whose control characters cannot break a line or move a terminal's cursor."""
-    return text.translate(_TSV_ESCAPES | _CONTROLS | {ord("\\"): "\\", ord("\t"): r"\t", ord("\n"): r"\n", ord("\r"): r"\r"})
+    return text.translate(_ONE_LINE)
 
 
 def iso(timestamp: int) -> str | None:
@@ -79,14 +80,23 @@ def iso(timestamp: int) -> str | None:
 def finding_values(finding: Finding) -> dict[str, Value]:
     """Return a finding with the keys of the contract."""
     return {
-        "code": finding.code, "severity": finding.severity, "message": finding.message, "dir": finding.dir, "file": finding.file,
-        "position": finding.position, "expected": finding.expected, "found": finding.found,
+        "code": finding.code,
+        "severity": finding.severity,
+        "message": finding.message,
+        "dir": finding.dir,
+        "file": finding.file,
+        "position": finding.position,
+        "expected": finding.expected,
+        "found": finding.found,
     }
 
 
 def failure_values(failure: Failure) -> dict[str, Value]:
     """Return an error with the keys of the contract."""
     return {
-        "path": failure.path, "error": failure.error, "position": failure.position, "field": failure.field,
+        "path": failure.path,
+        "error": failure.error,
+        "position": failure.position,
+        "field": failure.field,
         "message": failure.message,
     }

@@ -85,8 +85,17 @@ def _sort_key(value: Value) -> Any:
 
 
 def make_view(
-    command: str, types: tuple[RowType, ...], *, output: str, only: str | None, columns: str | None,
-    sort: str | None, limit: int | None, headers: bool, text: bool, quiet: bool,
+    command: str,
+    types: tuple[RowType, ...],
+    *,
+    output: str,
+    only: str | None,
+    columns: str | None,
+    sort: str | None,
+    limit: int | None,
+    headers: bool,
+    text: bool,
+    quiet: bool,
 ) -> View:
     """Return the view that the options describe; ViewError in one line if they ask for what is not there."""
     formats = (*FORMATS, "text") if text else FORMATS

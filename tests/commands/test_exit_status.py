@@ -29,15 +29,18 @@ def test_precedence():
     assert worst() == 0
 
 
-@pytest.mark.parametrize(("inputs", "status"), [
-    (["orders-0"], 0),
-    (["absent"], 3),
-    (["absent", "orders-0"], 4),
-    (["absent", "gone"], 3),
-    (["meta.properties"], 3),
-    (["bad-0"], 3),
-    (["."], 4),
-])
+@pytest.mark.parametrize(
+    ("inputs", "status"),
+    [
+        (["orders-0"], 0),
+        (["absent"], 3),
+        (["absent", "orders-0"], 4),
+        (["absent", "gone"], 3),
+        (["meta.properties"], 3),
+        (["bad-0"], 3),
+        (["."], 4),
+    ],
+)
 def test_inputs_that_cannot_be_answered(kcli, log_dir, orders, inputs, status):
     (log_dir.partition("bad-0") / "leader-epoch-checkpoint").write_text("9\n")
     result = kcli(*ASK, *(orders / name for name in inputs), "-o", "json")
@@ -54,11 +57,23 @@ def test_findings_of_the_level_asked(kcli, orders, level, status):
     assert kcli(*ASK, orders, "--fail-on", level, "-q").exit_code == status
 
 
-@pytest.mark.parametrize("words", [
-    ("epoch", "end-offset", "--epoch", "x", "."), ("epoch", "end-offset", "."), ("epoch", "nothing"), ("nothing",),
-    (*ASK, ".", "--fail-on", "sometimes"), (*ASK, ".", "--color", "blue"), (*ASK, ".", "-o", "xml"), (*ASK, ".", "--partition", "3-1"),
-    (*ASK, ".", "--topic-regex", "("), (*ASK, ".", "--files-from", "absent"), (*ASK, ".", "--server-config", "absent"), (*ASK, ".", "--nothing"),
-])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("epoch", "end-offset", "--epoch", "x", "."),
+        ("epoch", "end-offset", "."),
+        ("epoch", "nothing"),
+        ("nothing",),
+        (*ASK, ".", "--fail-on", "sometimes"),
+        (*ASK, ".", "--color", "blue"),
+        (*ASK, ".", "-o", "xml"),
+        (*ASK, ".", "--partition", "3-1"),
+        (*ASK, ".", "--topic-regex", "("),
+        (*ASK, ".", "--files-from", "absent"),
+        (*ASK, ".", "--server-config", "absent"),
+        (*ASK, ".", "--nothing"),
+    ],
+)
 def test_usage(kcli, words):
     result = kcli(*words)
 
@@ -80,11 +95,14 @@ def raising(error):
     return engine
 
 
-@pytest.mark.parametrize(("error", "status", "word"), [
-    (EngineMissingError("install Java"), 4, "environment"),
-    (RuntimeError("a bug"), 70, "internal"),
-    (KeyboardInterrupt(), 130, "interrupted"),
-])
+@pytest.mark.parametrize(
+    ("error", "status", "word"),
+    [
+        (EngineMissingError("install Java"), 4, "environment"),
+        (RuntimeError("a bug"), 70, "internal"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ],
+)
 @pytest.mark.parametrize("output", ["json", "tsv"])
 def test_an_engine_that_ends_leaves_a_whole_document(kcli, orders, monkeypatch, error, status, word, output):
     monkeypatch.setattr("kcli.engine.local.inline", raising(error))
@@ -107,7 +125,11 @@ def test_an_internal_error_shows_its_traceback_when_asked(kcli, orders, monkeypa
 
 def test_a_scan_that_breaks_is_70_and_does_not_stop_the_others(kcli, log_dir, orders, monkeypatch):
     log_dir.partition("orders-1")
-    real = sys.modules["kcli.jobs.epoch"].end_offset if "kcli.jobs.epoch" in sys.modules else __import__("kcli.jobs.epoch", fromlist=["x"]).end_offset
+    real = (
+        sys.modules["kcli.jobs.epoch"].end_offset
+        if "kcli.jobs.epoch" in sys.modules
+        else __import__("kcli.jobs.epoch", fromlist=["x"]).end_offset
+    )
 
     def broken(unit, **options):
         if unit.target.name.partition == 0:
@@ -133,8 +155,23 @@ def many(log_dir):
 @pytest.mark.parametrize("output", ["ndjson", "json", "tsv", "csv"])
 def test_a_broken_pipe_is_quiet(many, output):
     done = subprocess.run(
-        ["bash", "-c", '"$@" | head -c 20 >/dev/null; exit ${PIPESTATUS[0]}', "-", *KCLI, "epoch", "end-offset", "--epoch", "all", many, "-o", output],
-        capture_output=True, text=True, check=False,
+        [
+            "bash",
+            "-c",
+            '"$@" | head -c 20 >/dev/null; exit ${PIPESTATUS[0]}',
+            "-",
+            *KCLI,
+            "epoch",
+            "end-offset",
+            "--epoch",
+            "all",
+            many,
+            "-o",
+            output,
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -176,8 +213,12 @@ def test_signals_end_it_and_its_workers(orders, tmp_path, jobs, number, status):
     script = tmp_path / "slow.py"
     script.write_text(SLOW)
     process = subprocess.Popen(
-        [sys.executable, script, *ASK, orders, "--jobs", jobs, "-o", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True, start_new_session=True, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        [sys.executable, script, *ASK, orders, "--jobs", jobs, "-o", "json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )
     assert process.stderr.readline() == "started\n"
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
@@ -206,7 +247,11 @@ def test_a_foreign_package_in_the_working_directory_is_told(tmp_path):
     (tmp_path / "commands").mkdir()
     (tmp_path / "commands" / "__init__.py").write_text("raise SystemExit('foreign code ran')")
     done = subprocess.run(
-        KCLI + ["--version"], cwd=tmp_path, capture_output=True, text=True, check=False,
+        [*KCLI, "--version"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )
 

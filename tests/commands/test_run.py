@@ -36,12 +36,25 @@ class TestFormats:
         document = json.loads(kcli(*ASK, orders / "orders-0", "-o", "json").stdout)
 
         assert document == {
-            "command": "epoch end-offset", "version": 1, "findings": [], "errors": [],
-            "rows": [{
-                "dir": str(orders / "orders-0"), "broker_id": 1, "cluster_id": CLUSTER_ID, "topic": "orders", "partition": 0,
-                "requested_epoch": 2, "leader_epoch": 2, "end_offset": 25, "log_end_offset": 40,
-                "log_end_offset_source": "index", "rule": "between",
-            }],
+            "command": "epoch end-offset",
+            "version": 1,
+            "findings": [],
+            "errors": [],
+            "rows": [
+                {
+                    "dir": str(orders / "orders-0"),
+                    "broker_id": 1,
+                    "cluster_id": CLUSTER_ID,
+                    "topic": "orders",
+                    "partition": 0,
+                    "requested_epoch": 2,
+                    "leader_epoch": 2,
+                    "end_offset": 25,
+                    "log_end_offset": 40,
+                    "log_end_offset_source": "index",
+                    "rule": "between",
+                }
+            ],
         }
         assert list(document) == ["command", "version", "rows", "findings", "errors"]
         assert list(document["rows"][0]) == list(END_OFFSET.names)
@@ -135,13 +148,16 @@ class TestInputs:
 
         assert [answer[:2] for answer in answers(result)] == [("__internal", 0), ("orders", 0), ("orders", 1), ("orders", 10)]
 
-    @pytest.mark.parametrize(("words", "partitions"), [
-        (["--topic", "orders"], [0, 1, 10]),
-        (["--topic", "orders", "--partition", "1-9,10"], [1, 10]),
-        (["--topic-regex", "ord"], None),
-        (["--topic-regex", "ord.*", "--partition", "0"], [0]),
-        (["--exclude-internal"], [0, 1, 10]),
-    ])
+    @pytest.mark.parametrize(
+        ("words", "partitions"),
+        [
+            (["--topic", "orders"], [0, 1, 10]),
+            (["--topic", "orders", "--partition", "1-9,10"], [1, 10]),
+            (["--topic-regex", "ord"], None),
+            (["--topic-regex", "ord.*", "--partition", "0"], [0]),
+            (["--exclude-internal"], [0, 1, 10]),
+        ],
+    )
     def test_selectors(self, kcli, orders, words, partitions):
         result = kcli(*ASK, orders, *words, "-o", "json")
 
@@ -246,7 +262,9 @@ class TestEngines:
         assert inline.exit_code == 4
         assert (inline.stdout, inline.stderr, inline.exit_code) == (pool.stdout, pool.stderr, pool.exit_code)
 
-    @pytest.mark.parametrize("words", [("--jobs", "2", "--spark"), ("--spark-conf", "novalue"), ("--spark-master", "x", "--spark-remote", "y"), ("--jobs", "0")])
+    @pytest.mark.parametrize(
+        "words", [("--jobs", "2", "--spark"), ("--spark-conf", "novalue"), ("--spark-master", "x", "--spark-remote", "y"), ("--jobs", "0")]
+    )
     def test_contradictions_are_usage(self, kcli, orders, words):
         assert kcli(*ASK, orders, *words).exit_code == 2
 
@@ -254,7 +272,9 @@ class TestEngines:
 def on_terminal(*words, **environment):
     """Run kcli with a terminal as stdout; return what it printed."""
     master, slave = pty.openpty()
-    process = subprocess.Popen([*KCLI, *map(str, words)], stdout=slave, stderr=subprocess.PIPE, env={**os.environ, "TERM": "xterm", **environment})
+    process = subprocess.Popen(
+        [*KCLI, *map(str, words)], stdout=slave, stderr=subprocess.PIPE, env={**os.environ, "TERM": "xterm", **environment}
+    )
     os.close(slave)
     printed = b""
     try:

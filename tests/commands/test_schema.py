@@ -32,7 +32,12 @@ def test_is_a_schema_of_closed_documents(kcli, command):
     jsonschema.Draft202012Validator.check_schema(printed)
     document = {"command": command, "version": 1, "rows": [], "findings": [], "errors": []}
     jsonschema.validate(document, printed)
-    for broken in ({**document, "more": 1}, {**document, "rows": [{}]}, {**document, "command": "x"}, {**document, "errors": [{"path": "x"}]}):
+    for broken in (
+        {**document, "more": 1},
+        {**document, "rows": [{}]},
+        {**document, "command": "x"},
+        {**document, "errors": [{"path": "x"}]},
+    ):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(broken, printed)
 
@@ -63,7 +68,9 @@ def test_rows_without_files(kcli):
 
 def test_rows_of_several_types_say_which(kcli):
     assert [row["$ref"] for row in schema(kcli, "rlmm dump")["properties"]["rows"]["items"]["oneOf"]] == [
-        "#/$defs/rlmm_event", "#/$defs/rlmm_snapshot", "#/$defs/rlmm_committed_offset",
+        "#/$defs/rlmm_event",
+        "#/$defs/rlmm_snapshot",
+        "#/$defs/rlmm_committed_offset",
     ]
     assert schema(kcli, "rlmm dump")["$defs"]["rlmm_event"]["properties"]["type"] == {"const": "rlmm_event"}
 

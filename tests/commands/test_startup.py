@@ -19,7 +19,9 @@ except SystemExit as ended:
 
 
 def loaded(code):
-    done = subprocess.run([sys.executable, "-c", f"import sys\n{code}\nprint(*sys.modules, file=sys.stderr)"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{code}\nprint(*sys.modules, file=sys.stderr)"], capture_output=True, text=True, check=True
+    )
     return {name.partition(".")[0] for name in done.stderr.split()}, set(done.stderr.split()), done.stdout
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from kcli.jobs.truncate import WOULD_NOT_LOAD, Request, dry_run
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Selection, find
 from kcli.rows import TRUNCATION
+from tests.recordings import pack
 
 from .oracle import Oracle, cases
 
@@ -366,3 +368,42 @@ def one_case(oracle: Oracle, choose: random.Random, name: str) -> bool:
     except AssertionError as error:
         raise AssertionError(f"{told}\n{error}") from error
     return True
+
+
+RECORDINGS = sorted(path.name.removesuffix(".tar.gz") for path in pack.DATA.glob("*.tar.gz"))
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_truncation_of_recorded_directories(oracle: Oracle, oracle_seed: int, tmp_path: Path, name: str) -> None:
+    """Directories of real brokers, running, killed or stopped, opened as after either stop."""
+    choose = random.Random(f"{oracle_seed}:{name}")
+    folders = sorted({path.parent for path in pack.unpack(name, tmp_path).rglob("*.log") if re.fullmatch(r".+-[0-9]+", path.parent.name)})
+    assert folders
+    for directory in folders:
+        bases = [int(path.stem) for path in names(directory, ".log")]
+        clean, target = choose.random() < 0.5, choose.choice([*bases, choose.randrange(max(bases) + 50)])
+        recovery_point, log_start = choose.choice([0, *bases]), choose.choice([0, 0, *bases])
+        request = Request(
+            now_ms=NOW,
+            to_offset=target,
+            high_watermark=10,
+            log_start_offset=log_start,
+            recovery_point=recovery_point,
+            shutdown="clean" if clean else "unclean",
+        )
+        row, refused = predicted(directory, request)
+        judged = oracle.ask(
+            "truncate",
+            directory=oracle.copy(directory),
+            clean=clean,
+            log_start_offset=log_start,
+            recovery_point=recovery_point,
+            high_watermark=10,
+            target=target,
+            now_ms=NOW,
+        )
+        thrown = judged["loaded"].get("error")
+        assert refused == thrown, (directory, request, judged["loaded"])
+        if row is not None:
+            agree(row, judged, {int(path.name.partition(".")[0]) for path in names(directory, ".snapshot")})
+            agree_on_producers(directory, request, judged["loaded"])

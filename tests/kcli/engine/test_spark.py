@@ -64,7 +64,10 @@ def test_the_command_line_says_the_same_as_inline_and_nothing_else(log_dir, tmp_
 def test_no_java_is_one_line(log_dir):
     log_dir.partition("orders-0")
     done = subprocess.run(
-        [sys.executable, "-m", "kcli", "ls", log_dir.path, "--spark"], capture_output=True, text=True, check=False,
+        [sys.executable, "-m", "kcli", "ls", log_dir.path, "--spark"],
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "JAVA_HOME": "/no/such/place"},
     )
 

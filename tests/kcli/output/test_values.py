@@ -11,17 +11,40 @@ from hypothesis import strategies as st
 from kcli.output.values import NULL, cell, compact, csv_cell, iso, one_line, tsv_cell
 
 
-@pytest.mark.parametrize(("value", "text"), [
-    (None, r"\N"), ("", ""), (b"", ""), (b"\0\xff", "AP8="), (True, "true"), (False, "false"), (0, "0"), (-1, "-1"), (2**63 - 1, "9223372036854775807"),
-    ([], "[]"), ([{"epoch": 1, "start_offset": None}], '[{"epoch":1,"start_offset":null}]'), ({"k": b"\1"}, '{"k":"AQ=="}'), ("å\n", "å\n"),
-])
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, r"\N"),
+        ("", ""),
+        (b"", ""),
+        (b"\0\xff", "AP8="),
+        (True, "true"),
+        (False, "false"),
+        (0, "0"),
+        (-1, "-1"),
+        (2**63 - 1, "9223372036854775807"),
+        ([], "[]"),
+        ([{"epoch": 1, "start_offset": None}], '[{"epoch":1,"start_offset":null}]'),
+        ({"k": b"\1"}, '{"k":"AQ=="}'),
+        ("å\n", "å\n"),
+    ],
+)
 def test_cells(value, text):
     assert cell(value) == text
 
 
-@pytest.mark.parametrize(("value", "text"), [
-    (None, r"\N"), (r"\N", r"\\N"), ("a\tb", r"a\tb"), ("a\nb", r"a\nb"), ("a\rb", r"a\rb"), ("a\\b", r"a\\b"), ("", ""),
-])
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, r"\N"),
+        (r"\N", r"\\N"),
+        ("a\tb", r"a\tb"),
+        ("a\nb", r"a\nb"),
+        ("a\rb", r"a\rb"),
+        ("a\\b", r"a\\b"),
+        ("", ""),
+    ],
+)
 def test_tsv_cells(value, text):
     assert tsv_cell(value) == text
 
@@ -58,9 +81,16 @@ def test_compact_json_has_no_spaces_and_keeps_text():
     assert json.loads(compact({"bytes": b"", "none": None})) == {"bytes": "", "none": None}
 
 
-@pytest.mark.parametrize(("timestamp", "text"), [
-    (0, "1970-01-01T00:00:00.000Z"), (1_700_000_000_123, "2023-11-14T22:13:20.123Z"), (-1, "1969-12-31T23:59:59.999Z"), (2**63 - 1, None), (-(2**63), None),
-])
+@pytest.mark.parametrize(
+    ("timestamp", "text"),
+    [
+        (0, "1970-01-01T00:00:00.000Z"),
+        (1_700_000_000_123, "2023-11-14T22:13:20.123Z"),
+        (-1, "1969-12-31T23:59:59.999Z"),
+        (2**63 - 1, None),
+        (-(2**63), None),
+    ],
+)
 def test_iso(timestamp, text):
     assert iso(timestamp) == text
 

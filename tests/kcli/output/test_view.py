@@ -5,7 +5,9 @@ import pytest
 from kcli.output.view import ViewError, make_view
 from kcli.rows import COMMANDS, Row
 
-EPOCH_ROWS = [Row("epoch_at", ("d", None, None, "t", n, 5, epoch, start)) for n, (epoch, start) in enumerate([(2, 9), (None, None), (1, 0), (2, 3)])]
+EPOCH_ROWS = [
+    Row("epoch_at", ("d", None, None, "t", n, 5, epoch, start)) for n, (epoch, start) in enumerate([(2, 9), (None, None), (1, 0), (2, 3)])
+]
 
 
 def view(command="epoch at", output="ndjson", **more):
@@ -17,10 +19,17 @@ def partitions(chosen):
     return [row.values[4] for row in chosen]
 
 
-@pytest.mark.parametrize(("sort", "order"), [
-    (None, [0, 1, 2, 3]), ("epoch", [2, 0, 3, 1]), ("-epoch", [0, 3, 2, 1]), ("epoch,start_offset", [2, 3, 0, 1]),
-    ("epoch,-start_offset", [2, 0, 3, 1]), ("-partition", [3, 2, 1, 0]),
-])
+@pytest.mark.parametrize(
+    ("sort", "order"),
+    [
+        (None, [0, 1, 2, 3]),
+        ("epoch", [2, 0, 3, 1]),
+        ("-epoch", [0, 3, 2, 1]),
+        ("epoch,start_offset", [2, 3, 0, 1]),
+        ("epoch,-start_offset", [2, 0, 3, 1]),
+        ("-partition", [3, 2, 1, 0]),
+    ],
+)
 def test_sorted_stably_with_nulls_last(sort, order):
     assert partitions(view(sort=sort).shown(EPOCH_ROWS)) == order
 
@@ -52,10 +61,19 @@ def test_only_one_type():
     assert list(view("rlmm dump", "tsv", only="rlmm_snapshot").shown(MIXED)) == MIXED[1:]
 
 
-@pytest.mark.parametrize("options", [
-    {"output": "xml"}, {"output": "text"}, {"columns": "x"}, {"columns": "dir,dir"}, {"sort": "dir,-x"}, {"only": "rlmm_event"},
-    {"command": "rlmm dump", "output": "tsv"}, {"command": "rlmm dump", "only": "rlmm_snapshot", "columns": "committed_offset"},
-])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"output": "xml"},
+        {"output": "text"},
+        {"columns": "x"},
+        {"columns": "dir,dir"},
+        {"sort": "dir,-x"},
+        {"only": "rlmm_event"},
+        {"command": "rlmm dump", "output": "tsv"},
+        {"command": "rlmm dump", "only": "rlmm_snapshot", "columns": "committed_offset"},
+    ],
+)
 def test_refused_before_anything_is_read(options):
     with pytest.raises(ViewError):
         view(**options)

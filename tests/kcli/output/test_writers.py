@@ -20,8 +20,16 @@ FAILURE = Failure("x", "corrupt", 5, "crc", "byte 5: crc")
 def write(writer, rows, command="lookup timestamp", found=((), ()), **more):
     only = more.pop("only", None)
     view = make_view(
-        command, COMMANDS[command], output=writer.__name__.removeprefix("write_"), only=only, columns=None, sort=None, limit=None,
-        headers=more.pop("headers", True), text=False, quiet=False,
+        command,
+        COMMANDS[command],
+        output=writer.__name__.removeprefix("write_"),
+        only=only,
+        columns=None,
+        sort=None,
+        limit=None,
+        headers=more.pop("headers", True),
+        text=False,
+        quiet=False,
     )
     out = io.StringIO()
     writer(iter(rows), view, out, lambda: (list(found[0]), list(found[1])), **more)
@@ -38,16 +46,25 @@ def test_json_of_everything():
     assert len(document["rows"]) == 2
     assert document["rows"][0]["dir"] == "d\n0"
     assert document["rows"][0]["timestamp"] == 1_700_000_000_000
-    assert document["findings"] == [{
-        "code": "LOG-001", "severity": "warning", "message": "short", "dir": "d", "file": "0.log", "position": 100, "expected": "61 bytes", "found": 12,
-    }]
+    assert document["findings"] == [
+        {
+            "code": "LOG-001",
+            "severity": "warning",
+            "message": "short",
+            "dir": "d",
+            "file": "0.log",
+            "position": 100,
+            "expected": "61 bytes",
+            "found": 12,
+        }
+    ]
     assert document["errors"] == [{"path": "x", "error": "corrupt", "position": 5, "field": "crc", "message": "byte 5: crc"}]
 
 
 def test_rows_of_several_types_carry_theirs():
     snapshot = Row("rlmm_snapshot", ("d", "g", 1, 4, 90, 2))
 
-    assert list(json.loads(write(write_json, [snapshot], "rlmm dump"))["rows"][0].items())[0] == ("type", "rlmm_snapshot")
+    assert next(iter(json.loads(write(write_json, [snapshot], "rlmm dump"))["rows"][0].items())) == ("type", "rlmm_snapshot")
     assert json.loads(write(write_ndjson, [snapshot], "rlmm dump"))["type"] == "rlmm_snapshot"
     assert write(write_tsv, [snapshot], "rlmm dump", only="rlmm_snapshot").splitlines()[1] == "d\tg\t1\t4\t90\t2"
 
@@ -60,7 +77,9 @@ class Flushed(io.StringIO):
 
 
 def test_ndjson_flushes_every_row_before_the_next_is_pulled():
-    view = make_view("ls", COMMANDS["ls"], output="ndjson", only=None, columns="dir", sort=None, limit=None, headers=True, text=False, quiet=False)
+    view = make_view(
+        "ls", COMMANDS["ls"], output="ndjson", only=None, columns="dir", sort=None, limit=None, headers=True, text=False, quiet=False
+    )
     out, seen = Flushed(), []
 
     def rows():
