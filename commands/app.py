@@ -1,24 +1,51 @@
 """The `kcli` command: its groups and the options before any of them.
 
-The command modules are imported here and import neither jobs nor engines at
-module level: those are imported inside the function that runs, so that
-`kcli --help` stays quick and a command pays only for what it uses. Typer's
-rich help is off for the same reason.
+A command's module is imported, and its options are made, only when the command
+line names it (or `--help` lists it), and it imports jobs and engines inside the
+function that runs: so a command pays only for what it uses. Typer's rich help
+is off for the same reason.
 """
 
-from typing import Annotated
+from functools import partial
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from commands import demo, epoch, explain, lookup, ls, rlmm, schema, truncate
 from kcli import __version__
 
-app = typer.Typer(
+plain = partial(typer.Typer, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+COMMANDS = ("ls", "epoch", "truncate", "rlmm", "lookup", "schema", "explain", "demo")
+"""The modules of this package that hold a command: a group as `app`, or a function of the module's name."""
+
+
+class Commands(TyperGroup):
+    """The group of all commands, each made when it is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature
+        """Return the names in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        """Return the command of this name, or None."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"commands.{cmd_name}")
+        group = getattr(module, "app", None)
+        if group is None:
+            group = plain()
+            group.command(cmd_name)(getattr(module, cmd_name))
+        command = typer.main.get_command(group)
+        command.name = cmd_name
+        return command
+
+
+app = plain(
     name="kcli",
+    cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
     help="Read the files of an Apache Kafka broker, offline, and tell what the broker would do with them.",
 )
 
@@ -35,13 +62,3 @@ def kcli(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")] = False,
 ) -> None:
     """Read the files of an Apache Kafka broker, offline, and tell what the broker would do with them."""
-
-
-app.command("ls")(ls.ls)
-app.add_typer(epoch.app, name="epoch")
-app.command("truncate")(truncate.truncate)
-app.add_typer(rlmm.app, name="rlmm")
-app.add_typer(lookup.app, name="lookup")
-app.command("schema")(schema.schema)
-app.command("explain")(explain.explain)
-app.command("demo")(demo.demo)

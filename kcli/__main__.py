@@ -1,5 +1,6 @@
 """The door: `kcli`, `python -m kcli`."""
 
+import gc
 import os
 import signal
 import sys
@@ -9,6 +10,8 @@ from types import FrameType
 import kcli
 
 INTERNAL = 70
+FEW_COLLECTIONS = 50_000
+"""New objects between garbage collections: imports make many and leave no garbage."""
 TERMINATED = 128 + signal.SIGTERM
 
 
@@ -18,6 +21,7 @@ def main() -> None:
     if foreign is not None:
         sys.stderr.write(f"kcli: {foreign} is in the way of kcli's own package of that name; run kcli from another directory\n")
         raise SystemExit(INTERNAL)
+    gc.set_threshold(FEW_COLLECTIONS)
     from commands.app import app  # noqa: PLC0415 - only once it is known to be ours
 
     for stream in (sys.stdout, sys.stderr):

@@ -156,6 +156,12 @@ CATALOGUE: dict[str, Rule] = {
         "It takes the zeros for entries: the largest timestamp of the segment is 0, and lookups pass it by.",
         "Remove the clean shutdown marker before the broker starts: it then rebuilds the index.",
     ),
+    "LOOKUP-004": Rule(
+        "warning",
+        "The log begins in remote storage, which is not searched.",
+        "It asks the remote segments first, oldest epoch first, and the local log after them.",
+        "If the time lies before the local log start, kcli rlmm dump shows which remote segment covers it (max_timestamp_ms).",
+    ),
     "DIR-001": Rule(
         "warning",
         "An entry of a log dir is not known to Kafka.",

@@ -230,18 +230,43 @@ def read_next_offset(segment: LoadedSegment) -> int:
 
 
 def truncate_segment(segment: LoadedSegment, target: int) -> LoadedSegment:
-    """Return the segment without the batch that holds `target` and all after it, as `LogSegment.truncateTo`."""
+    """Return the segment without the batch that holds `target` and all after it, as `LogSegment.truncateTo`.
+
+    BrokerError where the broker fails on the way: it reads from an index that leads nowhere, or over damage.
+    """
     position = translate_offset(segment, target)
-    with segment.offset_index.reader() as get:
-        offset_entries = truncated_entries_offset_index(segment.offset_index.entries, get, segment.base_offset, target)
-    with segment.time_index.reader() as get:
-        time_entries = truncated_entries_time_index(segment.time_index.entries, get, segment.base_offset, target)
+    with segment.offset_index.reader() as offset_entry:
+        offset_entries = truncated_entries_offset_index(segment.offset_index.entries, offset_entry, segment.base_offset, target)
+    with segment.time_index.reader() as time_entry:
+        time_entries = truncated_entries_time_index(segment.time_index.entries, time_entry, segment.base_offset, target)
     aborted = segment.aborted_last_offsets
     kept = next((slot for slot, last in enumerate(aborted) if last >= target), len(aborted))
-    return replace(
+    after = replace(
         segment,
         log_size=segment.log_size if position is None else position,
         offset_index=replace(segment.offset_index, entries=offset_entries),
         time_index=replace(segment.time_index, entries=time_entries),
         aborted_last_offsets=aborted[:kept],
     )
+    _read_largest_timestamp(after)
+    return after
+
+
+def _read_largest_timestamp(segment: LoadedSegment) -> None:
+    """Read what the broker reads to find the largest timestamp left: the headers behind the last time index entry."""
+    if not segment.time_index.entries:
+        return
+    with segment.time_index.reader() as time_entry:
+        last = time_entry(segment.time_index.entries - 1)
+    if last.timestamp < 0:
+        return
+    with segment.offset_index.reader() as offset_entry:
+        offset = segment.base_offset + last.relative_offset
+        position = offset_index_lookup(segment.offset_index.entries, offset_entry, segment.base_offset, offset)[1]
+    if segment.log_path is None:
+        return
+    if position < 0:
+        raise BrokerError(ILLEGAL_ARGUMENT, segment.log_path, None, f"an index entry leads to position {position}")
+    with segment.log() as log:
+        for place in places(log, position, segment.log_size):
+            header(log, place)

@@ -19,6 +19,7 @@ GAP = "gap"
 LOG_END = "log end"
 ABOVE_LOG_END = "above log end"
 BELOW_LOG_START = "below log start"
+REMOTE = "remote"
 NO_BATCH = "no batch"
 
 FOUND = "found"
@@ -62,10 +63,12 @@ class LargestTimestamp(NamedTuple):
     offset: int
 
 
-def outside(offset: int, log_start_offset: int, log_end_offset: int) -> str | None:
+def outside(offset: int, log_start_offset: int, local_log_start_offset: int, log_end_offset: int) -> str | None:
     """Return why a fetch at `offset` finds nothing before any segment is looked at; None if it is inside the log."""
     if offset < log_start_offset:
         return f"{BELOW_LOG_START}: the log starts at {log_start_offset}; a fetch gets OFFSET_OUT_OF_RANGE"
+    if offset < min(local_log_start_offset, log_end_offset):
+        return f"{REMOTE}: the local log starts at {local_log_start_offset}; the broker reads this offset from remote storage"
     if offset == log_end_offset:
         return f"{LOG_END}: the next record gets this offset; a fetch waits for it"
     if offset > log_end_offset:

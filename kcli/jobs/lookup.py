@@ -17,7 +17,7 @@ from kcli.analysis.findings import Finding
 from kcli.analysis.lookup import LargestTimestamp, Timed
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
-from kcli.jobs.ends import Ends, Recovery, ends
+from kcli.analysis.ends import Ends, Recovery, ends, is_tiered, local_log_start
 from kcli.jobs.epoch import resolve
 from kcli.logdir.buffers import DataFile, file_error
 from kcli.logdir.partition import Partition, shown_path
@@ -54,7 +54,7 @@ def _offset(asked: int | str, partition: Partition) -> Yield:
     yield from found.findings
     number = resolve(asked, found)
     place = where(partition)
-    reason = lookup.outside(number, found.log_start_offset, found.log_end_offset)
+    reason = lookup.outside(number, found.log_start_offset, local_log_start(partition, found), found.log_end_offset)
     if reason is None:
         log = Recovery(partition)
         bases = [segment.base_offset for segment in partition.segments]
@@ -124,6 +124,9 @@ def _timestamp(asked: int | None, partition: Partition) -> Yield:
 
 def _at_or_after(partition: Partition, found: Ends, asked: int) -> Generator[Finding, None, Answer]:
     """Return the answer of UnifiedLog.searchOffsetInLocalLog."""
+    if is_tiered(partition):
+        message = f"records below {local_log_start(partition, found)} are in remote storage, where the broker would look first"
+        yield Finding("LOOKUP-004", message, dir=partition.shown)
     log, seen = Recovery(partition), lookup.NO_TIMESTAMP
     segments = () if found.emptied else partition.segments
     for segment in segments:

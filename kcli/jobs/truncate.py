@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from formats.types import TopicPartition
+from kcli.analysis.ends import is_tiered
 from kcli.analysis.epochs import UNDEFINED_EPOCH_OFFSET, end_offset_for
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import BrokerError, LoadedSegment
@@ -20,6 +21,7 @@ from kcli.logdir.partition import PARTITION_METADATA, Partition, shown_path
 from kcli.rows import TRUNCATION, Row, Value
 
 WOULD_NOT_LOAD = "would-not-load"
+WOULD_FAIL = "would-fail"
 CLEAN, UNCLEAN = "clean", "unclean"
 
 
@@ -66,7 +68,10 @@ def _partition(partition: Partition, request: Request) -> Yield:
         raise FileError(partition.path, "not-a-partition", "the broker loads only directories named topic-partition")
     inputs = _inputs(partition, request)
     settings = Settings(
-        now_ms=request.now_ms, index_interval_bytes=request.index_interval_bytes, max_index_size=request.segment_index_bytes
+        now_ms=request.now_ms,
+        index_interval_bytes=request.index_interval_bytes,
+        max_index_size=request.segment_index_bytes,
+        remote_storage=is_tiered(partition),
     )
     try:
         loaded = load(
@@ -86,7 +91,7 @@ def _partition(partition: Partition, request: Request) -> Yield:
     try:
         prediction = truncate(loaded, target, inputs.high_watermark)
     except BrokerError as error:
-        raise FileError(error.path, WOULD_NOT_LOAD, f"the truncation would fail: {error}", error.position) from error
+        raise FileError(error.path, WOULD_FAIL, f"the truncation would fail: {error}", error.position) from error
     yield Row(TRUNCATION.name, (*where(partition), *_values(loaded, prediction, [*inputs.warnings, *_warnings(loaded, prediction)])))
     yield from _findings(partition, prediction)
 

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from formats.checkpoint import read_offset_checkpoint
+from formats.names import REMOTE_LOG_INDEX_CACHE
 from formats.properties import MetaProperties, read_meta_properties
 from formats.types import TopicPartition
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
@@ -39,6 +40,8 @@ class DirectoryFacts:
     recovery_points: Mapping[TopicPartition, int] | None
     log_start_offsets: Mapping[TopicPartition, int] | None
     high_watermarks: Mapping[TopicPartition, int] | None
+    remote_storage: bool
+    """Whether its broker had remote storage switched on: only then does it make an index cache."""
     problems: tuple[FileError, ...]
 
 
@@ -49,6 +52,7 @@ NO_DIRECTORY = DirectoryFacts(
     recovery_points=None,
     log_start_offsets=None,
     high_watermarks=None,
+    remote_storage=False,
     problems=(),
 )
 
@@ -93,5 +97,6 @@ def _facts(log_dir: str, _versions: tuple[tuple[int, int, int] | None, ...]) -> 
         recovery_points=read(RECOVERY_POINT, offsets),
         log_start_offsets=read(LOG_START, offsets),
         high_watermarks=read(HIGH_WATERMARK, offsets),
+        remote_storage=os.path.isdir(os.path.join(log_dir, REMOTE_LOG_INDEX_CACHE)),
         problems=tuple(problems),
     )

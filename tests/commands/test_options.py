@@ -88,7 +88,7 @@ def test_a_relative_time_is_taken_from_now():
 def test_every_command_has_every_shared_option(command):
     found = get_command(app)
     for word in command.split():
-        found = found.commands[word]
+        found = found.get_command(None, word)
     names = {parameter.name for parameter in found.params}
 
     assert {field.name for field in fields(Common)} <= names

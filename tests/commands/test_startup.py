@@ -7,7 +7,7 @@ import pytest
 
 HEAVY = {"numpy", "crc32c", "cramjam", "pyarrow", "pandas", "pyspark", "confluent_kafka", "pydantic", "multiprocessing", "asyncio", "rich"}
 
-AFTER_IMPORT = "import commands.app"
+AFTER_IMPORT = "import commands.app, commands.epoch, commands.lookup, commands.ls, commands.rlmm, commands.truncate, commands.schema, commands.explain, commands.demo"
 AFTER_ANSWER = """
 sys.argv = ["kcli", *{words!r}]
 from kcli.__main__ import main

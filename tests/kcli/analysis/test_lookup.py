@@ -22,12 +22,19 @@ class Record(NamedTuple):
 
 @pytest.mark.parametrize(("offset", "word"), [(4, "below log start"), (5, None), (9, None), (10, "log end"), (11, "above log end")])
 def test_outside(offset, word):
-    reason = lookup.outside(offset, 5, 10)
+    reason = lookup.outside(offset, 5, 5, 10)
     assert (reason.partition(":")[0] if reason else None) == word
 
 
 def test_an_empty_log_is_all_end():
-    assert lookup.outside(5, 5, 5).startswith("log end:")
+    assert lookup.outside(5, 5, 5, 5).startswith("log end:")
+
+
+@pytest.mark.parametrize(("offset", "word"), [(4, "below log start"), (5, "remote"), (7, "remote"), (8, None), (9, None), (10, "log end")])
+def test_outside_of_a_tiered_log(offset, word):
+    reason = lookup.outside(offset, 5, 8, 10)
+
+    assert (reason.split(":")[0] if reason else None) == word
 
 
 @pytest.mark.parametrize(("offset", "place"), [(0, 0), (9, 0), (10, 1), (29, 1), (30, 2), (99, 2), (-1, 0)])

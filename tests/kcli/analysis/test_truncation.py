@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from formats.index import TXN_INDEX_ENTRY, AbortedTxn
+from kcli.analysis.log_segment import BrokerError
 from kcli.analysis.startup import Settings, load
 from kcli.analysis.truncation import truncate
 from kcli.logdir.partition import Partition
@@ -154,6 +155,7 @@ def test_damage_in_what_goes_is_said(orders):
 def test_a_broken_tail_of_what_is_left_fails_the_restart(orders):
     """The index entry at the target goes, so that a restart reads from before it: over the damage."""
     (orders / f"{0:020d}.log").write_bytes(tens(0) + bytes(SIZE) + tens(20))
+    (orders / f"{0:020d}.timeindex").write_bytes(b"")
     found = truncate(loaded(orders), 29, None)
     assert found.log_end_offset_after_restart is None
     assert (found.restart_error.exception, found.restart_error.position) == ("CorruptRecordException", SIZE)
@@ -176,3 +178,19 @@ def test_a_delete_horizon_is_no_timestamp(tmp_path):
     segment(directory, 0, put_range(0, 1, timestamp=5, attributes=0x40))
     found = truncate(loaded(directory), 0, None)
     assert (found.removed.first_timestamp, found.removed.max_timestamp) == (None, 5)
+
+
+def test_damage_behind_the_last_time_index_entry_fails_the_truncation(orders):
+    (orders / f"{0:020d}.log").write_bytes(tens(0) + bytes(SIZE) + tens(20))
+    with pytest.raises(BrokerError) as thrown:
+        truncate(loaded(orders), 29, None)
+    assert (thrown.value.exception, thrown.value.position) == ("CorruptRecordException", SIZE)
+
+
+def test_an_index_that_leads_nowhere_fails_the_truncation(orders):
+    """The broker looks for the largest timestamp left, behind the last entry of the time index."""
+    (orders / f"{200:020d}.index").write_bytes(offset_entries((5, -7)))
+    (orders / f"{200:020d}.timeindex").write_bytes(time_entries((1200, 7)))
+    with pytest.raises(BrokerError) as thrown:
+        truncate(loaded(orders), 215, None)
+    assert (thrown.value.exception, thrown.value.path) == ("IllegalArgumentException", str(orders / f"{200:020d}.log"))

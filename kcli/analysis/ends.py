@@ -82,10 +82,28 @@ def checkpointed_log_start(partition: Partition) -> int:
     return starts.get(TopicPartition(partition.topic, partition.number), 0)
 
 
+def is_tiered(partition: Partition) -> bool:
+    """Whether the log begins in remote storage, below its first local segment.
+
+    The broker checkpoints a log start below the first segment for tiered topics alone (LogManager). A retention that
+    ran after the last checkpoint looks the same, so the log dir must also have the cache that remote storage makes.
+    """
+    starts, name = partition.directory.log_start_offsets, partition.target.name
+    if not (starts and name and partition.segments and partition.directory.remote_storage):
+        return False
+    start = starts.get(TopicPartition(name.topic, name.partition))
+    return start is not None and start < partition.segments[0].base_offset
+
+
 def log_start(partition: Partition) -> int:
-    """Return the log start offset: the checkpointed one, or the first base offset if that is higher."""
-    segments = partition.segments
-    return max(checkpointed_log_start(partition), segments[0].base_offset if segments else 0)
+    """Return the log start offset: the checkpointed one, or the first base offset if that is higher and nothing is tiered."""
+    segments, checkpointed = partition.segments, checkpointed_log_start(partition)
+    return checkpointed if not segments or is_tiered(partition) else max(checkpointed, segments[0].base_offset)
+
+
+def local_log_start(partition: Partition, found: "Ends") -> int:
+    """Return the first offset on local disk: above the log start offset only in a tiered log."""
+    return found.log_start_offset if found.emptied or not partition.segments else max(found.log_start_offset, partition.segments[0].base_offset)
 
 
 def ends(partition: Partition) -> Ends:

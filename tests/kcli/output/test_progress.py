@@ -1,0 +1,48 @@
+"""The progress bar: drawn for people who wait, and for nobody else."""
+
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+CODE = """
+import time
+from kcli.output import progress
+progress.PATIENCE_SECONDS = {patience}
+with progress.progress(3) as done:
+    for count in (1, 2, 3):
+        time.sleep(0.15)
+        done(count)
+print("data")
+"""
+
+
+@pytest.mark.parametrize(("patience", "drawn"), [(0, True), (60, False)])
+def test_drawn_only_after_patience(patience, drawn):
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", CODE.format(patience=patience)],
+        stdout=subprocess.PIPE, stderr=slave, env={**os.environ, "TERM": "xterm", "COLUMNS": "80"},
+    )  # fmt: skip
+    os.close(slave)
+    seen = b""
+    try:
+        while data := os.read(master, 65536):
+            seen += data
+    except OSError:  # Linux says EIO when the last writer has gone
+        pass
+    os.close(master)
+
+    assert process.communicate()[0] == b"data\n"
+    assert process.returncode == 0
+    assert (b"partitions" in seen) == drawn
+    assert drawn or seen == b""
+
+
+def test_a_pipe_sees_nothing(log_dir):
+    log_dir.partition("orders-0")
+    done = subprocess.run([sys.executable, "-m", "kcli", "ls", log_dir.path], capture_output=True, text=True, check=True)
+
+    assert done.stderr == ""
