@@ -22,7 +22,7 @@ from kcli.engine.contract import Engine, Scan, Unit
 from kcli.engine.errors import EngineMissingError
 from kcli.jobs.common import PARTITIONS_ONLY, internal_failure, notes_as_findings, plan
 from kcli.logdir.buffers import FileError, read_whole
-from kcli.logdir.tree import Found, find
+from kcli.logdir.tree import Found, Target, find
 from kcli.output.structured import Tail, write_csv, write_json, write_ndjson, write_tsv
 from kcli.output.text import distinct, failure_line, finding_lines
 from kcli.output.view import View, ViewError, make_view
@@ -30,11 +30,12 @@ from kcli.rows import COMMANDS, Failure, Row
 
 Expand = Callable[[Found], Found]
 Text = Callable[[Iterable[Row]], Iterable[str]]
+Present = Callable[[Iterable[Target]], frozenset[str]]
 
 COLORS = ("auto", "always", "never")
 STRUCTURED = {"json": write_json, "ndjson": write_ndjson, "csv": write_csv, "tsv": write_tsv}
 IN_THE_DOCUMENT = frozenset({"json", "ndjson"})
-"""Formats that carry findings and errors themselves; with the others they go to stderr."""
+"""Formats that carry findings themselves; with the others they go to stderr. Errors are told there, too, in any case."""
 
 
 @dataclass(slots=True)
@@ -75,19 +76,22 @@ def run(
     *,
     expand: Expand | None = None,
     text: Text | None = None,
+    present: Present | None = None,
 ) -> None:
     """Run a job over what the paths lead to and print its rows; always ends with typer.Exit.
 
     `accepts` are the target kinds that the job reads. `expand` may replace what was found, e.g. by files inside.
-    `text` makes lines of rows: with it the command also prints `-o text`.
+    `text` makes lines of rows: with it the command also prints `-o text`. `present` tells which row types the targets
+    can give, so that a command with several need not ask for one when only one can come.
     """
     with boundary(verbose=common.verbose):
-        view, verdict = _view(command, common, text), Verdict(fail_on=_choice("--fail-on", common.fail_on, (*SEVERITIES, "never")))
+        verdict = Verdict(fail_on=_choice("--fail-on", common.fail_on, (*SEVERITIES, "never")))
         engine = _engine(common)
         found = find(list(_inputs(paths, common)), common.selection())
         if expand is not None:
             found = expand(found)
         units, failures = plan(found, accepts)
+        view = _view(command, common, text, present and present(unit.target for unit in units))
         verdict.failures.extend(failures)
         verdict.findings.extend(notes_as_findings(found.notes))
         if not units and not failures:
@@ -110,7 +114,7 @@ def _choice(option: str, value: str, allowed: tuple[str, ...]) -> str:
     return value
 
 
-def _view(command: str, common: Common, text: Text | None) -> View:
+def _view(command: str, common: Common, text: Text | None, present: frozenset[str] | None = None) -> View:
     _choice("--color", common.color, COLORS)
     output = common.output or ("table" if sys.stdout.isatty() else "tsv")
     try:
@@ -125,6 +129,7 @@ def _view(command: str, common: Common, text: Text | None) -> View:
             headers=not common.no_headers,
             text=text is not None,
             quiet=common.quiet,
+            present=present,
         )
     except ViewError as error:
         raise Usage(str(error)) from error
@@ -250,11 +255,15 @@ def _write(view: View, rows: Iterable[Row], common: Common, verdict: Verdict, te
     _writer(view, common, text)(rows, tail)
     sys.stdout.flush()
     findings, failures = tail()
-    if view.format in IN_THE_DOCUMENT:
-        findings, failures = [], [failure for failure in failures if not failure.path]
-    for line in (*finding_lines(findings, explained=common.verbose > 0), *map(failure_line, failures)):
+    told = [] if view.format in IN_THE_DOCUMENT else [finding for finding in findings if _is_told(finding, common)]
+    for line in (*finding_lines(told, explained=common.verbose > 0), *map(failure_line, failures)):
         say(line)
     raise typer.Exit(verdict.status())
+
+
+def _is_told(finding: Finding, common: Common) -> bool:
+    """Whether a finding is worth a line on stderr: what is ordinary is told to those who ask (-v, --fail-on info)."""
+    return finding.severity != SEVERITIES[0] or common.verbose > 0 or common.fail_on == SEVERITIES[0]
 
 
 def _writer(view: View, common: Common, text: Text | None) -> Callable[[Iterable[Row], Tail], None]:

@@ -42,11 +42,11 @@ def dump(
     if text_format is not None and common.output != TEXT:
         raise Usage("--format is about -o text")
     from commands._run import run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm import ACCEPTS, expand  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm import ACCEPTS, expand, row_types  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm import dump as scan  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm_rows import TEXTS  # noqa: PLC0415 - kept out of --help
 
-    run("rlmm dump", paths, common, scan, ACCEPTS, expand=expand, text=TEXTS[text_format or FORMATS[0]])
+    run("rlmm dump", paths, common, scan, ACCEPTS, expand=expand, text=TEXTS[text_format or FORMATS[0]], present=row_types)
 
 
 @app.command("partition")

@@ -277,9 +277,7 @@ def _zstd_largest(data: memoryview, limit: int) -> int:
     while position < len(data) or not position:
         magic = _little_uint32(data, position, "zstd magic")
         if magic & ~0xF == ZSTD_SKIPPABLE:
-            position = _inside(
-                data, position, position + 8 + _little_uint32(data, position + 4, "zstd skippable frame")
-            )
+            position = _inside(data, position, position + 8 + _little_uint32(data, position + 4, "zstd skippable frame"))
         elif magic == ZSTD_MAGIC:
             position, size = _zstd_frame(data, position, limit)
             total += size
@@ -314,9 +312,7 @@ def _zstd_frame(data: memoryview, start: int, limit: int) -> tuple[int, int]:
             raise CorruptError(position, "zstd block", f"at most {largest_block} bytes of a known type", size)
         total += largest_block if block == ZSTD_COMPRESSED else size
         position = _inside(data, start, position + 3 + (1 if block == ZSTD_RLE else size))
-    return _inside(data, start, position + (4 if descriptor & 0x04 else 0)), min(
-        content, total
-    ) if content_bytes else total
+    return _inside(data, start, position + (4 if descriptor & 0x04 else 0)), min(content, total) if content_bytes else total
 
 
 def _inside(data: memoryview, start: int, end: int) -> int:

@@ -306,9 +306,7 @@ def _known_version(value: Buffer, name: str, highest: int) -> None:
         raise UnsupportedError(0, f"{name} version", f"0 to {highest}" if highest else 0, version)
 
 
-def _array(
-    value: Buffer, position: int, field: str, element: Callable[[int], tuple[T, int]]
-) -> tuple[tuple[T, ...], int]:
+def _array(value: Buffer, position: int, field: str, element: Callable[[int], tuple[T, int]]) -> tuple[tuple[T, ...], int]:
     count, position = compact_array_length(value, position, field)
     found = []
     for _ in range(count):

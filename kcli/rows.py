@@ -90,163 +90,200 @@ WHERE = (
     _int("partition", "from the directory's name", null=True),
 )
 
-EPOCH = RowType("epoch", (
-    *WHERE,
-    _int("epoch", "leader epoch"),
-    _int("start_offset", "first offset written in this epoch, inclusive"),
-    _int("end_offset", "exclusive: the next epoch's start, the log end offset for the last"),
-    _str("source", "checkpoint or batches"),
-))
+EPOCH = RowType(
+    "epoch",
+    (
+        *WHERE,
+        _int("epoch", "leader epoch"),
+        _int("start_offset", "first offset written in this epoch, inclusive"),
+        _int("end_offset", "exclusive: the next epoch's start, the log end offset for the last"),
+        _str("source", "checkpoint or batches"),
+    ),
+)
 
-END_OFFSET = RowType("end_offset", (
-    *WHERE,
-    _int("requested_epoch", "the epoch asked for"),
-    _int("leader_epoch", "the epoch answered; -1 undefined"),
-    _int("end_offset", "exclusive end of the answered epoch; -1 undefined"),
-    _int("log_end_offset", "the log end offset that the answer was computed with"),
-    _str("log_end_offset_source", "index, scan or given"),
-    _str("rule", "undefined-request, latest, above-all, below-all or between"),
-))
+END_OFFSET = RowType(
+    "end_offset",
+    (
+        *WHERE,
+        _int("requested_epoch", "the epoch asked for"),
+        _int("leader_epoch", "the epoch answered; -1 undefined"),
+        _int("end_offset", "exclusive end of the answered epoch; -1 undefined"),
+        _int("log_end_offset", "the log end offset that the answer was computed with"),
+        _str("log_end_offset_source", "index, scan or given"),
+        _str("rule", "undefined-request, latest, above-all, below-all or between"),
+    ),
+)
 
-EPOCH_AT = RowType("epoch_at", (
-    *WHERE,
-    _int("offset", "the offset asked for"),
-    _int("epoch", "the leader epoch at that offset; null where the cache has none", null=True),
-    _int("start_offset", "first offset of that epoch", null=True),
-))
+EPOCH_AT = RowType(
+    "epoch_at",
+    (
+        *WHERE,
+        _int("offset", "the offset asked for"),
+        _int("epoch", "the leader epoch at that offset; null where the cache has none", null=True),
+        _int("start_offset", "first offset of that epoch", null=True),
+    ),
+)
 
-SEGMENT_CHANGE = _object({
-    "base_offset": INTEGER,
-    "action": {"enum": ["keep", "cut", "delete", "create"]},
-    "size_before": NULLABLE_INTEGER,
-    "size_after": NULLABLE_INTEGER,
-    "offset_index_entries_before": NULLABLE_INTEGER,
-    "offset_index_entries_after": NULLABLE_INTEGER,
-    "time_index_entries_before": NULLABLE_INTEGER,
-    "time_index_entries_after": NULLABLE_INTEGER,
-    "txn_index_entries_before": NULLABLE_INTEGER,
-    "txn_index_entries_after": NULLABLE_INTEGER,
-})
+SEGMENT_CHANGE = _object(
+    {
+        "base_offset": INTEGER,
+        "action": {"enum": ["keep", "cut", "delete", "create"]},
+        "size_before": NULLABLE_INTEGER,
+        "size_after": NULLABLE_INTEGER,
+        "offset_index_entries_before": NULLABLE_INTEGER,
+        "offset_index_entries_after": NULLABLE_INTEGER,
+        "time_index_entries_before": NULLABLE_INTEGER,
+        "time_index_entries_after": NULLABLE_INTEGER,
+        "txn_index_entries_before": NULLABLE_INTEGER,
+        "txn_index_entries_after": NULLABLE_INTEGER,
+    }
+)
 SNAPSHOT_CHANGE = _object({"offset": INTEGER, "action": {"enum": ["keep", "delete", "create"]}})
 
-TRUNCATION = RowType("truncation", (
-    *WHERE,
-    _int("target_offset", "the offset that the log is truncated to"),
-    _str("kind", "none, partial or full"),
-    _int("log_end_offset_before", "as loaded"),
-    _int("log_end_offset_after", "live, right after the truncation"),
-    _int("log_end_offset_after_restart", "after a clean stop and start; null when that start would fail", null=True),
-    _int("log_start_offset_before", "as loaded"),
-    _int("log_start_offset_after", "right after the truncation"),
-    _int("high_watermark_before", "null when unknown", null=True),
-    _int("high_watermark_after", "null when unknown", null=True),
-    _int("recovery_point_before", "as loaded", null=True),
-    _int("recovery_point_after", "right after the truncation", null=True),
-    _int("batches_removed", "whole batches that go"),
-    _int("records_removed", "records in them; null when a compressed batch of magic 0 or 1 hides the count", null=True),
-    _int("bytes_removed", "bytes of .log files that go"),
-    _int("first_removed_offset", "base offset of the first batch that goes", null=True),
-    _int("last_removed_offset", "inclusive", null=True),
-    _time("first_removed_timestamp", "of the first batch that goes (its base timestamp)", null=True),
-    _time("max_removed_timestamp", "largest timestamp that goes", null=True),
-    _array("segments", "what happens to each segment", SEGMENT_CHANGE),
-    _array("epochs_before", "as loaded", EPOCH_ENTRY),
-    _array("epochs_after", "right after the truncation", EPOCH_ENTRY),
-    _array("producer_snapshots", "what happens to each producer snapshot", SNAPSHOT_CHANGE),
-    _array("rounds", "the exchange with a leader; empty for a given offset", {"type": "object"}),
-    _array("warnings", "what a person should know before it happens", {"type": "string"}),
-))
+TRUNCATION = RowType(
+    "truncation",
+    (
+        *WHERE,
+        _int("target_offset", "the offset that the log is truncated to"),
+        _str("kind", "none, partial or full"),
+        _int("log_end_offset_before", "as loaded"),
+        _int("log_end_offset_after", "live, right after the truncation"),
+        _int("log_end_offset_after_restart", "after a clean stop and start; null when that start would fail", null=True),
+        _int("log_start_offset_before", "as loaded"),
+        _int("log_start_offset_after", "right after the truncation"),
+        _int("high_watermark_before", "null when unknown", null=True),
+        _int("high_watermark_after", "null when unknown", null=True),
+        _int("recovery_point_before", "as loaded", null=True),
+        _int("recovery_point_after", "right after the truncation", null=True),
+        _int("batches_removed", "whole batches that go"),
+        _int("records_removed", "records in them; null when a compressed batch of magic 0 or 1 hides the count", null=True),
+        _int("bytes_removed", "bytes of .log files that go"),
+        _int("first_removed_offset", "base offset of the first batch that goes", null=True),
+        _int("last_removed_offset", "inclusive", null=True),
+        _time("first_removed_timestamp", "of the first batch that goes (its base timestamp)", null=True),
+        _time("max_removed_timestamp", "largest timestamp that goes", null=True),
+        _array("segments", "what happens to each segment", SEGMENT_CHANGE),
+        _array("epochs_before", "as loaded", EPOCH_ENTRY),
+        _array("epochs_after", "right after the truncation", EPOCH_ENTRY),
+        _array("producer_snapshots", "what happens to each producer snapshot", SNAPSHOT_CHANGE),
+        _array("rounds", "the exchange with a leader; empty for a given offset", {"type": "object"}),
+        _array("warnings", "what a person should know before it happens", {"type": "string"}),
+    ),
+)
 
-RLMM_EVENT = RowType("rlmm_event", (
-    _str("dir", "directory of the file, as reached from the argument"),
-    _str("file", "file name"),
-    _int("metadata_partition", "partition of __remote_log_metadata", null=True),
-    _int("metadata_offset", "offset in that partition; null in a snapshot file", null=True),
-    _time("timestamp", "of the record; null in a snapshot file", null=True),
-    _str("record_type", "Kafka's name of the record; null if the value cannot be decoded", null=True),
-    _int("record_version", "version inside the envelope", null=True),
-    _str("layout", "3.0, 3.6 or 4.0: the oldest release that writes these bytes", null=True),
-    _str("topic", "user topic", null=True),
-    _str("topic_id", "of the user topic", null=True),
-    _int("partition", "of the user topic", null=True),
-    _str("segment_id", "id of the remote segment", null=True),
-    _int("start_offset", "inclusive", null=True),
-    _int("end_offset", "inclusive", null=True),
-    _int("broker_id", "of the event", null=True),
-    _time("max_timestamp_ms", "largest timestamp in the segment", null=True),
-    _time("event_timestamp_ms", "of the event", null=True),
-    _array("segment_leader_epochs", "leader epochs inside the segment", EPOCH_ENTRY, null=True),
-    _int("segment_size_bytes", "bytes of the segment's log", null=True),
-    _bytes("custom_metadata", "of the remote storage manager; null apart from empty"),
-    _str("state", "Kafka's name of the state, or its number if unknown", null=True),
-    _bool("txn_index_empty", "false where it is left out, as Kafka reads it; null in the layout of 3.0 and for other records", null=True),
-    _bytes("raw", "the value's bytes"),
-    _str("error", "why the value cannot be decoded", null=True),
-))
+RLMM_EVENT = RowType(
+    "rlmm_event",
+    (
+        _str("dir", "directory of the file, as reached from the argument"),
+        _str("file", "file name"),
+        _int("metadata_partition", "partition of __remote_log_metadata", null=True),
+        _int("metadata_offset", "offset in that partition; null in a snapshot file", null=True),
+        _time("timestamp", "of the record; null in a snapshot file", null=True),
+        _str("record_type", "Kafka's name of the record; null if the value cannot be decoded", null=True),
+        _int("record_version", "version inside the envelope", null=True),
+        _str("layout", "3.0, 3.6 or 4.0: the oldest release that writes these bytes", null=True),
+        _str("topic", "user topic", null=True),
+        _str("topic_id", "of the user topic", null=True),
+        _int("partition", "of the user topic", null=True),
+        _str("segment_id", "id of the remote segment", null=True),
+        _int("start_offset", "inclusive", null=True),
+        _int("end_offset", "inclusive", null=True),
+        _int("broker_id", "of the event", null=True),
+        _time("max_timestamp_ms", "largest timestamp in the segment", null=True),
+        _time("event_timestamp_ms", "of the event", null=True),
+        _array("segment_leader_epochs", "leader epochs inside the segment", EPOCH_ENTRY, null=True),
+        _int("segment_size_bytes", "bytes of the segment's log", null=True),
+        _bytes("custom_metadata", "of the remote storage manager; null apart from empty"),
+        _str("state", "Kafka's name of the state, or its number if unknown", null=True),
+        _bool(
+            "txn_index_empty", "false where it is left out, as Kafka reads it; null in the layout of 3.0 and for other records", null=True
+        ),
+        _bytes("raw", "the value's bytes"),
+        _str("error", "why the value cannot be decoded", null=True),
+    ),
+)
 
-RLMM_SNAPSHOT = RowType("rlmm_snapshot", (
-    _str("dir", "directory of the file, as reached from the argument"),
-    _str("file", "file name"),
-    _int("version", "of the file"),
-    _int("metadata_partition", "partition of __remote_log_metadata"),
-    _int("metadata_partition_offset", "offset up to which the content is covered"),
-    _int("entries", "count in the header"),
-))
+RLMM_SNAPSHOT = RowType(
+    "rlmm_snapshot",
+    (
+        _str("dir", "directory of the file, as reached from the argument"),
+        _str("file", "file name"),
+        _int("version", "of the file"),
+        _int("metadata_partition", "partition of __remote_log_metadata"),
+        _int("metadata_partition_offset", "offset up to which the content is covered"),
+        _int("entries", "count in the header"),
+    ),
+)
 
-RLMM_COMMITTED = RowType("rlmm_committed_offset", (
-    _str("dir", "directory of the file, as reached from the argument"),
-    _str("file", "file name"),
-    _int("metadata_partition", "partition of __remote_log_metadata"),
-    _int("committed_offset", "last offset consumed"),
-))
+RLMM_COMMITTED = RowType(
+    "rlmm_committed_offset",
+    (
+        _str("dir", "directory of the file, as reached from the argument"),
+        _str("file", "file name"),
+        _int("metadata_partition", "partition of __remote_log_metadata"),
+        _int("committed_offset", "last offset consumed"),
+    ),
+)
 
-RLMM_PARTITION = RowType("rlmm_partition", (
-    _str("topic_id", "of the user topic"),
-    _int("partition", "of the user topic"),
-    _int("metadata_partition", "partition of __remote_log_metadata that holds its events"),
-))
+RLMM_PARTITION = RowType(
+    "rlmm_partition",
+    (
+        _str("topic_id", "of the user topic"),
+        _int("partition", "of the user topic"),
+        _int("metadata_partition", "partition of __remote_log_metadata that holds its events"),
+    ),
+)
 
-LOOKUP_OFFSET = RowType("lookup_offset", (
-    *WHERE,
-    _int("offset", "the offset asked for"),
-    _bool("found", "whether a batch holds it or follows it"),
-    _int("segment_base_offset", "of the segment that answers", null=True),
-    _str("file", "the .log file that answers", null=True),
-    _int("position", "byte position of the batch", null=True),
-    _int("batch_base_offset", "first offset of the batch", null=True),
-    _int("batch_last_offset", "last offset of the batch, inclusive", null=True),
-    _int("leader_epoch", "of the batch", null=True),
-    _int("index_entry_offset", "of the index entry that the search started from", null=True),
-    _int("index_entry_position", "of that entry", null=True),
-    _str("reason", "why this is the answer"),
-))
+LOOKUP_OFFSET = RowType(
+    "lookup_offset",
+    (
+        *WHERE,
+        _int("offset", "the offset asked for"),
+        _bool("found", "whether a batch holds it or follows it"),
+        _int("segment_base_offset", "of the segment that answers", null=True),
+        _str("file", "the .log file that answers", null=True),
+        _int("position", "byte position of the batch", null=True),
+        _int("batch_base_offset", "first offset of the batch", null=True),
+        _int("batch_last_offset", "last offset of the batch, inclusive", null=True),
+        _int("leader_epoch", "of the batch", null=True),
+        _int("index_entry_offset", "of the index entry that the search started from", null=True),
+        _int("index_entry_position", "of that entry", null=True),
+        _str("reason", "why this is the answer"),
+    ),
+)
 
-LOOKUP_TIMESTAMP = RowType("lookup_timestamp", (
-    *WHERE,
-    _time("timestamp", "the timestamp asked for; null for max", null=True),
-    _bool("found", "whether there is an answer"),
-    _int("offset", "of the first record at or after the timestamp", null=True),
-    _time("record_timestamp", "of that record", null=True),
-    _int("leader_epoch", "of its batch", null=True),
-    _int("segment_base_offset", "of the segment that answers", null=True),
-    _int("position", "byte position of the batch", null=True),
-    _str("reason", "why this is the answer"),
-))
+LOOKUP_TIMESTAMP = RowType(
+    "lookup_timestamp",
+    (
+        *WHERE,
+        _time("timestamp", "the timestamp asked for; null for max", null=True),
+        _bool("found", "whether there is an answer"),
+        _int("offset", "of the first record at or after the timestamp", null=True),
+        _time("record_timestamp", "of that record", null=True),
+        _int("leader_epoch", "of its batch", null=True),
+        _int("segment_base_offset", "of the segment that answers", null=True),
+        _int("position", "byte position of the batch", null=True),
+        _str("reason", "why this is the answer"),
+    ),
+)
 
-PARTITION = RowType("partition", (
-    *WHERE,
-    _int("segments", "segments on disk"),
-    _int("size_bytes", "bytes of all files in the directory"),
-    _int("log_start_offset", "as a starting broker would take it", null=True),
-    _int("log_end_offset", "null when it cannot be read", null=True),
-    _str("log_end_offset_source", "index or scan", null=True),
-    _int("latest_epoch", "newest leader epoch; null when none", null=True),
-    _int("high_watermark", "of replication-offset-checkpoint", null=True),
-    _int("recovery_point", "of recovery-point-offset-checkpoint", null=True),
-    _str("topic_id", "of partition.metadata", null=True),
-    _int("leftovers", "files that an interrupted deletion, cleaning or swap left"),
-    _str("state", "normal, delete, stray or future"),
-))
+PARTITION = RowType(
+    "partition",
+    (
+        *WHERE,
+        _int("segments", "segments on disk"),
+        _int("size_bytes", "bytes of all files in the directory"),
+        _int("log_start_offset", "as a starting broker would take it", null=True),
+        _int("log_end_offset", "null when it cannot be read", null=True),
+        _str("log_end_offset_source", "index or scan", null=True),
+        _int("latest_epoch", "newest leader epoch; null when none", null=True),
+        _int("high_watermark", "of replication-offset-checkpoint", null=True),
+        _int("recovery_point", "of recovery-point-offset-checkpoint", null=True),
+        _str("topic_id", "of partition.metadata", null=True),
+        _int("leftovers", "files that an interrupted deletion, cleaning or swap left"),
+        _str("state", "normal, delete, stray or future"),
+    ),
+)
 
 COMMANDS: dict[str, tuple[RowType, ...]] = {
     "epoch show": (EPOCH,),
@@ -285,6 +322,9 @@ def row_schema(row_type: RowType) -> Schema:
     """Return the JSON Schema of one row type: every key present, no other allowed."""
     properties = {column.name: column_schema(column) for column in row_type.columns}
     return {
-        "title": row_type.name, "type": "object", "properties": properties,
-        "required": list(properties), "additionalProperties": False,
+        "title": row_type.name,
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
     }

@@ -25,9 +25,19 @@ KCLI = [str(Path(sys.executable).parent / "kcli")]
 def batch(base_offset: int, epoch: int, records: bytes, count: int) -> bytes:
     """Return a magic 2 batch of `count` records, its CRC right."""
     header = BATCH.row(
-        base_offset=base_offset, batch_length=49 + len(records), partition_leader_epoch=epoch, magic=2, crc=0, attributes=0,
-        last_offset_delta=count - 1, base_timestamp=1_700_000_000_000, max_timestamp=1_700_000_000_000, producer_id=-1,
-        producer_epoch=-1, base_sequence=-1, records_count=count,
+        base_offset=base_offset,
+        batch_length=49 + len(records),
+        partition_leader_epoch=epoch,
+        magic=2,
+        crc=0,
+        attributes=0,
+        last_offset_delta=count - 1,
+        base_timestamp=1_700_000_000_000,
+        max_timestamp=1_700_000_000_000,
+        producer_id=-1,
+        producer_epoch=-1,
+        base_sequence=-1,
+        records_count=count,
     )
     crc_from = BATCH.span("attributes")[0]
     return BATCH.pack(header._replace(crc=crc32c(BATCH.pack(header)[crc_from:] + records))) + records
@@ -87,8 +97,11 @@ def main() -> None:
         size = len(log[0]) // 2000
         entries = b"".join(i.to_bytes(4, "big") + (i * size).to_bytes(4, "big") for i in range(50, 2000, 50))
         (partition / f"{100:020}.index").write_bytes(entries)
-        compare("epoch end-offset, one partition, against its .index", [*KCLI, "epoch", "end-offset", "--epoch", "5", str(partition)],
-                [*java, str(partition / f"{100:020}.index")])
+        compare(
+            "epoch end-offset, one partition, against its .index",
+            [*KCLI, "epoch", "end-offset", "--epoch", "5", str(partition)],
+            [*java, str(partition / f"{100:020}.index")],
+        )
         counts = (1, 2500, 10_000)
         took = {}
         for count in counts:

@@ -34,7 +34,9 @@ def demo(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(("command", "output"), [example for example in EXAMPLES if example[0].startswith("kcli ") and "--spark" not in example[0]])
+@pytest.mark.parametrize(
+    ("command", "output"), [example for example in EXAMPLES if example[0].startswith("kcli ") and "--spark" not in example[0]]
+)
 def test_readme_example_prints_what_it_says(command, output, demo):
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "200", "NO_COLOR": "1"}
 
@@ -58,7 +60,8 @@ def test_readme_names_every_command_and_exit_status():
 def test_every_finding_code_is_used_and_explained():
     used = {
         node.value
-        for path in SOURCES if path.name != "findings.py"
+        for path in SOURCES
+        if path.name != "findings.py"
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"[A-Z]+-\d{3}", node.value)
     }
@@ -76,11 +79,17 @@ def test_the_code_keeps_its_size():
 
 
 def test_nothing_names_the_machine_it_was_made_on():
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split("\n")
     bad = re.compile(r"/work/|/root/|\.\./shared|/tmp/(rec|lab|venv)\b")
     named = [
-        name for name in listed
-        if name and not name.endswith((".gz", ".png")) and (ROOT / name).is_file() and name != "tests/test_documents.py"
+        name
+        for name in listed
+        if name
+        and not name.endswith((".gz", ".png"))
+        and (ROOT / name).is_file()
+        and name != "tests/test_documents.py"
         and bad.search((ROOT / name).read_text(errors="replace"))
     ]
 

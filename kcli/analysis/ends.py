@@ -103,7 +103,11 @@ def log_start(partition: Partition) -> int:
 
 def local_log_start(partition: Partition, found: "Ends") -> int:
     """Return the first offset on local disk: above the log start offset only in a tiered log."""
-    return found.log_start_offset if found.emptied or not partition.segments else max(found.log_start_offset, partition.segments[0].base_offset)
+    return (
+        found.log_start_offset
+        if found.emptied or not partition.segments
+        else max(found.log_start_offset, partition.segments[0].base_offset)
+    )
 
 
 def ends(partition: Partition) -> Ends:

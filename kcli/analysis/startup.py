@@ -10,7 +10,6 @@ segment from the recovery point on is checked and rebuilt.
 
 import os
 from dataclasses import dataclass
-from typing import Any
 
 from formats.checkpoint import check_epoch_entries, read_leader_epoch_checkpoint
 from formats.errors import FormatError
@@ -29,6 +28,7 @@ from kcli.analysis.log_segment import (
     file_index,
     memory_index,
     read_next_offset,
+    translate_offset,
     truncate_segment,
 )
 from kcli.analysis.producers import PRODUCER_EXPIRATION_MS, ProducerState, Snapshot, rebuild
@@ -96,6 +96,19 @@ def load(
     return _Loader(partition, clean, recovery_point, log_start_offset, settings).load()
 
 
+def check_fits(active: LoadedSegment, settings: Settings) -> None:
+    """Raise the BrokerError of an active segment whose indexes are longer than the size to which the broker sets them."""
+    entries = (active.offset_index.entries, active.time_index.entries)
+    for count, entry_size in zip(entries, (OFFSET_INDEX_ENTRY.size, TIME_INDEX_ENTRY.size), strict=True):
+        if count > settings.max_index_size // entry_size:
+            raise BrokerError(
+                ILLEGAL_ARGUMENT,
+                active.log_path or "",
+                None,
+                f"an index of the active segment holds {count} entries, more than segment.index.bytes allows",
+            )
+
+
 class _Loader:
     """One run of the loader: its fields are the loader's own, changed step by step."""
 
@@ -122,13 +135,13 @@ class _Loader:
         self._load_segments(files)
         log_end, recovery_point = self._recover_log()
         last = self.segments[max(self.segments)]
-        self._fits(last.offset_index)
-        self._fits(last.time_index)
+        check_fits(last, self.settings)
         self.epochs = truncate_from_start(truncate_from_end(self.epochs, log_end), self.log_start)
         segments = tuple(self.segments[base] for base in sorted(self.segments))
         start = self.log_start if self.settings.remote_storage else max(self.log_start, segments[0].base_offset)
         self.producers.remove_stray_snapshots([segment.base_offset for segment in segments])
         rebuild(self.producers, segments, start, log_end, clean_start=self.clean)
+        self._find_first_open_transaction(segments, start, log_end)
         local_start = max(start, segments[0].base_offset)
         return LoadedLog(
             path=self.partition.path,
@@ -145,6 +158,16 @@ class _Loader:
             settings=self.settings,
         )
 
+    def _find_first_open_transaction(self, segments: tuple[LoadedSegment, ...], start: int, log_end: int) -> None:
+        """Look up where the oldest open transaction begins, as `UnifiedLog` does; BrokerError where that fails."""
+        if not self.producers.ongoing:
+            return
+        offset = max(min(self.producers.ongoing), start)
+        floor = max((segment.base_offset for segment in segments if segment.base_offset <= offset), default=offset)
+        for segment in segments:
+            if offset < log_end and segment.base_offset >= floor and translate_offset(segment, offset) is not None:
+                return
+
     def _epoch_file(self) -> EpochCache:
         path = os.path.join(self.partition.path, LEADER_EPOCH_CHECKPOINT)
         data = read_optional(path) or b""
@@ -157,16 +180,6 @@ class _Loader:
         except FormatError as error:
             raise BrokerError(ILLEGAL_ARGUMENT, path, error.position, str(error)) from error
         return replay(lines)
-
-    def _fits(self, index: Index[Any]) -> None:
-        """Raise the BrokerError of an active index that is longer than the setting to which the broker resizes it."""
-        if index.entries > self.settings.max_index_size // index.layout.size:
-            raise BrokerError(
-                ILLEGAL_ARGUMENT,
-                index.path or self.partition.path,
-                None,
-                f"the active index holds {index.entries} entries, more than segment.index.bytes allows",
-            )
 
     def _load_segments(self, files: Files) -> None:
         for base in sorted(files.logs):

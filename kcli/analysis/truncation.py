@@ -21,7 +21,7 @@ from kcli.analysis.log_segment import (
     truncate_segment,
 )
 from kcli.analysis.producers import rebuild
-from kcli.analysis.startup import LoadedLog
+from kcli.analysis.startup import LoadedLog, check_fits
 
 NONE, PARTIAL, FULL = "none", "partial", "full"
 KEEP, CUT, DELETE, CREATE = "keep", "cut", "delete", "create"
@@ -90,6 +90,7 @@ def truncate(loaded: LoadedLog, target: int, high_watermark: int | None) -> Pred
     else:
         kept = [segment for segment in loaded.segments if segment.base_offset <= target]
         segments = (*kept[:-1], truncate_segment(kept[-1], target))
+        check_fits(segments[-1], loaded.settings)
         for segment in loaded.segments[len(kept) :]:
             producers.delete_snapshot(segment.base_offset)
         epochs, kind = truncate_from_end(loaded.epochs, target), PARTIAL

@@ -85,5 +85,13 @@ def directory_findings(partition: Partition) -> Iterator[Finding]:
 
 
 __all__ = [
-    "PARTITIONS_ONLY", "Target", "answer", "directory_findings", "failure_of", "internal_failure", "notes_as_findings", "plan", "where",
+    "PARTITIONS_ONLY",
+    "Target",
+    "answer",
+    "directory_findings",
+    "failure_of",
+    "internal_failure",
+    "notes_as_findings",
+    "plan",
+    "where",
 ]

@@ -7,11 +7,11 @@ from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from kcli.analysis import epochs
+from kcli.analysis.ends import Ends, Recovery, checkpointed_log_start, ends, log_start, stop_findings
 from kcli.analysis.epochs import EpochCache
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
-from kcli.analysis.ends import Ends, Recovery, checkpointed_log_start, ends, log_start, stop_findings
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
 from kcli.logdir.segment import Segment, Walk

@@ -13,11 +13,11 @@ from formats.batch import BatchHeader
 from formats.errors import FormatError, LimitError, UnsupportedError
 from formats.record import batch_records
 from kcli.analysis import lookup
+from kcli.analysis.ends import Ends, Recovery, ends, is_tiered, local_log_start
 from kcli.analysis.findings import Finding
 from kcli.analysis.lookup import LargestTimestamp, Timed
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
-from kcli.analysis.ends import Ends, Recovery, ends, is_tiered, local_log_start
 from kcli.jobs.epoch import resolve
 from kcli.logdir.buffers import DataFile, file_error
 from kcli.logdir.partition import Partition, shown_path

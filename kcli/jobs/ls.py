@@ -7,11 +7,11 @@ from typing import TypeVar
 
 from formats.names import parse_file
 from kcli.analysis import epochs, inventory
+from kcli.analysis.ends import Ends, ends
 from kcli.analysis.epochs import EpochCache
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import directory_findings, failure_of, internal_failure, where
-from kcli.analysis.ends import Ends, ends
 from kcli.jobs.epoch import checkpointed_epochs
 from kcli.logdir.buffers import FileError, file_error
 from kcli.logdir.partition import Partition, shown_error

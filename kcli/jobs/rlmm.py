@@ -30,7 +30,7 @@ from kcli.logdir.buffers import DataFile, FileError, read_whole, reading, shown
 from kcli.logdir.partition import Partition, shown_error
 from kcli.logdir.segment import Batch, Stop, Walk
 from kcli.logdir.tree import PARTITION, Found, Target
-from kcli.rows import RLMM_COMMITTED, RLMM_PARTITION, RLMM_SNAPSHOT, Failure, Row, Value
+from kcli.rows import RLMM_COMMITTED, RLMM_EVENT, RLMM_PARTITION, RLMM_SNAPSHOT, Failure, Row, Value
 
 ACCEPTS = frozenset({LOG, REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS})
 
@@ -40,6 +40,19 @@ COMMITTED_OFFSETS_NAME = "_rlmm_committed_offsets"
 ROWS_PER_CALL = 2000
 BYTES_PER_CALL = 4 * 1024 * 1024
 LARGEST_BATCH = 64 * 1024 * 1024
+
+
+ROW_TYPES_OF_KIND = {
+    LOG: {RLMM_EVENT.name},
+    REMOTE_LOG_SNAPSHOT: {RLMM_EVENT.name, RLMM_SNAPSHOT.name},
+    COMMITTED_OFFSETS: {RLMM_COMMITTED.name},
+}
+"""Target kind -> the row types that such a file can give."""
+
+
+def row_types(targets: Iterable[Target]) -> frozenset[str]:
+    """Return the names of the row types that these targets can give."""
+    return frozenset(name for target in targets for name in ROW_TYPES_OF_KIND.get(target.kind, ()))
 
 
 def expand(found: Found) -> Found:

@@ -96,8 +96,12 @@ def make_view(
     headers: bool,
     text: bool,
     quiet: bool,
+    present: frozenset[str] | None = None,
 ) -> View:
-    """Return the view that the options describe; ViewError in one line if they ask for what is not there."""
+    """Return the view that the options describe; ViewError in one line if they ask for what is not there.
+
+    `present` names the row types that these inputs can give; None: any of the command's.
+    """
     formats = (*FORMATS, "text") if text else FORMATS
     if output not in formats:
         raise ViewError(f"--output {output}: {command} prints {', '.join(formats)}")
@@ -107,9 +111,13 @@ def make_view(
         if only not in names:
             raise ViewError(f"--only {only}: {command} has rows of type {', '.join(names)}")
         types = (types[names.index(only)],)
-    elif tagged and output in FLAT and not quiet:
+    elif tagged and output in FLAT:
+        types = tuple(row_type for row_type in types if present is None or row_type.name in present) or types[:1]
         names = [row_type.name for row_type in types]
-        raise ViewError(f"{command} has rows of several types: name --only {'|'.join(names)}, or -o ndjson, for output as {output}")
+        if len(names) > 1 and not quiet:
+            raise ViewError(
+                f"{command} has rows of several types here: name --only {'|'.join(names)}, or -o ndjson, for output as {output}"
+            )
     shown = None if columns is None else tuple(_known(word.strip(), types, "--columns") for word in columns.split(","))
     if shown is not None and len(set(shown)) < len(shown):
         raise ViewError(f"--columns {columns}: a column is named twice")

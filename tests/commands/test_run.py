@@ -68,7 +68,7 @@ class TestFormats:
         assert types == ["end_offset"] * 3 + ["finding"] * (len(lines) - 4) + ["error"]
         assert "EPOCH-001" in {line["code"] for line in lines[3:-1]}
         assert lines[-1]["path"] == str(orders / "absent")
-        assert result.stderr == ""
+        assert result.stderr == f"error {orders / 'absent'}: no such file or directory\n"
 
     def test_tsv_is_what_a_pipe_gets(self, kcli, orders):
         result = kcli(*ASK, orders / "orders-0")
@@ -104,10 +104,24 @@ class TestFormats:
 
     @pytest.mark.parametrize("output", ["csv", "tsv", "table"])
     def test_mixed_rows_need_only(self, kcli, orders, output):
+        (orders / "_rlmm_committed_offsets").write_text("0\n1\n0 5\n")
+        (orders / "__remote_log_metadata-0").mkdir()
+        (orders / "__remote_log_metadata-0" / "00000000000000000000.log").write_bytes(b"")
         result = kcli("rlmm", "dump", orders, "-o", output)
 
         assert (result.exit_code, result.stdout) == (2, "")
-        assert "--only rlmm_event|rlmm_snapshot|rlmm_committed_offset, or -o ndjson" in result.stderr
+        assert "--only rlmm_event|rlmm_committed_offset, or -o ndjson" in result.stderr
+
+    @pytest.mark.parametrize("output", ["csv", "tsv", "table"])
+    def test_one_kind_of_row_needs_no_only(self, kcli, orders, output):
+        (orders / "_rlmm_committed_offsets").write_text("0\n1\n0 5\n")
+        result = kcli("rlmm", "dump", orders, "-o", output)
+
+        assert result.exit_code == 0
+        assert [line.replace(",", " ").split()[-2:] for line in result.stdout.splitlines()] == [
+            ["metadata_partition", "committed_offset"],
+            ["0", "5"],
+        ]
 
     def test_only_an_existing_type(self, kcli, orders):
         assert kcli("rlmm", "dump", orders, "--only", "epoch").exit_code == 2

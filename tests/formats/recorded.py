@@ -38,9 +38,7 @@ def batches(name):
 
 def golden_batches(name):
     """Return one dict of words per batch line."""
-    lines = [
-        line for line in stored(name).decode("utf-8", "replace").split("\n") if re.match(r"(baseOffset|offset): ", line)
-    ]
+    lines = [line for line in stored(name).decode("utf-8", "replace").split("\n") if re.match(r"(baseOffset|offset): ", line)]
     return [dict(re.findall(r"(\w+): (\S+)", line)) for line in lines]
 
 

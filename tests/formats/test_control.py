@@ -140,11 +140,7 @@ def test_markers_and_leader_changes_are_what_dump_log_segments_says():
         "metadata": re.compile(rb"LeaderChange: (.*)"),
     }
     for name, pattern in told.items():
-        golden = [
-            (offset, pattern.match(rest).groups())
-            for offset, *_, rest in golden_records(name)
-            if rest and pattern.match(rest)
-        ]
+        golden = [(offset, pattern.match(rest).groups()) for offset, *_, rest in golden_records(name) if rest and pattern.match(rest)]
         found = controls(f"{name}.log")
         assert [record.offset for record, _ in found] == [offset for offset, _ in golden]
         assert found
@@ -155,9 +151,7 @@ def test_markers_and_leader_changes_are_what_dump_log_segments_says():
                 said = json.loads(words[0])
                 assert (control.value.version, control.value.leader_id) == (said["version"], said["leaderId"])
                 assert [voter.voter_id for voter in control.value.voters] == [v["voterId"] for v in said["voters"]]
-                assert [v.voter_id for v in control.value.granting_voters] == [
-                    v["voterId"] for v in said["grantingVoters"]
-                ]
+                assert [v.voter_id for v in control.value.granting_voters] == [v["voterId"] for v in said["grantingVoters"]]
 
 
 def test_a_snapshot_begins_with_its_header_and_ends_with_its_footer():

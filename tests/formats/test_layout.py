@@ -36,11 +36,7 @@ def values(field):
     bits = BITS.get(field.letter.lower())
     if bits is None:
         return st.binary(min_size=field.size, max_size=field.size)
-    return (
-        st.integers(-(1 << bits - 1), (1 << bits - 1) - 1)
-        if field.letter.islower()
-        else st.integers(0, (1 << bits) - 1)
-    )
+    return st.integers(-(1 << bits - 1), (1 << bits - 1) - 1) if field.letter.islower() else st.integers(0, (1 << bits) - 1)
 
 
 def rows(layout):
@@ -75,9 +71,7 @@ def test_twins(name, data):
     wanted = data.draw(st.lists(st.sampled_from(names), unique=True, min_size=1))
     partial = layout.only(*wanted)
     assert partial.size == max(layout.span(field)[1] for field in wanted)
-    assert partial.unpack_from(packed) == tuple(
-        value for field, value in zip(names, row, strict=True) if field in wanted
-    )
+    assert partial.unpack_from(packed) == tuple(value for field, value in zip(names, row, strict=True) if field in wanted)
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

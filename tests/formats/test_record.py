@@ -28,9 +28,7 @@ COMMIT_MARKER = bytes.fromhex(
 
 
 def test_the_files_are_the_ones_that_the_readme_names():
-    rows = re.findall(
-        r"^\| `(\S+)` \| `\S+` \| (\d+) \| `([0-9a-f]{64})`", (FOLDER / "README.md").read_text(), re.MULTILINE
-    )
+    rows = re.findall(r"^\| `(\S+)` \| `\S+` \| (\d+) \| `([0-9a-f]{64})`", (FOLDER / "README.md").read_text(), re.MULTILINE)
     assert {name for name, _, _ in rows} >= {f"{name}.log" for name in LOGS}
     for name, size, digest in rows:
         assert (len(stored(name)), hashlib.sha256(stored(name)).hexdigest()) == (int(size), digest)
@@ -67,9 +65,7 @@ def test_batch_headers_say_what_dump_log_segments_says(name):
 @pytest.mark.parametrize("name", LOGS)
 def test_records_say_what_dump_log_segments_says(name):
     golden = golden_records(name)
-    found = [
-        (BATCH.read(batch), record) for _, batch in batches(f"{name}.log") for record in batch_records(batch, LIMIT)
-    ]
+    found = [(BATCH.read(batch), record) for _, batch in batches(f"{name}.log") for record in batch_records(batch, LIMIT)]
     assert len(found) == len(golden) > 0
     for (header, record), (offset, kind, time, key, value, sequence, names, rest) in zip(found, golden, strict=True):
         assert (record.offset, header.timestamp_type, record.timestamp, record.sequence) == (
@@ -131,10 +127,7 @@ any_record = st.tuples(
 def test_records_come_back_as_written(rows, codec):
     batch = put_records([put_record(*row) for row in rows], codec, base_offset=1 << 40)
     assert is_valid(batch)
-    found = [
-        (r.offset - (1 << 40), r.timestamp, r.key, r.value, r.headers, r.attributes)
-        for r in batch_records(batch, LIMIT)
-    ]
+    found = [(r.offset - (1 << 40), r.timestamp, r.key, r.value, r.headers, r.attributes) for r in batch_records(batch, LIMIT)]
     assert found == rows
 
 
@@ -266,10 +259,7 @@ def small(name):
 SMALL = {
     "none": put_records([RECORD] * 3),
     **{name: small(name) for name in ("txn", "metadata")},
-    **{
-        f"own-{codec}": put_records([put_record(n, n, b"key%d" % n, b"value" * 9) for n in range(9)], codec)
-        for codec in range(5)
-    },
+    **{f"own-{codec}": put_records([put_record(n, n, b"key%d" % n, b"value" * 9) for n in range(9)], codec) for codec in range(5)},
 }
 
 

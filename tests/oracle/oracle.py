@@ -44,9 +44,7 @@ def missing_tools() -> list[str]:
 
 def seed() -> int:
     """Return ORACLE_SEED, or a fresh seed; print it so that a failure can be made again."""
-    value = (
-        int(os.environ["ORACLE_SEED"]) if os.environ.get("ORACLE_SEED") else random.SystemRandom().randrange(1 << 31)
-    )
+    value = int(os.environ["ORACLE_SEED"]) if os.environ.get("ORACLE_SEED") else random.SystemRandom().randrange(1 << 31)
     print(f"ORACLE_SEED={value}")
     return value
 
@@ -134,9 +132,7 @@ class Oracle:
             return json.loads(self._line(process, time.monotonic() + timeout))
         except (OSError, TimeoutError, EOFError) as error:
             stderr = self._stop(kill=True)
-            raise OracleError(
-                f"no answer to {line[:2000]!r}: {type(error).__name__} {error}\n{stderr[-4000:]}"
-            ) from error
+            raise OracleError(f"no answer to {line[:2000]!r}: {type(error).__name__} {error}\n{stderr[-4000:]}") from error
 
     def copy(self, directory: Path) -> Path:
         """Copy a partition directory, with its name and all modification times, below scratch."""
@@ -167,9 +163,7 @@ class Oracle:
             inside.mkdir(exist_ok=True)
             command = ["java", *JAVA_OPTIONS, f"-Doracle.scratch={inside}", "-cp", self._classpath, "oracle.Main"]
             with (self.scratch / "stderr").open("wb") as stderr:
-                self._process = subprocess.Popen(
-                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, bufsize=1 << 16
-                )
+                self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, bufsize=1 << 16)
             self._rest = b""
         return self._process
 

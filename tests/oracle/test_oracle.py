@@ -119,9 +119,7 @@ def truncated(oracle: Oracle, directory: Path, target: int | None, **options) ->
     return oracle.ask("truncate", directory=oracle.copy(directory), target=target, **options)
 
 
-@pytest.mark.parametrize(
-    ("target", "live", "restarted", "batches_left"), [(15, 15, 10, 1), (20, 20, 20, 2), (29, 29, 20, 2), (0, 0, 0, 0)]
-)
+@pytest.mark.parametrize(("target", "live", "restarted", "batches_left"), [(15, 15, 10, 1), (20, 20, 20, 2), (29, 29, 20, 2), (0, 0, 0, 0)])
 def test_truncation_takes_whole_batches(oracle: Oracle, target, live, restarted, batches_left):
     directory, _ = written(oracle)
     answer = truncated(oracle, directory, target)
@@ -193,11 +191,7 @@ def test_recovery_cuts_a_torn_tail(oracle: Oracle):
 def test_lookup(oracle: Oracle):
     directory, _ = written(oracle, batches=6, roll_every=3, timestamps="rising")
     data = {base: (directory / f"{base:020}.log").read_bytes() for base in (0, 30)}
-    batches = [
-        (base, batch)
-        for base, content in data.items()
-        for batch in oracle.ask("records", bytes=encoded(content))["batches"]
-    ]
+    batches = [(base, batch) for base, content in data.items() for batch in oracle.ask("records", bytes=encoded(content))["batches"]]
     answer = oracle.ask("lookup", directory=oracle.copy(directory), offsets=[*range(60), -1, 60, 61], **SMALL)
     for offset, found in enumerate(answer["offsets"][:60]):
         base, batch = batches[offset // 10]

@@ -41,9 +41,7 @@ def test_txn_index(oracle: Oracle):
     answer = oracle.ask("index", kind="txnindex", bytes=encoded(data), truncate_to=[30])
     assert answer["entries"] == [list(entry) for entry in entries]
     assert answer["after"] == [[1, 34]]
-    unknown = [
-        oracle.ask("index", kind="txnindex", bytes=encoded(version + data[2:])) for version in (b"\1\0", b"\0\1")
-    ]
+    unknown = [oracle.ask("index", kind="txnindex", bytes=encoded(version + data[2:])) for version in (b"\1\0", b"\0\1")]
     assert [answer.get("error") for answer in unknown] == ["KafkaException", None]  # Kafka looks at the first byte only
 
 

@@ -40,10 +40,7 @@ def test_one_seed_one_log(oracle: Oracle, oracle_seed):
         one, two = random_log(oracle, seed), random_log(oracle, seed)
         assert one._replace(directory=two.directory) == two
         for path in one.directory.parent.rglob("*"):
-            assert (
-                path.is_dir()
-                or path.read_bytes() == (two.directory.parent / path.relative_to(one.directory.parent)).read_bytes()
-            )
+            assert path.is_dir() or path.read_bytes() == (two.directory.parent / path.relative_to(one.directory.parent)).read_bytes()
         one.remove()
         two.remove()
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kcli.analysis.ends import is_tiered
 from kcli.analysis.log_segment import OFFSET_OVERFLOW
 from kcli.analysis.startup import Settings, load
 from kcli.engine.contract import Unit
@@ -290,10 +291,14 @@ def agree_on_batches(row: dict[str, Any], batches: list[dict[str, int]], first_b
     assert row["last_removed_offset"] == (gone[-1]["last_offset"] if gone else None)
 
 
+def partition_of(directory: Path) -> Partition:
+    return Partition(find([str(directory)], Selection()).targets[0])
+
+
 def agree_on_producers(directory: Path, request: Request, answer: dict[str, Any]) -> None:
     """The producers that a starting broker remembers, with their open transactions."""
     loaded = load(
-        Partition(find([str(directory)], Selection()).targets[0]),
+        partition_of(directory),
         clean=request.shutdown == "clean",
         recovery_point=request.recovery_point or 0,
         log_start_offset=request.log_start_offset or 0,
@@ -301,6 +306,7 @@ def agree_on_producers(directory: Path, request: Request, answer: dict[str, Any]
             now_ms=request.now_ms,
             index_interval_bytes=request.index_interval_bytes,
             max_index_size=request.segment_index_bytes,
+            remote_storage=is_tiered(partition_of(directory)),
         ),
     )
     said = sorted((number, *producer) for number, producer in loaded.producers.producers.items())
@@ -401,6 +407,7 @@ def test_truncation_of_recorded_directories(oracle: Oracle, oracle_seed: int, tm
             high_watermark=10,
             target=target,
             now_ms=NOW,
+            remote_enabled=is_tiered(partition_of(directory)),
         )
         thrown = next((judged[stage]["error"] for stage in ("loaded", "truncated") if "error" in judged.get(stage, {})), None)
         assert refused == thrown, (directory, request, judged["loaded"])
