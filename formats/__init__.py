@@ -13,5 +13,6 @@ Which module reads which file:
     names of files and directories              names
 
 Underneath: types, errors, layout (one Construct declaration, many readers),
-primitives (varints, strings, uuids, tagged fields), crc, compression.
+primitives (varints, strings, uuids, tagged fields), crc, compression, and
+java_text and json_text (numbers, lines and JSON as Java reads them).
 """
