@@ -44,7 +44,7 @@ def scan(given, *, rows=2):
         return Outcome(number=given.number, error=Failure(given.target.shown, "corrupt", 12, "crc", "byte 12: crc"))
     if does == "unpicklable":
         return Outcome(number=given.number, rows=[Row("epoch", (lambda: None,))])
-    if does == "long" and given.start < 3:
+    if given.start < {"long": 3, "longest": 70}.get(does, 0):
         rest = replace(given, start=given.start + 1)
         return Outcome(number=given.number, rows=[Row("epoch", (given.number, given.start))], rest=rest)
     if does == "long":
@@ -86,6 +86,12 @@ class EngineSuite:
         assert [outcome.number for outcome in outcomes] == [0, 1, 1, 1, 1, 2, 3, 3, 3, 3, 4]
         assert [row.values for outcome in outcomes[1:5] for row in outcome.rows] == [(1, 0), (1, 1), (1, 2), (1, 3)]
         assert outcomes[4].findings == [Finding("LOG-005", "end", "d", "f")]
+
+    def test_a_very_long_unit_is_continued_call_after_call(self, engine):
+        outcomes = list(engine(scan, units("longest", "answer", "longest")))
+
+        assert [outcome.number for outcome in outcomes] == [0] * 71 + [1] + [2] * 71
+        assert [row.values for outcome in outcomes[72:] if outcome.rest for row in outcome.rows] == [(2, start) for start in range(70)]
 
     def test_a_bad_unit_is_an_error_between_the_others(self, engine):
         outcomes = list(engine(scan, units("answer", "fail", "answer")))

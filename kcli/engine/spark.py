@@ -12,9 +12,11 @@ import pickle
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
+from itertools import groupby
+from operator import attrgetter
 from typing import IO, Any, TypeAlias
 
 from kcli.engine.contract import Engine, Outcome, Scan, Unit
@@ -26,6 +28,9 @@ Session: TypeAlias = Any
 RESULT = "unit bigint, sequence bigint, payload binary"
 UNITS_A_BIN = 256
 BINS_A_CORE = 4
+OUTCOMES_A_CALL = 32
+"""A unit that leaves more rests than this goes on in a call of its own: what the driver holds at once stays bounded."""
+
 CORES_OF_A_SERVER = 16
 """A Spark Connect server does not tell how many cores it has."""
 
@@ -58,7 +63,24 @@ def spark(master: str | None = None, remote: str | None = None, conf: Mapping[st
 
 
 def _wave(session: Session, scan: Scan, units: Sequence[Unit], size: int) -> Iterator[Outcome]:
-    """Yield the outcomes of units that run at once; a wave that fails is halved until the unit to blame is alone."""
+    """Yield the outcomes of units that run at once, each followed by what it left for further calls."""
+    for _, outcomes in groupby(_called(session, scan, units, size), key=attrgetter("number")):
+        rest = yield from _last_rest(outcomes)
+        while rest is not None:
+            rest = yield from _last_rest(_called(session, scan, [rest], 1))
+
+
+def _last_rest(outcomes: Iterable[Outcome]) -> Generator[Outcome, None, Unit | None]:
+    """Yield one unit's outcomes; return what the last of them left."""
+    rest = None
+    for outcome in outcomes:
+        yield outcome
+        rest = outcome.rest
+    return rest
+
+
+def _called(session: Session, scan: Scan, units: Sequence[Unit], size: int) -> Iterator[Outcome]:
+    """Yield the outcomes of one call over units; one that fails is halved until the unit to blame is alone."""
     bins = [pickle.dumps((scan, list(units[start : start + size]))) for start in range(0, len(units), size)]
     try:
         rows = session.range(0, len(bins), 1, len(bins)).mapInArrow(_runner(bins, _directory(units)), RESULT).collect()
@@ -66,7 +88,7 @@ def _wave(session: Session, scan: Scan, units: Sequence[Unit], size: int) -> Ite
         if len(units) > 1:
             middle = len(units) // 2
             for half in (units[:middle], units[middle:]):
-                yield from _wave(session, scan, half, size)
+                yield from _called(session, scan, half, size)
             return
         if not _alive(session):
             raise EngineMissingError(f"Spark has gone away: {_first_line(error)}") from error
@@ -94,6 +116,7 @@ def _runner(bins: list[bytes], directory: str | None) -> Callable[[Iterator[Any]
         import os  # noqa: PLC0415
         import pickle  # noqa: PLC0415
         import sys  # noqa: PLC0415
+        from itertools import islice  # noqa: PLC0415
 
         import pyarrow  # noqa: PLC0415, ICN001
 
@@ -106,7 +129,7 @@ def _runner(bins: list[bytes], directory: str | None) -> Callable[[Iterator[Any]
                 for number in batch.column(0).to_pylist():
                     scan, units = pickle.loads(bins[number])  # noqa: S301 - the driver wrote it
                     for unit in units:
-                        for sequence, outcome in enumerate(scanned_to_end(scan, unit)):
+                        for sequence, outcome in enumerate(islice(scanned_to_end(scan, unit), OUTCOMES_A_CALL)):
                             row = ([unit.number], [sequence], [packed(outcome, unit)])
                             yield pyarrow.RecordBatch.from_arrays([pyarrow.array(value) for value in row], names)
 
