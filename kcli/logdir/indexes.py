@@ -7,7 +7,7 @@ the entries end that recovery would find again.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from formats.index import (
     OFFSET_INDEX_ENTRY,
@@ -20,9 +20,6 @@ from formats.index import (
     valid_prefix_time_index,
 )
 from kcli.logdir.buffers import DataFile, FileError
-
-if TYPE_CHECKING:
-    from kcli.logdir.segment import Segment
 
 PAGE = 8192
 PAGES_KEPT = 64
@@ -75,9 +72,9 @@ class IndexFile:
 class OffsetIndexFile(IndexFile):
     """A segment's offset index, looked up as `OffsetIndex` does."""
 
-    def __init__(self, segment: "Segment") -> None:
-        super().__init__(segment.path("index"), OFFSET_INDEX_ENTRY.size)
-        self.base_offset = segment.base_offset
+    def __init__(self, path: str, base_offset: int) -> None:
+        super().__init__(path, OFFSET_INDEX_ENTRY.size)
+        self.base_offset = base_offset
 
     def get(self, slot: int) -> OffsetIndexEntry:
         """Return an entry as stored."""
@@ -117,9 +114,9 @@ class OffsetIndexFile(IndexFile):
 class TimeIndexFile(IndexFile):
     """A segment's time index, looked up as `TimeIndex` does."""
 
-    def __init__(self, segment: "Segment") -> None:
-        super().__init__(segment.path("timeindex"), TIME_INDEX_ENTRY.size)
-        self.base_offset = segment.base_offset
+    def __init__(self, path: str, base_offset: int) -> None:
+        super().__init__(path, TIME_INDEX_ENTRY.size)
+        self.base_offset = base_offset
 
     def get(self, slot: int) -> TimeIndexEntry:
         """Return an entry as stored."""

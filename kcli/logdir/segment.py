@@ -147,11 +147,11 @@ class Segment:
 
     def offset_index(self) -> OffsetIndexFile | None:
         """Open the offset index, or return None if the segment has none."""
-        return OffsetIndexFile(self) if "index" in self.extensions else None
+        return OffsetIndexFile(self.path("index"), self.base_offset) if "index" in self.extensions else None
 
     def time_index(self) -> TimeIndexFile | None:
         """Open the time index, or return None if the segment has none."""
-        return TimeIndexFile(self) if "timeindex" in self.extensions else None
+        return TimeIndexFile(self.path("timeindex"), self.base_offset) if "timeindex" in self.extensions else None
 
     def log_end(self) -> LogEnd:
         """Return the end of this segment by the broker's rule, or by a full scan where that rule fails.

@@ -15,6 +15,14 @@ def place(tmp_path, index=b"", timeindex=b"", base=100):
     return Segment(str(tmp_path / "t-0"), base, f"{base:020d}", frozenset({"log", "index", "timeindex"}))
 
 
+def offset_index(files):
+    return OffsetIndexFile(files.path("index"), files.base_offset)
+
+
+def time_index(files):
+    return TimeIndexFile(files.path("timeindex"), files.base_offset)
+
+
 @pytest.mark.parametrize(
     ("entries", "valid", "empty_tail"),
     [
@@ -32,7 +40,7 @@ def place(tmp_path, index=b"", timeindex=b"", base=100):
     ],
 )
 def test_valid_offset_entries(tmp_path, entries, valid, empty_tail):
-    with OffsetIndexFile(place(tmp_path, entries)) as index:
+    with offset_index(place(tmp_path, entries)) as index:
         assert (index.valid_entries(1000), index.has_empty_tail) == (valid, empty_tail)
         assert index.partial_bytes == len(entries) % 8
 
@@ -49,7 +57,7 @@ def test_valid_offset_entries(tmp_path, entries, valid, empty_tail):
     ],
 )
 def test_valid_time_entries(tmp_path, entries, valid):
-    with TimeIndexFile(place(tmp_path, timeindex=entries)) as index:
+    with time_index(place(tmp_path, timeindex=entries)) as index:
         assert index.valid_entries() == valid
 
 
@@ -58,7 +66,7 @@ def test_little_is_read_of_a_preallocated_index(tmp_path, monkeypatch):
     read = []
     original = DataFile.read
     monkeypatch.setattr(DataFile, "read", lambda file, at, size: read.append(size) or original(file, at, size))
-    with OffsetIndexFile(place(tmp_path, written + bytes(PREALLOCATED - len(written)))) as index:
+    with offset_index(place(tmp_path, written + bytes(PREALLOCATED - len(written)))) as index:
         assert index.entries == PREALLOCATED // 8
         valid = index.valid_entries(10**9)
         assert valid == 5000
@@ -70,7 +78,7 @@ def test_little_is_read_of_a_preallocated_index(tmp_path, monkeypatch):
 
 def test_lookups(tmp_path):
     files = place(tmp_path, offset_entries((5, 50), (9, 90)), time_entries((1000, 5), (2000, 9)))
-    with OffsetIndexFile(files) as index, TimeIndexFile(files) as times:
+    with offset_index(files) as index, time_index(files) as times:
         assert [index.lookup(offset) for offset in (0, 104, 105, 108, 109, 500)] == [
             (100, 0),
             (100, 0),
@@ -91,7 +99,7 @@ def test_lookups(tmp_path):
 
 
 def test_a_slot_that_is_not_there(tmp_path):
-    with OffsetIndexFile(place(tmp_path, offset_entries((5, 50)))) as index:
+    with offset_index(place(tmp_path, offset_entries((5, 50)))) as index:
         for slot in (-1, 1):
             with pytest.raises(FileError) as error:
                 index.raw(slot)
@@ -100,7 +108,7 @@ def test_a_slot_that_is_not_there(tmp_path):
 
 def test_an_index_that_shrinks(tmp_path):
     files = place(tmp_path, offset_entries(*((n, n) for n in range(1, 4000))))
-    with OffsetIndexFile(files) as index:
+    with offset_index(files) as index:
         (tmp_path / "t-0" / f"{100:020d}.index").write_bytes(b"")
         with pytest.raises(FileError) as error:
             index.valid_entries(10)
