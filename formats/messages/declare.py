@@ -1,0 +1,170 @@
+"""The little language in which Kafka's versioned messages are declared, one table per family.
+
+A table says what Kafka's own schemas say (`common/message/*.json` and
+`common/metadata/*.json`), one line per message and one per field:
+
+    OffsetCommitValue 1 versions 0-4 flexible 4+
+        offset           int64
+        leaderEpoch      int32   3+
+        topicId          uuid    4+ tag 0
+
+A message: name, api key, valid versions, the first flexible version if any. A
+field: name as Kafka's JSON has it, type, then in this order what differs from
+"in every version, never null, no tag": versions, `nullable`, `tag N`, `= default`
+of a tagged field (without it the type's zero). `[]` before a type is an array.
+Fields of a struct stand deeper below the first field of that type; later fields
+of the same message name the type alone.
+"""
+
+import re
+from typing import NamedTuple, TypeAlias
+
+Value: TypeAlias = "bool | int | float | str | bytes | list[Value] | dict[str, Value] | None"
+"""A field's value; uuids as Kafka prints them, bytes as bytes, null as None."""
+
+SCALARS: dict[str, Value] = {
+    "bool": False,
+    "int8": 0,
+    "int16": 0,
+    "uint16": 0,
+    "int32": 0,
+    "int64": 0,
+    "float64": 0.0,
+    "uuid": "AAAAAAAAAAAAAAAAAAAAAA",
+    "string": "",
+    "bytes": b"",
+}
+"""Types that are no struct, and the value that a tagged field of the type has when it is left out."""
+
+INDENT = 4
+LATEST = 0x7FFF
+ARRAY = "[]"
+
+_MESSAGE = re.compile(r"(?P<name>\w+) (?P<key>\d+) versions (?P<versions>[\d-]+)(?: flexible (?P<flexible>\d+)\+)?")
+_FIELD = re.compile(
+    r"(?P<name>\w+) +(?P<array>\[\])?(?P<type>\w+)(?: +(?P<versions>\d[\d+-]*))?(?P<nullable> +nullable)?"
+    r"(?: +tag (?P<tag>\d+)(?: = (?P<default>-?\d+|null))?)?",
+)
+
+
+class Versions(NamedTuple):
+    """A range of message versions, both ends inclusive."""
+
+    lowest: int
+    highest: int
+
+    def __contains__(self, version: object) -> bool:
+        return isinstance(version, int) and self.lowest <= version <= self.highest
+
+
+class Field(NamedTuple):
+    """One declared field; `struct` holds the fields of a struct's type, `tag` is None for a field without."""
+
+    name: str
+    type: str
+    array: bool
+    versions: Versions
+    nullable: bool
+    tag: int | None
+    default: Value
+    struct: "tuple[Field, ...] | None"
+
+
+class Schema(NamedTuple):
+    """One declared message; `flexible` is the first version with compact lengths and tags, None for none."""
+
+    name: str
+    api_key: int
+    versions: Versions
+    flexible: int | None
+    fields: tuple[Field, ...]
+
+    def __hash__(self) -> int:
+        """Hash the name alone: defaults may be lists."""
+        return hash((self.name, self.api_key))
+
+    def is_flexible(self, version: int) -> bool:
+        """Tell whether this version has compact lengths and tagged fields."""
+        return self.flexible is not None and version >= self.flexible
+
+
+class _Line(NamedTuple):
+    depth: int
+    text: str
+
+
+def declared(table: str) -> dict[str, Schema]:
+    """Return the messages of a table by name; ValueError names the line that is not of the language."""
+    lines = [_line(text) for text in table.splitlines() if text.strip()]
+    starts = [number for number, line in enumerate(lines) if line.depth == 0]
+    schemas = [_schema(lines[start:end]) for start, end in zip(starts, [*starts[1:], len(lines)], strict=True)]
+    return {schema.name: schema for schema in schemas}
+
+
+def by_key(schemas: dict[str, Schema], suffix: str) -> dict[int, Schema]:
+    """Return the messages whose names end so, by their api keys."""
+    return {schema.api_key: schema for name, schema in schemas.items() if name.endswith(suffix)}
+
+
+def zero(field: Field) -> Value:
+    """Return what a tagged field without a declared default is when it is left out, as the generated classes have it."""
+    if field.array:
+        return []
+    if field.struct is not None:
+        return {inner.name: zero(inner) for inner in field.struct}
+    return SCALARS[field.type]
+
+
+def _line(text: str) -> _Line:
+    depth, odd = divmod(len(text) - len(text.lstrip()), INDENT)
+    if odd:
+        raise ValueError(f"indented by {len(text) - len(text.lstrip())}: {text.strip()}")
+    return _Line(depth, text.strip())
+
+
+def _schema(lines: list[_Line]) -> Schema:
+    said = _MESSAGE.fullmatch(lines[0].text)
+    if said is None:
+        raise ValueError(f"no message: {lines[0].text}")
+    fields, after = _fields(lines, 1, 1, {})
+    if after != len(lines):
+        raise ValueError(f"too deep: {lines[after].text}")
+    flexible = None if said["flexible"] is None else int(said["flexible"])
+    return Schema(said["name"], int(said["key"]), _versions(said["versions"]), flexible, fields)
+
+
+def _fields(lines: list[_Line], at: int, depth: int, structs: dict[str, tuple[Field, ...]]) -> tuple[tuple[Field, ...], int]:
+    found: list[Field] = []
+    while at < len(lines) and lines[at].depth == depth:
+        said = _FIELD.fullmatch(lines[at].text)
+        if said is None:
+            raise ValueError(f"no field: {lines[at].text}")
+        at += 1
+        if said["type"] not in SCALARS and said["type"] not in structs:
+            structs[said["type"]], at = _fields(lines, at, depth + 1, structs)
+        found.append(_field(said, structs.get(said["type"])))
+    return tuple(found), at
+
+
+def _field(said: re.Match[str], struct: tuple[Field, ...] | None) -> Field:
+    if struct == ():
+        raise ValueError(f"no fields: {said['type']}")
+    field = Field(
+        name=said["name"],
+        type=said["type"],
+        array=said["array"] is not None,
+        versions=_versions(said["versions"] or "0+"),
+        nullable=said["nullable"] is not None,
+        tag=None if said["tag"] is None else int(said["tag"]),
+        default=None,
+        struct=struct,
+    )
+    default = zero(field) if said["default"] is None else None if said["default"] == "null" else int(said["default"])
+    return field._replace(default=default)
+
+
+def _versions(text: str) -> Versions:
+    lowest, dash, highest = text.partition("-")
+    if text.endswith("+"):
+        return Versions(int(text[:-1]), LATEST)
+    return Versions(int(lowest), int(highest) if dash else int(lowest))

@@ -1,0 +1,197 @@
+"""What the records of the internal topics say, by topic: keys and values as messages, and as Kafka prints them.
+
+    __consumer_offsets, __transaction_state, __share_group_state
+        key      i16 api key, message of version 0
+        value    i16 version, message; null is a tombstone
+    __cluster_metadata
+        key      not looked at
+        value    uvarint frame version 1, uvarint api key, uvarint version, message
+
+The truth is `CoordinatorRecordSerde` for the coordinators' topics and
+`AbstractApiMessageSerde` for the metadata log; for JSON
+`org.apache.kafka.tools.DumpLogSegments`. A type or version that is not declared
+is no error: it comes back as `Unknown` with its bytes.
+"""
+
+import struct
+from typing import Any, NamedTuple
+
+from formats import primitives
+from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
+from formats.messages import group, metadata, share_group, transaction
+from formats.messages.converter import json_text, to_json
+from formats.messages.declare import Schema, Value
+from formats.messages.reader import Found, UnknownTag, reader
+from formats.types import Buffer
+
+CONSUMER_OFFSETS = "__consumer_offsets"
+TRANSACTION_STATE = "__transaction_state"
+SHARE_GROUP_STATE = "__share_group_state"
+CLUSTER_METADATA = "__cluster_metadata"
+
+KEYS: dict[str, dict[int, Schema]] = {
+    CONSUMER_OFFSETS: group.KEYS,
+    TRANSACTION_STATE: transaction.KEYS,
+    SHARE_GROUP_STATE: share_group.KEYS,
+}
+VALUES: dict[str, dict[int, Schema]] = {
+    CONSUMER_OFFSETS: group.VALUES,
+    TRANSACTION_STATE: transaction.VALUES,
+    SHARE_GROUP_STATE: share_group.VALUES,
+    CLUSTER_METADATA: metadata.RECORDS,
+}
+TOPICS = tuple(VALUES)
+"""The topics whose records are read here."""
+
+SCHEMAS: dict[str, Schema] = {**group.SCHEMAS, **transaction.SCHEMAS, **share_group.SCHEMAS, **metadata.SCHEMAS}
+"""Every declared message by its name, which is unique over all topics."""
+
+KEY_VERSION = 0
+CONSUMER_PROTOCOL = "consumer"
+
+_INT16 = struct.Struct(">h")
+
+
+class Message(NamedTuple):
+    """A decoded key or value: its fields in declared order, by the names of Kafka's JSON.
+
+    Fields of other versions are not there; tagged fields that were left out have
+    their default. `rest` are bytes behind the message, which Kafka does not look at.
+    """
+
+    name: str
+    api_key: int
+    version: int
+    fields: dict[str, Value]
+    unknown_tags: tuple[UnknownTag, ...]
+    rest: bytes
+
+
+class Unknown(NamedTuple):
+    """A key or value of a type or version that is not declared; `raw` are all of its bytes.
+
+    `version` is None for a key, and for a value of unknown type too short to have one.
+    """
+
+    api_key: int
+    version: int | None
+    raw: bytes
+
+
+class Decoded(NamedTuple):
+    """A record's key and value; the key of a metadata record is None, and so is a tombstone's value."""
+
+    key: Message | Unknown | None
+    value: Message | Unknown | None
+
+
+def decode_key_value(topic: str, key: Buffer | None, value: Buffer | None) -> Decoded:
+    """Return a record of one of `TOPICS` decoded; positions of errors count from the start of key or value.
+
+    FormatError where the bytes are not what the type and version say: the field
+    begins with the name of its struct. KeyError for another topic.
+    """
+    if topic == CLUSTER_METADATA:
+        return Decoded(None, decode_metadata(value))
+    found = decode_key(topic, key)
+    return Decoded(found, None if value is None else decode_value(topic, found.api_key, value))
+
+
+def decode_key(topic: str, key: Buffer | None) -> Message | Unknown:
+    """Return the key of a coordinator's record; null is a CorruptError, as for the coordinator itself."""
+    if key is None:
+        raise CorruptError(0, f"{topic} key", "a key", "null")
+    api_key = _int16(key, f"{topic} record type")
+    schema = KEYS[topic].get(api_key)
+    if schema is None:
+        return Unknown(api_key, None, bytes(key))
+    return _message(schema, KEY_VERSION, key, _INT16.size)
+
+
+def decode_value(topic: str, api_key: int, value: Buffer) -> Message | Unknown:
+    """Return the value of a coordinator's record whose key is of this type."""
+    schema = VALUES[topic].get(api_key)
+    if schema is None:
+        return Unknown(api_key, _INT16.unpack_from(value)[0] if len(value) >= _INT16.size else None, bytes(value))
+    version = _int16(value, f"{schema.name} version")
+    if version not in schema.versions:
+        return Unknown(api_key, version, bytes(value))
+    return _message(schema, version, value, _INT16.size)
+
+
+def decode_metadata(value: Buffer | None) -> Message | Unknown:
+    """Return a record of the metadata log or of a snapshot of it.
+
+    Null, or bytes behind the message, are a CorruptError; another frame version
+    than 1 (0: the preview of 2.8) is an UnsupportedError, for what follows it is not known.
+    """
+    if value is None:
+        raise CorruptError(0, f"{CLUSTER_METADATA} value", "a value", "null")
+    frame_version, at = primitives.unsigned_varint(value, 0, "frame version")
+    if frame_version != metadata.FRAME_VERSION:
+        raise UnsupportedError(0, "frame version", metadata.FRAME_VERSION, frame_version)
+    api_key, at = primitives.unsigned_varint(value, at, "record type")
+    version, at = primitives.unsigned_varint(value, at, "record version")
+    schema = metadata.RECORDS.get(api_key)
+    if schema is None or version not in schema.versions:
+        return Unknown(api_key, version, bytes(value))
+    message = _message(schema, version, value, at)
+    if message.rest:
+        raise CorruptError(len(value) - len(message.rest), schema.name, "no more bytes", len(message.rest))
+    return message
+
+
+def message_json(message: Message) -> dict[str, Any]:
+    """Return the fields as the JSON converter that Kafka generates for the message writes them."""
+    return to_json(SCHEMAS[message.name], message.version, message.fields)
+
+
+def key_text(key: Message) -> str:
+    """Return the text that kafka-dump-log prints for a coordinator's key: type and data."""
+    return json_text({"type": str(key.api_key), "data": message_json(key)})
+
+
+def value_text(value: Message) -> str:
+    """Return the text that kafka-dump-log prints for a value: version and data, for metadata the type too.
+
+    In a group's metadata the subscriptions and assignments of the consumer
+    protocol are shown decoded, where they can be.
+    """
+    data = message_json(value)
+    if value.name in metadata.SCHEMAS:
+        return json_text({"type": metadata.type_name(value.name), "version": value.version, "data": data})
+    if value.name == "GroupMetadataValue" and value.fields["protocolType"] == CONSUMER_PROTOCOL:
+        for shown, member in zip(data["members"], _members(value), strict=True):
+            for field, name in group.CONSUMER_PROTOCOL_FIELDS.items():
+                shown[field] = _consumer_protocol(name, member[field], shown[field])
+    return json_text({"version": str(value.version), "data": data})
+
+
+def _message(schema: Schema, version: int, buffer: Buffer, position: int) -> Message:
+    found = Found()
+    fields, end = reader(schema, version)(buffer, position, found)
+    return Message(schema.name, schema.api_key, version, fields, tuple(found.unknown_tags), bytes(buffer[end:]))
+
+
+def _int16(buffer: Buffer, field: str) -> int:
+    if len(buffer) < _INT16.size:
+        raise TruncatedError(0, field, f"{_INT16.size} bytes", len(buffer))
+    number: int = _INT16.unpack_from(buffer)[0]
+    return number
+
+
+def _members(value: Message) -> list[Any]:
+    members = value.fields["members"]
+    return members if isinstance(members, list) else []
+
+
+def _consumer_protocol(name: str, data: bytes, otherwise: str) -> Any:
+    """Return the JSON of what a consumer wrote, or what stands for bytes that are of another kind."""
+    schema = group.CONSUMER_PROTOCOL[name]
+    try:
+        # a later version is read, and printed, as the last known one: consumers may be newer than brokers
+        version = _int16(data, name)
+        known = max(min(version, schema.versions.highest), schema.versions.lowest)
+        return to_json(schema, known, _message(schema, known, data, _INT16.size).fields)
+    except FormatError:
+        return otherwise

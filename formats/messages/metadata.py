@@ -1,0 +1,179 @@
+"""Records of the topic __cluster_metadata: what a KRaft cluster knows about itself.
+
+Lives in `__cluster_metadata-0`, its snapshots `*.checkpoint` and
+`bootstrap.checkpoint`; written by the active controller. The truth is
+`org.apache.kafka.metadata.MetadataRecordSerde` with the schemas of the module
+metadata, 3.3 to 4.3.1: later schemas only add to earlier ones. Records have no key.
+
+    +-------+-----+---------+-------------------------------------------------+
+    | frame | api | message | message, flexible, to the last byte of the value |
+    | 1     | key | version |                                                  |
+    +-------+-----+---------+-------------------------------------------------+
+    uvarint  uvarint uvarint
+
+AccessControlRecord is of 3.3 and 3.4 alone, where no broker wrote it.
+"""
+
+import re
+
+from formats.messages.declare import declared
+
+SCHEMAS = declared("""
+RegisterBrokerRecord 0 versions 0-4 flexible 0+
+    brokerId              int32
+    isMigratingZkBroker   bool              2+
+    incarnationId         uuid
+    brokerEpoch           int64
+    endPoints             []BrokerEndpoint
+        name              string
+        host              string
+        port              uint16
+        securityProtocol  int16
+    features              []BrokerFeature
+        name                 string
+        minSupportedVersion  int16
+        maxSupportedVersion  int16
+    rack                  string            nullable
+    fenced                bool
+    inControlledShutdown  bool              1+
+    logDirs               []uuid            3+ tag 0
+    cordonedLogDirs       []uuid            4+ nullable tag 1 = null
+UnregisterBrokerRecord 1 versions 0 flexible 0+
+    brokerId     int32
+    brokerEpoch  int64
+TopicRecord 2 versions 0 flexible 0+
+    name     string
+    topicId  uuid
+PartitionRecord 3 versions 0-2 flexible 0+
+    partitionId             int32
+    topicId                 uuid
+    replicas                []int32
+    isr                     []int32
+    removingReplicas        []int32
+    addingReplicas          []int32
+    leader                  int32
+    leaderRecoveryState     int8     tag 0 = 0
+    leaderEpoch             int32
+    partitionEpoch          int32
+    directories             []uuid   1+
+    eligibleLeaderReplicas  []int32  2+ nullable tag 1 = null
+    lastKnownElr            []int32  2+ nullable tag 2 = null
+ConfigRecord 4 versions 0 flexible 0+
+    resourceType  int8
+    resourceName  string
+    name          string
+    value         string  nullable
+PartitionChangeRecord 5 versions 0-2 flexible 0+
+    partitionId             int32
+    topicId                 uuid
+    isr                     []int32  nullable tag 0 = null
+    leader                  int32    tag 1 = -2
+    replicas                []int32  nullable tag 2 = null
+    removingReplicas        []int32  nullable tag 3 = null
+    addingReplicas          []int32  nullable tag 4 = null
+    leaderRecoveryState     int8     tag 5 = -1
+    directories             []uuid   1+ nullable tag 8 = null
+    eligibleLeaderReplicas  []int32  2+ nullable tag 6 = null
+    lastKnownElr            []int32  2+ nullable tag 7 = null
+AccessControlRecord 6 versions 0 flexible 0+
+    resourceType    int8
+    resourceName    string  nullable
+    patternType     int8
+    principal       string
+    host            string
+    operation       int8
+    permissionType  int8
+FenceBrokerRecord 7 versions 0 flexible 0+
+    id     int32
+    epoch  int64
+UnfenceBrokerRecord 8 versions 0 flexible 0+
+    id     int32
+    epoch  int64
+RemoveTopicRecord 9 versions 0 flexible 0+
+    topicId  uuid
+DelegationTokenRecord 10 versions 0 flexible 0+
+    owner                string
+    requester            string
+    renewers             []string
+    issueTimestamp       int64
+    maxTimestamp         int64
+    expirationTimestamp  int64
+    tokenId              string
+UserScramCredentialRecord 11 versions 0 flexible 0+
+    name        string
+    mechanism   int8
+    salt        bytes
+    storedKey   bytes
+    serverKey   bytes
+    iterations  int32
+FeatureLevelRecord 12 versions 0 flexible 0+
+    name          string
+    featureLevel  int16
+ClientQuotaRecord 14 versions 0 flexible 0+
+    entity  []EntityData
+        entityType  string
+        entityName  string  nullable
+    key     string
+    value   float64
+    remove  bool
+ProducerIdsRecord 15 versions 0 flexible 0+
+    brokerId        int32
+    brokerEpoch     int64
+    nextProducerId  int64
+BrokerRegistrationChangeRecord 17 versions 0-3 flexible 0+
+    brokerId              int32
+    brokerEpoch           int64
+    fenced                int8    tag 0
+    inControlledShutdown  int8    1+ tag 1
+    logDirs               []uuid  2+ tag 2
+    cordonedLogDirs       []uuid  3+ nullable tag 3 = null
+AccessControlEntryRecord 18 versions 0 flexible 0+
+    id              uuid
+    resourceType    int8
+    resourceName    string
+    patternType     int8
+    principal       string
+    host            string
+    operation       int8
+    permissionType  int8
+RemoveAccessControlEntryRecord 19 versions 0 flexible 0+
+    id  uuid
+NoOpRecord 20 versions 0 flexible 0+
+ZkMigrationStateRecord 21 versions 0 flexible 0+
+    zkMigrationState  int8
+RemoveUserScramCredentialRecord 22 versions 0 flexible 0+
+    name       string
+    mechanism  int8
+BeginTransactionRecord 23 versions 0 flexible 0+
+    name  string  nullable tag 0 = null
+EndTransactionRecord 24 versions 0 flexible 0+
+AbortTransactionRecord 25 versions 0 flexible 0+
+    reason  string  nullable tag 0 = null
+RemoveDelegationTokenRecord 26 versions 0 flexible 0+
+    tokenId  string
+RegisterControllerRecord 27 versions 0 flexible 0+
+    controllerId      int32
+    incarnationId     uuid
+    zkMigrationReady  bool
+    endPoints         []ControllerEndpoint
+        name              string
+        host              string
+        port              uint16
+        securityProtocol  int16
+    features          []ControllerFeature
+        name                 string
+        minSupportedVersion  int16
+        maxSupportedVersion  int16
+ClearElrRecord 28 versions 0 flexible 0+
+    topicName  string
+""")
+RECORDS = {schema.api_key: schema for schema in SCHEMAS.values()}
+
+FRAME_VERSION = 1
+
+_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def type_name(name: str) -> str:
+    """Return a record's name as `MetadataRecordType` writes it: TOPIC_RECORD."""
+    return _WORD.sub("_", name).upper()

@@ -1,0 +1,301 @@
+"""Bounded readers compiled from the declarations of messages, one per message and version.
+
+Runs of fixed-width fields become one Construct `Struct` bound by a `Layout`; what
+has a length is read by `formats.primitives`. A reader takes
+`(buffer, position, found)` and returns `(fields, next position)`. The truth is
+what Kafka's generator makes of a schema (`org.apache.kafka.message`): the
+`read` methods of the generated classes.
+
+    version not flexible    string i16 length, bytes and array i32; -1 is null
+    flexible                compact lengths; tagged fields end every struct
+    nullable struct         i8, below 0 is null; as a tagged field a uvarint, 0 is null
+
+Kafka's reader does not look at the size of a tagged field that it knows; here
+the field must fill it.
+"""
+
+import struct
+from collections import namedtuple
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
+
+from construct import Bytes, Float64b, Int8sb, Int8ub, Int16sb, Int16ub, Int32sb, Int64sb, Struct
+
+from formats import primitives
+from formats.errors import CorruptError, FormatError, LimitError, TruncatedError
+from formats.layout import Layout
+from formats.messages.declare import Field, Schema, Value, zero
+from formats.types import Buffer
+
+ELEMENTS_MAX = 1 << 18
+"""Elements of all arrays of one message: what a few MiB of hostile bytes may cost in memory."""
+
+STRING_MAX = 0x7FFF
+"""Bytes of a string, the compact kind too: more stops Kafka's own reader."""
+
+FIXED: dict[str, tuple[Any, Callable[[Any], Value] | None]] = {
+    "bool": (Int8ub, bool),
+    "int8": (Int8sb, None),
+    "int16": (Int16sb, None),
+    "uint16": (Int16ub, None),
+    "int32": (Int32sb, None),
+    "int64": (Int64sb, None),
+    "float64": (Float64b, None),
+    "uuid": (Bytes(primitives.UUID_SIZE), primitives.uuid_text),
+}
+"""Fixed-width types: their Construct, and what makes a value of what it reads."""
+
+_INT32 = struct.Struct(">i")
+
+
+class UnknownTag(NamedTuple):
+    """A tagged field that no declared version has: the struct that held it, its number and its bytes."""
+
+    struct: str
+    tag: int
+    data: bytes
+
+
+class Found:
+    """What a reader collects beside the fields: unknown tags, and how many array elements it may still make."""
+
+    __slots__ = ("elements_left", "unknown_tags")
+
+    def __init__(self) -> None:
+        self.unknown_tags: list[UnknownTag] = []
+        self.elements_left = ELEMENTS_MAX
+
+
+Reader: TypeAlias = Callable[[Buffer, int, Found], tuple[Any, int]]
+_Step: TypeAlias = Callable[[Buffer, int, Found, dict[str, Value]], int]
+
+
+class _Version(NamedTuple):
+    """What a reader is compiled for."""
+
+    number: int
+    flexible: bool
+
+
+@cache
+def reader(schema: Schema, version: int) -> Reader:
+    """Return the reader of one version of a message: its fields, in the order of the declaration, without any other version's."""
+    return _struct(schema.name, schema.fields, _Version(version, schema.is_flexible(version)))[0]
+
+
+def _struct(name: str, fields: tuple[Field, ...], version: _Version) -> tuple[Reader, int]:
+    """Return the reader of a struct and the fewest bytes that it can have."""
+    here = [field for field in fields if version.number in field.versions]
+    plain = [field for field in here if field.tag is None]
+    tagged = {field.tag: (field, _value(name, field, version)[0]) for field in here if field.tag is not None}
+    steps, smallest = _steps(name, plain, version)
+    if version.flexible:
+        steps.append(_tags(name, tagged))
+    defaults = {field.name: field.default for field in here} if tagged else {}
+    fresh = [field for field, _ in tagged.values() if isinstance(field.default, (list, dict))]
+
+    def read(buffer: Buffer, position: int, found: Found) -> tuple[dict[str, Value], int]:
+        values: dict[str, Value] = dict(defaults)
+        for field in fresh:
+            values[field.name] = zero(field)
+        for step in steps:
+            position = step(buffer, position, found, values)
+        return values, position
+
+    return read, smallest + version.flexible
+
+
+def _steps(name: str, fields: list[Field], version: _Version) -> tuple[list[_Step], int]:
+    steps: list[_Step] = []
+    smallest, at = 0, 0
+    while at < len(fields):
+        run = at
+        while run < len(fields) and _is_fixed(fields[run]):
+            run += 1
+        if run > at:
+            layout = _layout(name, fields[at:run])
+            steps.append(_fixed_run(layout, fields[at:run]))
+            smallest += layout.size
+            at = run
+        else:
+            read, least = _value(name, fields[at], version)
+            steps.append(_one(fields[at].name, read))
+            smallest += least
+            at += 1
+    return steps, smallest
+
+
+def _is_fixed(field: Field) -> bool:
+    return field.type in FIXED and not field.array
+
+
+def _layout(name: str, fields: list[Field]) -> Layout[Any]:
+    names = [field.name for field in fields]
+    declaration = Struct(*(field.name / FIXED[field.type][0] for field in fields))
+    return Layout(declaration, namedtuple(name, names), f"{name} {', '.join(names)}")  # noqa: PYI024 - made from a declaration
+
+
+def _fixed_run(layout: Layout[Any], fields: list[Field]) -> _Step:
+    names = [field.name for field in fields]
+    converted = [(field.name, make) for field in fields if (make := FIXED[field.type][1]) is not None]
+
+    def step(buffer: Buffer, position: int, _found: Found, values: dict[str, Value]) -> int:
+        values.update(zip(names, layout.read(buffer, position), strict=True))
+        for name, make in converted:
+            values[name] = make(values[name])
+        return position + layout.size
+
+    return step
+
+
+def _one(name: str, read: Reader) -> _Step:
+    def step(buffer: Buffer, position: int, found: Found, values: dict[str, Value]) -> int:
+        values[name], position = read(buffer, position, found)
+        return position
+
+    return step
+
+
+def _value(owner: str, field: Field, version: _Version) -> tuple[Reader, int]:
+    """Return the reader of one field's value and the fewest bytes that it can have."""
+    label = f"{owner} {field.name}"
+    if field.array:
+        return _array(label, field, version)
+    if field.struct is not None:
+        read, smallest = _struct(field.type, field.struct, version)
+        return (_nullable_struct(label, read, tagged=field.tag is not None), 1) if field.nullable else (read, smallest)
+    if field.type == "string":
+        return _string(label, version, nullable=field.nullable), 1 if version.flexible else 2
+    if field.type == "bytes":
+        return _bytes(label, version, nullable=field.nullable), 1 if version.flexible else 4
+    return _fixed(label, field)
+
+
+def _fixed(label: str, field: Field) -> tuple[Reader, int]:
+    layout = _layout(label.split(" ", maxsplit=1)[0], [field])
+    make = FIXED[field.type][1]
+
+    def read(buffer: Buffer, position: int, _found: Found) -> tuple[Value, int]:
+        (value,) = layout.read(buffer, position)
+        return value if make is None else make(value), position + layout.size
+
+    return read, layout.size
+
+
+def _string(label: str, version: _Version, *, nullable: bool) -> Reader:
+    if not version.flexible:
+        plain = primitives.nullable_string if nullable else primitives.string
+        return lambda buffer, position, _found: plain(buffer, position, label)
+    compact = primitives.compact_nullable_string if nullable else primitives.compact_string
+
+    def read(buffer: Buffer, position: int, _found: Found) -> tuple[str | None, int]:
+        length = primitives.unsigned_varint(buffer, position, label)[0] - 1
+        if length > STRING_MAX:
+            raise CorruptError(position, label, f"at most {STRING_MAX} bytes", length)
+        return compact(buffer, position, label)
+
+    return read
+
+
+def _bytes(label: str, version: _Version, *, nullable: bool) -> Reader:
+    compact = primitives.compact_nullable_bytes if version.flexible else primitives.nullable_bytes
+
+    def read(buffer: Buffer, position: int, _found: Found) -> tuple[bytes | None, int]:
+        data, after = compact(buffer, position, label)
+        if data is None and not nullable:
+            raise CorruptError(position, label, "a value", "null")
+        return data, after
+
+    return read
+
+
+def _nullable_struct(label: str, inner: Reader, *, tagged: bool) -> Reader:
+    def read(buffer: Buffer, position: int, found: Found) -> tuple[Value, int]:
+        if tagged:
+            mark, after = primitives.unsigned_varint(buffer, position, label)
+            return (None, after) if mark == 0 else inner(buffer, after, found)
+        if position >= len(buffer):
+            raise TruncatedError(position, label, "1 byte", 0)
+        return (None, position + 1) if buffer[position] > 0x7F else inner(buffer, position + 1, found)
+
+    return read
+
+
+def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
+    element, smallest = _value(label.split(" ", maxsplit=1)[0], field._replace(array=False, nullable=False, tag=None), version)
+    one = struct.Struct(f">{_layout('element', [field]).fields[0].letter}") if field.type in FIXED else None
+    make = FIXED[field.type][1] if field.type in FIXED else None
+
+    def read(buffer: Buffer, position: int, found: Found) -> tuple[list[Value] | None, int]:
+        count, after = _count(buffer, position, label, flexible=version.flexible)
+        if count is None:
+            if not field.nullable:
+                raise CorruptError(position, label, "an array", "null")
+            return None, after
+        if count * smallest > len(buffer) - after:
+            raise TruncatedError(position, label, f"{count} elements of {smallest} bytes or more", f"{len(buffer) - after} bytes")
+        found.elements_left -= count
+        if found.elements_left < 0:
+            raise LimitError(position, label, f"at most {ELEMENTS_MAX} array elements in a message", count)
+        if one is not None:
+            end = after + count * smallest
+            return [make(value) if make else value for (value,) in one.iter_unpack(memoryview(buffer)[after:end])], end
+        values = []
+        for _ in range(count):
+            value, after = element(buffer, after, found)
+            values.append(value)
+        return values, after
+
+    return read, 1 if version.flexible else 4
+
+
+def _count(buffer: Buffer, position: int, label: str, *, flexible: bool) -> tuple[int | None, int]:
+    if flexible:
+        count, after = primitives.unsigned_varint(buffer, position, label)
+        return (count - 1 if count else None), after
+    if position + _INT32.size > len(buffer):
+        raise TruncatedError(position, label, f"a count of {_INT32.size} bytes", max(len(buffer) - position, 0))
+    count = _INT32.unpack_from(buffer, position)[0]
+    if count < primitives.NULL_LENGTH:
+        raise CorruptError(position, label, "a count of -1 or more", count)
+    return (None if count == primitives.NULL_LENGTH else count), position + _INT32.size
+
+
+def _tags(name: str, known: dict[int, tuple[Field, Reader]]) -> _Step:
+    label = f"{name} tagged fields"
+
+    def step(buffer: Buffer, position: int, found: Found, values: dict[str, Value]) -> int:
+        count, at = primitives.unsigned_varint(buffer, position, label)
+        if count * primitives.SMALLEST_TAGGED_FIELD > len(buffer) - at:
+            raise TruncatedError(position, label, f"{count} tagged fields", f"{len(buffer) - at} bytes")
+        last = -1
+        for _ in range(count):
+            start = at
+            tag, at = primitives.unsigned_varint(buffer, at, label)
+            if tag <= last:
+                raise CorruptError(start, label, f"a tag above {last}", tag)
+            size, at = primitives.unsigned_varint(buffer, at, label)
+            if size > len(buffer) - at:
+                raise TruncatedError(start, label, f"{size} bytes", len(buffer) - at)
+            last, data = tag, bytes(buffer[at : at + size])
+            if tag in known:
+                field, read = known[tag]
+                values[field.name] = _whole(f"{name} {field.name}", read, data, at, found)
+            else:
+                found.unknown_tags.append(UnknownTag(name, tag, data))
+            at += size
+        return at
+
+    return step
+
+
+def _whole(label: str, read: Reader, data: bytes, start: int, found: Found) -> Value:
+    try:
+        value: Value
+        value, end = read(data, 0, found)
+    except FormatError as error:
+        raise error.moved(start) from None
+    if end != len(data):
+        raise CorruptError(start, label, f"{end} bytes", len(data))
+    return value
