@@ -285,6 +285,126 @@ PARTITION = RowType(
     ),
 )
 
+FROM_FILE = (*WHERE, _str("file", "file name, with what was added to it (.deleted, .cleaned, .swap)"))
+HEADER = _object({"key": {"type": "string"}, "value": {"type": ["string", "null"], "contentEncoding": "base64"}})
+
+DUMP_BATCH = RowType(
+    "dump_batch",
+    (
+        *FROM_FILE,
+        _int("position", "byte where the batch begins"),
+        _int("size", "bytes of the whole batch, its header included"),
+        _int("magic", "version of the message format"),
+        _int("base_offset", "as stored; of a wrapper of magic 0 or 1 the offset of its last message"),
+        _int("last_offset", "inclusive"),
+        _int("count", "records; null for a wrapper of magic 0 or 1, which does not say", null=True),
+        _int("partition_leader_epoch", "-1 none"),
+        _int("producer_id", "-1 none"),
+        _int("producer_epoch", "-1 none"),
+        _int("base_sequence", "-1 none"),
+        _int("last_sequence", "-1 none"),
+        _bool("is_transactional", "whether it is part of a transaction"),
+        _bool("is_control", "whether it holds control records"),
+        _time("delete_horizon_ms", "null without one", null=True),
+        _str("timestamp_type", "CreateTime, LogAppendTime or NoTimestampType"),
+        _time("max_timestamp", "of its records; -1 none"),
+        _str("compression", "none, gzip, snappy, lz4, zstd, or the number of an unknown codec"),
+        _int("crc", "as stored"),
+        _bool("is_valid", "whether the checksum matches"),
+    ),
+)
+
+DUMP_RECORD = RowType(
+    "dump_record",
+    (
+        *FROM_FILE,
+        _int("position", "byte where its batch begins"),
+        _int("offset", "of the record"),
+        _time("timestamp", "-1 none"),
+        _bytes("key", "null apart from empty"),
+        _bytes("value", "null apart from empty"),
+        _array("headers", "in their order; bytes of a key that are not UTF-8 stand as \\xNN", HEADER),
+        _int("sequence", "-1 none"),
+        _str("control_type", "Kafka's name of a control record's type, or its number if unknown; null for data", null=True),
+    ),
+)
+
+DUMP_INDEX = RowType("dump_index", (*FROM_FILE, _int("offset", "last offset of an append"), _int("position", "byte where it begins")))
+
+DUMP_TIME_INDEX = RowType(
+    "dump_timeindex", (*FROM_FILE, _time("timestamp", "largest so far"), _int("offset", "last offset of the batch that has it"))
+)
+
+DUMP_TXN_INDEX = RowType(
+    "dump_txnindex",
+    (
+        *FROM_FILE,
+        _int("producer_id", "whose transaction was aborted"),
+        _int("first_offset", "of the transaction"),
+        _int("last_offset", "of its abort marker"),
+        _int("last_stable_offset", "once it was aborted"),
+    ),
+)
+
+DUMP_PRODUCER = RowType(
+    "dump_producer",
+    (
+        *FROM_FILE,
+        _int("producer_id", "of the producer"),
+        _int("producer_epoch", "of the producer"),
+        _int("coordinator_epoch", "of its last end marker; -1 none"),
+        _int("current_txn_first_offset", "of its open transaction; null without one", null=True),
+        _time("last_timestamp", "of its last batch or end marker"),
+        _int("first_sequence", "of its last batch; null without one", null=True),
+        _int("last_sequence", "of its last batch; null without one", null=True),
+        _int("last_offset", "of its last batch; null without one", null=True),
+        _int("offset_delta", "last minus first offset of its last batch; null without one", null=True),
+        _time("timestamp", "of its last batch; null without one", null=True),
+    ),
+)
+
+DUMP_EPOCH = RowType("dump_leader_epoch", (*FROM_FILE, _int("epoch", "leader epoch"), _int("start_offset", "first offset written in it")))
+
+DUMP_OFFSET = RowType("dump_offset", (*FROM_FILE, _int("offset", "of the partition that the row names")))
+
+DUMP_META_PROPERTIES = RowType(
+    "dump_meta_properties",
+    (
+        *FROM_FILE,
+        _int("version", "of the file"),
+        _int("node_id", "node.id, or broker.id in version 0", null=True),
+        _str("directory_id", "of the log dir", null=True),
+    ),
+)
+
+DUMP_PARTITION_METADATA = RowType("dump_partition_metadata", (*FROM_FILE, _int("version", "of the file"), _str("topic_id", "of the topic")))
+
+DUMP_QUORUM_STATE = RowType(
+    "dump_quorum_state",
+    (
+        *FROM_FILE,
+        _int("data_version", "of the file"),
+        _int("leader_id", "-1 none"),
+        _int("leader_epoch", "of the quorum"),
+        _int("voted_id", "-1 none"),
+        _str("voted_directory_id", "version 1", null=True),
+        _str("state_cluster_id", "clusterId of version 0", null=True),
+        _int("applied_offset", "version 0", null=True),
+        _array("current_voters", "version 0", INTEGER, null=True),
+    ),
+)
+
+DUMP_CLEAN_SHUTDOWN = RowType("dump_clean_shutdown", (*FROM_FILE, _int("broker_epoch", "null where unknown", null=True)))
+
+DUMP_FILE = RowType(
+    "dump_file",
+    (
+        *FROM_FILE,
+        _str("kind", "unknown: no name that Kafka gives; else a file without contents to show"),
+        _int("size_bytes", "null for what is no file", null=True),
+    ),
+)
+
 COMMANDS: dict[str, tuple[RowType, ...]] = {
     "epoch show": (EPOCH,),
     "epoch end-offset": (END_OFFSET,),
@@ -295,6 +415,24 @@ COMMANDS: dict[str, tuple[RowType, ...]] = {
     "lookup offset": (LOOKUP_OFFSET,),
     "lookup timestamp": (LOOKUP_TIMESTAMP,),
     "ls": (PARTITION,),
+    "dump": (
+        DUMP_BATCH,
+        DUMP_RECORD,
+        DUMP_INDEX,
+        DUMP_TIME_INDEX,
+        DUMP_TXN_INDEX,
+        DUMP_PRODUCER,
+        DUMP_EPOCH,
+        DUMP_OFFSET,
+        DUMP_META_PROPERTIES,
+        DUMP_PARTITION_METADATA,
+        DUMP_QUORUM_STATE,
+        DUMP_CLEAN_SHUTDOWN,
+        RLMM_SNAPSHOT,
+        RLMM_EVENT,
+        RLMM_COMMITTED,
+        DUMP_FILE,
+    ),
 }
 """The row types that each command can print, first the usual one."""
 

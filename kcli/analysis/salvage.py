@@ -1,0 +1,187 @@
+"""The batches of a log that is damaged: past what cannot be read, on with the next batch that proves itself.
+
+Kafka has nothing like it: its walk ends at the first impossible length. Here a
+bad range is a value, `Gap`, and the walk goes on at the next place where a
+plausible header and a matching checksum stand. Nothing is passed over unsaid.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from formats import legacy
+from formats.batch import BATCH, CRC_FROM, HEADER_SIZE, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAGIC_POSITION
+from formats.crc import crc32, crc32c
+from formats.record import MAGIC, is_valid
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.segment import Batch, Stop, Walk
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+WINDOW = 1 << 20
+LARGEST_BATCH = 64 << 20
+"""Bytes up to which a batch is read at once; a larger one is shown by its header, and never found by a search."""
+CHECKSUM_BUDGET = 2 << 30
+"""Bytes that one search may checksum: a file made of headers that claim megabytes each must not cost hours."""
+
+SALVAGE_STOPS = frozenset({"incomplete", "bad-length", "bad-magic"})
+KNOWN_ATTRIBUTES = 0x7F
+LEGACY_ATTRIBUTES = 0x0F
+HIGHEST_CODEC = 4
+
+
+class Gap(NamedTuple):
+    """Bytes from `start` to `end` (exclusive) that are no batches.
+
+    `reason` and `found` are those of the `Stop` at which the chain breaks: at `start`, or behind batches of wrong
+    checksum that begin there. `next_offset` is the base offset of the batch at `end`; None at the end of the file. `gave_up`: the search
+    met its bound.
+    """
+
+    start: int
+    end: int
+    reason: str
+    found: int | None
+    next_offset: int | None
+    broke_at: int
+    """Where the chain broke: `start`, or behind a batch of wrong checksum."""
+    gave_up: bool = False
+
+
+class Checked(NamedTuple):
+    """A batch and whether its checksum matches; `raw` is None for one that is too large to be read at once."""
+
+    batch: Batch
+    raw: bytes | None
+    valid: bool
+
+
+def checked_batches(file: DataFile, start: int, end: int | None = None, largest: int = LARGEST_BATCH) -> Iterator[Checked | Gap | Stop]:
+    """Yield every batch between two positions, a Gap for each range that holds none, and last the Stop.
+
+    A batch whose checksum is wrong is yielded; if the chain breaks behind it, the search for the next begins inside it.
+    """
+    end = file.size if end is None else min(end, file.size)
+    while True:
+        walk = Walk(file, start, end)
+        suspect: int | None = None
+        for batch in walk:
+            raw = file.read(batch.position, batch.header.size) if batch.header.size <= largest else None
+            valid = _is_valid(raw, batch.header.magic) if raw is not None else _is_valid_in_parts(file, batch)
+            suspect = None if valid else batch.position if suspect is None else suspect
+            yield Checked(batch, raw, valid)
+        stop = walk.stop
+        if stop is None:
+            raise AssertionError("a walk that has ended says where")
+        if stop.reason not in SALVAGE_STOPS and (stop.reason != "short" or suspect is None):
+            yield stop
+            return
+        if stop.reason == "incomplete" and end < file.size:
+            yield stop
+            return
+        bad = stop.position if suspect is None else suspect
+        found, gave_up = next_batch(file, bad + 1, end)
+        if found is None:
+            if stop.reason in {"bad-length", "bad-magic"} or gave_up:
+                yield Gap(stop.position, end, stop.reason, stop.found, None, stop.position, gave_up)
+            yield stop
+            return
+        yield Gap(bad, found.position, stop.reason, stop.found, found.header.base_offset, stop.position)
+        start = found.position
+
+
+def next_batch(file: DataFile, position: int, end: int) -> tuple[Batch | None, bool]:
+    """Return the first whole batch at or behind a position whose header is plausible and whose checksum matches.
+
+    None if there is none; the flag tells that the bound of the search was met first.
+    """
+    budget = CHECKSUM_BUDGET
+    overlap = HEADER_SIZE - 1
+    while position < end - HEADER_UP_TO_MAGIC:
+        window = file.read(position, min(WINDOW + overlap, end - position))
+        if not window.strip(b"\0"):
+            position += WINDOW
+            continue
+        for at in _candidates(window, position, end):
+            size = LOG_OVERHEAD + int.from_bytes(window[at + 8 : at + LOG_OVERHEAD], "big")
+            budget -= size
+            if budget < 0:
+                return None, True
+            raw = file.read(position + at, size)
+            magic = raw[MAGIC_POSITION]
+            if is_valid(raw) if magic >= MAGIC else _is_legacy(raw):
+                return Batch(position + at, BATCH.read(raw) if magic >= MAGIC else legacy.read_header(raw)), False
+        position += WINDOW
+    return None, False
+
+
+def _is_valid(raw: bytes, magic: int) -> bool:
+    return is_valid(raw) if magic >= MAGIC else legacy.is_valid(raw)
+
+
+def _is_valid_in_parts(file: DataFile, batch: Batch) -> bool:
+    """Whether the checksum of a batch matches that is too large to be read at once."""
+    header, end = batch.header, batch.position + batch.header.size
+    update = crc32c if header.magic >= MAGIC else crc32
+    value = 0
+    for position in range(batch.position + (CRC_FROM if header.magic >= MAGIC else legacy.CRC_FROM), end, WINDOW):
+        value = update(file.read(position, min(WINDOW, end - position)), value)
+    return value == header.crc
+
+
+def _candidates(window: bytes, position: int, end: int) -> list[int]:
+    """Return the places in a window where a header could stand, by lengths and flags alone."""
+    import numpy as np  # noqa: PLC0415 - only damage pays for it
+
+    data = np.frombuffer(window + bytes(HEADER_SIZE), np.uint8)
+    starts = min(len(window) - HEADER_UP_TO_MAGIC, WINDOW)
+    if starts <= 0:
+        return []
+    magics = data[MAGIC_POSITION : MAGIC_POSITION + starts]
+    at = np.flatnonzero(magics <= 2)
+    # Offsets are not negative, and no batch that is searched for reaches past 64 MiB: two bytes decide most places.
+    at = at[(data[at] < 0x80) & (data[at + 8] <= LARGEST_BATCH >> 24)]
+    size = _int32(data, at + 8) + LOG_OVERHEAD
+    fits = (size <= LARGEST_BATCH) & (size <= end - position - at)
+    at, size = at[fits], size[fits]
+    magic = data[at + MAGIC_POSITION]
+    at = at[np.where(magic == 2, _plausible(data, at, size), _plausible_legacy(data, at, size, magic))]
+    found: list[int] = at.tolist()
+    return found
+
+
+def _plausible(data: "NDArray[np.uint8]", at: "NDArray[np.int64]", size: "NDArray[np.int64]") -> "NDArray[np.bool_]":
+    delta, count = _int32(data, at + 23), _int32(data, at + 57)
+    attributes = data[at + 22]
+    known = (data[at + 21] == 0) & (attributes <= KNOWN_ATTRIBUTES) & (attributes & 7 <= HIGHEST_CODEC)
+    result: NDArray[np.bool_] = known & (size >= HEADER_SIZE) & (delta >= 0) & (count >= 0) & (count <= delta + 1)
+    return result
+
+
+def _plausible_legacy(
+    data: "NDArray[np.uint8]", at: "NDArray[np.int64]", size: "NDArray[np.int64]", magic: "NDArray[np.uint8]"
+) -> "NDArray[np.bool_]":
+    key_at = 18 + 8 * (magic == 1)
+    key = _int32(data, at + key_at)
+    result: NDArray[np.bool_] = (data[at + 17] <= LEGACY_ATTRIBUTES) & (size >= key_at + 8) & (key >= -1) & (key <= size - key_at - 8)
+    return result
+
+
+def _int32(data: "NDArray[np.uint8]", at: "NDArray[np.int64]") -> "NDArray[np.int64]":
+    import numpy as np  # noqa: PLC0415 - only damage pays for it
+
+    value = np.zeros(len(at), np.int64)
+    for byte in range(4):
+        value = value << 8 | data[at + byte]
+    result: NDArray[np.int64] = np.where(value >= 1 << 31, value - (1 << 32), value)
+    return result
+
+
+def _is_legacy(raw: bytes) -> bool:
+    """Whether a message of magic 0 or 1 has the right checksum and its key and value fill it."""
+    key_at = 18 + 8 * raw[MAGIC_POSITION]
+    key = int.from_bytes(raw[key_at : key_at + 4], "big", signed=True)
+    value_at = key_at + 4 + max(key, 0)
+    value = int.from_bytes(raw[value_at : value_at + 4], "big", signed=True)
+    return value >= -1 and value_at + 4 + max(value, 0) == len(raw) and legacy.is_valid(raw)

@@ -1,0 +1,125 @@
+"""`dump`: every file of log dirs and partition directories as rows, or in the words of kafka-dump-log."""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from formats.names import (
+    COMMITTED_OFFSETS,
+    KRAFT_SNAPSHOT,
+    LOCK,
+    LOG,
+    OFFSET_INDEX,
+    REMOTE_LOG_INDEX_CACHE,
+    REMOTE_LOG_SNAPSHOT,
+    TIME_INDEX,
+    TXN_INDEX,
+    UNKNOWN,
+    parse_file,
+    parse_partition_dir,
+)
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs import rlmm
+from kcli.jobs.dump_common import Options, Reader, in_pieces
+from kcli.jobs.dump_files import READERS, named, whole
+from kcli.jobs.dump_index import offset_index, time_index, txn_index
+from kcli.jobs.dump_log import in_range, log
+from kcli.jobs.dump_text import text
+from kcli.logdir.buffers import FileError, file_error, shown
+from kcli.logdir.tree import PARTITION, Found, Target
+from kcli.rows import DUMP_BATCH, DUMP_FILE, DUMP_INDEX, DUMP_RECORD, DUMP_TIME_INDEX, DUMP_TXN_INDEX
+
+LOGS = frozenset({LOG, KRAFT_SNAPSHOT})
+_READERS: dict[str, Reader] = {
+    LOG: log,
+    KRAFT_SNAPSHOT: log,
+    OFFSET_INDEX: offset_index,
+    TIME_INDEX: time_index,
+    TXN_INDEX: txn_index,
+    **dict.fromkeys(READERS, whole),
+    LOCK: named,
+    UNKNOWN: named,
+}
+_ROW_TYPES = {
+    OFFSET_INDEX: {DUMP_INDEX.name},
+    TIME_INDEX: {DUMP_TIME_INDEX.name},
+    TXN_INDEX: {DUMP_TXN_INDEX.name},
+    **{kind: {row_type.name} for kind, (row_type, _) in READERS.items()},
+    REMOTE_LOG_SNAPSHOT: rlmm.ROW_TYPES_OF_KIND[REMOTE_LOG_SNAPSHOT],
+    COMMITTED_OFFSETS: rlmm.ROW_TYPES_OF_KIND[COMMITTED_OFFSETS],
+}
+ACCEPTS = frozenset({*_READERS, REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS})
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """The job with its options: a scan that can be pickled, and what goes before it.
+
+    `only_partitions` leaves out the files of a log dir itself: the selection names topics or partitions.
+    """
+
+    options: Options
+    only_partitions: bool = False
+
+    def __call__(self, unit: Unit) -> Outcome:
+        """Return the rows of one file, or of the next piece of one."""
+        if self.options.text:
+            return in_pieces(unit, self.options, text)
+        reader = _READERS.get(unit.target.kind)
+        return rlmm.dump(unit) if reader is None else in_pieces(unit, self.options, reader)
+
+    def row_types(self, targets: Iterable[Target]) -> frozenset[str]:
+        """Return the names of the row types that these targets can give."""
+        logs = {DUMP_RECORD.name if self.options.records else DUMP_BATCH.name}
+        return frozenset(
+            name for target in targets for name in (logs if target.kind in LOGS else _ROW_TYPES.get(target.kind, {DUMP_FILE.name}))
+        )
+
+    def expand(self, found: Found) -> Found:
+        """Return the same with one target per file: of partitions in their order, then of log dirs and their index caches."""
+        result = replace(found, targets=[], notes=[note for note in found.notes if note.kind != "unknown"], failures=list(found.failures))
+        for target in found.targets:
+            try:
+                result.targets.extend(self._inside(target) if target.kind == PARTITION else [target])
+            except FileError as error:
+                result.failures.append(FileError(target.shown, *error.args[1:]))
+        if not (self.only_partitions or self.options.selects):
+            for log_dir in found.named_log_dirs:
+                result.targets.extend(_log_dir(log_dir))
+        return result
+
+    def _inside(self, target: Target) -> Iterator[Target]:
+        files = _files(target, target.path, target.shown)
+        if not self.options.selects:
+            return files
+        logs = [file for file in files if file.kind == LOG and parse_file(os.path.basename(file.path)).suffix == ""]
+        wanted = frozenset(in_range([file.path for file in logs], self.options))
+        return (file for file in logs if file.path in wanted)
+
+
+def _log_dir(log_dir: str) -> Iterator[Target]:
+    """Yield what lies in a log dir beside its partitions, names that Kafka does not know included."""
+    target = Target(kind=PARTITION, path=log_dir, shown=shown(log_dir), name=None, log_dir=log_dir)
+    for file in _files(target, log_dir, shown(log_dir)):
+        name = os.path.basename(file.path)
+        if not os.path.isdir(file.path):
+            yield file
+        elif name == REMOTE_LOG_INDEX_CACHE:
+            yield from _files(target, file.path, file.shown)
+        elif parse_partition_dir(name) is None:
+            yield file
+
+
+def _files(target: Target, path: str, shown_path: str) -> Iterator[Target]:
+    """Yield every entry of a directory, sorted by name; directories are of kind unknown."""
+    try:
+        names = sorted(os.listdir(path))
+    except OSError as error:
+        raise file_error(path, error) from error
+    for name in names:
+        inside = os.path.join(path, name)
+        kind = UNKNOWN if os.path.isdir(inside) else parse_file(name).kind
+        yield replace(target, kind=kind, path=inside, shown=os.path.join(shown_path, shown(name)))
+
+
+__all__ = ["ACCEPTS", "Dump", "Options"]

@@ -1,0 +1,164 @@
+"""What the readers of `dump` share: options, where rows are from, findings told once, and scans that stop and go on."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
+
+from formats.names import FileName, parse_file
+from kcli.analysis.findings import Finding
+from kcli.analysis.salvage import LARGEST_BATCH
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.common import failure_of, internal_failure
+from kcli.logdir.buffers import FileError
+from kcli.logdir.directory import NO_DIRECTORY, directory_facts
+from kcli.logdir.tree import Target
+from kcli.rows import Row, Value
+
+ROWS_PER_CALL = 2000
+BYTES_PER_CALL = 4 << 20
+MAX_INT = 2**31 - 1
+LARGEST_OFFSET = 2**63 - 1
+MOST_GAPS = 1000
+"""Damaged ranges of one file that are told one by one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What of the files is shown; the words of kafka-dump-log have its names.
+
+    `offsets` are the first and last wanted, inclusive; `tail` is how many of the last batches (or records) of each
+    log. `max_batch_bytes` bounds a batch, compressed and decompressed.
+    """
+
+    records: bool = False
+    text: bool = False
+    print_data_log: bool = False
+    skip_record_metadata: bool = False
+    max_bytes: int = MAX_INT
+    max_message_size: int = 5 << 20
+    verify_index_only: bool = False
+    index_sanity_check: bool = False
+    offsets: tuple[int, int] | None = None
+    tail: int | None = None
+    max_batch_bytes: int = LARGEST_BATCH
+
+    @property
+    def selects(self) -> bool:
+        """Whether only some batches are wanted, so that other files have nothing to say."""
+        return self.offsets is not None or self.tail is not None
+
+
+class Here(NamedTuple):
+    """A place where a scan can stop: all before it is delivered, a unit with this start and mark goes on behind it.
+
+    `held` counts the bytes of the rows since the last such place.
+    """
+
+    start: int
+    mark: int
+    held: int = 0
+
+
+Item: TypeAlias = Row | Finding | Here
+Scanned: TypeAlias = Iterator[Item]
+Reader: TypeAlias = Callable[[Unit, Options], Scanned]
+
+_left: dict[tuple[Unit, Options], Scanned] = {}
+"""The scan that stopped last in this process, at most one: if it goes on here, nothing is read or unpacked again."""
+
+
+def in_pieces(unit: Unit, options: Options, read: Reader) -> Outcome:
+    """Return what a reader gives until its rows are many or large, and the unit that goes on there."""
+    items = _left.pop((unit, options), None)
+    while _left:
+        _left.popitem()
+    items = items if items is not None else read(unit, options)
+    rows: list[Row] = []
+    findings: list[Finding] = []
+    held = 0
+    try:
+        for item in items:
+            if isinstance(item, Row):
+                rows.append(item)
+            elif isinstance(item, Finding):
+                findings.append(item)
+            else:
+                held += item.held
+                if len(rows) >= ROWS_PER_CALL or held >= BYTES_PER_CALL:
+                    rest = replace(unit, start=item.start, mark=item.mark)
+                    _left[rest, options] = items
+                    return Outcome(number=unit.number, rows=rows, findings=findings, rest=rest)
+    except FileError as error:
+        failure = failure_of(FileError(unit.target.shown, *error.args[1:]))
+        return Outcome(number=unit.number, rows=rows, findings=findings, error=failure)
+    except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
+        return Outcome(number=unit.number, rows=rows, findings=findings, error=internal_failure(unit.target.shown, error))
+    return Outcome(number=unit.number, rows=rows, findings=findings)
+
+
+def from_file(target: Target) -> tuple[Value, ...]:
+    """Return the values of kcli.rows.FROM_FILE: dir, broker_id, cluster_id, topic, partition, file."""
+    directory, name = os.path.split(target.shown)
+    facts = directory_facts(target.log_dir) if target.log_dir is not None else NO_DIRECTORY
+    topic, partition = (target.name.topic, target.name.partition) if target.name else (None, None)
+    return (directory or ".", facts.broker_id, facts.cluster_id, topic, partition, name)
+
+
+def file_name(target: Target) -> FileName:
+    """Return what the name of a target's file says."""
+    return parse_file(os.path.basename(target.path))
+
+
+def sibling(target: Target, extension: str) -> str | None:
+    """Return the path of another file of the same segment, with the same suffix; None if there is none."""
+    directory, name = os.path.split(target.path)
+    stem, _, rest = name.partition(".")
+    suffix = rest.partition(".")[2]
+    path = os.path.join(directory, f"{stem}.{extension}" + (f".{suffix}" if suffix else ""))
+    return path if os.path.lexists(path) else None
+
+
+class Told:
+    """Findings about one file: one per code, the first in full, with how many more there are."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.first: dict[str, Finding] = {}
+        self.more: dict[str, int] = {}
+
+    def finding(self, code: str, position: int | None, message: str) -> Finding:
+        """Return a finding about the file."""
+        directory = os.path.dirname(self.target.shown) or "."
+        return Finding(code, message, dir=directory, file=self.target.shown, position=position)
+
+    def add(self, code: str, position: int | None, message: str) -> None:
+        """Keep a finding, or count it if there is one of its code."""
+        if code in self.first:
+            self.more[code] += 1
+        else:
+            self.first[code] = self.finding(code, position, message)
+            self.more[code] = 0
+
+    def __iter__(self) -> Iterator[Finding]:
+        for code, found in self.first.items():
+            more = self.more[code]
+            yield found._replace(message=f"{found.message} (and {more} more)") if more else found
+
+
+__all__ = [
+    "BYTES_PER_CALL",
+    "LARGEST_OFFSET",
+    "MAX_INT",
+    "ROWS_PER_CALL",
+    "Here",
+    "Item",
+    "Options",
+    "Reader",
+    "Scanned",
+    "Told",
+    "file_name",
+    "from_file",
+    "in_pieces",
+    "sibling",
+]

@@ -1,0 +1,191 @@
+"""`dump` of index files: a row per entry, preallocated tails told apart, entries compared with the log they lead into."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import TypeAlias
+
+from formats.errors import FormatError
+from formats.index import TXN_INDEX_ENTRY, TXN_REFUSED_VERSION, ZERO_ENTRY
+from formats.names import IN_PARTITION
+from formats.record import MAGIC, batch_records
+from kcli.engine.contract import Unit
+from kcli.jobs.dump_common import Here, Options, Scanned, Told, file_name, from_file, sibling
+from kcli.logdir.buffers import DataFile, FileError
+from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
+from kcli.logdir.segment import Batch, Walk
+from kcli.logdir.tree import Target
+from kcli.rows import DUMP_INDEX, DUMP_TIME_INDEX, DUMP_TXN_INDEX, Row
+
+ENTRIES_BETWEEN_STOPS = 512
+NO_TIMESTAMP = -1
+
+Compare: TypeAlias = Callable[[tuple[int, int]], str | None]
+
+
+def offset_index(unit: Unit, options: Options) -> Scanned:
+    """Yield (offset, position) of every entry but zeros, and findings about order, tail and batches that do not fit."""
+    target, told = unit.target, Told(unit.target)
+    base = file_name(target).base_offset or 0
+    with ExitStack() as stack:
+        index = stack.enter_context(OffsetIndexFile(target.path, base))
+        log = _opened(stack, target, told)
+
+        def compare(entry: tuple[int, int]) -> str | None:
+            found = first_last_offset(log, entry[1], options) if log is not None else entry[0]
+            return None if found == entry[0] else f"offset {entry[0]}: the batch at byte {entry[1]} ends with {found}"
+
+        if options.index_sanity_check:
+            _sanity(sanity_of_offset_index(index), told)
+        else:
+            yield from _entries(unit, index, options, told, compare)
+    yield from told
+
+
+def time_index(unit: Unit, options: Options) -> Scanned:
+    """Yield (timestamp, offset) of every entry but zeros, and findings as for an offset index."""
+    target, told = unit.target, Told(unit.target)
+    base = file_name(target).base_offset or 0
+    with ExitStack() as stack:
+        index = stack.enter_context(TimeIndexFile(target.path, base))
+        log = _opened(stack, target, told)
+        offsets = opened_offset_index(stack, target, base) if log is not None else None
+
+        def compare(entry: tuple[int, int]) -> str | None:
+            if log is None:
+                return None
+            batch = batch_of(log, offsets, entry[1])
+            if batch is None or batch.header.last_offset != entry[1]:
+                return f"offset {entry[1]}: no batch ends with it"
+            latest = largest_timestamp(log, batch, options, told)
+            return None if latest in {None, entry[0]} else f"timestamp {entry[0]}: the batch that ends with {entry[1]} has {latest}"
+
+        if options.index_sanity_check:
+            _sanity(sanity_of_time_index(index), told)
+        else:
+            yield from _entries(unit, index, options, told, compare)
+    yield from told
+
+
+def _entries(unit: Unit, index: OffsetIndexFile | TimeIndexFile, options: Options, told: Told, compare: Compare) -> Scanned:
+    where = from_file(unit.target)
+    row_type = (DUMP_INDEX if isinstance(index, OffsetIndexFile) else DUMP_TIME_INDEX).name
+    zeros, before = 0, None
+    if unit.start:
+        before = index.entry(unit.start - 1)
+    for slot in range(unit.start, index.entries):
+        if slot % ENTRIES_BETWEEN_STOPS == 0 and slot > unit.start:
+            yield Here(slot, 0)
+        entry = index.entry(slot)
+        if is_zero(index, slot):
+            zeros += 1
+            continue
+        if (zeros and slot > zeros) or (before is not None and (entry[0] <= before[0] or entry[1] < before[1])):
+            told.add("DUMP-003", slot * index.entry_size, f"entry {slot} ({entry[0]}, {entry[1]}) follows {before or 'zeros'}")
+        before = entry
+        if not options.verify_index_only:
+            yield Row(row_type, (*where, *entry))
+        trouble = compare(entry)
+        if trouble is not None:
+            told.add("DUMP-004", slot * index.entry_size, trouble)
+    if zeros:
+        told.add("IDX-003", None, f"{zeros} of {index.entries} entries are zeros")
+    if index.partial_bytes:
+        told.add("DUMP-006", index.entries * index.entry_size, f"{index.partial_bytes} bytes are left, an entry has {index.entry_size}")
+
+
+def is_zero(index: OffsetIndexFile | TimeIndexFile, slot: int) -> bool:
+    """Whether a slot is preallocated: zeros, but for a lone first entry of a time index, which may be meant."""
+    if tuple(index.get(slot)) != ZERO_ENTRY:
+        return False
+    return slot > 0 or isinstance(index, OffsetIndexFile) or (index.entries > 1 and tuple(index.get(1)) == ZERO_ENTRY)
+
+
+def txn_index(unit: Unit, options: Options) -> Scanned:  # noqa: ARG001 - the shape of every reader
+    """Yield every aborted transaction; versions that the broker refuses leave a finding each."""
+    told, where = Told(unit.target), from_file(unit.target)
+    with IndexFile(unit.target.path, TXN_INDEX_ENTRY.size) as index:
+        for slot in range(unit.start, index.entries):
+            entry = TXN_INDEX_ENTRY.read(*index.raw(slot))
+            if entry.version >= TXN_REFUSED_VERSION:
+                told.add("DUMP-008", slot * index.entry_size, f"entry {slot} has version {entry.version}")
+            yield Row(DUMP_TXN_INDEX.name, (*where, *entry[1:]))
+            yield Here(slot + 1, 0)
+        if index.partial_bytes:
+            told.add("DUMP-006", index.entries * index.entry_size, f"{index.partial_bytes} bytes are left, an entry has {index.entry_size}")
+    yield from told
+
+
+def _opened(stack: ExitStack, target: Target, told: Told) -> DataFile | None:
+    """Open the log beside an index; a finding if there is none where there should be."""
+    path = sibling(target, "log")
+    if path is None:
+        name = file_name(target)
+        if name.scheme == IN_PARTITION and not name.suffix:
+            told.add("DUMP-007", None, "there is no log beside it")
+        return None
+    try:
+        return stack.enter_context(DataFile(path))
+    except FileError as error:
+        told.add("DUMP-007", None, f"the log beside it cannot be read: {error.message}")
+        return None
+
+
+def opened_offset_index(stack: ExitStack, target: Target, base: int) -> OffsetIndexFile | None:
+    """Open the offset index beside a time index; None if there is none."""
+    path = sibling(target, "index")
+    return stack.enter_context(OffsetIndexFile(path, base)) if path is not None else None
+
+
+def first_last_offset(log: DataFile, position: int, options: Options) -> int | None:
+    """Return the last offset of the batch at a position of the log; None where none can be read."""
+    batch = next(iter(Walk(log, position, position + options.max_message_size)), None) if 0 <= position < log.size else None
+    return batch.header.last_offset if batch is not None else None
+
+
+def batch_of(log: DataFile, offsets: OffsetIndexFile | None, offset: int) -> Batch | None:
+    """Return the first batch that ends with an offset or behind it, from where the offset index leads; None past the end."""
+    position = offsets.lookup(offset)[1] if offsets is not None else 0
+    if position < 0:
+        return None
+    return next((batch for batch in Walk(log, position) if batch.header.last_offset >= offset), None)
+
+
+def largest_timestamp(log: DataFile, batch: Batch, options: Options, told: Told) -> int | None:
+    """Return the largest timestamp of a batch's records, -1 without any; None if they cannot be read."""
+    position, header = batch
+    if header.magic < MAGIC or header.size > options.max_batch_bytes:
+        return header.max_timestamp
+    try:
+        return max(
+            (record.timestamp for record in batch_records(log.read(position, header.size), options.max_batch_bytes)), default=NO_TIMESTAMP
+        )
+    except FormatError as error:
+        told.add("DUMP-002", position, f"the batch at byte {position} of the log: {error.moved(position)}")
+        return None
+
+
+def sanity_of_offset_index(index: OffsetIndexFile) -> str | None:
+    """Return why OffsetIndex.sanityCheck refuses an index; None if it passes."""
+    if index.entries and index.entry(index.entries - 1)[0] < index.base_offset:
+        return f"the last offset {index.entry(index.entries - 1)[0]} is below the base offset {index.base_offset}"
+    return _whole(index)
+
+
+def sanity_of_time_index(index: TimeIndexFile) -> str | None:
+    """Return why TimeIndex.sanityCheck refuses an index; None if it passes."""
+    if index.entries:
+        first, (timestamp, offset) = index.entry(0)[0], index.entry(index.entries - 1)
+        if timestamp < first:
+            return f"the last timestamp {timestamp} is below the first, {first}"
+        if offset < index.base_offset:
+            return f"the last offset {offset} is below the base offset {index.base_offset}"
+    return _whole(index)
+
+
+def _whole(index: IndexFile) -> str | None:
+    return f"{index.file.size} bytes are no multiple of {index.entry_size}" if index.partial_bytes else None
+
+
+def _sanity(trouble: str | None, told: Told) -> None:
+    if trouble is not None:
+        told.add("DUMP-008", None, trouble)

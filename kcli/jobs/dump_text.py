@@ -1,0 +1,268 @@
+"""`dump -o text`: what DumpLogSegments prints for a file, as rows of `kcli.output.dump_log`; it goes on where the tool dies."""
+
+import os
+from collections.abc import Callable, Generator
+from contextlib import ExitStack
+
+from formats.control import control_record
+from formats.errors import FormatError
+from formats.index import TXN_INDEX_ENTRY
+from formats.names import KRAFT_SNAPSHOT, LOG, OFFSET_INDEX, PRODUCER_SNAPSHOT, TIME_INDEX, TXN_INDEX
+from formats.producer_snapshot import read_snapshot
+from formats.record import Record
+from kcli.analysis.salvage import Checked, Gap
+from kcli.engine.contract import Unit
+from kcli.jobs.dump_common import MAX_INT, Here, Item, Options, Scanned, Told, file_name, sibling
+from kcli.jobs.dump_files import producer_values
+from kcli.jobs.dump_index import (
+    ENTRIES_BETWEEN_STOPS,
+    batch_of,
+    first_last_offset,
+    is_zero,
+    largest_timestamp,
+    opened_offset_index,
+    sanity_of_offset_index,
+    sanity_of_time_index,
+)
+from kcli.jobs.dump_log import RECORDS_BETWEEN_STOPS, good_and_bad, records, selected, tell
+from kcli.logdir.buffers import DataFile, FileError, read_whole, reading
+from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
+from kcli.logdir.segment import Stop
+from kcli.logdir.tree import Target
+from kcli.output.dump_log import (
+    INDENT,
+    LINE,
+    MISMATCH,
+    NON_CONSECUTIVE,
+    NOT_FOUND,
+    OUT_OF_ORDER,
+    SAID,
+    TIME_MISMATCH,
+    Shown,
+    aborted_line,
+    batch_line,
+    contents,
+    control_text,
+    plain,
+    producer_line,
+    record_line,
+)
+from kcli.rows import Row
+
+BOOTSTRAP = "bootstrap.checkpoint"
+BEFORE_FIRST = -1
+OFFSET_BITS = 64
+
+Show = Callable[[Record], Shown]
+
+
+def text(unit: Unit, options: Options) -> Scanned:
+    """Yield the lines of a file, and findings; files that the tool does not know are named as it names them."""
+    target = unit.target
+    if not (unit.start or unit.mark):
+        yield line(f"Dumping {target.shown}")
+    reader = _READERS.get(target.kind)
+    if reader is None or file_name(target).suffix:
+        yield Row(SAID, (f"Ignoring unknown file {target.shown}",))
+        return
+    yield from reader(unit, options)
+
+
+def line(words: str) -> Row:
+    """Return the row of one line for stdout."""
+    return Row(LINE, (words,))
+
+
+def _absolute(target: Target) -> str:
+    return os.path.join(os.getcwd(), target.shown)
+
+
+# Logs and KRaft snapshots
+
+
+def _log(unit: Unit, options: Options) -> Scanned:
+    target, told = unit.target, Told(unit.target)
+    shown, last = unit.mark >> OFFSET_BITS, (unit.mark & (1 << OFFSET_BITS) - 1) - 1
+    with DataFile(target.path) as file:
+        if not (unit.start or unit.mark):
+            yield line(_title(target))
+            last = BEFORE_FIRST
+        wanted = selected(file, target, options, told)
+        for item in good_and_bad(file, unit.start or wanted.start, wanted, told, options):
+            if not isinstance(item, Checked):
+                yield from tell(item, told)
+                if _ends(item):
+                    yield from _trailing(item, wanted.end, target, options)
+                    break
+                continue
+            if not shown:
+                yield Here(item.batch.position, last + 1)
+                yield line(batch_line(item.batch, valid=item.valid))
+            if options.records:
+                last = yield from _records(item, target, told, options, shown, last)
+            shown = 0
+    yield from told
+
+
+def _records(item: Checked, target: Target, told: Told, options: Options, shown: int, last: int) -> Generator[Item, None, int]:  # noqa: PLR0917
+    """Yield the lines of a batch's records behind the first `shown`; return the offset of its last."""
+    for number, record in enumerate(records(item, told, options, told_before=shown > 0)):
+        if number >= shown:
+            if number % RECORDS_BETWEEN_STOPS == 0 and number:
+                yield Here(item.batch.position, number << OFFSET_BITS | last + 1)
+            if record.offset != last + 1:
+                yield Row(NON_CONSECUTIVE, (_absolute(target), last, record.offset))
+            yield line(_record(item, record, told, options))
+        last = record.offset
+    return last
+
+
+def _title(target: Target) -> str:
+    name = file_name(target)
+    if target.kind == LOG:
+        return f"Log starting offset: {name.base_offset}"
+    if name.name == BOOTSTRAP:
+        return "KRaft bootstrap snapshot"
+    return f"Snapshot end offset: {name.base_offset}, epoch: {name.epoch}"
+
+
+def _ends(item: Gap | Stop) -> bool:
+    """Whether the tool's walk ends here quietly; at an impossible length it dies, and kcli goes on."""
+    return isinstance(item, Stop) or item.reason in {"incomplete", "short"}
+
+
+def _trailing(item: Gap | Stop, end: int, target: Target, options: Options) -> Scanned:
+    left = end - (item.position if isinstance(item, Stop) else item.broke_at)
+    if left > 0 and item.reason in {"incomplete", "short"} and options.max_bytes == MAX_INT:
+        yield line(f"Found {left} invalid bytes at the end of {os.path.basename(target.shown)}")
+
+
+def _record(item: Checked, record: Record, told: Told, options: Options, show: Show = plain) -> str:
+    position, header = item.batch
+    words = ""
+    if not options.skip_record_metadata:
+        words = record_line(record, header.timestamp_type)
+        if header.is_control:
+            try:
+                words += control_text(control_record(record.key, record.value))
+            except FormatError as error:
+                told.add("DUMP-002", position, f"offset {record.offset}: {error}")
+    if options.print_data_log and not header.is_control:
+        words += contents(show(record), f"{INDENT} " if options.skip_record_metadata else " ")
+    return words
+
+
+# Indexes
+
+
+def _offset_index(unit: Unit, options: Options) -> Scanned:
+    target, told = unit.target, Told(unit.target)
+    with ExitStack() as stack:
+        index = stack.enter_context(OffsetIndexFile(target.path, file_name(target).base_offset or 0))
+        log = _log_beside(stack, target, told)
+        if options.index_sanity_check and index.entries:
+            yield from _sanity(sanity_of_offset_index(index), target, told)
+        elif not index.entries or is_zero(index, 0):
+            yield line(f"{target.shown} is empty.")
+        else:
+            for slot in range(unit.start, index.entries):
+                offset, position = index.entry(slot)
+                if slot and offset == index.base_offset:
+                    break
+                found = offset if log is None else first_last_offset(log, position, options)
+                if found != offset:
+                    told.add("DUMP-004", slot * index.entry_size, f"offset {offset}: the batch at byte {position} ends with {found}")
+                    if found is not None:
+                        yield Row(MISMATCH, (_absolute(target), offset, found))
+                yield from _entry(f"offset: {offset} position: {position}", slot, options)
+    yield from told
+
+
+def _time_index(unit: Unit, options: Options) -> Scanned:
+    target, told, path = unit.target, Told(unit.target), _absolute(unit.target)
+    base = file_name(target).base_offset or 0
+    with ExitStack() as stack:
+        index = stack.enter_context(TimeIndexFile(target.path, base))
+        log = _log_beside(stack, target, told)
+        offsets = opened_offset_index(stack, target, base) if log is not None else None
+        if options.index_sanity_check:
+            yield from _sanity(sanity_of_time_index(index), target, told)
+            yield from told
+            return
+        before = index.entry(unit.start - 1)[0]
+        for slot in range(unit.start, index.entries):
+            timestamp, offset = index.entry(slot)
+            if is_zero(index, slot) or (slot and offset == base):
+                break
+            if log is not None:
+                batch = batch_of(log, offsets, offset)
+                found = batch.header.last_offset if batch is not None else -1
+                if batch is None or found != offset:
+                    told.add("DUMP-004", slot * index.entry_size, f"offset {offset}: no batch ends with it")
+                    yield Row(NOT_FOUND, (path, offset, found))
+                else:
+                    latest = largest_timestamp(log, batch, options, told)
+                    if latest is not None and latest != timestamp:
+                        told.add("DUMP-004", slot * index.entry_size, f"timestamp {timestamp}: offset {offset} has {latest}")
+                        yield Row(TIME_MISMATCH, (path, timestamp, latest))
+                    if before >= timestamp:
+                        told.add("DUMP-003", slot * index.entry_size, f"timestamp {timestamp} follows {before}")
+                        yield Row(OUT_OF_ORDER, (path, timestamp, before))
+            yield from _entry(f"timestamp: {timestamp} offset: {offset}", slot, options)
+            before = timestamp
+    yield from told
+
+
+def _entry(words: str, slot: int, options: Options) -> Scanned:
+    if not options.verify_index_only:
+        yield line(words)
+    if slot % ENTRIES_BETWEEN_STOPS == 0:
+        yield Here(slot + 1, 0)
+
+
+def _log_beside(stack: ExitStack, target: Target, told: Told) -> DataFile | None:
+    path = sibling(target, "log")
+    try:
+        if path is not None:
+            return stack.enter_context(DataFile(path))
+    except FileError as error:
+        told.add("DUMP-007", None, f"the log beside it cannot be read: {error.message}")
+        return None
+    told.add("DUMP-007", None, "there is no log beside it")
+    return None
+
+
+def _sanity(trouble: str | None, target: Target, told: Told) -> Scanned:
+    if trouble is None:
+        yield line(f"{target.shown} passed sanity check.")
+    else:
+        told.add("DUMP-008", None, trouble)
+
+
+# Producers and transactions
+
+
+def _producers(unit: Unit, options: Options) -> Scanned:  # noqa: ARG001 - the shape of every reader
+    data = read_whole(unit.target.path)
+    with reading(unit.target.path):
+        for number, entry in enumerate(read_snapshot(data).entries):
+            if number >= unit.start:
+                yield line(producer_line(producer_values(entry)))
+                yield Here(number + 1, 0)
+
+
+def _aborted(unit: Unit, options: Options) -> Scanned:  # noqa: ARG001 - the shape of every reader
+    with IndexFile(unit.target.path, TXN_INDEX_ENTRY.size) as index:
+        for slot in range(unit.start, index.entries):
+            yield line(aborted_line(TXN_INDEX_ENTRY.read(*index.raw(slot))))
+            yield Here(slot + 1, 0)
+
+
+_READERS: dict[str, Callable[[Unit, Options], Scanned]] = {
+    LOG: _log,
+    KRAFT_SNAPSHOT: _log,
+    OFFSET_INDEX: _offset_index,
+    TIME_INDEX: _time_index,
+    PRODUCER_SNAPSHOT: _producers,
+    TXN_INDEX: _aborted,
+}

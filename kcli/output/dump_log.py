@@ -1,0 +1,247 @@
+"""The lines of Kafka's DumpLogSegments 4.3.1, to the letter, and what it says at the end on stderr.
+
+The truth is `org.apache.kafka.tools.DumpLogSegments`. Here are the words alone;
+which of them a file gives is the job's affair.
+"""
+
+import codecs
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from formats.batch import COMPRESSION_NAMES
+from formats.control import ABORT, COMMIT, ControlRecord, EndTxnMarker, KRaftVersion, LeaderChange, SnapshotFooter, SnapshotHeader, Voters
+from formats.index import AbortedTxn
+from formats.record import MAGIC, Record
+from kcli.logdir.segment import Batch
+from kcli.rows import Row
+
+LINE = "text"
+"""Row type of one line for stdout: (line,)."""
+SAID = "text_said"
+"""Row type of one line for stderr, told at once: (line,)."""
+MISMATCH = "text_mismatch"
+"""(absolute path, offset of the index entry, offset in the log)."""
+TIME_MISMATCH = "text_time_mismatch"
+"""(absolute path, timestamp of the index entry, timestamp in the log)."""
+OUT_OF_ORDER = "text_out_of_order"
+"""(absolute path, timestamp of the index entry, the one before it)."""
+NOT_FOUND = "text_not_found"
+"""(absolute path, offset of the index entry, offset in the log)."""
+NON_CONSECUTIVE = "text_non_consecutive"
+"""(absolute path, offset of a record, offset of the next)."""
+
+INDENT = "|"
+
+
+class Shown(NamedTuple):
+    """What of a record's contents is printed: key and payload as text; None for what is left out."""
+
+    key: str | None
+    payload: str | None
+
+
+def dump_log_lines(rows: Iterable[Row]) -> Iterator[str]:
+    """Yield the lines for stdout; write to stderr what the tool writes there, its summaries at the end."""
+    closing: dict[str, dict[str, list[tuple[Any, Any]]]] = {kind: {} for kind in _CLOSING}
+    for kind, values in rows:
+        if kind == LINE:
+            yield str(values[0])
+        elif kind == SAID:
+            sys.stdout.flush()
+            sys.stderr.write(str(values[0]) + "\n")
+        else:
+            path: Any
+            path, first, second = values
+            closing[kind].setdefault(path, []).append((first, second))
+    sys.stdout.flush()
+    for kind, (title, line, ordered) in _CLOSING.items():
+        for path, pairs in closing[kind].items():
+            sys.stderr.write(f"{title}{path}\n")
+            # Java keeps the two marked ones in a TreeMap: sorted by the first number, the last value wins.
+            shown = sorted(dict(pairs).items(), reverse=ordered < 0) if ordered else pairs
+            sys.stderr.writelines(line.format(*pair) for pair in shown)
+
+
+_CLOSING: dict[str, tuple[str, str, int]] = {
+    MISMATCH: ("Mismatches in :", "  Index offset: {}, log offset: {}\n", -1),
+    TIME_MISMATCH: ("Found timestamp mismatch in :", "  Index timestamp: {}, log timestamp: {}\n", 0),
+    OUT_OF_ORDER: ("Found out of order timestamp in :", "  Index timestamp: {}, Previously indexed timestamp: {}\n", 0),
+    NOT_FOUND: ("The following indexed offsets are not found in :", "Indexed offset: {}, found log offset: {}\n", 0),
+    NON_CONSECUTIVE: ("Non-consecutive offsets in ", "  {} is followed by {}\n", 1),
+}
+
+
+def batch_line(batch: Batch, *, valid: bool) -> str:
+    """Return the line of a batch; `position` is where it lies in the file."""
+    position, header = batch
+    if header.magic >= MAGIC:
+        start = (
+            f"baseOffset: {header.base_offset} lastOffset: {header.last_offset} count: {header.records_count}"
+            f" baseSequence: {header.base_sequence} lastSequence: {header.last_sequence} producerId: {header.producer_id}"
+            f" producerEpoch: {header.producer_epoch} partitionLeaderEpoch: {header.partition_leader_epoch}"
+            f" isTransactional: {_bool(header.is_transactional)} isControl: {_bool(header.is_control)}"
+            f" deleteHorizonMs: {_optional_long(header.delete_horizon_ms)}"
+        )
+    else:
+        start = f"offset: {header.last_offset}"
+    return (
+        f"{start} position: {position} {header.timestamp_type}: {header.max_timestamp} size: {header.size} magic: {header.magic}"
+        f" compresscodec: {COMPRESSION_NAMES.get(header.codec, str(header.codec))} crc: {header.crc} isvalid: {_bool(valid)}"
+    )
+
+
+def record_line(record: Record, timestamp_type: str) -> str:
+    """Return what is printed of a record of magic 2, its contents apart."""
+    keys = ",".join(java_string(key) for key, _ in record.headers)
+    return (
+        f"{INDENT} offset: {record.offset} {timestamp_type}: {record.timestamp} keySize: {_size(record.key)}"
+        f" valueSize: {_size(record.value)} sequence: {record.sequence} headerKeys: [{keys}]"
+    )
+
+
+def contents(shown: Shown, prefix: str) -> str:
+    """Return key and payload as they follow a record, or stand alone behind the indent."""
+    text = ""
+    if shown.key is not None:
+        text, prefix = f"{prefix}key: {shown.key}", " "
+    return text if shown.payload is None else f"{text}{prefix}payload: {shown.payload}"
+
+
+def plain(record: Record) -> Shown:
+    """Return key and value as StringDecoder shows them."""
+    return Shown(None if record.key is None else java_string(record.key), None if record.value is None else java_string(record.value))
+
+
+def control_text(record: ControlRecord) -> str:
+    """Return what is printed of a control record behind its line."""
+    value = record.value
+    if isinstance(value, EndTxnMarker) and record.type in {ABORT, COMMIT}:
+        return f" endTxnMarker: {record.name} coordinatorEpoch: {value.coordinator_epoch}"
+    if value is None:
+        return f" controlType: {record.name}({record.type})"
+    return f" {_CONTROL_TITLES[type(value)]} {_json(_CONTROL_JSON.get(type(value), _fields)(value))}"
+
+
+def producer_line(values: tuple[int | None, ...]) -> str:
+    """Return the line of a producer, given the values of a DUMP_PRODUCER row behind its file."""
+    producer, epoch, coordinator, transaction, last_timestamp, first, last, offset, delta, timestamp = values
+    line = (
+        f"producerId: {producer} producerEpoch: {epoch} coordinatorEpoch: {coordinator}"
+        f" currentTxnFirstOffset: {_optional_long(transaction)} lastTimestamp: {last_timestamp}"
+    )
+    if offset is None:
+        return line
+    return f"{line} firstSequence: {first} lastSequence: {last} lastOffset: {offset} offsetDelta: {delta} timestamp: {timestamp}"
+
+
+def aborted_line(entry: AbortedTxn) -> str:
+    """Return the line of an aborted transaction."""
+    return (
+        f"version: {entry.version} producerId: {entry.producer_id} firstOffset: {entry.first_offset}"
+        f" lastOffset: {entry.last_offset} lastStableOffset: {entry.last_stable_offset}"
+    )
+
+
+def _bool(value: bool) -> str:  # noqa: FBT001 - a value, not a flag
+    return "true" if value else "false"
+
+
+def _size(data: bytes | None) -> int:
+    return -1 if data is None else len(data)
+
+
+def _optional_long(value: int | None) -> str:
+    return "OptionalLong.empty" if value is None else f"OptionalLong[{value}]"
+
+
+# The JSON of control records, as Kafka's generated converters write it
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _fields(value: Any) -> dict[str, object]:
+    return {_camel(name): found for name, found in value._asdict().items()}
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def _leader_change(change: LeaderChange) -> dict[str, object]:
+    def voters(group: tuple[Any, ...]) -> list[dict[str, object]]:
+        return [{name: found for name, found in _fields(voter).items() if found is not None} for voter in group]
+
+    return {
+        "version": change.version,
+        "leaderId": change.leader_id,
+        "voters": voters(change.voters),
+        "grantingVoters": voters(change.granting_voters),
+    }
+
+
+def _voters(record: Voters) -> dict[str, object]:
+    voters = [
+        {
+            **_fields(voter),
+            "endpoints": [_fields(endpoint) for endpoint in voter.endpoints],
+            "kRaftVersionFeature": _fields(voter.kraft_version_feature),
+        }
+        for voter in record.voters
+    ]
+    for voter in voters:
+        voter.pop("kraftVersionFeature")
+    return {"version": record.version, "voters": voters}
+
+
+def _kraft_version(record: KRaftVersion) -> dict[str, object]:
+    return {"version": record.version, "kRaftVersion": record.kraft_version}
+
+
+_CONTROL_JSON: dict[type, Any] = {LeaderChange: _leader_change, Voters: _voters, KRaftVersion: _kraft_version}
+_CONTROL_TITLES: dict[type, str] = {
+    LeaderChange: "LeaderChange:",
+    SnapshotHeader: "SnapshotHeader",
+    SnapshotFooter: "SnapshotFooter",
+    KRaftVersion: "KRaftVersion",
+    Voters: "KRaftVoters",
+}
+
+
+# Text as Java makes it of bytes
+
+
+def java_string(data: bytes) -> str:
+    """Return the text of bytes as `new String(bytes, UTF_8)` does: Java counts damaged sequences otherwise than Python."""
+    return data.decode("utf-8", _JAVA)
+
+
+def _damaged(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return "\ufffd", error.start + _damaged_length(error.object, error.start)
+
+
+def _damaged_length(data: bytes, at: int) -> int:
+    """Return how many bytes Java replaces by one mark where a sequence is damaged."""
+    first, following = data[at], data[at + 1 : at + 4]
+    if not 0xE0 <= first <= 0xF4:
+        return 1
+    low, high = _SECOND.get(first, (0x80, 0xBF))
+    if not following or not low <= following[0] <= high:
+        return 1
+    if len(following) == 1 or not 0x80 <= following[1] <= 0xBF:
+        return 2
+    # Three bytes that stand for half a surrogate pair, or four of which the last is damaged.
+    return 3
+
+
+_SECOND = {0xE0: (0xA0, 0xBF), 0xF0: (0x90, 0xBF), 0xF4: (0x80, 0x8F)}
+"""Bounds of the second byte behind some first ones."""
+
+_JAVA = "kcli-java"
+codecs.register_error(_JAVA, _damaged)
