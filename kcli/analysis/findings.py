@@ -84,6 +84,12 @@ CATALOGUE: dict[str, Rule] = {
         "It takes the log dir offline, or does not start.",
         "Check permissions and the disk; what depends on this file is null.",
     ),
+    "LOG-009": Rule(
+        "error",
+        "A cleanly stopped log ends in zeros.",
+        "It does not recover after a clean stop: it reads the zeros as a batch, fails with CorruptRecordException and takes the log dir offline.",
+        "Remove the clean shutdown marker before the start, so that recovery trims the zeros; find out what wrote them.",
+    ),
     "IDX-001": Rule(
         "info",
         "A segment has no offset index; the log was scanned.",
@@ -203,6 +209,12 @@ CATALOGUE: dict[str, Rule] = {
         "A transaction index contradicts its segment; the segment is recovered.",
         "It reads the whole segment and rebuilds all its indexes, after a clean stop too.",
         "Nothing, but such an index was not written by this broker in this state.",
+    ),
+    "START-005": Rule(
+        "info",
+        "The log was not stopped cleanly; this answer comes from headers alone.",
+        "It reads the unflushed segments whole, checks every checksum, and cuts the log at the first batch that is wrong.",
+        "If damage is suspected, kcli truncate --dry-run does the same checks; nothing to do otherwise.",
     ),
     "TRUNC-001": Rule(
         "error",
