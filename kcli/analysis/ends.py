@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from formats.names import EXTENSION_KINDS, UNKNOWN, parse_file
 from formats.types import TopicPartition
 from kcli.analysis.directory_files import loaded_segments
 from kcli.analysis.findings import Finding
 from kcli.analysis.lookup import floor_segment
-from kcli.logdir.buffers import shown
+from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.partition import Partition
 from kcli.logdir.segment import LogEnd, OffsetIndexFile, Segment, Stop
 
@@ -128,6 +129,7 @@ def ends(partition: Partition) -> Ends:
     checkpointed, start = checkpointed_log_start(partition), log_start(partition)
     segments = loaded_segments(partition)
     if not segments:
+        _refuse_foreign(partition)
         found = Finding("LOG-007", "no .log file; the log end offset is taken as the log start offset", dir=partition.shown)
         return Ends(checkpointed, start, start, "scan", emptied=False, last_base_offset=-1, last_leader_epoch=-1, findings=(found,))
     last = segments[-1]
@@ -157,11 +159,21 @@ def ends(partition: Partition) -> Ends:
     )
 
 
+def _refuse_foreign(partition: Partition) -> None:
+    """Raise FileError for a directory that is named like a partition, but holds only things that Kafka does not know."""
+    if partition.names and not any(parse_file(name).kind != UNKNOWN for name in partition.names):
+        raise FileError(partition.path, "not-a-partition", "nothing in this directory is a file that Kafka writes")
+
+
 def _recovery_findings(partition: Partition, segments: Sequence[Segment]) -> Iterator[Finding]:
     """Yield what a start does first that headers alone do not show."""
     if Recovery(partition).recovered_from is not None and partition.target.log_dir is not None:
         message = "not stopped cleanly, or running: a start checks the checksums of unflushed segments; here they were not"
         yield Finding("START-005", message, dir=shown(partition.target.log_dir))
+    for name in partition.names:
+        stem, _, extension = name.partition(".")
+        if extension in EXTENSION_KINDS and not (stem.isascii() and stem.isdecimal()):
+            yield Finding("LOG-010", "the name does not begin with an offset", dir=partition.shown, file=name)
     if any(segment.suffix for segment in segments):
         yield Finding("START-003", "an interrupted swap is taken as finished, as a start finishes it", dir=partition.shown)
 

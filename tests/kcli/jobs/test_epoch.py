@@ -223,7 +223,9 @@ def test_epochs_of_an_earlier_recovered_segment_beside_an_empty_active_one(tmp_p
 
 
 def test_epochs_before_a_last_batch_without_one(tmp_path):
-    directory = orders(tmp_path / "d", put_range(0, 1, epoch=0), put_range(1, 2, epoch=5), put_range(3, 1, epoch=-1), epochs=(), clean=False)
+    directory = orders(
+        tmp_path / "d", put_range(0, 1, epoch=0), put_range(1, 2, epoch=5), put_range(3, 1, epoch=-1), epochs=(), clean=False
+    )
     assert shown(epoch.show(unit(directory))) == [(0, 0, 1), (5, 1, 4)]
 
 
