@@ -5,7 +5,7 @@ from typing import Annotated, TypedDict
 
 import typer
 
-from commands._options import Common, Paths, Usage, common_options, parse_epochs, parse_offset
+from commands._options import INT64, Common, Paths, Usage, common_options, parse_epochs, parse_offset
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -61,7 +61,9 @@ def end_offset(
     ],
     log_end_offset: Annotated[
         int | None,
-        typer.Option("--log-end-offset", metavar="N", min=0, help="Instead of the end of the log as it is read.", show_default=False),
+        typer.Option(
+            "--log-end-offset", metavar="N", min=0, max=INT64, help="Instead of the end of the log as it is read.", show_default=False
+        ),
     ] = None,
     source: From = "checkpoint",
     broker: Broker = "starting",

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from commands._options import Common, Paths, Refused, Usage, common_options
+from commands._options import INT32, INT64, Common, Paths, Refused, Usage, common_options
 
 INDEX_INTERVAL_BYTES = 4096
 SEGMENT_INDEX_BYTES = 10 * 1024 * 1024
@@ -14,8 +14,10 @@ SHUTDOWNS = ("clean", "unclean")
 TARGET, BROKER = "Target", "What the broker knows"
 
 
-def _offset(name: str, panel: str, text: str) -> typer.models.OptionInfo:
-    option: typer.models.OptionInfo = typer.Option(name, metavar="N", min=0, help=text, rich_help_panel=panel, show_default=False)
+def _offset(name: str, panel: str, text: str, largest: int = INT64) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(
+        name, metavar="N", min=0, max=largest, help=text, rich_help_panel=panel, show_default=False
+    )
     return option
 
 
@@ -25,7 +27,9 @@ def truncate(
     *,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Required: kcli predicts and changes nothing.")] = False,
     to_offset: Annotated[int | None, _offset("--to-offset", TARGET, "Truncate to this offset.")] = None,
-    to_epoch: Annotated[int | None, _offset("--to-epoch", TARGET, "Truncate to this replica's own end offset of leader epoch N.")] = None,
+    to_epoch: Annotated[
+        int | None, _offset("--to-epoch", TARGET, "Truncate to this replica's own end offset of leader epoch N.", INT32)
+    ] = None,
     to_high_watermark: Annotated[
         bool, typer.Option("--to-high-watermark", help="Truncate to the high watermark.", rich_help_panel=TARGET)
     ] = False,

@@ -40,7 +40,8 @@ NO_PARTITION_LEADER_EPOCH = -1
 MAX_INT = 0x7FFFFFFF
 
 COMPRESSION_NAMES = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
-TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
+CREATE_TIME, LOG_APPEND_TIME = "CreateTime", "LogAppendTime"
+TIMESTAMP_TYPES = (CREATE_TIME, LOG_APPEND_TIME)
 
 BATCH_HEADER = Struct(
     "base_offset" / Int64sb * "offset of the first record as written; kept after compaction",

@@ -19,8 +19,9 @@ from kcli.analysis.log_segment import (
     file_index,
     read_next_offset,
 )
-from kcli.logdir.buffers import DataFile, read_whole
+from kcli.logdir.buffers import DataFile, FileError, read_whole
 from kcli.logdir.partition import Partition
+from kcli.logdir.segment import Segment
 
 DELETED, CLEANED, SWAP = ".deleted", ".cleaned", ".swap"
 KRAFT_SNAPSHOT_DELETED = ".checkpoint.deleted"
@@ -80,6 +81,27 @@ def surviving_files(partition: Partition, findings: list[Finding]) -> Files:
             )
         )
     return _classified(partition, present, known)
+
+
+def loaded_segments(partition: Partition) -> tuple[Segment, ...]:
+    """Return the segments that a start opens: those of the directory, with an interrupted swap finished.
+
+    FileError where the start would fail on the way.
+    """
+    if not any(name.endswith(f".log{SWAP}") for name in partition.names):
+        return partition.segments
+    try:
+        files = surviving_files(partition, [])
+    except BrokerError as error:
+        raise FileError(error.path, "would-not-load", f"the broker would not load this log: {error}", error.position) from error
+    return tuple(_segment(partition, files, base) for base in sorted(files.logs))
+
+
+def _segment(partition: Partition, files: Files, base: int) -> Segment:
+    log = os.path.basename(files.logs[base][0])
+    suffix = SWAP if log.endswith(SWAP) else ""
+    kinds = (kind for (offset, kind), path in files.indexes.items() if offset == base and path.endswith(f".{kind}{suffix}"))
+    return Segment(partition.path, base, log.partition(".")[0], frozenset({"log", *kinds}), suffix)
 
 
 def _replaced(partition: Partition, present: Mapping[str, str], swaps: list[str], gone: list[str]) -> list[str]:

@@ -1,21 +1,29 @@
 """Where a partition's log begins and ends for a starting broker, and what is to be told about it."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from formats.names import EXTENSION_KINDS, UNKNOWN, parse_file
 from formats.types import TopicPartition
+from kcli.analysis.directory_files import loaded_segments
 from kcli.analysis.findings import Finding
 from kcli.analysis.lookup import floor_segment
+from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.partition import Partition
 from kcli.logdir.segment import LogEnd, OffsetIndexFile, Segment, Stop
+
+METADATA_TOPIC = "__cluster_metadata"
+"""KRaft recovers this log from its first segment at every start, however the last one ended (KafkaRaftLog.createLog)."""
 
 
 class Ends(NamedTuple):
     """The start and the end of a log, as a starting broker takes them, and what to tell about how they were found.
 
     `checkpointed_start` is that of log-start-offset-checkpoint, 0 without one. `emptied`: the log ends below it, so
-    the broker deletes every segment and begins anew there. `last_leader_epoch` is the last batch's; -1 where none is known.
+    the broker deletes every segment and begins anew there. `last_base_offset` is the last segment's (-1: not looked at),
+    `last_leader_epoch` its last batch's; -1 where none is known.
     """
 
     checkpointed_start: int
@@ -23,6 +31,7 @@ class Ends(NamedTuple):
     log_end_offset: int
     source: str
     emptied: bool
+    last_base_offset: int
     last_leader_epoch: int
     findings: tuple[Finding, ...]
 
@@ -40,10 +49,12 @@ class Recovery:
     def recovered_from(self) -> int | None:
         """The base offset from which on segments are recovered; None after a clean shutdown, or if nothing tells."""
         facts, name = self.partition.directory, self.partition.target.name
+        if name is not None and name.topic == METADATA_TOPIC:
+            return min((segment.base_offset for segment in loaded_segments(self.partition)), default=None)
         if facts.clean_shutdown or self.partition.target.log_dir is None or name is None:
             return None
         point = (facts.recovery_points or {}).get(TopicPartition(name.topic, name.partition), 0)
-        bases = [segment.base_offset for segment in self.partition.segments]
+        bases = [segment.base_offset for segment in loaded_segments(self.partition)]
         return bases[floor_segment(bases, point)]
 
     def is_recovered(self, segment: Segment, index: OffsetIndexFile | None) -> bool:
@@ -59,7 +70,7 @@ class Recovery:
 
     def segments(self) -> list[Segment]:
         """Return the segments that are recovered, in that order: those without an index first, then the unflushed ones."""
-        all_segments = self.partition.segments
+        all_segments = loaded_segments(self.partition)
         without_index = [segment for segment in all_segments if "index" not in segment.extensions]
         if self.recovered_from is not None:
             return without_index + [segment for segment in all_segments if segment.base_offset >= self.recovered_from]
@@ -89,15 +100,15 @@ def is_tiered(partition: Partition) -> bool:
     ran after the last checkpoint looks the same, so the log dir must also have the cache that remote storage makes.
     """
     starts, name = partition.directory.log_start_offsets, partition.target.name
-    if not (starts and name and partition.segments and partition.directory.remote_storage):
+    if not (starts and name and loaded_segments(partition) and partition.directory.remote_storage):
         return False
     start = starts.get(TopicPartition(name.topic, name.partition))
-    return start is not None and start < partition.segments[0].base_offset
+    return start is not None and start < loaded_segments(partition)[0].base_offset
 
 
 def log_start(partition: Partition) -> int:
     """Return the log start offset: the checkpointed one, or the first base offset if that is higher and nothing is tiered."""
-    segments, checkpointed = partition.segments, checkpointed_log_start(partition)
+    segments, checkpointed = loaded_segments(partition), checkpointed_log_start(partition)
     return checkpointed if not segments or is_tiered(partition) else max(checkpointed, segments[0].base_offset)
 
 
@@ -105,20 +116,25 @@ def local_log_start(partition: Partition, found: "Ends") -> int:
     """Return the first offset on local disk: above the log start offset only in a tiered log."""
     return (
         found.log_start_offset
-        if found.emptied or not partition.segments
-        else max(found.log_start_offset, partition.segments[0].base_offset)
+        if found.emptied or not loaded_segments(partition)
+        else max(found.log_start_offset, loaded_segments(partition)[0].base_offset)
     )
 
 
 def ends(partition: Partition) -> Ends:
-    """Return the start and the end of the log by LogLoader's rules; FileError if the last segment cannot be read."""
+    """Return the start and the end of the log by LogLoader's rules; FileError if the last segment cannot be read.
+
+    Headers alone are read: what recovery would find by checksums is left to `startup.load`, and a finding says so.
+    """
     checkpointed, start = checkpointed_log_start(partition), log_start(partition)
-    if not partition.segments:
+    segments = loaded_segments(partition)
+    if not segments:
+        _refuse_foreign(partition)
         found = Finding("LOG-007", "no .log file; the log end offset is taken as the log start offset", dir=partition.shown)
-        return Ends(checkpointed, start, start, "scan", emptied=False, last_leader_epoch=-1, findings=(found,))
-    last = partition.segments[-1]
+        return Ends(checkpointed, start, start, "scan", emptied=False, last_base_offset=-1, last_leader_epoch=-1, findings=(found,))
+    last = segments[-1]
     end = last.log_end()
-    findings = log_end_findings(partition, last, end)
+    findings = [*_recovery_findings(partition, segments), *log_end_findings(partition, last, end)]
     if end.next_offset < checkpointed:
         findings.append(
             Finding(
@@ -129,15 +145,42 @@ def ends(partition: Partition) -> Ends:
                 found=end.next_offset,
             )
         )
-        return Ends(checkpointed, checkpointed, checkpointed, end.source, emptied=True, last_leader_epoch=-1, findings=tuple(findings))
+        start = log_end_offset = checkpointed
+        return Ends(checkpointed, start, log_end_offset, end.source, True, last.base_offset, -1, tuple(findings))
     return Ends(
-        checkpointed, start, end.next_offset, end.source, emptied=False, last_leader_epoch=end.leader_epoch, findings=tuple(findings)
+        checkpointed,
+        start,
+        end.next_offset,
+        end.source,
+        emptied=False,
+        last_base_offset=last.base_offset,
+        last_leader_epoch=end.leader_epoch,
+        findings=tuple(findings),
     )
+
+
+def _refuse_foreign(partition: Partition) -> None:
+    """Raise FileError for a directory that is named like a partition, but holds only things that Kafka does not know."""
+    if partition.names and not any(parse_file(name).kind != UNKNOWN for name in partition.names):
+        raise FileError(partition.path, "not-a-partition", "nothing in this directory is a file that Kafka writes")
+
+
+def _recovery_findings(partition: Partition, segments: Sequence[Segment]) -> Iterator[Finding]:
+    """Yield what a start does first that headers alone do not show."""
+    if Recovery(partition).recovered_from is not None and partition.target.log_dir is not None:
+        message = "not stopped cleanly, or running: a start checks the checksums of unflushed segments; here they were not"
+        yield Finding("START-005", message, dir=shown(partition.target.log_dir))
+    for name in partition.names:
+        stem, _, extension = name.partition(".")
+        if extension in EXTENSION_KINDS and not (stem.isascii() and stem.isdecimal()):
+            yield Finding("LOG-010", "the name does not begin with an offset", dir=partition.shown, file=name)
+    if any(segment.suffix for segment in segments):
+        yield Finding("START-003", "an interrupted swap is taken as finished, as a start finishes it", dir=partition.shown)
 
 
 def log_end_findings(partition: Partition, segment: Segment, end: LogEnd) -> list[Finding]:
     """Return what is to be told about how the end of a segment was found."""
-    index = f"{segment.stem}.index"
+    index = segment.file("index")
     findings = []
     if end.trouble == "no-index":
         findings.append(Finding("IDX-001", "no offset index; the log was scanned", dir=partition.shown, file=index))
@@ -152,7 +195,7 @@ def log_end_findings(partition: Partition, segment: Segment, end: LogEnd) -> lis
                 "LOG-005",
                 f"the file {'grew' if end.file_grown > 0 else 'shrank'} by {abs(end.file_grown)} bytes while it was read",
                 dir=partition.shown,
-                file=f"{segment.stem}.log",
+                file=segment.file("log"),
             )
         )
     findings.extend(stop_findings(partition, segment, end.stop, moving=end.file_grown != 0))
@@ -173,4 +216,7 @@ def stop_findings(partition: Partition, segment: Segment, stop: Stop, *, moving:
     if stop.reason == "end" or (moving and stop.reason in {"short", "incomplete"}):
         return []
     code, message = STOPS[stop.reason]
-    return [Finding(code, message, dir=partition.shown, file=f"{segment.stem}.log", position=stop.position, found=stop.found)]
+    refused = stop.reason == "zeros" and partition.directory.clean_shutdown and (partition.topic != METADATA_TOPIC)
+    if refused and segment.base_offset == loaded_segments(partition)[-1].base_offset:
+        code, message = "LOG-009", "zeros after the last batch, and a clean shutdown marker: the broker reads them and refuses the log"
+    return [Finding(code, message, dir=partition.shown, file=segment.file("log"), position=stop.position, found=stop.found)]

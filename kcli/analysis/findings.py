@@ -84,6 +84,18 @@ CATALOGUE: dict[str, Rule] = {
         "It takes the log dir offline, or does not start.",
         "Check permissions and the disk; what depends on this file is null.",
     ),
+    "LOG-009": Rule(
+        "error",
+        "A cleanly stopped log ends in zeros.",
+        "It does not recover after a clean stop: it reads the zeros as a batch, fails with CorruptRecordException and takes the log dir offline.",
+        "Remove the clean shutdown marker before the start, so that recovery trims the zeros; find out what wrote them.",
+    ),
+    "LOG-010": Rule(
+        "error",
+        "A file is named like a segment's, but not by an offset.",
+        "It fails to read the offset from the name (NumberFormatException) and takes the log dir offline.",
+        "Move the file elsewhere before the broker starts.",
+    ),
     "IDX-001": Rule(
         "info",
         "A segment has no offset index; the log was scanned.",
@@ -223,10 +235,22 @@ CATALOGUE: dict[str, Rule] = {
         "Name --include-leftovers to read them too.",
     ),
     "DIR-003": Rule(
-        "warning",
-        "A file of the log dir itself could not be used.",
-        "It treats an unreadable recovery point or log start file as empty; a bad meta.properties stops it.",
-        "The rows show what is known without it.",
+        "error",
+        "A checkpoint file of the log dir is damaged.",
+        "It takes a damaged recovery point or log start file for an empty one: full recovery, log starts at the first segments.",
+        "The rows show what the broker would see. Let it write the file anew; keep the damaged one to find out why.",
+    ),
+    "DIR-004": Rule(
+        "error",
+        "A file of the log dir itself could not be read.",
+        "It may well read the file: then its answers differ from these, which do without.",
+        "Run kcli as a user that may read the file, and check the disk.",
+    ),
+    "DIR-005": Rule(
+        "error",
+        "A file of the log dir itself is damaged in a way that stops the broker.",
+        "A bad meta.properties keeps it from starting; a bad replication-offset-checkpoint takes the log dir offline.",
+        "Restore meta.properties from another log dir of the same node (directory.id differs); a bad checkpoint may be removed.",
     ),
     "START-001": Rule(
         "warning",
@@ -251,6 +275,12 @@ CATALOGUE: dict[str, Rule] = {
         "A transaction index contradicts its segment; the segment is recovered.",
         "It reads the whole segment and rebuilds all its indexes, after a clean stop too.",
         "Nothing, but such an index was not written by this broker in this state.",
+    ),
+    "START-005": Rule(
+        "info",
+        "The log was not stopped cleanly; this answer comes from headers alone.",
+        "It reads the unflushed segments whole, checks every checksum, and cuts the log at the first batch that is wrong.",
+        "If damage is suspected, kcli truncate --dry-run does the same checks; nothing to do otherwise.",
     ),
     "TRUNC-001": Rule(
         "error",

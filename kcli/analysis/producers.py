@@ -7,8 +7,10 @@ transaction.
 """
 
 import struct
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from formats.batch import NO_PRODUCER_ID, BatchHeader
@@ -247,7 +249,8 @@ def rebuild(
     nothing_before = not state.producers and state.map_end >= last_offset
     state.truncate_and_reload(log_start_offset, last_offset)
     if last_offset > state.map_end and not nothing_before:
-        last_segment = max((s.base_offset for s in segments if s.base_offset <= last_offset), default=None)
+        last = bisect_right(segments, last_offset, key=_base) - 1
+        last_segment = segments[last].base_offset if last >= 0 else None
         for segment in _between(segments, state.map_end, last_offset):
             start = max(segment.base_offset, state.map_end, log_start_offset)
             state.map_end = start
@@ -261,9 +264,11 @@ def rebuild(
     state.take_snapshot()
 
 
+_base = attrgetter("base_offset")
+
+
 def _between(segments: Sequence[LoadedSegment], start: int, end: int) -> list[LoadedSegment]:
-    floor = max((s.base_offset for s in segments if s.base_offset <= start), default=None)
-    return [s for s in segments if s.base_offset < end and (floor is None or s.base_offset >= floor)]
+    return list(segments[max(bisect_right(segments, start, key=_base) - 1, 0) : bisect_left(segments, end, key=_base)])
 
 
 def replay(state: ProducerState, segment: LoadedSegment, start_offset: int, end_position: int) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from formats.batch import BatchHeader
+from formats.batch import LOG_APPEND_TIME, BatchHeader
 from kcli.analysis.epochs import truncate_from_end
 from kcli.analysis.log_segment import (
     BrokerError,
@@ -185,6 +185,18 @@ def _removed(changes: Iterable[SegmentChange]) -> Removed:
     )
 
 
+def _first_timestamp(batch: Header) -> int | None:
+    """Return the timestamp of a batch's first record; None where the header does not tell.
+
+    That is where a delete horizon stands in its place, and for what is inside a compressed message of magic 0 or 1.
+    """
+    if batch.timestamp_type == LOG_APPEND_TIME:
+        return batch.max_timestamp
+    if isinstance(batch, BatchHeader):
+        return batch.base_timestamp if batch.delete_horizon_ms is None else None
+    return None if batch.codec else batch.max_timestamp
+
+
 @dataclass(slots=True)
 class _Count:
     """Adds up batches by their headers."""
@@ -204,8 +216,7 @@ class _Count:
         records, timestamp = batch.records_count, batch.max_timestamp
         if not self.batches:
             self.first_offset = None if records is None else batch.base_offset
-            base_timestamp = batch.base_timestamp if isinstance(batch, BatchHeader) else timestamp
-            self.first_timestamp = base_timestamp if batch.delete_horizon_ms is None else None
+            self.first_timestamp = _first_timestamp(batch)
         self.batches += 1
         if records is None:
             self.countable = False

@@ -1,12 +1,14 @@
 """What every job shares: planning units, the columns that say where a row is from, and the error boundary."""
 
+import os
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Outcome, Unit
-from kcli.logdir.buffers import FileError
+from kcli.logdir.buffers import CANNOT_READ, FileError, shown
+from kcli.logdir.directory import FATAL_FILES
 from kcli.logdir.partition import Partition, shown_error
 from kcli.logdir.tree import PARTITION, Found, Note, Target
 from kcli.rows import Failure, Row, Value
@@ -41,7 +43,8 @@ def notes_as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
 def where(partition: Partition) -> tuple[Value, ...]:
     """Return the values of kcli.rows.WHERE: dir, broker_id, cluster_id, topic, partition."""
     facts = partition.directory
-    return (partition.shown, facts.broker_id, facts.cluster_id, partition.topic, partition.number)
+    topic = None if partition.topic is None else shown(partition.topic)
+    return (partition.shown, facts.broker_id, facts.cluster_id, topic, partition.number)
 
 
 def failure_of(error: FileError) -> Failure:
@@ -72,6 +75,7 @@ def answer(unit: Unit, work: Callable[[Partition], Yield]) -> Outcome:
                 findings.append(item)
         findings.extend(directory_findings(partition))
     except FileError as error:
+        findings.extend(directory_findings(partition))
         return Outcome(number=unit.number, findings=findings, error=failure_of(shown_error(partition, error)))
     except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
         return Outcome(number=unit.number, error=internal_failure(unit.target.shown, error))
@@ -79,9 +83,11 @@ def answer(unit: Unit, work: Callable[[Partition], Yield]) -> Outcome:
 
 
 def directory_findings(partition: Partition) -> Iterator[Finding]:
-    """Yield what could not be used of the log dir's own files."""
+    """Yield what could not be used of the log dir's own files: kcli could not read them, or the broker cannot."""
     for problem in partition.directory.problems:
-        yield Finding("DIR-003", problem.message, dir=partition.shown, file=problem.path, position=problem.position)
+        damaged = "DIR-005" if os.path.basename(problem.path) in FATAL_FILES else "DIR-003"
+        code = "DIR-004" if problem.code in CANNOT_READ else damaged
+        yield Finding(code, problem.message, dir=partition.shown, file=problem.path, position=problem.position)
 
 
 __all__ = [

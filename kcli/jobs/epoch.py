@@ -7,6 +7,7 @@ from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from kcli.analysis import epochs
+from kcli.analysis.directory_files import loaded_segments
 from kcli.analysis.ends import Ends, Recovery, checkpointed_log_start, ends, log_start, stop_findings
 from kcli.analysis.epochs import EpochCache
 from kcli.analysis.findings import Finding
@@ -71,9 +72,16 @@ def _answer(unit: Unit, work: Work, log_end_offset: int | None = None) -> Outcom
 def _ends(partition: Partition, log_end_offset: int | None, *, is_file: bool) -> Ends:
     if log_end_offset is not None:
         return Ends(
-            checkpointed_log_start(partition), log_start(partition), log_end_offset, GIVEN, emptied=False, last_leader_epoch=-1, findings=()
+            checkpointed_log_start(partition),
+            log_start(partition),
+            log_end_offset,
+            GIVEN,
+            emptied=False,
+            last_base_offset=-1,
+            last_leader_epoch=-1,
+            findings=(),
         )
-    if is_file and not partition.segments:
+    if is_file and not loaded_segments(partition):
         path = os.path.join(partition.path, LEADER_EPOCH_CHECKPOINT)
         advice = "no segment lies beside this file, so the log end offset is unknown; `epoch end-offset --log-end-offset N` needs none"
         raise FileError(path, "no-log", advice)
@@ -117,7 +125,7 @@ def _entries(cache: Cache, partition: Partition, found: Ends) -> Generator[Findi
     """Yield what is to be told about the epochs; return the cache of the broker."""
     if cache.source == BATCHES:
         stops: list[Finding] = []
-        before = epochs.epochs_of_batches(_batches(partition, partition.segments, stops))
+        before = epochs.epochs_of_batches(_batches(partition, loaded_segments(partition), stops))
         yield from stops
     else:
         before = yield from checkpointed_epochs(partition, found, running=cache.running)
@@ -138,7 +146,7 @@ def _entries(cache: Cache, partition: Partition, found: Ends) -> Generator[Findi
 def checkpointed_epochs(partition: Partition, found: Ends, *, running: bool = False) -> Generator[Finding, None, EpochCache]:
     """Yield what is to be told about leader-epoch-checkpoint; return its lines replayed, with what recovery adds.
 
-    Recovery is followed only where the last batch is newer than the cache: epochs rise in a log.
+    Recovery is followed only where a recovered segment ends in a batch that is newer than the cache: epochs rise in a log.
     """
     file = LEADER_EPOCH_CHECKPOINT
     lines = partition.epoch_entries()
@@ -148,12 +156,21 @@ def checkpointed_epochs(partition: Partition, found: Ends, *, running: bool = Fa
     if lines is not None and epochs.contradicts(lines, before):
         message = f"{len(lines)} lines leave {len(before)} entries: {_listed(before)}"
         yield Finding("EPOCH-002", message, dir=partition.shown, file=file, expected=len(lines), found=len(before))
-    if running or found.last_leader_epoch <= (before[-1].epoch if before else epochs.UNDEFINED_EPOCH):
+    newest, segments = before[-1].epoch if before else epochs.UNDEFINED_EPOCH, [] if running else Recovery(partition).segments()
+    if not any(_may_add_epochs(segment, newest, found) for segment in segments):
         return before
-    recovered = epochs.recover(before, _batches(partition, Recovery(partition).segments(), []))
+    recovered = epochs.recover(before, _batches(partition, segments, []))
     if recovered != before:
         yield Finding("EPOCH-006", f"from the batches of recovered segments: {_listed(recovered)}", dir=partition.shown, file=file)
     return recovered
+
+
+def _may_add_epochs(segment: Segment, newest: int, found: Ends) -> bool:
+    """Whether recovery could learn an epoch from this segment, by its last batch; one without an epoch tells nothing."""
+    if segment.base_offset == found.last_base_offset and found.last_leader_epoch >= 0:
+        return found.last_leader_epoch > newest
+    end = segment.log_end()
+    return end.next_offset > segment.base_offset and not 0 <= end.leader_epoch <= newest
 
 
 def _listed(entries: EpochCache) -> str:
@@ -167,5 +184,5 @@ def _batches(partition: Partition, segments: Sequence[Segment], stops: list[Find
             walk = Walk(log)
             for _, header in walk:
                 yield header.partition_leader_epoch, header.base_offset
-            if walk.stop is not None and segment is not partition.segments[-1]:
+            if walk.stop is not None and segment is not loaded_segments(partition)[-1]:
                 stops.extend(stop_findings(partition, segment, walk.stop))

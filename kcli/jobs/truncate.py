@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from formats.types import TopicPartition
-from kcli.analysis.ends import is_tiered
+from kcli.analysis.ends import METADATA_TOPIC, is_tiered
 from kcli.analysis.epochs import UNDEFINED_EPOCH_OFFSET, end_offset_for
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import BrokerError, LoadedSegment
@@ -102,7 +102,11 @@ def _inputs(partition: Partition, request: Request) -> _Inputs:
     warnings = []
     alone = partition.target.log_dir is None
     clean = facts.clean_shutdown if request.shutdown is None else request.shutdown == CLEAN
-    if alone and request.shutdown is None:
+    metadata = key.topic == METADATA_TOPIC
+    if metadata and request.shutdown is None:
+        clean = False
+        warnings.append("KRaft recovers the metadata log from its beginning at every start, also after a clean stop")
+    elif alone and request.shutdown is None:
         clean = True
         warnings.append("no log dir around this directory: taken as stopped cleanly (--shutdown unclean for the other case)")
     if PARTITION_METADATA not in partition.names:

@@ -30,6 +30,10 @@ OS_ERRORS = {
 }
 
 
+CANNOT_READ = frozenset({*OS_ERRORS.values(), "not-a-file", "changed", "read-failed"})
+"""Codes of a FileError that say nothing about the bytes: they were not to be had."""
+
+
 class FileError(Exception):
     """A file could not be read, or its bytes are not what its format says.
 

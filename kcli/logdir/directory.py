@@ -24,6 +24,9 @@ LOG_START = "log-start-offset-checkpoint"
 HIGH_WATERMARK = "replication-offset-checkpoint"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 META_PROPERTIES = "meta.properties"
+FATAL_FILES = frozenset({META_PROPERTIES, HIGH_WATERMARK})
+"""Damaged, these keep the broker from starting or take the log dir offline; the others count as empty then."""
+
 FILES = (META_PROPERTIES, RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEAN_SHUTDOWN)
 
 

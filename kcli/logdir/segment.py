@@ -135,11 +135,17 @@ class Segment:
     stem: str
     """The file name up to the first dot: usually, not always, 20 digits."""
     extensions: frozenset[str]
-    """Which of log, index, timeindex, txnindex, snapshot exist for this stem."""
+    """Which of log, index, timeindex, txnindex, snapshot exist for this stem (and suffix)."""
+    suffix: str = ""
+    """`.swap` for a segment whose files a start will rename; empty otherwise."""
 
     def path(self, extension: str) -> str:
         """Return the path of one of this segment's files, whether it exists or not."""
-        return os.path.join(self.directory, f"{self.stem}.{extension}")
+        return os.path.join(self.directory, self.file(extension))
+
+    def file(self, extension: str) -> str:
+        """Return the name of one of this segment's files, whether it exists or not."""
+        return f"{self.stem}.{extension}{self.suffix}"
 
     def open_log(self) -> DataFile:
         """Open the .log file; FileError if it cannot be read."""

@@ -143,7 +143,9 @@ def _argument(path: str, selection: Selection, found: Found) -> None:
     except OSError as error:
         raise file_error(path, error) from error
     if not stat.S_ISDIR(mode):
-        found.targets.append(file_target(path))
+        target = file_target(path)
+        if selection.wants(target.name):
+            found.targets.append(target)
         return
     path = path.rstrip("/") or "/"
     entries = _entries(path)
@@ -218,11 +220,18 @@ def _kind(path: str, entries: list[Entry]) -> str | None:
         return PARTITION
     if any(file.name in LOG_DIR_FILES for file in files):
         return LOG_DIR
-    if any(entry.is_directory and parse_partition_dir(entry.name) is not None for entry in entries):
+    if any(entry.is_directory and parse_partition_dir(entry.name) is not None and _is_partition(entry.path) for entry in entries):
         return LOG_DIR
     if not entries and parse_partition_dir(os.path.basename(os.path.abspath(path))) is not None:
         return PARTITION
     return None
+
+
+def _is_partition(path: str) -> bool:
+    try:
+        return _kind(path, _entries(path)) == PARTITION
+    except FileError:
+        return True  # whether it is one cannot be seen; the error is told when it is read
 
 
 def enclosing_log_dir(partition_path: str) -> str | None:

@@ -33,6 +33,7 @@ def answers(result):
 
 class TestFormats:
     def test_json_is_one_document(self, kcli, orders):
+        (orders / ".kafka_cleanshutdown").touch()
         document = json.loads(kcli(*ASK, orders / "orders-0", "-o", "json").stdout)
 
         assert document == {
@@ -239,6 +240,7 @@ class TestFindings:
         assert [line.split(":")[0] for line in result.stderr.splitlines()][1:3] == ["  broker", "  you"]
 
     def test_one_about_the_log_dir_is_told_once(self, kcli, orders):
+        (orders / ".kafka_cleanshutdown").touch()
         (orders / "recovery-point-offset-checkpoint").write_text("not a checkpoint\n")
         findings = json.loads(kcli(*ASK, orders, "-o", "json").stdout)["findings"]
 
@@ -250,7 +252,7 @@ class TestFindings:
             log_dir.partition(f"old-0.{tag * 32}-{kind}")
         findings = json.loads(kcli(*ASK, log_dir.path, "-o", "json").stdout)["findings"]
 
-        assert [finding["code"] for finding in findings] == ["DIR-002", "DIR-002"]
+        assert [finding["code"] for finding in findings] == ["DIR-002", "DIR-002", "START-005"]
 
     def test_quiet_says_nothing_anywhere(self, kcli, orders):
         result = kcli(*ASK, orders, orders / "absent", "-q")

@@ -104,7 +104,7 @@ def test_a_missing_checkpoint(tmp_path):
 def test_recovery_finds_epochs_again(tmp_path):
     directory = orders(tmp_path / "d", *LOG, epochs=((0, 0),), clean=False)
     assert shown(epoch.show(unit(directory))) == [(0, 0, 10), (2, 10, 20), (4, 20, 25)]
-    assert codes(epoch.show(unit(directory))) == ["EPOCH-006"]
+    assert codes(epoch.show(unit(directory))) == ["START-005", "EPOCH-006"]
     (directory.parent / ".kafka_cleanshutdown").write_text("")
     assert shown(epoch.show(unit(directory))) == [(0, 0, 25)]
     (directory / "00000000000000000000.index").unlink()
@@ -194,7 +194,7 @@ def test_a_directory_instead_of_the_checkpoint(tmp_path):
     ("tail", "index", "expected"),
     [
         (LOG[2][:-1], b"", ["LOG-001"]),
-        (bytes(50), b"", ["LOG-004"]),
+        (bytes(50), b"", ["LOG-009"]),
         (b"\xff" * 50, b"", ["LOG-002"]),
         (b"", None, ["IDX-001"]),
         (b"", offset_entries((9, 1)), ["IDX-002"]),
@@ -209,6 +209,34 @@ def test_how_the_log_end_was_found(tmp_path, tail, index, expected):
     outcome = epoch.end_offset(unit(directory), asked=(0,))
     assert ends(outcome) == [(0, 0, 10, "latest")]
     assert codes(outcome) == expected
+
+
+def test_zeros_after_an_unclean_stop_are_preallocation(tmp_path):
+    directory = orders(tmp_path / "d", LOG[0] + bytes(50), clean=False)
+    assert codes(epoch.end_offset(unit(directory), asked=(0,))) == ["START-005", "LOG-004"]
+
+
+def test_epochs_of_an_earlier_recovered_segment_beside_an_empty_active_one(tmp_path):
+    directory = orders(tmp_path / "d", *LOG[:2], epochs=((0, 0),), clean=False)
+    segment(directory, 20, b"")
+    assert shown(epoch.show(unit(directory))) == [(0, 0, 10), (2, 10, 20)]
+
+
+def test_epochs_before_a_last_batch_without_one(tmp_path):
+    directory = orders(
+        tmp_path / "d", put_range(0, 1, epoch=0), put_range(1, 2, epoch=5), put_range(3, 1, epoch=-1), epochs=(), clean=False
+    )
+    assert shown(epoch.show(unit(directory))) == [(0, 0, 1), (5, 1, 4)]
+
+
+def test_an_interrupted_swap_is_finished_first(tmp_path):
+    directory = orders(tmp_path / "d", *LOG[:1], clean=False)
+    segment(directory, 10, LOG[1])
+    for extension in ("log", "index", "timeindex"):
+        (directory / f"{0:020d}.{extension}").rename(directory / f"{0:020d}.{extension}.swap")
+    outcome = epoch.show(unit(directory), source="batches")
+    assert shown(outcome) == [(0, 0, 10), (2, 10, 20)]
+    assert "START-003" in codes(outcome)
 
 
 def test_damage_in_an_earlier_segment_is_told(tmp_path):

@@ -1,0 +1,86 @@
+"""What every job tells beside its rows: the log dir's own files, directories that are not Kafka's, odd names."""
+
+import pytest
+
+from kcli.jobs import epoch, ls, truncate
+from kcli.logdir.tree import Selection, find
+from tests.partitions import codes, log_dir, orders, put_range, rows, segment, unit
+
+RECOVERY_POINT = "recovery-point-offset-checkpoint"
+HIGH_WATERMARK = "replication-offset-checkpoint"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "code"),
+    [
+        (RECOVERY_POINT, "0\n5\n", "DIR-003"),
+        ("log-start-offset-checkpoint", "x", "DIR-003"),
+        (HIGH_WATERMARK, "0\n2\norders 0 3\n", "DIR-005"),
+        ("meta.properties", "version=7\n", "DIR-005"),
+        (RECOVERY_POINT, None, "DIR-004"),
+    ],
+)
+def test_files_of_the_log_dir_that_cannot_be_used(tmp_path, name, content, code):
+    directory = orders(tmp_path / "d", put_range(0, 5))
+    path = directory.parent / name
+    path.unlink(missing_ok=True)
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_text(content)
+    outcome = ls.ls(unit(directory))
+    assert len(outcome.rows) == 1
+    assert [(finding.code, finding.file, finding.severity) for finding in outcome.findings] == [(code, str(path), "error")]
+
+
+def test_they_are_told_beside_an_error_too(tmp_path):
+    directory = orders(tmp_path / "d", put_range(0, 5))
+    (directory.parent / HIGH_WATERMARK).write_text("0\n2\norders 0 3\n")
+    outcome = truncate.dry_run(unit(directory), request=truncate.Request(now_ms=0, to_high_watermark=True))
+    assert outcome.error.error == "unknown-high-watermark"
+    assert "DIR-005" in codes(outcome)
+
+
+def test_a_directory_that_holds_nothing_of_kafka(tmp_path):
+    directory = log_dir(tmp_path / "d") / "lib-1"
+    directory.mkdir()
+    (directory / "readme.txt").write_text("hi")
+    assert ls.ls(unit(directory.parent)).error.error == "not-a-partition"
+    assert epoch.show(unit(directory.parent)).error.error == "not-a-partition"
+
+
+def test_a_tree_of_such_directories_is_no_log_dir(tmp_path):
+    (tmp_path / "lib-1").mkdir()
+    (tmp_path / "lib-1" / "readme.txt").write_text("hi")
+    (failure,) = find([str(tmp_path)], Selection()).failures
+    assert failure.code == "not-a-log-dir"
+
+
+def test_selections_hold_for_files(tmp_path):
+    directory = orders(tmp_path / "d", put_range(0, 5))
+    path = str(directory / "leader-epoch-checkpoint")
+    assert find([path], Selection(topics=("other",))).targets == []
+    assert len(find([path], Selection(topics=("orders",), partitions=frozenset({0}))).targets) == 1
+
+
+def test_a_log_whose_name_is_no_offset(tmp_path):
+    directory = orders(tmp_path / "d", put_range(0, 5))
+    (directory / "foo.log").write_bytes(b"")
+    outcome = epoch.show(unit(directory))
+    assert [(finding.code, finding.file) for finding in outcome.findings] == [("LOG-010", "foo.log")]
+
+
+def test_a_topic_of_bytes_that_are_not_utf8(tmp_path):
+    directory = log_dir(tmp_path / "d") / "n\udcff-0"
+    segment(directory, 0, put_range(0, 1))
+    (row,) = rows(ls.ls(unit(directory)))
+    assert row["topic"] == "n%FF"
+
+
+def test_the_metadata_log_is_recovered_whatever_the_marker_says(tmp_path):
+    directory = log_dir(tmp_path / "d") / "__cluster_metadata-0"
+    segment(directory, 0, put_range(0, 5, epoch=1) + bytes(200))
+    assert [(row["epoch"], row["start_offset"], row["end_offset"]) for row in rows(epoch.show(unit(directory)))] == [(1, 0, 5)]
+    outcome = truncate.dry_run(unit(directory), request=truncate.Request(now_ms=0, to_offset=3))
+    (row,) = rows(outcome)
+    assert (row["log_end_offset_before"], row["recovery_point_before"], row["epochs_before"]) == (5, 0, [{"epoch": 1, "start_offset": 0}])
