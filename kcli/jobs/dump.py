@@ -18,6 +18,7 @@ from formats.names import (
     parse_file,
     parse_partition_dir,
 )
+from kcli.dump_rows import DUMP_BATCH, DUMP_FILE, DUMP_INDEX, DUMP_RECORD, DUMP_TIME_INDEX, DUMP_TXN_INDEX
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import rlmm
 from kcli.jobs.dump_common import Options, Reader, in_pieces
@@ -27,7 +28,6 @@ from kcli.jobs.dump_log import in_range, log
 from kcli.jobs.dump_text import text
 from kcli.logdir.buffers import FileError, file_error, shown
 from kcli.logdir.tree import PARTITION, Found, Target
-from kcli.rows import DUMP_BATCH, DUMP_FILE, DUMP_INDEX, DUMP_RECORD, DUMP_TIME_INDEX, DUMP_TXN_INDEX
 
 LOGS = frozenset({LOG, KRAFT_SNAPSHOT})
 _READERS: dict[str, Reader] = {

@@ -10,7 +10,7 @@ from kcli.analysis.findings import Finding
 from kcli.analysis.salvage import LARGEST_BATCH
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failure_of, internal_failure
-from kcli.logdir.buffers import FileError
+from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.tree import Target
 from kcli.rows import Row, Value
@@ -101,7 +101,7 @@ def from_file(target: Target) -> tuple[Value, ...]:
     """Return the values of kcli.rows.FROM_FILE: dir, broker_id, cluster_id, topic, partition, file."""
     directory, name = os.path.split(target.shown)
     facts = directory_facts(target.log_dir) if target.log_dir is not None else NO_DIRECTORY
-    topic, partition = (target.name.topic, target.name.partition) if target.name else (None, None)
+    topic, partition = (shown(target.name.topic), target.name.partition) if target.name else (None, None)
     return (directory or ".", facts.broker_id, facts.cluster_id, topic, partition, name)
 
 

@@ -19,10 +19,7 @@ from formats.names import (
 from formats.producer_snapshot import ProducerEntry, read_snapshot
 from formats.properties import read_clean_shutdown, read_meta_properties, read_partition_metadata
 from formats.quorum import read_quorum_state
-from kcli.engine.contract import Unit
-from kcli.jobs.dump_common import Here, Options, Scanned, from_file
-from kcli.logdir.buffers import file_error, read_whole, reading
-from kcli.rows import (
+from kcli.dump_rows import (
     DUMP_CLEAN_SHUTDOWN,
     DUMP_EPOCH,
     DUMP_FILE,
@@ -31,10 +28,11 @@ from kcli.rows import (
     DUMP_PARTITION_METADATA,
     DUMP_PRODUCER,
     DUMP_QUORUM_STATE,
-    Row,
-    RowType,
-    Value,
 )
+from kcli.engine.contract import Unit
+from kcli.jobs.dump_common import Here, Options, Scanned, from_file
+from kcli.logdir.buffers import file_error, read_whole, reading
+from kcli.rows import Row, RowType, Value
 
 Where: TypeAlias = tuple[Value, ...]
 Rows: TypeAlias = Iterable[tuple[Value, ...]]

@@ -8,13 +8,14 @@ from formats.errors import FormatError
 from formats.index import TXN_INDEX_ENTRY, TXN_REFUSED_VERSION, ZERO_ENTRY
 from formats.names import IN_PARTITION
 from formats.record import MAGIC, batch_records
+from kcli.dump_rows import DUMP_INDEX, DUMP_TIME_INDEX, DUMP_TXN_INDEX
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_common import Here, Options, Scanned, Told, file_name, from_file, sibling
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
 from kcli.logdir.segment import Batch, Walk
 from kcli.logdir.tree import Target
-from kcli.rows import DUMP_INDEX, DUMP_TIME_INDEX, DUMP_TXN_INDEX, Row
+from kcli.rows import Row
 
 ENTRIES_BETWEEN_STOPS = 512
 NO_TIMESTAMP = -1

@@ -10,13 +10,14 @@ from formats.control import CONTROL_NAMES, control_key
 from formats.errors import FormatError, LimitError
 from formats.record import MAGIC, Record, batch_records
 from kcli.analysis.salvage import Checked, Gap, checked_batches
+from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_common import MAX_INT, MOST_GAPS, Here, Options, Scanned, Told, file_name, from_file, sibling
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.indexes import OffsetIndexFile
 from kcli.logdir.segment import Batch, Stop, Walk
 from kcli.logdir.tree import Target
-from kcli.rows import DUMP_BATCH, DUMP_RECORD, Row, Value
+from kcli.rows import Row, Value
 
 RECORDS_BETWEEN_STOPS = 256
 

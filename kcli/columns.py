@@ -1,0 +1,98 @@
+"""What rows and their columns are, and the columns that most rows begin with.
+
+A row is a tuple in column order. Kinds are JSON's, with two that carry more:
+`bytes` (base64 in JSON) and `timestamp` (epoch milliseconds, with an ISO-8601
+twin in tables). `json` columns hold nested values of the given schema.
+"""
+
+from typing import Any, NamedTuple, TypeAlias
+
+Schema = dict[str, Any]
+Value: TypeAlias = "int | str | bool | bytes | float | list[Value] | dict[str, Value] | None"
+
+
+class Row(NamedTuple):
+    """One row: the name of its type, and its values in column order."""
+
+    type: str
+    values: tuple[Value, ...]
+
+
+class Failure(NamedTuple):
+    """An input that could not be answered; `position` in bytes, path as reached from the argument."""
+
+    path: str
+    error: str
+    position: int | None
+    field: str | None
+    message: str
+
+
+class Column(NamedTuple):
+    """One column: its name, kind, whether it may be null, what it means, and the schema of a nested value."""
+
+    name: str
+    kind: str
+    nullable: bool
+    doc: str
+    nested: Schema | None = None
+
+
+class RowType(NamedTuple):
+    """A kind of row: the name that ndjson lines carry as `type`, and its columns in order."""
+
+    name: str
+    columns: tuple[Column, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column names in order."""
+        return tuple(column.name for column in self.columns)
+
+
+def integer(name: str, doc: str, *, null: bool = False) -> Column:
+    """Return an integer column."""
+    return Column(name, "int", null, doc)
+
+
+def text(name: str, doc: str, *, null: bool = False) -> Column:
+    """Return a text column."""
+    return Column(name, "str", null, doc)
+
+
+def boolean(name: str, doc: str, *, null: bool = False) -> Column:
+    """Return a column of true and false."""
+    return Column(name, "bool", null, doc)
+
+
+def binary(name: str, doc: str) -> Column:
+    """Return a nullable column of bytes, base64 in JSON."""
+    return Column(name, "bytes", True, doc)
+
+
+def timestamp(name: str, doc: str, *, null: bool = False) -> Column:
+    """Return a column of epoch milliseconds."""
+    return Column(name, "timestamp", null, doc)
+
+
+def array(name: str, doc: str, items: Schema, *, null: bool = False) -> Column:
+    """Return a column that holds an array of the given schema."""
+    return Column(name, "json", null, doc, {"type": "array", "items": items})
+
+
+def record(required: dict[str, Schema]) -> Schema:
+    """Return the schema of an object with exactly these keys."""
+    return {"type": "object", "properties": required, "required": list(required), "additionalProperties": False}
+
+
+INTEGER: Schema = {"type": "integer"}
+NULLABLE_INTEGER: Schema = {"type": ["integer", "null"]}
+EPOCH_ENTRY = record({"epoch": INTEGER, "start_offset": INTEGER})
+
+WHERE = (
+    text("dir", "partition directory, as reached from the argument"),
+    integer("broker_id", "of meta.properties", null=True),
+    text("cluster_id", "of meta.properties", null=True),
+    text("topic", "from the directory's name", null=True),
+    integer("partition", "from the directory's name", null=True),
+)
