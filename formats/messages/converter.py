@@ -2,7 +2,8 @@
 
 The truth is the `write` methods of the generated `*JsonConverter` classes, and
 Jackson's `JsonNode.toString` for the text. Uuids are Kafka's text, bytes base64.
-A field of another version is left out, and so is a tagged field at its default.
+A field of another version is left out, and so is a tagged field at its default
+(Kafka shows a tagged struct at its default if there are unknown tags inside; here it is left out).
 """
 
 import binascii

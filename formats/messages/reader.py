@@ -23,13 +23,15 @@ from typing import Any, NamedTuple, TypeAlias
 from construct import Bytes, Float64b, Int8sb, Int8ub, Int16sb, Int16ub, Int32sb, Int64sb, Struct
 
 from formats import primitives
-from formats.errors import CorruptError, FormatError, LimitError, TruncatedError
+from formats.errors import CorruptError, LimitError, TruncatedError
 from formats.layout import Layout
 from formats.messages.declare import Field, Schema, Value, zero
 from formats.types import Buffer
 
-ELEMENTS_MAX = 1 << 18
-"""Elements of all arrays of one message: what a few MiB of hostile bytes may cost in memory."""
+ELEMENTS_MAX = 1 << 20
+"""Elements of all arrays of one message, a struct for eight: hostile bytes cost 64 MiB of memory at most."""
+
+STRUCT_WEIGHT = 8
 
 STRING_MAX = 0x7FFF
 """Bytes of a string, the compact kind too: more stops Kafka's own reader."""
@@ -91,7 +93,7 @@ def _struct(name: str, fields: tuple[Field, ...], version: _Version) -> tuple[Re
     tagged = {field.tag: (field, _value(name, field, version)[0]) for field in here if field.tag is not None}
     steps, smallest = _steps(name, plain, version)
     if version.flexible:
-        steps.append(_tags(name, tagged))
+        steps.append(_tags(name, tagged, {field.tag for field in fields if field.tag is not None} - tagged.keys()))
     defaults = {field.name: field.default for field in here} if tagged else {}
     fresh = [field for field, _ in tagged.values() if isinstance(field.default, (list, dict))]
 
@@ -226,6 +228,7 @@ def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
     element, smallest = _value(label.split(" ", maxsplit=1)[0], field._replace(array=False, nullable=False, tag=None), version)
     one = struct.Struct(f">{_layout('element', [field]).fields[0].letter}") if field.type in FIXED else None
     make = FIXED[field.type][1] if field.type in FIXED else None
+    weight = 1 if field.struct is None else STRUCT_WEIGHT
 
     def read(buffer: Buffer, position: int, found: Found) -> tuple[list[Value] | None, int]:
         count, after = _count(buffer, position, label, flexible=version.flexible)
@@ -235,9 +238,9 @@ def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
             return None, after
         if count * smallest > len(buffer) - after:
             raise TruncatedError(position, label, f"{count} elements of {smallest} bytes or more", f"{len(buffer) - after} bytes")
-        found.elements_left -= count
+        found.elements_left -= count * weight
         if found.elements_left < 0:
-            raise LimitError(position, label, f"at most {ELEMENTS_MAX} array elements in a message", count)
+            raise LimitError(position, label, f"at most {ELEMENTS_MAX // weight} array elements in a message", count)
         if one is not None:
             end = after + count * smallest
             return [make(value) if make else value for (value,) in one.iter_unpack(memoryview(buffer)[after:end])], end
@@ -262,7 +265,7 @@ def _count(buffer: Buffer, position: int, label: str, *, flexible: bool) -> tupl
     return (None if count == primitives.NULL_LENGTH else count), position + _INT32.size
 
 
-def _tags(name: str, known: dict[int, tuple[Field, Reader]]) -> _Step:
+def _tags(name: str, known: dict[int, tuple[Field, Reader]], of_other_versions: set[int]) -> _Step:
     label = f"{name} tagged fields"
 
     def step(buffer: Buffer, position: int, found: Found, values: dict[str, Value]) -> int:
@@ -275,27 +278,23 @@ def _tags(name: str, known: dict[int, tuple[Field, Reader]]) -> _Step:
             tag, at = primitives.unsigned_varint(buffer, at, label)
             if tag <= last:
                 raise CorruptError(start, label, f"a tag above {last}", tag)
+            if tag in of_other_versions:
+                raise CorruptError(start, label, "a tag of this version", tag)
             size, at = primitives.unsigned_varint(buffer, at, label)
             if size > len(buffer) - at:
                 raise TruncatedError(start, label, f"{size} bytes", len(buffer) - at)
-            last, data = tag, bytes(buffer[at : at + size])
+            last, end = tag, at + size
             if tag in known:
                 field, read = known[tag]
-                values[field.name] = _whole(f"{name} {field.name}", read, data, at, found)
+                try:
+                    values[field.name], at = read(memoryview(buffer)[:end], at, found)
+                except TruncatedError as error:  # the buffer goes on: the size contradicts what is inside
+                    raise CorruptError(error.position, error.field, f"{error.expected} within its tagged field", error.found) from None
+                if at != end:
+                    raise CorruptError(at, f"{name} {field.name}", f"to end at byte {end}", f"its end at byte {at}")
             else:
-                found.unknown_tags.append(UnknownTag(name, tag, data))
-            at += size
+                found.unknown_tags.append(UnknownTag(name, tag, bytes(buffer[at:end])))
+            at = end
         return at
 
     return step
-
-
-def _whole(label: str, read: Reader, data: bytes, start: int, found: Found) -> Value:
-    try:
-        value: Value
-        value, end = read(data, 0, found)
-    except FormatError as error:
-        raise error.moved(start) from None
-    if end != len(data):
-        raise CorruptError(start, label, f"{end} bytes", len(data))
-    return value

@@ -31,6 +31,9 @@ public final class Main {
         Map.entry("rlmm_encode", Rlmm::encode),
         Map.entry("rlmm_partition", Rlmm::partition),
         Map.entry("rlmm_cache", RlmmCache::answer),
+        Map.entry("message_types", Messages::types),
+        Map.entry("messages", Messages::random),
+        Map.entry("messages_decode", Messages::decode),
         Map.entry("write_log", WriteLog::answer),
         Map.entry("dump", Dump::answer)
     );

@@ -1,0 +1,123 @@
+"""Random records of the internal topics, written by Kafka's own classes: every type, every version."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import re
+
+import pytest
+
+from formats.errors import FormatError
+from formats.messages import group
+from formats.messages.converter import json_text, to_json
+from formats.messages.decode import (
+    CLUSTER_METADATA,
+    KEYS,
+    SCHEMAS,
+    VALUES,
+    Message,
+    Unknown,
+    decode_key,
+    decode_metadata,
+    decode_value,
+    message_json,
+)
+from formats.messages.reader import Found, reader
+
+from .oracle import Oracle, cases, encoded
+
+pytestmark = pytest.mark.oracle
+
+STRICTER = re.compile(
+    "expected (UTF-8|a tag above|to end at byte|.* within its tagged field|a (length|count) of -1 or more)|tagged fields: expected"
+)
+NOT_IN_4_3 = {"AccessControlRecord"}
+EACH = 25
+
+
+@pytest.fixture(scope="module")
+def types(oracle: Oracle) -> dict[str, dict]:
+    return {kind["name"]: kind for kind in oracle.ask("message_types")["types"]}
+
+
+def test_every_type_and_version_of_kafka_is_declared(types: dict[str, dict]):
+    """And nothing else is, but for what earlier releases had."""
+    ours = {name: (schema.api_key, *schema.versions) for name, schema in SCHEMAS.items() if name not in NOT_IN_4_3}
+    theirs = {name: (kind["api_key"], kind["lowest"], kind["highest"]) for name, kind in types.items() if kind["framing"] != "protocol"}
+    assert ours == theirs
+    topics = {schema.name: topic for table in (KEYS, VALUES) for topic, schemas in table.items() for schema in schemas.values()}
+    assert {name: topics[name] for name in theirs} == {name: types[name]["topic"] for name in theirs}
+    protocol = {name: (kind["lowest"], kind["highest"]) for name, kind in types.items() if kind["framing"] == "protocol"}
+    assert {name: tuple(schema.versions) for name, schema in group.CONSUMER_PROTOCOL.items()} == protocol
+
+
+ALL = [(name, version) for name, schema in SCHEMAS.items() if name not in NOT_IN_4_3 for version in range(schema.versions.highest + 1)]
+
+
+def decoded(name: str, data: bytes) -> Message:
+    schema = SCHEMAS[name]
+    if name in {record.name for record in VALUES[CLUSTER_METADATA].values()}:
+        return decode_metadata(data)
+    topic = next(topic for topic in KEYS if schema in (*KEYS[topic].values(), *VALUES[topic].values()))
+    return decode_key(topic, data) if name.endswith("Key") else decode_value(topic, schema.api_key, data)
+
+
+@pytest.mark.parametrize(("name", "version"), ALL)
+def test_decoded_as_kafka_prints_it(oracle: Oracle, oracle_seed: int, name: str, version: int):
+    asked = oracle.ask("messages", name=name, version=version, seed=oracle_seed, count=cases(EACH))
+    assert len(asked["messages"]) == cases(EACH)
+    for made in asked["messages"]:
+        found = decoded(name, base64.b64decode(made["bytes"]))
+        assert (found.name, found.api_key, found.version, found.rest) == (name, SCHEMAS[name].api_key, version, b"")
+        assert json_text(message_json(found)) == made["json"]
+        tags = [(tag.struct, tag.tag, base64.b64encode(tag.data).decode()) for tag in found.unknown_tags]
+        assert sorted(tags) == sorted((struct, tag, data) for struct, tag, data in made["unknown_tags"])
+
+
+@pytest.mark.parametrize(("name", "version"), [(name, version) for name in group.CONSUMER_PROTOCOL for version in range(4)])
+def test_consumer_protocol(oracle: Oracle, oracle_seed: int, name: str, version: int):
+    schema = group.CONSUMER_PROTOCOL[name]
+    for made in oracle.ask("messages", name=name, version=version, seed=oracle_seed, count=cases(EACH))["messages"]:
+        data = base64.b64decode(made["bytes"])
+        fields, end = reader(schema, version)(data, 2, Found())
+        assert (int.from_bytes(data[:2]), end) == (version, len(data))
+        assert json_text(to_json(schema, version, fields)) == made["json"]
+
+
+def test_damaged_bytes_are_read_as_kafka_reads_them_or_not_at_all(oracle: Oracle, oracle_seed: int):
+    """Refused here only: text that is not UTF-8, lengths below -1, tags that do not rise, tagged fields of another size than they say."""
+    rng = random.Random(oracle_seed)
+    read = refused = 0
+    for name, version in ALL:
+        data = base64.b64decode(oracle.ask("messages", name=name, version=version, seed=oracle_seed)["messages"][0]["bytes"])
+        values = [damaged(rng, data) for _ in range(cases(EACH))]
+        answers = oracle.ask("messages_decode", name=name, values=[encoded(value) for value in values])["values"]
+        for value, theirs in zip(values, answers, strict=True):
+            try:
+                ours = decoded(name, value)
+            except FormatError as error:
+                assert theirs is None or "error" in theirs or STRICTER.search(str(error)), (name, value.hex(), error, theirs)
+                refused += 1
+                continue
+            if isinstance(ours, Unknown) or (ours.name != name and theirs is None):  # a key of another type is not asked for
+                assert theirs is None or "error" in theirs, (name, value.hex(), ours, theirs)
+                continue
+            read += 1
+            # parsed: Java before 19 prints a digit too many of some doubles
+            assert json.loads(json_text(message_json(ours))) == json.loads(theirs["json"]), value.hex()
+            assert (ours.name, ours.version, len(ours.rest)) == (theirs["name"], theirs["version"], theirs["rest"]), value.hex()
+    assert read and refused
+
+
+def damaged(rng: random.Random, data: bytes) -> bytes:
+    """One byte changed, or the end cut off or extended."""
+    changed, at = bytearray(data), rng.randrange(len(data))
+    way = rng.randrange(4)
+    if way == 0:
+        return data[:at]
+    if way == 1:
+        return data + rng.randbytes(rng.randrange(1, 4))
+    changed[at] = rng.randrange(256) if way == 2 else changed[at] ^ (1 << rng.randrange(8))
+    return bytes(changed)
