@@ -96,7 +96,7 @@ class _Line(NamedTuple):
 def declared(table: str) -> dict[str, Schema]:
     """Return the messages of a table by name; ValueError names the line that is not of the language."""
     lines = [_line(text) for text in table.splitlines() if text.strip()]
-    starts = [number for number, line in enumerate(lines) if line.depth == 0]
+    starts = [number for number, line in enumerate(lines) if number == 0 or line.depth == 0]
     schemas = [_schema(lines[start:end]) for start, end in zip(starts, [*starts[1:], len(lines)], strict=True)]
     return {schema.name: schema for schema in schemas}
 

@@ -1,0 +1,56 @@
+"""The messages under tests/data/messages: bytes by Kafka's own classes, and what its JSON converters print of them."""
+
+import base64
+import gzip
+import json
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from formats.messages.decode import SCHEMAS, Message, Unknown, decode_key, decode_metadata, decode_value
+
+FILE = Path(__file__).parents[2] / "data" / "messages" / "kafka-messages.jsonl.gz"
+
+
+class Made(NamedTuple):
+    name: str
+    topic: str
+    framing: str
+    version: int
+    data: bytes
+    json: str
+    unknown_tags: list[tuple[str, int, bytes]]
+
+    def decode(self, data: bytes | None = None) -> Message | Unknown:
+        """What these bytes are as a message of this kind."""
+        data = self.data if data is None else data
+        if self.framing == "metadata":
+            return decode_metadata(data)
+        return decode_key(self.topic, data) if self.framing == "key" else decode_value(self.topic, SCHEMAS[self.name].api_key, data)
+
+
+@cache
+def every() -> list[Made]:
+    found = []
+    for line in gzip.decompress(FILE.read_bytes()).decode().strip().split("\n"):  # texts hold other line ends
+        kept = json.loads(line)
+        tags = [(struct, tag, base64.b64decode(data)) for struct, tag, data in kept["unknown_tags"]]
+        found.append(
+            Made(kept["name"], kept["topic"], kept["framing"], kept["version"], base64.b64decode(kept["bytes"]), kept["json"], tags)
+        )
+    return found
+
+
+def made() -> list[Made]:
+    """Those of the topics' records."""
+    return [message for message in every() if message.framing != "protocol"]
+
+
+def small() -> list[Made]:
+    """The shortest with all its fields of each type and version: enough for damage."""
+    best: dict[tuple[str, int], Made] = {}
+    for message in made():
+        held = best.setdefault((message.name, message.version), message)
+        if len(message.data) < len(held.data):
+            best[message.name, message.version] = message
+    return list(best.values())

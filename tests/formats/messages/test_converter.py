@@ -1,0 +1,67 @@
+"""JSON text as Jackson and Java print it."""
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from formats.messages.converter import json_text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0.0"),
+        (-0.0, "-0.0"),
+        (1.0, "1.0"),
+        (1024.5, "1024.5"),
+        (0.001, "0.001"),
+        (0.000999, "9.99E-4"),
+        (9999999.0, "9999999.0"),
+        (1e7, "1.0E7"),
+        (-1.5e10, "-1.5E10"),
+        (1e-10, "1.0E-10"),
+        (1.7976931348623157e308, "1.7976931348623157E308"),
+        (math.inf, '"Infinity"'),
+        (-math.inf, '"-Infinity"'),
+        (math.nan, '"NaN"'),
+    ],
+)
+def test_double(value: float, text: str):
+    """As `Double.toString`, and as Jackson where that is no number of JSON."""
+    assert json_text(value) == text
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_double_means_itself(value: float):
+    assert float(json_text(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("", '""'),
+        ("plain", '"plain"'),
+        ('quo"te\\', '"quo\\"te\\\\"'),
+        ("\b\f\n\r\t", '"\\b\\f\\n\\r\\t"'),
+        ("\0\x1b\x1f", '"\\u0000\\u001B\\u001F"'),
+        ("é中😀\u2028\x7f/", '"é中😀\u2028\x7f/"'),
+        (None, "null"),
+        (True, "true"),
+        (-5, "-5"),
+        ([], "[]"),
+        ({}, "{}"),
+        ({"a": [1, {"b": None}], "c": "d"}, '{"a":[1,{"b":null}],"c":"d"}'),
+    ],
+)
+def test_text(value: object, text: str):
+    assert json_text(value) == text
+
+
+@given(
+    st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
+)
+def test_it_is_json(value: object):
+    assert json.loads(json_text(value)) == value

@@ -1,0 +1,261 @@
+"""Records of the internal topics against Kafka's own classes, envelopes, damage."""
+
+import random
+import tracemalloc
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
+from formats.messages import metadata
+from formats.messages.converter import json_text
+from formats.messages.decode import (
+    CLUSTER_METADATA,
+    CONSUMER_OFFSETS,
+    SCHEMAS,
+    SHARE_GROUP_STATE,
+    TOPICS,
+    TRANSACTION_STATE,
+    Decoded,
+    Message,
+    Unknown,
+    decode_key,
+    decode_key_value,
+    decode_metadata,
+    decode_value,
+    key_text,
+    message_json,
+    value_text,
+)
+from formats.messages.group import CONSUMER_PROTOCOL
+from formats.messages.reader import ELEMENTS_MAX, UnknownTag
+
+from .kafka import Made, every, made, small
+
+OFFSET_KEY = bytes.fromhex("0001 0001 67 0001 74 00000005")
+OFFSET_VALUE = bytes.fromhex("0003 000000000000002a 00000007 0000 0000000000000001")
+
+
+def test_every_version_of_every_message_is_in_the_data():
+    """But for the one that only earlier releases declared."""
+    declared = {(name, version) for name, schema in SCHEMAS.items() for version in range(schema.versions.highest + 1)}
+    assert declared - {(message.name, message.version) for message in made()} == {("AccessControlRecord", 0)}
+
+
+@pytest.mark.parametrize("message", made(), ids=lambda message: f"{message.name}-{message.version}")
+def test_decoded_as_kafkas_converter_writes_it(message: Made):
+    found = message.decode()
+    assert isinstance(found, Message)
+    assert (found.name, found.version, found.rest) == (message.name, message.version, b"")
+    assert json_text(message_json(found)) == message.json
+    assert sorted(found.unknown_tags) == sorted(UnknownTag(*tag) for tag in message.unknown_tags)
+
+
+@pytest.mark.parametrize("message", small(), ids=lambda message: f"{message.name}-{message.version}")
+def test_every_prefix_is_an_error_inside_the_bytes(message: Made):
+    for size in range(len(message.data)):
+        with pytest.raises((TruncatedError, CorruptError)) as raised:
+            message.decode(message.data[:size])
+        assert 0 <= raised.value.position <= size
+    assert isinstance(raised.value, TruncatedError)  # the last byte alone missing is nothing but too short
+
+
+@pytest.mark.parametrize("message", small(), ids=lambda message: f"{message.name}-{message.version}")
+def test_every_flipped_byte_is_a_value_or_an_error(message: Made):
+    for at in range(len(message.data)):
+        for mask in (0x01, 0x80, 0xFF):
+            changed = bytearray(message.data)
+            changed[at] ^= mask
+            try:
+                found = message.decode(bytes(changed))
+            except FormatError as error:
+                assert 0 <= error.position <= len(changed)
+                continue
+            if isinstance(found, Unknown):
+                assert found.raw == bytes(changed)
+            else:
+                json_text(message_json(found))
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+@settings(max_examples=200)
+@given(key=st.binary(max_size=40), value=st.binary(max_size=80), api_key=st.integers(0, 28), version=st.integers(0, 4))
+def test_any_bytes_are_values_or_errors(topic: str, key: bytes, value: bytes, api_key: int, version: int):
+    prefix = bytes([1, api_key, version]) if topic == CLUSTER_METADATA else version.to_bytes(2, "big")
+    try:
+        decoded = decode_key_value(topic, api_key.to_bytes(2, "big") + key, prefix + value)
+    except FormatError:
+        return
+    for found in decoded:
+        assert found is None or isinstance(found, Message | Unknown)
+
+
+def test_key_and_value():
+    found = decode_key_value(CONSUMER_OFFSETS, OFFSET_KEY, OFFSET_VALUE)
+    assert found.key == Message("OffsetCommitKey", 1, 0, {"group": "g", "topic": "t", "partition": 5}, (), b"")
+    fields = {"offset": 42, "leaderEpoch": 7, "metadata": "", "commitTimestamp": 1}
+    assert found.value == Message("OffsetCommitValue", 1, 3, fields, (), b"")
+    assert key_text(found.key) == '{"type":"1","data":{"group":"g","topic":"t","partition":5}}'
+    assert value_text(found.value) == '{"version":"3","data":{"offset":42,"leaderEpoch":7,"metadata":"","commitTimestamp":1}}'
+
+
+def test_a_buffer_that_is_not_bytes():
+    assert decode_key_value(CONSUMER_OFFSETS, memoryview(OFFSET_KEY), bytearray(OFFSET_VALUE)) == decode_key_value(
+        CONSUMER_OFFSETS, OFFSET_KEY, OFFSET_VALUE
+    )
+
+
+def test_tombstone_and_null_key():
+    assert decode_key_value(CONSUMER_OFFSETS, OFFSET_KEY, None).value is None
+    with pytest.raises(CorruptError):
+        decode_key_value(CONSUMER_OFFSETS, None, OFFSET_VALUE)
+    with pytest.raises(CorruptError):
+        decode_key_value(CLUSTER_METADATA, None, None)
+
+
+def test_bytes_behind_a_message():
+    """Kafka does not look at them behind a coordinator's record, and refuses a metadata record."""
+    assert decode_key(CONSUMER_OFFSETS, OFFSET_KEY + b"x").rest == b"x"
+    with pytest.raises(CorruptError) as raised:
+        decode_metadata(bytes.fromhex("01 14 00 00 ff"))
+    assert raised.value.position == 4
+
+
+@pytest.mark.parametrize(
+    ("topic", "key", "value", "expected"),
+    [
+        (CONSUMER_OFFSETS, "0009 0001 67", "0000 00", (Unknown(9, None, bytes.fromhex("0009000167")), Unknown(9, 0, bytes(3)))),
+        (CONSUMER_OFFSETS, "ffff", "07", (Unknown(-1, None, b"\xff\xff"), Unknown(-1, None, b"\x07"))),
+        (TRANSACTION_STATE, "0001 0000", None, (Unknown(1, None, bytes.fromhex("00010000")), None)),
+        (SHARE_GROUP_STATE, "0002", "0001", (Unknown(2, None, b"\0\2"), Unknown(2, 1, b"\0\1"))),
+        (CLUSTER_METADATA, None, "01 0d 00 01", (None, Unknown(13, 0, b"\1\x0d\0\1"))),
+        (CLUSTER_METADATA, None, "01 02 01 01", (None, Unknown(2, 1, b"\1\2\1\1"))),
+        (CLUSTER_METADATA, None, "01 ac02 8101 00", (None, Unknown(300, 129, bytes.fromhex("01ac02810100")))),
+    ],
+)
+def test_unknown_type_or_version(topic: str, key: str | None, value: str | None, expected: tuple[Unknown | None, Unknown | None]):
+    given_key, given_value = (None if text is None else bytes.fromhex(text) for text in (key, value))
+    assert decode_key_value(topic, given_key, given_value) == Decoded(*expected)
+
+
+def test_unknown_version_of_a_known_value():
+    data = b"\0\5" + OFFSET_VALUE[2:]
+    assert decode_value(CONSUMER_OFFSETS, 1, data) == Unknown(1, 5, data)
+    assert decode_value(CONSUMER_OFFSETS, 1, b"\xff\xff") == Unknown(1, -1, b"\xff\xff")
+    with pytest.raises(TruncatedError):
+        decode_value(CONSUMER_OFFSETS, 1, b"\0")
+
+
+def test_frame_version():
+    with pytest.raises(UnsupportedError):
+        decode_metadata(b"\0\2\0")
+
+
+@pytest.mark.parametrize(
+    ("topic", "api_key", "data", "error", "field"),
+    [
+        (CONSUMER_OFFSETS, 7, "0000 ffffffff0f", TruncatedError, "ConsumerGroupTargetAssignmentMemberValue topicPartitions"),
+        (CONSUMER_OFFSETS, 7, "0000 00 00", CorruptError, "ConsumerGroupTargetAssignmentMemberValue topicPartitions"),
+        (CONSUMER_OFFSETS, 2, "0000 7fff 61", TruncatedError, "GroupMetadataValue protocolType"),
+        (CONSUMER_OFFSETS, 2, "0000 ffff", CorruptError, "GroupMetadataValue protocolType"),
+        (TRANSACTION_STATE, 0, "0000" + "00" * 15 + "7fffffff" + "00" * 16, TruncatedError, "TransactionLogValue transactionPartitions"),
+        (TRANSACTION_STATE, 0, "0000" + "00" * 15 + "fffffffe" + "00" * 16, CorruptError, "TransactionLogValue transactionPartitions"),
+        (CONSUMER_OFFSETS, 3, "0000 00000000 01 00 07" + "00" * 8, CorruptError, "ConsumerGroupMetadataValue metadataHash"),
+        (CONSUMER_OFFSETS, 3, "0000 00000000 01 00 09" + "00" * 9, CorruptError, "ConsumerGroupMetadataValue metadataHash"),
+        (CONSUMER_OFFSETS, 3, "0000 00000000 02 01 00 01 00", CorruptError, "ConsumerGroupMetadataValue tagged fields"),
+        (CONSUMER_OFFSETS, 3, "0000 00000000 01 05 7f", TruncatedError, "ConsumerGroupMetadataValue tagged fields"),
+        (CONSUMER_OFFSETS, 3, "0000 00000000 ffffffff0f", TruncatedError, "ConsumerGroupMetadataValue tagged fields"),
+    ],
+)
+def test_hostile_lengths(topic: str, api_key: int, data: str, error: type[FormatError], field: str):
+    with pytest.raises(error) as raised:
+        decode_value(topic, api_key, bytes.fromhex(data))
+    assert raised.value.field == field
+
+
+def test_a_tag_of_another_version():
+    """Kafka refuses it too: log dirs are of version 3 on."""
+    record = next(
+        message for message in made() if (message.name, message.version) == ("RegisterBrokerRecord", 3) and "logDirs" in message.json
+    )
+    older = record.data[:2] + b"\2" + record.data[3:]
+    with pytest.raises(CorruptError, match="a tag of this version"):
+        decode_metadata(older)
+
+
+def test_a_string_longer_than_kafka_takes():
+    text = b"a" * 0x8000
+    with pytest.raises(CorruptError):
+        decode_metadata(b"\1\x0c\0" + b"\x81\x80\x02" + text + b"\0\1\0")
+
+
+@pytest.mark.parametrize(
+    ("api_key", "element", "most"),
+    [(16, b"\1", ELEMENTS_MAX), (7, bytes(16) + b"\1\0", ELEMENTS_MAX // 8)],
+)
+def test_elements_are_bounded(api_key: int, element: bytes, most: int):
+    def value(count: int) -> bytes:
+        marked = count + 1
+        varint = bytes([marked & 0x7F | 0x80, marked >> 7 & 0x7F | 0x80, marked >> 14])
+        return b"\0\0" + varint + element * count + bytes(17 if api_key == 16 else 1)
+
+    part = 16  # tracing is slow
+    data = value(most // part)
+    tracemalloc.start()
+    try:
+        assert isinstance(decode_value(CONSUMER_OFFSETS, api_key, data), Message)
+        assert tracemalloc.get_traced_memory()[1] * part < 64 << 20
+    finally:
+        tracemalloc.stop()
+    with pytest.raises(LimitError):
+        decode_value(CONSUMER_OFFSETS, api_key, value(most + 1))
+
+
+def test_defaults_are_not_shared():
+    data = bytes.fromhex("0000 0000000000000000 00 02") + bytes(16) + bytes.fromhex("01 00 01 00")
+    first, second = decode_value(CONSUMER_OFFSETS, 8, data), decode_value(CONSUMER_OFFSETS, 8, data)
+    first.fields["assignedPartitions"][0]["assignmentEpochs"].append(1)
+    assert second.fields["assignedPartitions"][0]["assignmentEpochs"] == []
+
+
+def group_value(subscription: bytes, assignment: bytes, protocol_type: bytes = b"consumer") -> bytes:
+    def sized(data: bytes, size: int) -> bytes:
+        return len(data).to_bytes(size, "big") + data
+
+    head = b"\0\0" + sized(protocol_type, 2) + bytes(4) + b"\xff\xff" * 2 + b"\0\0\0\1"
+    return head + b"\0\1m" + b"\0\1c" + b"\0\1h" + bytes(4) + sized(subscription, 4) + sized(assignment, 4)
+
+
+@pytest.mark.parametrize("message", [message for message in every() if message.framing == "protocol"], ids=lambda message: message.name)
+def test_consumer_protocol_is_shown_decoded(message: Made):
+    field = "subscription" if message.name.endswith("Subscription") else "assignment"
+    other = {"subscription": "assignment", "assignment": "subscription"}[field]
+    text = value_text(decode_value(CONSUMER_OFFSETS, 2, group_value(**{field: message.data, other: b"\0"})))
+    assert f'"{field}":{message.json}' in text
+    assert f'"{other}":"AA=="' in text  # too short for a version: the bytes stay
+    as_bytes = value_text(decode_value(CONSUMER_OFFSETS, 2, group_value(message.data, b"", b"connect")))
+    assert message.json not in as_bytes
+
+
+def test_a_newer_consumer_protocol_is_read_as_the_last_known():
+    newest = next(m for m in every() if m.framing == "protocol" and m.version == 3 and m.name == "ConsumerProtocolSubscription")
+    newer = random.Random(1).randrange(4, 0x7FFF).to_bytes(2, "big") + newest.data[2:]
+    assert newest.json in value_text(decode_value(CONSUMER_OFFSETS, 2, group_value(newer, b"")))
+    assert max(schema.versions.highest for schema in CONSUMER_PROTOCOL.values()) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("NoOpRecord", "NO_OP_RECORD"),
+        ("RemoveAccessControlEntryRecord", "REMOVE_ACCESS_CONTROL_ENTRY_RECORD"),
+        ("ClearElrRecord", "CLEAR_ELR_RECORD"),
+    ],
+)
+def test_type_name(name: str, expected: str):
+    assert metadata.type_name(name) == expected
+
+
+def test_metadata_text():
+    assert value_text(decode_metadata(b"\1\x14\0\0")) == '{"type":"NO_OP_RECORD","version":0,"data":{}}'
