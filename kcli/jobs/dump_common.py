@@ -85,7 +85,8 @@ def in_pieces(unit: Unit, options: Options, read: Reader) -> Outcome:
                 findings.append(item)
             else:
                 held += item.held
-                if len(rows) >= ROWS_PER_CALL or held >= BYTES_PER_CALL:
+                begun = item.start or item.mark  # a unit with neither is one that begins
+                if begun and (len(rows) >= ROWS_PER_CALL or held >= BYTES_PER_CALL):
                     rest = replace(unit, start=item.start, mark=item.mark)
                     _left[rest, options] = items
                     return Outcome(number=unit.number, rows=rows, findings=findings, rest=rest)

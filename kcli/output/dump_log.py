@@ -187,14 +187,13 @@ def _leader_change(change: LeaderChange) -> dict[str, object]:
 def _voters(record: Voters) -> dict[str, object]:
     voters = [
         {
-            **_fields(voter),
+            "voterId": voter.voter_id,
+            "voterDirectoryId": voter.voter_directory_id,
             "endpoints": [_fields(endpoint) for endpoint in voter.endpoints],
             "kRaftVersionFeature": _fields(voter.kraft_version_feature),
         }
         for voter in record.voters
     ]
-    for voter in voters:
-        voter.pop("kraftVersionFeature")
     return {"version": record.version, "voters": voters}
 
 

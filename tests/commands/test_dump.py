@@ -1,0 +1,396 @@
+"""`kcli dump`: every file of a log dir, selections, damage, and the options of kafka-dump-log."""
+
+import base64
+import json
+from pathlib import Path
+
+import pytest
+
+from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD, FROM_FILE
+from kcli.jobs import dump_common
+from tests.builders import put_record, put_records
+from tests.formats import recorded
+
+FILES = Path(__file__).parents[1] / "data" / "files"
+LOG = "00000000000000000000.log"
+TOPIC_ID = "u4NdSfWRQjaZ_ENyxMXLJA"
+
+
+@pytest.fixture
+def dump(kcli):
+    """Run `kcli dump -o json`: rows by type, and the whole document with its exit status."""
+
+    def run(*words):
+        done = kcli("dump", "-o", "json", *words)
+        document = json.loads(done.stdout)
+        rows = {}
+        for row in document["rows"]:
+            rows.setdefault(row.pop("type"), []).append(row)
+        return rows, document | {"status": done.exit_code}
+
+    return run
+
+
+def codes(document):
+    return [finding["code"] for finding in document["findings"]]
+
+
+# Every file
+
+
+def everything(log_dir):
+    """A log dir with one of every file that Kafka keeps in it, and two that it does not know."""
+    folder = log_dir.partition("orders-0")
+    files = {
+        "00000000000000000007.snapshot": "txn.snapshot",
+        "00000000000000000000.txnindex": "txn.txnindex",
+        "partition.metadata": "partition.metadata",
+        "quorum-state": "quorum-state",
+        "00000000000000000000.index.deleted": "segments.index",
+        "00000000000000000000.timeindex.swap": "segments.timeindex",
+    }
+    for name, source in files.items():
+        (folder / name).write_bytes((FILES / source).read_bytes())
+    (folder / "00000000000000000000.log.cleaned").write_bytes((folder / LOG).read_bytes())
+    (folder / "00000000000000000165-0000000001.checkpoint").write_bytes(recorded.stored("snapshot.checkpoint"))
+    (folder / "notes.txt").write_text("mine")
+    (folder / "remote_log_snapshot").write_bytes(bytes(18))
+    log_dir.path.joinpath("replication-offset-checkpoint").write_text("0\n1\norders 0 40\n")
+    log_dir.path.joinpath(".kafka_cleanshutdown").write_bytes((FILES / "clean-shutdown").read_bytes())
+    log_dir.path.joinpath("_rlmm_committed_offsets").write_text("0\n1\n3 17\n")
+    log_dir.path.joinpath(".lock").write_text("")
+    log_dir.path.joinpath("mine").mkdir()
+    cache = log_dir.path / "remote-log-index-cache"
+    cache.mkdir()
+    (cache / f"42_{TOPIC_ID}.index").write_bytes((FILES / "segments.index").read_bytes())
+    return folder
+
+
+def test_every_file_has_a_row(dump, log_dir):
+    everything(log_dir)
+    rows, document = dump(log_dir.path)
+
+    assert document["errors"] == []
+    found = {(row["file"], kind) for kind, rows_of_kind in rows.items() for row in rows_of_kind}
+    assert found == {
+        (LOG, "dump_batch"),
+        (f"{LOG}.cleaned", "dump_batch"),
+        ("00000000000000000165-0000000001.checkpoint", "dump_batch"),
+        ("00000000000000000000.index.deleted", "dump_index"),
+        ("00000000000000000000.timeindex.swap", "dump_timeindex"),
+        ("00000000000000000000.txnindex", "dump_txnindex"),
+        ("00000000000000000007.snapshot", "dump_producer"),
+        ("leader-epoch-checkpoint", "dump_leader_epoch"),
+        ("partition.metadata", "dump_partition_metadata"),
+        ("quorum-state", "dump_quorum_state"),
+        ("remote_log_snapshot", "rlmm_snapshot"),
+        ("notes.txt", "dump_file"),
+        ("meta.properties", "dump_meta_properties"),
+        ("replication-offset-checkpoint", "dump_offset"),
+        (".kafka_cleanshutdown", "dump_clean_shutdown"),
+        ("_rlmm_committed_offsets", "rlmm_committed_offset"),
+        (".lock", "dump_file"),
+        ("mine", "dump_file"),
+        (f"42_{TOPIC_ID}.index", "dump_index"),
+    }
+    (offset,) = rows["dump_offset"]
+    assert (offset["topic"], offset["partition"], offset["offset"]) == ("orders", 0, 40)
+    assert [(row["epoch"], row["start_offset"]) for row in rows["dump_leader_epoch"]] == [(0, 0), (2, 10), (3, 25)]
+    assert {(row["file"], row["kind"], row["size_bytes"]) for row in rows["dump_file"]} == {
+        ("notes.txt", "unknown", 4),
+        (".lock", "lock", 0),
+        ("mine", "unknown", None),
+    }
+
+
+def test_one_partition_of_a_log_dir_leaves_out_what_belongs_to_none(dump, log_dir):
+    everything(log_dir)
+    log_dir.partition("other-1")
+    rows, _ = dump(log_dir.path, "--topic", "other")
+
+    assert {row["file"] for kind in rows.values() for row in kind} == {LOG, "leader-epoch-checkpoint"}
+
+
+def test_files_and_directories_mixed(dump, log_dir):
+    folder = log_dir.partition("orders-0")
+    rows, _ = dump(folder / LOG, log_dir.path / "meta.properties", folder)
+
+    assert len(rows["dump_batch"]) == 6
+    assert rows["dump_meta_properties"][0]["node_id"] == 1
+
+
+def test_keys_of_a_batch_are_those_of_the_contract(dump, log_dir):
+    rows, _ = dump(log_dir.partition("orders-0") / LOG)
+
+    assert list(rows["dump_batch"][1]) == [*(column.name for column in FROM_FILE), *DUMP_BATCH.names[len(FROM_FILE) :]]
+    batch = rows["dump_batch"][1]
+    assert (batch["topic"], batch["partition"], batch["cluster_id"]) == ("orders", 0, "d4AOWUsZhgy8XcdU-9gSlQ")
+    assert (batch["base_offset"], batch["last_offset"], batch["count"], batch["is_valid"]) == (10, 24, 15, True)
+
+
+def test_a_file_that_cannot_be_decoded_is_an_error_and_the_others_are_shown(dump, log_dir):
+    folder = log_dir.partition("orders-0")
+    (folder / "partition.metadata").write_text("x")
+    rows, document = dump(folder)
+
+    assert (document["status"], [error["path"] for error in document["errors"]]) == (4, [str(folder / "partition.metadata")])
+    assert len(rows["dump_batch"]) == 3
+
+
+# Records
+
+
+def test_records_are_what_the_producer_was_given(dump, tmp_path):
+    (tmp_path / LOG).write_bytes(recorded.stored("shapes.log"))
+    given = json.loads(recorded.stored("shapes.records.json"))
+    rows, document = dump(tmp_path / LOG, "--records")
+    found = rows["dump_record"]
+
+    assert (document["findings"], list(found[0])) == ([], list(DUMP_RECORD.names))
+    assert [(row["key"], row["value"]) for row in found] == [(record["key"], record["value"]) for record in given["records"]]
+    for row, record in zip(found, given["records"], strict=True):
+        assert [[header["key"], header["value"]] for header in row["headers"]] == record["headers"]
+
+
+def test_control_records_say_what_they_are(dump, tmp_path):
+    (tmp_path / LOG).write_bytes(recorded.stored("txn.log"))
+    rows, _ = dump(tmp_path / LOG, "--records")
+
+    assert {row["control_type"] for row in rows["dump_record"]} == {None, "COMMIT", "ABORT"}
+
+
+@pytest.mark.parametrize("words", [("--records",), (), ("-o", "text"), ("-o", "text", "--print-data-log")])
+def test_output_is_the_same_however_often_a_scan_stops(kcli, tmp_path, monkeypatch, words):
+    for name in ("shapes", "codec-zstd"):
+        (tmp_path / f"{name}-0").mkdir()
+        (tmp_path / f"{name}-0" / LOG).write_bytes(recorded.stored(f"{name}.log"))
+    output = words if "-o" in words else (*words, "-o", "ndjson")
+    command = ("dump", *output, tmp_path / "shapes-0", tmp_path / "codec-zstd-0")
+    whole = kcli(*command).stdout
+    monkeypatch.setattr(dump_common, "ROWS_PER_CALL", 1)
+    monkeypatch.setattr("kcli.jobs.dump_log.RECORDS_BETWEEN_STOPS", 1)
+    monkeypatch.setattr("kcli.jobs.dump_text.RECORDS_BETWEEN_STOPS", 1)
+
+    assert kcli(*command).stdout == whole
+    monkeypatch.setattr(dump_common, "_left", Forgetful())
+    assert kcli(*command).stdout == whole
+
+
+class Forgetful(dict):
+    """A store that keeps nothing: every piece of a scan starts anew, as in another process."""
+
+    def __setitem__(self, key, value):
+        pass
+
+
+# Selection
+
+
+@pytest.fixture
+def long_log(log_dir):
+    """A partition of 200 batches of two records each, with an index entry for every tenth batch."""
+    folder = log_dir.path / "orders-0"
+    folder.mkdir()
+    data, index = b"", b""
+    for number in range(200):
+        if number % 10 == 9:
+            index += (2 * number + 1).to_bytes(4, "big") + len(data).to_bytes(4, "big")
+        data += put_records([put_record(value=b"a"), put_record(offset_delta=1, value=b"b")], base_offset=2 * number)
+    (folder / LOG).write_bytes(data)
+    (folder / "00000000000000000000.index").write_bytes(index)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("words", "first", "last"),
+    [("100..200", 100, 200), ("101..102", 101, 102), ("390..", 390, 399), ("..3", 0, 3), ("77", 77, 77), ("0..0", 0, 0)],
+)
+def test_offsets(dump, long_log, words, first, last):
+    rows, document = dump(long_log, "--records", "--offsets", words)
+
+    assert [row["offset"] for row in rows["dump_record"]] == list(range(first, last + 1))
+    assert (list(rows), codes(document)) == (["dump_record"], [])
+    batches, _ = dump(long_log, "--offsets", words)
+    assert [row["base_offset"] // 2 for row in batches["dump_batch"]] == list(range(first // 2, last // 2 + 1))
+
+
+def test_offsets_reads_from_where_the_index_leads(dump, long_log):
+    data = bytearray((long_log / LOG).read_bytes())
+    data[8:12] = b"\xff\xff\xff\xff"  # the first batch is damaged: a scan from the beginning would stumble over it
+    (long_log / LOG).write_bytes(data)
+    _, document = dump(long_log, "--offsets", "300..310")
+
+    assert codes(document) == []
+
+
+def test_offsets_without_an_index_says_that_it_scanned(dump, long_log):
+    (long_log / "00000000000000000000.index").unlink()
+    rows, document = dump(long_log, "--offsets", "300..301")
+
+    assert ([row["base_offset"] for row in rows["dump_batch"]], codes(document)) == ([300], ["DUMP-005"])
+
+
+def test_an_index_that_leads_astray_is_not_followed(dump, long_log):
+    (long_log / "00000000000000000000.index").write_bytes((299).to_bytes(4, "big") + (13).to_bytes(4, "big"))
+    rows, document = dump(long_log, "--offsets", "300..301")
+
+    assert ([row["base_offset"] for row in rows["dump_batch"]], codes(document)) == ([300], ["DUMP-005"])
+
+
+@pytest.mark.parametrize("count", [1, 3, 10, 45, 399, 1000])
+def test_tail(dump, long_log, count):
+    records, _ = dump(long_log, "--records", "--tail", count)
+    batches, _ = dump(long_log, "--tail", count)
+
+    assert [row["offset"] for row in records["dump_record"]] == list(range(max(400 - count, 0), 400))
+    assert [row["base_offset"] for row in batches["dump_batch"]] == list(range(max(400 - 2 * count, 0), 400, 2))
+
+
+def test_limit(dump, long_log):
+    rows, _ = dump(long_log / LOG, "--limit", 3)
+
+    assert [row["base_offset"] for row in rows["dump_batch"]] == [0, 2, 4]
+
+
+def test_segments_that_cannot_hold_the_offsets_are_not_read(dump, long_log):
+    (long_log / "00000000000000000400.log").write_bytes(b"\xff" * 100)
+    _, document = dump(long_log, "--offsets", "10..20")
+
+    assert document["findings"] == []
+    assert codes(dump(long_log, "--offsets", "10..400")[1])
+
+
+@pytest.mark.parametrize("words", ["", "..", "a..b", "5..3", "-1..3", "1..9223372036854775808"])
+def test_offsets_that_are_none(kcli, long_log, words):
+    done = kcli("dump", long_log, "--offsets", words)
+
+    assert (done.exit_code, done.stdout) == (2, "")
+
+
+# Damage
+
+
+def test_damage_is_a_finding_and_the_dump_goes_on(dump, long_log):
+    data = (long_log / LOG).read_bytes()
+    size = len(data) // 200
+    at = 50 * size
+    (long_log / LOG).write_bytes(data[:at] + b"\xff" * size + data[at + size :])
+    rows, document = dump(long_log / LOG)
+
+    assert [row["base_offset"] for row in rows["dump_batch"]] == [offset for offset in range(0, 400, 2) if offset != 100]
+    (finding,) = document["findings"]
+    assert document["status"] == 1
+    assert (finding["code"], finding["position"], finding["expected"]) == ("DUMP-001", at, 102)
+    assert finding["message"] == f"bytes {at} to {at + size} are no batches (bad length -1); next good offset 102"
+
+
+def test_a_record_that_cannot_be_read_costs_its_batch_alone(dump, tmp_path):
+    good = put_records([put_record(value=b"x")], base_offset=7)
+    bad = put_records([b"\x40" + bytes(3)], base_offset=6)
+    (tmp_path / LOG).write_bytes(bad + good)
+    rows, document = dump(tmp_path / LOG, "--records")
+
+    assert ([row["offset"] for row in rows["dump_record"]], codes(document), document["status"]) == ([7], ["DUMP-002"], 1)
+
+
+def test_a_batch_beyond_the_bound_names_the_switch_that_raises_it(dump, tmp_path):
+    (tmp_path / LOG).write_bytes(put_records([put_record(value=bytes(100_000))], codec=4))
+    _, document = dump(tmp_path / LOG, "--records", "--max-batch-bytes", 65536)
+
+    assert codes(document) == ["DUMP-002"]
+    assert "--max-batch-bytes" in document["findings"][0]["message"]
+    rows, document = dump(tmp_path / LOG, "--records")
+    assert (len(base64.b64decode(rows["dump_record"][0]["value"])), document["findings"]) == (100_000, [])
+
+
+# Indexes
+
+
+def test_a_preallocated_tail_is_told_apart_from_entries(dump, long_log):
+    path = long_log / "00000000000000000000.index"
+    path.write_bytes(path.read_bytes() + bytes(8 * 1000))
+    rows, document = dump(path)
+
+    assert (len(rows["dump_index"]), codes(document)) == (20, ["IDX-003"])
+
+
+@pytest.mark.parametrize(
+    ("entries", "code"),
+    [
+        ([(19, 0xFFFF)], "DUMP-004"),
+        ([(19, 99), (19, 99)], "DUMP-003"),
+        ([(0, 0), (21, 5)], "DUMP-003"),
+    ],
+)
+def test_entries_that_do_not_fit(dump, long_log, entries, code):
+    path = long_log / "00000000000000000000.index"
+    path.write_bytes(b"".join(offset.to_bytes(4, "big") + position.to_bytes(4, "big") for offset, position in entries))
+
+    assert code in codes(dump(path)[1])
+
+
+def test_an_index_that_ends_within_an_entry(dump, long_log):
+    path = long_log / "00000000000000000000.index"
+    path.write_bytes(path.read_bytes() + b"\0\0\1")
+
+    assert codes(dump(path)[1]) == ["DUMP-006"]
+    rows, document = dump(path, "--index-sanity-check")
+    assert (rows, codes(document), document["status"]) == ({}, ["DUMP-008"], 1)
+
+
+def test_an_index_without_its_log(dump, long_log):
+    (long_log / LOG).unlink()
+
+    assert codes(dump(long_log / "00000000000000000000.index")[1]) == ["DUMP-007"]
+
+
+def test_verify_index_only_prints_no_entries(dump, long_log):
+    assert dump(long_log / "00000000000000000000.index", "--verify-index-only")[0] == {}
+
+
+# The words of kafka-dump-log
+
+
+def test_text_of_contents_alone(kcli, long_log):
+    done = kcli("dump", "-o", "text", "--print-data-log", "--skip-record-metadata", "--files", long_log / LOG, "--max-bytes", 150)
+
+    assert done.stdout.split("\n")[3:5] == ["|  payload: a".replace("|  ", "| "), "| payload: b"]
+    assert len(done.stdout.split("\n")) == 9 - 3
+
+
+def test_text_of_trailing_bytes(kcli, long_log):
+    with (long_log / LOG).open("ab") as file:
+        file.write(b"\0" * 8 + b"\0\0\1\0" + b"\2" * 20)
+
+    assert kcli("dump", "-o", "text", long_log / LOG).stdout.split("\n")[-2] == f"Found 32 invalid bytes at the end of {LOG}"
+    assert "Found" not in kcli("dump", "-o", "text", long_log / LOG, "--max-bytes", 100_000).stdout
+
+
+def test_text_goes_on_where_the_tool_dies(kcli, long_log):
+    data = bytearray((long_log / LOG).read_bytes())
+    data[8:12] = b"\xff" * 4
+    (long_log / LOG).write_bytes(data)
+    done = kcli("dump", "-o", "text", long_log / LOG)
+
+    assert (done.exit_code, len(done.stdout.split("\n"))) == (1, 2 + 199 + 1)
+    assert "DUMP-001" in done.stderr
+
+
+def test_text_of_files_that_the_tool_does_not_know(kcli, log_dir):
+    path = log_dir.path / "meta.properties"
+    done = kcli("dump", "-o", "text", path)
+
+    assert (done.stdout, done.stderr) == (f"Dumping {path}\n", f"Ignoring unknown file {path}\n")
+
+
+def test_text_closes_with_what_does_not_fit(kcli, long_log):
+    index = long_log / "00000000000000000000.index"
+    index.write_bytes(b"".join(number.to_bytes(4, "big") for number in (18, 0, 20, 0)))
+    done = kcli("dump", "-o", "text", "--verify-index-only", index)
+
+    assert done.stdout == f"Dumping {index}\n"
+    assert done.stderr.startswith(f"Mismatches in :{index}\n  Index offset: 20, log offset: 1\n  Index offset: 18, log offset: 1\n")
+
+
+def test_text_prints_lines_not_columns(kcli, long_log):
+    assert kcli("dump", "-o", "text", "--columns", "offset", long_log).exit_code == 2
