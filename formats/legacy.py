@@ -14,7 +14,7 @@ The truth is `org.apache.kafka.common.record.LegacyRecord`, for the walk
 
 A message with a codec is a wrapper: its value holds the compressed messages, and
 its offset is that of the last of them. Read here is the header alone, so the
-first offset and the count of a wrapper stay unknown.
+first offset and the count of a wrapper stay unknown; `formats.message_set` opens it.
 """
 
 from typing import NamedTuple

@@ -340,7 +340,7 @@ CATALOGUE: dict[str, Rule] = {
         "error",
         "Batches of another message format were not read.",
         "It reads message formats 0 to 2.",
-        "Remote log metadata is younger than formats 0 and 1: look where this file comes from.",
+        "No release writes such a format: look where this file comes from.",
     ),
     "RLMM-008": Rule(
         "info",

@@ -10,8 +10,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
-from formats.batch import BATCH, HEADER_SIZE, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, SMALLEST_LENGTH, BatchHeader
-from formats.errors import FormatError
+from formats.batch import (
+    BATCH,
+    COMPRESSION_CODEC_MASK,
+    HEADER_SIZE,
+    HEADER_UP_TO_MAGIC,
+    LOG_OVERHEAD,
+    SMALLEST_LENGTH,
+    BatchHeader,
+)
+from formats.compression import ZSTD
+from formats.errors import CorruptError, FormatError, LimitError
 from formats.index import (
     OFFSET_INDEX_ENTRY,
     TIME_INDEX_ENTRY,
@@ -22,7 +31,8 @@ from formats.index import (
     truncated_entries_time_index,
 )
 from formats.layout import Layout
-from formats.legacy import LegacyHeader, read_header
+from formats.legacy import MESSAGE_V0, LegacyHeader, read_header
+from formats.message_set import base_offset
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import IndexFile
 
@@ -31,6 +41,8 @@ HOP = 4096
 """Batches at least this large are hopped over: only the next header is read."""
 MAGIC_V2 = 2
 MAX_RELATIVE_OFFSET = 0x7FFFFFFF
+LARGEST_WRAPPER = 64 * 1024 * 1024
+"""The largest wrapper of magic 0 or 1 that is opened, in bytes, before and after."""
 
 Header: TypeAlias = BatchHeader | LegacyHeader
 
@@ -38,6 +50,7 @@ E = TypeVar("E")
 
 _PREFIX = BATCH.only("base_offset", "batch_length", "magic")
 _DELTA = BATCH.only("last_offset_delta")
+_ATTRIBUTES = MESSAGE_V0.only("attributes")
 
 CORRUPT_RECORD = "CorruptRecordException"
 INVALID_RECORD = "InvalidRecordException"
@@ -45,6 +58,18 @@ INVALID_OFFSET = "InvalidOffsetException"
 OFFSET_OVERFLOW = "LogSegmentOffsetOverflowException"
 ILLEGAL_ARGUMENT = "IllegalArgumentException"
 KAFKA_EXCEPTION = "KafkaException"
+INDEX_OUT_OF_BOUNDS = "IndexOutOfBoundsException"
+
+_REFUSALS = {
+    "magic": INVALID_RECORD,
+    "value": INVALID_RECORD,
+    "messages": INVALID_RECORD,
+    "offset": INVALID_RECORD,
+    "message size": CORRUPT_RECORD,
+    "key length": INDEX_OUT_OF_BOUNDS,
+    "value length": INDEX_OUT_OF_BOUNDS,
+}
+"""What Kafka throws for a broken wrapper, by the field at fault; KafkaException for the codec's stream."""
 
 
 class BrokerError(Exception):
@@ -93,6 +118,33 @@ def places(log: DataFile, start: int, end: int, *, hop_from: int = HOP) -> Itera
         yield Place(position, size, offset, magic, window, at)
         ahead = HEADER_SIZE if size >= hop_from else WINDOW
         position += size
+
+
+def first_offset(log: DataFile, place: Place) -> int:
+    """Return the first offset of a batch; a wrapper of magic 0 or 1 is opened for it, and a BrokerError if it cannot be.
+
+    Of one too large to be opened it is the offset in its header, the last: searches end at the same batch.
+    """
+    if place.magic >= MAGIC_V2 or not _ATTRIBUTES.unpack_from(place.window, place.at)[0] & COMPRESSION_CODEC_MASK:
+        return place.base_offset
+    if place.size > LARGEST_WRAPPER:
+        return place.base_offset
+    try:
+        return base_offset(log.read(place.position, place.size), LARGEST_WRAPPER)
+    except LimitError:
+        return place.base_offset
+    except FormatError as error:
+        raise BrokerError(_refusal(error), log.path, place.position, f"a wrapper that cannot be opened: {error}") from error
+
+
+def _refusal(error: FormatError) -> str:
+    """Return the exception that Kafka throws where a wrapper cannot be opened."""
+    field = error.field.partition(" at ")[0]
+    if field == "codec":
+        return INVALID_RECORD if error.found in range(ZSTD + 1) else ILLEGAL_ARGUMENT
+    if field == "value length" and isinstance(error, CorruptError):
+        return ILLEGAL_ARGUMENT
+    return _REFUSALS.get(field, KAFKA_EXCEPTION)
 
 
 def last_offset(log: DataFile, place: Place) -> int:
@@ -204,8 +256,9 @@ def translate_offset(segment: LoadedSegment, offset: int) -> int | None:
     with segment.log() as log:
         before: Place | None = None
         for place in places(log, segment.index_position(offset), segment.log_size):
-            if place.base_offset >= offset:
-                if place.base_offset > offset and before is not None and last_offset(log, before) >= offset:
+            first = first_offset(log, place)
+            if first >= offset:
+                if first > offset and before is not None and last_offset(log, before) >= offset:
                     return before.position
                 return place.position
             before = place

@@ -81,13 +81,16 @@ def floor_segment(base_offsets: Sequence[int], offset: int) -> int:
     return max(bisect_right(base_offsets, offset) - 1, 0)
 
 
-def reason_of(header: Spanning, offset: int) -> str:
-    """Return why a batch is the answer: it spans the offset, or is the next one after a gap.
+def hides_first_offset(header: Spanning) -> bool:
+    """Whether the first offset is not in the header: a compressed message of magic 0 or 1 names its last one only."""
+    return isinstance(header, LegacyHeader) and bool(header.codec)
 
-    The first offset of a compressed message of magic 0 or 1 is not in its header: such a batch is taken to span it.
-    """
-    wrapped = isinstance(header, LegacyHeader) and header.codec
-    if header.base_offset > offset and not wrapped:
+
+def reason_of(header: Spanning, offset: int) -> str:
+    """Return why a batch is the answer: it spans the offset, or is the next one after a gap."""
+    if hides_first_offset(header):
+        return f"{IN_BATCH}: a compressed message of magic 0 or 1, whose first offset is inside it"
+    if header.base_offset > offset:
         return f"{GAP}: offsets {offset} to {header.base_offset - 1} are not in the log; a fetch returns the batch after them"
     return IN_BATCH
 

@@ -7,12 +7,14 @@ may lie inside it.
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import nullcontext
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
-from formats.batch import BatchHeader
-from formats.errors import FormatError, LimitError, UnsupportedError
+from formats.errors import FormatError, LimitError
+from formats.legacy import LegacyHeader
+from formats.message_set import message_set, messages
 from formats.record import batch_records
 from kcli.analysis import lookup
+from kcli.analysis.directory_files import loaded_segments
 from kcli.analysis.ends import Ends, Recovery, ends, is_tiered, local_log_start
 from kcli.analysis.findings import Finding
 from kcli.analysis.lookup import LargestTimestamp, Timed
@@ -30,13 +32,6 @@ DECOMPRESSED_LIMIT = 64 * 1024 * 1024
 
 Answer: TypeAlias = tuple[bool, int | None, int | None, int | None, int | None, int | None, str]
 """The columns of kcli.rows.LOOKUP_TIMESTAMP from `found` on."""
-
-
-class Message(NamedTuple):
-    """An uncompressed message of magic 0 or 1: its own only record."""
-
-    offset: int
-    timestamp: int
 
 
 def offset(unit: Unit, *, offset: int | str) -> Outcome:
@@ -57,8 +52,8 @@ def _offset(asked: int | str, partition: Partition) -> Yield:
     reason = lookup.outside(number, found.log_start_offset, local_log_start(partition, found), found.log_end_offset)
     if reason is None:
         log = Recovery(partition)
-        bases = [segment.base_offset for segment in partition.segments]
-        for segment in partition.segments[lookup.floor_segment(bases, number) :]:
+        bases = [segment.base_offset for segment in loaded_segments(partition)]
+        for segment in loaded_segments(partition)[lookup.floor_segment(bases, number) :]:
             entry, batch = yield from _translate(log, segment, number)
             if batch is not None:
                 header = batch.header
@@ -71,7 +66,7 @@ def _offset(asked: int | str, partition: Partition) -> Yield:
                         segment.base_offset,
                         shown_path(partition, segment.path("log")),
                         batch.position,
-                        header.base_offset,
+                        None if lookup.hides_first_offset(header) else header.base_offset,
                         header.last_offset,
                         header.partition_leader_epoch,
                         *entry,
@@ -104,7 +99,7 @@ def _translate(
                 "IDX-002",
                 f"its entry for offset {entry[0]} leads to no batch; the log was scanned",
                 dir=log.partition.shown,
-                file=f"{segment.stem}.index",
+                file=segment.file("index"),
                 found=entry[1],
             )
             return entry, _reaching(Walk(file), target)
@@ -128,7 +123,7 @@ def _at_or_after(partition: Partition, found: Ends, asked: int) -> Generator[Fin
         message = f"records below {local_log_start(partition, found)} are in remote storage, where the broker would look first"
         yield Finding("LOOKUP-004", message, dir=partition.shown)
     log, seen = Recovery(partition), lookup.NO_TIMESTAMP
-    segments = () if found.emptied else partition.segments
+    segments = () if found.emptied else loaded_segments(partition)
     for segment in segments:
         largest = yield from _largest_timestamp(log, segment)
         seen = max(seen, largest.timestamp)
@@ -137,13 +132,13 @@ def _at_or_after(partition: Partition, found: Ends, asked: int) -> Generator[Fin
             reaches, size = _modified(segment)
             if size:
                 message = f"no timestamp is known; the file's modification time, {reaches}, counts as the largest"
-                yield Finding("LOOKUP-001", message, dir=partition.shown, file=f"{segment.stem}.log", found=reaches)
+                yield Finding("LOOKUP-001", message, dir=partition.shown, file=segment.file("log"), found=reaches)
         if reaches < asked:
             continue
         answer = _search(log, segment, asked, found.log_start_offset)
         if answer is None and segment is not segments[-1]:
             yield Finding(
-                "LOOKUP-002", "no such record in it; later segments are not searched", dir=partition.shown, file=f"{segment.stem}.log"
+                "LOOKUP-002", "no such record in it; later segments are not searched", dir=partition.shown, file=segment.file("log")
             )
         if answer is None and seen >= asked:
             return _nothing(f"{lookup.NOT_IN_SEGMENT}: segment {segment.base_offset} alone is searched, and has no such record")
@@ -172,7 +167,7 @@ def _largest_timestamp(log: Recovery, segment: Segment) -> Generator[Finding, No
         return LargestTimestamp(lookup.NO_TIMESTAMP, segment.base_offset)
     with times:
         if times.has_empty_tail:
-            yield Finding("LOOKUP-003", "its last slot is zero", dir=log.partition.shown, file=f"{segment.stem}.timeindex")
+            yield Finding("LOOKUP-003", "its last slot is zero", dir=log.partition.shown, file=segment.file("timeindex"))
         return LargestTimestamp(*times.entry(times.entries - 1))
 
 
@@ -195,7 +190,7 @@ def _search(log: Recovery, segment: Segment, asked: int, start_offset: int) -> A
 def _largest(partition: Partition, found: Ends) -> Generator[Finding, None, Answer]:
     """Return the answer to MAX_TIMESTAMP: the first record that has the largest timestamp of all segments."""
     log = Recovery(partition)
-    segments = () if found.emptied else partition.segments
+    segments = () if found.emptied else loaded_segments(partition)
     largest: list[LargestTimestamp] = []
     for segment in segments:
         largest += [(yield from _largest_timestamp(log, segment))]
@@ -212,21 +207,21 @@ def _largest(partition: Partition, found: Ends) -> Generator[Finding, None, Answ
 
 
 def _records(file: DataFile, batch: Batch) -> Iterator[Timed]:
-    """Yield a batch's records, unpacked; UnsupportedError as FileError for compressed messages of magic 0 and 1."""
+    """Yield a batch's records, unpacked; a message of magic 0 or 1 without a codec is its own only record."""
     header = batch.header
-    if isinstance(header, BatchHeader):
-        if header.size > LARGEST_BATCH:
-            raise file_error(file.path, LimitError(batch.position, "batch size", f"at most {LARGEST_BATCH} bytes", header.size))
-        try:
-            yield from batch_records(file.read(batch.position, header.size), DECOMPRESSED_LIMIT)
-        except FormatError as error:
-            raise file_error(file.path, error.moved(batch.position)) from error
-    elif header.codec:
-        raise file_error(
-            file.path, UnsupportedError(batch.position, "message", "one that is not compressed", f"magic {header.magic}, compressed")
-        )
-    else:
-        yield Message(header.offset, header.timestamp)
+    if isinstance(header, LegacyHeader) and not header.codec:
+        yield header
+        return
+    if header.size > LARGEST_BATCH:
+        raise file_error(file.path, LimitError(batch.position, "batch size", f"at most {LARGEST_BATCH} bytes", header.size))
+    raw = file.read(batch.position, header.size)
+    try:
+        if isinstance(header, LegacyHeader):
+            yield from messages(message_set(raw, DECOMPRESSED_LIMIT))
+        else:
+            yield from batch_records(raw, DECOMPRESSED_LIMIT)
+    except FormatError as error:
+        raise file_error(file.path, error.moved(batch.position)) from error
 
 
 def _found(segment: Segment, batch: Batch, record: Timed) -> Answer:

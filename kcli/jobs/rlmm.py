@@ -5,9 +5,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from formats.batch import BatchHeader
 from formats.checkpoint import read_committed_offsets
 from formats.errors import FormatError
+from formats.legacy import LegacyHeader
+from formats.legacy import is_valid as legacy_is_valid
+from formats.message_set import LegacyRecord, message_set, set_records
 from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_SNAPSHOT
 from formats.record import MAGIC, Record, batch_records, is_valid
 from formats.remote_metadata import LAYOUT_3_0, RemoteLogMetadata, RemotePartitionDeleteMetadata, decode
@@ -203,26 +205,40 @@ def _events(file: DataFile, unit: Unit, rows: list[Row], findings: _Findings) ->
     return None
 
 
-def _records(file: DataFile, batch: Batch, findings: _Findings, *, again: bool) -> Iterator[Record]:
+def _records(file: DataFile, batch: Batch, findings: _Findings, *, again: bool) -> Iterator[Record | LegacyRecord]:
     """Yield the records of a batch; one that is not read, or not to its end, leaves a finding; a wrong CRC does, once."""
     position, header = batch
-    if not isinstance(header, BatchHeader) or header.magic != MAGIC:
-        findings.add("RLMM-007", position, f"offset {header.base_offset}: message format {header.magic}")
+    at = f"offset {header.base_offset}"
+    legacy = isinstance(header, LegacyHeader)
+    if not legacy and header.magic != MAGIC:
+        findings.add("RLMM-007", position, f"{at}: message format {header.magic}")
     elif header.is_control:
-        findings.add("RLMM-008", position, f"offset {header.base_offset}: a control batch")
+        findings.add("RLMM-008", position, f"{at}: a control batch")
     elif header.size > LARGEST_BATCH:
-        findings.add("LOG-003", position, f"offset {header.base_offset}: a batch of {header.size} bytes is beyond the bound")
+        findings.add("LOG-003", position, f"{at}: a batch of {header.size} bytes is beyond the bound")
     else:
         raw = file.read(position, header.size)
-        if not again and not is_valid(raw):
-            findings.add("LOG-003", position, f"offset {header.base_offset}: the checksum does not match")
+        if not again and not (legacy_is_valid if legacy else is_valid)(raw):
+            findings.add("LOG-003", position, f"{at}: the checksum does not match")
         try:
-            yield from batch_records(raw, LARGEST_BATCH)
+            yield from _messages(raw, batch, findings) if legacy else batch_records(raw, LARGEST_BATCH)
         except FormatError as error:
-            findings.add("LOG-003", position, f"offset {header.base_offset}: {error.moved(position)}")
+            findings.add("LOG-003", position, f"{at}: {error.moved(position)}")
 
 
-def _event_row(where: dict[str, Value], record: Record, position: int, findings: _Findings) -> tuple[Row, bool]:
+def _messages(raw: bytes, batch: Batch, findings: _Findings) -> Iterator[LegacyRecord]:
+    """Yield the records of a message of magic 0 or 1; those in a wrapper have checksums of their own, and can be cut."""
+    position, header = batch
+    opened = message_set(raw, LARGEST_BATCH)
+    for record in set_records(opened):
+        if header.codec and not record.is_valid:
+            findings.add("LOG-003", position, f"offset {record.offset}: the checksum of this message does not match")
+        yield record
+    if opened.cut:
+        findings.add("LOG-003", position, f"offset {header.base_offset}: {opened.cut} bytes of a last message that is cut")
+
+
+def _event_row(where: dict[str, Value], record: Record | LegacyRecord, position: int, findings: _Findings) -> tuple[Row, bool]:
     """Return the row of a record, and whether its value has the layout that only releases before 3.6 read."""
     columns = {**where, "metadata_offset": record.offset, "timestamp": record.timestamp}
     at = f"offset {record.offset}"

@@ -163,7 +163,7 @@ def test_values_that_are_none(partition):
 
 
 ONE, TWO = batch(0, [DELETE] * 3), batch(3, [DELETE] * 2)
-LEGACY = (5).to_bytes(8, "big") + (14).to_bytes(4, "big") + bytes(4) + b"\0\0" + b"\xff" * 8
+UNKNOWN = batch(5, [DELETE], magic=3)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ LEGACY = (5).to_bytes(8, "big") + (14).to_bytes(4, "big") + bytes(4) + b"\0\0" +
         ([ONE, put_batch(b"not gzip", 1, base_offset=3, attributes=1), ONE], 6, ["LOG-003"], len(ONE)),
         ([ONE, put_batch(b"x", 1, base_offset=3, attributes=7), ONE], 6, ["LOG-003"], len(ONE)),
         ([ONE, batch(3, [b"\0\0\0\0\0\0"], attributes=0x20), ONE], 6, ["RLMM-008"], len(ONE)),
-        ([ONE, LEGACY, TWO], 5, ["RLMM-007"], len(ONE)),
+        ([ONE, UNKNOWN, TWO], 5, ["RLMM-007"], len(ONE)),
         ([b"short"], 0, ["LOG-001"], 0),
         ([], 0, [], None),
     ],

@@ -6,6 +6,7 @@ import pytest
 
 from kcli.jobs import lookup
 from tests.builders import put_record, put_records
+from tests.messages import put_message, put_set, put_wrapper
 from tests.partitions import codes, log_dir, offset_entries, orders, put_range, rows, segment, snapshot, time_entries, unit
 
 A, B, C = put_range(0, 5, timestamp=1000), put_range(5, 5, epoch=1, timestamp=2000), put_range(20, 10, epoch=2, timestamp=3000)
@@ -176,7 +177,7 @@ def test_a_killed_broker_recovers_its_indexes(directory):
     (directory.parent / ".kafka_cleanshutdown").unlink()
     row, found_codes = by_time(directory, 3005)
     assert place(row) == (True, 25, 3005, "found")
-    assert found_codes == ["IDX-003"]
+    assert found_codes == ["START-005", "IDX-003"]
     assert by_offset(directory, 25)[0]["index_entry_offset"] == 20
 
 
@@ -194,27 +195,54 @@ def test_a_partition_alone_with_preallocated_indexes(directory):
     assert place(by_time(directory, 3005)[0]) == (True, 25, 3005, "found")
 
 
-def message(offset, magic, timestamp, attributes=0):
-    body = bytes(4) + bytes([magic, attributes]) + (timestamp.to_bytes(8, "big") if magic else b"") + bytes(8)
-    return offset.to_bytes(8, "big") + len(body).to_bytes(4, "big") + body
-
-
 def test_old_messages(tmp_path):
     path = log_dir(tmp_path / "d") / "orders-0"
-    closed(path, 0, message(0, 0, 0) + message(1, 1, 700) + message(2, 1, 800), (800, 2))
+    closed(path, 0, put_message(0, 0) + put_message(1, timestamp=700) + put_message(2, timestamp=800), (800, 2))
     assert place(by_time(path, 750)[0]) == (True, 2, 800, "found")
     assert place(by_time(path, None)[0]) == (True, 2, 800, "found")
     row, _ = by_offset(path, 1)
     assert (row["batch_base_offset"], row["leader_epoch"]) == (1, -1)
 
 
-def test_old_compressed_messages_are_not_read_yet(tmp_path):
+@pytest.mark.parametrize("codec", [1, 2, 3])
+def test_old_compressed_messages(tmp_path, codec):
     path = log_dir(tmp_path / "d") / "orders-0"
-    closed(path, 0, message(1, 1, 700) + message(9, 1, 900, attributes=1), (900, 9))
+    first, second = put_message(1, timestamp=700), put_set(7, [800, 900, 850], codec)
+    closed(path, 0, put_set(0, [0], codec, magic=0) + first + second + put_set(20, [5, 6], codec, attributes=8, timestamp=1000), (1000, 21))
+    assert place(by_time(path, 650)[0]) == (True, 1, 700, "found")
+    assert place(by_time(path, 701)[0]) == (True, 7, 800, "found")
+    row, _ = by_time(path, 801)
+    assert place(row) == (True, 8, 900, "found")
+    assert (row["leader_epoch"], row["segment_base_offset"]) == (-1, 0)
+    assert row["position"] == len(put_set(0, [0], codec, magic=0) + first)
+    assert place(by_time(path, 901)[0]) == place(by_time(path, None)[0]) == (True, 20, 1000, "found")
+    assert by_offset(path, 8)[0]["reason"].startswith("in batch: ")
+    assert by_offset(path, 8)[0]["batch_base_offset"] is None
+
+
+def test_the_largest_timestamp_of_old_compressed_messages(tmp_path):
+    path = log_dir(tmp_path / "d") / "orders-0"
+    closed(path, 0, put_set(0, [100, 300, 300, 200]), (300, 3))
+    assert place(by_time(path, None)[0]) == (True, 1, 300, "found")
+
+
+def test_no_old_message_has_the_timestamp_of_its_wrapper(tmp_path):
+    path = log_dir(tmp_path / "d") / "orders-0"
+    closed(path, 0, put_set(0, [100, 200], timestamp=500), (500, 1))
+    assert place(by_time(path, None)[0]) == (False, None, None, "no timestamps")
+    assert place(by_time(path, 300)[0]) == (False, None, None, "not in segment")
+    assert place(by_time(path, 150)[0]) == (True, 1, 200, "found")
+
+
+def test_old_compressed_messages_that_cannot_be_unpacked(tmp_path):
+    path = log_dir(tmp_path / "d") / "orders-0"
+    good = put_message(1, timestamp=700)
+    closed(path, 0, good + put_wrapper(9, put_set(0, [5]), timestamp=900), (900, 9))
     assert place(by_time(path, 650)[0]) == (True, 1, 700, "found")
     outcome = lookup.timestamp(unit(path), timestamp=800)
-    assert (outcome.rows, outcome.error.error, outcome.error.position) == ([], "unsupported", len(message(1, 1, 700)))
-    assert by_offset(path, 4)[0]["reason"] == "in batch"
+    assert outcome.rows == []
+    assert (outcome.error.error, outcome.error.path, outcome.error.position) == ("corrupt", f"{path}/{0:020d}.log", len(good) + 34)
+    assert by_offset(path, 4)[0]["reason"].startswith("in batch: ")
 
 
 def test_a_batch_that_cannot_be_unpacked(tmp_path):

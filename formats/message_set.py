@@ -1,0 +1,225 @@
+"""Messages of magic 0 and 1, opened: key and value, and the messages that a wrapper holds.
+
+Lives in `*.log` files, behind the header of `formats.legacy`. The truth is
+`org.apache.kafka.common.record.AbstractLegacyRecordBatch`, below it `LegacyRecord`.
+
+    wrapper (codec not 0)                      its value, decompressed
+    +--------+-----+------------+-------+      +---------+---------+-----+---------
+    | header | key | i32 length | value | ---> | message | message | ... | message, maybe cut
+    +--------+-----+------------+-------+      +---------+---------+-----+---------
+    magic 0: the messages inside have their own offsets
+    magic 1: they count from 0; the wrapper's offset is that of the last one
+
+A wrapper of offset 0 is not counted back from: producers left theirs at 0. Of a
+LogAppendTime wrapper every message of magic 1 inside has the timestamp. A last
+message that is cut is passed over, as Kafka does; `MessageSet.cut` tells how much
+of it there is. Wrappers do not nest.
+"""
+
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from formats.batch import LOG_OVERHEAD, SMALLEST_LENGTH
+from formats.compression import LZ4, decompress
+from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
+from formats.legacy import MESSAGE_V0, MESSAGE_V1, NO_TIMESTAMP, LegacyHeader, is_valid, read_header
+from formats.types import Buffer
+
+APPEND_TIME = "LogAppendTime"
+SIZE_POSITION = MESSAGE_V0.span("message_size")[0]
+ATTRIBUTES_POSITION = MESSAGE_V0.span("attributes")[0]
+
+_PREFIX = MESSAGE_V0.only("offset", "message_size")
+_LENGTH = struct.Struct(">i")
+
+
+class MessageSet(NamedTuple):
+    """The messages of one entry of a log: of a wrapper those inside, else the message itself.
+
+    `body` is their bytes, decompressed; `stream` the byte of the entry where the codec's stream begins, None without
+    a codec. `added` is what their offsets count from. `end` is the byte of `body` behind the last whole message.
+    """
+
+    header: LegacyHeader
+    body: memoryview
+    stream: int | None
+    added: int
+    end: int
+
+    @property
+    def cut(self) -> int:
+        """Bytes of a last message that is not whole: Kafka passes over it without a word."""
+        return len(self.body) - self.end
+
+
+class Message(NamedTuple):
+    """One message that is no wrapper: offset and timestamp (ms) as Kafka gives them, -1 for none.
+
+    `data` is all of its bytes, as they lie at `position` of its set's body; what stands behind its header is not checked.
+    """
+
+    offset: int
+    timestamp: int
+    timestamp_type: str
+    magic: int
+    attributes: int
+    crc: int
+    position: int
+    data: memoryview
+
+
+class LegacyRecord(NamedTuple):
+    """One message with key and value; null is None, empty is b"". `is_valid`: whether its own CRC is right."""
+
+    offset: int
+    timestamp: int
+    timestamp_type: str
+    magic: int
+    attributes: int
+    crc: int
+    is_valid: bool
+    key: bytes | None
+    value: bytes | None
+
+
+def message_set(message: Buffer, limit: int) -> MessageSet:
+    """Return what a whole message holds: a wrapper is decompressed to no more than `limit` bytes.
+
+    The wrapper's CRC is not looked at. CorruptError for what Kafka refuses: no value, no message inside, a size below
+    14, offsets that count beyond the wrapper's. Positions of errors count from the start of the message; behind a
+    codec they name the codec's stream, and the field tells the decompressed byte.
+    """
+    header = read_header(message)
+    if header.message_size < SMALLEST_LENGTH:
+        raise CorruptError(SIZE_POSITION, "message size", f"{SMALLEST_LENGTH} or more", header.message_size)
+    if header.size > len(message):
+        raise TruncatedError(0, "message", f"{header.size} bytes", len(message))
+    data = memoryview(message)[: header.size]
+    if not header.codec:
+        return MessageSet(header, data, None, 0, header.size)
+    if header.codec > LZ4:
+        raise UnsupportedError(ATTRIBUTES_POSITION, "codec", f"0 to {LZ4}", header.codec)
+    stream, end = _value_span(data, header.magic)
+    if stream > end:
+        raise CorruptError(stream - _LENGTH.size, "value", "compressed messages", "null")
+    try:
+        body = memoryview(decompress(header.codec, data[stream:end], limit, magic=header.magic))
+    except FormatError as error:
+        raise error.moved(stream) from error
+    try:
+        added, whole = _survey(header, body)
+    except FormatError as error:
+        raise _behind(stream, error) from error
+    return MessageSet(header, body, stream, added, whole)
+
+
+def messages(opened: MessageSet) -> Iterator[Message]:
+    """Yield the messages of a set by their headers; CorruptError at one that is a wrapper itself, when it is reached."""
+    wrapper, added, stream = opened.header, opened.added, opened.stream
+    appended = wrapper.timestamp if stream is not None and wrapper.timestamp_type == APPEND_TIME else None
+    for position, end in _places(opened.body[: opened.end]):
+        data = opened.body[position:end]
+        header = MESSAGE_V1.read(data)
+        timestamp, kind = header.timestamp, header.timestamp_type
+        if header.magic == 0:
+            timestamp = NO_TIMESTAMP
+        elif header.magic == 1 and stream is not None:
+            timestamp, kind = timestamp if appended is None else appended, wrapper.timestamp_type
+        if stream is not None and header.codec:
+            raise _behind(stream, CorruptError(position + ATTRIBUTES_POSITION, "codec", "0 inside a wrapper", header.codec))
+        yield Message(_long(header.offset + added), timestamp, kind, header.magic, header.attributes, header.crc, position, data)
+
+
+def message_records(message: Buffer, limit: int) -> Iterator[LegacyRecord]:
+    """Yield the records of a whole message: those inside a wrapper, decompressed to no more than `limit` bytes, or itself.
+
+    Errors are those of `message_set` and `set_records`.
+    """
+    return set_records(message_set(message, limit))
+
+
+def set_records(opened: MessageSet) -> Iterator[LegacyRecord]:
+    """Yield the messages of a set as records, each checked against its own CRC.
+
+    Errors are those of `messages`, and a CorruptError or TruncatedError at a message whose key or value does not fit.
+    """
+    for found in messages(opened):
+        try:
+            key, value = _key_and_value(found)
+        except FormatError as error:
+            raise (error if opened.stream is None else _behind(opened.stream, error.moved(found.position))) from error
+        yield LegacyRecord(*found[:6], is_valid(found.data), key, value)
+
+
+def base_offset(message: Buffer, limit: int) -> int:
+    """Return the first offset of a whole message; of a wrapper that of the first message inside, as Kafka's `baseOffset`."""
+    return next(messages(message_set(message, limit))).offset
+
+
+def _survey(wrapper: LegacyHeader, body: memoryview) -> tuple[int, int]:
+    """Return what the offsets inside a wrapper count from, and the end of the last whole message."""
+    last = end = -1
+    for last, end in _places(body):  # noqa: B007 - only the last one is wanted
+        pass
+    if end < 0:
+        raise CorruptError(0, "messages", "one or more", "none that is whole")
+    if wrapper.magic == 0 or wrapper.offset == 0:
+        return 0, end
+    inner = _PREFIX.unpack_from(body, last)[0]
+    if wrapper.offset < inner:
+        raise CorruptError(last, "offset", f"at most that of the wrapper, {wrapper.offset}", inner)
+    return wrapper.offset - inner, end
+
+
+def _places(body: memoryview) -> Iterator[tuple[int, int]]:
+    """Yield (first byte, byte behind the last) of the whole messages; CorruptError for a size below the least."""
+    position, left = 0, len(body)
+    while left >= LOG_OVERHEAD:
+        size = _PREFIX.unpack_from(body, position)[1]
+        if size < SMALLEST_LENGTH:
+            raise CorruptError(position + SIZE_POSITION, "message size", f"{SMALLEST_LENGTH} or more", size)
+        left -= LOG_OVERHEAD + size
+        if left < 0:
+            return
+        yield position, len(body) - left
+        position = len(body) - left
+
+
+def _key_and_value(message: Message) -> tuple[bytes | None, bytes | None]:
+    data = message.data
+    key_start, key_end = _span(data, _key_position(message.magic), "key")
+    start, end = _span(data, max(key_start, key_end), "value")
+    key = None if key_start > key_end else bytes(data[key_start:key_end])
+    return key, None if start > end else bytes(data[start:end])
+
+
+def _value_span(data: memoryview, magic: int) -> tuple[int, int]:
+    return _span(data, max(_span(data, _key_position(magic), "key")), "value")
+
+
+def _key_position(magic: int) -> int:
+    return MESSAGE_V1.size if magic else MESSAGE_V0.size
+
+
+def _span(data: memoryview, position: int, field: str) -> tuple[int, int]:
+    """Return (first byte, byte behind the last) of a field with its length before it; the end lies first for null."""
+    start = position + _LENGTH.size
+    if start > len(data):
+        raise TruncatedError(position, f"{field} length", f"{_LENGTH.size} bytes", max(len(data) - position, 0))
+    length = _LENGTH.unpack_from(data, position)[0]
+    if length < 0:
+        return start, start - 1
+    if length > len(data) - start:
+        raise CorruptError(position, f"{field} length", f"at most {len(data) - start}", length)
+    return start, start + length
+
+
+def _behind(stream: int, error: FormatError) -> FormatError:
+    """Return an error met in decompressed bytes as one of the codec's stream."""
+    return type(error)(stream, f"{error.field} at decompressed byte {error.position}", error.expected, error.found)
+
+
+def _long(value: int) -> int:
+    """Return a Java long: sums beyond 64 bits wrap."""
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63)

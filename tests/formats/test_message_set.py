@@ -1,0 +1,272 @@
+"""Records of magic 0 and 1: files by Kafka against its own readers, vectors, offsets and times of wrappers, damage."""
+
+import base64
+import json
+import re
+import tracemalloc
+from itertools import pairwise
+
+import pytest
+
+from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
+from formats.legacy import MESSAGE_V1
+from formats.message_set import LegacyRecord, base_offset, message_records, message_set, messages
+from tests.builders import attempt, compress
+from tests.formats.recorded import LEGACY, batches, stored
+from tests.messages import put_message, put_set, put_wrapper
+
+LIMIT = 1 << 20
+REFUSED = "v1-lz4-other-checksum"
+BENT = (
+    "v0-inner-other-magic",
+    "v1-inner-other-magic",
+    "v0-relative-inner-offsets",
+    "v1-absolute-inner-offsets",
+    "v1-relative-inner-offsets",
+    "v1-producer-style-wrapper",
+    "v1-wrapper-inner-truncated",
+    "v1-inner-bit-flip",
+    "v1-nested-wrapper",
+    "v1-wrapper-null-value",
+    "v0-wrapper-empty",
+)
+
+_DUMPED = re.compile(
+    r"^\| offset: (\d+) (\w+): (-?\d+) keySize: (-?\d+) valueSize: (-?\d+) isValid: (\w+) crc: (\d+)(?: key: (\S*))?(?: payload: (.*))?$"
+)
+
+
+def read(message, limit=LIMIT):
+    return list(message_records(message, limit))
+
+
+def inner(count, magic=1, **fields):
+    return b"".join(put_message(i, magic, value=b"v%d" % i, **fields) for i in range(count))
+
+
+def dumped(name):
+    """Return the records that DumpLogSegments printed, the text of key and value as bytes."""
+    for line in stored(f"{name}.print.txt").decode().split("\n"):
+        if line.startswith("| offset"):
+            offset, kind, time, key_size, value_size, valid, crc, key, value = _DUMPED.match(line).groups()
+            text = lambda size, said: None if size == "-1" else (said or "").encode()
+            yield int(offset), kind, int(time), text(key_size, key), text(value_size, value), valid == "true", int(crc)
+
+
+@pytest.mark.parametrize("name", [name for name in LEGACY if name != REFUSED])
+def test_records_are_what_dump_log_segments_printed(name):
+    found = [record for _, message in batches(f"{name}.log") for record in read(message)]
+    assert len(found) > 3
+    assert [(r.offset, r.timestamp_type, r.timestamp, r.key, r.value, r.is_valid, r.crc) for r in found] == list(dumped(name))
+    assert {record.magic for record in found} == {int(name[1])}
+
+
+def test_an_lz4_frame_that_kafka_refuses():
+    ((_, message),) = batches(f"{REFUSED}.log")
+    error = attempt(read, message)
+    assert (type(error), error.position, error.field) == (CorruptError, MESSAGE_V1.size + 8 + 6, "lz4 header checksum")
+
+
+def test_wrappers_that_were_bent():
+    """Each record and each refusal is that of Kafka's own reader."""
+    refused = []
+    for name in BENT:
+        said = [json.loads(line) for line in stored(f"{name}.records.jsonl").decode().splitlines()]
+        starts = [number for number, line in enumerate(said) if "batch" in line]
+        for (position, message), (start, end) in zip(batches(f"{name}.log"), pairwise([*starts, len(said) - 1]), strict=True):
+            batch, lines = said[start], said[start + 1 : end]
+            assert batch["batch"] == position
+            mine = attempt(read, message)
+            if "error" in batch:
+                assert isinstance(mine, CorruptError)
+                assert isinstance(attempt(base_offset, message, LIMIT), CorruptError)
+                refused.append(name)
+                continue
+            text = lambda value: None if value is None else base64.b64decode(value)
+            wanted = [(x["offset"], x["timestamp"], text(x["key"]), text(x["value"]), x["isValid"]) for x in lines]
+            assert [(r.offset, r.timestamp, r.key, r.value, r.is_valid) for r in mine] == wanted
+            assert base_offset(message, LIMIT) == batch["baseOffset"]
+    assert refused == ["v1-nested-wrapper", "v1-wrapper-null-value", "v0-wrapper-empty"]
+
+
+def test_what_is_cut_of_a_last_message_is_counted():
+    ((_, message),) = batches("v1-wrapper-inner-truncated.log")
+    assert message_set(message, LIMIT).cut > 0
+    for _, whole in batches("v1-gzip.log"):
+        assert message_set(whole, LIMIT).cut == 0
+
+
+def test_a_message_without_a_codec_is_its_own_record():
+    v1 = bytes.fromhex("0000000000000005000000186a5500fb01000000018bcfe56800ffffffff000000027631")
+    v0 = bytes.fromhex("00000000000000050000001257e7496e0000000000026b31000000027631")
+    assert read(v1) == [LegacyRecord(5, 1700000000000, "CreateTime", 1, 0, 0x6A5500FB, True, None, b"v1")]
+    assert read(v0) == [LegacyRecord(5, -1, "NoTimestampType", 0, 0, 0x57E7496E, True, b"k1", b"v1")]
+    assert base_offset(v1, 0) == 5
+    assert read(put_message(5, 1, 9, attributes=8, key=b"", crc=1))[0][1:8] == (9, "LogAppendTime", 1, 8, 1, False, b"")
+
+
+def test_null_is_not_empty_and_bytes_behind_the_value_are_passed_over():
+    assert read(put_message(0, key=b"", value=None, tail=b"more"))[0][-2:] == (b"", None)
+    assert read(put_message(0, key=None, value=b"", tail=b"more"))[0][-2:] == (None, b"")
+    assert read(put_message(0, key=(-2, b""), value=(-3, b"")))[0][-2:] == (None, None)
+
+
+@pytest.mark.parametrize("codec", [1, 2, 3])
+@pytest.mark.parametrize(("magic", "kind", "times"), [(0, "NoTimestampType", [-1] * 3), (1, "CreateTime", [7, 9, 8])])
+def test_a_wrapper(codec, magic, kind, times):
+    found = read(put_set(100, [7, 9, 8], codec, magic))
+    assert [record[:4] for record in found] == [(100 + i, time, kind, magic) for i, time in enumerate(times)]
+    assert [record.value for record in found] == [b"v0", b"v1", b"v2"]
+
+
+def test_append_time_is_that_of_the_wrapper_for_messages_of_magic_1():
+    mixed = put_message(0, 1, 7) + put_message(1, 0) + put_message(2, 2, 5, attributes=8) + put_message(3, 1, 8)
+    found = read(put_wrapper(13, mixed, timestamp=1000, attributes=8))
+    assert [record[1:3] for record in found] == [
+        (1000, "LogAppendTime"),
+        (-1, "NoTimestampType"),
+        (5, "LogAppendTime"),
+        (1000, "LogAppendTime"),
+    ]
+    found = read(put_wrapper(13, mixed, magic=0, attributes=8))
+    assert [record[1:3] for record in found] == [
+        (7, "NoTimestampType"),
+        (-1, "NoTimestampType"),
+        (5, "LogAppendTime"),
+        (8, "NoTimestampType"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("magic", "wrapper", "stored_offsets", "offsets"),
+    [
+        (1, 104, [0, 1, 4], [100, 101, 104]),
+        (1, 104, [100, 101, 104], [100, 101, 104]),
+        (1, 0, [0, 1, 4], [0, 1, 4]),
+        (1, 0, [7, 9], [7, 9]),
+        (1, -5, [-9, -6], [-8, -5]),
+        (1, 5, [9, -(1 << 63)], [-(1 << 63) + 14, 5]),
+        (0, 104, [100, 101, 104], [100, 101, 104]),
+        (0, 104, [0, 1, 4], [0, 1, 4]),
+        (0, 3, [9], [9]),
+    ],
+)
+def test_offsets_inside_a_wrapper(magic, wrapper, stored_offsets, offsets):
+    message = put_wrapper(wrapper, b"".join(put_message(offset, magic) for offset in stored_offsets), magic=magic)
+    assert [record.offset for record in read(message)] == offsets
+    assert base_offset(message, LIMIT) == offsets[0]
+
+
+def test_offsets_that_count_beyond_the_wrapper():
+    error = attempt(read, put_wrapper(3, put_message(0) + put_message(4)))
+    assert (type(error), error.position, error.field) == (CorruptError, 34, f"offset at decompressed byte {len(put_message(0))}")
+    assert (error.expected, error.found) == ("at most that of the wrapper, 3", 4)
+
+
+VALUE = MESSAGE_V1.size + 8
+
+
+@pytest.mark.parametrize(
+    ("message", "kind", "position", "field"),
+    [
+        (put_wrapper(1, b""), CorruptError, VALUE, "messages at decompressed byte 0"),
+        (put_wrapper(1, inner(1)[:-1]), CorruptError, VALUE, "messages at decompressed byte 0"),
+        (put_wrapper(1, bytes(11)), CorruptError, VALUE, "messages at decompressed byte 0"),
+        (put_wrapper(1, inner(1) + bytes(12)), CorruptError, VALUE, "message size at decompressed byte 44"),
+        (put_wrapper(1, put_message(0, size=13)), CorruptError, VALUE, "message size at decompressed byte 8"),
+        (put_wrapper(1, put_message(0, size=-1)), CorruptError, VALUE, "message size at decompressed byte 8"),
+        (put_wrapper(1, put_message(0, key=(9, b"x"))), CorruptError, VALUE, "key length at decompressed byte 26"),
+        (put_wrapper(1, put_message(0, key=(2**31 - 1, b"x"))), CorruptError, VALUE, "key length at decompressed byte 26"),
+        (put_wrapper(1, put_message(0, value=(3, b"x"))), CorruptError, VALUE, "value length at decompressed byte 30"),
+        (put_wrapper(1, put_message(0, size=14)[:26]), TruncatedError, VALUE, "key length at decompressed byte 26"),
+        (put_wrapper(1, put_message(0, size=18)[:30]), TruncatedError, VALUE, "value length at decompressed byte 30"),
+        (put_wrapper(1, put_wrapper(0, inner(1))), CorruptError, VALUE, "codec at decompressed byte 17"),
+        (put_wrapper(1, put_message(0, attributes=7)), CorruptError, VALUE, "codec at decompressed byte 17"),
+        (put_message(1, attributes=1), CorruptError, 30, "value"),
+        (put_message(1, attributes=1, value=(100, b"x")), CorruptError, 30, "value length"),
+        (put_message(1, attributes=1, key=(6, b"x")), CorruptError, 26, "key length"),
+        (put_message(1, attributes=1, value=b""), TruncatedError, VALUE, "gzip"),
+        (put_message(1, attributes=2, value=b""), TruncatedError, VALUE, "snappy"),
+        (put_message(1, attributes=3, value=b""), TruncatedError, VALUE, "lz4 frame header"),
+        (put_message(1, attributes=4, value=b"x"), UnsupportedError, 17, "codec"),
+        (put_message(1, attributes=7), UnsupportedError, 17, "codec"),
+        (put_message(1, size=13), CorruptError, 8, "message size"),
+        (put_message(1, size=1000), TruncatedError, 0, "message"),
+        (put_message(1, value=(2, b"x")), CorruptError, 30, "value length"),
+        (bytes(61), CorruptError, 8, "message size"),
+        (bytes(16) + b"\2" + bytes(44), UnsupportedError, 16, "magic"),
+    ],
+)
+def test_what_is_refused(message, kind, position, field):
+    error = attempt(read, message)
+    assert (type(error), error.position, error.field) == (kind, position, field)
+
+
+def test_messages_before_a_wrapper_in_a_wrapper_are_read_as_by_kafka():
+    found = messages(message_set(put_wrapper(2, inner(2) + put_wrapper(2, inner(1))), LIMIT))
+    assert [next(found).offset, next(found).offset] == [0, 1]
+    with pytest.raises(CorruptError):
+        next(found)
+
+
+def test_keys_and_values_are_not_looked_at_where_only_headers_are_asked():
+    opened = message_set(put_wrapper(1, put_message(0) + put_message(1, timestamp=5, key=(99, b""))), LIMIT)
+    assert [(found.offset, found.timestamp) for found in messages(opened)] == [(0, 0), (1, 5)]
+
+
+@pytest.mark.parametrize("message", [put_set(10, [1, 2, 3], codec, magic) for codec in (0, 1, 2, 3) for magic in (0, 1)])
+def test_every_prefix(message):
+    for end in range(len(message)):
+        assert isinstance(attempt(read, message[:end]), TruncatedError)
+
+
+@pytest.mark.parametrize("codec", [1, 2, 3])
+def test_every_prefix_of_the_messages_inside(codec):
+    body = inner(3)
+    one = len(put_message(0, value=b"v0"))
+    for end in range(len(body)):
+        message = put_wrapper(9, body[:end], codec)
+        if end < one:
+            assert isinstance(attempt(read, message), CorruptError)
+        else:
+            assert [record.offset for record in read(message)] == list(range(10 - end // one, 10))
+            assert message_set(message, LIMIT).cut == end % one
+
+
+@pytest.mark.parametrize("codec", [0, 1, 2, 3])
+@pytest.mark.parametrize("magic", [0, 1])
+def test_every_flipped_byte(codec, magic):
+    """Nothing but records or a FormatError inside the message comes of it."""
+    message = put_set(10, [1, 2, 3], codec, magic) if codec else put_message(10, magic, 5, b"k", b"v")
+    for at in range(len(message)):
+        for mask in (0x01, 0x80, 0xFF):
+            flipped = bytearray(message)
+            flipped[at] ^= mask
+            found = attempt(read, flipped)
+            if isinstance(found, FormatError):
+                assert 0 <= found.position <= len(message)
+            else:
+                assert all(isinstance(record, LegacyRecord) for record in found)
+
+
+@pytest.mark.parametrize("codec", [1, 2, 3])
+def test_bombs(codec):
+    message = put_message(0, attributes=codec, value=compress(codec, bytes(32 << 20)))
+    tracemalloc.start()
+    error = attempt(read, message)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert isinstance(error, LimitError)
+    assert peak < 16 << 20
+
+
+def test_a_huge_size_inside_takes_no_memory():
+    message = put_wrapper(1, inner(1) + put_message(1, size=2**31 - 1))
+    assert [record.offset for record in read(message)] == [1]
+    assert message_set(message, LIMIT).cut == len(put_message(1))
+
+
+def test_the_limit_is_for_what_is_decompressed():
+    message = put_wrapper(1, inner(2))
+    assert len(read(message, len(inner(2)))) == 2
+    assert isinstance(attempt(read, message, len(inner(2)) - 1), LimitError)

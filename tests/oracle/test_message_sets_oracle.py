@@ -1,0 +1,161 @@
+"""Messages of magic 0 and 1 against Kafka's classes: broken wrappers, lookups among them, and starts over them."""
+
+from __future__ import annotations
+
+import base64
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from formats.errors import FormatError
+from formats.message_set import base_offset, message_records
+from kcli.jobs import lookup
+from kcli.jobs.truncate import Request
+from kcli.rows import LOOKUP_TIMESTAMP
+from tests.builders import attempt
+from tests.messages import put_message, put_set, random_wrapper
+from tests.partitions import log_dir, offset_entries, segment, time_entries, unit
+
+from .oracle import Oracle, cases, encoded
+from .test_lookup_oracle import MAX_TIMESTAMP, row
+from .test_truncation_oracle import agree, predicted
+
+pytestmark = pytest.mark.oracle
+
+CASES = 1000
+DIRECTORIES = 60
+STARTS = 150
+LIMIT = 1 << 20
+NOW = 1_700_000_000_000
+MEMORY = "OutOfMemoryError"
+"""A size inside a wrapper that the judge's heap does not hold."""
+ALIKE = {("KafkaException", "SnappyError"), ("KafkaException", "CorruptRecordException")}
+"""What kcli says and what the judge throws: snappy-java has an Error of its own for some lengths of blocks; of a stream
+that breaks behind a message of a wrong size Kafka meets the message first, kcli the stream."""
+
+
+def decoded(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text)
+
+
+def flipped(choose: random.Random, message: bytes) -> bytes:
+    """Return the message with a bit of its attributes or of what follows flipped."""
+    data = bytearray(message)
+    data[choose.randrange(17, len(data))] ^= 1 << choose.randrange(8)
+    return bytes(data)
+
+
+def compare_records(oracle: Oracle, message: bytes, told: str) -> bool | None:
+    """Return whether the judge reads the message; None where its memory is too small to say."""
+    said = oracle.ask("records", bytes=encoded(message))
+    if said["end"] is not None:  # the judge asks for the base offset first
+        if said["end"]["error"] == MEMORY:
+            return None
+        assert isinstance(attempt(base_offset, message, LIMIT), FormatError), (told, said)
+        return False
+    (batch,) = said["batches"]
+    assert attempt(base_offset, message, LIMIT) == batch["base_offset"], told
+    mine = attempt(lambda: [(r.offset, r.timestamp, r.key, r.value) for r in message_records(message, LIMIT)])
+    if "error" in batch["records"]:
+        assert isinstance(mine, FormatError), (told, batch)
+        return False
+    assert mine == [(r["offset"], r["timestamp"], decoded(r["key"]), decoded(r["value"])) for r in batch["records"]], told
+    return True
+
+
+def test_records_of_random_wrappers(oracle: Oracle, oracle_seed: int) -> None:
+    read = refused = 0
+    for number in range(cases(CASES)):
+        seed = oracle_seed + number
+        choose = random.Random(seed)
+        message = random_wrapper(choose) if choose.random() < 0.7 else flipped(choose, random_wrapper(choose))
+        answer = compare_records(oracle, message, f"ORACLE_SEED={oracle_seed} wrapper {seed} {message.hex()}")
+        read, refused = read + (answer is True), refused + (answer is False)
+    assert min(read, refused) > cases(CASES) // 10
+
+
+def random_log(choose: random.Random) -> tuple[list[tuple[int, int, int, bytes]], list[int]]:
+    """Return entries (position, last offset, largest timestamp, bytes), whole and in order, and the times of their records."""
+    entries: list[tuple[int, int, int, bytes]] = []
+    all_times: list[int] = []
+    offset, position = choose.choice([0, 0, 1000]), 0
+    for _ in range(choose.randrange(1, 25)):
+        magic, codec, append = choose.choice([0, 1, 1, 1]), choose.choice([0, 1, 2, 3]), choose.choice([0, 0, 8])
+        times = [NOW + choose.randrange(1000) for _ in range(choose.randrange(1, 6) if codec else 1)]
+        stamp = NOW + choose.randrange(1000) if append else max(times)
+        if codec:
+            data = put_set(offset, times, codec, magic, append, stamp)
+        else:
+            data = put_message(offset, magic, stamp, value=b"plain", attributes=append)
+        last = offset + len(times) - 1
+        entries.append((position, last, stamp if magic else -1, data))
+        all_times += [stamp, *times] if magic else []
+        position, offset = position + len(data), last + choose.choice([1, 1, 4])
+    return entries, all_times
+
+
+def write(root: Path, choose: random.Random, entries: list[tuple[int, int, int, bytes]], *, indexed: bool = True) -> Path:
+    """Write the entries as one segment with a sparse index, as a clean stop leaves it."""
+    directory = log_dir(root) / "orders-0"
+    base = 1000 if entries[0][1] >= 1000 else 0
+    data = b"".join(entry[3] for entry in entries)
+    sparse = [(last - base, position) for position, last, _, _ in entries[1:] if choose.random() < 0.3]
+    largest, at = max(((stamp, -last) for _, last, stamp, _ in entries), default=(-1, 0))
+    times = time_entries((largest, -at - base)) if largest >= 0 else b""
+    segment(directory, base, data, offset_entries(*sparse) if indexed else None, times)
+    return directory
+
+
+def test_lookups_among_messages(oracle: Oracle, oracle_seed: int, tmp_path: Path) -> None:
+    for number in range(cases(DIRECTORIES)):
+        seed = oracle_seed + number
+        choose = random.Random(seed)
+        entries, times = random_log(choose)
+        directory = write(tmp_path / str(number), choose, entries, indexed=choose.random() < 0.8)
+        asked = [MAX_TIMESTAMP, 0, *{at + by for at in times for by in (0, 1)}]
+        copy = oracle.copy(directory)
+        said = oracle.ask("lookup", directory=copy, timestamps=asked)
+        oracle.discard(copy)
+        for timestamp, answer in zip(asked, said["timestamps"], strict=True):
+            told = f"ORACLE_SEED={oracle_seed} log {seed} timestamp {timestamp}"
+            outcome = lookup.timestamp(unit(directory), timestamp=None if timestamp == MAX_TIMESTAMP else timestamp)
+            mine = row(outcome, LOOKUP_TIMESTAMP.names)
+            wanted = {"found": answer is not None, "leader_epoch": None if answer is None else -1}
+            if answer is not None:
+                wanted |= {"record_timestamp": answer["timestamp"], "offset": answer["offset"], "position": answer["position"]}
+            assert {name: mine[name] for name in wanted} == wanted, (told, mine)
+
+
+def test_starts_over_random_wrappers(oracle: Oracle, oracle_seed: int, tmp_path: Path) -> None:
+    """A broker that starts opens wrappers to find its log end, and fails on broken ones; recovery sees checksums alone."""
+    outcomes: dict[Any, int] = {}
+    for number in range(cases(STARTS)):
+        seed = oracle_seed + number
+        choose = random.Random(seed)
+        entries, _ = random_log(choose)
+        broken = choose.randrange(len(entries))
+        position, last, stamp, _ = entries[broken]
+        wrapper = random_wrapper(choose)
+        entries[broken:] = [(position, last, stamp, last.to_bytes(8, "big") + wrapper[8:])]
+        directory = write(tmp_path / str(number), choose, entries, indexed=choose.random() < 0.9)
+        clean, target = choose.random() < 0.7, choose.choice([last, last + 1, entries[0][1]])
+        shared = {"recovery_point": 0, "log_start_offset": 0, "high_watermark": 0, "now_ms": NOW}
+        request = Request(to_offset=target, shutdown="clean" if clean else "unclean", **shared)
+        mine, refused = predicted(directory, request)
+        copy = oracle.copy(directory)
+        judged = oracle.ask("truncate", directory=copy, clean=clean, target=target, **shared)
+        oracle.discard(copy)
+        thrown = next((judged[stage]["error"] for stage in ("loaded", "truncated") if "error" in judged.get(stage, {})), None)
+        if thrown == MEMORY:
+            continue
+        told = f"ORACLE_SEED={oracle_seed} log {seed} {wrapper.hex()} {judged['loaded']}"
+        assert refused == thrown or (refused, thrown) in ALIKE, told
+        if mine is not None:
+            try:
+                agree(mine, judged, set())
+            except AssertionError as error:
+                raise AssertionError(f"{told}\n{error}") from error
+        outcomes[thrown] = outcomes.get(thrown, 0) + 1
+    assert len(outcomes) > 1, outcomes
