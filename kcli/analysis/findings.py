@@ -162,6 +162,12 @@ CATALOGUE: dict[str, Rule] = {
         "It deletes the index, recovers the segment and writes the index anew.",
         "Nothing, unless the broker was stopped cleanly: then look at the disk.",
     ),
+    "DUMP-009": Rule(
+        "warning",
+        "The last message inside a wrapper is cut.",
+        "It passes over it without a word, as consumers do.",
+        "Nothing can be read of it; old producers and consumers are known to have made such wrappers.",
+    ),
     "EPOCH-001": Rule(
         "warning",
         "There is no leader-epoch-checkpoint.",

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from formats.errors import FormatError
 from formats.index import TXN_INDEX_ENTRY, TXN_REFUSED_VERSION, ZERO_ENTRY
+from formats.message_set import message_set, messages
 from formats.names import IN_PARTITION
 from formats.record import MAGIC, batch_records
 from kcli.dump_rows import DUMP_INDEX, DUMP_TIME_INDEX, DUMP_TXN_INDEX
@@ -80,8 +81,8 @@ def _entries(unit: Unit, index: OffsetIndexFile | TimeIndexFile, options: Option
         if is_zero(index, slot):
             zeros += 1
             continue
-        if (zeros and slot > zeros) or (before is not None and (entry[0] <= before[0] or entry[1] < before[1])):
-            told.add("DUMP-003", slot * index.entry_size, f"entry {slot} ({entry[0]}, {entry[1]}) follows {before or 'zeros'}")
+        if zeros or (before is not None and (entry[0] <= before[0] or entry[1] < before[1])):
+            told.add("DUMP-003", slot * index.entry_size, f"entry {slot} ({entry[0]}, {entry[1]}) follows {'zeros' if zeros else before}")
         before = entry
         if not options.verify_index_only:
             yield Row(row_type, (*where, *entry))
@@ -154,12 +155,13 @@ def batch_of(log: DataFile, offsets: OffsetIndexFile | None, offset: int) -> Bat
 def largest_timestamp(log: DataFile, batch: Batch, options: Options, told: Told) -> int | None:
     """Return the largest timestamp of a batch's records, -1 without any; None if they cannot be read."""
     position, header = batch
-    if header.magic < MAGIC or header.size > options.max_batch_bytes:
+    if header.size > options.max_batch_bytes:
         return header.max_timestamp
+    raw = log.read(position, header.size)
     try:
-        return max(
-            (record.timestamp for record in batch_records(log.read(position, header.size), options.max_batch_bytes)), default=NO_TIMESTAMP
-        )
+        if header.magic >= MAGIC:
+            return max((record.timestamp for record in batch_records(raw, options.max_batch_bytes)), default=NO_TIMESTAMP)
+        return max((message.timestamp for message in messages(message_set(raw, options.max_batch_bytes))), default=NO_TIMESTAMP)
     except FormatError as error:
         told.add("DUMP-002", position, f"the batch at byte {position} of the log: {error.moved(position)}")
         return None

@@ -5,9 +5,10 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
-from formats.batch import COMPRESSION_NAMES, BatchHeader
+from formats.batch import COMPRESSION_NAMES, NO_SEQUENCE, BatchHeader
 from formats.control import CONTROL_NAMES, control_key
 from formats.errors import FormatError, LimitError
+from formats.message_set import LegacyRecord, message_set, set_records
 from formats.record import MAGIC, Record, batch_records
 from kcli.analysis.salvage import Checked, Gap, checked_batches
 from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD
@@ -22,6 +23,7 @@ from kcli.rows import Row, Value
 RECORDS_BETWEEN_STOPS = 256
 
 Where: TypeAlias = tuple[Value, ...]
+AnyRecord: TypeAlias = Record | LegacyRecord
 
 
 class Selected(NamedTuple):
@@ -123,21 +125,34 @@ def gap_text(gap: Gap) -> str:
     return f"bytes {gap.start} to {gap.end} are no batches ({why}); {after}{bound}"
 
 
-def records(item: Checked, told: Told, options: Options, *, told_before: bool = False) -> Iterator[Record]:
+def records(item: Checked, told: Told, options: Options, *, told_before: bool = False) -> Iterator[AnyRecord]:
     """Yield the records of a batch, as many as can be read; what cannot leaves a finding."""
     (position, header), raw, _ = item
     at = f"offset {header.base_offset}"
     if raw is None:
         told.add("DUMP-002", position, f"{at}: a batch of {header.size} bytes; --max-batch-bytes raises the bound")
         return
-    if not isinstance(header, BatchHeader):
-        return
     try:
-        yield from batch_records(raw, options.max_batch_bytes)
+        if isinstance(header, BatchHeader):
+            yield from batch_records(raw, options.max_batch_bytes)
+        else:
+            yield from _messages(item, raw, told, options, told_before=told_before)
     except FormatError as error:
         if not told_before:
             more = "; --max-batch-bytes raises the bound" if isinstance(error, LimitError) else ""
             told.add("DUMP-002", position, f"{at}: {error.moved(position)}{more}")
+
+
+def _messages(item: Checked, raw: bytes, told: Told, options: Options, *, told_before: bool) -> Iterator[LegacyRecord]:
+    """Yield the records of a message of magic 0 or 1; what Kafka passes over in a wrapper leaves a finding."""
+    position = item.batch.position
+    opened = message_set(raw, options.max_batch_bytes)
+    if opened.cut and not told_before:
+        told.add("DUMP-009", position, f"offset {item.batch.header.base_offset}: {opened.cut} bytes of a message that is cut")
+    for record in set_records(opened):
+        if not record.is_valid and opened.stream is not None and not told_before:
+            told.add("LOG-003", position, f"offset {record.offset}: the checksum of a message inside a wrapper does not match")
+        yield record
 
 
 def batch_row(where: Where, batch: Batch, *, valid: bool) -> Row:
@@ -167,11 +182,14 @@ def batch_row(where: Where, batch: Batch, *, valid: bool) -> Row:
     return Row(DUMP_BATCH.name, (*where, *values))
 
 
-def record_row(where: Where, batch: Batch, record: Record) -> Row:
+def record_row(where: Where, batch: Batch, record: AnyRecord) -> Row:
     """Return the row of a record."""
-    headers: list[Value] = [{"key": key.decode(errors="backslashreplace"), "value": value} for key, value in record.headers]
-    control = control_type(record) if batch.header.is_control else None
-    values = (batch.position, record.offset, record.timestamp, record.key, record.value, headers, record.sequence, control)
+    headers: list[Value] = []
+    sequence, control = NO_SEQUENCE, None
+    if isinstance(record, Record):
+        headers = [{"key": key.decode(errors="backslashreplace"), "value": value} for key, value in record.headers]
+        sequence, control = record.sequence, control_type(record) if batch.header.is_control else None
+    values = (batch.position, record.offset, record.timestamp, record.key, record.value, headers, sequence, control)
     return Row(DUMP_RECORD.name, (*where, *values))
 
 

@@ -9,7 +9,6 @@ from formats.errors import FormatError
 from formats.index import TXN_INDEX_ENTRY
 from formats.names import KRAFT_SNAPSHOT, LOG, OFFSET_INDEX, PRODUCER_SNAPSHOT, TIME_INDEX, TXN_INDEX
 from formats.producer_snapshot import read_snapshot
-from formats.record import Record
 from kcli.analysis.salvage import Checked, Gap
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_common import MAX_INT, Here, Item, Options, Scanned, Told, file_name, sibling
@@ -24,7 +23,7 @@ from kcli.jobs.dump_index import (
     sanity_of_offset_index,
     sanity_of_time_index,
 )
-from kcli.jobs.dump_log import RECORDS_BETWEEN_STOPS, good_and_bad, records, selected, tell
+from kcli.jobs.dump_log import RECORDS_BETWEEN_STOPS, AnyRecord, good_and_bad, records, selected, tell
 from kcli.logdir.buffers import DataFile, FileError, read_whole, reading
 from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
 from kcli.logdir.segment import Stop
@@ -53,7 +52,7 @@ BOOTSTRAP = "bootstrap.checkpoint"
 BEFORE_FIRST = -1
 OFFSET_BITS = 64
 
-Show = Callable[[Record], Shown]
+Show = Callable[[AnyRecord], Shown]
 
 
 def text(unit: Unit, options: Options) -> Scanned:
@@ -137,7 +136,7 @@ def _trailing(item: Gap | Stop, end: int, target: Target, options: Options) -> S
         yield line(f"Found {left} invalid bytes at the end of {os.path.basename(target.shown)}")
 
 
-def _record(item: Checked, record: Record, told: Told, options: Options, show: Show = plain) -> str:
+def _record(item: Checked, record: AnyRecord, told: Told, options: Options, show: Show = plain) -> str:
     position, header = item.batch
     words = ""
     if not options.skip_record_metadata:

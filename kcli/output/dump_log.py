@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from formats.batch import COMPRESSION_NAMES
 from formats.control import ABORT, COMMIT, ControlRecord, EndTxnMarker, KRaftVersion, LeaderChange, SnapshotFooter, SnapshotHeader, Voters
 from formats.index import AbortedTxn
+from formats.message_set import LegacyRecord
 from formats.record import MAGIC, Record
 from kcli.logdir.segment import Batch
 from kcli.rows import Row
@@ -92,13 +93,16 @@ def batch_line(batch: Batch, *, valid: bool) -> str:
     )
 
 
-def record_line(record: Record, timestamp_type: str) -> str:
-    """Return what is printed of a record of magic 2, its contents apart."""
-    keys = ",".join(java_string(key) for key, _ in record.headers)
-    return (
-        f"{INDENT} offset: {record.offset} {timestamp_type}: {record.timestamp} keySize: {_size(record.key)}"
-        f" valueSize: {_size(record.value)} sequence: {record.sequence} headerKeys: [{keys}]"
+def record_line(record: Record | LegacyRecord, timestamp_type: str) -> str:
+    """Return what is printed of a record, its contents apart; the timestamp's type is that of its batch."""
+    line = (
+        f"{INDENT} offset: {record.offset} {timestamp_type}: {record.timestamp}"
+        f" keySize: {_size(record.key)} valueSize: {_size(record.value)}"
     )
+    if isinstance(record, LegacyRecord):
+        return f"{line} isValid: {_bool(record.is_valid)} crc: {record.crc}"
+    keys = ",".join(java_string(key) for key, _ in record.headers)
+    return f"{line} sequence: {record.sequence} headerKeys: [{keys}]"
 
 
 def contents(shown: Shown, prefix: str) -> str:
@@ -109,7 +113,7 @@ def contents(shown: Shown, prefix: str) -> str:
     return text if shown.payload is None else f"{text}{prefix}payload: {shown.payload}"
 
 
-def plain(record: Record) -> Shown:
+def plain(record: Record | LegacyRecord) -> Shown:
     """Return key and value as StringDecoder shows them."""
     return Shown(None if record.key is None else java_string(record.key), None if record.value is None else java_string(record.value))
 

@@ -13,8 +13,9 @@ from tests.recordings import pack
 from tests.recordings.golden import dumped
 
 NAMES = sorted(path.name.removesuffix(".tar.gz") for path in pack.DATA.glob("*.tar.gz"))
+REFUSED = "v1-lz4-other-checksum"
 PRINT = ("--print-data-log", "--deep-iteration")
-BATCHES = recorded.LOGS
+BATCHES = (*recorded.LOGS, *(name for name in recorded.LEGACY if name != REFUSED))
 
 
 class Section(NamedTuple):
@@ -119,3 +120,13 @@ def test_a_kraft_snapshot(kcli, tmp_path, monkeypatch):
 def without_summary(golden):
     """The part of a golden that went to stdout."""
     return golden.partition("Non-consecutive offsets in ")[0]
+
+
+def test_a_wrapper_that_kafka_refuses_is_a_finding(kcli, tmp_path):
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(recorded.stored(f"{REFUSED}.log"))
+    done = kcli("dump", "-o", "text", *PRINT, path)
+    golden = recorded.stored(f"{REFUSED}.print.txt").decode().split("\n")
+
+    assert done.stdout.split("\n")[1:3] == golden[1:3]
+    assert (done.exit_code, "DUMP-002" in done.stderr) == (1, True)
