@@ -1,4 +1,4 @@
-"""What the records of the internal topics say, by topic: keys and values as messages, and as Kafka prints them.
+"""What the records of the internal topics say, by topic: keys and values as messages.
 
     __consumer_offsets, __transaction_state, __share_group_state
         key      i16 api key, message of version 0
@@ -8,18 +8,17 @@
         value    uvarint frame version 1, uvarint api key, uvarint version, message
 
 The truth is `CoordinatorRecordSerde` for the coordinators' topics and
-`AbstractApiMessageSerde` for the metadata log; for JSON
-`org.apache.kafka.tools.DumpLogSegments`. A type or version that is not declared
-is no error: it comes back as `Unknown` with its bytes.
+`AbstractApiMessageSerde` for the metadata log. A type or version that is not
+declared is no error: it comes back as `Unknown` with its bytes.
 """
 
 import struct
 from typing import Any, NamedTuple
 
 from formats import primitives
-from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
+from formats.errors import CorruptError, TruncatedError, UnsupportedError
 from formats.messages import group, metadata, share_group, transaction
-from formats.messages.converter import json_text, to_json
+from formats.messages.converter import to_json
 from formats.messages.declare import Schema, Value
 from formats.messages.reader import Found, UnknownTag, reader
 from formats.types import Buffer
@@ -47,7 +46,6 @@ SCHEMAS: dict[str, Schema] = {**group.SCHEMAS, **transaction.SCHEMAS, **share_gr
 """Every declared message by its name, which is unique over all topics."""
 
 KEY_VERSION = 0
-CONSUMER_PROTOCOL = "consumer"
 
 _INT16 = struct.Struct(">h")
 
@@ -146,27 +144,6 @@ def message_json(message: Message) -> dict[str, Any]:
     return to_json(SCHEMAS[message.name], message.version, message.fields)
 
 
-def key_text(key: Message) -> str:
-    """Return the text that kafka-dump-log prints for a coordinator's key: type and data."""
-    return json_text({"type": str(key.api_key), "data": message_json(key)})
-
-
-def value_text(value: Message) -> str:
-    """Return the text that kafka-dump-log prints for a value: version and data, for metadata the type too.
-
-    In a group's metadata the subscriptions and assignments of the consumer
-    protocol are shown decoded, where they can be.
-    """
-    data = message_json(value)
-    if value.name in metadata.SCHEMAS:
-        return json_text({"type": metadata.type_name(value.name), "version": value.version, "data": data})
-    if value.name == "GroupMetadataValue" and value.fields["protocolType"] == CONSUMER_PROTOCOL:
-        for shown, member in zip(data["members"], _members(value), strict=True):
-            for field, name in group.CONSUMER_PROTOCOL_FIELDS.items():
-                shown[field] = _consumer_protocol(name, member[field], shown[field])
-    return json_text({"version": str(value.version), "data": data})
-
-
 def _message(schema: Schema, version: int, buffer: Buffer, position: int) -> Message:
     found = Found()
     fields, end = reader(schema, version)(buffer, position, found)
@@ -178,20 +155,3 @@ def _int16(buffer: Buffer, field: str) -> int:
         raise TruncatedError(0, field, f"{_INT16.size} bytes", len(buffer))
     number: int = _INT16.unpack_from(buffer)[0]
     return number
-
-
-def _members(value: Message) -> list[Any]:
-    members = value.fields["members"]
-    return members if isinstance(members, list) else []
-
-
-def _consumer_protocol(name: str, data: bytes, otherwise: str) -> Any:
-    """Return the JSON of what a consumer wrote, or what stands for bytes that are of another kind."""
-    schema = group.CONSUMER_PROTOCOL[name]
-    try:
-        # a later version is read, and printed, as the last known one: consumers may be newer than brokers
-        version = _int16(data, name)
-        known = max(min(version, schema.versions.highest), schema.versions.lowest)
-        return to_json(schema, known, _message(schema, known, data, _INT16.size).fields)
-    except FormatError:
-        return otherwise

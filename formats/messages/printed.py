@@ -1,0 +1,115 @@
+"""Records of the internal topics in the words of kafka-dump-log with its decoders.
+
+The truth is `org.apache.kafka.tools.DumpLogSegments`: its CoordinatorRecordMessageParser,
+OffsetsMessageParser and ClusterMetadataLogMessageParser. What follows "skipping."
+is Kafka's where a type or version is unknown and ours where bytes are bad.
+
+Other than Kafka: a coordinator's record without a key is told and does not end
+the dump; a metadata record of an unknown version is not read as the last known.
+"""
+
+from typing import Any, NamedTuple
+
+from formats.errors import FormatError
+from formats.messages import group, metadata
+from formats.messages.converter import json_text, to_json
+from formats.messages.decode import (
+    CLUSTER_METADATA,
+    Message,
+    Unknown,
+    decode_key,
+    decode_metadata,
+    decode_value,
+    message_json,
+)
+from formats.messages.reader import Found, reader
+from formats.types import Buffer
+
+DELETED = "<DELETE>"
+CONSUMER = "consumer"
+GROUP_METADATA = "GroupMetadataValue"
+
+_VERSION_SIZE = 2
+
+
+class Printed(NamedTuple):
+    """What stands behind `key: ` and `payload: `; None where Kafka prints neither word nor text. The error, if there is one."""
+
+    key: str | None
+    payload: str | None
+    error: FormatError | None
+
+
+def printed(topic: str, offset: int, key: Buffer | None, value: Buffer | None) -> Printed:
+    """Return the texts of a record of one of `decode.TOPICS`, as the decoder of its topic prints them."""
+    if topic == CLUSTER_METADATA:
+        return _metadata(offset, value)
+    try:
+        decoded = decode_key(topic, key)
+        if isinstance(decoded, Unknown):
+            return Printed(f"Unknown record type {decoded.api_key} at offset {offset}, skipping.", None, None)
+        if value is None:
+            return Printed(key_text(decoded), DELETED, None)
+        data = decode_value(topic, decoded.api_key, value)
+    except FormatError as error:
+        return Printed(f"Error at offset {offset}, skipping. {error}", None, error)
+    if isinstance(data, Unknown):
+        why = f"Found an unknown record version {data.version} for {data.api_key} type"
+        return Printed(f"Error at offset {offset}, skipping. {why}", None, None)
+    return Printed(key_text(decoded), value_text(data), None)
+
+
+def key_text(key: Message) -> str:
+    """Return the JSON of a coordinator's key: type and data."""
+    return json_text({"type": str(key.api_key), "data": message_json(key)})
+
+
+def value_text(value: Message) -> str:
+    """Return the JSON of a value: version and data, for metadata the type too.
+
+    In a group's metadata the subscriptions and assignments of the consumer
+    protocol are shown decoded, where they can be.
+    """
+    data = message_json(value)
+    if value.name in metadata.SCHEMAS:
+        return json_text({"type": metadata.type_name(value.name), "version": value.version, "data": data})
+    if value.name == GROUP_METADATA and value.fields["protocolType"] == CONSUMER:
+        for shown, member in zip(data["members"], _members(value), strict=True):
+            for field, name in group.CONSUMER_PROTOCOL_FIELDS.items():
+                shown[field] = _consumer_protocol(name, member[field], shown[field])
+    return json_text({"version": str(value.version), "data": data})
+
+
+def _metadata(offset: int, value: Buffer | None) -> Printed:
+    try:
+        record = decode_metadata(value)
+    except FormatError as error:
+        return Printed(None, f"Error at {offset}, skipping. {error}", error)
+    if isinstance(record, Message):
+        return Printed(None, value_text(record), None)
+    schema = metadata.RECORDS.get(record.api_key)
+    if schema is None:
+        why = f"org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id {record.api_key}"
+    else:
+        why = f"Unknown version {record.version} of {metadata.type_name(schema.name)}"
+    return Printed(None, f"Error at {offset}, skipping. {why}", None)
+
+
+def _members(value: Message) -> list[Any]:
+    members = value.fields["members"]
+    return members if isinstance(members, list) else []
+
+
+def _consumer_protocol(name: str, data: bytes, otherwise: str) -> Any:
+    """Return the JSON of what a consumer wrote, or what stands for bytes that are of another kind."""
+    schema = group.CONSUMER_PROTOCOL[name]
+    if len(data) < _VERSION_SIZE:
+        return otherwise
+    # a later version is read, and printed, as the last known one: consumers may be newer than brokers
+    version = int.from_bytes(data[:_VERSION_SIZE], "big", signed=True)
+    known = max(min(version, schema.versions.highest), schema.versions.lowest)
+    try:
+        fields, _ = reader(schema, known)(data, _VERSION_SIZE, Found())
+    except FormatError:
+        return otherwise
+    return to_json(schema, known, fields)

@@ -1,0 +1,121 @@
+"""Records in the words of kafka-dump-log: consumer protocol, unknown types, errors."""
+
+import random
+
+import pytest
+
+from formats.errors import CorruptError, TruncatedError
+from formats.messages import metadata
+from formats.messages.decode import CLUSTER_METADATA, CONSUMER_OFFSETS, decode_metadata, decode_value
+from formats.messages.group import CONSUMER_PROTOCOL
+from formats.messages.printed import Printed, printed, value_text
+
+from .kafka import Made, every
+
+OFFSET_KEY = bytes.fromhex("0001 0001 67 0001 74 00000005")
+OFFSET_VALUE = bytes.fromhex("0003 000000000000002a 00000007 0000 0000000000000001")
+OFFSET_KEY_TEXT = '{"type":"1","data":{"group":"g","topic":"t","partition":5}}'
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        (OFFSET_KEY, OFFSET_VALUE, '{"version":"3","data":{"offset":42,"leaderEpoch":7,"metadata":"","commitTimestamp":1}}'),
+        (OFFSET_KEY, None, "<DELETE>"),
+    ],
+)
+def test_a_coordinators_record(key: bytes, value: bytes | None, expected: str):
+    assert printed(CONSUMER_OFFSETS, 7, key, value) == Printed(OFFSET_KEY_TEXT, expected, None)
+
+
+@pytest.mark.parametrize(
+    ("topic", "key", "value", "expected"),
+    [
+        (CONSUMER_OFFSETS, b"\0\x09x", b"", Printed("Unknown record type 9 at offset 7, skipping.", None, None)),
+        (
+            CONSUMER_OFFSETS,
+            OFFSET_KEY,
+            b"\0\x05",
+            Printed("Error at offset 7, skipping. Found an unknown record version 5 for 1 type", None, None),
+        ),
+        (
+            CLUSTER_METADATA,
+            None,
+            b"\1\x0d\0\0",
+            Printed(
+                None,
+                "Error at 7, skipping. org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id 13",
+                None,
+            ),
+        ),
+        (CLUSTER_METADATA, None, b"\1\2\1\0", Printed(None, "Error at 7, skipping. Unknown version 1 of TOPIC_RECORD", None)),
+        (CLUSTER_METADATA, b"key", b"\1\x14\0\0", Printed(None, '{"type":"NO_OP_RECORD","version":0,"data":{}}', None)),
+    ],
+)
+def test_unknown_types_and_versions(topic: str, key: bytes | None, value: bytes, expected: Printed):
+    assert printed(topic, 7, key, value) == expected
+
+
+def test_bad_bytes():
+    cut = printed(CONSUMER_OFFSETS, 7, OFFSET_KEY, OFFSET_VALUE[:-1])
+    assert cut.key.startswith("Error at offset 7, skipping. byte ")
+    assert (cut.payload, type(cut.error)) == (None, TruncatedError)
+    no_key = printed(CONSUMER_OFFSETS, 7, None, OFFSET_VALUE)
+    assert (no_key.payload, type(no_key.error)) == (None, CorruptError)
+    record = printed(CLUSTER_METADATA, 7, None, b"\1\x14\0")
+    assert record.payload.startswith("Error at 7, skipping. byte ")
+    assert (record.key, type(record.error)) == (None, TruncatedError)
+
+
+def group_value(subscription: bytes, assignment: bytes, protocol_type: bytes = b"consumer") -> bytes:
+    def sized(data: bytes, size: int) -> bytes:
+        return len(data).to_bytes(size, "big") + data
+
+    head = b"\0\0" + sized(protocol_type, 2) + bytes(4) + b"\xff\xff" * 2 + b"\0\0\0\1"
+    return head + b"\0\1m" + b"\0\1c" + b"\0\1h" + bytes(4) + sized(subscription, 4) + sized(assignment, 4)
+
+
+@pytest.mark.parametrize("message", [message for message in every() if message.framing == "protocol"], ids=lambda message: message.name)
+def test_consumer_protocol_is_shown_decoded(message: Made):
+    field = "subscription" if message.name.endswith("Subscription") else "assignment"
+    other = {"subscription": "assignment", "assignment": "subscription"}[field]
+    text = value_text(decode_value(CONSUMER_OFFSETS, 2, group_value(**{field: message.data, other: b"\0"})))
+    assert f'"{field}":{message.json}' in text
+    assert f'"{other}":"AA=="' in text  # too short for a version: the bytes stay
+    as_bytes = value_text(decode_value(CONSUMER_OFFSETS, 2, group_value(message.data, b"", b"connect")))
+    assert message.json not in as_bytes
+
+
+def test_a_newer_consumer_protocol_is_read_as_the_last_known():
+    newest = next(m for m in every() if m.framing == "protocol" and m.version == 3 and m.name == "ConsumerProtocolSubscription")
+    newer = random.Random(1).randrange(4, 0x7FFF).to_bytes(2, "big") + newest.data[2:]
+    assert newest.json in value_text(decode_value(CONSUMER_OFFSETS, 2, group_value(newer, b"")))
+    assert max(schema.versions.highest for schema in CONSUMER_PROTOCOL.values()) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("NoOpRecord", "NO_OP_RECORD"),
+        ("RemoveAccessControlEntryRecord", "REMOVE_ACCESS_CONTROL_ENTRY_RECORD"),
+        ("ClearElrRecord", "CLEAR_ELR_RECORD"),
+    ],
+)
+def test_type_name(name: str, expected: str):
+    assert metadata.type_name(name) == expected
+
+
+def test_a_record_of_3_4_alone():
+    """Bytes and JSON by the classes of Kafka 3.4.1; 4.3.1 does not know the type."""
+    data = bytes.fromhex("0106000202740307557365723a61022afc7f00")
+    expected = (
+        '{"type":"ACCESS_CONTROL_RECORD","version":0,"data":{"resourceType":2,"resourceName":"t","patternType":3,'
+        '"principal":"User:a","host":"*","operation":-4,"permissionType":127}}'
+    )
+    assert value_text(decode_metadata(data)) == expected
+    without = bytes.fromhex("01060002000307557365723a61022afc7f00")
+    assert value_text(decode_metadata(without)) == expected.replace('"t"', "null")
+
+
+def test_metadata_text():
+    assert value_text(decode_metadata(b"\1\x14\0\0")) == '{"type":"NO_OP_RECORD","version":0,"data":{}}'
