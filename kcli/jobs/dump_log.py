@@ -94,6 +94,8 @@ def good_and_bad(file: DataFile, start: int, wanted: Selected, told: Told, optio
             if header.last_offset >= wanted.first:
                 if not item.valid:
                     told.add("LOG-003", item.batch.position, f"offset {header.base_offset}: the checksum does not match")
+                elif header.magic > MAGIC:
+                    told.add("LOG-003", item.batch.position, f"offset {header.base_offset}: magic {header.magic} is not known")
                 yield item
             if header.last_offset >= wanted.last and item.valid:
                 return

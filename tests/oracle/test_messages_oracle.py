@@ -14,8 +14,11 @@ from formats.messages import group
 from formats.messages.converter import json_text, to_json
 from formats.messages.decode import (
     CLUSTER_METADATA,
+    CONSUMER_OFFSETS,
     KEYS,
     SCHEMAS,
+    SHARE_GROUP_STATE,
+    TRANSACTION_STATE,
     VALUES,
     Message,
     Unknown,
@@ -24,7 +27,9 @@ from formats.messages.decode import (
     decode_value,
     message_json,
 )
+from formats.messages.printed import printed
 from formats.messages.reader import Found, reader
+from tests.builders import put_record, put_records
 
 from .oracle import Oracle, cases, encoded
 
@@ -111,6 +116,59 @@ def test_damaged_bytes_are_read_as_kafka_reads_them_or_not_at_all(oracle: Oracle
     assert read and refused
 
 
+DECODERS = {
+    CONSUMER_OFFSETS: "--offsets-decoder",
+    TRANSACTION_STATE: "--transaction-log-decoder",
+    SHARE_GROUP_STATE: "--share-group-state-decoder",
+    CLUSTER_METADATA: "--cluster-metadata-decoder",
+}
+
+
+def random_records(oracle: Oracle, rng: random.Random, topic: str) -> list[tuple[bytes | None, bytes | None]]:
+    """A key of every type with values of every version, tombstones, unknown types and versions, damage."""
+    found: list[tuple[bytes | None, bytes | None]] = []
+    for api_key, schema in VALUES[topic].items():
+        if schema.name in NOT_IN_4_3:
+            continue
+        for version in range(schema.versions.highest + 1):
+            seed = rng.randrange(1 << 30)
+            values = [made(m) for m in oracle.ask("messages", name=schema.name, version=version, seed=seed, count=3)["messages"]]
+            if topic == CLUSTER_METADATA:
+                found += [(None, value) for value in values]
+                continue
+            name = KEYS[topic][api_key].name
+            key = made(oracle.ask("messages", name=name, version=0, seed=seed)["messages"][0])
+            found += [(key, value) for value in (*values, None, b"\0\x63" + values[0][2:], values[0] + b"more", values[0][:-1])]
+    subscriptions = oracle.ask("messages", name="ConsumerProtocolSubscription", version=3, seed=rng.randrange(1 << 30), count=5)
+    if topic == CONSUMER_OFFSETS:
+        found += [(b"\0\2\0\1g", group_value(made(blob), b"\0\0")) for blob in subscriptions["messages"]]
+    unknown = (b"\0\x63key", b"value") if topic != CLUSTER_METADATA else (None, b"\1\x63\0\0")
+    return [*found, unknown]
+
+
+def made(message: dict[str, str]) -> bytes:
+    return base64.b64decode(message["bytes"])
+
+
+@pytest.mark.parametrize("topic", DECODERS)
+def test_printed_as_kafka_dump_log_prints_it(oracle: Oracle, oracle_seed: int, topic: str):
+    """But for the reason behind "skipping.", which is ours where bytes are bad."""
+    records = random_records(oracle, random.Random(oracle_seed), topic)
+    directory = oracle.fresh(f"{topic}-0")
+    directory.mkdir()
+    log = directory / "00000000000000000000.log"
+    log.write_bytes(put_records([put_record(at, key=key, value=value) for at, (key, value) in enumerate(records)]))
+    text = oracle.ask("dump", arguments=["--files", str(log), DECODERS[topic]])["stdout"]
+    lines = re.findall(r"^\| offset: (\d+) .*? headerKeys: \[\](.*)$", text, re.MULTILINE)
+    assert [int(offset) for offset, _ in lines] == list(range(len(records)))
+    for (key, value), (offset, rest) in zip(records, lines, strict=True):
+        ours = printed(topic, int(offset), key, value)
+        shown = "".join(f" {word}: {part}" for word, part in (("key", ours.key), ("payload", ours.payload)) if part is not None)
+        if ours.error is not None:
+            shown, rest = shown.partition("skipping.")[0], rest.partition("skipping.")[0]
+        assert shown == rest
+
+
 def damaged(rng: random.Random, data: bytes) -> bytes:
     """One byte changed, or the end cut off or extended."""
     changed, at = bytearray(data), rng.randrange(len(data))
@@ -121,3 +179,9 @@ def damaged(rng: random.Random, data: bytes) -> bytes:
         return data + rng.randbytes(rng.randrange(1, 4))
     changed[at] = rng.randrange(256) if way == 2 else changed[at] ^ (1 << rng.randrange(8))
     return bytes(changed)
+
+
+def group_value(subscription: bytes, assignment: bytes) -> bytes:
+    """A GroupMetadataValue of version 0 with one member of the consumer protocol."""
+    sized = [len(blob).to_bytes(4, "big") + blob for blob in (subscription, assignment)]
+    return b"\0\0\0\x08consumer" + bytes(4) + b"\xff\xff" * 2 + b"\0\0\0\1\0\1m\0\1c\0\1h" + bytes(4) + b"".join(sized)

@@ -1,0 +1,88 @@
+"""The words of DumpLogSegments that no recorded file has: control records of the quorum, damaged text, summaries."""
+
+import pytest
+
+from formats.control import ControlRecord, Endpoint, KRaftVersion, LeaderChange, LeaderVoter, Voter, Voters, VersionRange
+from kcli.output.dump_log import LINE, MISMATCH, NON_CONSECUTIVE, NOT_FOUND, SAID, control_text, dump_log_lines, java_string
+from kcli.rows import Row
+
+DIRECTORY = "u4NdSfWRQjaZ_ENyxMXLJA"
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"plain", "plain"),
+        ("\u00fc\u20ac\U0001f600".encode(), "\u00fc\u20ac\U0001f600"),
+        (b"\x80\x80", "\ufffd\ufffd"),
+        (b"\xc3", "\ufffd"),
+        (b"\xc3A", "\ufffdA"),
+        (b"\xc0\x80", "\ufffd\ufffd"),
+        (b"\xed\xa0\x80", "\ufffd"),  # half a surrogate pair: Python makes three marks of it
+        (b"\xed\xa0\x80\xed\xb0\x80", "\ufffd\ufffd"),
+        (b"\xe0\x80\x80", "\ufffd\ufffd\ufffd"),
+        (b"\xe2\x82", "\ufffd"),
+        (b"\xe2\x82A", "\ufffdA"),
+        (b"\xf0\x9f\x98", "\ufffd"),
+        (b"\xf0\x9fA", "\ufffdA"),
+        (b"\xf4\x90\x80\x80", "\ufffd\ufffd\ufffd\ufffd"),
+        (b"\xf5\x80\x80\x80", "\ufffd\ufffd\ufffd\ufffd"),
+        (b"\xff\x00\xfe", "\ufffd\x00\ufffd"),
+    ],
+)
+def test_text_is_that_of_java(data, text):
+    assert java_string(data) == text
+
+
+@pytest.mark.parametrize(
+    ("record", "text"),
+    [
+        (
+            ControlRecord(
+                2, "LEADER_CHANGE", LeaderChange(1, 3, (LeaderVoter(3, DIRECTORY),), (LeaderVoter(3, None),)), ()
+            ),
+            ' LeaderChange: {"version":1,"leaderId":3,"voters":[{"voterId":3,"voterDirectoryId":"u4NdSfWRQjaZ_ENyxMXLJA"}],'
+            '"grantingVoters":[{"voterId":3}]}',
+        ),
+        (ControlRecord(5, "KRAFT_VERSION", KRaftVersion(0, 1), ()), ' KRaftVersion {"version":0,"kRaftVersion":1}'),
+        (
+            ControlRecord(
+                6, "KRAFT_VOTERS", Voters(0, (Voter(1, DIRECTORY, (Endpoint("C", "localhost", 9093),), VersionRange(0, 1)),)), ()
+            ),
+            ' KRaftVoters {"version":0,"voters":[{"voterId":1,"voterDirectoryId":"u4NdSfWRQjaZ_ENyxMXLJA",'
+            '"endpoints":[{"name":"C","host":"localhost","port":9093}],'
+            '"kRaftVersionFeature":{"minSupportedVersion":0,"maxSupportedVersion":1}}]}',
+        ),
+        (ControlRecord(7, "UNKNOWN", None, ()), " controlType: UNKNOWN(7)"),
+    ],
+)
+def test_control_records(record, text):
+    assert control_text(record) == text
+
+
+def test_summaries_come_last_in_the_order_of_the_tool(capsys):
+    rows = [
+        Row(NON_CONSECUTIVE, ("/a", -1, 5)),
+        Row(NON_CONSECUTIVE, ("/a", -1, 9)),
+        Row(LINE, ("one",)),
+        Row(MISMATCH, ("/i", 3, 4)),
+        Row(MISMATCH, ("/i", 30, 4)),
+        Row(SAID, ("at once",)),
+        Row(NOT_FOUND, ("/t", 9, -1)),
+        Row(NOT_FOUND, ("/t", 8, -1)),
+        Row(LINE, ("two",)),
+    ]
+
+    assert list(dump_log_lines(rows)) == ["one", "two"]
+    assert capsys.readouterr().err.split("\n") == [
+        "at once",
+        "Mismatches in :/i",
+        "  Index offset: 30, log offset: 4",
+        "  Index offset: 3, log offset: 4",
+        "The following indexed offsets are not found in :/t",
+        "Indexed offset: 9, found log offset: -1",
+        "Indexed offset: 8, found log offset: -1",
+        "Non-consecutive offsets in /a",
+        "  -1 is followed by 9",
+        "",
+    ]
