@@ -20,7 +20,7 @@ from formats.errors import CorruptError, TruncatedError, UnsupportedError
 from formats.messages import group, metadata, share_group, transaction
 from formats.messages.converter import to_json
 from formats.messages.declare import Schema, Value
-from formats.messages.reader import Found, UnknownTag, reader
+from formats.messages.reader import Found, Span, UnknownTag, reader
 from formats.types import Buffer
 
 CONSUMER_OFFSETS = "__consumer_offsets"
@@ -142,6 +142,23 @@ def decode_metadata(value: Buffer | None) -> Message | Unknown:
 def message_json(message: Message) -> dict[str, Any]:
     """Return the fields as the JSON converter that Kafka generates for the message writes them."""
     return to_json(SCHEMAS[message.name], message.version, message.fields)
+
+
+def spans(message: Message, data: Buffer) -> tuple[Span, ...]:
+    """Return where every field of a decoded message lies in its bytes, in order and without gaps, the frame first."""
+    if message.name in metadata.SCHEMAS:
+        names = ("frame version", "record type", "record version")
+        framed, start = [], 0
+        for name in names:
+            _, end = primitives.unsigned_varint(data, start, name)
+            framed.append(Span(message.name, name, start, end))
+            start = end
+    else:
+        start = _INT16.size
+        framed = [Span(message.name, "record type" if message.name.endswith("Key") else "version", 0, start)]
+    found = Found(spans=True)
+    reader(SCHEMAS[message.name], message.version)(data, start, found)
+    return (*framed, *(found.spans or ()))
 
 
 def _message(schema: Schema, version: int, buffer: Buffer, position: int) -> Message:

@@ -59,14 +59,30 @@ class UnknownTag(NamedTuple):
     data: bytes
 
 
+class Span(NamedTuple):
+    """Where one field of a struct lies: first byte, byte after the last. Counts, marks of null and tags are spans of their own."""
+
+    struct: str
+    field: str
+    start: int
+    end: int
+
+
 class Found:
-    """What a reader collects beside the fields: unknown tags, and how many array elements it may still make."""
+    """What a reader collects beside the fields: unknown tags, spans if wanted, and how many array elements it may still make."""
 
-    __slots__ = ("elements_left", "unknown_tags")
+    __slots__ = ("elements_left", "spans", "unknown_tags")
 
-    def __init__(self) -> None:
+    def __init__(self, *, spans: bool = False) -> None:
         self.unknown_tags: list[UnknownTag] = []
+        self.spans: list[Span] | None = [] if spans else None
         self.elements_left = ELEMENTS_MAX
+
+    def span(self, label: str, start: int, end: int) -> None:
+        """Keep where a field lies; the label is its struct's name, a blank, its own."""
+        if self.spans is not None:
+            struct_name, _, field = label.partition(" ")
+            self.spans.append(Span(struct_name, field, start, end))
 
 
 Reader: TypeAlias = Callable[[Buffer, int, Found], tuple[Any, int]]
@@ -90,12 +106,12 @@ def _struct(name: str, fields: tuple[Field, ...], version: _Version) -> tuple[Re
     """Return the reader of a struct and the fewest bytes that it can have."""
     here = [field for field in fields if version.number in field.versions]
     plain = [field for field in here if field.tag is None]
-    tagged = {field.tag: (field, _value(name, field, version)[0]) for field in here if field.tag is not None}
+    tagged = {field.tag: _one(name, field, _value(name, field, version)[0]) for field in here if field.tag is not None}
     steps, smallest = _steps(name, plain, version)
     if version.flexible:
         steps.append(_tags(name, tagged, {field.tag for field in fields if field.tag is not None} - tagged.keys()))
     defaults = {field.name: field.default for field in here} if tagged else {}
-    fresh = [field for field, _ in tagged.values() if isinstance(field.default, (list, dict))]
+    fresh = [field for field in here if field.tag is not None and isinstance(field.default, (list, dict))]
 
     def read(buffer: Buffer, position: int, found: Found) -> tuple[dict[str, Value], int]:
         values: dict[str, Value] = dict(defaults)
@@ -117,12 +133,12 @@ def _steps(name: str, fields: list[Field], version: _Version) -> tuple[list[_Ste
             run += 1
         if run > at:
             layout = _layout(name, fields[at:run])
-            steps.append(_fixed_run(layout, fields[at:run]))
+            steps.append(_fixed_run(name, layout, fields[at:run]))
             smallest += layout.size
             at = run
         else:
             read, least = _value(name, fields[at], version)
-            steps.append(_one(fields[at].name, read))
+            steps.append(_one(name, fields[at], read))
             smallest += least
             at += 1
     return steps, smallest
@@ -138,23 +154,30 @@ def _layout(name: str, fields: list[Field]) -> Layout[Any]:
     return Layout(declaration, namedtuple(name, names), f"{name} {', '.join(names)}")  # noqa: PYI024 - made from a declaration
 
 
-def _fixed_run(layout: Layout[Any], fields: list[Field]) -> _Step:
+def _fixed_run(owner: str, layout: Layout[Any], fields: list[Field]) -> _Step:
     names = [field.name for field in fields]
     converted = [(field.name, make) for field in fields if (make := FIXED[field.type][1]) is not None]
 
-    def step(buffer: Buffer, position: int, _found: Found, values: dict[str, Value]) -> int:
+    def step(buffer: Buffer, position: int, found: Found, values: dict[str, Value]) -> int:
         values.update(zip(names, layout.read(buffer, position), strict=True))
         for name, make in converted:
             values[name] = make(values[name])
+        if found.spans is not None:
+            for part in layout.fields:
+                found.span(f"{owner} {part.name}", position + part.offset, position + part.offset + part.size)
         return position + layout.size
 
     return step
 
 
-def _one(name: str, read: Reader) -> _Step:
+def _one(owner: str, field: Field, read: Reader) -> _Step:
+    label = f"{owner} {field.name}"
+
     def step(buffer: Buffer, position: int, found: Found, values: dict[str, Value]) -> int:
-        values[name], position = read(buffer, position, found)
-        return position
+        values[field.name], after = read(buffer, position, found)
+        if field.struct is None:  # a struct tells of its own fields
+            found.span(label, position, after)
+        return after
 
     return step
 
@@ -216,10 +239,13 @@ def _nullable_struct(label: str, inner: Reader, *, tagged: bool) -> Reader:
     def read(buffer: Buffer, position: int, found: Found) -> tuple[Value, int]:
         if tagged:
             mark, after = primitives.unsigned_varint(buffer, position, label)
-            return (None, after) if mark == 0 else inner(buffer, after, found)
-        if position >= len(buffer):
+            is_null = mark == 0
+        elif position < len(buffer):
+            is_null, after = buffer[position] > 0x7F, position + 1
+        else:
             raise TruncatedError(position, label, "1 byte", 0)
-        return (None, position + 1) if buffer[position] > 0x7F else inner(buffer, position + 1, found)
+        found.span(f"{label}: null or not", position, after)
+        return (None, after) if is_null else inner(buffer, after, found)
 
     return read
 
@@ -232,6 +258,8 @@ def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
 
     def read(buffer: Buffer, position: int, found: Found) -> tuple[list[Value] | None, int]:
         count, after = _count(buffer, position, label, flexible=version.flexible)
+        if field.struct is not None:
+            found.span(f"{label}: count", position, after)
         if count is None:
             if not field.nullable:
                 raise CorruptError(position, label, "an array", "null")
@@ -265,13 +293,14 @@ def _count(buffer: Buffer, position: int, label: str, *, flexible: bool) -> tupl
     return (None if count == primitives.NULL_LENGTH else count), position + _INT32.size
 
 
-def _tags(name: str, known: dict[int, tuple[Field, Reader]], of_other_versions: set[int]) -> _Step:
+def _tags(name: str, known: dict[int, _Step], of_other_versions: set[int]) -> _Step:
     label = f"{name} tagged fields"
 
     def step(buffer: Buffer, position: int, found: Found, values: dict[str, Value]) -> int:
         count, at = primitives.unsigned_varint(buffer, position, label)
         if count * primitives.SMALLEST_TAGGED_FIELD > len(buffer) - at:
             raise TruncatedError(position, label, f"{count} tagged fields", f"{len(buffer) - at} bytes")
+        found.span(f"{label}: count", position, at)
         last = -1
         for _ in range(count):
             start = at
@@ -283,17 +312,18 @@ def _tags(name: str, known: dict[int, tuple[Field, Reader]], of_other_versions: 
             size, at = primitives.unsigned_varint(buffer, at, label)
             if size > len(buffer) - at:
                 raise TruncatedError(start, label, f"{size} bytes", len(buffer) - at)
+            found.span(f"{label}: tag {tag} and size", start, at)
             last, end = tag, at + size
             if tag in known:
-                field, read = known[tag]
                 try:
-                    values[field.name], at = read(memoryview(buffer)[:end], at, found)
+                    at = known[tag](memoryview(buffer)[:end], at, found, values)
                 except TruncatedError as error:  # the buffer goes on: the size contradicts what is inside
                     raise CorruptError(error.position, error.field, f"{error.expected} within its tagged field", error.found) from None
                 if at != end:
-                    raise CorruptError(at, f"{name} {field.name}", f"to end at byte {end}", f"its end at byte {at}")
+                    raise CorruptError(at, f"{label}: tag {tag}", f"to end at byte {end}", f"its end at byte {at}")
             else:
                 found.unknown_tags.append(UnknownTag(name, tag, bytes(buffer[at:end])))
+                found.span(f"{label}: tag {tag}", at, end)
             at = end
         return at
 

@@ -23,8 +23,9 @@ from formats.messages.decode import (
     decode_metadata,
     decode_value,
     message_json,
+    spans,
 )
-from formats.messages.reader import ELEMENTS_MAX, UnknownTag
+from formats.messages.reader import ELEMENTS_MAX, Span, UnknownTag
 
 from .kafka import Made, made, small
 
@@ -155,7 +156,7 @@ def test_frame_version():
         (TRANSACTION_STATE, 0, "0000" + "00" * 15 + "7fffffff" + "00" * 16, TruncatedError, "TransactionLogValue transactionPartitions"),
         (TRANSACTION_STATE, 0, "0000" + "00" * 15 + "fffffffe" + "00" * 16, CorruptError, "TransactionLogValue transactionPartitions"),
         (CONSUMER_OFFSETS, 3, "0000 00000000 01 00 07" + "00" * 8, CorruptError, "ConsumerGroupMetadataValue metadataHash"),
-        (CONSUMER_OFFSETS, 3, "0000 00000000 01 00 09" + "00" * 9, CorruptError, "ConsumerGroupMetadataValue metadataHash"),
+        (CONSUMER_OFFSETS, 3, "0000 00000000 01 00 09" + "00" * 9, CorruptError, "ConsumerGroupMetadataValue tagged fields: tag 0"),
         (CONSUMER_OFFSETS, 3, "0000 00000000 02 01 00 01 00", CorruptError, "ConsumerGroupMetadataValue tagged fields"),
         (CONSUMER_OFFSETS, 3, "0000 00000000 01 05 7f", TruncatedError, "ConsumerGroupMetadataValue tagged fields"),
         (CONSUMER_OFFSETS, 3, "0000 00000000 ffffffff0f", TruncatedError, "ConsumerGroupMetadataValue tagged fields"),
@@ -210,3 +211,32 @@ def test_defaults_are_not_shared():
     first, second = decode_value(CONSUMER_OFFSETS, 8, data), decode_value(CONSUMER_OFFSETS, 8, data)
     first.fields["assignedPartitions"][0]["assignmentEpochs"].append(1)
     assert second.fields["assignedPartitions"][0]["assignmentEpochs"] == []
+
+
+@pytest.mark.parametrize("message", made(), ids=lambda message: f"{message.name}-{message.version}")
+def test_spans_cover_every_byte_once(message: Made):
+    found = spans(message.decode(), message.data)
+    assert [span.start for span in found] == [0, *(span.end for span in found[:-1])]
+    assert found[-1].end == len(message.data)
+
+
+def test_spans():
+    key = decode_key(CONSUMER_OFFSETS, OFFSET_KEY)
+    name = "OffsetCommitKey"
+    assert spans(key, OFFSET_KEY) == (
+        Span(name, "record type", 0, 2),
+        Span(name, "group", 2, 5),
+        Span(name, "topic", 5, 8),
+        Span(name, "partition", 8, 12),
+    )
+    data = bytes.fromhex("01 17 00 01 00 02 02 61")
+    begin = decode_metadata(data)
+    assert begin.fields == {"name": "a"}
+    assert [(span.field, span.start, span.end) for span in spans(begin, data)] == [
+        ("frame version", 0, 1),
+        ("record type", 1, 2),
+        ("record version", 2, 3),
+        ("tagged fields: count", 3, 4),
+        ("tagged fields: tag 0 and size", 4, 6),
+        ("name", 6, 8),
+    ]
