@@ -6,6 +6,7 @@ which of them a file gives is the job's affair.
 
 import codecs
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -220,7 +221,7 @@ _CONTROL_TITLES: dict[type, str] = {
 
 def java_string(data: bytes) -> str:
     """Return the text of bytes as `new String(bytes, UTF_8)` does: Java counts damaged sequences otherwise than Python."""
-    return data.decode("utf-8", _JAVA)
+    return data.decode("utf-8", _JAVA if _HALF_A_PAIR.search(data) else "replace")
 
 
 def _damaged(error: UnicodeError) -> tuple[str, int]:
@@ -246,5 +247,7 @@ def _damaged_length(data: bytes, at: int) -> int:
 _SECOND = {0xE0: (0xA0, 0xBF), 0xF0: (0x90, 0xBF), 0xF4: (0x80, 0x8F)}
 """Bounds of the second byte behind some first ones."""
 
+_HALF_A_PAIR = re.compile(rb"\xed[\xa0-\xbf]")
+"""Where Java and Python differ: UTF-8 that stands for half a surrogate pair. Anything else Python replaces alike, and faster."""
 _JAVA = "kcli-java"
 codecs.register_error(_JAVA, _damaged)

@@ -1,8 +1,10 @@
 """The words of DumpLogSegments that no recorded file has: control records of the quorum, damaged text, summaries."""
 
+import random
+
 import pytest
 
-from formats.control import ControlRecord, Endpoint, KRaftVersion, LeaderChange, LeaderVoter, Voter, Voters, VersionRange
+from formats.control import ControlRecord, Endpoint, KRaftVersion, LeaderChange, LeaderVoter, VersionRange, Voter, Voters
 from kcli.output.dump_log import LINE, MISMATCH, NON_CONSECUTIVE, NOT_FOUND, SAID, control_text, dump_log_lines, java_string
 from kcli.rows import Row
 
@@ -34,24 +36,33 @@ def test_text_is_that_of_java(data, text):
     assert java_string(data) == text
 
 
+def test_the_short_cut_gives_what_the_long_way_gives():
+    chosen = random.Random(7)
+    for _ in range(3000):
+        data = bytes(chosen.choices(b"A\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc2\xdf\xe0\xe1\xed\xef\xf0\xf1\xf4\xf5\xff", k=12))
+        assert java_string(data) == data.decode("utf-8", "kcli-java"), data
+
+
 @pytest.mark.parametrize(
     ("record", "text"),
     [
         (
-            ControlRecord(
-                2, "LEADER_CHANGE", LeaderChange(1, 3, (LeaderVoter(3, DIRECTORY),), (LeaderVoter(3, None),)), ()
+            ControlRecord(2, "LEADER_CHANGE", LeaderChange(1, 3, (LeaderVoter(3, DIRECTORY),), (LeaderVoter(3, None),)), ()),
+            (
+                ' LeaderChange: {"version":1,"leaderId":3,"voters":[{"voterId":3,"voterDirectoryId":"u4NdSfWRQjaZ_ENyxMXLJA"}],'
+                '"grantingVoters":[{"voterId":3}]}'
             ),
-            ' LeaderChange: {"version":1,"leaderId":3,"voters":[{"voterId":3,"voterDirectoryId":"u4NdSfWRQjaZ_ENyxMXLJA"}],'
-            '"grantingVoters":[{"voterId":3}]}',
         ),
         (ControlRecord(5, "KRAFT_VERSION", KRaftVersion(0, 1), ()), ' KRaftVersion {"version":0,"kRaftVersion":1}'),
         (
             ControlRecord(
                 6, "KRAFT_VOTERS", Voters(0, (Voter(1, DIRECTORY, (Endpoint("C", "localhost", 9093),), VersionRange(0, 1)),)), ()
             ),
-            ' KRaftVoters {"version":0,"voters":[{"voterId":1,"voterDirectoryId":"u4NdSfWRQjaZ_ENyxMXLJA",'
-            '"endpoints":[{"name":"C","host":"localhost","port":9093}],'
-            '"kRaftVersionFeature":{"minSupportedVersion":0,"maxSupportedVersion":1}}]}',
+            (
+                ' KRaftVoters {"version":0,"voters":[{"voterId":1,"voterDirectoryId":"u4NdSfWRQjaZ_ENyxMXLJA",'
+                '"endpoints":[{"name":"C","host":"localhost","port":9093}],'
+                '"kRaftVersionFeature":{"minSupportedVersion":0,"maxSupportedVersion":1}}]}'
+            ),
         ),
         (ControlRecord(7, "UNKNOWN", None, ()), " controlType: UNKNOWN(7)"),
     ],
