@@ -29,7 +29,7 @@ from formats.messages.declare import Field, Schema, Value, zero
 from formats.types import Buffer
 
 ELEMENTS_MAX = 1 << 20
-"""Elements of all arrays of one message, a struct for eight: hostile bytes cost 64 MiB of memory at most."""
+"""Elements of all arrays of one message, a struct or a tagged field for eight: hostile bytes cost 64 MiB of memory at most."""
 
 STRUCT_WEIGHT = 8
 
@@ -77,6 +77,12 @@ class Found:
         self.unknown_tags: list[UnknownTag] = []
         self.spans: list[Span] | None = [] if spans else None
         self.elements_left = ELEMENTS_MAX
+
+    def spend(self, position: int, label: str, count: int, weight: int) -> None:
+        """Count elements about to be made; LimitError beyond what one message may have."""
+        self.elements_left -= count * weight
+        if self.elements_left < 0:
+            raise LimitError(position, label, f"at most {ELEMENTS_MAX // weight} in all of a message", count)
 
     def span(self, label: str, start: int, end: int) -> None:
         """Keep where a field lies; the label is its struct's name, a blank, its own."""
@@ -266,9 +272,7 @@ def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
             return None, after
         if count * smallest > len(buffer) - after:
             raise TruncatedError(position, label, f"{count} elements of {smallest} bytes or more", f"{len(buffer) - after} bytes")
-        found.elements_left -= count * weight
-        if found.elements_left < 0:
-            raise LimitError(position, label, f"at most {ELEMENTS_MAX // weight} array elements in a message", count)
+        found.spend(position, label, count, weight)
         if one is not None:
             end = after + count * smallest
             return [make(value) if make else value for (value,) in one.iter_unpack(memoryview(buffer)[after:end])], end
@@ -300,6 +304,7 @@ def _tags(name: str, known: dict[int, _Step], of_other_versions: set[int]) -> _S
         count, at = primitives.unsigned_varint(buffer, position, label)
         if count * primitives.SMALLEST_TAGGED_FIELD > len(buffer) - at:
             raise TruncatedError(position, label, f"{count} tagged fields", f"{len(buffer) - at} bytes")
+        found.spend(position, label, count, STRUCT_WEIGHT)
         found.span(f"{label}: count", position, at)
         last = -1
         for _ in range(count):

@@ -206,6 +206,12 @@ def test_elements_are_bounded(api_key: int, element: bytes, most: int):
         decode_value(CONSUMER_OFFSETS, api_key, value(most + 1))
 
 
+def test_tagged_fields_are_bounded():
+    count = ELEMENTS_MAX // 8 + 1
+    with pytest.raises(LimitError):
+        decode_metadata(b"\1\x14\0" + bytes([count & 0x7F | 0x80, count >> 7 & 0x7F | 0x80, count >> 14]) + bytes(2 * count))
+
+
 def test_defaults_are_not_shared():
     data = bytes.fromhex("0000 0000000000000000 00 02") + bytes(16) + bytes.fromhex("01 00 01 00")
     first, second = decode_value(CONSUMER_OFFSETS, 8, data), decode_value(CONSUMER_OFFSETS, 8, data)
