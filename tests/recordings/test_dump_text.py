@@ -130,3 +130,101 @@ def test_a_wrapper_that_kafka_refuses_is_a_finding(kcli, tmp_path):
 
     assert done.stdout.split("\n")[1:3] == golden[1:3]
     assert (done.exit_code, "DUMP-002" in done.stderr) == (1, True)
+
+
+# Where the tool dies, and what kcli does instead. The first word of each key is what the tool threw for such a file.
+
+WHOLE = recorded.stored("codec-none.log")
+LOG = "00000000000000000000.log"
+INDEX = "00000000000000000000.index"
+TIME_INDEX = "00000000000000000000.timeindex"
+
+DEATHS = {
+    "CorruptRecordException: preallocated zeros behind the last batch": (
+        {LOG: WHOLE + bytes(4096)},
+        LOG,
+        (),
+        (set(), 0),
+        "zeros are no damage: the dump ends with the last batch",
+    ),
+    "CorruptRecordException: an impossible length": (
+        {LOG: WHOLE[:8] + b"\xff" * 4 + WHOLE[12:]},
+        LOG,
+        (),
+        ({"DUMP-001"}, 1),
+        "the dump goes on with the next good batch, the range is told",
+    ),
+    "KafkaException: a payload that cannot be decompressed": (
+        {LOG: recorded.stored("v1-lz4-other-checksum.log")},
+        LOG,
+        PRINT,
+        ({"DUMP-002"}, 1),
+        "the batch's line is printed, its records are told to be unreadable",
+    ),
+    "NoSuchElementException: an index of zeros beside an empty log": (
+        {LOG: b"", INDEX: bytes(8 * 100)},
+        INDEX,
+        (),
+        (set(), 0),
+        "an index of zeros is empty",
+    ),
+    "IllegalArgumentException: an entry that leads past the log": (
+        {LOG: WHOLE, INDEX: (5).to_bytes(4, "big") + (1 << 30).to_bytes(4, "big")},
+        INDEX,
+        (),
+        ({"DUMP-004"}, 0),
+        "the entry is printed and told not to fit",
+    ),
+    "IllegalArgumentException: a time index without an offset index, which the tool tries to make": (
+        {LOG: WHOLE, TIME_INDEX: bytes(7) + b"\1" + bytes(4)},
+        TIME_INDEX,
+        ("--verify-index-only",),
+        ({"DUMP-004"}, 0),
+        "the log is read from its beginning, and nothing is made",
+    ),
+    "CorruptIndexException: a time index that a killed broker left": (
+        {LOG: WHOLE, INDEX: b"", TIME_INDEX: bytes(7) + b"\1" + bytes(4) + bytes(24)},
+        TIME_INDEX,
+        ("--index-sanity-check",),
+        ({"DUMP-008"}, 1),
+        "the failed check is a finding",
+    ),
+    "NoSuchFileException: an index without its log": (
+        {INDEX: (5).to_bytes(4, "big") + (70).to_bytes(4, "big")},
+        INDEX,
+        (),
+        ({"DUMP-007"}, 0),
+        "the entries are printed, and told not to have been compared",
+    ),
+    "message on stderr: a snapshot of producers that is damaged": (
+        {"00000000000000000007.snapshot": b"\0\2" + bytes(8)},
+        "00000000000000000007.snapshot",
+        (),
+        (set(), 3),
+        "an error, told in kcli's words, and exit status 3",
+    ),
+}
+
+
+@pytest.mark.parametrize("death", DEATHS)
+def test_where_the_tool_dies_kcli_goes_on(kcli, tmp_path, death):
+    made, name, words, (codes, status), _ = DEATHS[death]
+    for file, data in made.items():
+        (tmp_path / file).write_bytes(data)
+    done = kcli("dump", "-o", "text", *words, tmp_path / name)
+
+    assert done.exit_code == status
+    assert done.stdout.startswith(f"Dumping {tmp_path / name}\n")
+    assert set(re.findall(r"\b[A-Z]+-\d{3}\b", done.stderr)) == codes
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(made)
+
+
+@pytest.mark.parametrize(
+    "name", ["CorruptRecordException: an impossible length", "CorruptRecordException: preallocated zeros behind the last batch"]
+)
+def test_the_rest_of_the_lines_is_that_of_the_tool(kcli, tmp_path, name):
+    (tmp_path / LOG).write_bytes(DEATHS[name][0][LOG])
+    golden = [line for line in recorded.stored("codec-none.print.txt").decode().split("\n") if line.startswith("baseOffset")]
+    found = kcli("dump", "-o", "text", tmp_path / LOG).stdout.split("\n")[2:-1]
+
+    assert found == (golden[1:] if "impossible" in name else golden)
