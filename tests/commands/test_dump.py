@@ -178,6 +178,15 @@ def test_output_is_the_same_however_often_a_scan_stops(kcli, tmp_path, monkeypat
     assert kcli(*command).stdout == whole
 
 
+@pytest.mark.parametrize("words", [("-o", "ndjson", "--records"), ("-o", "text", "--print-data-log")])
+def test_processes_print_the_same(kcli, log_dir, words):
+    for number in range(4):
+        log_dir.partition(f"orders-{number}")
+    command = ("dump", *words, log_dir.path)
+
+    assert kcli(*command, "--jobs", 2).stdout == kcli(*command).stdout
+
+
 class Forgetful(dict):
     """A store that keeps nothing: every piece of a scan starts anew, as in another process."""
 

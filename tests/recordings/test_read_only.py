@@ -12,6 +12,9 @@ from tests.recordings.watch import tree, watching
 
 COMMANDS = [
     "ls {}",
+    "dump {}",
+    "dump --records {}",
+    "dump --tail 3 {}",
     "epoch show {}",
     "epoch show --from batches {}",
     "epoch end-offset --epoch all {}",
