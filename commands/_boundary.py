@@ -3,6 +3,7 @@
 Typer itself would exit with 1, and a traceback, on any exception.
 """
 
+import errno
 import os
 import sys
 from collections.abc import Iterator
@@ -10,10 +11,18 @@ from contextlib import contextmanager
 
 import typer
 
+from commands._signals import Interrupted
 from commands._status import Ended, ExitStatus
 
 TRACEBACKS_FROM = 2
 """How many -v show the traceback of an internal error."""
+
+
+UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
+"""What a write to stdout can meet; reading files has an error boundary of its own."""
+
+lost: set[str] = set()
+"""Names of the streams that nobody reads any more."""
 
 
 def say(line: str) -> None:
@@ -41,12 +50,15 @@ def boundary(*, verbose: int = 0) -> Iterator[None]:
     except BrokenPipeError as error:
         discard_stdout()
         raise typer.Exit(ExitStatus.CLEAN) from error
-    except KeyboardInterrupt as error:
+    except (Interrupted, KeyboardInterrupt) as error:
         flush_quietly()
         say("kcli: interrupted")
-        raise typer.Exit(ExitStatus.INTERRUPTED) from error
+        raise typer.Exit(error.status if isinstance(error, Interrupted) else ExitStatus.INTERRUPTED) from error
     except Exception as error:
         flush_quietly()
+        if isinstance(error, OSError) and error.errno in UNWRITABLE:
+            say(f"kcli: cannot write output: {(error.strerror or str(error)).lower()}")
+            raise typer.Exit(ExitStatus.SOME_UNANSWERED) from error
         internal(error, verbose=verbose)
         raise typer.Exit(ExitStatus.INTERNAL) from error
 
@@ -73,6 +85,7 @@ def flush_quietly() -> None:
 
 def discard_stdout() -> None:
     """Point stdout at the null device: the flush at interpreter shutdown must not meet the broken pipe again."""
+    lost.add("stdout")
     null = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(null, sys.stdout.fileno())

@@ -79,7 +79,7 @@ class Common:
     ] = None
     columns: Annotated[str | None, _option("--columns", panel=OUTPUT, metavar="A,B", text="Only these columns, in this order.")] = None
     sort: Annotated[str | None, _option("--sort", panel=OUTPUT, metavar="A,-B", text="Sort by columns; - is descending.")] = None
-    limit: Annotated[int | None, _option("--limit", panel=OUTPUT, metavar="N", text="At most N rows.", min=0)] = None
+    limit: Annotated[int | None, _option("--limit", panel=OUTPUT, metavar="N", text="At most N rows.", min=0, max=2**63 - 1)] = None
     only: Annotated[str | None, _option("--only", panel=OUTPUT, metavar="TYPE", text="Only rows of this type.")] = None
     no_headers: Annotated[bool, _option("--no-headers", panel=OUTPUT, text="No header line in csv, tsv and table.")] = False
     fail_on: Annotated[
@@ -199,7 +199,10 @@ def parse_duration(text: str) -> int:
     """Return the milliseconds of a duration like `30m`, `2d` or `1h30m`."""
     if not re.fullmatch(r"([0-9]{1,12}(ms|[smhdw]))+", text):
         raise Usage(f"duration {text!r}: not like 500ms, 30s, 15m, 1h, 2d, 1w")
-    return sum(int(number) * UNITS[unit] for number, unit in re.findall(r"([0-9]+)(ms|[smhdw])", text))
+    duration = sum(int(number) * UNITS[unit] for number, unit in re.findall(r"([0-9]+)(ms|[smhdw])", text))
+    if duration > INT64:
+        raise Usage(f"duration {text!r}: more milliseconds than a 64-bit number holds")
+    return duration
 
 
 def parse_time(text: str, now_ms: int | None = None) -> int:
@@ -211,7 +214,10 @@ def parse_time(text: str, now_ms: int | None = None) -> int:
 
         now = time.time_ns() // 1_000_000 if now_ms is None else now_ms
         by = parse_duration(text[2:])
-        return now - by if text[1] == "-" else now + by
+        moment_ms = now - by if text[1] == "-" else now + by
+        if not -INT64 - 1 <= moment_ms <= INT64:
+            raise Usage(f"time {text!r}: more milliseconds than a 64-bit number holds")
+        return moment_ms
     from datetime import UTC, datetime, timedelta  # noqa: PLC0415 - only ISO-8601 needs a calendar
 
     try:

@@ -8,20 +8,21 @@ with `typer.Exit`. `run_rows` is the same for commands that read no files.
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field
+from typing import BinaryIO
 
 import typer
 
 from commands._boundary import TRACEBACKS_FROM, boundary, internal, say
 from commands._options import Common
+from commands._signals import Interrupted, expose, exposed, obey, shielded
 from commands._status import ExitStatus, Usage, worst
 from kcli.analysis.findings import SEVERITIES, Finding
 from kcli.engine.contract import Engine, Scan, Unit
 from kcli.engine.errors import EngineMissingError
 from kcli.jobs.common import PARTITIONS_ONLY, internal_failure, notes_as_findings, plan
-from kcli.logdir.buffers import FileError, read_whole
 from kcli.logdir.tree import Found, Target, find
 from kcli.output.structured import Tail, write_csv, write_json, write_ndjson, write_tsv
 from kcli.output.text import distinct, failure_line, finding_lines
@@ -37,6 +38,9 @@ STRUCTURED = {"json": write_json, "ndjson": write_ndjson, "csv": write_csv, "tsv
 IN_THE_DOCUMENT = frozenset({"json", "ndjson"})
 """Formats that carry findings themselves; with the others they go to stderr. Errors are told there, too, in any case."""
 
+LIST_LIMIT = 256 * 1024 * 1024
+"""Bytes of a list of paths, or of a server.properties."""
+
 
 @dataclass(slots=True)
 class Verdict:
@@ -47,14 +51,23 @@ class Verdict:
     failures: list[Failure] = field(default_factory=list)
     answered: int = 0
     ended: ExitStatus = ExitStatus.CLEAN
+    signalled: int | None = None
 
     def end(self, status: ExitStatus, error: str, message: str) -> None:
         """Note that the command ended before its inputs did, for no fault of any of them."""
         self.ended = status
         self.failures.append(Failure("", error, None, None, message))
 
-    def status(self) -> ExitStatus:
-        """Return the exit status of everything that happened."""
+    def interrupt(self, error: Interrupted | KeyboardInterrupt) -> None:
+        """Note that a signal ended the command."""
+        obey()
+        self.signalled = error.status if isinstance(error, Interrupted) else ExitStatus.INTERRUPTED
+        self.end(ExitStatus.INTERRUPTED, "interrupted", "interrupted: the rows are not complete")
+
+    def status(self) -> int:
+        """Return the exit status of everything that happened; after a signal it is 128 and the signal's number."""
+        if self.signalled is not None:
+            return self.signalled
         statuses = [self.ended]
         if self.failures:
             statuses.append(ExitStatus.SOME_UNANSWERED if self.answered else ExitStatus.NOTHING_ANSWERED)
@@ -87,18 +100,34 @@ def run(
     with boundary(verbose=common.verbose):
         verdict = Verdict(fail_on=_choice("--fail-on", common.fail_on, (*SEVERITIES, "never")))
         engine = _engine(common)
-        found = find(list(_inputs(paths, common)), common.selection())
-        if expand is not None:
-            found = expand(found)
-        units, failures = plan(found, accepts)
+        try:
+            found = find(list(_inputs(paths, common)), common.selection())
+            if expand is not None:
+                found = expand(found)
+            units, failures = plan(found, accepts)
+        except Interrupted as error:
+            verdict.interrupt(error)
+            found, units, failures = Found(), [], verdict.failures
+        else:
+            verdict.failures.extend(map(_told, failures))
+            verdict.findings.extend(notes_as_findings(found.notes))
         view = _view(command, common, text, present and present(unit.target for unit in units))
-        verdict.failures.extend(failures)
-        verdict.findings.extend(notes_as_findings(found.notes))
         if not units and not failures:
-            verdict.failures.append(
-                Failure(_named(paths), "nothing-matched", None, None, "no partition or file here matches what was asked for")
-            )
-        _write(view, _scanned(engine, scan, units, verdict, common=common, view=view), common, verdict, text)
+            verdict.failures.append(Failure(_named(paths), "nothing-matched", None, None, _nothing(found)))
+        with closing(_scanned(engine, scan, units, verdict, common=common, view=view)) as rows:
+            _write(view, rows, common, verdict, text)
+
+
+def _told(failure: Failure) -> Failure:
+    """Return a failure that can be told from one of no input: an empty argument is a path, too."""
+    return failure if failure.path else failure._replace(message="'': an empty path; is a shell variable unset?")
+
+
+def _nothing(found: Found) -> str:
+    """Return why there is nothing to answer."""
+    leftovers = sum(note.kind == "leftover" for note in found.notes)
+    hint = f"; left out: {leftovers} -delete, -stray or -future, which --include-leftovers reads" if leftovers else ""
+    return f"no partition or file here matches what was asked for{hint}"
 
 
 def run_rows(command: str, rows: Iterable[Row], common: Common) -> None:
@@ -139,7 +168,7 @@ def _inputs(paths: list[str] | None, common: Common) -> Iterator[str]:
     """Yield every path that was named, wherever it was named; Usage if none was."""
     nothing = True
     for path in _listed(paths or [], common):
-        if re.match(r"[a-z][a-z0-9+.-]*://", path) and not os.path.lexists(path):
+        if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", path) and not os.path.lexists(path):
             raise Usage(f"{path}: kcli reads files, not URLs; mount or copy them to where every worker sees them")
         nothing = False
         yield path
@@ -150,11 +179,12 @@ def _inputs(paths: list[str] | None, common: Common) -> Iterator[str]:
 def _listed(paths: list[str], common: Common) -> Iterator[str]:
     for path in paths:
         if path == "-":
-            yield from _split(sys.stdin.buffer.read(), common)
+            yield from _split(_stdin(path), common)
         else:
             yield path
     if common.files_from is not None:
-        yield from _split(sys.stdin.buffer.read() if common.files_from == "-" else _file("--files-from", common.files_from), common)
+        name = common.files_from
+        yield from _split(_stdin("--files-from -") if name == "-" else _file("--files-from", name), common)
     if common.server_config is not None:
         yield from _log_dirs(common.server_config)
 
@@ -165,11 +195,30 @@ def _split(data: bytes, common: Common) -> list[str]:
     return [os.fsdecode(line) for line in lines if line]
 
 
-def _file(option: str, path: str) -> bytes:
+def _stdin(word: str) -> bytes:
+    if sys.stdin is None:
+        raise Usage(f"{word}: stdin is closed")
     try:
-        return read_whole(path)
-    except FileError as error:
-        raise Usage(f"{option} {error}") from error
+        return _bounded(sys.stdin.buffer, word)
+    except OSError as error:
+        raise Usage(f"{word}: stdin: {(error.strerror or str(error)).lower()}") from error
+
+
+def _file(option: str, path: str) -> bytes:
+    """Return the bytes of a file of words, which may be a pipe: it is no file of a broker."""
+    try:
+        with open(path, "rb") as file:
+            return _bounded(file, f"{option} {path}")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise Usage(f"{option} {path}: {(reason or str(error)).lower()}") from error
+
+
+def _bounded(file: BinaryIO, word: str) -> bytes:
+    data = file.read(LIST_LIMIT + 1)
+    if len(data) > LIST_LIMIT:
+        raise Usage(f"{word}: more than {LIST_LIMIT} bytes")
+    return data
 
 
 def _log_dirs(path: str) -> tuple[str, ...]:
@@ -178,9 +227,12 @@ def _log_dirs(path: str) -> tuple[str, ...]:
     from formats.properties import log_dirs, read_properties  # noqa: PLC0415
 
     try:
-        return log_dirs(read_properties(_file("--server-config", path))).log_dirs
+        names = log_dirs(read_properties(_file("--server-config", path))).log_dirs
     except FormatError as error:
         raise Usage(f"--server-config {path}: {error}") from error
+    if not names:
+        raise Usage(f"--server-config {path}: its log.dirs is empty, and no broker starts with that")
+    return names
 
 
 def _named(paths: list[str] | None) -> str:
@@ -210,32 +262,38 @@ def _setting(word: str) -> tuple[str, str]:
     return key, value
 
 
-def _scanned(engine: Engine, scan: Scan, units: list[Unit], verdict: Verdict, *, common: Common, view: View) -> Iterator[Row]:
+def _scanned(engine: Engine, scan: Scan, units: list[Unit], verdict: Verdict, *, common: Common, view: View) -> Generator[Row, None, None]:
     """Yield the rows of every unit; whatever ends the engine ends the rows, so that a document is closed properly."""
-    failed: set[int] = set()
+    rows_given = failed = False
     try:
         with _progress(len(units), common, view) as done:
-            for outcome in engine(scan, units) if units else ():
+            for outcome in exposed(iter(engine(scan, units) if units else ())):
                 yield from outcome.rows
                 verdict.findings.extend(outcome.findings)
+                rows_given = rows_given or bool(outcome.rows)
                 if outcome.error is not None:
                     verdict.failures.append(outcome.error)
-                    failed.add(outcome.number)
+                    failed = True
                 if outcome.rest is None:
-                    verdict.answered += outcome.number not in failed
+                    verdict.answered += rows_given or not failed
+                    rows_given = failed = False
                     done(outcome.number + 1)
     except EngineMissingError as error:
         verdict.end(ExitStatus.SOME_UNANSWERED, "environment", str(error))
-    except KeyboardInterrupt:
-        verdict.end(ExitStatus.INTERRUPTED, "interrupted", "interrupted: the rows are not complete")
+    except (Interrupted, KeyboardInterrupt) as error:
+        if view.format == "table":
+            raise  # nothing is written yet, and drawing takes long
+        verdict.interrupt(error)
     except Exception as error:  # noqa: BLE001 - the boundary for the engine: the document must still be closed
         verdict.end(ExitStatus.INTERNAL, "internal", internal_failure("", error).message)
         if common.verbose >= TRACEBACKS_FROM:
             internal(error, verbose=common.verbose)
+    if view.format == "table":
+        expose()
 
 
 def _progress(total: int, common: Common, view: View) -> AbstractContextManager[Callable[[int], None]]:
-    if common.quiet or not sys.stderr.isatty() or (sys.stdout.isatty() and view.format != "table"):
+    if common.quiet or _is_dumb() or not sys.stderr.isatty() or (sys.stdout.isatty() and view.format != "table"):
         return nullcontext(lambda _: None)
     from kcli.output.progress import progress  # noqa: PLC0415 - for people only
 
@@ -252,12 +310,13 @@ def _write(view: View, rows: Iterable[Row], common: Common, verdict: Verdict, te
         for _ in rows:
             pass
         raise typer.Exit(verdict.status())
-    _writer(view, common, text)(rows, tail)
-    sys.stdout.flush()
-    findings, failures = tail()
-    told = [] if view.format in IN_THE_DOCUMENT else [finding for finding in findings if _is_told(finding, common)]
-    for line in (*finding_lines(told, explained=common.verbose > 0), *map(failure_line, failures)):
-        say(line)
+    with shielded():
+        _writer(view, common, text)(rows, tail)
+        sys.stdout.flush()
+        findings, failures = tail()
+        told = [] if view.format in IN_THE_DOCUMENT else [finding for finding in findings if _is_told(finding, common)]
+        for line in (*finding_lines(told, explained=common.verbose > 0), *map(failure_line, failures)):
+            say(line)
     raise typer.Exit(verdict.status())
 
 
@@ -287,4 +346,9 @@ def _colored(when: str) -> bool:
         return when == "always"
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
+    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and not _is_dumb())
+
+
+def _is_dumb() -> bool:
+    """Whether the terminal shows escapes instead of obeying them."""
+    return os.environ.get("TERM") == "dumb"

@@ -6,6 +6,7 @@ function that runs: so a command pays only for what it uses. Typer's rich help
 is off for the same reason.
 """
 
+from copy import copy
 from functools import partial
 from importlib import import_module
 from typing import Annotated, Any
@@ -13,6 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from commands._boundary import boundary
 from kcli import __version__
 
 plain = partial(typer.Typer, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -39,7 +41,17 @@ class Commands(TyperGroup):
             group.command(cmd_name)(getattr(module, cmd_name))
         command = typer.main.get_command(group)
         command.name = cmd_name
+        version = copy(next(parameter for parameter in self.params if parameter.name == "version"))
+        version.expose_value = False
+        _add(version, command)
         return command
+
+
+def _add(option: Any, command: Any) -> None:
+    """Give an option to a command, and to every command below it."""
+    command.params.append(option)
+    for below in getattr(command, "commands", {}).values():
+        _add(option, below)
 
 
 app = plain(
@@ -52,7 +64,8 @@ app = plain(
 
 def _version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it
     if wanted:
-        typer.echo(f"kcli {__version__}")
+        with boundary():
+            typer.echo(f"kcli {__version__}")
         raise typer.Exit
 
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from commands._boundary import boundary
-from commands._status import ExitStatus, Missing
+from commands._boundary import boundary, lost
+from commands._status import ExitStatus, Missing, Usage
 
 MAIN_JOBS = (
     "epoch end-offset --epoch all kcli-demo --topic orders --partition 0 --columns requested_epoch,leader_epoch,end_offset,log_end_offset,rule",
@@ -37,12 +37,22 @@ def demo(
     """Unpack a log dir of a real broker and run the main jobs on it, each command line before its result."""
     from tempfile import TemporaryDirectory  # noqa: PLC0415 - kept out of --help
 
+    from kcli.engine.errors import EngineMissingError  # noqa: PLC0415
+    from kcli.engine.scratch import scratch_directory  # noqa: PLC0415
+
     with boundary():
         if keep is not None:
-            os.makedirs(keep, exist_ok=True)
+            try:
+                os.makedirs(keep, exist_ok=True)
+            except OSError as error:
+                raise Usage(f"--keep {keep}: {(error.strerror or str(error)).lower()}") from error
             status = _run_all(keep, ON_SPARK if spark else COMMANDS)
         else:
-            with TemporaryDirectory(prefix="kcli-demo-") as folder:
+            try:
+                scratch = scratch_directory()
+            except EngineMissingError as error:
+                raise Missing(str(error)) from error
+            with TemporaryDirectory(prefix="kcli-demo-", dir=scratch) as folder:
                 status = _run_all(folder, ON_SPARK if spark else COMMANDS)
         raise typer.Exit(status)
 
@@ -57,6 +67,8 @@ def _run_all(folder: str, lines: tuple[str, ...]) -> int:
             typer.echo(f"$ kcli {line}")
             words = shlex.split(line)
             status = int(app(words if "-o" in words else [*words, "-o", "table"], standalone_mode=False) or 0)
+            if "stdout" in lost:
+                break
             typer.echo("")
             if status not in {ExitStatus.CLEAN, ExitStatus.FINDINGS}:
                 return status

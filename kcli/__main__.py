@@ -5,30 +5,72 @@ import os
 import signal
 import sys
 from importlib.util import find_spec
-from types import FrameType
 
 import kcli
 
 INTERNAL = 70
 FEW_COLLECTIONS = 50_000
 """New objects between garbage collections: imports make many and leave no garbage."""
-TERMINATED = 128 + signal.SIGTERM
 
 
 def main() -> None:
     """Run the command line; exits with the status of the command."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # there is nothing to tidy up yet, and no traceback to show
+    _complete_streams()
     foreign = foreign_package()
     if foreign is not None:
         sys.stderr.write(f"kcli: {foreign} is in the way of kcli's own package of that name; run kcli from another directory\n")
         raise SystemExit(INTERNAL)
     gc.set_threshold(FEW_COLLECTIONS)
-    from commands.app import app  # noqa: PLC0415 - only once it is known to be ours
+    from commands._signals import Interrupted, ignore, install  # noqa: PLC0415 - only once it is known to be ours
 
+    try:
+        install()
+        status = _run()
+    except Interrupted as interrupted:
+        sys.stderr.write("kcli: interrupted\n")
+        status = interrupted.status
+    finally:
+        ignore()
+    raise SystemExit(status)
+
+
+def _run() -> int:
+    """Return the status of the command line; what no command has caught ends here."""
+    import typer  # noqa: PLC0415 - the start-up is mostly this: a signal may come meanwhile
+
+    from commands._boundary import boundary  # noqa: PLC0415
+    from commands.app import app  # noqa: PLC0415
+
+    try:
+        with boundary():
+            app(prog_name="kcli")
+    except typer.Exit as ended:
+        return ended.exit_code
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else INTERNAL
+    return 0
+
+
+def _complete_streams() -> None:
+    """Make stdout and stderr fit for any path, and give closed ones a stand-in: no data file may get their numbers.
+
+    A closed stdout becomes a pipe that nobody reads; stdin stays None, so that whoever wants to read it can tell.
+    """
+    if sys.stdin is None:
+        os.open(os.devnull, os.O_RDONLY)
+    if sys.stdout is None:
+        reader, writer = os.pipe()
+        os.dup2(writer, 1)
+        for end in {reader, writer} - {1}:
+            os.close(end)
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - for good
+    if sys.stderr is None:
+        sys.stderr = open(os.open(os.devnull, os.O_WRONLY), "w", closefd=False)  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         # Paths are bytes: one that is not UTF-8 is shown escaped instead of ending the program.
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
-    signal.signal(signal.SIGTERM, _terminated)
-    app(prog_name="kcli")
 
 
 def foreign_package() -> str | None:
@@ -43,11 +85,6 @@ def foreign_package() -> str | None:
         if not places or os.path.dirname(os.path.abspath(places[0])) != os.path.dirname(ours):
             return places[0] if places else str(spec.origin if spec is not None else name)
     return None
-
-
-def _terminated(_signal: int, _frame: FrameType | None) -> None:
-    """Unwind, so that worker processes end with this one."""
-    raise SystemExit(TERMINATED)
 
 
 if __name__ == "__main__":

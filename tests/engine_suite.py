@@ -25,6 +25,26 @@ def units(*does):
     return [unit(number, what) for number, what in enumerate(does)]
 
 
+class DeadlyOnArrival:
+    """Kills the process that unpickles it: only the first such process, if a `marker` file is named."""
+
+    def __init__(self, marker=None):
+        self.marker = marker
+
+    def __reduce__(self):
+        return arrive, (self.marker,)
+
+
+def arrive(marker):
+    from kcli.engine import local
+
+    if marker is not None and os.path.exists(marker):
+        return local._answer
+    if marker is not None:
+        open(marker, "w").close()
+    os._exit(9)
+
+
 class AwkwardError(Exception):
     """Cannot be unpickled: its __init__ wants two arguments."""
 

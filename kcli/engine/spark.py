@@ -10,8 +10,10 @@ imports pyspark and pyarrow.
 import os
 import pickle
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -21,6 +23,7 @@ from typing import IO, Any, TypeAlias
 
 from kcli.engine.contract import Engine, Outcome, Scan, Unit
 from kcli.engine.errors import EngineMissingError
+from kcli.engine.scratch import scratch_directory
 from kcli.engine.worker import failed
 
 Session: TypeAlias = Any
@@ -157,6 +160,7 @@ def _session(master: str | None, remote: str | None, conf: Mapping[str, str]) ->
     lacking = [name for name in NEEDED if find_spec(name) is None]
     if lacking:
         raise EngineMissingError(f"--spark needs {', '.join(lacking)}: {INSTALL}")
+    scratch_directory()
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     active = SparkSession.getActiveSession()
@@ -198,6 +202,7 @@ def _started(master: str, conf: Mapping[str, str]) -> Session:
     builder = SparkSession.Builder().master(master).appName("kcli")
     for key, value in {**QUIET, **(AT_HOME if local else {}), **conf}.items():
         builder = builder.config(key, value)
+    on_interrupt = signal.getsignal(signal.SIGINT)
     with _silence() as noise:
         try:
             session = builder.getOrCreate()
@@ -206,6 +211,9 @@ def _started(master: str, conf: Mapping[str, str]) -> Session:
             noise.seek(0)
             last = noise.read().decode(errors="replace").strip().splitlines()[-1:]
             raise EngineMissingError(f"--spark: Spark does not start ({(last or [_first_line(error)])[0]}): {INSTALL_JAVA}") from error
+        finally:
+            if threading.current_thread() is threading.main_thread():
+                signal.signal(signal.SIGINT, on_interrupt)  # Spark's own would break into a document that is being written
     return session
 
 

@@ -43,7 +43,7 @@ def write_table(rows: Iterable[Row], view: View, out: TextIO, tail: Tail, *, col
     )
     with console.capture() as captured:
         console.print(table, crop=False, overflow="ignore", no_wrap=True)
-    out.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+    out.write("".join(f"{line.rstrip()}\n" for line in captured.get().split("\n")[:-1]))
 
 
 def _cell(value: Value, column: Column) -> str:

@@ -15,6 +15,7 @@ from kcli.engine.errors import EngineMissingError
 
 KCLI = [sys.executable, "-m", "kcli"]
 ASK = ("epoch", "end-offset", "--epoch", "0")
+ELSEWHERE = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 
 
 @pytest.fixture
@@ -186,12 +187,39 @@ def test_a_pipe_that_nobody_reads_is_quiet_at_the_last_flush(orders):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_full_disk_is_not_silent(orders):
+@pytest.mark.parametrize("words", [(*ASK, "orders-0"), (*ASK, "orders-0", "-o", "json"), ("explain",), ("schema", "ls"), ("--version",)])
+def test_a_full_disk_is_not_silent(orders, words):
     with open("/dev/full", "w") as full:
-        done = subprocess.run([*KCLI, *ASK, orders / "orders-0"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run([*KCLI, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False, cwd=orders, env=ELSEWHERE)
 
-    assert done.returncode == 70
-    assert "No space left on device" in done.stderr
+    assert (done.returncode, done.stderr) == (4, "kcli: cannot write output: no space left on device\n")
+
+
+@pytest.mark.parametrize(
+    ("redirection", "words", "status", "told"),
+    [
+        (">&-", ASK, 0, ""),
+        (">&-", (*ASK, "-o", "json"), 0, ""),
+        (">&-", (*ASK, "-q"), 0, ""),
+        (">&-", ("--version",), 0, ""),
+        ("<&-", (*ASK, "-q"), 0, ""),
+        ("<&-", (*ASK, "-"), 2, "kcli: -: stdin is closed\n"),
+        ("<&-", (*ASK, "--files-from", "-"), 2, "kcli: --files-from -: stdin is closed\n"),
+        ("2>&-", (*ASK, "absent", "-q"), 4, ""),
+        ("<&- >&- 2>&-", (*ASK, "absent"), 0, ""),
+    ],
+)
+def test_closed_streams(orders, redirection, words, status, told):
+    done = subprocess.run(
+        ["bash", "-c", f'"$@" {redirection}', "-", *KCLI, *words, *([] if words == ("--version",) else ["orders-0"])],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=orders,
+        env=ELSEWHERE,
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (status, "", told)
 
 
 SLOW = """
@@ -208,7 +236,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_signals_end_it_and_its_workers(orders, tmp_path, jobs, number, status):
     script = tmp_path / "slow.py"
     script.write_text(SLOW)
@@ -221,13 +249,13 @@ def test_signals_end_it_and_its_workers(orders, tmp_path, jobs, number, status):
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )
     assert process.stderr.readline() == "started\n"
-    os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+    process.send_signal(number) if number == signal.SIGTERM else os.killpg(process.pid, number)
     out, error = process.communicate(timeout=20)
 
     assert process.returncode == status
-    assert "Traceback" not in error
-    if number == signal.SIGINT:
-        assert json.loads(out)["errors"][0]["error"] == "interrupted"
+    assert error.splitlines()[-1] == "error interrupted: the rows are not complete"
+    assert set(error.splitlines()[:-1]) <= {"started"}
+    assert [failure["error"] for failure in json.loads(out)["errors"]] == ["interrupted"]
     for _ in range(50):
         if not _alive(process.pid):
             break
@@ -257,6 +285,44 @@ def test_a_foreign_package_in_the_working_directory_is_told(tmp_path):
 
     assert (done.returncode, done.stdout) == (70, "")
     assert done.stderr == f"kcli: {tmp_path}/commands is in the way of kcli's own package of that name; run kcli from another directory\n"
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_foreign_modules_in_the_working_directory_do_not_run(orders, tmp_path, jobs):
+    script = tmp_path / "bin" / "kcli"
+    script.parent.mkdir()
+    script.write_text("from kcli.__main__ import main\nif __name__ == '__main__':\n    main()\n")
+    for name in ("struct", "pickle", "signal", "socket", "numpy"):
+        (orders / f"{name}.py").write_text("open('/dev/stderr', 'w').write('foreign code ran')\n")
+    done = subprocess.run(
+        [sys.executable, script, *ASK, ".", "--jobs", jobs, "-q"], cwd=orders, capture_output=True, text=True, check=False, env=ELSEWHERE
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("words", [("ls",), ("epoch", "end-offset"), ("truncate",), ("schema",), ("demo",), ("rlmm", "dump"), ()])
+def test_version_after_any_command(kcli, words):
+    result = kcli(*words, "--version")
+
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "kcli 0.1.0\n", "")
+
+
+def test_a_demo_that_nobody_reads_on_stops(tmp_path):
+    script = '"$@" | head -n 1; exit ${PIPESTATUS[0]}'
+    start = time.monotonic()
+    done = subprocess.run(["bash", "-c", script, "-", *KCLI, "demo", "--keep", tmp_path], capture_output=True, text=True, check=False)
+    stopped = time.monotonic() - start
+    subprocess.run([*KCLI, "demo", "--keep", tmp_path], stdout=subprocess.DEVNULL, check=True)
+
+    assert (done.returncode, done.stdout.count("\n"), done.stderr) == (0, 1, "")
+    assert stopped < time.monotonic() - start - stopped
+
+
+def test_a_demo_that_cannot_be_unpacked_is_one_line(kcli, tmp_path):
+    (tmp_path / "file").touch()
+
+    assert kcli("demo", "--keep", tmp_path / "file").stderr == f"kcli: --keep {tmp_path}/file: file exists\n"
 
 
 def test_version():

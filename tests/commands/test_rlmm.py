@@ -103,14 +103,14 @@ def test_damage_is_exit_status_1_and_the_rest_is_shown(log_dir):
     assert str(path) in done.stderr
 
 
-def test_a_snapshot_that_breaks_off_is_exit_status_3_and_its_rows_are_shown(tmp_path):
+def test_a_snapshot_that_breaks_off_is_exit_status_4_and_its_rows_are_shown(tmp_path):
     path = tmp_path / "t-0" / "remote_log_snapshot"
     path.parent.mkdir()
     path.write_bytes(bytes(2) + (3).to_bytes(4, "big") + (77).to_bytes(8, "big") + (1).to_bytes(4, "big") + b"\0\0\0\x09")
     done = kcli("dump", "-o", "json", path)
     document = json.loads(done.stdout)
 
-    assert done.exit_code == 3
+    assert done.exit_code == 4
     assert [row["metadata_partition_offset"] for row in document["rows"]] == [77]
     assert [(error["path"], error["error"], error["position"]) for error in document["errors"]] == [(str(path), "truncated", 18)]
 

@@ -150,6 +150,10 @@ class TestColumns:
 
         assert result.stdout.splitlines() == ["25\t10", "25\t0", "25\t0"]
 
+    @pytest.mark.parametrize(("limit", "status"), [(2**63 - 1, 0), (2**63, 2)])
+    def test_the_largest_limit(self, kcli, orders, limit, status):
+        assert kcli(*ASK, orders, "--limit", limit).exit_code == status
+
     def test_limit_0_still_reads_everything(self, kcli, orders):
         result = kcli(*ASK, orders, orders / "absent", "--limit", "0", "-o", "json")
 
@@ -211,12 +215,78 @@ class TestInputs:
         assert done.returncode == 0
         assert json.loads(done.stdout)["rows"][0]["dir"] == f"{orders}/b%E9-1"
 
-    @pytest.mark.parametrize("path", ["s3a://bucket/data", "hdfs://name/data", "file:///data"])
+    @pytest.mark.parametrize("path", ["s3a://bucket/data", "hdfs://name/data", "file:///data", "S3://bucket/data"])
     def test_urls_are_refused_in_one_line(self, kcli, path):
         result = kcli(*ASK, path)
 
         assert (result.exit_code, result.stdout) == (2, "")
         assert result.stderr == f"kcli: {path}: kcli reads files, not URLs; mount or copy them to where every worker sees them\n"
+
+    def test_lists_may_be_pipes(self, orders, tmp_path):
+        (tmp_path / "server.properties").write_text(f"log.dirs={orders}/orders-10\n")
+        done = subprocess.run(
+            [
+                "bash",
+                "-c",
+                '"$@" --files-from <(echo "$HERE/orders-0") --server-config <(cat "$HERE/../server.properties")',
+                "-",
+                *KCLI,
+                *ASK,
+                "-o",
+                "json",
+            ],
+            capture_output=True,
+            check=False,
+            env={**os.environ, "HERE": str(orders)},
+        )
+
+        assert [answer[1] for answer in answers(done)] == [0, 10]
+
+    def test_a_list_may_be_the_stdin_by_name(self, orders):
+        done = subprocess.run(
+            [*KCLI, *ASK, "--files-from", "/dev/stdin", "-o", "json"],
+            input=os.fsencode(orders / "orders-1"),
+            capture_output=True,
+            check=False,
+        )
+
+        assert [answer[1] for answer in answers(done)] == [1]
+
+    def test_a_list_has_an_end(self, kcli, monkeypatch):
+        monkeypatch.setattr("commands._run.LIST_LIMIT", 1000)
+
+        for words in (("--files-from", "/dev/zero"), ("--server-config", "/dev/zero")):
+            assert kcli(*ASK, *words).stderr == f"kcli: {' '.join(words)}: more than 1000 bytes\n"
+        assert kcli(*ASK, "-", input="x" * 1001).stderr == "kcli: -: more than 1000 bytes\n"
+
+    @pytest.mark.parametrize(("path", "reason"), [("absent", "no such file or directory"), (".", "is a directory")])
+    def test_a_list_that_cannot_be_read(self, kcli, path, reason):
+        assert kcli(*ASK, "--files-from", path).stderr == f"kcli: --files-from {path}: {reason}\n"
+
+    def test_a_server_config_without_log_dirs(self, kcli, tmp_path):
+        (tmp_path / "server.properties").write_text("log.dirs=\n")
+        result = kcli(*ASK, "--server-config", tmp_path / "server.properties")
+
+        assert result.exit_code == 2
+        assert (
+            result.stderr == f"kcli: --server-config {tmp_path}/server.properties: its log.dirs is empty, and no broker starts with that\n"
+        )
+
+    def test_an_empty_path_is_told(self, kcli, orders):
+        result = kcli(*ASK, "", orders / "orders-0")
+
+        assert (result.exit_code, result.stderr) == (4, "error '': an empty path; is a shell variable unset?\n")
+
+    def test_leftovers_that_would_have_matched_are_told(self, kcli, log_dir):
+        log_dir.partition("orders-0")
+        log_dir.partition(f"old-0.{'a' * 32}-delete")
+
+        assert (
+            kcli(*ASK, log_dir.path, "--topic", "old")
+            .stderr.splitlines()[-1]
+            .endswith("matches what was asked for; left out: 1 -delete, -stray or -future, which --include-leftovers reads")
+        )
+        assert kcli(*ASK, log_dir.path, "--topic", "new").stderr.endswith("matches what was asked for\n")
 
     def test_no_path_at_all(self, kcli):
         result = kcli(*ASK)
@@ -311,7 +381,9 @@ class TestTerminal:
         assert "\x1b[1m" in printed
         assert str(orders / "orders-0") in printed
 
-    @pytest.mark.parametrize(("words", "environment"), [((), {"NO_COLOR": "1"}), (("--color", "never"), {"FORCE_COLOR": "1"})])
+    @pytest.mark.parametrize(
+        ("words", "environment"), [((), {"NO_COLOR": "1"}), (("--color", "never"), {"FORCE_COLOR": "1"}), ((), {"TERM": "dumb"})]
+    )
     def test_without_colour(self, orders, words, environment):
         printed = on_terminal(*ASK, orders / "orders-0", *words, **environment)
 

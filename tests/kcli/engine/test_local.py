@@ -1,14 +1,17 @@
 """The inline engine and the process pool."""
 
 import os
+import tempfile
 import time
 
 import pytest
 
+from kcli.engine import local
 from kcli.engine.contract import Outcome
-from kcli.engine.local import UNITS_A_CHUNK, inline, pool
+from kcli.engine.errors import EngineMissingError
+from kcli.engine.local import FEW_WORKERS, UNITS_A_CHUNK, inline, pool
 from kcli.rows import Row
-from tests.engine_suite import EngineSuite, SpreadSuite, scan, units
+from tests.engine_suite import DeadlyOnArrival, EngineSuite, SpreadSuite, scan, shape, units
 
 
 class TestInline(EngineSuite):
@@ -29,7 +32,7 @@ def who(unit):
 
 
 def test_the_pool_works_in_other_processes_and_in_several():
-    workers = {row.values[0] for outcome in pool(2)(who, units(*["answer"] * 40)) for row in outcome.rows}
+    workers = {row.values[0] for outcome in pool(2)(who, units(*["answer"] * 200)) for row in outcome.rows}
 
     assert len(workers) == 2
     assert os.getpid() not in workers
@@ -55,3 +58,65 @@ def test_only_what_is_in_flight_is_taken_from_the_units():
 
     assert [next(outcomes).number for _ in range(200)] == list(range(200))
     outcomes.close()
+
+
+def test_a_worker_killed_before_it_is_ready_is_started_again(monkeypatch, tmp_path):
+    monkeypatch.setattr(local, "_answer", DeadlyOnArrival(str(tmp_path / "died")))
+    outcomes = list(pool(2)(who, units(*["answer"] * 20)))
+
+    assert (tmp_path / "died").exists()
+    assert [outcome.number for outcome in outcomes] == list(range(20))
+    assert os.getpid() not in {row.values[0] for outcome in outcomes for row in outcome.rows}
+
+
+def test_without_any_worker_the_work_is_done_here(monkeypatch):
+    monkeypatch.setattr(local, "_answer", DeadlyOnArrival())
+    work = units("answer", "long", "fail", *["answer"] * 20)
+
+    assert shape(pool(2)(scan, work)) == shape(inline(scan, work))
+
+
+@pytest.mark.parametrize(
+    ("count", "jobs", "chunk", "workers"),
+    [(1, 8, 1, 1), (3, 1000, 1, 3), (40, 2, 5, 2), (100_000, 2, UNITS_A_CHUNK, 2), (65, 1, 16, 1)],
+)
+def test_no_more_workers_than_chunks(count, jobs, chunk, workers):
+    assert local._shares(count, jobs) == (chunk, workers)
+
+
+def test_no_more_workers_than_cores_have_use_for():
+    assert local._shares(1_000_000, 1000)[1] == max(FEW_WORKERS, 4 * len(os.sched_getaffinity(0)))
+
+
+class TestTemporaryFiles:
+    @pytest.fixture(autouse=True)
+    def nowhere(self, monkeypatch, tmp_path):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        monkeypatch.setattr("kcli.engine.scratch.PLACES", ("/proc", "/no/such/place"))
+
+    @pytest.mark.parametrize("chosen", ["", ".", "/proc/self", "/tmp/" + "x" * 100])
+    def test_never_go_to_the_working_directory(self, monkeypatch, tmp_path, chosen):
+        monkeypatch.setenv("TMPDIR", chosen)
+
+        with pytest.raises(EngineMissingError, match="no temporary directory is writable"):
+            list(pool(2)(scan, units("answer")))
+        assert os.listdir(tmp_path) == []
+
+    def test_go_where_there_is_room(self, monkeypatch, tmp_path):
+        from kcli.engine.scratch import scratch_directory
+
+        with tempfile.TemporaryDirectory(dir="/tmp") as room:
+            monkeypatch.setenv("TMPDIR", room)
+
+            assert scratch_directory() == tempfile.gettempdir() == room
+
+    @pytest.mark.parametrize("words", [("demo",), ("ls", "--jobs", "2")])
+    def test_a_command_says_so(self, monkeypatch, tmp_path, log_dir, kcli, words):
+        log_dir.partition("orders-0")
+        monkeypatch.setenv("TMPDIR", "/proc")
+        result = kcli(*words, *([log_dir.path] if words != ("demo",) else []))
+
+        assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (4, "", 1)
+        assert "no temporary directory is writable" in result.stderr
+        assert os.listdir(tmp_path) == ["data"]

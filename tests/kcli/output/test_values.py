@@ -98,3 +98,8 @@ def test_iso(timestamp, text):
 @given(st.text())
 def test_one_line_is_one_line_without_control_characters(text):
     assert not any(ord(letter) < 0x20 or 0x7F <= ord(letter) < 0xA0 for letter in one_line(text))
+    assert len(one_line(text).splitlines()) <= 1
+
+
+def test_one_line_shows_what_separates_lines_or_turns_their_direction():
+    assert one_line("a\u2028b\u2029c\u202ed\u2066e\x85") == r"a\u2028b\u2029c\u202ed\u2066e\x85"

@@ -111,6 +111,12 @@ def test_table_shows_timestamps_twice_and_cuts_nothing():
     assert first.split()[2] == "-"
 
 
+def test_table_has_one_line_a_row():
+    row = AT._replace(values=("d\u2028\u2029\x85\x1ce", *AT.values[1:]))
+
+    assert len(write(write_table, [row], colored=False).splitlines()) == 2
+
+
 def test_table_takes_markup_for_text():
     row = AT._replace(values=("[red]d[/red] :smile:", *AT.values[1:]))
 

@@ -1,0 +1,170 @@
+"""Worker processes that answer messages: one at a time each, over a pipe of their own.
+
+A pipe has one writer, so whatever kills a worker ends its pipe and nobody
+else's: the message it was given is known, and a torn answer is never waited
+for. There are no locks or semaphores between processes.
+"""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing import connection, forkserver, get_context, parent_process, resource_tracker
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import Self
+
+from kcli.engine.scratch import scratch_directory
+
+Answer = Callable[[bytes], bytes]
+
+LEFT_TO_THE_PARENT = {signal.SIGINT, signal.SIGHUP}
+"""Signals that a terminal sends to every process of a command."""
+
+
+class Crew:
+    """Up to `size` workers; those that die are replaced, those that never become ready once each.
+
+    A context manager: on leaving it the processes are gone, whatever they were doing.
+    """
+
+    def __init__(self, size: int, answer: Answer) -> None:
+        self._size = size
+        self._answer = answer
+        self._spare_starts = size
+        self._workers: dict[Connection, BaseProcess] = {}
+        self._starting: set[Connection] = set()
+        self._busy: set[Connection] = set()
+        self._idle: list[Connection] = []
+
+    def __enter__(self) -> Self:
+        scratch_directory()
+        try:
+            for _ in range(self._size):
+                self._start()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        for process in self._workers.values():
+            process.kill()
+        while self._workers:
+            _bury(*self._workers.popitem())
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether no worker is left, and none can be started."""
+        return not self._workers
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a worker waits for a message."""
+        return bool(self._idle)
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether no worker has a message to answer."""
+        return not self._busy
+
+    def give(self, message: bytes) -> Connection:
+        """Give a waiting worker a message; returns the pipe that its answer comes from."""
+        pipe = self._idle.pop()
+        self._busy.add(pipe)
+        with suppress(OSError):  # it died while it waited: reading from its pipe says so
+            pipe.send_bytes(message)
+        return pipe
+
+    def answers(self, timeout: float | None) -> Iterator[tuple[Connection, bytes | None]]:
+        """Wait for something to happen; yield the pipes that were given a message, with the answer, None if it never comes."""
+        for pipe in connection.wait([*self._starting, *self._busy], timeout):
+            assert isinstance(pipe, Connection)
+            was_busy = pipe in self._busy
+            try:
+                data = pipe.recv_bytes()
+            except (EOFError, OSError):
+                data = None
+            self._busy.discard(pipe)
+            self._starting.discard(pipe)
+            if data is None:
+                self._replace(pipe, was_busy=was_busy)
+            else:
+                self._idle.append(pipe)
+            if was_busy:
+                yield pipe, data
+
+    def _replace(self, pipe: Connection, *, was_busy: bool) -> None:
+        _bury(pipe, self._workers.pop(pipe))
+        if not was_busy:
+            self._spare_starts -= 1
+        if self._spare_starts >= 0:
+            self._start()
+
+    def _start(self) -> None:
+        ours, theirs = connection.Pipe()
+        with theirs, _careful_start():
+            # forkserver: a fork of this process would copy its threads' locks, and a thread may be drawing progress.
+            process = get_context("forkserver").Process(target=_serve, args=(theirs, self._answer), daemon=True)
+            try:
+                process.start()
+            except (OSError, EOFError):
+                ours.close()
+                self._spare_starts -= 1
+                return
+        self._workers[ours] = process
+        self._starting.add(ours)
+
+
+def _bury(pipe: Connection, process: BaseProcess) -> None:
+    """End a process and wait until it is gone."""
+    process.kill()
+    process.join()
+    process.close()
+    pipe.close()
+
+
+@contextmanager
+def _careful_start() -> Iterator[None]:
+    """Start processes that import nothing from the working directory and leave the terminal's signals to this one.
+
+    The mask is inherited: a worker would else meet Ctrl-C, with a traceback, before it could ignore it.
+    """
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        resource_tracker.ensure_running()  # first: it unblocks signals
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, LEFT_TO_THE_PARENT)
+        try:
+            forkserver.ensure_running()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
+
+
+def _serve(pipe: Connection, answer: Answer) -> None:
+    """Answer messages until there are no more; end with the parent however it ends."""
+    import threading  # noqa: PLC0415 - runs in the worker
+
+    parent = parent_process()
+    if parent is not None:
+
+        def follow() -> None:
+            parent.join()
+            os._exit(1)
+
+        threading.Thread(target=follow, daemon=True).start()
+    pipe.send_bytes(b"ready")
+    try:
+        while True:
+            pipe.send_bytes(answer(pipe.recv_bytes()))
+    except (EOFError, OSError):  # the parent has gone, or does not want the answer any more
+        return

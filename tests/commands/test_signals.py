@@ -1,0 +1,176 @@
+"""Signals at any moment: the document is closed, the workers are gone, and nobody waits for ever."""
+
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+KCLI = [sys.executable, "-m", "kcli"]
+WAIT_SECONDS = 20
+MANY = 2000
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    from tests.conftest import LogDir
+
+    made = LogDir(tmp_path_factory.mktemp("many") / "data")
+    first = made.partition("many-0")
+    for number in range(1, MANY):
+        shutil.copytree(first, made.path / f"many-{number}", copy_function=os.link)
+    return made.path
+
+
+def start(*words, **more):
+    return subprocess.Popen(
+        [*KCLI, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **more
+    )
+
+
+def living(group):
+    """Return the processes of a group that are more than an entry that init has not seen to yet."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, _, fields = path.read_text().rpartition(")")
+        except OSError:  # gone meanwhile
+            continue
+        state, _, its_group = fields.split()[:3]
+        if int(its_group) == group and state not in "ZX":
+            found.append(name)
+    return found
+
+
+def group_is_gone(group):
+    for _ in range(100):
+        if not living(group):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def ended(process):
+    """Return what a process printed; it must end, and leave nothing behind."""
+    try:
+        out, error = process.communicate(timeout=WAIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
+    assert group_is_gone(process.pid)
+    return out, error
+
+
+def errors_of(out, output):
+    """Return the errors of a document, which must be whole."""
+    if output == "json":
+        return [failure["error"] for failure in json.loads(out)["errors"]] if out else ["interrupted"]
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert not out or out.endswith("\n")
+    return [line["error"] for line in lines if line["type"] == "error"] if lines else ["interrupted"]
+
+
+@pytest.mark.parametrize(("jobs", "output"), [("1", "json"), ("2", "json"), ("1", "ndjson"), ("2", "ndjson")])
+def test_ctrl_c_at_any_time(many, jobs, output):
+    moments = random.Random(f"{jobs} {output}")
+    interrupted = 0
+    for _ in range(6):
+        process = start("epoch", "end-offset", "--epoch", "all", many, "--jobs", jobs, "-o", output)
+        time.sleep(moments.uniform(0.15, 0.9))
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)
+        out, error = ended(process)
+
+        assert process.returncode in {0, 130, -signal.SIGINT}, error
+        assert not re.search("Traceback|leaked|Exception", error), error
+        too_late = process.returncode == 0 or (error == "kcli: interrupted\n" and out)  # after the last word
+        assert errors_of(out, output) == ([] if too_late else ["interrupted"])
+        interrupted += process.returncode == 130
+    assert interrupted
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize("output", ["json", "ndjson"])
+def test_in_the_middle_of_the_rows(many, number, status, output):
+    process = start("epoch", "end-offset", "--epoch", "all", many, "-o", output)
+    begun = os.read(process.stdout.fileno(), 2000).decode()
+    process.send_signal(number)
+    rest, error = ended(process)
+
+    assert process.returncode == status
+    assert errors_of(begun + rest, output) == ["interrupted"]
+    assert error == "error interrupted: the rows are not complete\n"
+
+
+def test_a_second_one_ends_it_though_nobody_reads(many):
+    process = start("epoch", "end-offset", "--epoch", "all", many, "-o", "json")
+    os.read(process.stdout.fileno(), 10)
+    time.sleep(0.3)  # the pipe is full: it is writing
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+
+    assert process.wait(WAIT_SECONDS) == 130
+    process.communicate()
+
+
+def test_one_that_is_to_be_ignored_is(many):
+    process = start(
+        "epoch", "end-offset", "--epoch", "0", many, "-o", "json", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    )
+    os.read(process.stdout.fileno(), 10)
+    process.send_signal(signal.SIGHUP)
+    ended(process)
+
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("moment", [0.6, 1.4])
+def test_a_table_is_given_up_at_once(many, moment):
+    process = start("epoch", "end-offset", "--epoch", "all", many, "-o", "table")
+    time.sleep(moment)
+    process.send_signal(signal.SIGINT)
+    out, error = ended(process)
+
+    assert (process.returncode, out, error) == (130, "", "kcli: interrupted\n")
+
+
+def test_before_there_is_a_document(tmp_path):
+    os.mkfifo(tmp_path / "list")
+    process = start("ls", "--files-from", tmp_path / "list", "-o", "json")
+    time.sleep(0.6)
+    process.send_signal(signal.SIGTERM)
+    out, error = ended(process)
+
+    assert process.returncode == 143
+    assert errors_of(out, "json") == ["interrupted"]
+    assert error == "error interrupted: the rows are not complete\n"
+
+
+def test_files_that_are_left_in_no_temporary_directory(many, tmp_path):
+    process = start(
+        "epoch",
+        "end-offset",
+        "--epoch",
+        "all",
+        many,
+        "--jobs",
+        "2",
+        "-q",
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        cwd=Path(__file__).parents[2],
+    )
+    time.sleep(0.5)
+    os.killpg(process.pid, signal.SIGINT)
+    ended(process)
+
+    assert os.listdir(tmp_path) == []
