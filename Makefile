@@ -25,7 +25,7 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 check: lint
-	$(PYTEST) -m 'not oracle and not spark'
+	$(PYTEST) -n 2 -m 'not oracle and not spark'
 
 test: lint
 	$(BIN)/python -m tests.tools

@@ -8,6 +8,7 @@ from commands._options import INT32, INT64, Common, Paths, Usage, common_options
 
 TEXT = "text"
 OFFSETS = "--offsets"
+DECODED = "With -o text: contents decoded as those of"
 
 
 @common_options
@@ -21,6 +22,13 @@ def dump(
     print_data_log: Annotated[bool, typer.Option("--print-data-log", help="With -o text: keys and payloads; else as --records.")] = False,
     deep_iteration: Annotated[bool, typer.Option("--deep-iteration", help="With -o text: a line per record; else as --records.")] = False,
     skip_record_metadata: Annotated[bool, typer.Option("--skip-record-metadata", help="With -o text: contents of records alone.")] = False,
+    offsets_decoder: Annotated[bool, typer.Option("--offsets-decoder", help=f"{DECODED} __consumer_offsets.")] = False,
+    transaction_log_decoder: Annotated[bool, typer.Option("--transaction-log-decoder", help=f"{DECODED} __transaction_state.")] = False,
+    cluster_metadata_decoder: Annotated[bool, typer.Option("--cluster-metadata-decoder", help=f"{DECODED} __cluster_metadata.")] = False,
+    remote_log_metadata_decoder: Annotated[
+        bool, typer.Option("--remote-log-metadata-decoder", help=f"{DECODED} __remote_log_metadata.")
+    ] = False,
+    share_group_state_decoder: Annotated[bool, typer.Option("--share-group-state-decoder", help=f"{DECODED} __share_group_state.")] = False,
     verify_index_only: Annotated[bool, typer.Option("--verify-index-only", help="Compare indexes with logs; print no entries.")] = False,
     index_sanity_check: Annotated[bool, typer.Option("--index-sanity-check", help="Check indexes as a starting broker does.")] = False,
     max_bytes: Annotated[int, typer.Option("--max-bytes", metavar="N", min=0, max=INT32, help="Read this much of each log.")] = INT32,
@@ -54,10 +62,19 @@ def dump(
     from kcli.jobs.dump import ACCEPTS, Dump, Options  # noqa: PLC0415 - kept out of --help
     from kcli.output.dump_log import dump_log_lines  # noqa: PLC0415 - kept out of --help
 
+    decoders = {
+        "__consumer_offsets": offsets_decoder,
+        "__transaction_state": transaction_log_decoder,
+        "__cluster_metadata": cluster_metadata_decoder,
+        "__remote_log_metadata": remote_log_metadata_decoder,
+        "__share_group_state": share_group_state_decoder,
+    }
+    decoder = next((topic for topic, wanted in decoders.items() if wanted), None)
     options = Options(
-        records=records or print_data_log or deep_iteration,
+        records=records or print_data_log or deep_iteration or decoder is not None,
         text=as_text,
-        print_data_log=print_data_log or records,
+        print_data_log=print_data_log or records or decoder is not None,
+        decoder=decoder,
         skip_record_metadata=skip_record_metadata,
         max_bytes=max_bytes,
         max_message_size=max_message_size,

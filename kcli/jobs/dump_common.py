@@ -27,7 +27,7 @@ MOST_GAPS = 1000
 class Options:
     """What of the files is shown; the words of kafka-dump-log have its names.
 
-    `offsets` are the first and last wanted, inclusive; `tail` is how many of the last batches (or records) of each
+    `decoder` is the internal topic whose decoder prints contents in text; None prints them as strings. `offsets` are the first and last wanted, inclusive; `tail` is how many of the last batches (or records) of each
     log. `max_batch_bytes` bounds a batch, compressed and decompressed.
     """
 
@@ -35,6 +35,7 @@ class Options:
     text: bool = False
     print_data_log: bool = False
     skip_record_metadata: bool = False
+    decoder: str | None = None
     max_bytes: int = MAX_INT
     max_message_size: int = 5 << 20
     verify_index_only: bool = False

@@ -14,7 +14,7 @@ from kcli.engine.contract import Unit
 from kcli.jobs.dump_common import Here, Options, Scanned, Told, file_name, from_file, sibling
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
-from kcli.logdir.segment import Batch, Walk
+from kcli.logdir.segment import Batch, Walk, only_zeros
 from kcli.logdir.tree import Target
 from kcli.rows import Row
 
@@ -71,14 +71,15 @@ def time_index(unit: Unit, options: Options) -> Scanned:
 def _entries(unit: Unit, index: OffsetIndexFile | TimeIndexFile, options: Options, told: Told, compare: Compare) -> Scanned:
     where = from_file(unit.target)
     row_type = (DUMP_INDEX if isinstance(index, OffsetIndexFile) else DUMP_TIME_INDEX).name
-    zeros, before = 0, None
-    if unit.start:
-        before = index.entry(unit.start - 1)
+    zeros, before = 0, index.entry(unit.start - 1) if unit.start else None
     for slot in range(unit.start, index.entries):
         if slot % ENTRIES_BETWEEN_STOPS == 0 and slot > unit.start:
             yield Here(slot, 0)
         entry = index.entry(slot)
         if is_zero(index, slot):
+            if not zeros and only_zeros(index.file, slot * index.entry_size, index.entries * index.entry_size):
+                zeros = index.entries - slot
+                break
             zeros += 1
             continue
         if zeros or (before is not None and (entry[0] <= before[0] or entry[1] < before[1])):

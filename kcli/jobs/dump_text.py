@@ -12,6 +12,7 @@ from formats.producer_snapshot import read_snapshot
 from kcli.analysis.salvage import Checked, Gap
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_common import MAX_INT, Here, Item, Options, Scanned, Told, file_name, sibling
+from kcli.jobs.dump_decoders import shown_by
 from kcli.jobs.dump_files import producer_values
 from kcli.jobs.dump_index import (
     ENTRIES_BETWEEN_STOPS,
@@ -37,12 +38,10 @@ from kcli.output.dump_log import (
     OUT_OF_ORDER,
     SAID,
     TIME_MISMATCH,
-    Shown,
     aborted_line,
     batch_line,
     contents,
     control_text,
-    plain,
     producer_line,
     record_line,
 )
@@ -51,8 +50,6 @@ from kcli.rows import Row
 BOOTSTRAP = "bootstrap.checkpoint"
 BEFORE_FIRST = -1
 OFFSET_BITS = 64
-
-Show = Callable[[AnyRecord], Shown]
 
 
 def text(unit: Unit, options: Options) -> Scanned:
@@ -136,7 +133,7 @@ def _trailing(item: Gap | Stop, end: int, target: Target, options: Options) -> S
         yield line(f"Found {left} invalid bytes at the end of {os.path.basename(target.shown)}")
 
 
-def _record(item: Checked, record: AnyRecord, told: Told, options: Options, show: Show = plain) -> str:
+def _record(item: Checked, record: AnyRecord, told: Told, options: Options) -> str:
     position, header = item.batch
     words = ""
     if not options.skip_record_metadata:
@@ -147,7 +144,10 @@ def _record(item: Checked, record: AnyRecord, told: Told, options: Options, show
             except FormatError as error:
                 told.add("DUMP-002", position, f"offset {record.offset}: {error}")
     if options.print_data_log and not header.is_control:
-        words += contents(show(record), f"{INDENT} " if options.skip_record_metadata else " ")
+        shown, trouble = shown_by(options.decoder, record)
+        if trouble is not None:
+            told.add("DUMP-002", position, f"offset {record.offset}: {trouble}")
+        words += contents(shown, f"{INDENT} " if options.skip_record_metadata else " ")
     return words
 
 

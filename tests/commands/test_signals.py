@@ -82,7 +82,7 @@ def errors_of(out, output):
 def test_ctrl_c_at_any_time(many, jobs, output):
     moments = random.Random(f"{jobs} {output}")
     interrupted = 0
-    for _ in range(6):
+    for _ in range(3):
         process = start("epoch", "end-offset", "--epoch", "all", many, "--jobs", jobs, "-o", output)
         time.sleep(moments.uniform(0.15, 0.9))
         with suppress(ProcessLookupError):

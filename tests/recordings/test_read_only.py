@@ -31,7 +31,7 @@ COMMANDS = [
     "lookup timestamp 1767225600000 {}",
 ]
 READ_NO_LOG_DIR = {"schema", "explain", "demo", "rlmm partition"}
-CAPTURES = ["single/running", "single/stopped", "truncation/before-follower", "tiered/node1"]
+CAPTURES = ["single/running", "truncation/before-follower", "tiered/node1"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -1,0 +1,39 @@
+"""The five decoders of `kcli dump -o text` against DumpLogSegments itself, on the internal topics of the recordings."""
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.oracle.oracle import Oracle
+from tests.recordings import pack
+
+pytestmark = pytest.mark.oracle
+
+DECODERS = {
+    "__consumer_offsets": "--offsets-decoder",
+    "__transaction_state": "--transaction-log-decoder",
+    "__cluster_metadata": "--cluster-metadata-decoder",
+    "__remote_log_metadata": "--remote-log-metadata-decoder",
+    "__share_group_state": "--share-group-state-decoder",
+}
+
+
+def logs(root):
+    for path in sorted(root.rglob("*.log")):
+        decoder = DECODERS.get(path.parent.name.rpartition("-")[0])
+        if decoder is not None and path.stat().st_size:
+            yield path, decoder
+
+
+@pytest.mark.parametrize("name", ["failover", "tiered", "single"])
+def test_internal_topics_are_printed_as_the_tool_prints_them(oracle: Oracle, name, tmp_path):
+    from commands.app import app
+
+    root = pack.unpack(name, tmp_path)
+    compared = 0
+    for path, decoder in logs(root):
+        expected = oracle.ask("dump", arguments=["--files", str(path), decoder, "--deep-iteration"])["stdout"]
+        done = CliRunner().invoke(app, ["dump", "-o", "text", decoder, "--deep-iteration", str(path)])
+        assert done.exit_code == 0, done.output
+        assert done.stdout.splitlines() == expected.splitlines()
+        compared += 1
+    assert compared
