@@ -83,13 +83,11 @@ def surviving_files(partition: Partition, findings: list[Finding]) -> Files:
     return _classified(partition, present, known)
 
 
-def loaded_segments(partition: Partition) -> tuple[Segment, ...]:
-    """Return the segments that a start opens: those of the directory, with an interrupted swap finished.
+def swapped_segments(partition: Partition) -> tuple[Segment, ...]:
+    """Return the segments that a start opens after it has finished an interrupted swap.
 
     FileError where the start would fail on the way.
     """
-    if not any(name.endswith(f".log{SWAP}") for name in partition.names):
-        return partition.segments
     try:
         files = surviving_files(partition, [])
     except BrokerError as error:

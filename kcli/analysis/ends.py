@@ -7,15 +7,27 @@ from typing import NamedTuple
 
 from formats.names import EXTENSION_KINDS, UNKNOWN, parse_file
 from formats.types import TopicPartition
-from kcli.analysis.directory_files import loaded_segments
 from kcli.analysis.findings import Finding
 from kcli.analysis.lookup import floor_segment
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.partition import Partition
 from kcli.logdir.segment import LogEnd, OffsetIndexFile, Segment, Stop
 
+SWAPPED_LOG = ".log.swap"
 METADATA_TOPIC = "__cluster_metadata"
 """KRaft recovers this log from its first segment at every start, however the last one ended (KafkaRaftLog.createLog)."""
+
+
+def loaded_segments(partition: Partition) -> tuple[Segment, ...]:
+    """Return the segments that a start opens: those of the directory, with an interrupted swap finished.
+
+    FileError where the start would fail on the way.
+    """
+    if not any(name.endswith(SWAPPED_LOG) for name in partition.names):
+        return partition.segments
+    from kcli.analysis.directory_files import swapped_segments  # noqa: PLC0415 - rare, and it needs the whole loader
+
+    return swapped_segments(partition)
 
 
 class Ends(NamedTuple):

@@ -7,8 +7,7 @@ from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from kcli.analysis import epochs
-from kcli.analysis.directory_files import loaded_segments
-from kcli.analysis.ends import Ends, Recovery, checkpointed_log_start, ends, log_start, stop_findings
+from kcli.analysis.ends import Ends, Recovery, checkpointed_log_start, ends, loaded_segments, log_start, stop_findings
 from kcli.analysis.epochs import EpochCache
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Outcome, Unit

@@ -14,8 +14,7 @@ from formats.legacy import LegacyHeader
 from formats.message_set import message_set, messages
 from formats.record import batch_records
 from kcli.analysis import lookup
-from kcli.analysis.directory_files import loaded_segments
-from kcli.analysis.ends import Ends, Recovery, ends, is_tiered, local_log_start
+from kcli.analysis.ends import Ends, Recovery, ends, is_tiered, loaded_segments, local_log_start
 from kcli.analysis.findings import Finding
 from kcli.analysis.lookup import LargestTimestamp, Timed
 from kcli.engine.contract import Outcome, Unit
