@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 
 from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
 from formats.java_text import INT_BITS, LONG_BITS, Line, byte_lines, integer, lines, shown, split
-from formats.json_text import read_object
 from formats.primitives import uuid_bytes, uuid_text
 from formats.types import Buffer
 
@@ -137,6 +136,8 @@ def read_clean_shutdown(data: Buffer) -> int | None:
     (0 bytes, no JSON, no number) costs a broker nothing but the epoch.
     """
     try:
+        from formats.json_text import read_object  # noqa: PLC0415 - only this marker is JSON
+
         content = read_object(bytes(data).decode(errors="replace").encode())
     except FormatError:
         return None

@@ -1,7 +1,8 @@
 """How single values are written: JSON, cells of csv and tsv, timestamps for people."""
 
 import base64
-import json
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from kcli.analysis.findings import Finding
@@ -17,14 +18,21 @@ def _encode(value: Any) -> str:
     raise TypeError(f"no JSON for {type(value).__name__}")
 
 
-_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_encode)
-_spaced = json.JSONEncoder(ensure_ascii=False, default=_encode)
+@cache
+def _encoder(separators: tuple[str, str] | None) -> Callable[[Any], str]:
+    import json  # noqa: PLC0415 - most rows of csv, tsv and tables have nothing nested
 
-compact = _encoder.encode
-"""Return compact JSON; bytes are base64."""
+    return json.JSONEncoder(ensure_ascii=False, separators=separators, default=_encode).encode
 
-spaced = _spaced.encode
-"""Return one line of JSON with spaces, as the json document has them."""
+
+def compact(value: Any) -> str:
+    """Return compact JSON; bytes are base64."""
+    return _encoder((",", ":"))(value)
+
+
+def spaced(value: Any) -> str:
+    """Return one line of JSON with spaces, as the json document has them."""
+    return _encoder(None)(value)
 
 
 def cell(value: Value) -> str:
