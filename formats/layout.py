@@ -3,8 +3,8 @@
 A `Layout` walks a Construct `Struct` of fixed-width fields once, binds it to
 the `NamedTuple` that says the same names to the type checker, and derives every
 reader from it: a checked single read, whole-file rows, partial readers that
-skip the unwanted fields as pad bytes, a numpy dtype, `pack`, and the field
-table for documents and annotated hexdumps. Only this module and
+skip the unwanted fields as pad bytes, a numpy dtype, `pack`, the field table
+for documents, and the fields with their places for annotated hexdumps. Only this module and
 `primitives.py` know Construct's inside.
 """
 
@@ -28,6 +28,17 @@ class Field(NamedTuple):
     offset: int
     size: int
     doc: str
+
+
+class Part(NamedTuple):
+    """One field as it lies in bytes: first byte, byte behind the last, what Kafka reads there, and what it means."""
+
+    structure: str
+    field: str
+    start: int
+    end: int
+    value: Any
+    doc: str = ""
 
 
 def _fields(declaration: Struct) -> tuple[Field, ...]:
@@ -73,6 +84,14 @@ class Layout(Generic[R]):
         if left < self.size or position < 0:
             raise TruncatedError(position, self.name, f"{self.size} bytes", max(left, 0))
         return self.row(*self._struct.unpack_from(buffer, position))
+
+    def parts(self, buffer: Buffer, position: int = 0, structure: str = "") -> tuple[Part, ...]:
+        """Return every field of the row at `position` with its place, in order and without gaps; errors as `read`."""
+        values: Any = self.read(buffer, position)
+        return tuple(
+            Part(structure or self.name, field.name, position + field.offset, position + field.offset + field.size, value, field.doc)
+            for field, value in zip(self.fields, values, strict=True)
+        )
 
     def rows(self, buffer: Buffer) -> Iterator[R]:
         """Yield every whole row of the buffer; the remainder is `len(buffer) % size`, never hidden."""

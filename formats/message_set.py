@@ -20,9 +20,10 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from formats.batch import LOG_OVERHEAD, SMALLEST_LENGTH
+from formats.batch import LOG_OVERHEAD, MAGIC_POSITION, SMALLEST_LENGTH
 from formats.compression import LZ4, decompress
 from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
+from formats.layout import Part
 from formats.legacy import MESSAGE_V0, MESSAGE_V1, NO_TIMESTAMP, LegacyHeader, is_valid, read_header
 from formats.types import Buffer
 
@@ -192,6 +193,25 @@ def _key_and_value(message: Message) -> tuple[bytes | None, bytes | None]:
     start, end = _span(data, max(key_start, key_end), "value")
     key = None if key_start > key_end else bytes(data[key_start:key_end])
     return key, None if start > end else bytes(data[start:end])
+
+
+def message_parts(data: Buffer, structure: str = "message") -> Iterator[Part]:
+    """Yield every field of a whole message as it lies, a wrapper's packed value as one, and what stands behind its value.
+
+    What cannot be read raises the error that reading key and value raises, behind the fields that precede it.
+    """
+    view = memoryview(data)
+    layout = MESSAGE_V1 if view[MAGIC_POSITION] else MESSAGE_V0
+    yield from layout.parts(view, 0, structure)
+    position = layout.size
+    for field in ("key", "value"):
+        start, end = _span(view, position, field)
+        yield Part(structure, f"{field}_length", position, start, _LENGTH.unpack_from(view, position)[0], "bytes; negative is null")
+        if start <= end:
+            yield Part(structure, field, start, end, bytes(view[start:end]))
+        position = max(start, end)
+    if position < len(view):
+        yield Part(structure, "trailing", position, len(view), bytes(view[position:]), "behind the value: Kafka does not look at it")
 
 
 def _value_span(data: memoryview, magic: int) -> tuple[int, int]:

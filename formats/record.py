@@ -15,7 +15,7 @@ Offset and timestamp are relative to the header's; of a LogAppendTime batch ever
 record has the header's max timestamp.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import NamedTuple
 
 from formats.batch import (
@@ -33,6 +33,7 @@ from formats.batch import (
 from formats.compression import decompress
 from formats.crc import crc32c
 from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
+from formats.layout import Part
 from formats.primitives import varint, varlong
 from formats.types import Buffer
 
@@ -65,24 +66,34 @@ def batch_records(batch: Buffer, limit: int) -> Iterator[Record]:
     The CRC is not looked at. Positions of errors count from the start of the batch;
     behind a codec they name the codec's stream, and the field tells the decompressed byte.
     """
-    header = _header(batch)
-    payload = memoryview(batch)[HEADER_SIZE : header.size]
-    if header.records_count == 0:
-        return
+    header, body = unpacked(batch, limit)
     if not header.codec:
-        yield from records(header, payload, HEADER_SIZE)
+        yield from records(header, body, HEADER_SIZE)
         return
-    try:
-        body = decompress(header.codec, payload, limit)
-    except UnsupportedError as error:
-        raise error.moved(CODEC_POSITION if error.field == "codec" else HEADER_SIZE) from error
-    except FormatError as error:
-        raise error.moved(HEADER_SIZE) from error
     try:
         yield from records(header, body)
     except FormatError as error:
         field = f"{error.field} at decompressed byte {error.position}"
         raise type(error)(HEADER_SIZE, field, error.expected, error.found) from error
+
+
+def unpacked(batch: Buffer, limit: int) -> tuple[BatchHeader, Buffer]:
+    """Return a whole batch's header and the bytes of its records, decompressed to no more than `limit` bytes.
+
+    Of a batch that counts no records there are none: Kafka does not look at what stands behind its header.
+    """
+    header = _header(batch)
+    payload = memoryview(batch)[HEADER_SIZE : header.size]
+    if header.records_count == 0:
+        return header, b""
+    if not header.codec:
+        return header, payload
+    try:
+        return header, decompress(header.codec, payload, limit)
+    except UnsupportedError as error:
+        raise error.moved(CODEC_POSITION if error.field == "codec" else HEADER_SIZE) from error
+    except FormatError as error:
+        raise error.moved(HEADER_SIZE) from error
 
 
 def records(header: BatchHeader, body: Buffer, position_base: int = 0) -> Iterator[Record]:
@@ -166,6 +177,80 @@ def _bytes(data: bytes, start: int, end: int, field: str) -> tuple[bytes | None,
     if length > end - position:
         raise CorruptError(start, f"{field} length", f"at most {end - position}", length)
     return data[position : position + length], position + length
+
+
+MEANINGS = {
+    "length": "bytes of the record that follow",
+    "attributes": "none are used",
+    "timestamp_delta": "ms; added to the base timestamp",
+    "offset_delta": "added to the base offset",
+    "key_length": "bytes; negative is null",
+    "value_length": "bytes; negative is null",
+    "headers_count": "headers that follow",
+}
+"""What the fields of records and of their headers mean, as far as their names do not say it."""
+
+
+def record_parts(header: BatchHeader, body: Buffer) -> Iterator[Part]:
+    """Yield every field of the records that the header counts, as they lie in their decompressed bytes.
+
+    What cannot be read raises the error that `records` raises, behind the fields that precede it. Nothing is between
+    two fields: an error's bytes begin where the last field ends.
+    """
+    data, position = bytes(body), 0
+    if header.records_count < 0:
+        raise CorruptError(0, "records count", "0 or more", header.records_count)
+    for number in range(header.records_count):
+        position = yield from _record_parts(data, position, f"record {number}")
+    left = len(data) - position
+    if header.records_count and left:
+        raise CorruptError(position, "records", f"{header.records_count} records to the end", f"{left} bytes more")
+
+
+def _record_parts(data: bytes, start: int, name: str) -> Generator[Part, None, int]:
+    def part(field: str, first: int, last: int, value: int | bytes | None) -> Part:
+        return Part(name, field, first, last, value, MEANINGS.get(field, ""))
+
+    length, position = varint(data, start, "record length")
+    yield part("length", start, position, length)
+    end = position + length
+    if length < 1:
+        raise CorruptError(start, "record length", "1 or more", length)
+    if end > len(data):
+        raise TruncatedError(start, "record", f"{length} bytes", len(data) - position)
+    yield part("attributes", position, position + 1, data[position])
+    first = position + 1
+    timestamp_delta, position = varlong(data, first, "timestamp delta")
+    yield part("timestamp_delta", first, position, timestamp_delta)
+    first = position
+    offset_delta, position = varint(data, first, "offset delta")
+    yield part("offset_delta", first, position, offset_delta)
+    for field in ("key", "value"):
+        position = yield from _bytes_parts(data, position, end, name, field)
+    count, after = varint(data, position, "headers count")
+    yield part("headers_count", position, after, count)
+    if not 0 <= count <= max(end - after, 0):
+        raise CorruptError(position, "headers count", f"0 to {end - after}", count)
+    position = after
+    for number in range(count):
+        key_at = position
+        owner = f"header {number} of {name}"
+        position = yield from _bytes_parts(data, position, end, owner, "key", "header ")
+        if varint(data, key_at)[0] < 0:
+            raise CorruptError(key_at, "header key", "a key", "null")
+        position = yield from _bytes_parts(data, position, end, owner, "value", "header ")
+    if position != end:
+        raise CorruptError(start, "record length", length, length + position - end)
+    return end
+
+
+def _bytes_parts(data: bytes, start: int, end: int, owner: str, field: str, prefix: str = "") -> Generator[Part, None, int]:  # noqa: PLR0917
+    value, after = _bytes(data, start, end, prefix + field)
+    length, position = varint(data, start)
+    yield Part(owner, f"{field}_length", start, position, length, MEANINGS[f"{field}_length"])
+    if value is not None:
+        yield Part(owner, field, position, after, value)
+    return after
 
 
 def _long(value: int) -> int:
