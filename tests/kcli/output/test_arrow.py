@@ -1,0 +1,187 @@
+"""The Arrow schema says the same as the JSON Schema, and rows come back out of a batch as JSON has them."""
+
+import base64
+import json
+
+import jsonschema
+import pyarrow as pa
+import pytest
+
+from kcli.columns import INTEGER, Column, Row, RowType, array, binary, boolean, integer, record, text, timestamp
+from kcli.output.arrow import batch, schema
+from kcli.output.values import compact
+from kcli.rows import ROW_TYPES, row_schema
+
+EVERYTHING = RowType(
+    "everything",
+    (
+        integer("int", "i", null=True),
+        text("str", "s", null=True),
+        boolean("bool", "b"),
+        binary("bytes", "y"),
+        timestamp("timestamp", "t"),
+        array("numbers", "n", INTEGER, null=True),
+        array("maybe", "n", {"type": ["integer", "null"]}),
+        array("pairs", "p", record({"key": {"type": "string"}, "value": {"type": ["string", "null"], "contentEncoding": "base64"}})),
+        array("open", "o", {"type": "object"}),
+        array("words", "w", {"enum": ["a", "b"]}),
+        Column("free", "json", True, "f", {"type": "object"}),
+        Column("deep", "json", False, "d", record({"at": INTEGER, "rest": {"type": "object"}, "more": {"type": ["array", "null"]}})),
+        Column("either", "json", False, "e", {"type": ["string", "integer"]}),
+    ),
+)
+FULL = (
+    -(2**63),
+    "é\0",
+    True,
+    b"\0\xff",
+    -1,
+    [1, 2**63 - 1],
+    [None, 3],
+    [{"key": "", "value": None}, {"key": "k", "value": b""}],
+    [{"x": {"y": [1, b"\0"]}}, {}],
+    ["b"],
+    {"a": None},
+    {"at": 7, "rest": {"z": 1}, "more": [1]},
+    "7",
+)
+EMPTY = (None, None, False, None, 0, None, [], [], [], [], None, {"at": 0, "rest": {}, "more": None}, 7)
+
+
+def json_of(field, value):
+    """Return the JSON value that an Arrow value of this field stands for, of a field without open parts."""
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, list):
+        return [json_of(field.type.value_field, item) for item in value]
+    if isinstance(value, dict):
+        return {name: json_of(field.type.field(name), inside) for name, inside in value.items()}
+    return value
+
+
+def filled(column, *, null):
+    """Return a value that a column may have."""
+    if null and column.nullable:
+        return None
+    if column.nested is None:
+        return {"int": 3, "str": "s", "bool": True, "bytes": b"\xff", "timestamp": -1}[column.kind]
+    return example(column.nested)
+
+
+def example(wanted):
+    if "enum" in wanted:
+        return wanted["enum"][0]
+    kind = wanted["type"] if isinstance(wanted["type"], str) else wanted["type"][0]
+    if kind == "array":
+        return [example(wanted["items"])] if "items" in wanted else [1]
+    if kind == "object":
+        return {name: example(inside) for name, inside in wanted.get("properties", {}).items()}
+    if wanted.get("contentEncoding") == "base64":
+        return b"\0"
+    return {"integer": 5, "string": "t", "boolean": False}[kind]
+
+
+def is_as_declared(field, wanted):
+    """Assert that a field says what a JSON Schema says."""
+    kinds = wanted.get("type", "string")
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    assert field.nullable == ("null" in kinds), field
+    kind = field.type
+    if pa.types.is_list(kind):
+        assert "array" in kinds
+        is_as_declared(kind.value_field, wanted["items"])
+    elif pa.types.is_struct(kind):
+        assert [inside.name for inside in kind] == list(wanted["properties"]) == wanted["required"]
+        for inside in kind:
+            is_as_declared(inside, wanted["properties"][inside.name])
+    elif pa.types.is_binary(kind):
+        assert wanted["contentEncoding"] == "base64"
+    elif "integer" in kinds:
+        assert kind == pa.int64()
+    elif "boolean" in kinds:
+        assert kind == pa.bool_()
+    elif "object" in kinds:
+        assert "properties" not in wanted
+        assert kind == pa.string()
+    else:
+        assert "string" in kinds
+        assert "contentEncoding" not in wanted
+        assert kind == pa.string()
+
+
+@pytest.mark.parametrize("name", ROW_TYPES)
+def test_the_arrow_schema_says_what_the_json_schema_says(name):
+    row_type = ROW_TYPES[name]
+    found, wanted = schema(row_type), row_schema(row_type)
+
+    assert found.names == list(wanted["properties"])
+    assert found.metadata == {b"row_type": name.encode()}
+    for field in found:
+        is_as_declared(field, wanted["properties"][field.name])
+        assert field.metadata[b"description"].decode() == wanted["properties"][field.name]["description"]
+
+
+@pytest.mark.parametrize("name", ROW_TYPES)
+@pytest.mark.parametrize("null", [True, False])
+def test_a_row_of_every_type_comes_back_as_its_json(name, null):
+    row_type = ROW_TYPES[name]
+    row = Row(name, tuple(filled(column, null=null) for column in row_type.columns))
+    made = batch(row_type, [row])
+    made.validate(full=True)
+    expected = json.loads(compact(dict(zip(row_type.names, row.values, strict=True))))
+    jsonschema.validate(expected, row_schema(row_type))
+    (found,) = made.to_pylist()
+    for column in row_type.columns:
+        if column.name == "rounds":
+            expected["rounds"] = [compact(item) for item in expected["rounds"]]
+
+    assert {field.name: json_of(field, found[field.name]) for field in made.schema} == expected
+
+
+def test_every_kind_of_value():
+    made = batch(EVERYTHING, [Row("everything", FULL), Row("everything", EMPTY)])
+    made.validate(full=True)
+
+    first, second = (tuple(row.values()) for row in made.to_pylist())
+    assert first == (
+        *FULL[:8],
+        ['{"x":{"y":[1,"AA=="]}}', "{}"],
+        ["b"],
+        '{"a":null}',
+        {"at": 7, "rest": '{"z":1}', "more": "[1]"},
+        '"7"',
+    )
+    assert second == (*EMPTY[:11], {"at": 0, "rest": "{}", "more": None}, "7")
+
+
+def test_no_rows():
+    made = batch(EVERYTHING, [])
+
+    assert (made.num_rows, made.schema) == (0, schema(EVERYTHING))
+
+
+def test_columns_that_are_not_all_of_them():
+    some = EVERYTHING._replace(columns=EVERYTHING.columns[4:1:-2])
+
+    assert batch(some, [Row("everything", (-1, True))]).to_pylist() == [{"timestamp": -1, "bool": True}]
+
+
+def test_text_that_is_not_unicode_is_escaped_as_on_stdout():
+    of_nested = Column("nested", "json", False, "", record({"key": {"type": "string"}, "free": {"type": "object"}}))
+    row_type = RowType("t", (text("a", "", null=True), of_nested))
+    rows = [Row("t", ("a\udc80", {"key": "\ud800", "free": {"k": "\udfff"}})), Row("t", (None, {"key": "é", "free": {}}))]
+
+    assert batch(row_type, rows).to_pylist() == [
+        {"a": "a\\udc80", "nested": {"key": "\\ud800", "free": '{"k":"\\udfff"}'}},
+        {"a": None, "nested": {"key": "é", "free": "{}"}},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("number", "held"),
+    [(2**63 - 1, 2**63 - 1), (2**63, -(2**63)), (2**64 + 5, 5), (-(2**63) - 1, 2**63 - 1)],
+)
+def test_numbers_wrap_as_longs_of_java_do(number, held):
+    row_type = RowType("t", (integer("a", ""), boolean("b", "")))
+
+    assert batch(row_type, [Row("t", (number, True)), Row("t", (-3, False))]).column(0).to_pylist() == [held, -3]
