@@ -24,9 +24,10 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from construct import Int16sb, Int16ub, Int32sb, Int64sb, Struct
 
-from formats.errors import CorruptError, UnsupportedError
-from formats.layout import Layout
+from formats.errors import CorruptError, FormatError, UnsupportedError
+from formats.layout import Layout, Part
 from formats.primitives import TaggedField, compact_array_length, compact_string, tagged_fields, uuid
+from formats.reading import Reading
 from formats.types import Buffer
 
 T = TypeVar("T")
@@ -197,6 +198,8 @@ class ControlRecord(NamedTuple):
     unknown_tags: tuple[UnknownTag, ...]
 
 
+F = TypeVar("F", SnapshotHeader, SnapshotFooter, KRaftVersion)
+
 CONTROL_KEY = Layout(CONTROL_KEY_DECLARATION, ControlKey, "control record key")
 END_TXN_MARKER = Layout(END_TXN_MARKER_DECLARATION, EndTxnMarker, "end transaction marker")
 LEADER = Layout(LEADER_DECLARATION, _Leader, "LeaderChangeMessage")
@@ -236,7 +239,21 @@ def control_record(key: Buffer | None, value: Buffer | None) -> ControlRecord:
     if value is None:
         raise CorruptError(0, f"{found.name} value", "a value", "null")
     tags: list[UnknownTag] = []
-    return ControlRecord(found.type, found.name, reader(value, tags), tuple(tags))
+    return ControlRecord(found.type, found.name, reader(Reading(value), tags), tuple(tags))
+
+
+def control_parts(number: int, value: Buffer) -> tuple[list[Part], FormatError | None]:
+    """Return every field of the value of a control record of this type, and the error that ended the reading.
+
+    None of an unknown type; the bytes behind the last part are those that could not be read, or that Kafka passes over.
+    """
+    reading = Reading(value)
+    try:
+        if number in _READERS:
+            _READERS[number](reading, [])
+    except FormatError as error:
+        return reading.parts, error
+    return reading.parts, None
 
 
 def _not_negative(version: int, name: str) -> None:
@@ -244,85 +261,80 @@ def _not_negative(version: int, name: str) -> None:
         raise CorruptError(0, f"{name} version", "0 or more", version)
 
 
-def _end_txn_marker(value: Buffer, _tags: list[UnknownTag]) -> EndTxnMarker:
-    marker = END_TXN_MARKER.read(value)
+def _end_txn_marker(value: Reading, _tags: list[UnknownTag]) -> EndTxnMarker:
+    marker = value.fixed(END_TXN_MARKER)
     _not_negative(marker.version, END_TXN_MARKER.name)
     return marker
 
 
-def _fixed(
-    layout: Layout[SnapshotHeader] | Layout[SnapshotFooter] | Layout[KRaftVersion],
-) -> Callable[[Buffer, list[UnknownTag]], ControlValue]:
-    def read(value: Buffer, tags: list[UnknownTag]) -> ControlValue:
+def _fixed(layout: Layout[F]) -> Callable[[Reading, list[UnknownTag]], F]:
+    def read(value: Reading, tags: list[UnknownTag]) -> F:
         _known_version(value, layout.name, 0)
-        row = layout.read(value)
-        _tags(value, layout.size, layout.name, tags)
+        row = value.fixed(layout)
+        _tags(value, layout.name, tags)
         return row
 
     return read
 
 
-def _leader_change(value: Buffer, tags: list[UnknownTag]) -> LeaderChange:
+def _leader_change(value: Reading, tags: list[UnknownTag]) -> LeaderChange:
     _known_version(value, LEADER.name, LEADER_CHANGE_WITH_DIRECTORIES)
-    leader = LEADER.read(value)
+    leader = value.fixed(LEADER)
 
-    def voter(position: int) -> tuple[LeaderVoter, int]:
-        node, directory, position = NODE.read(value, position).node_id, None, position + NODE.size
+    def voter() -> LeaderVoter:
+        node, directory = value.fixed(NODE).node_id, None
         if leader.version >= LEADER_CHANGE_WITH_DIRECTORIES:
-            directory, position = uuid(value, position, "voter directory id")
-        return LeaderVoter(node, directory), _tags(value, position, "Voter", tags)
+            directory = value.take("Voter", "voter directory id", uuid)
+        _tags(value, "Voter", tags)
+        return LeaderVoter(node, directory)
 
-    voters, position = _array(value, LEADER.size, "voters", voter)
-    granting_voters, position = _array(value, position, "granting voters", voter)
-    _tags(value, position, LEADER.name, tags)
+    voters = _array(value, LEADER.name, "voters", voter)
+    granting_voters = _array(value, LEADER.name, "granting voters", voter)
+    _tags(value, LEADER.name, tags)
     return LeaderChange(leader.version, leader.leader_id, voters, granting_voters)
 
 
-def _voters(value: Buffer, tags: list[UnknownTag]) -> Voters:
+def _voters(value: Reading, tags: list[UnknownTag]) -> Voters:
     _known_version(value, VOTERS_VERSION.name, 0)
 
-    def endpoint(position: int) -> tuple[Endpoint, int]:
-        name, position = compact_string(value, position, "endpoint name")
-        host, position = compact_string(value, position, "endpoint host")
-        port = PORT.read(value, position).port
-        return Endpoint(name, host, port), _tags(value, position + PORT.size, "Endpoint", tags)
+    def endpoint() -> Endpoint:
+        name = value.take("Endpoint", "endpoint name", compact_string)
+        host = value.take("Endpoint", "endpoint host", compact_string)
+        port = value.fixed(PORT).port
+        _tags(value, "Endpoint", tags)
+        return Endpoint(name, host, port)
 
-    def voter(position: int) -> tuple[Voter, int]:
-        node, position = NODE.read(value, position).node_id, position + NODE.size
-        directory, position = uuid(value, position, "voter directory id")
-        endpoints, position = _array(value, position, "endpoints", endpoint)
-        versions = VERSION_RANGE.read(value, position)
-        position = _tags(value, position + VERSION_RANGE.size, VERSION_RANGE.name, tags)
-        return Voter(node, directory, endpoints, versions), _tags(value, position, "Voter", tags)
+    def voter() -> Voter:
+        node = value.fixed(NODE).node_id
+        directory = value.take("Voter", "voter directory id", uuid)
+        endpoints = _array(value, "Voter", "endpoints", endpoint)
+        versions = value.fixed(VERSION_RANGE)
+        _tags(value, VERSION_RANGE.name, tags)
+        _tags(value, "Voter", tags)
+        return Voter(node, directory, endpoints, versions)
 
-    voters, position = _array(value, VOTERS_VERSION.size, "voters", voter)
-    _tags(value, position, VOTERS_VERSION.name, tags)
-    return Voters(VOTERS_VERSION.read(value).version, voters)
+    version = value.fixed(VOTERS_VERSION).version
+    voters = _array(value, VOTERS_VERSION.name, "voters", voter)
+    _tags(value, VOTERS_VERSION.name, tags)
+    return Voters(version, voters)
 
 
-def _known_version(value: Buffer, name: str, highest: int) -> None:
-    version = VOTERS_VERSION.read(value).version
+def _known_version(value: Reading, name: str, highest: int) -> None:
+    version = VOTERS_VERSION.read(value.buffer).version
     if not 0 <= version <= highest:
         raise UnsupportedError(0, f"{name} version", f"0 to {highest}" if highest else 0, version)
 
 
-def _array(value: Buffer, position: int, field: str, element: Callable[[int], tuple[T, int]]) -> tuple[tuple[T, ...], int]:
-    count, position = compact_array_length(value, position, field)
-    found = []
-    for _ in range(count):
-        row, position = element(position)
-        found.append(row)
-    return tuple(found), position
+def _array(value: Reading, structure: str, field: str, element: Callable[[], T]) -> tuple[T, ...]:
+    return tuple(element() for _ in range(value.take(structure, field, compact_array_length)))
 
 
-def _tags(value: Buffer, position: int, struct: str, tags: list[UnknownTag]) -> int:
-    fields: list[TaggedField]
-    fields, position = tagged_fields(value, position, f"{struct} tagged fields")
-    tags.extend(UnknownTag(struct, tag, data) for tag, data in fields)
-    return position
+def _tags(value: Reading, structure: str, tags: list[UnknownTag]) -> None:
+    fields: list[TaggedField] = value.take(structure, f"{structure} tagged fields", tagged_fields)
+    tags.extend(UnknownTag(structure, tag, data) for tag, data in fields)
 
 
-_READERS: dict[int, Callable[[Buffer, list[UnknownTag]], ControlValue]] = {
+_READERS: dict[int, Callable[[Reading, list[UnknownTag]], ControlValue]] = {
     ABORT: _end_txn_marker,
     COMMIT: _end_txn_marker,
     LEADER_CHANGE: _leader_change,
