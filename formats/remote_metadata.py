@@ -28,7 +28,7 @@ from typing import NamedTuple, TypeAlias
 
 from construct import Bytes, Int32sb, Int64sb, Struct
 
-from formats.errors import CorruptError, TruncatedError, UnsupportedError
+from formats.errors import CorruptError, LimitError, TruncatedError, UnsupportedError
 from formats.layout import Layout
 from formats.primitives import (
     UUID_SIZE,
@@ -53,6 +53,9 @@ TXN_INDEX_EMPTY_TAG = 0
 LAYOUT_3_0 = "3.0"
 LAYOUT_3_6 = "3.6"
 LAYOUT_4_0 = "4.0"
+
+LONGEST_VALUE = 1 << 20
+"""Bytes of a value unless a caller allows more: what hostile epochs and tags make of them costs 64 times that."""
 
 OLD_TAIL = 2
 """Bytes of a state and an empty tag section: what is left before 3.6 where later releases put custom metadata."""
@@ -233,8 +236,8 @@ class _Tail(NamedTuple):
     unknown_tags: tuple[UnknownTag, ...]
 
 
-def decode(value: Buffer) -> RemoteLogMetadata:
-    """Return the record that a value holds; the whole value must be used up.
+def decode(value: Buffer, longest: int = LONGEST_VALUE) -> RemoteLogMetadata:
+    """Return the record that a value holds; the whole value must be used up. LimitError beyond `longest` bytes.
 
     Positions of errors count from the value's first byte. States and tags that are not known are kept as they are;
     what a broker refuses although it can be decoded is the caller's question. TruncatedError where the value ends
@@ -242,6 +245,8 @@ def decode(value: Buffer) -> RemoteLogMetadata:
     Kafka is laxer in three places that it never writes: names that are not UTF-8, the size of TxnIndexEmpty, and tags
     out of order.
     """
+    if len(value) > longest:
+        raise LimitError(0, "value", f"at most {longest} bytes", len(value))
     envelope = read_envelope(value)
     return _READERS[envelope.api_key](value, envelope)
 

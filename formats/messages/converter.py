@@ -2,8 +2,9 @@
 
 The truth is the `write` methods of the generated `*JsonConverter` classes, and
 Jackson's `JsonNode.toString` for the text. Uuids are Kafka's text, bytes base64.
-A field of another version is left out, and so is a tagged field at its default
-(Kafka shows a tagged struct at its default if there are unknown tags inside; here it is left out).
+Numbers that JSON does not have are texts: `NaN`, `Infinity`, `-Infinity`. A field of
+another version is left out, and so is a tagged field at its default (Kafka shows a
+tagged struct at its default if there are unknown tags inside; here it is left out).
 """
 
 import binascii
@@ -50,6 +51,8 @@ def _node(field: Field, version: int, value: Value) -> Any:
         return _struct(field.struct, version, value)
     if isinstance(value, bytes):
         return binascii.b2a_base64(value, newline=False).decode("ascii")
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value
 
 
@@ -66,8 +69,6 @@ _ESCAPES = {number: f"\\u{number:04X}" for number in range(0x20)} | {
 
 
 def _double(value: float) -> str:
-    if not math.isfinite(value):
-        return '"NaN"' if math.isnan(value) else '"Infinity"' if value > 0 else '"-Infinity"'
     if value == 0 or _LEAST_PLAIN <= abs(value) < _LEAST_SCIENTIFIC:
         return _plain(value)
     sign, digits, exponent = _parts(value)

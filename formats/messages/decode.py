@@ -6,6 +6,8 @@
     __cluster_metadata
         key      not looked at
         value    uvarint frame version 1, uvarint api key, uvarint version, message
+    __remote_log_metadata
+        value    the same frame; `formats.remote_metadata` tells of which layout it is
 
 The truth is `CoordinatorRecordSerde` for the coordinators' topics and
 `AbstractApiMessageSerde` for the metadata log. A type or version that is not
@@ -17,16 +19,18 @@ from typing import Any, NamedTuple
 
 from formats import primitives
 from formats.errors import CorruptError, TruncatedError, UnsupportedError
-from formats.messages import group, metadata, share_group, transaction
+from formats.messages import group, metadata, remote, share_group, transaction
 from formats.messages.converter import to_json
 from formats.messages.declare import Schema, Value
-from formats.messages.reader import Found, Span, UnknownTag, reader
+from formats.messages.reader import ELEMENTS_MAX, Found, Span, UnknownTag, reader
+from formats.remote_metadata import read_envelope
 from formats.types import Buffer
 
 CONSUMER_OFFSETS = "__consumer_offsets"
 TRANSACTION_STATE = "__transaction_state"
 SHARE_GROUP_STATE = "__share_group_state"
 CLUSTER_METADATA = "__cluster_metadata"
+REMOTE_LOG_METADATA = "__remote_log_metadata"
 
 KEYS: dict[str, dict[int, Schema]] = {
     CONSUMER_OFFSETS: group.KEYS,
@@ -40,9 +44,15 @@ VALUES: dict[str, dict[int, Schema]] = {
     CLUSTER_METADATA: metadata.RECORDS,
 }
 TOPICS = tuple(VALUES)
-"""The topics whose records are read here."""
+"""The topics whose records `decode_key_value` reads."""
 
-SCHEMAS: dict[str, Schema] = {**group.SCHEMAS, **transaction.SCHEMAS, **share_group.SCHEMAS, **metadata.SCHEMAS}
+SCHEMAS: dict[str, Schema] = {
+    **group.SCHEMAS,
+    **transaction.SCHEMAS,
+    **share_group.SCHEMAS,
+    **metadata.SCHEMAS,
+    **remote.SCHEMAS,
+}
 """Every declared message by its name, which is unique over all topics."""
 
 KEY_VERSION = 0
@@ -53,7 +63,7 @@ _INT16 = struct.Struct(">h")
 class Message(NamedTuple):
     """A decoded key or value: its fields in declared order, by the names of Kafka's JSON.
 
-    Fields of other versions are not there; tagged fields that were left out have
+    `version` is a layout's number where Kafka writes 0 for all of them: see `formats.messages.remote`. Fields of other versions are not there; tagged fields that were left out have
     their default. `rest` are bytes behind the message, which Kafka does not look at.
     """
 
@@ -83,16 +93,17 @@ class Decoded(NamedTuple):
     value: Message | Unknown | None
 
 
-def decode_key_value(topic: str, key: Buffer | None, value: Buffer | None) -> Decoded:
+def decode_key_value(topic: str, key: Buffer | None, value: Buffer | None, elements: int = ELEMENTS_MAX) -> Decoded:
     """Return a record of one of `TOPICS` decoded; positions of errors count from the start of key or value.
 
     FormatError where the bytes are not what the type and version say: the field
-    begins with the name of its struct. KeyError for another topic.
+    begins with the name of its struct. LimitError beyond so many elements of a
+    value's arrays, a struct for eight. KeyError for another topic.
     """
     if topic == CLUSTER_METADATA:
-        return Decoded(None, decode_metadata(value))
+        return Decoded(None, decode_metadata(value, elements))
     found = decode_key(topic, key)
-    return Decoded(found, None if value is None else decode_value(topic, found.api_key, value))
+    return Decoded(found, None if value is None else decode_value(topic, found.api_key, value, elements))
 
 
 def decode_key(topic: str, key: Buffer | None) -> Message | Unknown:
@@ -103,10 +114,10 @@ def decode_key(topic: str, key: Buffer | None) -> Message | Unknown:
     schema = KEYS[topic].get(api_key)
     if schema is None:
         return Unknown(api_key, None, bytes(key))
-    return _message(schema, KEY_VERSION, key, _INT16.size)
+    return _message(schema, KEY_VERSION, key, _INT16.size, ELEMENTS_MAX)
 
 
-def decode_value(topic: str, api_key: int, value: Buffer) -> Message | Unknown:
+def decode_value(topic: str, api_key: int, value: Buffer, elements: int = ELEMENTS_MAX) -> Message | Unknown:
     """Return the value of a coordinator's record whose key is of this type."""
     schema = VALUES[topic].get(api_key)
     if schema is None:
@@ -114,10 +125,10 @@ def decode_value(topic: str, api_key: int, value: Buffer) -> Message | Unknown:
     version = _int16(value, f"{schema.name} version")
     if version not in schema.versions:
         return Unknown(api_key, version, bytes(value))
-    return _message(schema, version, value, _INT16.size)
+    return _message(schema, version, value, _INT16.size, elements)
 
 
-def decode_metadata(value: Buffer | None) -> Message | Unknown:
+def decode_metadata(value: Buffer | None, elements: int = ELEMENTS_MAX) -> Message | Unknown:
     """Return a record of the metadata log or of a snapshot of it.
 
     Null, or bytes behind the message, are a CorruptError; another frame version
@@ -133,10 +144,16 @@ def decode_metadata(value: Buffer | None) -> Message | Unknown:
     schema = metadata.RECORDS.get(api_key)
     if schema is None or version not in schema.versions:
         return Unknown(api_key, version, bytes(value))
-    message = _message(schema, version, value, at)
+    message = _message(schema, version, value, at, elements)
     if message.rest:
         raise CorruptError(len(value) - len(message.rest), schema.name, "no more bytes", len(message.rest))
     return message
+
+
+def decode_remote(value: Buffer, layout: str, elements: int = ELEMENTS_MAX) -> Message:
+    """Return a value that `formats.remote_metadata.decode` takes, and whose layout it tells, as a message."""
+    envelope = read_envelope(value)
+    return _message(remote.RECORDS[envelope.api_key], remote.LAYOUTS[layout], value, envelope.size, elements)
 
 
 def message_json(message: Message) -> dict[str, Any]:
@@ -146,7 +163,7 @@ def message_json(message: Message) -> dict[str, Any]:
 
 def spans(message: Message, data: Buffer) -> tuple[Span, ...]:
     """Return where every field of a decoded message lies in its bytes, in order and without gaps, the frame first."""
-    if message.name in metadata.SCHEMAS:
+    if message.name in metadata.SCHEMAS or message.name in remote.SCHEMAS:
         names = ("frame version", "record type", "record version")
         framed, start = [], 0
         for name in names:
@@ -161,8 +178,8 @@ def spans(message: Message, data: Buffer) -> tuple[Span, ...]:
     return (*framed, *(found.spans or ()))
 
 
-def _message(schema: Schema, version: int, buffer: Buffer, position: int) -> Message:
-    found = Found()
+def _message(schema: Schema, version: int, buffer: Buffer, position: int, elements: int) -> Message:
+    found = Found(elements)
     fields, end = reader(schema, version)(buffer, position, found)
     return Message(schema.name, schema.api_key, version, fields, tuple(found.unknown_tags), bytes(buffer[end:]))
 

@@ -22,7 +22,7 @@ from formats.messages.decode import (
     decode_value,
     message_json,
 )
-from formats.messages.reader import Found, reader
+from formats.messages.reader import ELEMENTS_MAX, Found, reader
 from formats.types import Buffer
 
 DELETED = "<DELETE>"
@@ -40,23 +40,26 @@ class Printed(NamedTuple):
     error: FormatError | None
 
 
-def printed(topic: str, offset: int, key: Buffer | None, value: Buffer | None) -> Printed:
-    """Return the texts of a record of one of `decode.TOPICS`, as the decoder of its topic prints them."""
+def printed(topic: str, offset: int, key: Buffer | None, value: Buffer | None, elements: int = ELEMENTS_MAX) -> Printed:
+    """Return the texts of a record of one of `decode.TOPICS`, as the decoder of its topic prints them.
+
+    A value with more elements than given is an error, like other bad bytes.
+    """
     if topic == CLUSTER_METADATA:
-        return _metadata(offset, value)
+        return _metadata(offset, value, elements)
     try:
         decoded = decode_key(topic, key)
         if isinstance(decoded, Unknown):
             return Printed(f"Unknown record type {decoded.api_key} at offset {offset}, skipping.", None, None)
         if value is None:
             return Printed(key_text(decoded), DELETED, None)
-        data = decode_value(topic, decoded.api_key, value)
+        data = decode_value(topic, decoded.api_key, value, elements)
     except FormatError as error:
         return Printed(f"Error at offset {offset}, skipping. {error}", None, error)
     if isinstance(data, Unknown):
         why = f"Found an unknown record version {data.version} for {data.api_key} type"
         return Printed(f"Error at offset {offset}, skipping. {why}", None, None)
-    return Printed(key_text(decoded), value_text(data), None)
+    return Printed(key_text(decoded), value_text(data, elements), None)
 
 
 def key_text(key: Message) -> str:
@@ -64,29 +67,35 @@ def key_text(key: Message) -> str:
     return json_text({"type": str(key.api_key), "data": message_json(key)})
 
 
-def value_text(value: Message) -> str:
-    """Return the JSON of a value: version and data, for metadata the type too.
-
-    In a group's metadata the subscriptions and assignments of the consumer
-    protocol are shown decoded, where they can be.
-    """
-    data = message_json(value)
+def value_text(value: Message, elements: int = ELEMENTS_MAX) -> str:
+    """Return the JSON of a value: version and data, for metadata the type too."""
+    data = value_json(value, elements)
     if value.name in metadata.SCHEMAS:
         return json_text({"type": metadata.type_name(value.name), "version": value.version, "data": data})
-    if value.name == GROUP_METADATA and value.fields["protocolType"] == CONSUMER:
-        for shown, member in zip(data["members"], _members(value), strict=True):
-            for field, name in group.CONSUMER_PROTOCOL_FIELDS.items():
-                shown[field] = _consumer_protocol(name, member[field], shown[field])
     return json_text({"version": str(value.version), "data": data})
 
 
-def _metadata(offset: int, value: Buffer | None) -> Printed:
+def value_json(value: Message, elements: int = ELEMENTS_MAX) -> dict[str, Any]:
+    """Return the data of a value; in a group's metadata what the consumer protocol wrote is decoded, where it can be.
+
+    All members' subscriptions and assignments may have so many elements; where there are more they stay base64.
+    """
+    data = message_json(value)
+    if value.name == GROUP_METADATA and value.fields["protocolType"] == CONSUMER:
+        found = Found(elements)
+        for shown, member in zip(data["members"], _members(value), strict=True):
+            for field, name in group.CONSUMER_PROTOCOL_FIELDS.items():
+                shown[field] = _consumer_protocol(name, member[field], shown[field], found)
+    return data
+
+
+def _metadata(offset: int, value: Buffer | None, elements: int) -> Printed:
     try:
-        record = decode_metadata(value)
+        record = decode_metadata(value, elements)
     except FormatError as error:
         return Printed(None, f"Error at {offset}, skipping. {error}", error)
     if isinstance(record, Message):
-        return Printed(None, value_text(record), None)
+        return Printed(None, value_text(record, elements), None)
     schema = metadata.RECORDS.get(record.api_key)
     if schema is None:
         why = f"org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id {record.api_key}"
@@ -100,7 +109,7 @@ def _members(value: Message) -> list[Any]:
     return members if isinstance(members, list) else []
 
 
-def _consumer_protocol(name: str, data: bytes, otherwise: str) -> Any:
+def _consumer_protocol(name: str, data: bytes, otherwise: str, found: Found) -> Any:
     """Return the JSON of what a consumer wrote, or what stands for bytes that are of another kind."""
     schema = group.CONSUMER_PROTOCOL[name]
     if len(data) < _VERSION_SIZE:
@@ -109,7 +118,7 @@ def _consumer_protocol(name: str, data: bytes, otherwise: str) -> Any:
     version = int.from_bytes(data[:_VERSION_SIZE], "big", signed=True)
     known = max(min(version, schema.versions.highest), schema.versions.lowest)
     try:
-        fields, _ = reader(schema, known)(data, _VERSION_SIZE, Found())
+        fields, _ = reader(schema, known)(data, _VERSION_SIZE, found)
     except FormatError:
         return otherwise
     return to_json(schema, known, fields)

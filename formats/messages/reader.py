@@ -29,7 +29,10 @@ from formats.messages.declare import Field, Schema, Value, zero
 from formats.types import Buffer
 
 ELEMENTS_MAX = 1 << 20
-"""Elements of all arrays of one message, a struct or a tagged field for eight: hostile bytes cost 64 MiB of memory at most."""
+"""Elements of all arrays of one message unless a caller allows more, a struct or a tagged field for eight: 64 MiB of memory at most."""
+
+BYTES_PER_ELEMENT = 64
+"""Memory that an element costs at most: how many a caller allows who thinks in bytes."""
 
 STRUCT_WEIGHT = 8
 
@@ -71,18 +74,18 @@ class Span(NamedTuple):
 class Found:
     """What a reader collects beside the fields: unknown tags, spans if wanted, and how many array elements it may still make."""
 
-    __slots__ = ("elements_left", "spans", "unknown_tags")
+    __slots__ = ("elements", "elements_left", "spans", "unknown_tags")
 
-    def __init__(self, *, spans: bool = False) -> None:
+    def __init__(self, elements: int = ELEMENTS_MAX, *, spans: bool = False) -> None:
         self.unknown_tags: list[UnknownTag] = []
         self.spans: list[Span] | None = [] if spans else None
-        self.elements_left = ELEMENTS_MAX
+        self.elements = self.elements_left = elements
 
     def spend(self, position: int, label: str, count: int, weight: int) -> None:
         """Count elements about to be made; LimitError beyond what one message may have."""
         self.elements_left -= count * weight
         if self.elements_left < 0:
-            raise LimitError(position, label, f"at most {ELEMENTS_MAX // weight} in all of a message", count)
+            raise LimitError(position, label, f"at most {self.elements // weight} in all of a message", count)
 
     def span(self, label: str, start: int, end: int) -> None:
         """Keep where a field lies; the label is its struct's name, a blank, its own."""
