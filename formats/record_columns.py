@@ -1,0 +1,348 @@
+"""Records of many batches at once, as numpy columns: the fast twin of `formats.record`.
+
+The layout is that of `formats.record`, and so is the truth. The record lengths of a
+batch are walked one by one, since only they say where a record begins; then every field
+is read of all records of all batches together. It accepts what the plain reader accepts and
+nothing else: a batch that it refuses is named, so that the plain reader tells what is wrong.
+
+    lengths    at -> at + length -> ...                        per batch, one step a record
+    fields     attributes, timestamp delta ... headers count   per field, all records at once
+    headers    the first of each record, the second ...        as many steps as the longest list
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from formats.batch import BATCH, COMPRESSION_CODEC_MASK, HEADER_SIZE, LOG_OVERHEAD, MAX_INT, NO_SEQUENCE, TIMESTAMP_TYPE_MASK
+from formats.compression import decompress
+from formats.errors import FormatError
+from formats.record import MAGIC
+from formats.types import Buffer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+
+CHUNK_BYTES = 1 << 20
+"""Decompressed bytes that are decoded together, one batch more or less."""
+CHUNK_RECORDS = 1 << 16
+"""Records that are decoded together; batches that claim more than fit are taken one by one."""
+MOST_RECORDS = 1 << 18
+"""A batch of more records is left to the plain reader: columns would take more memory than its bytes."""
+MOST_HEADERS = 256
+"""A batch with a record of more headers is left to the plain reader: each header costs a step, however few have it."""
+
+VARINT, VARLONG = 5, 10
+
+
+class RecordColumns(NamedTuple):
+    """The records of consecutive batches, one array element per record, in the order of the file.
+
+    `data` holds the decompressed records; starts count from its first byte, a length is -1 for null. `batch` is the
+    index into `headers`, the header rows (fields as in BatchHeader); `bounds[i]` is the first record of batch i, and
+    one element more is the end. Record r has `headers_count[r]` headers from index `headers_first[r]` on in the four
+    header arrays.
+    """
+
+    first: int
+    """Number of the first batch among the given ones."""
+    headers: "NDArray[np.void]"
+    bounds: "Ints"
+    data: bytes
+    batch: "Ints"
+    offset: "Ints"
+    timestamp: "Ints"
+    sequence: "Ints"
+    attributes: "NDArray[np.uint8]"
+    key_start: "Ints"
+    key_length: "Ints"
+    value_start: "Ints"
+    value_length: "Ints"
+    headers_count: "Ints"
+    headers_first: "Ints"
+    header_key_start: "Ints"
+    header_key_length: "Ints"
+    header_value_start: "Ints"
+    header_value_length: "Ints"
+
+
+class Left(NamedTuple):
+    """A batch that is left to the plain reader: damaged, of another magic, or with too many records or headers."""
+
+    number: int
+
+
+def record_columns(window: Buffer, positions: "Sequence[int] | Ints", limit: int) -> Iterator[RecordColumns | Left]:
+    """Yield the records of the batches at the positions of a window, in order, in chunks of bounded size.
+
+    Each batch is decompressed to no more than `limit` bytes. CRCs are not looked at. Every batch is in exactly one of
+    the results: in columns if `formats.record.batch_records` reads it to its end, else alone as Left.
+    """
+    headers = headers_at(window, positions)
+    sizes = headers["batch_length"].astype("int64") + LOG_OVERHEAD
+    counts = headers["records_count"].tolist()
+    view = memoryview(window)
+    chunk = _Chunk(0)
+    codecs = (headers["attributes"] & COMPRESSION_CODEC_MASK).tolist()
+    fits = _fits(headers, sizes, positions, len(view))
+    for number, (position, size, count, codec, fit) in enumerate(zip(positions, sizes.tolist(), counts, codecs, fits, strict=True)):
+        body: Buffer | None = b""
+        if not fit:
+            body = None
+        elif count:
+            body = view[position + HEADER_SIZE : position + size]
+            if codec:
+                body = _decompressed(codec, body, limit)
+        if chunk.bodies and (chunk.bytes + len(body or b"") > CHUNK_BYTES or chunk.records + count > CHUNK_RECORDS):
+            yield from _decoded(chunk, headers)
+            chunk = _Chunk(number)
+        chunk.add(body, count)
+    if chunk.bodies:
+        yield from _decoded(chunk, headers)
+
+
+def headers_at(window: Buffer, positions: "Sequence[int] | Ints") -> "NDArray[np.void]":
+    """Return the header rows at the positions of a window; what lies behind its end reads as zeros."""
+    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
+
+    data = np.frombuffer(window, np.uint8)
+    at = np.asarray(positions, np.int64)[:, None] + np.arange(HEADER_SIZE)
+    rows = data.take(at, mode="clip") if len(data) else np.zeros(at.shape, np.uint8)
+    rows[at >= len(data)] = 0
+    found: NDArray[np.void] = rows.view(BATCH.dtype()).reshape(-1)
+    return found
+
+
+class _Chunk:
+    """Consecutive batches that are decoded together; None instead of a body leaves one to the plain reader."""
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+        self.bodies: list[Buffer | None] = []
+        self.counts: list[int] = []
+        self.bytes = self.records = 0
+
+    def add(self, body: Buffer | None, count: int) -> None:
+        self.bodies.append(body)
+        self.counts.append(count)
+        if body is not None:
+            self.bytes += len(body)
+            self.records += count
+
+
+def _fits(headers: "NDArray[np.void]", sizes: "Ints", positions: "Sequence[int] | Ints", end: int) -> list[bool]:
+    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
+
+    count = headers["records_count"]
+    fits = (headers["magic"] == MAGIC) & (sizes >= HEADER_SIZE) & (np.asarray(positions, np.int64) + sizes <= end)
+    found: list[bool] = (fits & (count >= 0) & (count <= MOST_RECORDS)).tolist()
+    return found
+
+
+def _decompressed(codec: int, body: Buffer, limit: int) -> Buffer | None:
+    try:
+        return decompress(codec, body, limit)
+    except FormatError:
+        return None
+
+
+# All records of a chunk
+
+
+def _decoded(chunk: _Chunk, headers: "NDArray[np.void]") -> Iterator[RecordColumns | Left]:
+    data = b"".join([body for body in chunk.bodies if body is not None])
+    starts, bounds, bad = _walk(data, chunk)
+    headers = headers[chunk.first : chunk.first + len(chunk.bodies)]
+    columns, damaged = _columns(data, starts, bounds, headers)
+    bad.update(damaged)
+    begin = 0
+    for number in (*sorted(bad), len(chunk.bodies)):
+        if begin < number:
+            yield _part(columns, begin, number, chunk.first)
+        if number < len(chunk.bodies):
+            yield Left(chunk.first + number)
+        begin = number + 1
+
+
+def _part(columns: RecordColumns, begin: int, end: int, first: int) -> RecordColumns:
+    """Return the columns of the batches from `begin` to `end` (exclusive)."""
+    if begin == 0 and end == len(columns.headers):
+        return columns._replace(first=first)
+    bounds = columns.bounds[begin : end + 1]
+    span = slice(int(bounds[0]), int(bounds[-1]))
+    mine = {name: getattr(columns, name)[span] for name in _PER_RECORD}
+    mine["batch"] = mine["batch"] - begin
+    return columns._replace(first=first + begin, headers=columns.headers[begin:end], bounds=bounds - bounds[0], **mine)
+
+
+_PER_RECORD = RecordColumns._fields[4:15]
+
+
+def _walk(data: bytes, chunk: _Chunk) -> tuple[list[int], list[int], set[int]]:
+    """Return where the length of each record stands, the first record of each batch, and the batches of broken chains."""
+    starts: list[int] = []
+    bounds, bad, end = [0], set(), 0
+    append = starts.append
+    for number, (body, count) in enumerate(zip(chunk.bodies, chunk.counts, strict=True)):
+        if body is None:
+            bad.add(number)
+        elif count:
+            at, end, found = end, end + len(body), len(starts)
+            while at < end:
+                append(at)
+                byte = data[at]
+                if byte < 0x80:
+                    at += (byte >> 1) + 1
+                    if byte & 1 or not byte:
+                        break
+                else:
+                    step = _step(data, at)
+                    if step is None:
+                        break
+                    at += step
+            else:
+                found += count
+            if at != end or found != len(starts):
+                bad.add(number)
+                del starts[bounds[-1] :]
+        bounds.append(len(starts))
+    return starts, bounds, bad
+
+
+def _step(data: bytes, at: int) -> int | None:
+    """Return how far the next record is from one whose length has several bytes; None for a length that none has."""
+    value, shift = 0, 0
+    for size, byte in enumerate(data[at : at + VARINT], 1):
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            value &= 0xFFFFFFFF
+            return None if value & 1 or not value else (value >> 1) + size
+        shift += 7
+    return None
+
+
+def _columns(data: bytes, starts: list[int], bounds: list[int], headers: "NDArray[np.void]") -> tuple[RecordColumns, list[int]]:
+    """Return the columns of all records, and the numbers of batches of which a record is damaged."""
+    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
+
+    read = _Reader(data, len(starts))
+    limits = np.array(bounds, np.int64)
+    batch = np.repeat(np.arange(len(headers)), np.diff(limits))
+    length, at = read.varint(np.array(starts, np.int64))
+    end = at + length
+    attributes, at = read.bytes(at), at + 1
+    timestamp, at = read.varlong(at)
+    delta, at = read.varint(at)
+    key_start, key_length, at = read.sized(at)
+    value_start, value_length, at = read.sized(at)
+    count, at = read.varint(at)
+    # a header has two bytes at least
+    read.bad |= (count < 0) | (count * 2 > end - at)
+    count[read.bad] = 0
+    many = np.flatnonzero(count > MOST_HEADERS)
+    read.bad[many], count[many] = True, 0
+    lists = _headers(read, count, at)
+    read.bad |= at != end
+
+    append_time = (headers["attributes"] & TIMESTAMP_TYPE_MASK != 0)[batch]
+    base = {name: headers[name].astype(np.int64)[batch] for name in ("base_offset", "base_timestamp", "max_timestamp", "base_sequence")}
+    columns = RecordColumns(
+        0,
+        headers,
+        limits,
+        data,
+        batch,
+        base["base_offset"] + delta,
+        np.where(append_time, base["max_timestamp"], base["base_timestamp"] + timestamp),
+        _sequences(base["base_sequence"], delta),
+        attributes,
+        key_start,
+        key_length,
+        value_start,
+        value_length,
+        count,
+        *lists,
+    )
+    return columns, np.unique(batch[read.bad]).tolist()
+
+
+def _headers(read: "_Reader", count: "Ints", at: "Ints") -> "tuple[Ints, Ints, Ints, Ints, Ints]":
+    """Return the first header of each record and the four columns of all headers; move `at` behind them."""
+    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
+
+    first = np.cumsum(count) - count
+    columns = [np.zeros(int(count.sum()), np.int64) for _ in range(4)]
+    having = np.flatnonzero(count)
+    for step in range(int(count.max(initial=0))):
+        having = having[count[having] > step]
+        slots, here = first[having] + step, at[having]
+        columns[0][slots], columns[1][slots], here = key = read.sized(here, having)
+        read.bad[having[key[1] < 0]] = True
+        columns[2][slots], columns[3][slots], here = read.sized(here, having)
+        at[having] = here
+    return (first, columns[0], columns[1], columns[2], columns[3])
+
+
+def _sequences(base: "Ints", by: "Ints") -> "Ints":
+    """Return the sequences of records, wrapped as `formats.batch.add_sequence` does it."""
+    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
+
+    room = (MAX_INT - by).astype(np.int32)
+    moved = np.where(base > room, by - (MAX_INT - base) - 1, base + by).astype(np.int32)
+    found: Ints = np.where(base >= 0, moved, NO_SEQUENCE)
+    return found
+
+
+class _Reader:
+    """Reads one field of many records; `bad` marks the records of which a varint is too long.
+
+    A read behind the end of the data gives what the last byte gives: such a record does not end where it should.
+    """
+
+    def __init__(self, data: bytes, records: int) -> None:
+        import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
+
+        self.data = np.frombuffer(data or b"\0", np.uint8)
+        self.bad = np.zeros(records, np.bool_)
+
+    def bytes(self, at: "Ints") -> "NDArray[np.uint8]":
+        return self.data.take(at, mode="clip")
+
+    def varint(self, at: "Ints", who: "Ints | None" = None) -> "tuple[Ints, Ints]":
+        value, at = self._raw(at, VARINT, who)
+        value &= 0xFFFFFFFF
+        return (value >> 1) ^ -(value & 1), at
+
+    def varlong(self, at: "Ints") -> "tuple[Ints, Ints]":
+        value, at = self._raw(at, VARLONG, None)
+        # the sign bit is a bit like any other here
+        return (value >> 1 & 0x7FFFFFFFFFFFFFFF) ^ -(value & 1), at
+
+    def sized(self, at: "Ints", who: "Ints | None" = None) -> "tuple[Ints, Ints, Ints]":
+        """Return start and length (-1 for null) of bytes that follow their length, and what follows them."""
+        import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
+
+        length, start = self.varint(at, who)
+        return start, np.maximum(length, -1), start + np.maximum(length, 0)
+
+    def _raw(self, at: "Ints", most: int, who: "Ints | None") -> "tuple[Ints, Ints]":
+        """Return the bits of unsigned varints of at most so many bytes, and what follows them."""
+        import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
+
+        byte = self.bytes(at)
+        value, at = (byte & 0x7F).astype(np.int64), at + 1
+        more = np.flatnonzero(byte & 0x80)
+        for shift in range(7, 7 * most, 7):
+            if not len(more):
+                break
+            byte = self.bytes(at[more])
+            value[more] |= (byte & 0x7F).astype(np.int64) << shift
+            at[more] += 1
+            more = more[byte >= 0x80]
+        self.bad[more if who is None else who[more]] = True
+        return value, at
+
+
+__all__ = ["Left", "RecordColumns", "headers_at", "record_columns"]
