@@ -27,7 +27,7 @@ from kcli.logdir.tree import Found, Target, find
 from kcli.output.structured import Tail, write_csv, write_json, write_ndjson, write_tsv
 from kcli.output.text import distinct, failure_line, finding_lines
 from kcli.output.view import View, ViewError, make_view
-from kcli.rows import COMMANDS, Failure, Row
+from kcli.rows import COMMANDS, Failure, Row, RowType
 
 Expand = Callable[[Found], Found]
 Text = Callable[[Iterable[Row]], Iterable[str]]
@@ -90,12 +90,15 @@ def run(
     expand: Expand | None = None,
     text: Text | None = None,
     present: Present | None = None,
+    types: tuple[RowType, ...] | None = None,
+    stops: bool = False,
 ) -> None:
     """Run a job over what the paths lead to and print its rows; always ends with typer.Exit.
 
     `accepts` are the target kinds that the job reads. `expand` may replace what was found, e.g. by files inside.
     `text` makes lines of rows: with it the command also prints `-o text`. `present` tells which row types the targets
-    can give, so that a command with several need not ask for one when only one can come.
+    can give, so that a command with several need not ask for one when only one can come. `types` are the row types as
+    the options change them. `stops`: nothing is read for rows behind --limit.
     """
     with boundary(verbose=common.verbose):
         verdict = Verdict(fail_on=_choice("--fail-on", common.fail_on, (*SEVERITIES, "never")))
@@ -111,7 +114,8 @@ def run(
         else:
             verdict.failures.extend(map(_told, failures))
             verdict.findings.extend(notes_as_findings(found.notes))
-        view = _view(command, common, text, present and present(unit.target for unit in units))
+        present_types = present and present(unit.target for unit in units)
+        view = _view(command, common, text, present_types, types=types, stops=stops)
         if not units and not failures:
             verdict.failures.append(Failure(_named(paths), "nothing-matched", None, None, _nothing(found)))
         with closing(_scanned(engine, scan, units, verdict, common=common, view=view)) as rows:
@@ -143,13 +147,21 @@ def _choice(option: str, value: str, allowed: tuple[str, ...]) -> str:
     return value
 
 
-def _view(command: str, common: Common, text: Text | None, present: frozenset[str] | None = None) -> View:
+def _view(
+    command: str,
+    common: Common,
+    text: Text | None,
+    present: frozenset[str] | None = None,
+    *,
+    types: tuple[RowType, ...] | None = None,
+    stops: bool = False,
+) -> View:
     _choice("--color", common.color, COLORS)
     output = common.output or ("table" if sys.stdout.isatty() else "tsv")
     try:
         return make_view(
             command,
-            COMMANDS[command],
+            types or COMMANDS[command],
             output=output,
             only=common.only,
             columns=common.columns,
@@ -159,6 +171,7 @@ def _view(command: str, common: Common, text: Text | None, present: frozenset[st
             text=text is not None,
             quiet=common.quiet,
             present=present,
+            stops=stops,
         )
     except ViewError as error:
         raise Usage(str(error)) from error
@@ -264,19 +277,19 @@ def _setting(word: str) -> tuple[str, str]:
 
 def _scanned(engine: Engine, scan: Scan, units: list[Unit], verdict: Verdict, *, common: Common, view: View) -> Generator[Row, None, None]:
     """Yield the rows of every unit; whatever ends the engine ends the rows, so that a document is closed properly."""
-    rows_given = failed = False
+    failed = False
     try:
         with _progress(len(units), common, view) as done:
             for outcome in exposed(iter(engine(scan, units) if units else ())):
-                yield from outcome.rows
                 verdict.findings.extend(outcome.findings)
-                rows_given = rows_given or bool(outcome.rows)
                 if outcome.error is not None:
                     verdict.failures.append(outcome.error)
                     failed = True
+                verdict.answered += bool(outcome.rows)
+                yield from outcome.rows
                 if outcome.rest is None:
-                    verdict.answered += rows_given or not failed
-                    rows_given = failed = False
+                    verdict.answered += not failed
+                    failed = False
                     done(outcome.number + 1)
     except EngineMissingError as error:
         verdict.end(ExitStatus.SOME_UNANSWERED, "environment", str(error))

@@ -1,50 +1,103 @@
 """`kcli dump`: everything that lies in a log dir, and the text of kafka-dump-log."""
 
-from typing import Annotated
+import os
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from commands._options import INT32, INT64, Common, Paths, Usage, common_options
+from commands._options import INT32, INT64, Common, Paths, Usage, common_options, parse_time
+
+if TYPE_CHECKING:
+    from kcli.analysis.selection import Wanted
 
 TEXT = "text"
-OFFSETS = "--offsets"
-DECODED = "With -o text: contents decoded as those of"
+SELECTION, CONTENTS, TOOL = "Selection", "Contents", "As kafka-dump-log"
+DECODERS = {
+    "offsets_decoder": "__consumer_offsets",
+    "transaction_log_decoder": "__transaction_state",
+    "cluster_metadata_decoder": "__cluster_metadata",
+    "remote_log_metadata_decoder": "__remote_log_metadata",
+    "share_group_state_decoder": "__share_group_state",
+}
+AUTO, NONE = "auto", "none"
+
+
+def _option(*names: str, panel: str, text: str, **more: Any) -> Any:
+    return typer.Option(*names, help=text, rich_help_panel=panel, show_default=False, **more)
+
+
+def _decoder(name: str, topic: str) -> Any:
+    return _option(name, panel=TOOL, text=f"Contents decoded as those of {topic}.")
 
 
 @common_options
 def dump(
     paths: Paths = None,
     *,
-    files: Annotated[
-        str | None, typer.Option("--files", metavar="A,B", help="Paths in one word, as kafka-dump-log takes them.", show_default=False)
+    records: Annotated[bool, _option("--records", panel=CONTENTS, text="Records with keys, values and headers, not batches.")] = False,
+    decoder: Annotated[
+        str, _option("--decoder", panel=CONTENTS, metavar="TOPIC", text="Decode records as those of TOPIC; auto (by directory) or none.")
+    ] = AUTO,
+    bytes_as: Annotated[
+        str | None, _option("--bytes", panel=CONTENTS, metavar="HOW", text="Keys and values as base64, text, hex, size or sha256.")
     ] = None,
-    records: Annotated[bool, typer.Option("--records", help="Records with keys, values and headers, not batches.")] = False,
-    print_data_log: Annotated[bool, typer.Option("--print-data-log", help="With -o text: keys and payloads; else as --records.")] = False,
-    deep_iteration: Annotated[bool, typer.Option("--deep-iteration", help="With -o text: a line per record; else as --records.")] = False,
-    skip_record_metadata: Annotated[bool, typer.Option("--skip-record-metadata", help="With -o text: contents of records alone.")] = False,
-    offsets_decoder: Annotated[bool, typer.Option("--offsets-decoder", help=f"{DECODED} __consumer_offsets.")] = False,
-    transaction_log_decoder: Annotated[bool, typer.Option("--transaction-log-decoder", help=f"{DECODED} __transaction_state.")] = False,
-    cluster_metadata_decoder: Annotated[bool, typer.Option("--cluster-metadata-decoder", help=f"{DECODED} __cluster_metadata.")] = False,
-    remote_log_metadata_decoder: Annotated[
-        bool, typer.Option("--remote-log-metadata-decoder", help=f"{DECODED} __remote_log_metadata.")
-    ] = False,
-    share_group_state_decoder: Annotated[bool, typer.Option("--share-group-state-decoder", help=f"{DECODED} __share_group_state.")] = False,
-    verify_index_only: Annotated[bool, typer.Option("--verify-index-only", help="Compare indexes with logs; print no entries.")] = False,
-    index_sanity_check: Annotated[bool, typer.Option("--index-sanity-check", help="Check indexes as a starting broker does.")] = False,
-    max_bytes: Annotated[int, typer.Option("--max-bytes", metavar="N", min=0, max=INT32, help="Read this much of each log.")] = INT32,
-    max_message_size: Annotated[
-        int, typer.Option("--max-message-size", metavar="N", min=0, max=INT32, help="Bytes read to compare one index entry.")
-    ] = 5 << 20,
-    offsets: Annotated[
-        str | None,
-        typer.Option(OFFSETS, metavar="A..B", help="Only these offsets, inclusive; either end may be left out.", show_default=False),
-    ] = None,
-    tail: Annotated[
-        int | None, typer.Option("--tail", metavar="N", min=1, help="The last N batches, or records, of each log.", show_default=False)
+    redact: Annotated[bool, _option("--redact", panel=CONTENTS, text="Sizes and salted hashes instead of keys, values, headers.")] = False,
+    salt: Annotated[
+        str | None, _option("--salt", panel=CONTENTS, metavar="TEXT", text="Salt for --redact, to compare dumps; else made anew.")
     ] = None,
     max_batch_bytes: Annotated[
-        int, typer.Option("--max-batch-bytes", metavar="N", min=1, max=INT32, help="Bound on one batch, packed and unpacked.")
+        int,
+        _option("--max-batch-bytes", panel=CONTENTS, metavar="N", min=1, max=INT32, text="Bound on a batch, packed and unpacked: 64 MiB."),
     ] = 64 << 20,
+    offsets: Annotated[
+        str | None, _option("--offsets", panel=SELECTION, metavar="A..B", text="Inclusive; either end may be left out.")
+    ] = None,
+    time: Annotated[
+        str | None, _option("--time", panel=SELECTION, metavar="A..B", text="Of records, inclusive: epoch ms, ISO-8601 or @-1h.")
+    ] = None,
+    epoch: Annotated[
+        list[int] | None, _option("--epoch", panel=SELECTION, metavar="N", text="Written in this leader epoch; repeatable.")
+    ] = None,
+    producer_id: Annotated[
+        list[int] | None, _option("--producer-id", panel=SELECTION, metavar="N", text="Of this producer; repeatable.")
+    ] = None,
+    transactional: Annotated[
+        bool | None, _option("--transactional/--no-transactional", panel=SELECTION, text="Part of a transaction, or not.")
+    ] = None,
+    control: Annotated[bool | None, _option("--control/--no-control", panel=SELECTION, text="Control batches, or data.")] = None,
+    codec: Annotated[
+        list[str] | None, _option("--codec", panel=SELECTION, metavar="NAME", text="none, gzip, snappy, lz4 or zstd; repeatable.")
+    ] = None,
+    key: Annotated[str | None, _option("--key", panel=SELECTION, metavar="KEY", text="Records with exactly this key.")] = None,
+    grep: Annotated[
+        str | None, _option("--grep", panel=SELECTION, metavar="REGEX", text="Records whose key, value or header matches.")
+    ] = None,
+    tail: Annotated[
+        int | None, _option("--tail", panel=SELECTION, metavar="N", min=1, text="The last N batches, or records, of each partition.")
+    ] = None,
+    files: Annotated[str | None, _option("--files", panel=TOOL, metavar="A,B", text="Paths in one word.")] = None,
+    print_data_log: Annotated[bool, _option("--print-data-log", panel=TOOL, text="Keys and payloads too.")] = False,
+    deep_iteration: Annotated[bool, _option("--deep-iteration", panel=TOOL, text="A line per record too.")] = False,
+    skip_record_metadata: Annotated[bool, _option("--skip-record-metadata", panel=TOOL, text="Contents of records alone.")] = False,
+    offsets_decoder: Annotated[bool, _decoder("--offsets-decoder", "__consumer_offsets")] = False,
+    transaction_log_decoder: Annotated[bool, _decoder("--transaction-log-decoder", "__transaction_state")] = False,
+    cluster_metadata_decoder: Annotated[bool, _decoder("--cluster-metadata-decoder", "__cluster_metadata")] = False,
+    remote_log_metadata_decoder: Annotated[bool, _decoder("--remote-log-metadata-decoder", "__remote_log_metadata")] = False,
+    share_group_state_decoder: Annotated[bool, _decoder("--share-group-state-decoder", "__share_group_state")] = False,
+    verify_index_only: Annotated[
+        bool, _option("--verify-index-only", panel=TOOL, text="Compare indexes with logs; print no entries.")
+    ] = False,
+    index_sanity_check: Annotated[
+        bool, _option("--index-sanity-check", panel=TOOL, text="Check indexes as a starting broker does.")
+    ] = False,
+    max_bytes: Annotated[
+        int, _option("--max-bytes", panel=TOOL, metavar="N", min=0, max=INT32, text="Read this much of each log.")
+    ] = INT32,
+    max_message_size: Annotated[
+        int, _option("--max-message-size", panel=TOOL, metavar="N", min=0, max=INT32, text="Bytes read to compare one index entry.")
+    ] = 5 << 20,
     common: Common,
 ) -> None:
     """Dump every file of log dirs, partition dirs, or named: logs, indexes, snapshots, checkpoints, properties.
@@ -56,39 +109,117 @@ def dump(
     as_text = common.output == TEXT
     if as_text and (common.only or common.columns or common.sort):
         raise Usage("--only, --columns and --sort are about rows; -o text prints lines")
-    from dataclasses import replace  # noqa: PLC0415 - kept out of --help
-
     from commands._run import run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.dump import ACCEPTS, Dump, Options  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.dump_bytes import types_as_shown  # noqa: PLC0415 - kept out of --help
     from kcli.output.dump_log import dump_log_lines  # noqa: PLC0415 - kept out of --help
+    from kcli.rows import COMMANDS  # noqa: PLC0415 - kept out of --help
 
-    decoders = {
-        "__consumer_offsets": offsets_decoder,
-        "__transaction_state": transaction_log_decoder,
-        "__cluster_metadata": cluster_metadata_decoder,
-        "__remote_log_metadata": remote_log_metadata_decoder,
-        "__share_group_state": share_group_state_decoder,
-    }
-    decoder = next((topic for topic, wanted in decoders.items() if wanted), None)
+    given = locals()
+    forced = next((topic for name, topic in DECODERS.items() if given[name]), None) or _topic(decoder)
+    wanted = _wanted(
+        offsets=offsets,
+        time=time,
+        epoch=epoch,
+        producer_id=producer_id,
+        transactional=transactional,
+        control=control,
+        codec=codec,
+        key=key,
+        grep=grep,
+    )
     options = Options(
-        records=records or print_data_log or deep_iteration or decoder is not None,
+        records=records or print_data_log or deep_iteration or forced is not None or wanted.contents,
         text=as_text,
-        print_data_log=print_data_log or records or decoder is not None,
-        decoder=decoder,
+        print_data_log=print_data_log or records or forced is not None or wanted.contents,
+        decoder=None if redact else forced,
+        decode_by_name=decoder == AUTO and not (as_text or redact),
         skip_record_metadata=skip_record_metadata,
         max_bytes=max_bytes,
         max_message_size=max_message_size,
         verify_index_only=verify_index_only,
         index_sanity_check=index_sanity_check,
-        offsets=parse_offsets(offsets) if offsets is not None else None,
+        wanted=wanted,
         tail=tail,
+        limit=common.limit if common.sort is None else None,
+        bytes_as=_bytes_as(bytes_as, redact=redact),
+        salt=_salt(salt, redact=redact),
         max_batch_bytes=max_batch_bytes,
     )
     some = bool(common.topic or common.topic_regex or common.partition)
     job = Dump(options, only_partitions=some)
-    named = [*(paths or []), *(files.split(",") if files else [])]
-    everything = replace(common, include_leftovers=True)
-    run("dump", named, everything, job, ACCEPTS, expand=job.expand, text=dump_log_lines, present=job.row_types)
+    run(
+        "dump",
+        [*(paths or []), *(files.split(",") if files else [])],
+        replace(common, include_leftovers=True),
+        job,
+        ACCEPTS,
+        expand=job.expand,
+        text=dump_log_lines,
+        present=job.row_types,
+        types=types_as_shown(COMMANDS["dump"], options),
+        stops=True,
+    )
+
+
+def _topic(decoder: str) -> str | None:
+    if decoder not in {AUTO, NONE, *DECODERS.values()}:
+        raise Usage(f"--decoder {decoder}: one of {', '.join((AUTO, NONE, *DECODERS.values()))}")
+    return decoder if decoder in DECODERS.values() else None
+
+
+def _bytes_as(how: str | None, *, redact: bool) -> str | None:
+    from kcli.jobs.dump_bytes import MODES  # noqa: PLC0415 - kept out of --help
+
+    if how is not None and redact:
+        raise Usage("--bytes and --redact are two ways to show contents: name one")
+    if how not in {None, *MODES}:
+        raise Usage(f"--bytes {how}: one of {', '.join(MODES)}")
+    return how
+
+
+def _salt(salt: str | None, *, redact: bool) -> bytes | None:
+    if not redact:
+        if salt is not None:
+            raise Usage("--salt is for --redact")
+        return None
+    return os.urandom(16) if salt is None else os.fsencode(salt)
+
+
+def _wanted(
+    *,
+    offsets: str | None,
+    time: str | None,
+    epoch: list[int] | None,
+    producer_id: list[int] | None,
+    transactional: bool | None,
+    control: bool | None,
+    codec: list[str] | None,
+    key: str | None,
+    grep: str | None,
+) -> "Wanted":
+    from formats.batch import COMPRESSION_NAMES  # noqa: PLC0415 - kept out of --help
+    from kcli.analysis.selection import Wanted  # noqa: PLC0415 - kept out of --help
+
+    for name in codec or ():
+        if name not in COMPRESSION_NAMES.values():
+            raise Usage(f"--codec {name}: one of {', '.join(COMPRESSION_NAMES.values())}")
+    pattern = None if grep is None else os.fsencode(grep)
+    try:
+        re.compile(pattern or b"")
+    except re.error as error:
+        raise Usage(f"--grep {grep}: {error}") from error
+    return Wanted(
+        offsets=None if offsets is None else parse_offsets(offsets),
+        times=None if time is None else _times(time),
+        epochs=frozenset(epoch or ()),
+        producer_ids=frozenset(producer_id or ()),
+        transactional=transactional,
+        control=control,
+        codecs=frozenset(codec or ()),
+        key=None if key is None else os.fsencode(key),
+        grep=pattern,
+    )
 
 
 def parse_offsets(words: str) -> tuple[int, int]:
@@ -100,5 +231,16 @@ def parse_offsets(words: str) -> tuple[int, int]:
     except ValueError:
         low, high = 0, -1
     if not (first or last) or not 0 <= low <= high <= INT64:
-        raise Usage(f"{OFFSETS} {words}: not like 100..200, 100.., ..200 or 100")
+        raise Usage(f"--offsets {words}: not like 100..200, 100.., ..200 or 100")
+    return low, high
+
+
+def _times(words: str) -> tuple[int, int]:
+    """Return the first and last time of `A..B`, `A..` or `..B`, in epoch ms."""
+    first, dots, last = words.partition("..")
+    if not dots or not (first or last):
+        raise Usage(f"--time {words}: not like 2026-01-31T10:00..2026-01-31T11:00, @-1h.. or ..1700000000000")
+    low, high = parse_time(first) if first else -INT64 - 1, parse_time(last) if last else INT64
+    if low > high:
+        raise Usage(f"--time {words}: it ends before it begins")
     return low, high

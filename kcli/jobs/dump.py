@@ -21,13 +21,16 @@ from formats.names import (
 from kcli.dump_rows import DUMP_BATCH, DUMP_FILE, DUMP_INDEX, DUMP_RECORD, DUMP_TIME_INDEX, DUMP_TXN_INDEX
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import rlmm
-from kcli.jobs.dump_common import Options, Reader, in_pieces
+from kcli.jobs.dump_bytes import bytes_columns, shown_as, shown_row
+from kcli.jobs.dump_common import Here, Options, Reader, Scanned, in_pieces
 from kcli.jobs.dump_files import READERS, named, whole
 from kcli.jobs.dump_index import offset_index, time_index, txn_index
-from kcli.jobs.dump_log import in_range, log
+from kcli.jobs.dump_log import log
+from kcli.jobs.dump_seek import in_range, tails
 from kcli.jobs.dump_text import text
 from kcli.logdir.buffers import FileError, file_error, shown
 from kcli.logdir.tree import PARTITION, Found, Target
+from kcli.rows import ROW_TYPES
 
 LOGS = frozenset({LOG, KRAFT_SNAPSHOT})
 _READERS: dict[str, Reader] = {
@@ -48,7 +51,7 @@ _ROW_TYPES = {
     REMOTE_LOG_SNAPSHOT: rlmm.ROW_TYPES_OF_KIND[REMOTE_LOG_SNAPSHOT],
     COMMITTED_OFFSETS: rlmm.ROW_TYPES_OF_KIND[COMMITTED_OFFSETS],
 }
-ACCEPTS = frozenset({*_READERS, REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS})
+ACCEPTS = frozenset({*_READERS, REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS, PARTITION})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,16 @@ class Dump:
     only_partitions: bool = False
 
     def __call__(self, unit: Unit) -> Outcome:
-        """Return the rows of one file, or of the next piece of one."""
+        """Return the rows of one file, or of the next piece of one; with a tail those of one partition."""
+        outcome = self._read(unit)
+        show = None if self.options.text else shown_as(self.options)
+        if show is None:
+            return outcome
+        return replace(outcome, rows=[shown_row(row, bytes_columns(ROW_TYPES[row.type]), show, self.options) for row in outcome.rows])
+
+    def _read(self, unit: Unit) -> Outcome:
+        if unit.target.kind == PARTITION:
+            return in_pieces(unit, self.options, self._tail)
         if self.options.text:
             return in_pieces(unit, self.options, text)
         reader = _READERS.get(unit.target.kind)
@@ -72,7 +84,9 @@ class Dump:
         """Return the names of the row types that these targets can give."""
         logs = {DUMP_RECORD.name if self.options.records else DUMP_BATCH.name}
         return frozenset(
-            name for target in targets for name in (logs if target.kind in LOGS else _ROW_TYPES.get(target.kind, {DUMP_FILE.name}))
+            name
+            for target in targets
+            for name in (logs if target.kind in {*LOGS, PARTITION} else _ROW_TYPES.get(target.kind, {DUMP_FILE.name}))
         )
 
     def expand(self, found: Found) -> Found:
@@ -80,13 +94,20 @@ class Dump:
         result = replace(found, targets=[], notes=[note for note in found.notes if note.kind != "unknown"], failures=list(found.failures))
         for target in found.targets:
             try:
-                result.targets.extend(self._inside(target) if target.kind == PARTITION else [target])
+                is_open = target.kind == PARTITION and self.options.tail is None
+                result.targets.extend(self._inside(target) if is_open else [target])
             except FileError as error:
                 result.failures.append(FileError(target.shown, *error.args[1:]))
         if not (self.only_partitions or self.options.selects):
             for log_dir in found.named_log_dirs:
                 result.targets.extend(_log_dir(log_dir))
         return result
+
+    def _tail(self, unit: Unit, options: Options) -> Scanned:
+        """Yield the last of a partition, from the logs that it lies in: a tail is short, so it comes in one piece."""
+        for target, own in tails(list(self._inside(unit.target)), options):
+            inside = replace(unit, target=target)
+            yield from (item for item in (text if options.text else log)(inside, own) if not isinstance(item, Here))
 
     def _inside(self, target: Target) -> Iterator[Target]:
         files = _files(target, target.path, target.shown)

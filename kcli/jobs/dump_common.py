@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 from formats.names import FileName, parse_file
 from kcli.analysis.findings import Finding
 from kcli.analysis.salvage import LARGEST_BATCH
+from kcli.analysis.selection import Wanted
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failure_of, internal_failure
 from kcli.logdir.buffers import FileError, shown
@@ -21,14 +22,17 @@ MAX_INT = 2**31 - 1
 LARGEST_OFFSET = 2**63 - 1
 MOST_GAPS = 1000
 """Damaged ranges of one file that are told one by one."""
+EVERYTHING = Wanted()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """What of the files is shown; the words of kafka-dump-log have its names.
 
-    `decoder` is the internal topic whose decoder prints contents in text; None prints them as strings. `offsets` are the first and last wanted, inclusive; `tail` is how many of the last batches (or records) of each
-    log. `max_batch_bytes` bounds a batch, compressed and decompressed.
+    `decoder` is the internal topic whose decoder shows the contents of records; None shows them as they are, unless
+    `decode_by_name`, which takes the decoder of the topic that a directory is named after. `tail` is how many of the last batches (or records)
+    of each partition are shown, `limit` how many rows at most. `bytes_as` is one of kcli.jobs.dump_bytes.MODES; a
+    `salt` redacts keys and values. `max_batch_bytes` bounds a batch, compressed and decompressed.
     """
 
     records: bool = False
@@ -36,18 +40,22 @@ class Options:
     print_data_log: bool = False
     skip_record_metadata: bool = False
     decoder: str | None = None
+    decode_by_name: bool = False
     max_bytes: int = MAX_INT
     max_message_size: int = 5 << 20
     verify_index_only: bool = False
     index_sanity_check: bool = False
-    offsets: tuple[int, int] | None = None
+    wanted: Wanted = EVERYTHING
     tail: int | None = None
+    limit: int | None = None
+    bytes_as: str | None = None
+    salt: bytes | None = None
     max_batch_bytes: int = LARGEST_BATCH
 
     @property
     def selects(self) -> bool:
         """Whether only some batches are wanted, so that other files have nothing to say."""
-        return self.offsets is not None or self.tail is not None
+        return bool(self.wanted) or self.tail is not None
 
 
 class Here(NamedTuple):
@@ -78,6 +86,7 @@ def in_pieces(unit: Unit, options: Options, read: Reader) -> Outcome:
     rows: list[Row] = []
     findings: list[Finding] = []
     held = 0
+    most = ROWS_PER_CALL if options.limit is None else min(max(options.limit, 1), ROWS_PER_CALL)
     try:
         for item in items:
             if isinstance(item, Row):
@@ -87,7 +96,7 @@ def in_pieces(unit: Unit, options: Options, read: Reader) -> Outcome:
             else:
                 held += item.held
                 begun = item.start or item.mark  # a unit with neither is one that begins
-                if begun and (len(rows) >= ROWS_PER_CALL or held >= BYTES_PER_CALL):
+                if begun and (len(rows) >= most or held >= BYTES_PER_CALL):
                     rest = replace(unit, start=item.start, mark=item.mark)
                     _left[rest, options] = items
                     return Outcome(number=unit.number, rows=rows, findings=findings, rest=rest)

@@ -10,7 +10,10 @@ from formats.index import TXN_INDEX_ENTRY
 from formats.names import KRAFT_SNAPSHOT, LOG, OFFSET_INDEX, PRODUCER_SNAPSHOT, TIME_INDEX, TXN_INDEX
 from formats.producer_snapshot import read_snapshot
 from kcli.analysis.salvage import Checked, Gap
+from kcli.analysis.selection import AnyRecord, holds, is_wanted
 from kcli.engine.contract import Unit
+from kcli.jobs.dump_batches import good_and_bad, records, tell
+from kcli.jobs.dump_bytes import text_of
 from kcli.jobs.dump_common import MAX_INT, Here, Item, Options, Scanned, Told, file_name, sibling
 from kcli.jobs.dump_decoders import shown_by
 from kcli.jobs.dump_files import producer_values
@@ -24,7 +27,8 @@ from kcli.jobs.dump_index import (
     sanity_of_offset_index,
     sanity_of_time_index,
 )
-from kcli.jobs.dump_log import RECORDS_BETWEEN_STOPS, AnyRecord, good_and_bad, records, selected, tell
+from kcli.jobs.dump_log import RECORDS_BETWEEN_STOPS
+from kcli.jobs.dump_seek import part
 from kcli.logdir.buffers import DataFile, FileError, read_whole, reading
 from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
 from kcli.logdir.segment import Stop
@@ -38,6 +42,7 @@ from kcli.output.dump_log import (
     OUT_OF_ORDER,
     SAID,
     TIME_MISMATCH,
+    Shown,
     aborted_line,
     batch_line,
     contents,
@@ -83,13 +88,15 @@ def _log(unit: Unit, options: Options) -> Scanned:
         if not (unit.start or unit.mark):
             yield line(_title(target))
             last = BEFORE_FIRST
-        wanted = selected(file, target, options, told)
-        for item in good_and_bad(file, unit.start or wanted.start, wanted, told, options):
+        start, end = part(file, target, options, told)
+        for item in good_and_bad(file, unit.start or start, end, told, options):
             if not isinstance(item, Checked):
                 yield from tell(item, told)
                 if _ends(item):
-                    yield from _trailing(item, wanted.end, target, options)
+                    yield from _trailing(item, end, target, options)
                     break
+                continue
+            if options.selects and not _is_shown(item, told, options):
                 continue
             if not shown:
                 yield Here(item.batch.position, last + 1)
@@ -100,13 +107,22 @@ def _log(unit: Unit, options: Options) -> Scanned:
     yield from told
 
 
+def _is_shown(item: Checked, told: Told, options: Options) -> bool:
+    """Whether a batch that may hold what is wanted holds it."""
+    if options.wanted.contents:
+        return any(is_wanted(options.wanted, record) for record in records(item, told, options))
+    return holds(options.wanted, item.batch.header, records(item, told, options))
+
+
 def _records(item: Checked, target: Target, told: Told, options: Options, shown: int, last: int) -> Generator[Item, None, int]:  # noqa: PLR0917
     """Yield the lines of a batch's records behind the first `shown`; return the offset of its last."""
     for number, record in enumerate(records(item, told, options, told_before=shown > 0)):
         if number >= shown:
             if number % RECORDS_BETWEEN_STOPS == 0 and number:
                 yield Here(item.batch.position, number << OFFSET_BITS | last + 1)
-            if record.offset != last + 1:
+            if options.wanted and not is_wanted(options.wanted, record):
+                continue
+            if record.offset != last + 1 and not options.selects:
                 yield Row(NON_CONSECUTIVE, (_absolute(target), last, record.offset))
             yield line(_record(item, record, told, options))
         last = record.offset
@@ -144,11 +160,19 @@ def _record(item: Checked, record: AnyRecord, told: Told, options: Options) -> s
             except FormatError as error:
                 told.add("DUMP-002", position, f"offset {record.offset}: {error}")
     if options.print_data_log and not header.is_control:
-        shown, trouble = shown_by(options.decoder, record)
+        shown, trouble = _shown(record, options)
         if trouble is not None:
             told.add("DUMP-002", position, f"offset {record.offset}: {trouble}")
         words += contents(shown, f"{INDENT} " if options.skip_record_metadata else " ")
     return words
+
+
+def _shown(record: AnyRecord, options: Options) -> tuple[Shown, str | None]:
+    """Return how key and payload are printed, and what is wrong with them."""
+    if options.decoder is not None or (options.salt is None and options.bytes_as in {None, "text"}):
+        return shown_by(options.decoder, record)
+    key, value = (None if data is None else text_of(data, options) for data in (record.key, record.value))
+    return Shown(key, value), None
 
 
 # Indexes

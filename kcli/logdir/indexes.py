@@ -129,9 +129,12 @@ class TimeIndexFile(IndexFile):
         entry = self.get(slot)
         return entry.timestamp, self.base_offset + entry.relative_offset
 
-    def lookup(self, timestamp: int) -> tuple[int, int]:
-        """Return (timestamp, offset) of the entry with the largest timestamp at or below the given; (-1, base) if none."""
-        return time_index_lookup(self.entries, self.get, self.base_offset, timestamp)
+    def lookup(self, timestamp: int, entries: int | None = None) -> tuple[int, int]:
+        """Return (timestamp, offset) of the entry with the largest timestamp at or below the given; (-1, base) if none.
+
+        `entries` says how many slots count: all, if not given.
+        """
+        return time_index_lookup(self.entries if entries is None else entries, self.get, self.base_offset, timestamp)
 
     def valid_entries(self) -> int:
         """Return how many entries rise: the rest is preallocated or stale."""

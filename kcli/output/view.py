@@ -21,7 +21,8 @@ class ViewError(Exception):
 class View:
     """The chosen format, row types and columns of one command's output.
 
-    `tagged` says that the command has several row types, so that JSON rows carry `type`.
+    `tagged` says that the command has several row types, so that JSON rows carry `type`. `stops`: rows behind the limit
+    are not even read.
     """
 
     command: str
@@ -32,6 +33,7 @@ class View:
     sort: tuple[tuple[str, bool], ...] = ()
     limit: int | None = None
     headers: bool = True
+    stops: bool = False
 
     def columns_of(self, row_type: RowType) -> tuple[Column, ...]:
         """Return the shown columns of a row type, in the order asked for."""
@@ -45,7 +47,7 @@ class View:
         return tuple(column.name for column in self.columns_of(row_type))
 
     def chosen(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """Yield the rows to show, whole, sorted and counted; reads all rows even if it shows fewer."""
+        """Yield the rows to show, whole, sorted and counted; reads all rows even if it shows fewer, unless it `stops`."""
         if len(self.types) == 1:
             (wanted,) = (row_type.name for row_type in self.types)
             rows = (row for row in rows if row.type == wanted)
@@ -56,8 +58,9 @@ class View:
             return
         rows = iter(rows)
         yield from islice(rows, self.limit)
-        for _ in rows:  # the exit status and the findings speak of every input
-            pass
+        if not self.stops:
+            for _ in rows:  # the exit status and the findings speak of every input
+                pass
 
     def shown(self, rows: Iterable[Row]) -> Iterator[Row]:
         """Yield the chosen rows cut to the shown columns."""
@@ -97,6 +100,7 @@ def make_view(
     text: bool,
     quiet: bool,
     present: frozenset[str] | None = None,
+    stops: bool = False,
 ) -> View:
     """Return the view that the options describe; ViewError in one line if they ask for what is not there.
 
@@ -122,7 +126,17 @@ def make_view(
     if shown is not None and len(set(shown)) < len(shown):
         raise ViewError(f"--columns {columns}: a column is named twice")
     order = () if sort is None else tuple(_sort_word(word.strip(), types) for word in sort.split(","))
-    return View(command=command, format=output, types=types, tagged=tagged, columns=shown, sort=order, limit=limit, headers=headers)
+    return View(
+        command=command,
+        format=output,
+        types=types,
+        tagged=tagged,
+        columns=shown,
+        sort=order,
+        limit=limit,
+        headers=headers,
+        stops=stops,
+    )
 
 
 def _sort_word(word: str, types: tuple[RowType, ...]) -> tuple[str, bool]:

@@ -1,0 +1,98 @@
+"""What `dump` reads of a log: its batches past damage, the records of a batch, and what is wrong with them."""
+
+from collections.abc import Iterator
+
+from formats.batch import BatchHeader
+from formats.errors import FormatError, LimitError
+from formats.message_set import LegacyRecord, message_set, set_records
+from formats.record import MAGIC, batch_records
+from kcli.analysis.salvage import Checked, Gap, checked_batches
+from kcli.analysis.selection import HIGHEST, LOWEST, AnyRecord, can_hold
+from kcli.jobs.dump_common import MOST_GAPS, Options, Scanned, Told
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.segment import Stop
+
+
+def good_and_bad(file: DataFile, start: int, end: int, told: Told, options: Options) -> Iterator[Checked | Gap | Stop]:
+    """Yield the batches that may hold what is wanted, every damaged range and where it all stops.
+
+    Findings about wrong checksums are kept, also of batches that are not wanted: what rules them out may be the damage.
+    """
+    gaps = 0
+    wanted, some = options.wanted, bool(options.wanted)
+    first, last = wanted.offsets or (LOWEST, HIGHEST)
+    for item in checked_batches(file, start, end, options.max_batch_bytes):
+        if isinstance(item, Checked):
+            header = item.batch.header
+            if header.magic >= MAGIC and header.base_offset > last:
+                return
+            if header.last_offset >= first:
+                _check(item, told)
+                if not some or can_hold(wanted, header):
+                    yield item
+            if header.last_offset >= last and item.valid:
+                return
+        elif isinstance(item, Gap):
+            gaps += 1
+            if gaps <= MOST_GAPS or item.next_offset is None:
+                yield item
+            else:
+                told.add("DUMP-001", item.start, f"more than {MOST_GAPS} damaged ranges: this one up to byte {item.end}")
+        else:
+            yield item
+
+
+def _check(item: Checked, told: Told) -> None:
+    position, header = item.batch
+    if not item.valid:
+        told.add("LOG-003", position, f"offset {header.base_offset}: the checksum does not match")
+    elif header.magic > MAGIC:
+        told.add("LOG-003", position, f"offset {header.base_offset}: magic {header.magic} is not known")
+
+
+def tell(item: Gap | Stop, told: Told) -> Scanned:
+    """Yield the finding about a damaged range, keep the one about the end of a log."""
+    if isinstance(item, Gap):
+        yield told.finding("DUMP-001", item.start, gap_text(item))._replace(expected=item.next_offset, found=item.found)
+    elif item.reason in {"short", "incomplete"}:
+        told.add("LOG-001", item.position, f"the last batch is incomplete ({item.reason}, {item.found} bytes)")
+    elif item.reason == "zeros":
+        told.add("LOG-004", item.position, f"only zeros follow from byte {item.position} on")
+
+
+def gap_text(gap: Gap) -> str:
+    """Return a damaged range in words: from where to where, why, and what comes next."""
+    why = f"{gap.reason.replace('-', ' ')} {gap.found}"
+    after = f"next good offset {gap.next_offset}" if gap.next_offset is not None else "no good batch follows"
+    bound = " (the search met its bound)" if gap.gave_up else ""
+    return f"bytes {gap.start} to {gap.end} are no batches ({why}); {after}{bound}"
+
+
+def records(item: Checked, told: Told, options: Options, *, told_before: bool = False) -> Iterator[AnyRecord]:
+    """Yield the records of a batch, as many as can be read; what cannot leaves a finding."""
+    (position, header), raw, _ = item
+    at = f"offset {header.base_offset}"
+    if raw is None:
+        told.add("DUMP-002", position, f"{at}: a batch of {header.size} bytes; --max-batch-bytes raises the bound")
+        return
+    try:
+        if isinstance(header, BatchHeader):
+            yield from batch_records(raw, options.max_batch_bytes)
+        else:
+            yield from _messages(item, raw, told, options, told_before=told_before)
+    except FormatError as error:
+        if not told_before:
+            more = "; --max-batch-bytes raises the bound" if isinstance(error, LimitError) else ""
+            told.add("DUMP-002", position, f"{at}: {error.moved(position)}{more}")
+
+
+def _messages(item: Checked, raw: bytes, told: Told, options: Options, *, told_before: bool) -> Iterator[LegacyRecord]:
+    """Yield the records of a message of magic 0 or 1; what Kafka passes over in a wrapper leaves a finding."""
+    position = item.batch.position
+    opened = message_set(raw, options.max_batch_bytes)
+    if opened.cut and not told_before:
+        told.add("DUMP-009", position, f"offset {item.batch.header.base_offset}: {opened.cut} bytes of a message that is cut")
+    for record in set_records(opened):
+        if not record.is_valid and opened.stream is not None and not told_before:
+            told.add("LOG-003", position, f"offset {record.offset}: the checksum of a message inside a wrapper does not match")
+        yield record

@@ -1,0 +1,177 @@
+"""Where `dump` begins to read a log: by the indexes beside it where they can be trusted, else (a finding) from the beginning."""
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kcli.analysis.salvage import Checked, checked_batches
+from kcli.analysis.selection import can_hold, is_wanted
+from kcli.jobs.dump_batches import records
+from kcli.jobs.dump_common import MAX_INT, Options, Told, file_name, sibling
+from kcli.logdir.buffers import DataFile, FileError
+from kcli.logdir.indexes import OffsetIndexFile, TimeIndexFile
+from kcli.logdir.segment import Batch, Walk
+from kcli.logdir.tree import Target
+
+UNBROKEN = frozenset({"end", "zeros", "short", "incomplete"})
+"""How a walk ends whose every batch is one that a broker would find, too."""
+
+
+def part(file: DataFile, target: Target, options: Options, told: Told) -> tuple[int, int]:
+    """Return the bytes of a log, from and to (exclusive), that hold everything that is wanted of it."""
+    end = file.size if options.max_bytes == MAX_INT else min(options.max_bytes, file.size)
+    if not options.selects:
+        return 0, end
+    start = _start(file, target, options, told)
+    return (start if options.tail is None else tail_start(file, target, options, start)[0]), end
+
+
+def _start(file: DataFile, target: Target, options: Options, told: Told) -> int:
+    """Return the byte before which nothing wanted lies."""
+    wanted = options.wanted
+    index = _offset_index(target)
+    if index is None:
+        if wanted:
+            told.add("DUMP-005", None, "scanned from the beginning: there is no offset index to use")
+        return 0
+    with index:
+        starts = []
+        if wanted.offsets is not None:
+            starts.append(_at_offset(file, index, wanted.offsets[0]))
+        if wanted.times is not None:
+            starts.append(_before_time(file, index, target, wanted.times[0]))
+    found = [start for start in starts if start is not None]
+    if len(found) < len(starts):
+        told.add("DUMP-005", None, "scanned from the beginning: no index entry leads there")
+    elif not starts and wanted:
+        told.add("DUMP-005", None, "scanned from the beginning: no index knows what is asked for")
+    return max(found, default=0)
+
+
+def _offset_index(target: Target) -> OffsetIndexFile | None:
+    path, base = sibling(target, "index"), file_name(target).base_offset
+    if path is None or base is None:
+        return None
+    try:
+        return OffsetIndexFile(path, base)
+    except FileError:
+        return None
+
+
+def _at_offset(file: DataFile, index: OffsetIndexFile, offset: int) -> int | None:
+    """Return where a batch at or below the offset lies, as the index says; None if none of right checksum lies there."""
+    try:
+        position = index.lookup(offset, index.valid_entries(file.size))[1]
+    except FileError:
+        return None
+    found = next(checked_batches(file, position), None)
+    if isinstance(found, Checked) and found.valid and (position == 0 or found.batch.header.base_offset <= offset):
+        return position
+    return None
+
+
+def _before_time(file: DataFile, index: OffsetIndexFile, target: Target, timestamp: int) -> int | None:
+    """Return a place before which every record is older, by the time index; None if it says nothing that is true.
+
+    An entry holds the largest timestamp up to its offset, so what lies before is older, in whatever order it was written.
+    """
+    path = sibling(target, "timeindex")
+    if path is None:
+        return None
+    try:
+        with TimeIndexFile(path, index.base_offset) as times:
+            largest, offset = times.lookup(timestamp - 1, times.valid_entries())
+            position = index.lookup(offset, index.valid_entries(file.size))[1]
+    except FileError:
+        return None
+    if largest < 0:
+        return 0
+    there = next((batch for batch in Walk(file, position) if batch.header.last_offset >= offset), None)
+    is_true = there is not None and there.header.max_timestamp == largest and there.header.base_offset <= offset
+    return _at_offset(file, index, offset) if is_true else None
+
+
+def tail_start(file: DataFile, target: Target, options: Options, start: int = 0) -> tuple[int, int]:
+    """Return where the last wanted batches (or records) begin, and how many there are from there: `options.tail`, or fewer.
+
+    Of records there may be more: their first batch is begun with.
+    """
+    count = options.tail or 0
+    if not options.wanted:
+        start = next((position for position in _from_the_end(file, target) if _enough(file, position, options)), 0)
+    found: deque[tuple[int, int]] = deque()
+    held = 0
+    for position, number in _counted(file, start, options):
+        found.append((position, number))
+        held += number
+        while held - found[0][1] >= count:
+            held -= found.popleft()[1]
+    return (found[0][0] if found else file.size), held
+
+
+def _from_the_end(file: DataFile, target: Target) -> Iterator[int]:
+    """Yield places in the log that the index gives, ever further from the end."""
+    index = _offset_index(target)
+    if index is None:
+        return
+    with index:
+        try:
+            count = index.valid_entries(file.size)
+            back = 1
+            while back <= count:
+                yield index.position(count - back)
+                back *= 4
+        except FileError:
+            return
+
+
+def _enough(file: DataFile, position: int, options: Options) -> bool:
+    """Whether the log from a position on holds as many batches or records as wanted, in an unbroken chain."""
+    walk = Walk(file, position)
+    count = sum(_records_of(batch, options) for batch in walk)
+    return position > 0 and count >= (options.tail or 0) and walk.stop is not None and walk.stop.reason in UNBROKEN
+
+
+def _records_of(batch: Batch, options: Options) -> int:
+    """Return what a batch counts for; a wrapper of magic 0 or 1 does not say how many messages it holds."""
+    count = batch.header.records_count
+    return 1 if not options.records or count is None else max(count, 0)
+
+
+def _counted(file: DataFile, start: int, options: Options) -> Iterator[tuple[int, int]]:
+    """Yield the position of every batch that holds something wanted, and how many of its records (or 1) are."""
+    for item in checked_batches(file, start, None, options.max_batch_bytes):
+        if not isinstance(item, Checked) or not can_hold(options.wanted, item.batch.header):
+            continue
+        number = _records_of(item.batch, options)
+        if options.wanted and (options.records or options.wanted.times is not None):
+            quiet = Told(Target(kind="", path="", shown="", name=None, log_dir=None))
+            matching = sum(is_wanted(options.wanted, record) for record in records(item, quiet, options))
+            number = matching if options.records else min(matching, 1)
+        if number:
+            yield item.batch.position, number
+
+
+def in_range(names: list[str], options: Options) -> list[str]:
+    """Return the logs of a partition directory, given in order, that can hold what is wanted, by their base offsets."""
+    if options.wanted.offsets is None:
+        return names
+    bases = [int(os.path.basename(name).partition(".")[0]) for name in names]
+    ends = [*bases[1:], 2**63]
+    first, last = options.wanted.offsets
+    return [name for name, base, end in zip(names, bases, ends, strict=True) if base <= last and end > first]
+
+
+def tails(logs: list[Target], options: Options) -> list[tuple[Target, Options]]:
+    """Return the logs of a partition that its last batches (or records) lie in, in order, each with how many of its own."""
+    left, found = options.tail or 0, []
+    for target in reversed(logs):
+        if left <= 0:
+            break
+        with DataFile(target.path) as file:
+            held = tail_start(file, target, replace(options, tail=left))[1]
+        if held:
+            found.append((target, replace(options, tail=min(left, held))))
+            left -= held
+    return found[::-1]
