@@ -81,6 +81,8 @@ def dump(
     print_data_log: Annotated[bool, _option("--print-data-log", panel=TOOL, text="Keys and payloads too.")] = False,
     deep_iteration: Annotated[bool, _option("--deep-iteration", panel=TOOL, text="A line per record too.")] = False,
     skip_record_metadata: Annotated[bool, _option("--skip-record-metadata", panel=TOOL, text="Contents of records alone.")] = False,
+    key_decoder_class: Annotated[str, _option("--key-decoder-class", panel=TOOL, metavar="CLASS", text="Prints keys in text.")] = "",
+    value_decoder_class: Annotated[str, _option("--value-decoder-class", panel=TOOL, metavar="CLASS", text="Prints values in text.")] = "",
     offsets_decoder: Annotated[bool, _decoder("--offsets-decoder", "__consumer_offsets")] = False,
     transaction_log_decoder: Annotated[bool, _decoder("--transaction-log-decoder", "__transaction_state")] = False,
     cluster_metadata_decoder: Annotated[bool, _decoder("--cluster-metadata-decoder", "__cluster_metadata")] = False,
@@ -134,6 +136,8 @@ def dump(
         print_data_log=print_data_log or records or forced is not None or wanted.contents,
         decoder=None if redact else forced,
         decode_by_name=decoder == AUTO and not (as_text or redact),
+        key_decoder=_class("--key-decoder-class", key_decoder_class),
+        value_decoder=_class("--value-decoder-class", value_decoder_class),
         skip_record_metadata=skip_record_metadata,
         max_bytes=max_bytes,
         max_message_size=max_message_size,
@@ -166,6 +170,15 @@ def _topic(decoder: str) -> str | None:
     if decoder not in {AUTO, NONE, *DECODERS.values()}:
         raise Usage(f"--decoder {decoder}: one of {', '.join((AUTO, NONE, *DECODERS.values()))}")
     return decoder if decoder in DECODERS.values() else None
+
+
+def _class(option: str, name: str) -> str:
+    from kcli.jobs.dump_common import STRING_DECODER  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.dump_decoders import DECODER_CLASSES  # noqa: PLC0415 - kept out of --help
+
+    if name not in {"", *DECODER_CLASSES}:
+        raise Usage(f"{option} {name}: one of {', '.join(DECODER_CLASSES)}; kcli runs no Java")
+    return name or STRING_DECODER
 
 
 def _bytes_as(how: str | None, *, redact: bool) -> str | None:

@@ -80,6 +80,11 @@ def array(name: str, doc: str, items: Schema, *, null: bool = False) -> Column:
     return Column(name, "json", null, doc, {"type": "array", "items": items})
 
 
+def anything(name: str, doc: str) -> Column:
+    """Return a nullable column that holds an object whose keys are not known here."""
+    return Column(name, "json", True, doc, {"type": "object"})
+
+
 def record(required: dict[str, Schema]) -> Schema:
     """Return the schema of an object with exactly these keys."""
     return {"type": "object", "properties": required, "required": list(required), "additionalProperties": False}

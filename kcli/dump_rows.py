@@ -1,6 +1,6 @@
 """The row types of `kcli dump`: one for each structure that a file of a log dir is made of."""
 
-from kcli.columns import INTEGER, WHERE, RowType, array, binary, boolean, integer, record, text, timestamp
+from kcli.columns import INTEGER, WHERE, RowType, anything, array, binary, boolean, integer, record, text, timestamp
 
 FROM_FILE = (*WHERE, text("file", "file name, with what was added to it (.deleted, .cleaned, .swap)"))
 HEADER = record({"key": {"type": "string"}, "value": {"type": ["string", "null"], "contentEncoding": "base64"}})
@@ -43,6 +43,11 @@ DUMP_RECORD = RowType(
         array("headers", "in their order; bytes of a key that are not UTF-8 stand as \\xNN", HEADER),
         integer("sequence", "-1 none"),
         text("control_type", "Kafka's name of a control record's type, or its number if unknown; null for data", null=True),
+        text("record_type", "of an internal topic: Kafka's name of what it says, or the number of an unknown type", null=True),
+        integer("record_version", "of the decoded value", null=True),
+        anything("decoded_key", "of an internal topic: the key as Kafka's JSON converters write it"),
+        anything("decoded_value", "of an internal topic: the value as Kafka's JSON converters write it; null for a tombstone"),
+        text("error", "what of an internal topic's record cannot be decoded, or is not shown by the columns before", null=True),
     ),
 )
 

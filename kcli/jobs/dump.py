@@ -30,7 +30,6 @@ from kcli.jobs.dump_seek import in_range, tails
 from kcli.jobs.dump_text import text
 from kcli.logdir.buffers import FileError, file_error, shown
 from kcli.logdir.tree import PARTITION, Found, Target
-from kcli.rows import ROW_TYPES
 
 LOGS = frozenset({LOG, KRAFT_SNAPSHOT})
 _READERS: dict[str, Reader] = {
@@ -70,7 +69,7 @@ class Dump:
         show = None if self.options.text else shown_as(self.options)
         if show is None:
             return outcome
-        return replace(outcome, rows=[shown_row(row, bytes_columns(ROW_TYPES[row.type]), show, self.options) for row in outcome.rows])
+        return replace(outcome, rows=[shown_row(row, bytes_columns(row.type), show, self.options) for row in outcome.rows])
 
     def _read(self, unit: Unit) -> Outcome:
         if unit.target.kind == PARTITION:

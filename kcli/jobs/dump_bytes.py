@@ -10,15 +10,19 @@ from collections.abc import Callable
 from functools import cache
 from typing import TypeAlias
 
-from kcli.columns import Column, Row, RowType, Value, record
+from formats.record import Record
+from kcli.analysis.selection import AnyRecord
+from kcli.columns import Column
+from kcli.columns import record as object_schema
 from kcli.jobs.dump_common import Options
+from kcli.rows import ROW_TYPES, Row, RowType, Value
 
 Show: TypeAlias = Callable[[bytes], Value]
 
 HASH_DIGITS = 32
 """Hex digits of a salted hash that are shown: enough that two values of one dump never share them by chance."""
-REDACTED = record({"size": {"type": "integer"}, "hash": {"type": "string"}})
-TEXT_OR_BYTES = {"anyOf": [{"type": "string"}, record({"base64": {"type": "string", "contentEncoding": "base64"}})]}
+REDACTED = object_schema({"size": {"type": "integer"}, "hash": {"type": "string"}})
+TEXT_OR_BYTES = {"anyOf": [{"type": "string"}, object_schema({"base64": {"type": "string", "contentEncoding": "base64"}})]}
 
 
 def _text(data: bytes) -> Value:
@@ -61,6 +65,14 @@ def text_of(data: bytes, options: Options) -> str:
     return base64.b64encode(data).decode() if options.bytes_as == "base64" else str(MODES[options.bytes_as or "text"](data))
 
 
+def redacted(record: AnyRecord, options: Options) -> AnyRecord:
+    """Return a record whose header keys can be printed."""
+    if options.salt is None or not isinstance(record, Record):
+        return record
+    salt = options.salt
+    return record._replace(headers=tuple((salted(key, salt).encode(), value) for key, value in record.headers))
+
+
 def shown_row(row: Row, columns: tuple[tuple[str, int], ...], show: Show, options: Options) -> Row:
     """Return a row with its bytes shown; `columns` are those of `bytes_columns`."""
     values = list(row.values)
@@ -81,8 +93,9 @@ def _header(header: dict[str, Value], show: Show, options: Options) -> dict[str,
 
 
 @cache
-def bytes_columns(row_type: RowType) -> tuple[tuple[str, int], ...]:
+def bytes_columns(type_name: str) -> tuple[tuple[str, int], ...]:
     """Return (kind or `headers`, place) of the columns of a row type that hold bytes."""
+    row_type = ROW_TYPES[type_name]
     return tuple(
         (column.kind if column.kind == "bytes" else "headers", place)
         for place, column in enumerate(row_type.columns)
@@ -107,8 +120,8 @@ def _column(column: Column, options: Options) -> Column:
         if value.kind == "bytes":
             return column
         nullable = {"anyOf": [schema, {"type": "null"}]} if "type" not in schema else {**schema, "type": [schema["type"], "null"]}
-        return column._replace(nested={"type": "array", "items": record({"key": {"type": "string"}, "value": nullable})})
+        return column._replace(nested={"type": "array", "items": object_schema({"key": {"type": "string"}, "value": nullable})})
     return column
 
 
-__all__ = ["MODES", "bytes_columns", "salted", "shown_as", "shown_row", "text_of", "types_as_shown"]
+__all__ = ["MODES", "bytes_columns", "redacted", "salted", "shown_as", "shown_row", "text_of", "types_as_shown"]

@@ -23,6 +23,7 @@ LARGEST_OFFSET = 2**63 - 1
 MOST_GAPS = 1000
 """Damaged ranges of one file that are told one by one."""
 EVERYTHING = Wanted()
+STRING_DECODER = "org.apache.kafka.tools.api.StringDecoder"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,8 @@ class Options:
     """What of the files is shown; the words of kafka-dump-log have its names.
 
     `decoder` is the internal topic whose decoder shows the contents of records; None shows them as they are, unless
-    `decode_by_name`, which takes the decoder of the topic that a directory is named after. `tail` is how many of the last batches (or records)
+    `decode_by_name`, which takes the decoder of the topic that a directory is named after; `key_decoder` and `value_decoder` are
+    the classes that print other contents in text. `tail` is how many of the last batches (or records)
     of each partition are shown, `limit` how many rows at most. `bytes_as` is one of kcli.jobs.dump_bytes.MODES; a
     `salt` redacts keys and values. `max_batch_bytes` bounds a batch, compressed and decompressed.
     """
@@ -41,6 +43,8 @@ class Options:
     skip_record_metadata: bool = False
     decoder: str | None = None
     decode_by_name: bool = False
+    key_decoder: str = STRING_DECODER
+    value_decoder: str = STRING_DECODER
     max_bytes: int = MAX_INT
     max_message_size: int = 5 << 20
     verify_index_only: bool = False

@@ -13,12 +13,14 @@ from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_batches import good_and_bad, records, tell
 from kcli.jobs.dump_common import Here, Options, Scanned, Told, from_file
+from kcli.jobs.dump_decoders import decoded, decoder_of
 from kcli.jobs.dump_seek import part
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Batch
 from kcli.rows import Row, Value
 
 RECORDS_BETWEEN_STOPS = 256
+NOTHING_DECODED = (None,) * 5
 
 Where: TypeAlias = tuple[Value, ...]
 
@@ -46,6 +48,7 @@ def _log(unit: Unit, options: Options) -> Scanned:
         wanted = options.wanted
         start, end = part(file, target, options, told)
         where = from_file(target)
+        decoder = options.decoder or (decoder_of(target.name.topic) if options.decode_by_name and target.name else None)
         shown, some = unit.mark, bool(wanted)
         for item in good_and_bad(file, unit.start or start, end, told, options):
             if not isinstance(item, Checked):
@@ -65,7 +68,7 @@ def _log(unit: Unit, options: Options) -> Scanned:
                     yield Here(batch.position, number, held)
                     held = 0
                 held += len(record.key or b"") + len(record.value or b"")
-                yield record_row(where, batch, record)
+                yield record_row(where, batch, record, _told(decoder, batch, record, told, options))
             shown = 0
             yield Here(batch.position + batch.header.size, 0, held)
         if file.grown() > 0:
@@ -100,15 +103,25 @@ def batch_row(where: Where, batch: Batch, *, valid: bool) -> Row:
     return Row(DUMP_BATCH.name, (*where, *values))
 
 
-def record_row(where: Where, batch: Batch, record: AnyRecord) -> Row:
-    """Return the row of a record."""
+def _told(decoder: str | None, batch: Batch, record: AnyRecord, told: Told, options: Options) -> Where:
+    """Return the values of the columns that tell what a record of an internal topic says."""
+    if decoder is None or batch.header.is_control:
+        return NOTHING_DECODED
+    *values, damaged = decoded(decoder, record, options.max_batch_bytes)
+    if damaged:
+        told.add("DUMP-002", batch.position, f"offset {record.offset}: {values[-1]}")
+    return tuple(values)
+
+
+def record_row(where: Where, batch: Batch, record: AnyRecord, decoded_values: Where) -> Row:
+    """Return the row of a record; the last values are those of `kcli.jobs.dump_decoders.Told`."""
     headers: list[Value] = []
     sequence, control = NO_SEQUENCE, None
     if isinstance(record, Record):
         headers = [{"key": key.decode(errors="backslashreplace"), "value": value} for key, value in record.headers]
         sequence, control = record.sequence, control_type(record) if batch.header.is_control else None
     values = (batch.position, record.offset, record.timestamp, record.key, record.value, headers, sequence, control)
-    return Row(DUMP_RECORD.name, (*where, *values))
+    return Row(DUMP_RECORD.name, (*where, *values, *decoded_values))
 
 
 def control_type(record: Record) -> str:

@@ -13,9 +13,9 @@ from kcli.analysis.salvage import Checked, Gap
 from kcli.analysis.selection import AnyRecord, holds, is_wanted
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_batches import good_and_bad, records, tell
-from kcli.jobs.dump_bytes import text_of
+from kcli.jobs.dump_bytes import redacted, text_of
 from kcli.jobs.dump_common import MAX_INT, Here, Item, Options, Scanned, Told, file_name, sibling
-from kcli.jobs.dump_decoders import shown_by
+from kcli.jobs.dump_decoders import DECODER_CLASSES, shown_by, shown_with
 from kcli.jobs.dump_files import producer_values
 from kcli.jobs.dump_index import (
     ENTRIES_BETWEEN_STOPS,
@@ -153,7 +153,7 @@ def _record(item: Checked, record: AnyRecord, told: Told, options: Options) -> s
     position, header = item.batch
     words = ""
     if not options.skip_record_metadata:
-        words = record_line(record, header.timestamp_type)
+        words = record_line(redacted(record, options), header.timestamp_type)
         if header.is_control:
             try:
                 words += control_text(control_record(record.key, record.value))
@@ -169,8 +169,10 @@ def _record(item: Checked, record: AnyRecord, told: Told, options: Options) -> s
 
 def _shown(record: AnyRecord, options: Options) -> tuple[Shown, str | None]:
     """Return how key and payload are printed, and what is wrong with them."""
-    if options.decoder is not None or (options.salt is None and options.bytes_as in {None, "text"}):
-        return shown_by(options.decoder, record)
+    if options.decoder is not None:
+        return shown_by(options.decoder, record, options.max_batch_bytes)
+    if options.salt is None and options.bytes_as in {None, "text"}:
+        return shown_with(DECODER_CLASSES[options.key_decoder], DECODER_CLASSES[options.value_decoder], record)
     key, value = (None if data is None else text_of(data, options) for data in (record.key, record.value))
     return Shown(key, value), None
 

@@ -1,0 +1,327 @@
+"""`dump --layout`: every structure of a file field by field, with the bytes of each and what they say."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+from formats.batch import HEADER_SIZE, BatchHeader
+from formats.errors import FormatError
+from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, TXN_INDEX_ENTRY, TXN_REFUSED_VERSION
+from formats.layout import Layout, Part
+from formats.messages.decode import TOPICS
+from formats.names import (
+    CLEAN_SHUTDOWN,
+    COMMITTED_OFFSETS,
+    KRAFT_SNAPSHOT,
+    LEADER_EPOCH_CHECKPOINT,
+    LOG,
+    META_PROPERTIES,
+    OFFSET_CHECKPOINT,
+    OFFSET_INDEX,
+    PARTITION_METADATA,
+    PRODUCER_SNAPSHOT,
+    QUORUM_STATE,
+    REMOTE_LOG_SNAPSHOT,
+    TIME_INDEX,
+    TXN_INDEX,
+)
+from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, read_snapshot
+from formats.remote_snapshot import LENGTH_SIZE, read_entries, read_header
+from formats.remote_snapshot import SNAPSHOT_HEADER as REMOTE_HEADER
+from kcli.analysis.annotated import (
+    BATCH_HEADER,
+    SHOWN_OF_A_RANGE,
+    Annotated,
+    Place,
+    Said,
+    Trouble,
+    batch,
+    batch_header,
+    bytes_range,
+    fields,
+    message,
+)
+from kcli.analysis.annotated_messages import REMOTE_LOG_METADATA, Contents
+from kcli.analysis.salvage import Checked, Gap
+from kcli.analysis.selection import holds, is_wanted
+from kcli.engine.contract import Unit
+from kcli.jobs.dump_batches import good_and_bad, records, tell
+from kcli.jobs.dump_common import Here, Options, Scanned, Told, from_file
+from kcli.jobs.dump_seek import part
+from kcli.layout_rows import DUMP_LAYOUT
+from kcli.logdir.buffers import DataFile, read_whole, reading
+from kcli.logdir.segment import Stop
+from kcli.logdir.tree import Target
+from kcli.rows import Row, Value
+
+ROWS_BETWEEN_STOPS = 256
+BYTES_BETWEEN_STOPS = 1 << 20
+ZEROS = "zeros"
+ENTRIES_AT_ONCE = 512
+
+Where: TypeAlias = tuple[Value, ...]
+
+
+def layout(unit: Unit, options: Options) -> Scanned:
+    """Yield a row for every field of a file's structures, and findings about what is damaged.
+
+    Of a log those of the batches that are wanted, whole; `options.records` splits their records, too.
+    """
+    return _READERS[unit.target.kind](unit, options)
+
+
+def _row(where: Where, said: Annotated) -> Row:
+    return Row(DUMP_LAYOUT.name, (*where, *said))
+
+
+def _held(said: Annotated) -> int:
+    return len(said.data or b"") + len(said.value or "")
+
+
+# Logs and KRaft snapshots
+
+
+def _log(unit: Unit, options: Options) -> Scanned:
+    target, told = unit.target, Told(unit.target)
+    with DataFile(target.path) as file:
+        start, end = part(file, target, options, told)
+        where, skip, shown_to = from_file(target), unit.mark, 0
+        for item in good_and_bad(file, unit.start or start, end, told, options):
+            if isinstance(item, Checked):
+                if _is_asked_for(item, options):
+                    yield from _batch(where, item, _batch_fields(file, item, _topic(target, options), options), told, skip)
+                skip = 0
+                continue
+            yield from tell(item, told)
+            for said in _damage(file, item, shown_to, end):
+                yield _row(where, said)
+            shown_to = end if isinstance(item, Gap) and item.next_offset is None else 0
+        if file.grown() > 0:
+            told.add("LOG-005", None, f"it grew by {file.grown()} bytes while it was read")
+    yield from told
+
+
+def _is_asked_for(item: Checked, options: Options) -> bool:
+    wanted = options.wanted
+    if not wanted:
+        return True
+    quiet = Told(Target(kind="", path="", shown="", name=None, log_dir=None))
+    if wanted.contents:
+        return any(is_wanted(wanted, record) for record in records(item, quiet, options))
+    return holds(wanted, item.batch.header, records(item, quiet, options))
+
+
+def _topic(target: Target, options: Options) -> str | None:
+    """Return the internal topic whose records' contents are told field by field: the one asked for, or that of the directory."""
+    name = options.decoder or (target.name.topic if target.name else None)
+    return name if name in TOPICS or name == REMOTE_LOG_METADATA else None
+
+
+def _batch(where: Where, item: Checked, saids: Iterator[Said], told: Told, skip: int) -> Scanned:
+    """Yield the rows of a batch behind the first `skip`."""
+    position, held, number = item.batch.position, 0, 0
+    for said in saids:
+        if isinstance(said, Trouble):
+            if number >= skip:
+                told.add(said.code, position, said.message)
+            continue
+        if number >= skip:
+            if number % ROWS_BETWEEN_STOPS == 0 or held > BYTES_BETWEEN_STOPS:
+                yield Here(position, number, held)
+                held = 0
+            held += _held(said)
+            yield _row(where, said)
+        number += 1
+    yield Here(position + item.batch.header.size, 0, held)
+
+
+def _batch_fields(file: DataFile, item: Checked, topic: str | None, options: Options) -> Iterator[Said]:
+    (position, header), raw, _ = item
+    if raw is None:
+        yield from _too_large(file, item)
+    elif isinstance(header, BatchHeader):
+        yield from batch(raw, position, options.max_batch_bytes, topic, records=options.records)
+    else:
+        yield from message(raw, position, options.max_batch_bytes, records=options.records)
+
+
+def _too_large(file: DataFile, item: Checked) -> Iterator[Said]:
+    """Yield the header of a batch that is not read, and how much follows."""
+    (position, header), _, _ = item
+    read = 0
+    if isinstance(header, BatchHeader):
+        yield from batch_header(file.read(position, HEADER_SIZE), position)
+        read = HEADER_SIZE
+    left = header.size - read
+    yield from bytes_range(b"", position + read, left, "records" if read else "message", "not read")
+    yield Trouble("DUMP-002", f"offset {header.base_offset}: a batch of {header.size} bytes; --max-batch-bytes raises the bound")
+
+
+def _damage(file: DataFile, item: Gap | Stop, shown_to: int, end: int) -> Iterator[Annotated]:
+    """Yield the bytes of a damaged range, or of what follows the last batch, that no row has shown."""
+    if isinstance(item, Gap):
+        yield from _range(file, item.broke_at, item.end, "damaged bytes", item.reason)
+    elif item.reason == ZEROS:
+        yield _zeros(item.position, end - item.position)
+    elif item.position >= shown_to:
+        position = item.position
+        if item.reason == "incomplete":
+            raw = file.read(position, min(HEADER_SIZE, end - position))
+            if len(raw) == HEADER_SIZE and raw[16] >= 2:
+                yield from batch_header(raw, position, f"{BATCH_HEADER}, incomplete")
+                position += HEADER_SIZE
+        yield from _range(file, position, end, "incomplete batch", item.reason)
+
+
+def _range(file: DataFile, start: int, end: int, structure: str, field: str) -> Iterator[Annotated]:
+    size = max(end - start, 0)
+    return bytes_range(file.read(start, min(size, SHOWN_OF_A_RANGE)), start, size, structure, field)
+
+
+def _zeros(position: int, size: int) -> Annotated:
+    return Annotated("preallocated", ZEROS, position, None, size, None, f"{size} bytes of zeros", None)
+
+
+# Indexes
+
+
+def _index(declared: Layout[Any]) -> Callable[[Unit, Options], Scanned]:
+    def read(unit: Unit, options: Options) -> Scanned:  # noqa: ARG001 - the shape of every reader
+        told, where, size = Told(unit.target), from_file(unit.target), declared.size
+        with DataFile(unit.target.path) as file:
+            zeros = file.size - file.size % size if declared is TXN_INDEX_ENTRY else _first_zero(file, size)
+            for slot in range(unit.start, zeros // size):
+                if slot % ENTRIES_AT_ONCE == 0 or slot == unit.start:
+                    yield Here(slot, 0)
+                    window, first = file.read(slot * size, (ENTRIES_AT_ONCE - slot % ENTRIES_AT_ONCE) * size), slot
+                place = Place(window, first * size)
+                parts = declared.parts(window, (slot - first) * size, f"entry {slot}")
+                yield from (_row(where, said) for said in fields(parts, place))
+                if declared is TXN_INDEX_ENTRY and parts[0].value >= TXN_REFUSED_VERSION:
+                    told.add("DUMP-008", slot * size, f"entry {slot} has version {parts[0].value}")
+            partial = file.size % size
+            whole = file.size - partial
+            if zeros < whole:
+                yield _row(where, _zeros(zeros, whole - zeros))
+                told.add("IDX-003", None, f"{(whole - zeros) // size} of {whole // size} entries are zeros")
+            if partial:
+                yield from (_row(where, said) for said in _range(file, whole, file.size, "partial entry", declared.name))
+                told.add("DUMP-006", whole, f"{partial} bytes are left, an entry has {size}")
+        yield from told
+
+    return read
+
+
+def _first_zero(file: DataFile, size: int) -> int:
+    """Return where the entries of zeros begin that end an index; a lone entry of zeros may be meant."""
+    whole = end = file.size - file.size % size
+    while end:
+        start = max(end - size * ENTRIES_AT_ONCE, 0)
+        left = len(file.read(start, end - start).rstrip(b"\0"))
+        if left:
+            return start + left + -(start + left) % size
+        end = start
+    return whole if whole == size else 0
+
+
+# Snapshots
+
+
+def _producers(unit: Unit, options: Options) -> Scanned:  # noqa: ARG001 - the shape of every reader
+    where, data = from_file(unit.target), read_whole(unit.target.path)
+    place, end, count = Place(data), 0, 0
+    if len(data) >= SNAPSHOT_HEADER.size:
+        end, count = SNAPSHOT_HEADER.size, SNAPSHOT_HEADER.read(data).entries_count
+        if not unit.start:
+            yield from (_row(where, said) for said in fields(SNAPSHOT_HEADER.parts(data), place))
+    whole = min(max(count, 0), (len(data) - end) // PRODUCER_ENTRY.size)
+    for number in range(unit.start, whole):
+        yield Here(number, 0)
+        parts = PRODUCER_ENTRY.parts(data, end + number * PRODUCER_ENTRY.size, f"entry {number}")
+        yield from (_row(where, said) for said in fields(parts, place))
+    end += whole * PRODUCER_ENTRY.size
+    rest = data[end:]
+    yield from (_row(where, said) for said in bytes_range(rest[:SHOWN_OF_A_RANGE], end, len(rest), "trailing bytes", "bytes"))
+    with reading(unit.target.path):
+        read_snapshot(data)
+
+
+def _remote_snapshot(unit: Unit, options: Options) -> Scanned:  # noqa: ARG001 - the shape of every reader
+    where, told = from_file(unit.target), Told(unit.target)
+    with DataFile(unit.target.path) as file, reading(unit.target.path):
+        raw = file.read(0, REMOTE_HEADER.size)
+        end = unit.start or min(len(raw), REMOTE_HEADER.size)
+        if not unit.start:
+            yield from (_row(where, said) for said in _remote_header(raw))
+        try:
+            header = read_header(raw)
+            if header is not None:
+                for entry in read_entries(file.read, file.size, header, position=end, number=unit.mark):
+                    yield Here(end, entry.number, len(entry.value) * 3)
+                    place = Place(file.read(end, entry.next_position - end), end)
+                    length = Part(f"entry {entry.number}", "length", 0, LENGTH_SIZE, len(entry.value), "bytes of the entry that follow")
+                    yield _row(where, place.told(length))
+                    for said in _remote_entry(entry.number, place, entry.value):
+                        if isinstance(said, Trouble):
+                            told.add(said.code, entry.position, said.message)
+                        else:
+                            yield _row(where, said)
+                    end = entry.next_position
+        except FormatError:
+            yield from (_row(where, said) for said in _range(file, end, file.size, "unreadable", "bytes"))
+            yield from told
+            raise
+    yield from told
+
+
+def _remote_header(raw: bytes) -> Iterator[Annotated]:
+    if len(raw) == REMOTE_HEADER.size:
+        return fields(REMOTE_HEADER.parts(raw), Place(raw))
+    return bytes_range(raw, 0, len(raw), REMOTE_HEADER.name, "bytes")
+
+
+def _remote_entry(number: int, place: Place, value: bytes) -> Iterator[Said]:
+    split = Contents(REMOTE_LOG_METADATA).split("value", value)
+    inside, end = place.inside(LENGTH_SIZE, LENGTH_SIZE + len(value)), 0
+    if split is None:
+        raise AssertionError("a value of __remote_log_metadata is split, or an error says why not")
+    for inner in split.parts:
+        yield inside.told(inner)
+        end = inner.end
+    if split.error is not None:
+        yield inside.unreadable(f"entry {number}", end, split.error)
+        yield Trouble("RLMM-001", f"entry {number}: {split.error}")
+
+
+# Texts
+
+
+def _lines(unit: Unit, options: Options) -> Scanned:  # noqa: ARG001 - the shape of every reader
+    where, data, end = from_file(unit.target), read_whole(unit.target.path), 0
+    for number, line in enumerate(data.splitlines(keepends=True), 1):
+        yield _row(where, Place(data).told(Part(f"line {number}", "text", end, end + len(line), line.rstrip(b"\r\n"))))
+        end += len(line)
+
+
+_READERS: dict[str, Callable[[Unit, Options], Scanned]] = {
+    LOG: _log,
+    KRAFT_SNAPSHOT: _log,
+    OFFSET_INDEX: _index(OFFSET_INDEX_ENTRY),
+    TIME_INDEX: _index(TIME_INDEX_ENTRY),
+    TXN_INDEX: _index(TXN_INDEX_ENTRY),
+    PRODUCER_SNAPSHOT: _producers,
+    REMOTE_LOG_SNAPSHOT: _remote_snapshot,
+    **dict.fromkeys(
+        (
+            LEADER_EPOCH_CHECKPOINT,
+            OFFSET_CHECKPOINT,
+            META_PROPERTIES,
+            PARTITION_METADATA,
+            QUORUM_STATE,
+            CLEAN_SHUTDOWN,
+            COMMITTED_OFFSETS,
+        ),
+        _lines,
+    ),
+}
+HAS_LAYOUT = frozenset(_READERS)
+"""Kinds of files that have a layout to show."""
