@@ -1,0 +1,125 @@
+"""Keys and values of control records and of internal topics, field by field: where the fields lie and what they hold."""
+
+import struct
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+from formats import primitives
+from formats.control import CONTROL_KEY, control_key, control_parts
+from formats.errors import FormatError
+from formats.layout import Part
+from formats.messages import decode, metadata, remote
+from formats.messages.declare import Field, Schema
+from formats.messages.reader import Found, Span, reader
+from formats.remote_metadata import decode as decode_remote_metadata
+
+REMOTE_LOG_METADATA = "__remote_log_metadata"
+UNKNOWN = "of a type or version that is not declared"
+
+_INT16 = struct.Struct(">h")
+_INT32 = struct.Struct(">i")
+_NO_TAGS = b"\0"
+
+
+class Split(NamedTuple):
+    """The fields of a key or value that could be read, in order, and the error that ended the reading."""
+
+    parts: list[Part]
+    error: FormatError | None
+
+
+class Contents:
+    """Splits keys and values of records: of control records, and of a topic's that is internal; the key comes first."""
+
+    def __init__(self, topic: str | None, *, control: bool = False) -> None:
+        self.topic = topic
+        """A name that `decode` knows; another's contents have no fields."""
+        self.control = control
+        self.type: int | None = None
+
+    def split(self, field: str, data: bytes) -> Split | None:
+        """Return the fields of a record's key or value; None for bytes without any."""
+        read = self._control if self.control else self._message
+        try:
+            return read(field, data)
+        except FormatError as error:
+            return Split([], error)
+
+    def begin(self) -> None:
+        """Forget the key before: a record begins."""
+        self.type = None
+
+    def _control(self, field: str, data: bytes) -> Split | None:
+        if field == "key":
+            self.type = control_key(data).type
+            return Split(list(CONTROL_KEY.parts(data)), None)
+        return Split(*control_parts(self.type, data)) if self.type is not None else None
+
+    def _message(self, field: str, data: bytes) -> Split | None:
+        message: decode.Message | decode.Unknown | None = None
+        if self.topic == decode.CLUSTER_METADATA:
+            message = decode.decode_metadata(data) if field == "value" else None
+        elif self.topic == REMOTE_LOG_METADATA:
+            message = decode.decode_remote(data, decode_remote_metadata(data).layout) if field == "value" else None
+        elif self.topic in decode.TOPICS and field == "key":
+            message = decode.decode_key(self.topic, data)
+            self.type = message.api_key
+        elif self.topic in decode.TOPICS and self.type is not None:
+            message = decode.decode_value(self.topic, self.type, data)
+        if message is None:
+            return None
+        if isinstance(message, decode.Unknown):
+            return Split([Part(f"type {message.api_key}", field, 0, len(data), data, UNKNOWN)], None)
+        return Split(list(message_fields(message, data)), None)
+
+
+def message_fields(message: decode.Message, data: bytes) -> Iterator[Part]:
+    """Yield every field of a decoded message with what its bytes hold, in order and without gaps, the frame first."""
+    schema = decode.SCHEMAS[message.name]
+    declared = _fields(schema)
+    spans = decode.spans(message, data)
+    framed = 3 if message.name in metadata.SCHEMAS or message.name in remote.SCHEMAS else 1
+    for number, span in enumerate(spans):
+        raw = data[span.start : span.end]
+        value = _frame(raw) if number < framed else _value(schema, message.version, declared, span, raw)
+        yield Part(span.struct, span.field, span.start, span.end, value)
+
+
+def _frame(raw: bytes) -> int:
+    return int(_INT16.unpack(raw)[0]) if len(raw) == _INT16.size else primitives.unsigned_varint(raw, 0)[0]
+
+
+@cache
+def _fields(schema: Schema) -> dict[tuple[str, str], Field]:
+    """Return the declared fields of a message by the names of their struct and their own."""
+    found: dict[tuple[str, str], Field] = {}
+
+    def collect(owner: str, inside: tuple[Field, ...]) -> None:
+        for field in inside:
+            found[owner, field.name] = field
+            if field.struct is not None:
+                collect(field.type, field.struct)
+
+    collect(schema.name, schema.fields)
+    return found
+
+
+def _value(schema: Schema, version: int, declared: dict[tuple[str, str], Field], span: Span, raw: bytes) -> Any:
+    name, _, word = span.field.partition(": ")
+    flexible = schema.is_flexible(version)
+    if not word:
+        field = declared[span.struct, name]._replace(tag=None)
+        one = schema._replace(name=span.struct, fields=(field,))
+        return reader(one, version)(raw + _NO_TAGS if flexible else raw, 0, Found())[0][name]
+    if word == "count" and name == "tagged fields":
+        return primitives.unsigned_varint(raw, 0)[0]
+    if word == "count":
+        count = primitives.unsigned_varint(raw, 0)[0] - 1 if flexible else int(_INT32.unpack(raw)[0])
+        return None if count < 0 else count
+    if word == "null or not":
+        return "null" if raw[0] > 0x7F or (raw[0] == 0 and declared[span.struct, name].tag is not None) else "not null"
+    if word.endswith(" and size"):
+        tag, after = primitives.unsigned_varint(raw, 0)
+        return f"tag {tag}, {primitives.unsigned_varint(raw, after)[0]} bytes"
+    return raw

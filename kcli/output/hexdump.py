@@ -1,0 +1,72 @@
+"""The rows of `dump --layout` as text: a line per 16 bytes, with the field that they are part of and what they say.
+
+    batch header
+    00000061  8  base_offset  00 00 00 00 00 00 00 2a  42  offset of the first record as written
+
+Positions are in decimal, as everywhere in kcli; `+` before one says that it
+counts in the decompressed records. Lines that repeat the bytes of the line
+before are told by one `*`.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Any
+
+from kcli.columns import Row
+from kcli.dump_rows import FROM_FILE
+from kcli.output.values import one_line
+
+BYTES_PER_LINE = 16
+POSITION = 8
+SIZE = 6
+FIELD = 24
+HEX = 3 * BYTES_PER_LINE - 1
+NOT_SHOWN = ".."
+REPEATED = "*"
+
+_FILE = len(FROM_FILE)
+
+
+def layout_lines(rows: Iterable[Row]) -> Iterator[str]:
+    """Yield the lines of rows of type `dump_layout`: names of files and structures where they change, and fields."""
+    file = structure = None
+    for row in rows:
+        where, (name, *field) = row.values[:_FILE], row.values[_FILE:]
+        if where != file:
+            if file is not None:
+                yield ""
+            file, structure = where, None
+            yield one_line(os.path.join(str(where[0]), str(where[-1])))
+        if name != structure:
+            structure = name
+            yield one_line(str(name))
+        yield from _field(*field)
+
+
+def _field(field: Any, position: Any, stream_position: Any, size: Any, data: Any, value: Any, meaning: Any) -> Iterator[str]:  # noqa: PLR0917
+    start, mark = (position, "") if position is not None else (stream_position, "+")
+    words = "" if data is not None and value == f"0x{data.hex()}" else value
+    chunks = [""] if data == b"" else [NOT_SHOWN] if data is None else _hex(data)
+    yield _line(f"{mark}{start:0{POSITION}d}", str(size), field, chunks[0], words, meaning)
+    repeated = False
+    for number, (before, chunk) in enumerate(pairwise(chunks), 1):
+        if before == chunk and number < len(chunks) - 1:
+            if not repeated:
+                yield REPEATED
+            repeated = True
+            continue
+        repeated = False
+        yield _line(f"{mark}{start + number * BYTES_PER_LINE:0{POSITION}d}", "", "", chunk, None, None)
+
+
+def _hex(data: bytes) -> list[str]:
+    return [data[at : at + BYTES_PER_LINE].hex(" ") for at in range(0, len(data), BYTES_PER_LINE)]
+
+
+def _line(position: str, size: str, field: str, chunk: str, value: str | None, meaning: str | None) -> str:  # noqa: PLR0917
+    start = f"{position:>{POSITION + 1}}  {size:>{SIZE}}  {one_line(field):<{FIELD}}  {chunk:<{HEX}}"
+    return "  ".join([start, *(one_line(word) for word in (value, meaning) if word)]).rstrip()
+
+
+__all__ = ["layout_lines"]
