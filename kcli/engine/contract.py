@@ -8,6 +8,7 @@ called again with that unit: so memory stays flat on every engine.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
@@ -31,16 +32,41 @@ class Unit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What one call of a scan gives: rows, findings, at most one terminal error, and what is still to do."""
+    """What one call of a scan gives: rows, findings, at most one terminal error, and what is still to do.
+
+    Where a sink took the rows there are none; `taken` counts them, and `part` is the receipt of the part that ends here.
+    """
 
     number: int
     rows: list[Row] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     error: Failure | None = None
     rest: Unit | None = None
+    taken: int = 0
+    part: object = None
 
 
 Scan: TypeAlias = Callable[[Unit], Outcome]
+
+
+class Part(Protocol):
+    """One place that rows of consecutive units go to."""
+
+    @property
+    def receipt(self) -> object:
+        """What is to be known of it once it is complete, small and picklable; None for nothing."""
+        ...
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Take rows; OSError when it cannot."""
+        ...
+
+
+Sink: TypeAlias = Callable[[], AbstractContextManager[Part]]
+"""Where rows go without passing through the process that asked for them; picklable.
+
+A part is complete when its block ends well. One whose block did not, or whose receipt no outcome carries, does not count.
+"""
 
 
 class Engine(Protocol):

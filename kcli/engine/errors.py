@@ -1,5 +1,9 @@
-"""Why an engine cannot run at all; told apart from anything that is wrong with an input."""
+"""Why an engine cannot run, or not go on; told apart from anything that is wrong with an input."""
 
 
 class EngineMissingError(Exception):
     """A part of the environment is not there; the message says what to install."""
+
+
+class NotWrittenError(Exception):
+    """Rows cannot be written where they should go; the message says why."""

@@ -21,12 +21,13 @@ from itertools import groupby
 from operator import attrgetter
 from typing import IO, Any, TypeAlias
 
-from kcli.engine.contract import Engine, Outcome, Scan, Unit
+from kcli.engine.contract import Engine, Outcome, Scan, Sink, Unit
 from kcli.engine.errors import EngineMissingError
 from kcli.engine.scratch import scratch_directory
 from kcli.engine.worker import failed
 
 Session: TypeAlias = Any
+Work: TypeAlias = tuple[Scan, Sink | None]
 
 RESULT = "unit bigint, sequence bigint, payload binary"
 UNITS_A_BIN = 256
@@ -46,10 +47,14 @@ INSTALL = "pip install 'kcli[spark]'"
 INSTALL_JAVA = "install Java 17 or newer, or set JAVA_HOME"
 
 
-def spark(master: str | None = None, remote: str | None = None, conf: Mapping[str, str] | None = None) -> Engine:
+def spark(
+    master: str | None = None, remote: str | None = None, conf: Mapping[str, str] | None = None, *, sink: Sink | None = None
+) -> Engine:
     """Return an engine over Spark: `master` (default local[*]) or a Spark Connect `remote`, with extra settings.
 
-    An active session is used as it is and left running. EngineMissingError when pyspark or Java is not there.
+    With a sink the workers give it the rows, those of each bin in a part of its own, and outcomes come without rows, one
+    for each unit; NotWrittenError when they cannot. An active session is used as it is and left running.
+    EngineMissingError when pyspark or Java is not there.
     """
 
     def run(scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
@@ -60,17 +65,17 @@ def spark(master: str | None = None, remote: str | None = None, conf: Mapping[st
             size = max(1, min(UNITS_A_BIN, -(-len(units) // (cores * BINS_A_CORE))))
             wave = size * cores * BINS_A_CORE
             for start in range(0, len(units), wave):
-                yield from _wave(session, scan, units[start : start + wave], size)
+                yield from _wave(session, (scan, sink), units[start : start + wave], size)
 
     return run
 
 
-def _wave(session: Session, scan: Scan, units: Sequence[Unit], size: int) -> Iterator[Outcome]:
+def _wave(session: Session, work: Work, units: Sequence[Unit], size: int) -> Iterator[Outcome]:
     """Yield the outcomes of units that run at once, each followed by what it left for further calls."""
-    for _, outcomes in groupby(_called(session, scan, units, size), key=attrgetter("number")):
+    for _, outcomes in groupby(_called(session, work, units, size), key=attrgetter("number")):
         rest = yield from _last_rest(outcomes)
         while rest is not None:
-            rest = yield from _last_rest(_called(session, scan, [rest], 1))
+            rest = yield from _last_rest(_called(session, work, [rest], 1))
 
 
 def _last_rest(outcomes: Iterable[Outcome]) -> Generator[Outcome, None, Unit | None]:
@@ -82,23 +87,26 @@ def _last_rest(outcomes: Iterable[Outcome]) -> Generator[Outcome, None, Unit | N
     return rest
 
 
-def _called(session: Session, scan: Scan, units: Sequence[Unit], size: int) -> Iterator[Outcome]:
+def _called(session: Session, work: Work, units: Sequence[Unit], size: int) -> Iterator[Outcome]:
     """Yield the outcomes of one call over units; one that fails is halved until the unit to blame is alone."""
-    bins = [pickle.dumps((scan, list(units[start : start + size]))) for start in range(0, len(units), size)]
+    bins = [pickle.dumps((*work, list(units[start : start + size]))) for start in range(0, len(units), size)]
     try:
         rows = session.range(0, len(bins), 1, len(bins)).mapInArrow(_runner(bins, _directory(units)), RESULT).collect()
     except Exception as error:
         if len(units) > 1:
             middle = len(units) // 2
             for half in (units[:middle], units[middle:]):
-                yield from _called(session, scan, half, size)
+                yield from _called(session, work, half, size)
             return
         if not _alive(session):
             raise EngineMissingError(f"Spark has gone away: {_first_line(error)}") from error
         yield failed(units[0], "worker-died", "the Spark worker that read it died (killed, or out of memory)")
         return
     for row in sorted(rows, key=lambda row: (row.unit, row.sequence)):
-        yield pickle.loads(row.payload)  # noqa: S301 - our own workers wrote it
+        outcome = pickle.loads(row.payload)  # noqa: S301 - our own workers wrote it
+        if isinstance(outcome, Exception):
+            raise outcome
+        yield outcome
 
 
 def _directory(units: Sequence[Unit]) -> str | None:
@@ -119,22 +127,19 @@ def _runner(bins: list[bytes], directory: str | None) -> Callable[[Iterator[Any]
         import os  # noqa: PLC0415
         import pickle  # noqa: PLC0415
         import sys  # noqa: PLC0415
-        from itertools import islice  # noqa: PLC0415
 
         import pyarrow  # noqa: PLC0415, ICN001
 
         if os.path.isdir(os.path.join(root, "kcli")) and root not in sys.path[:1]:
             sys.path.insert(0, root)  # before the working directory, which may have a `formats` of its own
-        from kcli.engine.worker import packed, scanned_to_end  # noqa: PLC0415
+        from kcli.engine.worker import packed_bin  # noqa: PLC0415
 
         with contextlib.nullcontext() if directory is None else contextlib.chdir(directory):
             for batch in batches:
                 for number in batch.column(0).to_pylist():
-                    scan, units = pickle.loads(bins[number])  # noqa: S301 - the driver wrote it
-                    for unit in units:
-                        for sequence, outcome in enumerate(islice(scanned_to_end(scan, unit), OUTCOMES_A_CALL)):
-                            row = ([unit.number], [sequence], [packed(outcome, unit)])
-                            yield pyarrow.RecordBatch.from_arrays([pyarrow.array(value) for value in row], names)
+                    scan, sink, units = pickle.loads(bins[number])  # noqa: S301 - the driver wrote it
+                    for row in packed_bin(scan, units, sink, OUTCOMES_A_CALL):
+                        yield pyarrow.RecordBatch.from_arrays([pyarrow.array([value]) for value in row], names)
 
     return run_bins
 

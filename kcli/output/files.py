@@ -1,0 +1,314 @@
+"""Rows in files: Parquet, CSV or ndjson, whole or not at all.
+
+A file is written under a hidden name beside its own and takes its own name once it is complete. Spark's workers write
+a directory of parts that way: `part-00000-<uuid>.parquet` and so on, sorted by name in the order of the rows, and
+`_SUCCESS` when all of them are there.
+"""
+
+import errno
+import io
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
+
+from kcli.analysis.findings import Finding
+from kcli.output.arrow import RecordBatch, batch, schema
+from kcli.output.structured import Tail, write_csv, write_ndjson
+from kcli.output.view import View
+from kcli.rows import Failure, Row
+
+PARQUET = "parquet"
+FILE_FORMATS = (PARQUET, "csv", "ndjson")
+"""Also the extensions of their files."""
+SUCCESS = "_SUCCESS"
+
+ROWS_A_BATCH = 2000
+BYTES_A_BATCH = 8 << 20
+ROWS_A_GROUP = 100_000
+BYTES_A_GROUP = 32 << 20
+"""Of a row group of Parquet, uncompressed: so much is held in memory."""
+
+Lines: TypeAlias = Callable[[Iterable[Row]], Iterable[str]]
+
+REMOVALS = 50
+REMOVAL_SECONDS = 0.1
+
+_TEXTS = {"csv": write_csv, "ndjson": write_ndjson}
+_ENCODING = ("utf-8", "backslashreplace")
+"""As on stdout."""
+
+
+class IncompleteError(Exception):
+    """The rows ended before they were complete: a tail raises it, and no file is made."""
+
+
+class Writer(Protocol):
+    """Writes rows to an open file; `rows` counts those that the view shows."""
+
+    rows: int
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Write whole rows, those of them that the view shows, cut to its columns."""
+        ...
+
+    def finish(self, tail: Tail) -> None:
+        """Write what stands at the end; the file stays open."""
+        ...
+
+
+class TextWriter:
+    """Writes csv or ndjson, the same bytes as on stdout."""
+
+    def __init__(self, file: BinaryIO, view: View) -> None:
+        self.rows = 0
+        self._file = file
+        self._view = view
+        self._format = _TEXTS[view.format]
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Write rows."""
+        shown = list(self._view.chosen(rows))
+        if shown:
+            self._put(shown, _nothing)
+            self._view = replace(self._view, headers=False)
+            self.rows += len(shown)
+
+    def finish(self, tail: Tail) -> None:
+        """Write findings and errors, if the format has a place for them, and the header of a csv without rows."""
+        self._put((), tail)
+
+    def _put(self, rows: Sequence[Row], tail: Tail) -> None:
+        text = io.StringIO()
+        self._format(rows, self._view, text, tail)
+        self._file.write(text.getvalue().encode(*_ENCODING))
+
+
+class ParquetWriter:
+    """Writes Parquet of one row type, in row groups bounded by rows and bytes."""
+
+    def __init__(self, file: BinaryIO, view: View) -> None:
+        import pyarrow.parquet  # noqa: PLC0415 - slow to import, and only for this format
+
+        (row_type,) = view.types
+        self.rows = 0
+        self._view = view
+        self._row_type = row_type._replace(columns=view.columns_of(row_type))
+        self._parquet: Any = pyarrow.parquet.ParquetWriter(file, schema(self._row_type), compression="zstd")
+        self._held: list[RecordBatch] = []
+        self._held_rows = self._held_bytes = 0
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Write rows."""
+        self.write_batch(batch(self._row_type, list(self._view.shown(rows))))
+
+    def write_batch(self, rows: RecordBatch) -> None:
+        """Write a RecordBatch of the shown columns."""
+        self.rows += rows.num_rows
+        self._held.append(rows)
+        self._held_rows += rows.num_rows
+        self._held_bytes += rows.nbytes
+        if self._held_rows >= ROWS_A_GROUP or self._held_bytes >= BYTES_A_GROUP:
+            self._put()
+
+    def finish(self, tail: Tail) -> None:  # noqa: ARG002 - Parquet has no place for findings
+        """Write what is held, and the footer."""
+        self._put()
+        self._parquet.close()
+
+    def abandon(self) -> None:
+        """Let go of the file, so that nothing more is written to it."""
+        with suppress(Exception):
+            self._parquet.close()
+
+    def _put(self) -> None:
+        import pyarrow as pa  # noqa: PLC0415
+
+        if self._held_rows:
+            self._parquet.write_table(pa.Table.from_batches(self._held), ROWS_A_GROUP)
+        self._held.clear()
+        self._held_rows = self._held_bytes = 0
+
+
+@contextmanager
+def writer(file: BinaryIO, view: View) -> Iterator[Writer]:
+    """Give the writer of the view's format; sorting and limiting are done before it."""
+    view = replace(view, sort=(), limit=None)
+    if view.format != PARQUET:
+        yield TextWriter(file, view)
+        return
+    made = ParquetWriter(file, view)
+    try:
+        yield made
+    finally:
+        made.abandon()
+
+
+def write_rows(path: str, rows: Iterable[Row], view: View, tail: Tail, lines: Lines | None = None) -> int:
+    """Write rows, sorted and limited as the view says, to a new file in place of `path`; returns how many.
+
+    `lines` makes text of them. OSError when the file cannot be written; then, and when the tail raises, `path` is as it
+    was before.
+    """
+    with new_file(path) as file:
+        if lines is not None:
+            count = 0
+            for count, line in enumerate(lines(view.chosen(rows)), 1):  # noqa: B007 - the last count is the number of lines
+                file.write(f"{line}\n".encode(*_ENCODING))
+            tail()
+            return count
+        with writer(file, view) as out:
+            for some in in_batches(view.chosen(rows)):
+                out.write(some)
+            findings, failures = tail()
+            out.finish(lambda: (findings, failures))
+            return out.rows
+
+
+def in_batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """Yield rows in lists that are bounded by number and size."""
+    held: list[Row] = []
+    size = 0
+    for row in rows:
+        held.append(row)
+        size += _size(row.values)
+        if len(held) >= ROWS_A_BATCH or size >= BYTES_A_BATCH:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held
+
+
+def _size(values: Iterable[Any]) -> int:
+    """Return about how many bytes values take."""
+    total = 0
+    for value in values:
+        if isinstance(value, (bytes, str)):
+            total += len(value)
+        elif isinstance(value, list):
+            total += _size(value)
+        elif isinstance(value, dict):
+            total += _size(value.values())
+        total += 8
+    return total
+
+
+def _hidden(path: str) -> str:
+    """Return a new name beside a path; as short as a name must be that any directory takes."""
+    return os.path.join(os.path.dirname(path), f".kcli-{uuid.uuid4().hex}")
+
+
+@contextmanager
+def new_file(path: str) -> Iterator[BinaryIO]:
+    """Give a file that takes the name `path` when the block ends well, in place of what had it; else it is gone."""
+    hidden = _hidden(path)
+    descriptor = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        with open(descriptor, "wb") as file:
+            yield file
+        os.replace(hidden, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(hidden)
+        raise
+
+
+class Part(NamedTuple):
+    """A part that a worker has completed: its name in the directory, and how many rows it has."""
+
+    name: str
+    rows: int
+
+
+class PartWriter:
+    """One part under way: its file is made with its first row, and has its name once the stack is left."""
+
+    def __init__(self, stack: ExitStack, directory: str, view: View) -> None:
+        self._stack = stack
+        self._directory = directory
+        self._view = view
+        self._name = f"{uuid.uuid4().hex}.{view.format}"
+        self._out: Writer | None = None
+
+    @property
+    def receipt(self) -> Part | None:
+        """What the driver has to know of it; None for a part without rows, which does not exist."""
+        return None if self._out is None else Part(self._name, self._out.rows)
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Write rows, those of them that the view shows."""
+        for some in in_batches(self._view.chosen(rows)):
+            if self._out is None:
+                file = self._stack.enter_context(new_file(os.path.join(self._directory, self._name)))
+                self._out = self._stack.enter_context(writer(file, self._view))
+            self._out.write(some)
+
+    def finish(self) -> None:
+        """Write what is held."""
+        if self._out is not None:
+            self._out.finish(_nothing)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A sink that can be pickled: every call gives a new part in a directory, which is removed if it is not completed."""
+
+    directory: str
+    view: View
+
+    @contextmanager
+    def __call__(self) -> Iterator[PartWriter]:
+        """Give a part to write to."""
+        with ExitStack() as stack:
+            part = PartWriter(stack, self.directory, self.view)
+            yield part
+            part.finish()
+
+
+@contextmanager
+def new_directory(path: str) -> Iterator[str]:
+    """Give a new hidden directory beside `path`; it is gone after the block, unless `keep_parts` has renamed it."""
+    hidden = _hidden(path)
+    os.mkdir(hidden)
+    try:
+        yield hidden
+    finally:
+        for _ in range(REMOVALS):
+            shutil.rmtree(hidden, ignore_errors=True)
+            if not os.path.lexists(hidden):
+                break
+            time.sleep(REMOVAL_SECONDS)  # a worker that has not ended yet wrote meanwhile
+
+
+def keep_parts(path: str, parts: Parts, written: Sequence[Part], tail: Tail) -> int:
+    """Make the directory of parts the one at `path`; returns how many rows it has.
+
+    Parts get names in the order given. What other attempts have left is removed. Findings and errors of ndjson stand in
+    a part of their own, the last; a result without rows is one empty part. FileNotFoundError if a part is not there.
+    """
+    findings, failures = tail()
+    directory, view = parts.directory, parts.view
+    there, known = set(os.listdir(directory)), {part.name for part in written}
+    if known - there:
+        raise FileNotFoundError(errno.ENOENT, "parts that workers have written are not there", directory)
+    for name in there - known:
+        os.unlink(os.path.join(directory, name))
+    run = uuid.uuid4()
+    names = [f"part-{number:05}-{run}.{view.format}" for number in range(len(written) + 1)]
+    for part, name in zip(written, names, strict=False):
+        os.rename(os.path.join(directory, part.name), os.path.join(directory, name))
+    if not written or (view.format == "ndjson" and (findings or failures)):
+        with new_file(os.path.join(directory, names[-1])) as file, writer(file, view) as out:
+            out.finish(lambda: (findings, failures))
+    with new_file(os.path.join(directory, SUCCESS)):
+        pass
+    os.rename(directory, path)
+    return sum(part.rows for part in written)
+
+
+def _nothing() -> tuple[list[Finding], list[Failure]]:
+    return [], []
