@@ -1,0 +1,35 @@
+"""Spark's Python Data Source `kcli`: the files of brokers as tables for SQL, notebooks and the pyspark shell.
+
+`spark.read.format("kcli").option("view", "batches").load("/data/kafka-1,/data/kafka-2")`. An installed kcli is found by
+Spark 4 itself (the package `pyspark_kcli`); `register(spark)` does the same by hand, and tells the session's cores.
+"""
+
+import os
+from typing import Any
+
+from kcli.engine.errors import EngineMissingError
+
+
+def register(spark: Any) -> None:
+    """Make the format `kcli` known to a session, of Spark Connect too; EngineMissingError where Spark is older than 4.0.
+
+    Relative paths then start from the working directory of this process.
+    """
+    try:
+        from kcli.spark_source.source import data_source  # noqa: PLC0415 - needs pyspark
+    except ImportError as error:
+        raise EngineMissingError(f"the Spark format kcli needs pyspark 4.0 or newer, with pyarrow: {_version()}") from error
+    connected = type(spark).__module__.startswith("pyspark.sql.connect")
+    cores = None if connected else int(spark.sparkContext.defaultParallelism)
+    spark.dataSource.register(data_source(cores, os.getcwd()))
+
+
+def _version() -> str:
+    try:
+        import pyspark  # noqa: PLC0415
+    except ImportError:
+        return "there is no pyspark"
+    return f"this is {pyspark.__version__}"
+
+
+__all__ = ["register"]

@@ -1,0 +1,222 @@
+"""From a query and pushed filters to tasks: which units must be read, in bins of about equal bytes.
+
+Runs where Spark plans, and reads names, sizes and the log dirs' own files there. Bins are consecutive, so that rows
+come in the order of `kcli dump`, `kcli ls` and the others; units of one directory lie together.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import accumulate, groupby
+from typing import NamedTuple
+
+from formats.names import LOG, parse_file
+from kcli.analysis.findings import Finding
+from kcli.analysis.remote import METADATA_TOPIC
+from kcli.analysis.selection import Wanted
+from kcli.engine.contract import Scan, Unit
+from kcli.jobs import epoch, rlmm
+from kcli.jobs.common import PARTITIONS_ONLY, directory_findings, notes_as_findings, plan
+from kcli.jobs.dump import ACCEPTS as DUMPED
+from kcli.jobs.dump import Dump, Options
+from kcli.jobs.ls import ls
+from kcli.logdir.buffers import shown
+from kcli.logdir.partition import Partition
+from kcli.logdir.tree import PARTITION, Found, Selection, Target, find, partition_of
+from kcli.rows import Failure
+from kcli.spark_source.filters import HIGHEST, LOWEST, Pushed
+from kcli.spark_source.options import OptionError, Query
+from kcli.spark_source.segments import segments
+from kcli.spark_source.views import BATCHES, EPOCHS, FINDINGS, OFFSETS, RECORDS, RLMM, SEGMENTS
+
+BINS_A_CORE = 4
+BYTES_A_BIN = 64 << 20
+COST_OF_A_UNIT = 64 << 10
+"""What it takes to open a file or a directory, in bytes read."""
+
+
+class Work(NamedTuple):
+    """One unit for one scan, and about what it costs in bytes."""
+
+    scan: Scan
+    unit: Unit
+    cost: int
+
+
+class Plan(NamedTuple):
+    """The bins of a query, and what is known without reading any: failures and findings, for the view of findings."""
+
+    bins: list[list[Work]]
+    failures: list[Failure]
+    findings: list[Finding]
+
+
+def planned(query: Query, pushed: Pushed, cores: int | None) -> Plan:
+    """Return what a query must read; OptionError if its paths lead to nothing at all."""
+    found = find(query.paths, Selection(include_leftovers=query.leftovers))
+    if not found.targets and found.failures and query.view != FINDINGS:
+        raise OptionError(str(found.failures[0]))
+    if query.view != RLMM:
+        found = replace(found, targets=[target for target in found.targets if _wants(pushed, target)])
+    if query.view != FINDINGS:
+        works, _ = _works(query.view, query, found, pushed)
+        return Plan(_bins([[work] for work in works], query.partitions, cores), [], [])
+    works, failures = _for_findings(query, found, pushed)
+    together = [list(group) for _, group in groupby(works, key=lambda work: directory_of(work.unit.target))]
+    findings = [*notes_as_findings(found.notes), *_of_log_dirs(found.targets)]
+    return Plan(_bins(together, query.partitions, cores), failures, findings)
+
+
+def _wants(pushed: Pushed, target: Target) -> bool:
+    topic, partition = (shown(target.name.topic), target.name.partition) if target.name else (None, None)
+    return pushed.wants_topic(topic) and pushed.wants_partition(partition)
+
+
+def _works(view: str, query: Query, found: Found, pushed: Pushed) -> tuple[list[Work], list[Failure]]:
+    """Return the units of a view, in output order, and the arguments that are of no use to it."""
+    if view in {BATCHES, RECORDS}:
+        return _logs(view, query, found, pushed)
+    if view == RLMM:
+        expanded = rlmm.expand(found)
+        wanted = [target for target in expanded.targets if _holds_metadata(pushed, target)]
+        return _of_units(rlmm.dump, replace(expanded, targets=wanted), rlmm.ACCEPTS)
+    if view == EPOCHS:
+        return _of_units(epoch.show, found, epoch.ACCEPTS)
+    return _of_units({OFFSETS: ls, SEGMENTS: segments}[view], found, PARTITIONS_ONLY)
+
+
+def _of_units(scan: Scan, found: Found, accepts: frozenset[str]) -> tuple[list[Work], list[Failure]]:
+    units, failures = plan(found, accepts)
+    return [Work(scan, unit, _cost(unit.target)) for unit in units], failures
+
+
+def _cost(target: Target) -> int:
+    if target.kind == PARTITION:
+        return COST_OF_A_UNIT
+    try:
+        return COST_OF_A_UNIT + os.stat(target.path).st_size
+    except OSError:
+        return COST_OF_A_UNIT
+
+
+def _holds_metadata(pushed: Pushed, target: Target) -> bool:
+    """Whether a file can hold events of the wanted metadata partitions: a segment of the topic says which by its directory."""
+    numbers = pushed.range("metadata_partition")
+    of_topic = target.kind == LOG and target.name is not None and target.name.topic == METADATA_TOPIC
+    return not of_topic or target.name is None or numbers.is_all or target.name.partition in numbers
+
+
+# Batches and records
+
+
+def _logs(view: str, query: Query, found: Found, pushed: Pushed) -> tuple[list[Work], list[Failure]]:
+    wanted = _wanted(view, pushed)
+    options = Options(records=view == RECORDS, max_batch_bytes=query.max_batch_bytes)
+    named = {target.path for target in found.targets if target.kind != PARTITION}
+    expanded = Dump(options, only_partitions=True).expand(found)
+    logs = [target for target in expanded.targets if target.path in named or _is_log(target, leftovers=query.leftovers)]
+    if wanted.offsets is not None:
+        logs = list(_in_range(logs, *wanted.offsets))
+    return _of_units(Dump(replace(options, wanted=wanted)), replace(expanded, targets=logs), DUMPED)
+
+
+def _is_log(target: Target, *, leftovers: bool) -> bool:
+    return target.kind == LOG and (leftovers or _is_live(target))
+
+
+def _is_live(target: Target) -> bool:
+    return parse_file(os.path.basename(target.path)).suffix == ""
+
+
+def _wanted(view: str, pushed: Pushed) -> Wanted:
+    """Return what can be left out while a log is read: never anything that Spark would let pass."""
+    offsets = pushed.range("offset") if view == RECORDS else pushed.range("base_offset", "last_offset")
+    times = pushed.range("timestamp" if view == RECORDS else "max_timestamp").bounds
+    if view == BATCHES:
+        times = times[0], HIGHEST  # a batch is dropped by its header alone
+    epochs, producers = pushed.range("partition_leader_epoch"), pushed.range("producer_id")
+    return Wanted(
+        offsets=None if offsets.is_all else offsets.bounds,
+        times=None if times == (LOWEST, HIGHEST) else times,
+        epochs=epochs.few,
+        producer_ids=producers.few,
+    )
+
+
+def _in_range(logs: Iterable[Target], first: int, last: int) -> Iterator[Target]:
+    """Yield the logs that can hold offsets from first to last, by the base offsets of their directory's live segments."""
+    for _, group in groupby(logs, key=lambda target: os.path.dirname(target.path)):
+        targets = list(group)
+        bases = sorted(base for target in targets if _is_live(target) and (base := _base(target)) is not None)
+        for target in targets:
+            base = _base(target)
+            following = next((other for other in bases if base is not None and other > base), HIGHEST)
+            if base is None or not _is_live(target) or (base <= last and following > first):
+                yield target
+
+
+def _base(target: Target) -> int | None:
+    return parse_file(os.path.basename(target.path)).base_offset
+
+
+# Findings
+
+
+def _for_findings(query: Query, found: Found, pushed: Pushed) -> tuple[list[Work], list[Failure]]:
+    """Return the units of every view whose findings are wanted, those of one directory together."""
+    works: list[Work] = []
+    failures: list[Failure] = []
+    for view in (BATCHES, RECORDS, SEGMENTS, EPOCHS, RLMM, OFFSETS):
+        if view not in query.of or (view == BATCHES and RECORDS in query.of):
+            continue
+        if view in {BATCHES, RECORDS}:
+            options = Options(records=view == RECORDS, max_batch_bytes=query.max_batch_bytes)
+            some = not (pushed.wants_topic(None) and pushed.wants_partition(None))
+            job = Dump(options, only_partitions=some)
+            more, wrong = _of_units(job, job.expand(found), DUMPED)
+        else:
+            more, wrong = _works(view, query, _useful(view, found), pushed)
+        works += more
+        failures += [failure for failure in wrong if failure not in failures]
+    order = {directory: number for number, directory in enumerate(dict.fromkeys(directory_of(work.unit.target) for work in works))}
+    works.sort(key=lambda work: order[directory_of(work.unit.target)])
+    return works, failures
+
+
+def _useful(view: str, found: Found) -> Found:
+    """Return what a view can read of the arguments: that a file is not for all views is no finding."""
+    accepts = {RLMM: rlmm.ACCEPTS | PARTITIONS_ONLY, EPOCHS: epoch.ACCEPTS}.get(view, PARTITIONS_ONLY)
+    return replace(found, targets=[target for target in found.targets if target.kind in accepts])
+
+
+def _of_log_dirs(targets: Iterable[Target]) -> Iterator[Finding]:
+    """Yield what is wrong with the log dirs' own files, once for each log dir; scans tell it for each partition."""
+    for log_dir, group in groupby(targets, key=lambda target: target.log_dir):
+        first = next(group)
+        if log_dir is not None:
+            inside = Partition(first if first.kind == PARTITION else partition_of(first))
+            yield from (finding._replace(dir=shown(log_dir)) for finding in directory_findings(inside))
+
+
+def is_of_log_dir(finding: Finding) -> bool:
+    """Whether a finding is one of those that planning tells."""
+    return finding.code.startswith("DIR-") and finding.file is not None
+
+
+def directory_of(target: Target) -> str:
+    """Return the directory that a target is, or lies in."""
+    return target.path if target.kind == PARTITION else os.path.dirname(target.path)
+
+
+# Bins
+
+
+def _bins(groups: Sequence[list[Work]], wanted: int | None, cores: int | None) -> list[list[Work]]:
+    """Return consecutive bins of about equal cost; works of one group stay together."""
+    costs = [sum(work.cost for work in group) for group in groups]
+    total = sum(costs)
+    count = wanted or max((cores or os.cpu_count() or 1) * BINS_A_CORE, -(-total // BYTES_A_BIN))
+    bins: dict[int, list[Work]] = {}
+    for group, cost, end in zip(groups, costs, accumulate(costs), strict=True):
+        bins.setdefault((end - cost // 2) * count // total, []).extend(group)
+    return list(bins.values())

@@ -1,0 +1,131 @@
+"""What a task does: its units one after the other, and their rows as Arrow batches with the columns that Spark wants.
+
+A unit that cannot be read gives the rows before the damage and no more; what is wrong with it is in the view `findings`.
+"""
+
+import os
+import socket
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from typing import Any, TypeAlias
+
+from kcli.analysis.findings import Finding
+from kcli.engine.contract import Outcome
+from kcli.engine.worker import scanned_to_end
+from kcli.logdir.buffers import shown
+from kcli.logdir.directory import NO_DIRECTORY, directory_facts
+from kcli.logdir.tree import PARTITION, Target
+from kcli.output.arrow import batch
+from kcli.rows import Failure, Row, RowType, Value
+from kcli.spark_source.planning import Work, directory_of, is_of_log_dir
+from kcli.spark_source.views import FINDING, FINDINGS, HEAD, VIEWS, ViewColumn, view_columns
+
+RecordBatch: TypeAlias = Any
+
+ROWS_A_BATCH = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What one task reads: a bin of works, or findings that are known without reading."""
+
+    view: str
+    scan_time: datetime
+    works: Sequence[Work] = ()
+    failures: Sequence[Failure] = ()
+    findings: Sequence[Finding] = ()
+
+
+def record_batches(task: Task, schema: Any) -> Iterator[RecordBatch]:
+    """Yield the rows of a task as batches of exactly the columns and types of a Spark schema."""
+    from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415
+
+    wanted = to_arrow_schema(schema, timezone="UTC")
+    for target, rows in _rows(task):
+        for start in range(0, len(rows), ROWS_A_BATCH):
+            yield _batch(task, target, rows[start : start + ROWS_A_BATCH], wanted)
+
+
+def _rows(task: Task) -> Iterator[tuple[Target | None, list[Row]]]:
+    """Yield rows of the view, and which target they are from."""
+    if task.view == FINDINGS:
+        yield from _findings(task)
+        return
+    kind = VIEWS[task.view].name
+    for work in task.works:
+        for outcome in scanned_to_end(work.scan, work.unit):
+            yield work.unit.target, [row for row in outcome.rows if row.type == kind]
+
+
+def _batch(task: Task, target: Target | None, rows: list[Row], wanted: Any) -> RecordBatch:
+    import pyarrow as pa  # noqa: PLC0415
+
+    columns = {one.column.name.lower(): one for one in view_columns(task.view)}
+    chosen = [columns[name.lower()] for name in wanted.names]
+    own = [one for one in chosen if one.place is not None]
+    narrow = RowType(task.view, tuple(one.column for one in own))
+    places = [one.place for one in own]
+    body = batch(narrow, [Row(task.view, tuple(row.values[place] for place in places)) for row in rows])
+    arrays = iter(body.columns)
+    head = dict(zip((column.name for column in HEAD), _head(task, target), strict=True))
+    made = [
+        pa.repeat(pa.scalar(head[one.column.name], kind), len(rows)) if one.place is None else next(arrays).cast(kind)
+        for one, kind in zip(chosen, wanted.types, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(made, schema=wanted)
+
+
+def _head(task: Task, target: Target | None) -> tuple[Any, ...]:
+    facts = directory_facts(target.log_dir) if target is not None and target.log_dir is not None else NO_DIRECTORY
+    return socket.gethostname(), facts.broker_id, facts.cluster_id, task.scan_time
+
+
+# Findings
+
+
+def _findings(task: Task) -> Iterator[tuple[Target | None, list[Row]]]:
+    """Yield findings and errors as rows, those of one directory without repetitions."""
+    known = [*(_of_failure(failure, None) for failure in task.failures), *(_of_finding(finding, None) for finding in task.findings)]
+    yield None, list(dict.fromkeys(known))
+    for _, group in groupby(task.works, key=lambda work: directory_of(work.unit.target)):
+        seen: set[Row] = set()
+        for work in group:
+            for outcome in scanned_to_end(work.scan, work.unit):
+                fresh = dict.fromkeys(row for row in _of_outcome(outcome, work.unit.target) if row not in seen)
+                seen.update(fresh)
+                yield work.unit.target, list(fresh)
+
+
+def _of_outcome(outcome: Outcome, target: Target) -> Iterator[Row]:
+    yield from (_of_finding(finding, target) for finding in outcome.findings if not is_of_log_dir(finding))
+    if outcome.error is not None:
+        yield _of_failure(outcome.error, target)
+
+
+def _of_finding(finding: Finding, target: Target | None) -> Row:
+    texts = (None if value is None else str(value) for value in (finding.expected, finding.found))
+    return _row(finding.code, finding.severity, finding.message, finding.dir, target, finding.file, finding.position, *texts)
+
+
+def _of_failure(failure: Failure, target: Target | None) -> Row:
+    is_directory = target is not None and target.kind == PARTITION and failure.path == target.shown
+    directory, file = (failure.path, None) if is_directory else (os.path.dirname(failure.path) or ".", failure.path)
+    return _row(failure.error, "error", failure.message, directory, target, file, failure.position, None, None)
+
+
+def _row(
+    code: str,
+    severity: str,
+    message: str,
+    directory: str | None,
+    target: Target | None,
+    file: str | None,
+    position: int | None,
+    expected: str | None,
+    found: str | None,
+) -> Row:
+    name = target.name if target is not None else None
+    topic, partition = (shown(name.topic), name.partition) if name is not None else (None, None)
+    return Row(FINDING.name, (code, severity, message, directory, topic, partition, file, position, expected, found))

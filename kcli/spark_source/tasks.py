@@ -1,0 +1,32 @@
+"""Between Spark's classes and kcli: plans as bytes, one for each task, and how they are read again."""
+
+import os
+import pickle
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import chdir, nullcontext
+from datetime import UTC, datetime
+from typing import Any
+
+from kcli.spark_source.filters import Filter, pushed
+from kcli.spark_source.options import query
+from kcli.spark_source.planning import planned
+from kcli.spark_source.reading import Task, record_batches
+
+
+def tasks(options: Mapping[str, str], filters: Iterable[Filter], cores: int | None, directory: str | None) -> list[bytes]:
+    """Return the tasks of a query, in the order of their rows; relative paths start from `directory`, if one is given."""
+    asked = query(options)
+    directory = directory or os.getcwd()
+    with chdir(directory):
+        plan = planned(asked, pushed(filters), cores)
+    made = [Task(view=asked.view, scan_time=(now := datetime.now(UTC)), failures=plan.failures, findings=plan.findings)]
+    made += [Task(view=asked.view, scan_time=now, works=works) for works in plan.bins]
+    start = None if all(map(os.path.isabs, asked.paths)) else directory
+    return [pickle.dumps((start, task), pickle.HIGHEST_PROTOCOL) for task in made if task.works or task.failures or task.findings]
+
+
+def read(data: bytes, schema: Any) -> Iterator[Any]:
+    """Yield the Arrow batches of a task, with the columns of a Spark schema; a directory is left as it was entered."""
+    start, task = pickle.loads(data)  # noqa: S301 - the driver wrote it
+    with nullcontext() if start is None else chdir(start):
+        yield from record_batches(task, schema)
