@@ -4,6 +4,7 @@ Nothing is written: the start of the broker, the truncation and the restart
 after it are worked out in memory.
 """
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -92,7 +93,7 @@ def _partition(partition: Partition, request: Request) -> Yield:
         prediction = truncate(loaded, target, inputs.high_watermark)
     except BrokerError as error:
         raise FileError(error.path, WOULD_FAIL, f"the truncation would fail: {error}", error.position) from error
-    yield Row(TRUNCATION.name, (*where(partition), *_values(loaded, prediction, [*inputs.warnings, *_warnings(loaded, prediction)])))
+    yield Row(TRUNCATION.name, (*where(partition), *_values(loaded, prediction, [*inputs.warnings, *_warnings(loaded, prediction, partition.shown)])))
     yield from _findings(partition, prediction)
 
 
@@ -184,13 +185,32 @@ def _counts(segment: LoadedSegment | None) -> tuple[int | None, ...]:
     return (segment.log_size, segment.offset_index.entries, segment.time_index.entries, len(segment.aborted_last_offsets))
 
 
-def _warnings(loaded: LoadedLog, prediction: Prediction) -> Iterator[str]:
+def _warnings(loaded: LoadedLog, prediction: Prediction, directory: str) -> Iterator[str]:
     """Yield what a person should know before it happens, in plain words."""
     yield from _start_warnings(loaded)
     yield from _target_warnings(loaded, prediction)
     yield from _restart_warnings(prediction)
     if prediction.removed.trouble is not None:
         yield f"not every batch that goes could be counted: {prediction.removed.trouble}"
+    lost = _lost(loaded, prediction)
+    if lost is not None:
+        yield f"this saves what will be lost: kcli dump --records --offsets {lost} -o ndjson {shlex.quote(directory)}"
+
+
+def _lost(loaded: LoadedLog, prediction: Prediction) -> str | None:
+    """Return the offsets that are gone when all is done, as `kcli dump` takes them; open where damage hides the end."""
+    removed, restarted = prediction.removed, prediction.log_end_offset_after_restart
+    first = [removed.first_offset] if removed.first_offset is not None else []
+    if restarted is not None and restarted < prediction.after.log_end_offset:
+        first.append(loaded.log_start_offset if prediction.restart_deletes_all else restarted)
+    before = list(loaded.deleted)
+    if any(finding.code == "START-001" for finding in loaded.findings):
+        before.append(loaded.log_end_offset)
+    if not first and not before:
+        return None
+    if before or removed.trouble is not None:
+        return f"{min(first + before)}.."
+    return f"{min(first)}..{prediction.after.log_end_offset - 1 if removed.last_offset is None else removed.last_offset}"
 
 
 def _start_warnings(loaded: LoadedLog) -> Iterator[str]:

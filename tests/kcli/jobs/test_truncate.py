@@ -92,6 +92,7 @@ def test_every_field_of_a_row(partition):
     assert found["warnings"] == [
         "the target lies below the high watermark 25: committed records go",
         "after a restart the log ends at offset 10, not at 15: the batch that holds the target goes as a whole",
+        f"this saves what will be lost: kcli dump --records --offsets 10..29 -o ndjson {partition}",
     ]
     assert snapshot(partition) == before
 
