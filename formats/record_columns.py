@@ -256,7 +256,7 @@ def _columns(data: bytes, starts: list[int], bounds: list[int], headers: "NDArra
         batch,
         base["base_offset"] + delta,
         np.where(append_time, base["max_timestamp"], base["base_timestamp"] + timestamp),
-        _sequences(base["base_sequence"], delta),
+        np.where(base["base_sequence"] >= 0, add_sequences(base["base_sequence"], delta), NO_SEQUENCE),
         attributes,
         key_start,
         key_length,
@@ -285,13 +285,12 @@ def _headers(read: "_Reader", count: "Ints", at: "Ints") -> "tuple[Ints, Ints, I
     return (first, columns[0], columns[1], columns[2], columns[3])
 
 
-def _sequences(base: "Ints", by: "Ints") -> "Ints":
-    """Return the sequences of records, wrapped as `formats.batch.add_sequence` does it."""
+def add_sequences(base: "Ints", by: "Ints") -> "Ints":
+    """Return sequences moved on, each wrapped as `formats.batch.add_sequence` does it."""
     import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
 
     room = (MAX_INT - by).astype(np.int32)
-    moved = np.where(base > room, by - (MAX_INT - base) - 1, base + by).astype(np.int32)
-    found: Ints = np.where(base >= 0, moved, NO_SEQUENCE)
+    found: Ints = np.where(base > room, by - (MAX_INT - base) - 1, base + by).astype(np.int32).astype(np.int64)
     return found
 
 
@@ -345,4 +344,4 @@ class _Reader:
         return value, at
 
 
-__all__ = ["Left", "RecordColumns", "headers_at", "record_columns"]
+__all__ = ["Left", "RecordColumns", "add_sequences", "headers_at", "record_columns"]

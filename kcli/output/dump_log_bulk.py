@@ -1,0 +1,291 @@
+"""The text of kafka-dump-log for many batches and records at once: the fast twin of `kcli.output.dump_log`.
+
+A chunk's lines are one join over their pieces. A column with one value throughout becomes part of the words around
+it. While it is assembled, a byte is a character (Latin-1); what is not ASCII is made Java's text once, at the end:
+every key and value lies between ASCII characters, so that none can spoil its neighbour.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from formats.batch import (
+    COMPRESSION_CODEC_MASK,
+    COMPRESSION_NAMES,
+    CONTROL_MASK,
+    DELETE_HORIZON_MASK,
+    LOG_OVERHEAD,
+    NO_SEQUENCE,
+    TIMESTAMP_TYPE_MASK,
+    TIMESTAMP_TYPES,
+    TRANSACTIONAL_MASK,
+)
+from formats.control import control_record
+from formats.errors import FormatError
+from formats.record_columns import RecordColumns, add_sequences
+from kcli.output.dump_log import INDENT, control_text, java_string
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from formats.record_columns import Ints
+
+RECORDS_AT_ONCE = 1 << 13
+"""Records whose pieces are in memory together: some kilobytes each, beside their contents."""
+
+Piece: TypeAlias = str | list[str]
+"""What stands at one place of every line: the same words, or one text per line."""
+
+LATIN_1 = "latin-1"
+
+
+class Trouble(NamedTuple):
+    """A control record whose contents cannot be told: its batch's number in the columns, its offset, and why."""
+
+    batch: int
+    offset: int
+    error: FormatError
+
+
+def batch_text(headers: "NDArray[np.void]", positions: "Sequence[int] | Ints", valid: "Sequence[bool] | NDArray[np.bool_]") -> str:
+    """Return the lines of batches of magic 2, joined by newlines, as `dump_log.batch_line` has them.
+
+    `headers` are rows as of `formats.record_columns.headers_at`; `positions` are bytes in the file.
+    """
+    import numpy as np  # noqa: PLC0415 - heavy: only who asks for bulk pays for it
+
+    attributes = headers["attributes"]
+    sequence = headers["base_sequence"].astype(np.int64)
+    delta = headers["last_offset_delta"].astype(np.int64)
+    bases = headers["base_offset"].tolist()
+    last_sequence = np.where(sequence == NO_SEQUENCE, NO_SEQUENCE, add_sequences(sequence, delta))
+    return _lines(
+        len(headers),
+        [
+            "baseOffset: ",
+            _numbers(headers["base_offset"]),
+            " lastOffset: ",
+            # a sum beyond 64 bits, which only damage has, does not wrap
+            [str(base + by) for base, by in zip(bases, delta.tolist(), strict=True)],
+            " count: ",
+            _numbers(headers["records_count"]),
+            " baseSequence: ",
+            _numbers(sequence),
+            " lastSequence: ",
+            _numbers(last_sequence),
+            " producerId: ",
+            _numbers(headers["producer_id"]),
+            " producerEpoch: ",
+            _numbers(headers["producer_epoch"]),
+            " partitionLeaderEpoch: ",
+            _numbers(headers["partition_leader_epoch"]),
+            " isTransactional: ",
+            _either(attributes & TRANSACTIONAL_MASK != 0, "true", "false"),
+            " isControl: ",
+            _either(attributes & CONTROL_MASK != 0, "true", "false"),
+            " deleteHorizonMs: ",
+            _horizons(headers),
+            " position: ",
+            _numbers(np.asarray(positions)),
+            *_timestamp_type(attributes),
+            _numbers(headers["max_timestamp"]),
+            " size: ",
+            _numbers(headers["batch_length"].astype(np.int64) + LOG_OVERHEAD),
+            " magic: ",
+            _numbers(headers["magic"]),
+            " compresscodec: ",
+            _codecs(attributes & COMPRESSION_CODEC_MASK),
+            " crc: ",
+            _numbers(headers["crc"]),
+            " isvalid: ",
+            _either(np.asarray(valid, np.bool_), "true", "false"),
+        ],
+    )
+
+
+def record_text(
+    columns: RecordColumns,
+    positions: "Sequence[int] | Ints",
+    valid: "Sequence[bool] | NDArray[np.bool_]",
+    troubles: list[Trouble],
+    *,
+    contents: bool = True,
+    metadata: bool = True,
+) -> Iterator[str]:
+    """Yield the lines of the columns' batches, each followed by those of its records, joined by newlines, in pieces.
+
+    They are those of `dump_log.batch_line`, `record_line`, `control_text` and `contents(plain(record))`. `positions`
+    and `valid` are those of the columns' batches; `contents` prints keys and payloads, `metadata` what is in front of
+    them. Control records that cannot be told are added to `troubles`.
+    """
+    lines = batch_text(columns.headers, positions, valid).split("\n")
+    text = columns.data.decode(LATIN_1)
+    records = len(columns.offset)
+    bounds = columns.bounds.tolist()
+    batch = 0
+    for start in range(0, max(records, 1), RECORDS_AT_ONCE):
+        end = min(start + RECORDS_AT_ONCE, records)
+        starts = ["\n"] * (end - start)
+        after = ""
+        while batch < len(lines) and (bounds[batch] < end or end == records):
+            at = bounds[batch] - start
+            if at < end - start:
+                starts[at] += lines[batch] + "\n"
+            else:
+                after += "\n" + lines[batch]
+            batch += 1
+        found = _records(columns, slice(start, end), text, starts, troubles, contents=contents, metadata=metadata) + after
+        yield found[1:] if found.isascii() else java_string(found[1:].encode(LATIN_1))
+
+
+def non_consecutive(columns: RecordColumns, last: int) -> list[tuple[int, int]]:
+    """Return (offset, offset of the next record) wherever the next is not one more; `last` stands before the first."""
+    import numpy as np  # noqa: PLC0415 - heavy: only who asks for bulk pays for it
+
+    offset = columns.offset
+    if not len(offset):
+        return []
+    first = int(offset[0])
+    # nothing follows the largest long, though its sum wraps
+    at = np.flatnonzero((offset[1:] != offset[:-1] + 1) | (offset[:-1] == np.iinfo(np.int64).max))
+    found = list(zip(offset[at].tolist(), offset[at + 1].tolist(), strict=True))
+    return found if first == last + 1 else [(last, first), *found]
+
+
+def _records(
+    columns: RecordColumns, span: slice, text: str, starts: list[str], troubles: list[Trouble], *, contents: bool, metadata: bool
+) -> str:
+    """Return the lines of some records behind what starts each, contents as Latin-1."""
+    batch = columns.batch[span]
+    attributes = columns.headers["attributes"][batch]
+    control = attributes & CONTROL_MASK != 0
+    pieces: list[Piece] = [starts]
+    if metadata:
+        pieces += [
+            f"{INDENT} offset: ",
+            _numbers(columns.offset[span]),
+            *_timestamp_type(attributes),
+            _numbers(columns.timestamp[span]),
+            " keySize: ",
+            _numbers(columns.key_length[span]),
+            " valueSize: ",
+            _numbers(columns.value_length[span]),
+            " sequence: ",
+            _numbers(columns.sequence[span]),
+            " headerKeys: [",
+            _header_keys(columns, span, text),
+            "]",
+        ]
+        if control.any():
+            pieces.append(_control_texts(columns, span, control, troubles))
+    if contents:
+        key = (columns.key_length[span] >= 0) & ~control
+        value = (columns.value_length[span] >= 0) & ~control
+        prefix = " " if metadata else f"{INDENT} "
+        pieces += [
+            _either(key, f"{prefix}key: ", ""),
+            _cut(text, columns.key_start[span], columns.key_length[span] * key),
+            _either(value, " payload: ", "") if metadata or key.all() else _first_or_second(key, value, prefix),
+            _cut(text, columns.value_start[span], columns.value_length[span] * value),
+        ]
+    return _lines(len(starts), pieces, "")
+
+
+def _first_or_second(key: "NDArray[np.bool_]", value: "NDArray[np.bool_]", prefix: str) -> Piece:
+    """Return what stands before payloads where nothing but a key may stand before them."""
+    behind = {(True, True): " payload: ", (False, True): f"{prefix}payload: "}
+    return [behind.get(has, "") for has in zip(key.tolist(), value.tolist(), strict=True)]
+
+
+def _header_keys(columns: RecordColumns, span: slice, text: str) -> Piece:
+    import numpy as np  # noqa: PLC0415 - heavy: only who asks for bulk pays for it
+
+    count, first = columns.headers_count[span], columns.headers_first[span]
+    having = np.flatnonzero(count)
+    if not len(having):
+        return ""
+    begin, end = int(first[having[0]]), int(first[having[-1]] + count[having[-1]])
+    keys = _cut(text, columns.header_key_start[begin:end], columns.header_key_length[begin:end])
+    bounds = (first - begin).tolist()
+    return [",".join(keys[at : at + some]) if some else "" for at, some in zip(bounds, count.tolist(), strict=True)]
+
+
+def _control_texts(columns: RecordColumns, span: slice, control: "NDArray[np.bool_]", troubles: list[Trouble]) -> list[str]:
+    import numpy as np  # noqa: PLC0415 - heavy: only who asks for bulk pays for it
+
+    texts = [""] * len(control)
+    for at in np.flatnonzero(control).tolist():
+        row = span.start + at
+        key, value = (_part(columns.data, starts[row], lengths[row]) for starts, lengths in _contents(columns))
+        try:
+            texts[at] = control_text(control_record(key, value)).encode().decode(LATIN_1)
+        except FormatError as error:
+            troubles.append(Trouble(int(columns.batch[row]), int(columns.offset[row]), error))
+    return texts
+
+
+def _contents(columns: RecordColumns) -> "tuple[tuple[Ints, Ints], tuple[Ints, Ints]]":
+    return (columns.key_start, columns.key_length), (columns.value_start, columns.value_length)
+
+
+def _part(data: bytes, start: "np.int64", length: "np.int64") -> bytes | None:
+    return None if length < 0 else data[start : start + length]
+
+
+# Pieces of lines
+
+
+def _lines(count: int, pieces: list[Piece], between: str = "\n") -> str:
+    """Return the lines that the pieces make side by side."""
+    columns: list[Piece] = []
+    for piece in pieces:
+        if isinstance(piece, str) and columns and isinstance(columns[-1], str):
+            columns[-1] += piece
+        else:
+            columns.append(piece)
+    if between:
+        columns.append(between)
+    flat = [""] * (count * len(columns))
+    for at, piece in enumerate(columns):
+        flat[at :: len(columns)] = [piece] * count if isinstance(piece, str) else piece
+    return "".join(flat[:-1] if between else flat)
+
+
+def _numbers(column: "NDArray[np.integer]") -> Piece:
+    return str(column[0]) if _is_constant(column) else list(map(str, column.tolist()))
+
+
+def _either(column: "NDArray[np.bool_]", yes: str, no: str) -> Piece:
+    if _is_constant(column):
+        return yes if column[0] else no
+    return [yes if value else no for value in column.tolist()]
+
+
+def _is_constant(column: "NDArray[np.generic]") -> bool:
+    return bool(len(column)) and bool((column == column[0]).all())
+
+
+def _timestamp_type(attributes: "NDArray[np.integer]") -> list[Piece]:
+    create, append = (f" {name}: " for name in TIMESTAMP_TYPES)
+    return [_either(attributes & TIMESTAMP_TYPE_MASK != 0, append, create)]
+
+
+def _horizons(headers: "NDArray[np.void]") -> Piece:
+    has = headers["attributes"] & DELETE_HORIZON_MASK != 0
+    if not has.any():
+        return "OptionalLong.empty"
+    times = headers["base_timestamp"].tolist()
+    return [f"OptionalLong[{time}]" if some else "OptionalLong.empty" for some, time in zip(has.tolist(), times, strict=True)]
+
+
+def _codecs(codecs: "NDArray[np.integer]") -> Piece:
+    names = [COMPRESSION_NAMES.get(codec, str(codec)) for codec in range(COMPRESSION_CODEC_MASK + 1)]
+    return names[codecs[0]] if _is_constant(codecs) else [names[codec] for codec in codecs.tolist()]
+
+
+def _cut(text: str, starts: "Ints", lengths: "Ints") -> list[str]:
+    """Return the parts of a text; a length of 0 or less gives an empty one."""
+    import numpy as np  # noqa: PLC0415 - heavy: only who asks for bulk pays for it
+
+    ends = (starts + np.maximum(lengths, 0)).tolist()
+    return [text[start:end] for start, end in zip(starts.tolist(), ends, strict=True)]
