@@ -143,7 +143,8 @@ def _fits(headers: "NDArray[np.void]", sizes: "Ints", positions: "Sequence[int] 
 
 def _decompressed(codec: int, body: Buffer, limit: int) -> Buffer | None:
     try:
-        return decompress(codec, body, limit)
+        # positions inside a chunk fit an int32, as columns of Arrow need them
+        return decompress(codec, body, min(limit, MAX_INT))
     except FormatError:
         return None
 

@@ -1,0 +1,120 @@
+"""Records of a log as Arrow, made of the columns of `formats.record_columns` without a row in between."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from formats.batch import CONTROL_MASK
+from formats.control import CONTROL_NAMES, control_key
+from formats.errors import FormatError
+from formats.record_columns import RecordColumns
+from kcli.columns import Value
+from kcli.dump_rows import DUMP_RECORD, FROM_FILE
+from kcli.output.arrow import ArrowSchema, RecordBatch, schema
+
+if TYPE_CHECKING:
+    from numpy import bool_
+    from numpy.typing import NDArray
+
+    from formats.record_columns import Ints
+
+Array: TypeAlias = Any
+DataType: TypeAlias = Any
+
+
+def record_batch(columns: RecordColumns, where: Sequence[Value], positions: "Sequence[int] | Ints") -> RecordBatch:
+    """Return the records as a RecordBatch of the schema of DUMP_RECORD, as `kcli.output.arrow.batch` makes it of rows.
+
+    `where` are the values of FROM_FILE; `positions` of the columns' batches count bytes of the file. Columns of
+    DUMP_RECORD that neither of them tells are null.
+    """
+    import numpy as np  # noqa: PLC0415 - heavy: only who asks for columns pays for it
+    import pyarrow as pa  # noqa: PLC0415
+
+    count, declared = len(columns.offset), _schema()
+    made = {
+        "position": np.asarray(positions, np.int64)[columns.batch],
+        "offset": columns.offset,
+        "timestamp": columns.timestamp,
+        "key": _binary(columns.data, columns.key_start, columns.key_length),
+        "value": _binary(columns.data, columns.value_start, columns.value_length),
+        "headers": _headers(columns, declared.field("headers").type),
+        "sequence": columns.sequence,
+        "control_type": _control_types(columns),
+    }
+    constant = dict(zip((column.name for column in FROM_FILE), where, strict=True))
+    arrays = []
+    for field in declared:
+        if field.name in made:
+            array = made[field.name]
+            arrays.append(array if isinstance(array, pa.Array) else pa.array(array, field.type))
+        elif constant.get(field.name) is None:
+            arrays.append(pa.nulls(count, field.type))
+        else:
+            arrays.append(pa.repeat(pa.scalar(constant[field.name], field.type), count))
+    return pa.RecordBatch.from_arrays(arrays, schema=declared)
+
+
+def control_type(key: bytes | None) -> str:
+    """Return Kafka's name of a control record's type, by its key; its number, or `invalid`, for what has none."""
+    try:
+        number = control_key(key).type
+    except FormatError:
+        return "invalid"
+    return CONTROL_NAMES.get(number, str(number))
+
+
+@cache
+def _schema() -> ArrowSchema:
+    return schema(DUMP_RECORD)
+
+
+def _binary(data: bytes, starts: "Ints", lengths: "Ints") -> Array:
+    """Return the parts of the data as an array; a length below 0 is null. Parts must lie in order."""
+    import numpy as np  # noqa: PLC0415 - heavy: only who asks for columns pays for it
+    import pyarrow as pa  # noqa: PLC0415
+
+    # One array over all of the data: its even elements are the parts, the odd ones what lies between them.
+    bounds = np.empty(2 * len(starts) + 1, np.int32)
+    bounds[:-1:2], bounds[1::2], bounds[-1] = starts, starts + np.maximum(lengths, 0), len(data)
+    whole = pa.Array.from_buffers(pa.binary(), len(bounds) - 1, [None, pa.py_buffer(bounds), pa.py_buffer(data)])
+    null = lengths < 0
+    return whole.take(pa.array(np.arange(0, len(bounds) - 1, 2), mask=null if null.any() else None))
+
+
+def _headers(columns: RecordColumns, kind: DataType) -> Array:
+    import numpy as np  # noqa: PLC0415 - heavy: only who asks for columns pays for it
+    import pyarrow as pa  # noqa: PLC0415
+
+    bounds = np.concatenate(([0], np.cumsum(columns.headers_count))).astype(np.int32)
+    begin = int(columns.headers_first[0]) if len(columns.headers_first) else 0
+    span = slice(begin, begin + int(bounds[-1]))
+    keys = _texts(_binary(columns.data, columns.header_key_start[span], columns.header_key_length[span]))
+    values = _binary(columns.data, columns.header_value_start[span], columns.header_value_length[span])
+    pairs = pa.StructArray.from_arrays([keys, values], fields=list(kind.value_type))
+    return pa.ListArray.from_arrays(pa.array(bounds), pairs, type=kind)
+
+
+def _texts(keys: Array) -> Array:
+    """Return the text of header keys, with Python's escapes for bytes that are not UTF-8."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    try:
+        return keys.cast(pa.string())
+    except pa.ArrowInvalid:
+        return pa.array([key.decode(errors="backslashreplace") for key in keys.to_pylist()], pa.string())
+
+
+def _control_types(columns: RecordColumns) -> Array:
+    """Return the types of control records; null for data."""
+    import numpy as np  # noqa: PLC0415 - heavy: only who asks for columns pays for it
+    import pyarrow as pa  # noqa: PLC0415
+
+    control: NDArray[bool_] = (columns.headers["attributes"] & CONTROL_MASK != 0)[columns.batch]
+    at = np.flatnonzero(control)
+    if not len(at):
+        return pa.nulls(len(control), pa.string())
+    types: list[str | None] = [None] * len(control)
+    for row, key in zip(at.tolist(), _binary(columns.data, columns.key_start[at], columns.key_length[at]).to_pylist(), strict=True):
+        types[row] = control_type(key)
+    return pa.array(types, pa.string())
