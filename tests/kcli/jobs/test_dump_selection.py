@@ -1,0 +1,211 @@
+"""Selection of batches and records: whatever indexes were used, the answer is that of looking at every record."""
+
+import base64
+import hashlib
+import json
+import random
+import re
+
+import pytest
+
+from formats.batch import COMPRESSION_NAMES
+from tests.builders import put_record, put_records
+from tests.partitions import log_dir, offset_entries, segment, time_entries
+
+SEEDS = range(6)
+SEGMENTS, BATCHES = 3, 12
+
+
+@pytest.fixture(params=SEEDS)
+def made(request, tmp_path):
+    """Make a partition of three segments with indexes as a broker writes them; times go up and down."""
+    chance = random.Random(request.param)
+    partition = log_dir(tmp_path / "d") / "orders-0"
+    offset, clock = 0, 10_000
+    for _ in range(SEGMENTS):
+        base, log, index, times, latest = offset, b"", [], [], (-1, 0)
+        for number in range(BATCHES):
+            clock += chance.randrange(-300, 400)
+            count = chance.randrange(1, 5)
+            stamps = [clock + chance.randrange(-200, 200) for _ in range(count)]
+            append = chance.random() < 0.2
+            fields = {
+                "base_offset": offset,
+                "base_timestamp": stamps[0],
+                "max_timestamp": max(stamps),
+                "partition_leader_epoch": offset // 40,
+                "attributes": (8 if append else 0) | (16 if chance.random() < 0.3 else 0),
+                "producer_id": chance.choice([-1, 7, 8]),
+            }
+            records = [
+                put_record(
+                    offset_delta=n,
+                    timestamp_delta=stamp - stamps[0],
+                    key=chance.choice([None, b"", b"k%d" % chance.randrange(4)]),
+                    value=chance.choice([None, b"\xff\xfe", b"value %d" % (offset + n)]),
+                    headers=[(b"h\xfe", chance.choice([None, b"x", b"\xff"]))] if chance.random() < 0.3 else (),
+                )
+                for n, stamp in enumerate(stamps)
+            ]
+            data = put_records(records, chance.randrange(5), **fields)
+            last = offset + count - 1
+            if max(stamps) > latest[0]:
+                latest = (max(stamps), last if append else offset + stamps.index(max(stamps)))
+                latest = (latest[0], last)
+            if number % 3 == 2:
+                index.append((last - base, len(log)))
+                if not times or latest[0] > times[-1][0]:
+                    times.append((latest[0], latest[1] - base))
+            log += data
+            offset = last + 1
+        segment(partition, base, log, offset_entries(*index), time_entries(*times))
+    return partition
+
+
+def ranges(values, chance):
+    low, high = sorted(chance.choices(values, k=2))
+    return low, high
+
+
+def dumped(kcli, *words):
+    result = kcli("dump", "-o", "json", *words)
+    assert result.exit_code == 0, result.stderr
+    return [row for row in json.loads(result.stdout)["rows"] if row["type"] in {"dump_record", "dump_batch"}]
+
+
+def data(text):
+    return None if text is None else base64.b64decode(text)
+
+
+def matches(pattern, row):
+    headers = [part for header in row["headers"] for part in (header["key"].encode(), data(header["value"]))]
+    return any(part is not None and re.search(pattern, part) for part in (data(row["key"]), data(row["value"]), *headers))
+
+
+def test_every_filter_is_that_of_looking_at_every_record(kcli, made):
+    chance = random.Random(1)
+    records, batches = dumped(kcli, "--records", made), dumped(kcli, made)
+    of = {(batch["file"], batch["position"]): batch for batch in batches}
+    batch_of = [of[row["file"], row["position"]] for row in records]
+    asked = []
+    for _ in range(8):
+        low, high = ranges([row["offset"] for row in records], chance)
+        asked.append((("--offsets", f"{low}..{high}"), lambda row, _, low=low, high=high: low <= row["offset"] <= high))
+        low, high = ranges([row["timestamp"] for row in records], chance)
+        asked.append((("--time", f"{low}..{high}"), lambda row, _, low=low, high=high: low <= row["timestamp"] <= high))
+    asked += [
+        (("--epoch", "1"), lambda _, batch: batch["partition_leader_epoch"] == 1),
+        (("--epoch", "0", "--epoch", "2"), lambda _, batch: batch["partition_leader_epoch"] in {0, 2}),
+        (("--producer-id", "7"), lambda _, batch: batch["producer_id"] == 7),
+        (("--transactional",), lambda _, batch: batch["is_transactional"]),
+        (("--no-transactional",), lambda _, batch: not batch["is_transactional"]),
+        (("--no-control",), lambda _, batch: not batch["is_control"]),
+        (("--control",), lambda _, batch: batch["is_control"]),
+        (("--codec", "lz4", "--codec", "none"), lambda _, batch: batch["compression"] in {"lz4", "none"}),
+        (("--producer-id", "8", "--codec", "zstd"), lambda _, batch: (batch["producer_id"], batch["compression"]) == (8, "zstd")),
+    ]
+    for words, is_wanted in asked:
+        wanted = [row for row, batch in zip(records, batch_of, strict=True) if is_wanted(row, batch)]
+        assert dumped(kcli, "--records", *words, made) == wanted, words
+        places = {(row["file"], row["position"]) for row in wanted}
+        assert dumped(kcli, *words, made) == [batch for batch in batches if (batch["file"], batch["position"]) in places], words
+        assert dumped(kcli, "--records", "--tail", 3, *words, made) == wanted[-3:], words
+        text = kcli("dump", "-o", "text", "--deep-iteration", *words, made).stdout.splitlines()
+        assert [int(line.split()[2]) for line in text if line.startswith("| offset")] == [row["offset"] for row in wanted], words
+        assert sum(line.startswith("baseOffset") for line in text) == len(places), words
+    for words, is_wanted in [
+        (("--key", "k2"), lambda row: data(row["key"]) == b"k2"),
+        (("--key", ""), lambda row: data(row["key"]) == b""),
+        (("--grep", "value 1"), lambda row: matches(b"value 1", row)),
+        (("--grep", r"^x$"), lambda row: matches(b"^x$", row)),
+        (("--grep", "k[13]"), lambda row: matches(b"k[13]", row)),
+    ]:
+        assert dumped(kcli, *words, made) == [row for row in records if is_wanted(row)], words
+
+
+def test_the_last_of_a_partition_lie_in_several_segments(kcli, made):
+    records, batches = dumped(kcli, "--records", made), dumped(kcli, made)
+    for count in (1, 5, 13, 30, 1000):
+        assert dumped(kcli, "--tail", count, made) == batches[-count:]
+        assert dumped(kcli, "--records", "--tail", count, made) == records[-count:]
+    text = kcli("dump", "-o", "text", "--tail", "13", made).stdout.splitlines()
+    assert sum(line.startswith("baseOffset") for line in text) == 13
+
+
+def test_limit_stops_reading(kcli, made, monkeypatch):
+    from kcli.logdir.buffers import DataFile
+
+    opened = []
+    monkeypatch.setattr(DataFile, "__enter__", lambda self: opened.append(self.path) or self)
+    assert len(dumped(kcli, "--records", "--limit", 3, "--only", "dump_record", made)) == 3
+    assert len({path for path in opened if path.endswith(".log")}) == 1
+
+
+SHOWN = {
+    "text": lambda found: {"base64": base64.b64encode(found).decode()} if b"\xff" in found else found.decode(),
+    "hex": bytes.hex,
+    "size": len,
+    "sha256": lambda found: hashlib.sha256(found).hexdigest(),
+    "base64": lambda found: base64.b64encode(found).decode(),
+}
+
+
+@pytest.mark.parametrize("how", SHOWN)
+def test_bytes_as_asked(kcli, made, how):
+    def shown(value):
+        return None if value is None else SHOWN[how](data(value))
+
+    for plain, found in zip(dumped(kcli, "--records", made), dumped(kcli, "--records", "--bytes", how, made), strict=True):
+        headers = [{"key": header["key"], "value": shown(header["value"])} for header in plain["headers"]]
+        assert found == {**plain, "key": shown(plain["key"]), "value": shown(plain["value"]), "headers": headers}
+
+
+def test_redacted_contents_are_sizes_and_hashes_that_are_equal_for_equal_bytes(kcli, tmp_path):
+    secrets = [b"secret-key", b"secret-value", b"secret-header", b"secret-name"]
+    records = [
+        put_record(offset_delta=n, key=b"secret-key", value=b"secret-value", headers=[(b"secret-name", b"secret-header")]) for n in range(2)
+    ]
+    path = log_dir(tmp_path / "d") / "orders-0"
+    segment(path, 0, put_records(records))
+    for words in (
+        ("-o", "json"),
+        ("-o", "ndjson"),
+        ("-o", "csv", "--only", "dump_record"),
+        ("-o", "text"),
+        ("-o", "text", "--skip-record-metadata"),
+    ):
+        result = kcli("dump", "--records", "--redact", *words, path)
+        for secret in secrets:
+            assert secret.decode() not in result.output
+            assert base64.b64encode(secret).decode() not in result.output
+            assert hashlib.sha256(secret).hexdigest()[:32] not in result.output
+    first, second = dumped(kcli, "--records", "--redact", path)
+    assert first["key"] == second["key"] and first["key"]["size"] == 10 and first["key"]["hash"] != first["value"]["hash"]
+    assert first["key"] != dumped(kcli, "--records", "--redact", path)[0]["key"]
+    again = [dumped(kcli, "--records", "--redact", "--salt", "s", path) for _ in range(2)]
+    assert again[0] == again[1]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--time", "5"),
+        ("--time", "20..10"),
+        ("--time", "x..y"),
+        ("--grep", "("),
+        ("--codec", "brotli"),
+        ("--bytes", "rot13"),
+        ("--bytes", "hex", "--redact"),
+        ("--salt", "x"),
+        ("--decoder", "orders"),
+        ("--key-decoder-class", "com.example.Mine"),
+    ],
+)
+def test_words_that_mean_nothing(kcli, made, words):
+    result = kcli("dump", *words, made)
+    assert result.exit_code == 2
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_codecs_have_kafkas_names():
+    assert set(COMPRESSION_NAMES.values()) == {"none", "gzip", "snappy", "lz4", "zstd"}
