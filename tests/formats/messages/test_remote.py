@@ -1,0 +1,142 @@
+"""Remote log metadata as declared messages: the twin of `formats.remote_metadata`, which tells the layout."""
+
+import base64
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from formats.errors import CorruptError, FormatError
+from formats.messages.decode import decode_remote, message_json, spans
+from formats.messages.reader import Span
+from formats.messages.remote import LAYOUTS, RECORDS
+from formats.remote_metadata import RemoteLogMetadata, decode, read_envelope
+
+DATA = Path(__file__).parents[2] / "data" / "rlmm"
+
+
+def stored(name: str):
+    return json.loads(gzip.decompress((DATA / name).read_bytes()))
+
+
+VALUES = [base64.b64decode(item["value"]) for items in stored("values.json.gz").values() for item in items]
+FLIPPED = [(base64.b64decode(item["value"]), at, mask) for item in stored("flipped-values.json.gz") for at, mask, _ in item["flips"]]
+
+COLUMNS = {
+    "name": "topic",
+    "startOffset": "start_offset",
+    "endOffset": "end_offset",
+    "brokerId": "broker_id",
+    "maxTimestampMs": "max_timestamp_ms",
+    "eventTimestampMs": "event_timestamp_ms",
+    "segmentSizeInBytes": "segment_size_in_bytes",
+    "customMetadata": "custom_metadata",
+    "remoteLogSegmentState": "state",
+    "remotePartitionDeleteState": "state",
+    "txnIndexEmpty": "txn_index_empty",
+    "partition": "partition",
+    "segmentId": "segment_id",
+}
+
+
+def flat(fields: dict, inside: str = "") -> dict[str, object]:
+    """A message's fields by the names of the record's columns."""
+    found: dict[str, object] = {}
+    for name, value in fields.items():
+        if name == "segmentLeaderEpochs":
+            found["segment_leader_epochs"] = [(entry["leaderEpoch"], entry["offset"]) for entry in value]
+        elif isinstance(value, dict):
+            found |= flat(value, name)
+        elif name == "id":
+            found["topic_id" if inside == "topicIdPartition" else "segment_id"] = value
+        else:
+            found[COLUMNS[name]] = value
+    return found
+
+
+def told(record: RemoteLogMetadata) -> dict[str, object]:
+    columns = record._asdict()
+    for name in ("layout", "version", "unknown_tags"):
+        del columns[name]
+    if "segment_leader_epochs" in columns:
+        columns["segment_leader_epochs"] = [tuple(entry) for entry in columns["segment_leader_epochs"]]
+    if record.layout == "3.0":
+        columns.pop("custom_metadata", None)
+    if record.layout != "4.0":
+        columns.pop("txn_index_empty", None)
+    return columns
+
+
+def test_both_readers_read_the_same():
+    for value in VALUES:
+        record = decode(value)
+        message = decode_remote(value, record.layout)
+        assert message.name == type(record).__name__ + "Record"
+        assert (message.rest, message.unknown_tags) == (b"", ())
+        assert flat(message.fields) == told(record)
+
+
+def test_both_readers_read_and_refuse_the_same_damage():
+    read = 0
+    for value, at, mask in FLIPPED:
+        flipped = bytearray(value)
+        flipped[at] ^= mask
+        try:
+            record = decode(bytes(flipped))
+        except FormatError:
+            for layout in ("3.0", "3.6", "4.0"):
+                with pytest.raises(FormatError):
+                    whole(bytes(flipped), layout)
+            continue
+        message = whole(bytes(flipped), record.layout)
+        assert flat(message.fields) == told(record)
+        tags = [(tag.tag, tag.data) for tag in record.unknown_tags]
+        assert [(tag.tag, tag.data) for tag in message.unknown_tags] == tags
+        read += 1
+    assert 1000 < read < len(FLIPPED)
+
+
+def whole(value: bytes, layout: str):
+    """A message that uses up its value."""
+    if LAYOUTS[layout] not in RECORDS[read_envelope(value).api_key].versions:
+        raise CorruptError(0, "layout")
+    message = decode_remote(value, layout)
+    if message.rest:
+        raise CorruptError(len(value) - len(message.rest), "end")
+    return message
+
+
+def test_json_of_each_layout():
+    by_layout = {decode(value).layout: value for value in VALUES if value[1] == 0}
+    names = {layout: list(message_json(decode_remote(value, layout)))[8:] for layout, value in by_layout.items()}
+    assert names == {
+        "3.0": ["remoteLogSegmentState"],
+        "3.6": ["customMetadata", "remoteLogSegmentState"],
+        "4.0": ["customMetadata", "remoteLogSegmentState", "txnIndexEmpty"],
+    }
+
+
+@pytest.mark.parametrize("value", VALUES[:: len(VALUES) // 40], ids=len)
+def test_spans_cover_every_byte(value: bytes):
+    found = spans(decode_remote(value, decode(value).layout), value)
+    assert [span.start for span in found] == [0, *(span.end for span in found[:-1])]
+    assert found[-1].end == len(value)
+
+
+def test_spans_name_the_fields():
+    value = bytes.fromhex("01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000")
+    name, place = "RemotePartitionDeleteMetadataRecord", "TopicIdPartition"
+    assert spans(decode_remote(value, "3.0"), value) == (
+        Span(name, "frame version", 0, 1),
+        Span(name, "record type", 1, 2),
+        Span(name, "record version", 2, 3),
+        Span(place, "name", 3, 7),
+        Span(place, "id", 7, 23),
+        Span(place, "partition", 23, 27),
+        Span(place, "tagged fields: count", 27, 28),
+        Span(name, "brokerId", 28, 32),
+        Span(name, "eventTimestampMs", 32, 40),
+        Span(name, "remotePartitionDeleteState", 40, 41),
+        Span(name, "tagged fields: count", 41, 42),
+    )
