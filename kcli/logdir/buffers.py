@@ -10,7 +10,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Self
 
 from formats.errors import FormatError, LimitError, TruncatedError
@@ -136,6 +136,31 @@ class DataFile:
         except OSError as error:
             raise file_error(self.path, error) from error
         return data
+
+    def read_into(self, view: memoryview, position: int) -> None:
+        """Fill `view` with the bytes at `position`, all of which lay in the file when it was opened.
+
+        FileError as of `read`.
+        """
+        done = 0
+        try:
+            while done < len(view):
+                more = os.preadv(self._fd, [view[done:]], position + done)
+                if not more:
+                    raise FileError(
+                        self.path,
+                        "changed",
+                        f"the file shrank while it was read: {self.size} bytes when opened, {position + done} now",
+                        position + done,
+                    )
+                done += more
+        except OSError as error:
+            raise file_error(self.path, error) from error
+
+    def forget(self, position: int, length: int) -> None:
+        """Tell the system that these bytes are not needed again: its cache is left to others. Whole pages only."""
+        with suppress(OSError, AttributeError):  # advice: not every file system, not every system has it
+            os.posix_fadvise(self._fd, position, length, os.POSIX_FADV_DONTNEED)
 
     def grown(self) -> int:
         """Return by how many bytes the file has grown since it was opened (negative: it shrank)."""

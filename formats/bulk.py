@@ -1,0 +1,177 @@
+"""Many batch headers at once: the chain of a window of a log, its headers as columns, its checksums.
+
+For `*.log` (and KRaft `*.checkpoint`) files, whose bytes come in windows. The
+chain is followed by lengths alone, as `FileLogInputStream` does; then one numpy
+gather copies all headers. What comes out equals what `formats.batch` and
+`formats.legacy` read one by one, and where the chain ends equals a plain walk.
+
+    window   |header|records ...|header|records ...|header|rec
+    chain     at     ---length-> at     ---length-> at  ends outside: left for the next window, or kept
+    fields    [base_offset, batch_length, ..., records_count] * batches, big-endian as stored
+
+A message of magic 0 or 1 stands in the same columns: what it has not is -1, its
+last offset delta is 0, both timestamps are its own, its count is 1 or, for a
+wrapper, -1 (unknown). Its attributes are as stored: bits 4 to 6 mean nothing.
+"""
+
+import struct
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from formats.batch import (
+    BATCH,
+    CRC_FROM,
+    HEADER_SIZE,
+    HEADER_UP_TO_MAGIC,
+    LOG_OVERHEAD,
+    NO_PARTITION_LEADER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    SMALLEST_LENGTH,
+)
+from formats.crc import crc32
+from formats.legacy import CRC_FROM as LEGACY_CRC_FROM
+from formats.legacy import NO_PRODUCER_EPOCH, read_header
+from formats.types import Buffer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MAGIC = 2
+SMALLEST_BY_MAGIC = (SMALLEST_LENGTH, SMALLEST_LENGTH + 8)
+SMALLEST_V2 = HEADER_SIZE - LOG_OVERHEAD
+UNKNOWN_COUNT = -1
+PADDING = HEADER_SIZE - HEADER_UP_TO_MAGIC
+"""Bytes that a buffer should have behind its window: else the window is copied to look at its last messages."""
+
+END, SHORT, INCOMPLETE, BAD_LENGTH, BAD_MAGIC = "end", "short", "incomplete", "bad-length", "bad-magic"
+
+_LENGTH = struct.Struct(">8xi")
+
+Fields: TypeAlias = "NDArray[Any]"
+"""A structured array with the names of BatchHeader, big-endian as in the file."""
+
+
+class Chain(NamedTuple):
+    """The batches of a window: where they begin (bytes from its start), and why they end.
+
+    `next` is the place behind the last of them, which may lie outside the window. `stop` is None where more bytes are
+    needed to tell; else `end`, `short`, `incomplete`, `bad-length` or `bad-magic`, of what stands at `next`, with the
+    number `found` there: bytes left, a length, or a magic. Only zeros to the end of a log are a `bad-length` of 0 here.
+    """
+
+    positions: list[int]
+    next: int
+    stop: str | None
+    found: int | None
+
+
+class Headers(NamedTuple):
+    """A chain whose magics are checked, with all header fields of its batches."""
+
+    chain: Chain
+    fields: Fields
+
+
+def chain(window: Buffer, size: int, left: int, *, whole: bool) -> Chain:
+    """Return the chain of batches that begins with the window, by lengths alone.
+
+    `size` is how many bytes of the window count, `left` how many bytes there are from its start to the end of the log.
+    With `whole` a batch that runs past the window is left out, to be met again in the next.
+    """
+    last = left - HEADER_UP_TO_MAGIC - 1 if size >= left else size - HEADER_SIZE
+    positions: list[int] = []
+    append, unpack = positions.append, _LENGTH.unpack_from
+    at = length = 0
+    while at <= last:
+        (length,) = unpack(window, at)
+        if length < SMALLEST_LENGTH:
+            return Chain(positions, at, BAD_LENGTH, length)
+        append(at)
+        at += LOG_OVERHEAD + length
+    if positions and at > left:
+        return Chain(positions, positions.pop(), INCOMPLETE, length)
+    if at > size and whole:
+        return Chain(positions, positions.pop(), None, None)
+    if at > left - HEADER_UP_TO_MAGIC - 1:
+        return Chain(positions, at, END if at == left else SHORT, left - at or None)
+    return Chain(positions, at, None, None)
+
+
+def headers(window: Buffer, size: int, left: int, *, whole: bool = True) -> Headers:
+    """Return the batches that begin in a window, checked and with all their fields; the arguments are those of `chain`."""
+    found = chain(window, size, left, whole=whole)
+    if found.positions and found.positions[-1] + HEADER_SIZE > len(window):
+        window = bytes(window[:size]) + bytes(PADDING)
+    return checked(found, gathered(window, found.positions), window)
+
+
+def gathered(window: Buffer, positions: list[int]) -> Fields:
+    """Return the 61 bytes at each position as one structured array, a copy."""
+    import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
+
+    at = np.fromiter(positions, np.int64, len(positions))
+    if not len(at):
+        return np.empty(0, BATCH.dtype())
+    places = np.ndarray((len(window) - HEADER_SIZE + 1,), f"V{HEADER_SIZE}", window, strides=(1,))
+    fields: Fields = places[at].view(BATCH.dtype())
+    return fields
+
+
+def rows(buffer: Buffer, count: int) -> Fields:
+    """Return headers that lie one behind the other as one structured array, a copy."""
+    import numpy as np  # noqa: PLC0415
+
+    fields: Fields = np.frombuffer(buffer, BATCH.dtype(), count).copy()
+    return fields
+
+
+def checked(found: Chain, fields: Fields, window: Buffer, stride: int | None = None) -> Headers:
+    """Return a chain cut where a magic is none or a length too short for it, messages of magic 0 and 1 put into the columns.
+
+    `stride` is the distance of the headers in the window where they do not stand at the chain's positions.
+    """
+    import numpy as np  # noqa: PLC0415
+
+    magic, length = fields["magic"], fields["batch_length"]
+    if ((magic == MAGIC) & (length >= SMALLEST_V2)).all():
+        return Headers(found, fields)
+    least = np.where(magic == 0, SMALLEST_BY_MAGIC[0], np.where(magic == 1, SMALLEST_BY_MAGIC[1], SMALLEST_V2))
+    bad = np.flatnonzero((magic < 0) | (length < least))
+    if len(bad):
+        first = int(bad[0])
+        why = (BAD_MAGIC, int(magic[first])) if magic[first] < 0 else (BAD_LENGTH, int(length[first]))
+        found, fields = Chain(found.positions[:first], found.positions[first], *why), fields[:first]
+    for number in np.flatnonzero(fields["magic"] < MAGIC).tolist():
+        old = read_header(window, found.positions[number] if stride is None else number * stride)
+        count = UNKNOWN_COUNT if old.codec else 1
+        fields[number] = (
+            old.offset,
+            old.message_size,
+            NO_PARTITION_LEADER_EPOCH,
+            old.magic,
+            old.crc,
+            old.attributes,
+            0,
+            old.timestamp,
+            old.timestamp,
+            NO_PRODUCER_ID,
+            NO_PRODUCER_EPOCH,
+            NO_SEQUENCE,
+            count,
+        )
+    return Headers(found, fields)
+
+
+def valid(window: Buffer, found: Headers) -> "NDArray[np.bool_]":
+    """Return for each batch, all of them whole in the window, whether its checksum matches."""
+    import numpy as np  # noqa: PLC0415
+    from crc32c import crc32c  # noqa: PLC0415 - it drags in importlib.metadata; and a wrapper's call would cost as much as a small batch
+
+    data, positions = memoryview(window), found.chain.positions
+    ends = [*positions[1:], found.chain.next]
+    sums = [crc32c(data[at + CRC_FROM : end]) for at, end in zip(positions, ends, strict=False)]
+    for number in np.flatnonzero(found.fields["magic"] < MAGIC).tolist():
+        sums[number] = crc32(data[positions[number] + LEGACY_CRC_FROM : ends[number]])
+    result: NDArray[np.bool_] = np.array(sums, np.uint32) == found.fields["crc"]
+    return result

@@ -1,0 +1,158 @@
+"""A log in windows: the walk of `kcli.logdir.segment.Walk`, many batches at a time.
+
+One buffer is read into again and again; what of a batch stands at its end is
+moved to its start, so nothing is read twice. A batch larger than the buffer is
+shown by its header, its checksum taken piece by piece. Without checksums,
+large batches are hopped over: only their headers are read.
+"""
+
+import time
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from formats.batch import CRC_FROM, HEADER_SIZE
+from formats.bulk import BAD_LENGTH, MAGIC, PADDING, Chain, Fields, Headers, chain, checked, headers, rows, valid
+from formats.crc import crc32, crc32c
+from formats.legacy import CRC_FROM as LEGACY_CRC_FROM
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.segment import SKIP_FROM, Stop, only_zeros
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+WINDOW = 1 << 20
+SMALLEST_WINDOW = 1 << 16
+WINDOWS_A_SECOND = 10
+HOPS = 4096
+"""Headers that one window of hops holds."""
+
+
+class Reading(NamedTuple):
+    """How a file is read: `rate` bounds bytes a second (0: no bound), `cold` gives pages back to the system once they are read."""
+
+    rate: int = 0
+    cold: bool = False
+
+
+AS_IT_COMES = Reading()
+
+
+class Window(NamedTuple):
+    """Some batches of a file in a row: their positions (bytes) and fields, and whether their checksums match.
+
+    `valid` is None where checksums were not asked for. `data` is what was read, from byte `base` of the file on:
+    it is good until the next window is asked for.
+    """
+
+    positions: "NDArray[np.int64]"
+    fields: Fields
+    valid: "NDArray[np.bool_] | None"
+    base: int
+    data: memoryview
+
+
+class BulkWalk:
+    """Iterates over the batches of a log between two positions, in windows; `stop` is set when it has ended."""
+
+    def __init__(
+        self, file: DataFile, position: int = 0, end: int | None = None, *, verify: bool = True, reading: Reading = AS_IT_COMES
+    ) -> None:
+        self.file = file
+        self.position = position
+        self.end = file.size if end is None else min(end, file.size)
+        self.verify = verify
+        self.stop: Stop | None = None
+        size = WINDOW if verify else SMALLEST_WINDOW
+        if reading.rate:
+            size = max(SMALLEST_WINDOW, min(size, reading.rate // WINDOWS_A_SECOND))
+        self._size = size
+        self._reading = reading
+        self._read = 0
+        self._began = time.monotonic()
+
+    def __iter__(self) -> Iterator[Window]:
+        buffer = bytearray(self._size + PADDING)
+        view = memoryview(buffer)
+        base, held = self.position, 0
+        while self.stop is None:
+            left = self.end - base
+            size = max(min(self._size, left), 0)
+            self._fill(view[held:size], base + held)
+            found = headers(buffer, size, left, whole=self.verify)
+            matches = valid(buffer, found) if self.verify else None
+            if self.verify and found.chain.stop is None and not found.chain.positions:
+                found, matches = self._large(view, base, size, left)
+            if found.chain.positions:
+                yield _window(found, matches, base, view[:size])
+            self._end(found.chain, base)
+            ahead = found.chain.next
+            held = max(size - ahead, 0)
+            view[:held] = view[size - held : size]
+            base += ahead
+            if not self.verify and ahead >= SKIP_FROM * max(len(found.chain.positions), 1):
+                base, held = (yield from self._hops(base)), 0
+
+    def _fill(self, view: memoryview, position: int) -> None:
+        """Read bytes, no faster than is allowed."""
+        if not len(view):
+            return
+        self.file.read_into(view, position)
+        if self._reading.cold:
+            self.file.forget(position, len(view))
+        if self._reading.rate:
+            self._read += len(view)
+            ahead = self._began + self._read / self._reading.rate - time.monotonic()
+            if ahead > 0:
+                time.sleep(ahead)
+
+    def _end(self, chain: Chain, base: int) -> None:
+        if chain.stop is not None:
+            position = base + chain.next
+            zeros = chain.stop == BAD_LENGTH and chain.found == 0 and only_zeros(self.file, position, self.end)
+            self.stop = Stop("zeros" if zeros else chain.stop, position, chain.found)
+
+    def _large(self, view: memoryview, base: int, size: int, left: int) -> "tuple[Headers, NDArray[np.bool_]]":
+        """Return the batch that is larger than the buffer which begins with it, and whether its checksum matches."""
+        found = headers(view, size, left, whole=False)
+        end = base + found.chain.next if found.chain.positions else 0
+        old = end > 0 and found.fields["magic"][0] < MAGIC
+        update = crc32 if old else crc32c
+        value = update(view[LEGACY_CRC_FROM if old else CRC_FROM : size])
+        for position in range(base + size, end, self._size):
+            piece = view[: min(self._size, end - position)]
+            self._fill(piece, position)
+            value = update(piece, value)
+        return found, found.fields["crc"] == value
+
+    def _hops(self, base: int) -> Generator[Window, None, int]:
+        """Yield windows of headers read one by one, while batches are large; return where the next begins."""
+        buffer = bytearray(HOPS * HEADER_SIZE)
+        view = memoryview(buffer)
+        hop = Chain([], SKIP_FROM, None, None)
+        while hop.stop is None and hop.next >= SKIP_FROM:
+            positions: list[int] = []
+            at = base
+            while hop.stop is None and hop.next >= SKIP_FROM and len(positions) < HOPS:
+                row = len(positions) * HEADER_SIZE
+                left = self.end - at
+                header = view[row : row + max(min(HEADER_SIZE, left), 0)]
+                self._fill(header, at)
+                hop = chain(header, len(header), left, whole=False)
+                positions.extend(at for _ in hop.positions)
+                at += hop.next
+            found = checked(Chain(positions, at, hop.stop, hop.found), rows(buffer, len(positions)), buffer, HEADER_SIZE)
+            if self._reading.cold:
+                self.file.forget(base, at - base)
+            if found.chain.positions:
+                yield _window(found, None, 0, view[:0])
+            self._end(found.chain, 0)
+            base, hop = at, hop if self.stop is None else found.chain
+        return base
+
+
+def _window(found: Headers, matches: "NDArray[np.bool_] | None", base: int, data: memoryview) -> Window:
+    import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
+
+    positions = np.fromiter(found.chain.positions, np.int64, len(found.chain.positions)) + base
+    return Window(positions, found.fields, matches, base, data)
