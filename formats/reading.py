@@ -28,8 +28,11 @@ class Reading:
         return row
 
     def take(self, structure: str, field: str, read: Callable[[Buffer, int, str], tuple[T, int]]) -> T:
-        """Return what a reader of `formats.primitives` makes of the bytes here, and go behind them."""
+        """Return what a reader of `formats.primitives` makes of the bytes here, and go behind them.
+
+        Errors name the field as it is given, with the structure's name before it or not.
+        """
         value, after = read(self.buffer, self.position, field)
-        self.parts.append(Part(structure, field, self.position, after, value))
+        self.parts.append(Part(structure, field.removeprefix(f"{structure} "), self.position, after, value))
         self.position = after
         return value

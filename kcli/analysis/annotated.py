@@ -16,6 +16,7 @@ from formats.batch import (
     CONTROL_MASK,
     DELETE_HORIZON_MASK,
     HEADER_SIZE,
+    MAGIC_POSITION,
     TIMESTAMP_TYPE_MASK,
     TIMESTAMP_TYPES,
     TRANSACTIONAL_MASK,
@@ -35,7 +36,6 @@ SHOWN_OF_A_RANGE = 64 << 10
 
 BATCH_HEADER = "batch header"
 RECORD = "record "
-LEGACY_ATTRIBUTES = COMPRESSION_CODEC_MASK | TIMESTAMP_TYPE_MASK
 FLAGS = {TRANSACTIONAL_MASK: "transactional", CONTROL_MASK: "control", DELETE_HORIZON_MASK: "delete horizon"}
 
 
@@ -120,15 +120,18 @@ def bytes_range(data: bytes, position: int, size: int, structure: str, field: st
         yield Annotated(structure, field, position + len(data), None, left, None, f"{left} bytes more", None)
 
 
-def attributes_text(attributes: int, *, legacy: bool = False) -> str:
+def attributes_text(attributes: int, magic: int) -> str:
     """Return the attributes of a batch, or of a message of magic 0 or 1, as their number and what its bits say."""
     codec = attributes & COMPRESSION_CODEC_MASK
-    words = [COMPRESSION_NAMES.get(codec, f"codec {codec}"), TIMESTAMP_TYPES[bool(attributes & TIMESTAMP_TYPE_MASK)]]
-    known = LEGACY_ATTRIBUTES
-    for mask, word in {} if legacy else FLAGS.items():
+    words = [COMPRESSION_NAMES.get(codec, f"codec {codec}")]
+    known = COMPRESSION_CODEC_MASK
+    if magic:
+        words.append(TIMESTAMP_TYPES[bool(attributes & TIMESTAMP_TYPE_MASK)])
+        known |= TIMESTAMP_TYPE_MASK
+    for mask, word in FLAGS.items() if magic > 1 else ():
         known |= mask
         words += [word] if attributes & mask else []
-    unknown = attributes & (0xFF if legacy else 0xFFFF) & ~known
+    unknown = attributes & (0xFFFF if magic > 1 else 0xFF) & ~known
     words += [f"unknown bits 0x{unknown:x}"] if unknown else []
     return f"{attributes} ({', '.join(words)})"
 
@@ -194,7 +197,7 @@ def batch_header(raw: bytes, position: int, structure: str = BATCH_HEADER) -> It
     """Yield the fields of a header of magic 2."""
     place = Place(raw, position)
     for part in BATCH.parts(raw, 0, structure):
-        yield place.told(part._replace(value=attributes_text(part.value)) if part.field == "attributes" else part)
+        yield place.told(part._replace(value=attributes_text(part.value, raw[MAGIC_POSITION])) if part.field == "attributes" else part)
 
 
 def message(raw: bytes, position: int, limit: int, *, records: bool) -> Iterator[Said]:
@@ -216,7 +219,7 @@ def _message(place: Place, structure: str, *, packed: bool) -> Iterator[Annotate
             if packed and part.field == "value":
                 yield place.told(part, field="compressed messages", value=None)
             elif part.field == "attributes":
-                yield place.told(part, value=attributes_text(part.value, legacy=True))
+                yield place.told(part, value=attributes_text(part.value, 1 if place.data[MAGIC_POSITION] else 0))
             else:
                 yield place.told(part)
             end = part.end

@@ -1,0 +1,132 @@
+"""The fields of messages of internal topics: every byte is part of one, and they hold what the decoded message says."""
+
+import json
+
+import pytest
+
+from formats.messages.decode import SCHEMAS, Message, decode_remote
+from formats.remote_metadata import decode
+from kcli.analysis.annotated_messages import Contents, message_fields
+from tests.formats.messages.kafka import made
+
+
+def leaves(fields, values):
+    """Yield (name, value) of the fields that have bytes of their own, in declared order; not of tagged ones."""
+    for field in fields:
+        if field.name not in values or field.tag is not None:
+            continue
+        value = values[field.name]
+        if field.struct is None:
+            yield field.name, value
+        else:
+            for one in value or [] if field.array else [] if value is None else [value]:
+                yield from leaves(field.struct, one)
+
+
+@pytest.mark.parametrize("message", made(), ids=lambda message: f"{message.name}-{message.version}")
+def test_messages_by_kafka(message):
+    found = message.decode()
+    assert isinstance(found, Message)
+    schema = SCHEMAS[found.name]
+    parts = list(message_fields(found, message.data))
+    end = 0
+    for part in parts:
+        assert part.start == end
+        end = part.end
+    assert end == len(message.data)
+    names = {field.name for field in plain_fields(schema.fields)}
+    told = sorted(repr((part.field, part.value)) for part in parts[framed(message) :] if part.field in names)
+    assert told == sorted(map(repr, leaves(schema.fields, found.fields)))
+    tagged = {field.name for field in schema.fields if field.tag is not None and field.struct is None}
+    values = {part.field: part.value for part in parts if part.field in tagged}
+    assert values == {name: found.fields[name] for name in values}
+    json.dumps([part.value for part in parts], default=bytes.hex)
+
+
+def framed(message):
+    return 3 if message.framing == "metadata" else 1
+
+
+def plain_fields(fields):
+    for field in fields:
+        if field.tag is None:
+            yield field
+            yield from plain_fields(field.struct or ())
+
+
+DELETE = bytes.fromhex("01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000")
+
+
+def test_a_value_of_remote_log_metadata():
+    parts = list(message_fields(decode_remote(DELETE, decode(DELETE).layout), DELETE))
+    assert [(part.field, part.value) for part in parts] == [
+        ("frame version", 1),
+        ("record type", 2),
+        ("record version", 0),
+        ("name", "foo"),
+        ("id", "u4NdSfWRQjaZ_ENyxMXLJA"),
+        ("partition", 0),
+        ("tagged fields: count", 0),
+        ("brokerId", 1),
+        ("eventTimestampMs", 1700000000007),
+        ("remotePartitionDeleteState", 0),
+        ("tagged fields: count", 0),
+    ]
+
+
+def test_a_tagged_field_and_one_that_no_version_has():
+    data = bytes.fromhex("01 17 00 01 00 04 03 61 62 63".replace(" ", ""))
+    (split,) = [Contents("__cluster_metadata").split("value", bytes.fromhex("011700020003036162050163"))]
+    assert split.error is None
+    assert [(part.field, part.value) for part in split.parts[3:]] == [
+        ("tagged fields: count", 2),
+        ("tagged fields: tag 0 and size", "tag 0, 3 bytes"),
+        ("name", "ab"),
+        ("tagged fields: tag 5 and size", "tag 5, 1 bytes"),
+        ("tagged fields: tag 5", b"c"),
+    ]
+    damaged = Contents("__cluster_metadata").split("value", data)
+    assert (damaged.parts, type(damaged.error).__name__) == ([], "CorruptError")
+
+
+def test_the_key_says_what_the_value_is():
+    contents = Contents("__consumer_offsets")
+    key = bytes.fromhex("000100016700017400000005")
+    value = bytes.fromhex("0003000000000000002a0000000700000000000000000001")
+    contents.begin()
+    assert [(part.field, part.value) for part in contents.split("key", key).parts] == [
+        ("record type", 1),
+        ("group", "g"),
+        ("topic", "t"),
+        ("partition", 5),
+    ]
+    assert [(part.field, part.value) for part in contents.split("value", value).parts] == [
+        ("version", 3),
+        ("offset", 42),
+        ("leaderEpoch", 7),
+        ("metadata", ""),
+        ("commitTimestamp", 1),
+    ]
+    contents.begin()
+    assert contents.split("value", value) is None
+
+
+def test_what_is_not_declared_stays_whole():
+    contents = Contents("__transaction_state")
+    contents.begin()
+    key = contents.split("key", b"\0\x09any")
+    assert [(part.structure, part.field, part.value) for part in key.parts] == [("type 9", "key", b"\0\x09any")]
+    assert Contents("orders").split("key", b"\0\0") is None
+    assert Contents(None).split("value", b"\0\0") is None
+
+
+def test_control_records():
+    contents = Contents(None, control=True)
+    assert [(part.field, part.value) for part in contents.split("key", b"\0\0\0\1").parts] == [("version", 0), ("type", 1)]
+    assert [(part.field, part.value) for part in contents.split("value", b"\0\0\0\0\0\7").parts] == [
+        ("version", 0),
+        ("coordinator_epoch", 7),
+    ]
+    short = contents.split("value", b"\0\0\0")
+    assert (short.parts, type(short.error).__name__) == ([], "TruncatedError")
+    assert type(contents.split("key", b"\0").error).__name__ == "TruncatedError"
