@@ -112,9 +112,8 @@ class Dump:
         files = _files(target, target.path, target.shown)
         if not self.options.selects:
             return files
-        logs = [file for file in files if file.kind == LOG and parse_file(os.path.basename(file.path)).suffix == ""]
-        wanted = frozenset(in_range([file.path for file in logs], self.options))
-        return (file for file in logs if file.path in wanted)
+        kinds = LOGS if self.options.tail is None and self.options.wanted.offsets is None else {LOG}  # a snapshot has offsets of its own
+        return iter(in_range([file for file in files if file.kind in kinds], self.options))
 
 
 def _log_dir(log_dir: str) -> Iterator[Target]:

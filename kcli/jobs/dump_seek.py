@@ -1,6 +1,5 @@
 """Where `dump` begins to read a log: by the indexes beside it where they can be trusted, else (a finding) from the beginning."""
 
-import os
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
@@ -145,7 +144,8 @@ def _counted(file: DataFile, start: int, options: Options) -> Iterator[tuple[int
         if not isinstance(item, Checked) or not can_hold(options.wanted, item.batch.header):
             continue
         number = _records_of(item.batch, options)
-        if options.wanted and (options.records or options.wanted.times is not None):
+        hidden = options.records and item.batch.header.records_count is None
+        if hidden or (options.wanted and (options.records or options.wanted.times is not None)):
             quiet = Told(Target(kind="", path="", shown="", name=None, log_dir=None))
             matching = sum(is_wanted(options.wanted, record) for record in records(item, quiet, options))
             number = matching if options.records else min(matching, 1)
@@ -153,19 +153,32 @@ def _counted(file: DataFile, start: int, options: Options) -> Iterator[tuple[int
             yield item.batch.position, number
 
 
-def in_range(names: list[str], options: Options) -> list[str]:
-    """Return the logs of a partition directory, given in order, that can hold what is wanted, by their base offsets."""
+def in_range(logs: list[Target], options: Options) -> list[Target]:
+    """Return the logs of a partition directory, given in order, that can hold what is wanted, by their base offsets.
+
+    Of a leftover (.deleted, .cleaned, .swap) no name says where it ends: it is read.
+    """
     if options.wanted.offsets is None:
-        return names
-    bases = [int(os.path.basename(name).partition(".")[0]) for name in names]
-    ends = [*bases[1:], 2**63]
+        return logs
     first, last = options.wanted.offsets
-    return [name for name, base, end in zip(names, bases, ends, strict=True) if base <= last and end > first]
+    live = [file_name(target).base_offset or 0 for target in logs if not file_name(target).suffix]
+    ends = dict(zip(live, [*live[1:], 2**63], strict=True))
+    found = []
+    for target in logs:
+        name = file_name(target)
+        base = name.base_offset or 0
+        if base <= last and (name.suffix or ends[base] > first):
+            found.append(target)
+    return found
 
 
 def tails(logs: list[Target], options: Options) -> list[tuple[Target, Options]]:
-    """Return the logs of a partition that its last batches (or records) lie in, in order, each with how many of its own."""
+    """Return the logs of a partition that its last batches (or records) lie in, in order, each with how many of its own.
+
+    Leftovers (.deleted, .cleaned, .swap) are not part of the log, unless there is nothing else.
+    """
     left, found = options.tail or 0, []
+    logs = [target for target in logs if not file_name(target).suffix] or logs
     for target in reversed(logs):
         if left <= 0:
             break
