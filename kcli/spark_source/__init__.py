@@ -2,6 +2,11 @@
 
 `spark.read.format("kcli").option("view", "batches").load("/data/kafka-1,/data/kafka-2")`. An installed kcli is found by
 Spark 4 itself (the package `pyspark_kcli`); `register(spark)` does the same by hand, and tells the session's cores.
+
+Spark plans a loaded DataFrame once: files and `scan_time` are those of its first query, and a new `load` sees new ones.
+Up to 4.3 it also keeps the filters of one scan for the others of the same load. So filters are taken from Spark only
+where it keeps scans apart (5.0), or with `option("pushdown", "once")` for a load that serves one scan. The options
+`topic`, `partition`, `offsets`, `times`, `epochs` and `producer_ids` leave out the same, in every version.
 """
 
 import os

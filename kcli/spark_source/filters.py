@@ -4,7 +4,7 @@ A filter arrives as `(name of its class, column, value)`: so this module knows n
 Spark adds is simply not used.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -99,20 +99,23 @@ _EQUAL = frozenset({"EqualTo", "EqualNullSafe"})
 
 
 def _range(before: Range, kind: str, value: Any) -> Range | None:
-    if kind == "In":
-        if not isinstance(value, (list, tuple)) or not all(_is_whole(one) for one in value):
-            return None
+    """Return what a filter leaves of a range; None for one that says nothing about whole numbers."""
+    if kind == "In" and isinstance(value, (list, tuple)) and all(map(_is_whole, value)):
         among = frozenset(value)
         return replace(before, among=among if before.among is None else before.among & among)
-    if not _is_whole(value):
+    if not _is_whole(value) or kind not in _BOUNDS:
         return None
-    if kind in _EQUAL:
-        return replace(before, low=max(before.low, value), high=min(before.high, value))
-    if kind in {"GreaterThan", "GreaterThanOrEqual"}:
-        return replace(before, low=max(before.low, value + (kind == "GreaterThan")))
-    if kind in {"LessThan", "LessThanOrEqual"}:
-        return replace(before, high=min(before.high, value - (kind == "LessThan")))
-    return None
+    low, high = _BOUNDS[kind](value)
+    return replace(before, low=max(before.low, low), high=min(before.high, high))
+
+
+_BOUNDS: dict[str, Callable[[int], tuple[int, int]]] = {
+    **dict.fromkeys(_EQUAL, lambda value: (value, value)),
+    "GreaterThan": lambda value: (value + 1, HIGHEST),
+    "GreaterThanOrEqual": lambda value: (value, HIGHEST),
+    "LessThan": lambda value: (LOWEST, value - 1),
+    "LessThanOrEqual": lambda value: (LOWEST, value),
+}
 
 
 def _is_whole(value: Any) -> bool:

@@ -5,7 +5,7 @@ A unit that cannot be read gives the rows before the damage and no more; what is
 
 import os
 import socket
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -18,9 +18,9 @@ from kcli.logdir.buffers import shown
 from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.tree import PARTITION, Target
 from kcli.output.arrow import batch
-from kcli.rows import Failure, Row, RowType, Value
+from kcli.rows import Failure, Row, RowType
 from kcli.spark_source.planning import Work, directory_of, is_of_log_dir
-from kcli.spark_source.views import FINDING, FINDINGS, HEAD, VIEWS, ViewColumn, view_columns
+from kcli.spark_source.views import FINDING, FINDINGS, HEAD, VIEWS, view_columns
 
 RecordBatch: TypeAlias = Any
 
@@ -64,10 +64,9 @@ def _batch(task: Task, target: Target | None, rows: list[Row], wanted: Any) -> R
 
     columns = {one.column.name.lower(): one for one in view_columns(task.view)}
     chosen = [columns[name.lower()] for name in wanted.names]
-    own = [one for one in chosen if one.place is not None]
-    narrow = RowType(task.view, tuple(one.column for one in own))
-    places = [one.place for one in own]
-    body = batch(narrow, [Row(task.view, tuple(row.values[place] for place in places)) for row in rows])
+    own = [(one.column, one.place) for one in chosen if one.place is not None]
+    narrow = RowType(task.view, tuple(column for column, _ in own))
+    body = batch(narrow, [Row(task.view, tuple(row.values[place] for _, place in own)) for row in rows])
     arrays = iter(body.columns)
     head = dict(zip((column.name for column in HEAD), _head(task, target), strict=True))
     made = [
@@ -105,27 +104,17 @@ def _of_outcome(outcome: Outcome, target: Target) -> Iterator[Row]:
 
 
 def _of_finding(finding: Finding, target: Target | None) -> Row:
-    texts = (None if value is None else str(value) for value in (finding.expected, finding.found))
-    return _row(finding.code, finding.severity, finding.message, finding.dir, target, finding.file, finding.position, *texts)
+    expected, found = (None if value is None else str(value) for value in (finding.expected, finding.found))
+    rest = (finding.file, finding.position, expected, found)
+    return Row(FINDING.name, (finding.code, finding.severity, finding.message, finding.dir, *_name(target), *rest))
 
 
 def _of_failure(failure: Failure, target: Target | None) -> Row:
     is_directory = target is not None and target.kind == PARTITION and failure.path == target.shown
     directory, file = (failure.path, None) if is_directory else (os.path.dirname(failure.path) or ".", failure.path)
-    return _row(failure.error, "error", failure.message, directory, target, file, failure.position, None, None)
+    return Row(FINDING.name, (failure.error, "error", failure.message, directory, *_name(target), file, failure.position, None, None))
 
 
-def _row(
-    code: str,
-    severity: str,
-    message: str,
-    directory: str | None,
-    target: Target | None,
-    file: str | None,
-    position: int | None,
-    expected: str | None,
-    found: str | None,
-) -> Row:
+def _name(target: Target | None) -> tuple[str | None, int | None]:
     name = target.name if target is not None else None
-    topic, partition = (shown(name.topic), name.partition) if name is not None else (None, None)
-    return Row(FINDING.name, (code, severity, message, directory, topic, partition, file, position, expected, found))
+    return (None, None) if name is None else (shown(name.topic), name.partition)

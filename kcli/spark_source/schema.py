@@ -20,8 +20,6 @@ def _field(column: Column) -> Any:
     from pyspark.sql.pandas.types import from_arrow_type  # noqa: PLC0415
     from pyspark.sql.types import StructField, TimestampType  # noqa: PLC0415
 
-    if column.kind == MOMENT:
-        kind = TimestampType()
-    else:
-        kind = from_arrow_type(arrow_schema(RowType("", (column,))).field(0).type)
+    is_moment = column.kind == MOMENT
+    kind = TimestampType() if is_moment else from_arrow_type(arrow_schema(RowType("", (column,))).field(0).type)
     return StructField(column.name, kind, column.nullable, {"comment": column.doc})

@@ -13,11 +13,17 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 PUSHING_PLANNER = "pyspark.sql.worker.data_source_pushdown_filters"
 """The process in which Spark plans where filters are pushed down; it refuses readers that take filters in any other."""
 
+KEEPS_SCANS_APART = hasattr(DataSourceReader, "pushLimit")
+"""Spark 4.1 to 4.3 keep one plan for all scans of a loaded DataFrame: what is pushed for one query is missing in the next.
+
+The Spark that pushes limits keeps a plan for each scan.
+"""
+
 
 def data_source(cores: int | None = None, directory: str | None = None) -> type[DataSource]:
     """Return the class of the format: `cores` of the session, and the directory that relative paths start from, if known."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    planner = PUSHING_PLANNER
+    planner, apart = PUSHING_PLANNER, KEEPS_SCANS_APART
 
     def at_home() -> None:
         import sys  # noqa: PLC0415 - all of this runs in workers
@@ -34,6 +40,7 @@ def data_source(cores: int | None = None, directory: str | None = None) -> type[
             self.filters: list[tuple[str, str, Any]] = []
 
         def partitions(self) -> list[InputPartition]:
+            at_home()
             from kcli.spark_source.tasks import tasks  # noqa: PLC0415
 
             return [InputPartition(task) for task in tasks(self.options, self.filters, cores, directory)]
@@ -74,7 +81,8 @@ def data_source(cores: int | None = None, directory: str | None = None) -> type[
 
             at_home()
             main = getattr(sys.modules["__main__"], "__spec__", None)
-            pushes = planner in sys.modules or (main is not None and main.name == planner)
+            offered = planner in sys.modules or (main is not None and main.name == planner)
+            pushes = offered and (apart or self.options.get("pushdown") == "once")
             return (PushingReader if pushes else Reader)(dict(self.options), schema)
 
     return Kcli

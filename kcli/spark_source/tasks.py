@@ -18,7 +18,7 @@ def tasks(options: Mapping[str, str], filters: Iterable[Filter], cores: int | No
     asked = query(options)
     directory = directory or os.getcwd()
     with chdir(directory):
-        plan = planned(asked, pushed(filters), cores)
+        plan = planned(asked, pushed([*asked.filters, *filters]), cores)
     made = [Task(view=asked.view, scan_time=(now := datetime.now(UTC)), failures=plan.failures, findings=plan.findings)]
     made += [Task(view=asked.view, scan_time=now, works=works) for works in plan.bins]
     start = None if all(map(os.path.isabs, asked.paths)) else directory
