@@ -13,8 +13,8 @@ LAYOUTS = {LAYOUT_3_0: 0, LAYOUT_3_6: 1, LAYOUT_4_0: 2}
 
 SCHEMAS = declared("""
 RemoteLogSegmentMetadataRecord 0 versions 0-2 flexible 0+
-    remoteLogSegmentId     RemoteLogSegmentId
-        topicIdPartition  TopicIdPartition
+    remoteLogSegmentId     RemoteLogSegmentIdEntry
+        topicIdPartition  TopicIdPartitionEntry
             name       string
             id         uuid
             partition  int32
@@ -24,26 +24,26 @@ RemoteLogSegmentMetadataRecord 0 versions 0-2 flexible 0+
     brokerId               int32
     maxTimestampMs         int64
     eventTimestampMs       int64
-    segmentLeaderEpochs    []SegmentLeaderEpochs
+    segmentLeaderEpochs    []SegmentLeaderEpochEntry
         leaderEpoch  int32
         offset       int64
     segmentSizeInBytes     int32
-    customMetadata         bytes                  1+ nullable
+    customMetadata         bytes                      1+ nullable
     remoteLogSegmentState  int8
-    txnIndexEmpty          bool                   2+ tag 0
+    txnIndexEmpty          bool                       2+ tag 0
 RemoteLogSegmentMetadataUpdateRecord 1 versions 0-1 flexible 0+
-    remoteLogSegmentId     RemoteLogSegmentId
-        topicIdPartition  TopicIdPartition
+    remoteLogSegmentId     RemoteLogSegmentIdEntry
+        topicIdPartition  TopicIdPartitionEntry
             name       string
             id         uuid
             partition  int32
         id                uuid
     brokerId               int32
     eventTimestampMs       int64
-    customMetadata         bytes               1+ nullable
+    customMetadata         bytes                    1+ nullable
     remoteLogSegmentState  int8
 RemotePartitionDeleteMetadataRecord 2 versions 0 flexible 0+
-    topicIdPartition            TopicIdPartition
+    topicIdPartition            TopicIdPartitionEntry
         name       string
         id         uuid
         partition  int32
@@ -57,12 +57,12 @@ RemoteLogSegmentMetadataSnapshotRecord 3 versions 0-2 flexible 0+
     brokerId               int32
     maxTimestampMs         int64
     eventTimestampMs       int64
-    segmentLeaderEpochs    []SegmentLeaderEpochs
+    segmentLeaderEpochs    []SegmentLeaderEpochEntry
         leaderEpoch  int32
         offset       int64
     segmentSizeInBytes     int32
-    customMetadata         bytes                  1+ nullable
+    customMetadata         bytes                      1+ nullable
     remoteLogSegmentState  int8
-    txnIndexEmpty          bool                   2+ tag 0
+    txnIndexEmpty          bool                       2+ tag 0
 """)
 RECORDS = {schema.api_key: schema for schema in SCHEMAS.values()}

@@ -126,7 +126,7 @@ def test_spans_cover_every_byte(value: bytes):
 
 def test_spans_name_the_fields():
     value = bytes.fromhex("01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000")
-    name, place = "RemotePartitionDeleteMetadataRecord", "TopicIdPartition"
+    name, place = "RemotePartitionDeleteMetadataRecord", "TopicIdPartitionEntry"
     assert spans(decode_remote(value, "3.0"), value) == (
         Span(name, "frame version", 0, 1),
         Span(name, "record type", 1, 2),

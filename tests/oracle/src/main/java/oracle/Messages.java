@@ -19,6 +19,7 @@ import org.apache.kafka.common.protocol.types.TaggedFields;
 import org.apache.kafka.common.protocol.types.Type;
 import org.apache.kafka.metadata.MetadataRecordSerde;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
+import org.apache.kafka.server.common.serialization.AbstractApiMessageSerde;
 
 import java.lang.reflect.Method;
 import java.lang.reflect.ParameterizedType;
@@ -37,7 +38,15 @@ final class Messages {
     private static final int ELEMENTS_MAX = 4;
     private static final String[] TEXTS = {"", "a", "group-1", "quo\"te\\back", "tab\tline\nbell\u0007esc\u001b", "sl/ash", "\u00e9\u4e2d\ud83d\ude00\u2028\u007f"};
 
-    private enum Framing { KEY, VALUE, METADATA, PROTOCOL }
+    private enum Framing { KEY, VALUE, METADATA, REMOTE, PROTOCOL }
+
+    /** The frame of __remote_log_metadata's values is that of the metadata log; only which api key is which type differs. */
+    private static final AbstractApiMessageSerde REMOTE_SERDE = new AbstractApiMessageSerde() {
+        @Override
+        public ApiMessage apiMessageFor(short apiKey) {
+            return org.apache.kafka.server.log.remote.metadata.storage.generated.MetadataRecordType.fromId(apiKey).newMetadataRecord();
+        }
+    };
 
     private record Kind(String topic, Framing framing, Supplier<? extends ApiMessage> message) { }
 
@@ -52,6 +61,8 @@ final class Messages {
             add("__share_group_state", type::newRecordKey, type::newRecordValue);
         for (MetadataRecordType type : MetadataRecordType.values())
             add(new Kind("__cluster_metadata", Framing.METADATA, type::newMetadataRecord));
+        for (var type : org.apache.kafka.server.log.remote.metadata.storage.generated.MetadataRecordType.values())
+            add(new Kind("__remote_log_metadata", Framing.REMOTE, type::newMetadataRecord));
         add(new Kind("", Framing.PROTOCOL, ConsumerProtocolSubscription::new));
         add(new Kind("", Framing.PROTOCOL, ConsumerProtocolAssignment::new));
     }
@@ -100,8 +111,9 @@ final class Messages {
             ByteBuffer buffer = ByteBuffer.wrap(Json.bytes(node));
             ApiMessage message = kind.message.get();
             short version = 0;
-            if (kind.framing == Framing.METADATA) {
-                ApiMessageAndVersion both = new MetadataRecordSerde().read(new ByteBufferAccessor(buffer), buffer.remaining());
+            AbstractApiMessageSerde serde = serde(kind.framing);
+            if (serde != null) {
+                ApiMessageAndVersion both = serde.read(new ByteBufferAccessor(buffer), buffer.remaining());
                 message = both.message();
                 version = both.version();
             } else {
@@ -110,7 +122,7 @@ final class Messages {
                 if (kind.framing != Framing.KEY) version = number;
             }
             if (version < message.lowestSupportedVersion() || version > message.highestSupportedVersion()) return null;
-            if (kind.framing != Framing.METADATA) message.read(new ByteBufferAccessor(buffer), version);
+            if (serde == null) message.read(new ByteBufferAccessor(buffer), version);
             return Json.object("name", message.getClass().getSimpleName(), "version", version, "json", json(message, version), "rest", buffer.remaining());
         }));
         return Json.object("values", answers);
@@ -120,8 +132,8 @@ final class Messages {
         return switch (kind.framing) {
             case KEY -> MessageUtil.toCoordinatorTypePrefixedBytes(message);
             case VALUE, PROTOCOL -> MessageUtil.toVersionPrefixedBytes(version, message);
-            case METADATA -> {
-                MetadataRecordSerde serde = new MetadataRecordSerde();
+            case METADATA, REMOTE -> {
+                AbstractApiMessageSerde serde = serde(kind.framing);
                 ApiMessageAndVersion both = new ApiMessageAndVersion(message, version);
                 ObjectSerializationCache cache = new ObjectSerializationCache();
                 ByteBuffer buffer = ByteBuffer.allocate(serde.recordSize(both, cache));
@@ -129,6 +141,10 @@ final class Messages {
                 yield buffer.array();
             }
         };
+    }
+
+    private static AbstractApiMessageSerde serde(Framing framing) {
+        return framing == Framing.METADATA ? new MetadataRecordSerde() : framing == Framing.REMOTE ? REMOTE_SERDE : null;
     }
 
     private static String json(ApiMessage message, short version) throws Exception {
