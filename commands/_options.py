@@ -77,6 +77,10 @@ class Common:
         str | None,
         _option("-o", "--output", panel=OUTPUT, metavar="FORMAT", text="table, json, ndjson, csv or tsv; table on a terminal, else tsv."),
     ] = None
+    out: Annotated[
+        str | None,
+        _option("--out", panel=OUTPUT, metavar="FILE", text="Write rows to this .parquet, .csv or .ndjson; with --spark, a directory."),
+    ] = None
     columns: Annotated[str | None, _option("--columns", panel=OUTPUT, metavar="A,B", text="Only these columns, in this order.")] = None
     sort: Annotated[str | None, _option("--sort", panel=OUTPUT, metavar="A,-B", text="Sort by columns; - is descending.")] = None
     limit: Annotated[int | None, _option("--limit", panel=OUTPUT, metavar="N", text="At most N rows.", min=0, max=2**63 - 1)] = None

@@ -6,28 +6,31 @@ with `typer.Exit`. `run_rows` is the same for commands that read no files.
 """
 
 import os
-import re
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from typing import TYPE_CHECKING
 
 import typer
 
 from commands._boundary import TRACEBACKS_FROM, boundary, internal, say
+from commands._inputs import inputs
 from commands._options import Common
 from commands._signals import Interrupted, expose, exposed, obey, shielded
 from commands._status import ExitStatus, Usage, worst
 from kcli.analysis.findings import SEVERITIES, Finding
-from kcli.engine.contract import Engine, Scan, Unit
-from kcli.engine.errors import EngineMissingError
+from kcli.engine.contract import Engine, Outcome, Scan, Sink, Unit
+from kcli.engine.errors import EngineMissingError, NotWrittenError
 from kcli.jobs.common import PARTITIONS_ONLY, internal_failure, notes_as_findings, plan
 from kcli.logdir.tree import Found, Target, find
 from kcli.output.structured import Tail, write_csv, write_json, write_ndjson, write_tsv
 from kcli.output.text import distinct, failure_line, finding_lines
 from kcli.output.view import View, ViewError, make_view
 from kcli.rows import COMMANDS, Failure, Row, RowType
+
+if TYPE_CHECKING:
+    from commands._out import Out
 
 Expand = Callable[[Found], Found]
 Text = Callable[[Iterable[Row]], Iterable[str]]
@@ -38,9 +41,6 @@ STRUCTURED = {"json": write_json, "ndjson": write_ndjson, "csv": write_csv, "tsv
 IN_THE_DOCUMENT = frozenset({"json", "ndjson"})
 """Formats that carry findings themselves; with the others they go to stderr. Errors are told there, too, in any case."""
 
-LIST_LIMIT = 256 * 1024 * 1024
-"""Bytes of a list of paths, or of a server.properties."""
-
 
 @dataclass(slots=True)
 class Verdict:
@@ -49,9 +49,19 @@ class Verdict:
     fail_on: str
     findings: list[Finding] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
+    parts: list[object] = field(default_factory=list)
     answered: int = 0
     ended: ExitStatus = ExitStatus.CLEAN
     signalled: int | None = None
+
+    def take(self, outcome: Outcome) -> None:
+        """Note what an outcome says beside its rows."""
+        self.findings.extend(outcome.findings)
+        if outcome.error is not None:
+            self.failures.append(outcome.error)
+        if outcome.part is not None:
+            self.parts.append(outcome.part)
+        self.answered += bool(outcome.rows or outcome.taken) or (outcome.rest is None and outcome.error is None)
 
     def end(self, status: ExitStatus, error: str, message: str) -> None:
         """Note that the command ended before its inputs did, for no fault of any of them."""
@@ -103,8 +113,11 @@ def run(
     with boundary(verbose=common.verbose):
         verdict = Verdict(fail_on=_choice("--fail-on", common.fail_on, (*SEVERITIES, "never")))
         engine = _engine(common)
+        out = _out(common, spread=_is_spread(common))
         try:
-            found = find(list(_inputs(paths, common)), common.selection())
+            found = find(list(inputs(paths, common)), common.selection())
+            if out is not None:
+                out.refuse_inputs(found)
             if expand is not None:
                 found = expand(found)
             units, failures = plan(found, accepts)
@@ -115,11 +128,14 @@ def run(
             verdict.failures.extend(map(_told, failures))
             verdict.findings.extend(notes_as_findings(found.notes))
         present_types = present and present(unit.target for unit in units)
-        view = _view(command, common, text, present_types, types=types, stops=stops)
+        view = _view(command, common, text, present_types, to=out, types=types, stops=stops)
         if not units and not failures:
             verdict.failures.append(Failure(_named(paths), "nothing-matched", None, None, _nothing(found)))
-        with closing(_scanned(engine, scan, units, verdict, common=common, view=view)) as rows:
-            _write(view, rows, common, verdict, text)
+        with (
+            nullcontext() if out is None else out.sink(view) as sink,
+            closing(_scanned(engine(sink), scan, units, verdict, common=common, view=view)) as rows,
+        ):
+            _write(view, rows, common, verdict, text=text, out=out, sink=sink)
 
 
 def _told(failure: Failure) -> Failure:
@@ -138,7 +154,10 @@ def run_rows(command: str, rows: Iterable[Row], common: Common) -> None:
     """Print rows that need no files, as `run` does; always ends with typer.Exit."""
     with boundary(verbose=common.verbose):
         verdict = Verdict(fail_on=_choice("--fail-on", common.fail_on, (*SEVERITIES, "never")), answered=1)
-        _write(_view(command, common, None), rows, common, verdict, None)
+        out = _out(common, spread=False)
+        if out is not None:
+            out.refuse_inputs(Found())
+        _write(_view(command, common, None, to=out), rows, common, verdict, out=out)
 
 
 def _choice(option: str, value: str, allowed: tuple[str, ...]) -> str:
@@ -153,11 +172,12 @@ def _view(
     text: Text | None,
     present: frozenset[str] | None = None,
     *,
+    to: "Out | None" = None,
     types: tuple[RowType, ...] | None = None,
     stops: bool = False,
 ) -> View:
     _choice("--color", common.color, COLORS)
-    output = common.output or ("table" if sys.stdout.isatty() else "tsv")
+    output = to.format if to is not None else common.output or ("table" if sys.stdout.isatty() else "tsv")
     try:
         return make_view(
             command,
@@ -169,92 +189,35 @@ def _view(
             limit=common.limit,
             headers=not common.no_headers,
             text=text is not None,
-            quiet=common.quiet,
+            quiet=common.quiet and to is None,
             present=present,
             stops=stops,
+            to_file=to is not None,
         )
     except ViewError as error:
         raise Usage(str(error)) from error
-
-
-def _inputs(paths: list[str] | None, common: Common) -> Iterator[str]:
-    """Yield every path that was named, wherever it was named; Usage if none was."""
-    nothing = True
-    for path in _listed(paths or [], common):
-        if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", path) and not os.path.lexists(path):
-            raise Usage(f"{path}: kcli reads files, not URLs; mount or copy them to where every worker sees them")
-        nothing = False
-        yield path
-    if nothing:
-        raise Usage("name at least one PATH, or --files-from, or --server-config")
-
-
-def _listed(paths: list[str], common: Common) -> Iterator[str]:
-    for path in paths:
-        if path == "-":
-            yield from _split(_stdin(path), common)
-        else:
-            yield path
-    if common.files_from is not None:
-        name = common.files_from
-        yield from _split(_stdin("--files-from -") if name == "-" else _file("--files-from", name), common)
-    if common.server_config is not None:
-        yield from _log_dirs(common.server_config)
-
-
-def _split(data: bytes, common: Common) -> list[str]:
-    """Return the paths in a list: every byte of a name counts, but for the end of its line."""
-    lines = data.split(b"\0") if common.nul else [line.removesuffix(b"\r") for line in data.split(b"\n")]
-    return [os.fsdecode(line) for line in lines if line]
-
-
-def _stdin(word: str) -> bytes:
-    if sys.stdin is None:
-        raise Usage(f"{word}: stdin is closed")
-    try:
-        return _bounded(sys.stdin.buffer, word)
-    except OSError as error:
-        raise Usage(f"{word}: stdin: {(error.strerror or str(error)).lower()}") from error
-
-
-def _file(option: str, path: str) -> bytes:
-    """Return the bytes of a file of words, which may be a pipe: it is no file of a broker."""
-    try:
-        with open(path, "rb") as file:
-            return _bounded(file, f"{option} {path}")
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else None
-        raise Usage(f"{option} {path}: {(reason or str(error)).lower()}") from error
-
-
-def _bounded(file: BinaryIO, word: str) -> bytes:
-    data = file.read(LIST_LIMIT + 1)
-    if len(data) > LIST_LIMIT:
-        raise Usage(f"{word}: more than {LIST_LIMIT} bytes")
-    return data
-
-
-def _log_dirs(path: str) -> tuple[str, ...]:
-    """Return the log dirs that a server.properties names, as the broker reads it."""
-    from formats.errors import FormatError  # noqa: PLC0415 - only --server-config needs them
-    from formats.properties import log_dirs, read_properties  # noqa: PLC0415
-
-    try:
-        names = log_dirs(read_properties(_file("--server-config", path))).log_dirs
-    except FormatError as error:
-        raise Usage(f"--server-config {path}: {error}") from error
-    if not names:
-        raise Usage(f"--server-config {path}: its log.dirs is empty, and no broker starts with that")
-    return names
 
 
 def _named(paths: list[str] | None) -> str:
     return paths[0] if paths and len(paths) == 1 else ""
 
 
-def _engine(common: Common) -> Engine:
-    """Return the engine that the options ask for; starting it waits until it has work."""
-    if common.spark or common.spark_master or common.spark_remote or common.spark_conf:
+def _out(common: Common, *, spread: bool) -> "Out | None":
+    """Return where --out sends rows, None where they go to stdout."""
+    if common.out is None:
+        return None
+    from commands._out import out_of  # noqa: PLC0415 - only for --out
+
+    return out_of(common.out, common, spread=spread)
+
+
+def _is_spread(common: Common) -> bool:
+    return bool(common.spark or common.spark_master or common.spark_remote or common.spark_conf)
+
+
+def _engine(common: Common) -> Callable[[Sink | None], Engine]:
+    """Return what makes the engine that the options ask for, given where its workers write; starting it waits until it has work."""
+    if _is_spread(common):
         from kcli.engine.spark import spark  # noqa: PLC0415 - the module knows pyspark
 
         if common.jobs > 1:
@@ -262,10 +225,10 @@ def _engine(common: Common) -> Engine:
         if common.spark_master and common.spark_remote:
             raise Usage("--spark-master and --spark-remote are two places to run: name one")
         conf = dict(_setting(word) for word in common.spark_conf or ())
-        return spark(common.spark_master, common.spark_remote, conf)
+        return lambda sink: spark(common.spark_master, common.spark_remote, conf, sink=sink)
     from kcli.engine.local import inline, pool  # noqa: PLC0415 - not with Spark
 
-    return pool(common.jobs) if common.jobs > 1 else inline
+    return lambda _: pool(common.jobs) if common.jobs > 1 else inline
 
 
 def _setting(word: str) -> tuple[str, str]:
@@ -277,22 +240,17 @@ def _setting(word: str) -> tuple[str, str]:
 
 def _scanned(engine: Engine, scan: Scan, units: list[Unit], verdict: Verdict, *, common: Common, view: View) -> Generator[Row, None, None]:
     """Yield the rows of every unit; whatever ends the engine ends the rows, so that a document is closed properly."""
-    failed = False
     try:
         with _progress(len(units), common, view) as done:
             for outcome in exposed(iter(engine(scan, units) if units else ())):
-                verdict.findings.extend(outcome.findings)
-                if outcome.error is not None:
-                    verdict.failures.append(outcome.error)
-                    failed = True
-                verdict.answered += bool(outcome.rows)
+                verdict.take(outcome)
                 yield from outcome.rows
                 if outcome.rest is None:
-                    verdict.answered += not failed
-                    failed = False
                     done(outcome.number + 1)
     except EngineMissingError as error:
         verdict.end(ExitStatus.SOME_UNANSWERED, "environment", str(error))
+    except NotWrittenError as error:
+        verdict.end(ExitStatus.SOME_UNANSWERED, "environment", f"--out {common.out}: {error}")
     except (Interrupted, KeyboardInterrupt) as error:
         if view.format == "table":
             raise  # nothing is written yet, and drawing takes long
@@ -306,28 +264,44 @@ def _scanned(engine: Engine, scan: Scan, units: list[Unit], verdict: Verdict, *,
 
 
 def _progress(total: int, common: Common, view: View) -> AbstractContextManager[Callable[[int], None]]:
-    if common.quiet or _is_dumb() or not sys.stderr.isatty() or (sys.stdout.isatty() and view.format != "table"):
+    if common.quiet or _is_dumb() or not sys.stderr.isatty() or (sys.stdout.isatty() and view.format != "table" and common.out is None):
         return nullcontext(lambda _: None)
     from kcli.output.progress import progress  # noqa: PLC0415 - for people only
 
     return progress(total)
 
 
-def _write(view: View, rows: Iterable[Row], common: Common, verdict: Verdict, text: Text | None) -> None:
+def _write(
+    view: View,
+    rows: Iterable[Row],
+    common: Common,
+    verdict: Verdict,
+    *,
+    text: Text | None = None,
+    out: "Out | None" = None,
+    sink: Sink | None = None,
+) -> None:
     """Pull the rows through the writer, tell the rest, end with the status."""
 
     def tail() -> tuple[list[Finding], list[Failure]]:
         return distinct(verdict.findings), verdict.failures
 
-    if common.quiet:
+    if common.quiet and out is None:
         for _ in rows:
             pass
         raise typer.Exit(verdict.status())
     with shielded():
-        _writer(view, common, text)(rows, tail)
+        if out is None:
+            _writer(view, common, text)(rows, tail)
+            is_written = True
+        else:
+            is_written = out.write(rows, view, tail, verdict, lines=text, sink=sink)
+        if common.quiet:
+            raise typer.Exit(verdict.status())
         sys.stdout.flush()
         findings, failures = tail()
-        told = [] if view.format in IN_THE_DOCUMENT else [finding for finding in findings if _is_told(finding, common)]
+        in_the_document = is_written and view.format in IN_THE_DOCUMENT
+        told = [] if in_the_document else [finding for finding in findings if _is_told(finding, common)]
         for line in (*finding_lines(told, explained=common.verbose > 0), *map(failure_line, failures)):
             say(line)
     raise typer.Exit(verdict.status())

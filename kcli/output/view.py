@@ -9,7 +9,7 @@ from typing import Any
 from kcli.rows import Column, Row, RowType, Value
 
 FORMATS = ("table", "json", "ndjson", "csv", "tsv")
-FLAT = frozenset({"table", "csv", "tsv"})
+FLAT = frozenset({"table", "csv", "tsv", "parquet"})
 """Formats with one header for all rows."""
 
 
@@ -101,13 +101,14 @@ def make_view(
     quiet: bool,
     present: frozenset[str] | None = None,
     stops: bool = False,
+    to_file: bool = False,
 ) -> View:
     """Return the view that the options describe; ViewError in one line if they ask for what is not there.
 
-    `present` names the row types that these inputs can give; None: any of the command's.
+    `to_file`: rows go to a file of a format that is known to be one. `present` names the row types that these inputs can give; None: any of the command's.
     """
     formats = (*FORMATS, "text") if text else FORMATS
-    if output not in formats:
+    if output not in formats and not (to_file and output == "parquet"):
         raise ViewError(f"--output {output}: {command} prints {', '.join(formats)}")
     tagged = len(types) > 1
     if only is not None:
@@ -120,7 +121,7 @@ def make_view(
         names = [row_type.name for row_type in types]
         if len(names) > 1 and not quiet:
             raise ViewError(
-                f"{command} has rows of several types here: name --only {'|'.join(names)}, or -o ndjson, for output as {output}"
+                f"{command} has rows of several types here: name --only {'|'.join(names)}, or {'--out FILE.ndjson' if to_file else '-o ndjson'}, for output as {output}"
             )
     shown = None if columns is None else tuple(_known(word.strip(), types, "--columns") for word in columns.split(","))
     if shown is not None and len(set(shown)) < len(shown):

@@ -253,7 +253,7 @@ class TestInputs:
         assert [answer[1] for answer in answers(done)] == [1]
 
     def test_a_list_has_an_end(self, kcli, monkeypatch):
-        monkeypatch.setattr("commands._run.LIST_LIMIT", 1000)
+        monkeypatch.setattr("commands._inputs.LIST_LIMIT", 1000)
 
         for words in (("--files-from", "/dev/zero"), ("--server-config", "/dev/zero")):
             assert kcli(*ASK, *words).stderr == f"kcli: {' '.join(words)}: more than 1000 bytes\n"

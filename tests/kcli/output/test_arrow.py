@@ -59,6 +59,17 @@ def json_of(field, value):
     return value
 
 
+def with_text_for_open(kind, value):
+    """Return a JSON value with compact JSON for objects that have no declared keys."""
+    if isinstance(value, dict) and pa.types.is_string(kind):
+        return compact(value)
+    if isinstance(value, dict):
+        return {name: with_text_for_open(kind.field(name).type, inside) for name, inside in value.items()}
+    if isinstance(value, list):
+        return [with_text_for_open(kind.value_type, item) for item in value]
+    return value
+
+
 def filled(column, *, null):
     """Return a value that a column may have."""
     if null and column.nullable:
@@ -131,9 +142,7 @@ def test_a_row_of_every_type_comes_back_as_its_json(name, null):
     expected = json.loads(compact(dict(zip(row_type.names, row.values, strict=True))))
     jsonschema.validate(expected, row_schema(row_type))
     (found,) = made.to_pylist()
-    for column in row_type.columns:
-        if column.name == "rounds":
-            expected["rounds"] = [compact(item) for item in expected["rounds"]]
+    expected = {field.name: with_text_for_open(field.type, expected[field.name]) for field in made.schema}
 
     assert {field.name: json_of(field, found[field.name]) for field in made.schema} == expected
 

@@ -1,0 +1,84 @@
+"""The paths that a command line names: as words, on stdin, in a list, in a server.properties."""
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from commands._options import Common
+from commands._status import Usage
+
+LIST_LIMIT = 256 * 1024 * 1024
+"""Bytes of a list of paths, or of a server.properties."""
+
+
+def inputs(paths: list[str] | None, common: Common) -> Iterator[str]:
+    """Yield every path that was named, wherever it was named; Usage if none was."""
+    nothing = True
+    for path in _listed(paths or [], common):
+        if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", path) and not os.path.lexists(path):
+            raise Usage(f"{path}: kcli reads files, not URLs; mount or copy them to where every worker sees them")
+        nothing = False
+        yield path
+    if nothing:
+        raise Usage("name at least one PATH, or --files-from, or --server-config")
+
+
+def _listed(paths: list[str], common: Common) -> Iterator[str]:
+    for path in paths:
+        if path == "-":
+            yield from _split(_stdin(path), common)
+        else:
+            yield path
+    if common.files_from is not None:
+        name = common.files_from
+        yield from _split(_stdin("--files-from -") if name == "-" else _file("--files-from", name), common)
+    if common.server_config is not None:
+        yield from _log_dirs(common.server_config)
+
+
+def _split(data: bytes, common: Common) -> list[str]:
+    """Return the paths in a list: every byte of a name counts, but for the end of its line."""
+    lines = data.split(b"\0") if common.nul else [line.removesuffix(b"\r") for line in data.split(b"\n")]
+    return [os.fsdecode(line) for line in lines if line]
+
+
+def _stdin(word: str) -> bytes:
+    if sys.stdin is None:
+        raise Usage(f"{word}: stdin is closed")
+    try:
+        return _bounded(sys.stdin.buffer, word)
+    except OSError as error:
+        raise Usage(f"{word}: stdin: {(error.strerror or str(error)).lower()}") from error
+
+
+def _file(option: str, path: str) -> bytes:
+    """Return the bytes of a file of words, which may be a pipe: it is no file of a broker."""
+    try:
+        with open(path, "rb") as file:
+            return _bounded(file, f"{option} {path}")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise Usage(f"{option} {path}: {(reason or str(error)).lower()}") from error
+
+
+def _bounded(file: BinaryIO, word: str) -> bytes:
+    data = file.read(LIST_LIMIT + 1)
+    if len(data) > LIST_LIMIT:
+        raise Usage(f"{word}: more than {LIST_LIMIT} bytes")
+    return data
+
+
+def _log_dirs(path: str) -> tuple[str, ...]:
+    """Return the log dirs that a server.properties names, as the broker reads it."""
+    from formats.errors import FormatError  # noqa: PLC0415 - only --server-config needs them
+    from formats.properties import log_dirs, read_properties  # noqa: PLC0415
+
+    try:
+        names = log_dirs(read_properties(_file("--server-config", path))).log_dirs
+    except FormatError as error:
+        raise Usage(f"--server-config {path}: {error}") from error
+    if not names:
+        raise Usage(f"--server-config {path}: its log.dirs is empty, and no broker starts with that")
+    return names

@@ -1,0 +1,165 @@
+"""`--out FILE`: the words, what is refused, and the rows on their way into a file or a directory of parts."""
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from commands._boundary import UNWRITABLE, say
+from commands._options import Common
+from commands._status import ExitStatus, Missing, Refused, Usage
+from formats.names import LOG, PARTITION_METADATA, parse_file, parse_partition_dir
+from kcli.analysis.findings import Finding
+from kcli.engine.contract import Sink
+from kcli.logdir.tree import LOG_DIR_FILES, PARTITION, Found, Target
+from kcli.output.files import FILE_FORMATS, PARQUET, IncompleteError, Lines, Part, Parts, keep_parts, new_directory, write_rows
+from kcli.output.structured import Tail
+from kcli.output.view import View
+from kcli.rows import Failure, Row
+
+if TYPE_CHECKING:
+    from commands._run import Verdict
+
+TEXT, TEXT_EXTENSION = "text", "txt"
+INSTALL = "pip install 'kcli[parquet]'"
+OF_A_LOG_DIR = tuple(name for name in LOG_DIR_FILES if name != ".lock")
+
+
+@dataclass(frozen=True, slots=True)
+class Out:
+    """Where rows go: the word that was given, its absolute path without symlinks before the name, and the format.
+
+    `as_parts`: a directory that Spark's workers write to. `tells`: stderr says what has been written.
+    """
+
+    word: str
+    path: str
+    format: str
+    as_parts: bool
+    tells: bool
+
+    def refuse_inputs(self, found: Found) -> None:
+        """Refuse a place inside a log dir or a partition directory, of the inputs or any other, and one that is an input."""
+        guarded = {*found.named_log_dirs, *(target.log_dir for target in found.targets if target.log_dir is not None)}
+        guarded |= {target.path for target in found.targets if target.kind == PARTITION}
+        directories = set(map(os.path.realpath, guarded))
+        for place in _upwards(os.path.dirname(self.path)):
+            if place in directories or _looks_like_one(place):
+                raise Refused(f"--out {self.word}: {place} is a log dir or a partition directory, and kcli never writes there")
+        if any(_is_same(self, target) for target in found.targets):
+            raise Refused(f"--out {self.word}: this is one of the inputs, and kcli would replace it; name another")
+
+    @contextmanager
+    def sink(self, view: View) -> Iterator[Sink | None]:
+        """Give the sink that workers write to, None where rows come here; what it holds is gone unless `write` keeps it."""
+        with ExitStack() as stack:
+            directory = None
+            if self.as_parts:
+                with _explained(self):
+                    directory = stack.enter_context(new_directory(self.path))
+            yield None if directory is None else Parts(directory, view)
+
+    def write(self, rows: Iterable[Row], view: View, tail: Tail, verdict: "Verdict", *, lines: Lines | None, sink: Sink | None) -> bool:
+        """Write rows to where they go; returns whether. Not if the verdict is that the command ended before its inputs did."""
+
+        def complete() -> tuple[list[Finding], list[Failure]]:
+            if verdict.ended is not ExitStatus.CLEAN:
+                raise IncompleteError
+            return tail()
+
+        try:
+            with _explained(self):
+                if isinstance(sink, Parts):
+                    for _ in rows:  # the workers have them
+                        pass
+                    count = keep_parts(self.path, sink, [part for part in verdict.parts if isinstance(part, Part)], complete)
+                else:
+                    count = write_rows(self.path, rows, view, complete, lines if self.format == TEXT else None)
+        except IncompleteError:
+            return False
+        if self.tells:
+            say(f"{count} {'lines' if self.format == TEXT else 'rows'} written to {self.word}")
+        return True
+
+
+def out_of(word: str, common: Common, *, spread: bool) -> Out:
+    """Return what --out says; Usage and Refused for what cannot be. `spread`: Spark reads the inputs."""
+    form = _format(word, common)
+    as_parts = spread and form != TEXT
+    if as_parts and (common.sort is not None or common.limit is not None):
+        raise Usage("--sort and --limit need all rows in one place; with --spark, --out is written by the workers: leave one out")
+    parent, name = os.path.split(word)
+    place = os.path.realpath(parent or ".")
+    if not os.path.isdir(place):
+        raise Usage(f"--out {word}: no directory {parent}")
+    tells = not common.quiet and (common.verbose > 0 or sys.stderr.isatty())
+    out = Out(word, os.path.join(place, name), form, as_parts, tells)
+    _refuse_what_is_there(out)
+    if form == PARQUET and find_spec("pyarrow") is None:
+        raise Missing(f"--out {word}: Parquet needs pyarrow: {INSTALL}")
+    return out
+
+
+def _format(word: str, common: Common) -> str:
+    extension = os.path.splitext(word)[1].removeprefix(".")
+    form = TEXT if extension == TEXT_EXTENSION and common.output == TEXT else extension
+    if "\0" in word or form not in (*FILE_FORMATS, TEXT):
+        raise Usage(f"--out {word}: name a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)")
+    if common.output not in {None, form}:
+        raise Usage(f"--out {word}: the file's name says {form}, -o says {common.output}")
+    return form
+
+
+def _refuse_what_is_there(out: Out) -> None:
+    try:
+        mode = os.stat(out.path).st_mode
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise Usage(f"--out {out.word}: {(error.strerror or str(error)).lower()}") from error
+    if stat.S_ISDIR(mode):
+        raise Refused(f"--out {out.word}: there is a directory of this name; remove it, or name another")
+    if out.as_parts:
+        raise Refused(f"--out {out.word}: with --spark this is a directory, and there is a file of this name; remove it, or name another")
+    if not stat.S_ISREG(mode):
+        raise Refused(f"--out {out.word}: what has this name is no regular file, and kcli would replace it; name another")
+
+
+def _upwards(place: str) -> Iterator[str]:
+    """Yield a directory and all around it."""
+    yield place
+    while place != os.path.dirname(place):
+        place = os.path.dirname(place)
+        yield place
+
+
+def _looks_like_one(place: str) -> bool:
+    if any(os.path.lexists(os.path.join(place, name)) for name in OF_A_LOG_DIR):
+        return True
+    if parse_partition_dir(os.path.basename(place)) is None:
+        return False
+    try:
+        return any(parse_file(name).kind in {LOG, PARTITION_METADATA} for name in os.listdir(place))
+    except OSError:
+        return True  # what is in it cannot be seen
+
+
+def _is_same(out: Out, target: Target) -> bool:
+    return os.path.basename(target.path) == os.path.basename(out.path) and os.path.realpath(target.path) == os.path.realpath(out.path)
+
+
+@contextmanager
+def _explained(out: Out) -> Iterator[None]:
+    """Turn an error of writing into one line."""
+    try:
+        yield
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        if error.errno in UNWRITABLE or error.errno == errno.ENOENT:
+            raise Missing(f"--out {out.word}: cannot write: {reason}") from error
+        raise Usage(f"--out {out.word}: cannot write there: {reason}") from error
