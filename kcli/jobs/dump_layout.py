@@ -249,34 +249,37 @@ def _remote_snapshot(unit: Unit, options: Options) -> Scanned:  # noqa: ARG001 -
     where, told = from_file(unit.target), Told(unit.target)
     with DataFile(unit.target.path) as file, reading(unit.target.path):
         raw = file.read(0, REMOTE_HEADER.size)
-        end = unit.start or min(len(raw), REMOTE_HEADER.size)
-        if not unit.start:
-            yield from (_row(where, said) for said in _remote_header(raw))
-        try:
-            header = read_header(raw)
-            if header is not None:
-                for entry in read_entries(file.read, file.size, header, position=end, number=unit.mark):
-                    yield Here(end, entry.number, len(entry.value) * 3)
-                    place = Place(file.read(end, entry.next_position - end), end)
-                    length = Part(f"entry {entry.number}", "length", 0, LENGTH_SIZE, len(entry.value), "bytes of the entry that follow")
-                    yield _row(where, place.told(length))
-                    for said in _remote_entry(entry.number, place, entry.value):
-                        if isinstance(said, Trouble):
-                            told.add(said.code, entry.position, said.message)
-                        else:
-                            yield _row(where, said)
-                    end = entry.next_position
-        except FormatError:
-            yield from (_row(where, said) for said in _range(file, end, file.size, "unreadable", "bytes"))
-            yield from told
-            raise
+        if not raw:
+            told.add("RLMM-006", 0, "an empty file")
+        elif len(raw) < REMOTE_HEADER.size:
+            yield from (_row(where, said) for said in bytes_range(raw, 0, len(raw), REMOTE_HEADER.name, "bytes"))
+            told.add("RLMM-005", len(raw), f"{len(raw)} of {REMOTE_HEADER.size} bytes")
+        else:
+            if not unit.start:
+                yield from (_row(where, said) for said in fields(REMOTE_HEADER.parts(raw), Place(raw)))
+            yield from _remote_entries(unit, file, raw, told)
     yield from told
 
 
-def _remote_header(raw: bytes) -> Iterator[Annotated]:
-    if len(raw) == REMOTE_HEADER.size:
-        return fields(REMOTE_HEADER.parts(raw), Place(raw))
-    return bytes_range(raw, 0, len(raw), REMOTE_HEADER.name, "bytes")
+def _remote_entries(unit: Unit, file: DataFile, raw: bytes, told: Told) -> Scanned:
+    where, end = from_file(unit.target), unit.start or REMOTE_HEADER.size
+    try:
+        header = read_header(raw)
+        for entry in read_entries(file.read, file.size, header, position=end, number=unit.mark) if header is not None else ():
+            yield Here(end, entry.number, 3 * len(entry.value))
+            place = Place(file.read(end, entry.next_position - end), end)
+            length = Part(f"entry {entry.number}", "length", 0, LENGTH_SIZE, len(entry.value), "bytes of the entry that follow")
+            yield _row(where, place.told(length))
+            for said in _remote_entry(entry.number, place, entry.value):
+                if isinstance(said, Trouble):
+                    told.add(said.code, entry.position, said.message)
+                else:
+                    yield _row(where, said)
+            end = entry.next_position
+    except FormatError:
+        yield from (_row(where, said) for said in _range(file, end, file.size, "unreadable", "bytes"))
+        yield from told
+        raise
 
 
 def _remote_entry(number: int, place: Place, value: bytes) -> Iterator[Said]:
