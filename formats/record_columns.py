@@ -11,6 +11,7 @@ nothing else: a batch that it refuses is named, so that the plain reader tells w
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from formats.batch import BATCH, COMPRESSION_CODEC_MASK, HEADER_SIZE, LOG_OVERHEAD, MAX_INT, NO_SEQUENCE, TIMESTAMP_TYPE_MASK
@@ -40,7 +41,7 @@ VARINT, VARLONG = 5, 10
 class RecordColumns(NamedTuple):
     """The records of consecutive batches, one array element per record, in the order of the file.
 
-    `data` holds the decompressed records; starts count from its first byte, a length is -1 for null. `batch` is the
+    `data` holds the decompressed records, and one byte more; starts count from its first byte, a length is -1 for null. `batch` is the
     index into `headers`, the header rows (fields as in BatchHeader); `bounds[i]` is the first record of batch i, and
     one element more is the end. Record r has `headers_count[r]` headers from index `headers_first[r]` on in the four
     header arrays.
@@ -80,27 +81,33 @@ def record_columns(window: Buffer, positions: "Sequence[int] | Ints", limit: int
     Each batch is decompressed to no more than `limit` bytes. CRCs are not looked at. Every batch is in exactly one of
     the results: in columns if `formats.record.batch_records` reads it to its end, else alone as Left.
     """
+    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
+
     headers = headers_at(window, positions)
-    sizes = headers["batch_length"].astype("int64") + LOG_OVERHEAD
+    sizes = headers["batch_length"].astype(np.int64) + LOG_OVERHEAD
     counts = headers["records_count"].tolist()
-    view = memoryview(window)
-    chunk = _Chunk(0)
     codecs = (headers["attributes"] & COMPRESSION_CODEC_MASK).tolist()
-    fits = _fits(headers, sizes, positions, len(view))
-    for number, (position, size, count, codec, fit) in enumerate(zip(positions, sizes.tolist(), counts, codecs, fits, strict=True)):
-        body: Buffer | None = b""
-        if not fit:
-            body = None
-        elif count:
-            body = view[position + HEADER_SIZE : position + size]
-            if codec:
+    view = memoryview(window)
+    places = np.asarray(positions, np.int64)
+    fits = _fits(headers, sizes, places, len(view))
+    starts, ends = (places + HEADER_SIZE).tolist(), (places + sizes).tolist()
+    bodies: list[Buffer | None] = []
+    first, size, records = 0, 0, 0
+    for number, (start, end, count, codec, fit) in enumerate(zip(starts, ends, counts, codecs, fits, strict=True)):
+        body: Buffer | None = None
+        if fit:
+            body = view[start:end] if count else b""
+            if codec and count:
                 body = _decompressed(codec, body, limit)
-        if chunk.bodies and (chunk.bytes + len(body or b"") > CHUNK_BYTES or chunk.records + count > CHUNK_RECORDS):
-            yield from _decoded(chunk, headers)
-            chunk = _Chunk(number)
-        chunk.add(body, count)
-    if chunk.bodies:
-        yield from _decoded(chunk, headers)
+        more, claimed = (0, 0) if body is None else (len(body), count)
+        if bodies and (size + more > CHUNK_BYTES or records + claimed > CHUNK_RECORDS):
+            yield from _decoded(bodies, headers, first)
+            first, bodies, size, records = number, [], 0, 0
+        bodies.append(body)
+        size += more
+        records += claimed
+    if bodies:
+        yield from _decoded(bodies, headers, first)
 
 
 def headers_at(window: Buffer, positions: "Sequence[int] | Ints") -> "NDArray[np.void]":
@@ -115,28 +122,9 @@ def headers_at(window: Buffer, positions: "Sequence[int] | Ints") -> "NDArray[np
     return found
 
 
-class _Chunk:
-    """Consecutive batches that are decoded together; None instead of a body leaves one to the plain reader."""
-
-    def __init__(self, first: int) -> None:
-        self.first = first
-        self.bodies: list[Buffer | None] = []
-        self.counts: list[int] = []
-        self.bytes = self.records = 0
-
-    def add(self, body: Buffer | None, count: int) -> None:
-        self.bodies.append(body)
-        self.counts.append(count)
-        if body is not None:
-            self.bytes += len(body)
-            self.records += count
-
-
-def _fits(headers: "NDArray[np.void]", sizes: "Ints", positions: "Sequence[int] | Ints", end: int) -> list[bool]:
-    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
-
+def _fits(headers: "NDArray[np.void]", sizes: "Ints", positions: "Ints", end: int) -> list[bool]:
     count = headers["records_count"]
-    fits = (headers["magic"] == MAGIC) & (sizes >= HEADER_SIZE) & (np.asarray(positions, np.int64) + sizes <= end)
+    fits = (headers["magic"] == MAGIC) & (sizes >= HEADER_SIZE) & (positions + sizes <= end)
     found: list[bool] = (fits & (count >= 0) & (count <= MOST_RECORDS)).tolist()
     return found
 
@@ -152,18 +140,18 @@ def _decompressed(codec: int, body: Buffer, limit: int) -> Buffer | None:
 # All records of a chunk
 
 
-def _decoded(chunk: _Chunk, headers: "NDArray[np.void]") -> Iterator[RecordColumns | Left]:
-    data = b"".join([body for body in chunk.bodies if body is not None])
-    starts, bounds, bad = _walk(data, chunk)
-    headers = headers[chunk.first : chunk.first + len(chunk.bodies)]
+def _decoded(bodies: list[Buffer | None], headers: "NDArray[np.void]", first: int) -> Iterator[RecordColumns | Left]:
+    # the byte behind the last ends whatever runs over it
+    data = b"".join([*(body for body in bodies if body), b"\0"])
+    headers = headers[first : first + len(bodies)]
+    starts, bounds, bad = _walk(data, bodies, headers["records_count"].tolist())
     columns, damaged = _columns(data, starts, bounds, headers)
-    bad.update(damaged)
     begin = 0
-    for number in (*sorted(bad), len(chunk.bodies)):
+    for number in (*sorted(bad | damaged), len(bodies)):
         if begin < number:
-            yield _part(columns, begin, number, chunk.first)
-        if number < len(chunk.bodies):
-            yield Left(chunk.first + number)
+            yield _part(columns, begin, number, first)
+        if number < len(bodies):
+            yield Left(first + number)
         begin = number + 1
 
 
@@ -181,50 +169,48 @@ def _part(columns: RecordColumns, begin: int, end: int, first: int) -> RecordCol
 _PER_RECORD = RecordColumns._fields[4:15]
 
 
-def _walk(data: bytes, chunk: _Chunk) -> tuple[list[int], list[int], set[int]]:
+def _walk(data: bytes, bodies: list[Buffer | None], counts: list[int]) -> tuple[list[int], list[int], set[int]]:
     """Return where the length of each record stands, the first record of each batch, and the batches of broken chains."""
     starts: list[int] = []
-    bounds, bad, end = [0], set(), 0
+    bounds, bad, at, end = [0], set(), 0, 0
     append = starts.append
-    for number, (body, count) in enumerate(zip(chunk.bodies, chunk.counts, strict=True)):
-        if body is None:
-            bad.add(number)
-        elif count:
-            at, end, found = end, end + len(body), len(starts)
-            while at < end:
+    for number, (body, count) in enumerate(zip(bodies, counts, strict=True)):
+        if body:
+            at, end = end, end + len(body)
+            for _ in repeat(None, count):
+                if at >= end:
+                    break
                 append(at)
-                byte = data[at]
-                if byte < 0x80:
-                    at += (byte >> 1) + 1
-                    if byte & 1 or not byte:
-                        break
-                else:
-                    step = _step(data, at)
-                    if step is None:
-                        break
-                    at += step
-            else:
-                found += count
-            if at != end or found != len(starts):
-                bad.add(number)
-                del starts[bounds[-1] :]
+                value, size = data[at], 1
+                if value >= 0x80:
+                    high, size = data[at + 1], 2
+                    if high < 0x80:
+                        value += (high - 1) << 7
+                    else:
+                        value, size = _length(data, at)
+                if value & 1 or not value:
+                    break
+                at += (value >> 1) + size
+        if body is None or at != end or len(starts) - bounds[-1] != count:
+            bad.add(number)
+            del starts[bounds[-1] :]
+            at = end
         bounds.append(len(starts))
     return starts, bounds, bad
 
 
-def _step(data: bytes, at: int) -> int | None:
-    """Return how far the next record is from one whose length has several bytes; None for a length that none has."""
+def _length(data: bytes, at: int) -> tuple[int, int]:
+    """Return the bits and the bytes of a length's varint; no bits for one that is too long."""
     value, shift = 0, 0
     for size, byte in enumerate(data[at : at + VARINT], 1):
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            value &= 0xFFFFFFFF
-            return None if value & 1 or not value else (value >> 1) + size
+            return value & 0xFFFFFFFF, size
         shift += 7
-    return None
+    return 0, 0
 
 
-def _columns(data: bytes, starts: list[int], bounds: list[int], headers: "NDArray[np.void]") -> tuple[RecordColumns, list[int]]:
+def _columns(data: bytes, starts: list[int], bounds: list[int], headers: "NDArray[np.void]") -> tuple[RecordColumns, set[int]]:
     """Return the columns of all records, and the numbers of batches of which a record is damaged."""
     import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
 
@@ -266,7 +252,7 @@ def _columns(data: bytes, starts: list[int], bounds: list[int], headers: "NDArra
         count,
         *lists,
     )
-    return columns, np.unique(batch[read.bad]).tolist()
+    return columns, set(batch[read.bad].tolist())
 
 
 def _headers(read: "_Reader", count: "Ints", at: "Ints") -> "tuple[Ints, Ints, Ints, Ints, Ints]":
@@ -304,7 +290,7 @@ class _Reader:
     def __init__(self, data: bytes, records: int) -> None:
         import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
 
-        self.data = np.frombuffer(data or b"\0", np.uint8)
+        self.data = np.frombuffer(data, np.uint8)
         self.bad = np.zeros(records, np.bool_)
 
     def bytes(self, at: "Ints") -> "NDArray[np.uint8]":

@@ -5,6 +5,7 @@ it. While it is assembled, a byte is a character (Latin-1); what is not ASCII is
 every key and value lies between ASCII characters, so that none can spoil its neighbour.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -122,18 +123,16 @@ def record_text(
     text = columns.data.decode(LATIN_1)
     records = len(columns.offset)
     bounds = columns.bounds.tolist()
-    batch = 0
+    begin = 0
     for start in range(0, max(records, 1), RECORDS_AT_ONCE):
         end = min(start + RECORDS_AT_ONCE, records)
-        starts = ["\n"] * (end - start)
-        after = ""
-        while batch < len(lines) and (bounds[batch] < end or end == records):
-            at = bounds[batch] - start
-            if at < end - start:
-                starts[at] += lines[batch] + "\n"
-            else:
-                after += "\n" + lines[batch]
-            batch += 1
+        until = len(lines) if end == records else bisect_left(bounds, end, begin)
+        # what stands before each record, and behind the last
+        starts = ["\n"] * (end - start + 1)
+        for at, line in zip(bounds[begin:until], lines[begin:until], strict=True):
+            starts[at - start] += line + "\n"
+        begin = until
+        after = starts.pop()[:-1]
         found = _records(columns, slice(start, end), text, starts, troubles, contents=contents, metadata=metadata) + after
         yield found[1:] if found.isascii() else java_string(found[1:].encode(LATIN_1))
 
