@@ -37,6 +37,7 @@ def dump(
     paths: Paths = None,
     *,
     records: Annotated[bool, _option("--records", panel=CONTENTS, text="Records with keys, values and headers, not batches.")] = False,
+    layout: Annotated[bool, _option("--layout", panel=CONTENTS, text="Byte by byte, with the names of the fields; text if no -o.")] = False,
     decoder: Annotated[
         str, _option("--decoder", panel=CONTENTS, metavar="TOPIC", text="Decode records as those of TOPIC; auto (by directory) or none.")
     ] = AUTO,
@@ -108,6 +109,10 @@ def dump(
 
     Example: kcli dump -o ndjson --records --offsets 100..200 /var/lib/kafka/data/orders-0
     """
+    if layout and redact:
+        raise Usage("--layout shows bytes as they are: not with --redact")
+    if layout and common.output is None:
+        common = replace(common, output=TEXT)
     as_text = common.output == TEXT
     if as_text and (common.only or common.columns or common.sort):
         raise Usage("--only, --columns and --sort are about rows; -o text prints lines")
@@ -115,6 +120,7 @@ def dump(
     from kcli.jobs.dump import ACCEPTS, Dump, Options  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.dump_bytes import types_as_shown  # noqa: PLC0415 - kept out of --help
     from kcli.output.dump_log import dump_log_lines  # noqa: PLC0415 - kept out of --help
+    from kcli.output.hexdump import layout_lines  # noqa: PLC0415 - kept out of --help
     from kcli.rows import COMMANDS  # noqa: PLC0415 - kept out of --help
 
     given = locals()
@@ -132,7 +138,8 @@ def dump(
     )
     options = Options(
         records=records or print_data_log or deep_iteration or forced is not None or wanted.contents,
-        text=as_text,
+        text=as_text and not layout,
+        layout=layout,
         print_data_log=print_data_log or records or forced is not None or wanted.contents,
         decoder=None if redact else forced,
         decode_by_name=decoder == AUTO and not (as_text or redact),
@@ -159,7 +166,7 @@ def dump(
         job,
         ACCEPTS,
         expand=job.expand,
-        text=dump_log_lines,
+        text=layout_lines if layout else dump_log_lines,
         present=job.row_types,
         types=types_as_shown(COMMANDS["dump"], options),
         stops=True,

@@ -34,6 +34,7 @@ from kcli.dump_rows import (
     DUMP_TIME_INDEX,
     DUMP_TXN_INDEX,
 )
+from kcli.layout_rows import DUMP_LAYOUT
 
 EPOCH = RowType(
     "epoch",
@@ -256,6 +257,7 @@ COMMANDS: dict[str, tuple[RowType, ...]] = {
         RLMM_SNAPSHOT,
         RLMM_EVENT,
         RLMM_COMMITTED,
+        DUMP_LAYOUT,
         DUMP_FILE,
     ),
 }

@@ -25,9 +25,11 @@ from kcli.jobs.dump_bytes import bytes_columns, shown_as, shown_row
 from kcli.jobs.dump_common import Here, Options, Reader, Scanned, in_pieces
 from kcli.jobs.dump_files import READERS, named, whole
 from kcli.jobs.dump_index import offset_index, time_index, txn_index
+from kcli.jobs.dump_layout import HAS_LAYOUT, layout
 from kcli.jobs.dump_log import log
 from kcli.jobs.dump_seek import in_range, tails
 from kcli.jobs.dump_text import text
+from kcli.layout_rows import DUMP_LAYOUT
 from kcli.logdir.buffers import FileError, file_error, shown
 from kcli.logdir.tree import PARTITION, Found, Target
 
@@ -72,16 +74,20 @@ class Dump:
         return replace(outcome, rows=[shown_row(row, bytes_columns(row.type), show, self.options) for row in outcome.rows])
 
     def _read(self, unit: Unit) -> Outcome:
-        if unit.target.kind == PARTITION:
-            return in_pieces(unit, self.options, self._tail)
-        if self.options.text:
-            return in_pieces(unit, self.options, text)
-        reader = _READERS.get(unit.target.kind)
+        reader = self._tail if unit.target.kind == PARTITION else self._reader(unit.target.kind)
         return rlmm.dump(unit) if reader is None else in_pieces(unit, self.options, reader)
+
+    def _reader(self, kind: str) -> Reader | None:
+        if self.options.layout:
+            return layout if kind in HAS_LAYOUT else named
+        return text if self.options.text else _READERS.get(kind)
 
     def row_types(self, targets: Iterable[Target]) -> frozenset[str]:
         """Return the names of the row types that these targets can give."""
         logs = {DUMP_RECORD.name if self.options.records else DUMP_BATCH.name}
+        if self.options.layout:
+            layouts = {*HAS_LAYOUT, PARTITION}
+            return frozenset((DUMP_LAYOUT if target.kind in layouts else DUMP_FILE).name for target in targets)
         return frozenset(
             name
             for target in targets
@@ -104,9 +110,10 @@ class Dump:
 
     def _tail(self, unit: Unit, options: Options) -> Scanned:
         """Yield the last of a partition, from the logs that it lies in: a tail is short, so it comes in one piece."""
+        read = self._reader(LOG) or log
         for target, own in tails(list(self._inside(unit.target)), options):
             inside = replace(unit, target=target)
-            yield from (item for item in (text if options.text else log)(inside, own) if not isinstance(item, Here))
+            yield from (item for item in read(inside, own) if not isinstance(item, Here))
 
     def _inside(self, target: Target) -> Iterator[Target]:
         files = _files(target, target.path, target.shown)

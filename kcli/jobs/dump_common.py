@@ -39,6 +39,7 @@ class Options:
 
     records: bool = False
     text: bool = False
+    layout: bool = False
     print_data_log: bool = False
     skip_record_metadata: bool = False
     decoder: str | None = None
