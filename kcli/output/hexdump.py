@@ -15,6 +15,7 @@ from typing import Any
 
 from kcli.columns import Row
 from kcli.dump_rows import FROM_FILE
+from kcli.layout_rows import DUMP_LAYOUT
 from kcli.output.values import one_line
 
 BYTES_PER_LINE = 16
@@ -29,7 +30,10 @@ _FILE = len(FROM_FILE)
 
 
 def layout_lines(rows: Iterable[Row]) -> Iterator[str]:
-    """Yield the lines of rows of type `dump_layout`: names of files and structures where they change, and fields."""
+    """Yield the lines of rows of type `dump_layout`: names of files and structures where they change, and fields.
+
+    Of a row of another type, which stands for a file without a layout, the file's name is told and the columns behind it.
+    """
     file = structure = None
     for row in rows:
         where, (name, *field) = row.values[:_FILE], row.values[_FILE:]
@@ -38,6 +42,9 @@ def layout_lines(rows: Iterable[Row]) -> Iterator[str]:
                 yield ""
             file, structure = where, None
             yield one_line(os.path.join(str(where[0]), str(where[-1])))
+        if row.type != DUMP_LAYOUT.name:
+            yield one_line("  ".join(str(value) for value in (name, *field) if value is not None))
+            continue
         if name != structure:
             structure = name
             yield one_line(str(name))

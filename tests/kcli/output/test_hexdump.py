@@ -1,6 +1,7 @@
 """The text of `dump --layout`: lines of 16 bytes with names, values, meanings."""
 
 from kcli.columns import Row
+from kcli.dump_rows import DUMP_FILE
 from kcli.layout_rows import DUMP_LAYOUT
 from kcli.output.hexdump import layout_lines
 
@@ -52,3 +53,9 @@ def test_control_characters_cannot_break_a_line():
     assert found[1] == r"a\n"
     assert r"f\x1b" in found[2]
     assert found[2].endswith(r"x\ny  m\rn")
+
+
+def test_a_file_without_a_layout_is_named():
+    where = ("orders-0", None, None, "orders", 0)
+    rows = (Row(DUMP_FILE.name, (*where, "notes", "unknown", 12)), Row(DUMP_FILE.name, (*where, "folder", "unknown", None)))
+    assert lines(*rows) == ["orders-0/notes", "unknown  12", "", "orders-0/folder", "unknown"]
