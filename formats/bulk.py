@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from formats.batch import (
     BATCH,
+    COMPRESSION_CODEC_MASK,
     CRC_FROM,
     HEADER_SIZE,
     HEADER_UP_TO_MAGIC,
@@ -43,6 +44,13 @@ SMALLEST_V2 = HEADER_SIZE - LOG_OVERHEAD
 UNKNOWN_COUNT = -1
 PADDING = HEADER_SIZE - HEADER_UP_TO_MAGIC
 """Bytes that a buffer should have behind its window: else the window is copied to look at its last messages."""
+
+MARKER = bytes([0x20, 0, 0, 0, 0x08, 0, 0, 0, 0, 0x0C, 0, 0, 0, 0, 0, 0, 0])
+"""The record of an ABORT: length 16, attributes, deltas, key length 4, version, type, value length 6, version, epoch, no headers."""
+MARKER_FIXED = bytes([1, 0, 1, 1, 1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 1])
+"""Which bytes of it are the same in every marker; the low one of the type is 0 or 1, the versions are not negative."""
+MARKER_SIZE = HEADER_SIZE + len(MARKER)
+SIGN = 0x80
 
 END, SHORT, INCOMPLETE, BAD_LENGTH, BAD_MAGIC = "end", "short", "incomplete", "bad-length", "bad-magic"
 
@@ -161,6 +169,27 @@ def checked(found: Chain, fields: Fields, window: Buffer, stride: int | None = N
             count,
         )
     return Headers(found, fields)
+
+
+def end_markers(window: Buffer, positions: "NDArray[np.int64]", fields: Fields) -> "NDArray[np.bool_]":
+    """Return for each control batch whether it is a transaction end marker as every broker writes it.
+
+    The positions (in the window) are those of whole batches. False is no verdict: other markers must be decoded.
+    """
+    import numpy as np  # noqa: PLC0415
+
+    result: NDArray[np.bool_] = (fields["batch_length"] == MARKER_SIZE - LOG_OVERHEAD) & (
+        fields["attributes"] & COMPRESSION_CODEC_MASK == 0
+    )
+    result &= (fields["records_count"] == 1) & (fields["magic"] == MAGIC)
+    at = positions[result]
+    if len(at):
+        places = np.ndarray((len(window) - MARKER_SIZE + 1, MARKER_SIZE - HEADER_SIZE), np.uint8, window, HEADER_SIZE, (1, 1))
+        body = places[at]
+        usual = (body == np.frombuffer(MARKER, np.uint8)) | ~np.frombuffer(MARKER_FIXED, np.bool_)
+        positive = (body[:, 5] < SIGN) & (body[:, 10] < SIGN) & (body[:, 8] <= 1)
+        result[result] = usual.all(axis=1) & positive
+    return result
 
 
 def valid(window: Buffer, found: Headers) -> "NDArray[np.bool_]":

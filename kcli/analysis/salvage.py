@@ -74,21 +74,32 @@ def checked_batches(file: DataFile, start: int, end: int | None = None, largest:
         stop = walk.stop
         if stop is None:
             raise AssertionError("a walk that has ended says where")
-        if stop.reason not in SALVAGE_STOPS and (stop.reason != "short" or suspect is None):
+        gap, stop = behind(file, stop, suspect, end)
+        if gap is not None:
+            yield gap
+        if stop is not None:
             yield stop
             return
-        if stop.reason == "incomplete" and end < file.size:
-            yield stop
-            return
-        bad = stop.position if suspect is None else suspect
-        found, gave_up = next_batch(file, bad + 1, end)
-        if found is None:
-            if stop.reason in {"bad-length", "bad-magic"} or gave_up:
-                yield Gap(stop.position, end, stop.reason, stop.found, None, stop.position, gave_up)
-            yield stop
-            return
-        yield Gap(bad, found.position, stop.reason, stop.found, found.header.base_offset, stop.position)
-        start = found.position
+        if gap is not None:
+            start = gap.end
+
+
+def behind(file: DataFile, stop: Stop, suspect: int | None, end: int) -> tuple[Gap | None, Stop | None]:
+    """Return the range without batches where a walk stopped, None if there is none, and the stop if no batch follows it.
+
+    `suspect` is where batches of wrong checksum began that reach up to the stop: the search begins inside the first.
+    """
+    if stop.reason not in SALVAGE_STOPS and (stop.reason != "short" or suspect is None):
+        return None, stop
+    if stop.reason == "incomplete" and end < file.size:
+        return None, stop
+    bad = stop.position if suspect is None else suspect
+    found, gave_up = next_batch(file, bad + 1, end)
+    if found is not None:
+        return Gap(bad, found.position, stop.reason, stop.found, found.header.base_offset, stop.position), None
+    if stop.reason in {"bad-length", "bad-magic"} or gave_up:
+        return Gap(stop.position, end, stop.reason, stop.found, None, stop.position, gave_up), stop
+    return None, stop
 
 
 def next_batch(file: DataFile, position: int, end: int) -> tuple[Batch | None, bool]:

@@ -1,0 +1,242 @@
+"""A log, or a part of one that begins and ends at a batch, read once: its summary, and where it is damaged.
+
+Parts join to what one walk over all of them would have found, or say that they
+do not: `join` gives None where the chain does not lead from one to the other,
+or where damage reaches over the seam.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from formats.batch import CONTROL_MASK, HEADER_SIZE, LOG_OVERHEAD, NO_PRODUCER_ID
+from formats.bulk import MAGIC, Fields, end_markers
+from formats.errors import FormatError
+from kcli.analysis.salvage import LARGEST_BATCH, Gap, behind
+from kcli.analysis.summary import EMPTY, Block, Summary, merge, summary
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.bulk import AS_IT_COMES, BulkWalk, Reading, Window
+from kcli.logdir.segment import Stop
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+BATCHES_A_BLOCK = 8192
+MOST_GAPS = 1000
+"""Damaged ranges of one log that are told one by one."""
+CLEAN_STOPS = frozenset({"end", "zeros"})
+LARGEST_MARKER = 1 << 20
+
+
+class Place(NamedTuple):
+    """Batches of which one thing is to be told: how many, where the first is (bytes), and what of it (an offset, or words)."""
+
+    times: int = 0
+    position: int = 0
+    what: int | str = 0
+
+
+class Piece(NamedTuple):
+    """What a walk from byte `start` on found; `stop` says where and why it ended.
+
+    `gaps` are the first MOST_GAPS damaged ranges of `gap_count`. `suspect` is where the batches of wrong checksum begin
+    that reach up to the end. `grown`: bytes that the file, `size` long when it was opened, gained meanwhile.
+    """
+
+    start: int
+    stop: Stop
+    summary: Summary = EMPTY
+    gaps: tuple[Gap, ...] = ()
+    gap_count: int = 0
+    gap_bytes: int = 0
+    suspect: int | None = None
+    invalid: Place = Place()
+    unknown: Place = Place()
+    unreadable: Place = Place()
+    size: int = 0
+    grown: int = 0
+
+
+class Wanted(NamedTuple):
+    """What is looked at: checksums, and sizes of decompressed batches up to `largest` bytes."""
+
+    verify: bool = True
+    unpack: bool = False
+    largest: int = LARGEST_BATCH
+
+
+def read_piece(file: DataFile, start: int, end: int | None, wanted: Wanted, reading: Reading = AS_IT_COMES) -> Piece:
+    """Return what lies between two positions of a log; after damage the walk goes on as `checked_batches` does."""
+    end = file.size if end is None else min(end, file.size)
+    piece = Piece(start, Stop("end", start))
+    position: int | None = start
+    while position is not None:
+        walk = BulkWalk(file, position, end, verify=wanted.verify, reading=reading)
+        found = reduce(_add, _parts(file, walk, wanted), piece._replace(suspect=None))
+        if walk.stop is None:
+            raise AssertionError("a walk that has ended says where")
+        gap, stop = behind(file, walk.stop, found.suspect, end)
+        piece = found._replace(stop=walk.stop)
+        if gap is not None:
+            kept = (*piece.gaps, gap) if len(piece.gaps) < MOST_GAPS else piece.gaps
+            piece = piece._replace(gaps=kept, gap_count=piece.gap_count + 1, gap_bytes=piece.gap_bytes + gap.end - gap.start)
+        position = gap.end if gap is not None and stop is None else None
+    return piece._replace(size=file.size, grown=file.grown())
+
+
+def join(a: Piece, b: Piece) -> Piece | None:
+    """Return what one walk over both would have found; None if that cannot be told from the two."""
+    if a.stop.reason != "end" or a.stop.position != b.start or a.gap_count:
+        return None
+    if a.suspect is not None and (b.gap_count or b.stop.reason not in CLEAN_STOPS):
+        return None
+    return _add(a, b)._replace(
+        stop=b.stop, gaps=b.gaps, gap_count=b.gap_count, gap_bytes=b.gap_bytes, size=b.size, grown=max(a.grown, b.grown)
+    )
+
+
+def _add(a: Piece, b: Piece) -> Piece:
+    """Return a piece with the batches of another behind it; where it stopped, and its damage, are those of the first."""
+    carries = a.suspect is not None and b.summary.valid == 0
+    return a._replace(
+        summary=merge(a.summary, b.summary),
+        suspect=a.suspect if carries else b.suspect,
+        invalid=_place(a.invalid, b.invalid),
+        unknown=_place(a.unknown, b.unknown),
+        unreadable=_place(a.unreadable, b.unreadable),
+    )
+
+
+def _place(a: Place, b: Place) -> Place:
+    return Place(a.times + b.times, *(a if a.times else b)[1:])
+
+
+class _Part(NamedTuple):
+    """Batches of a window with what only its bytes can tell."""
+
+    window: Window
+    ends: "NDArray[np.bool_]"
+    unreadable: Place
+    sizes: "tuple[NDArray[np.int64], NDArray[np.int64]] | None"
+
+
+def _parts(file: DataFile, walk: BulkWalk, wanted: Wanted) -> Iterator[Piece]:
+    """Yield the summaries of many windows at once: a call of numpy costs as much for ten batches as for a thousand."""
+    held: list[_Part] = []
+    count = 0
+    for window in walk:
+        held.append(_part(file, window, wanted))
+        count += len(window.positions)
+        if count >= BATCHES_A_BLOCK:
+            yield _summed(held)
+            held, count = [], 0
+    yield _summed(held)
+
+
+def _part(file: DataFile, window: Window, wanted: Wanted) -> _Part:
+    import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
+
+    fields = window.fields
+    good = fields["magic"] == MAGIC if window.valid is None else window.valid & (fields["magic"] == MAGIC)
+    ends = np.zeros(len(fields), np.bool_)
+    bad: list[Place] = []
+    at = np.flatnonzero((fields["attributes"] & CONTROL_MASK != 0) & (fields["producer_id"] != NO_PRODUCER_ID) & good)
+    if len(at):
+        _find_ends(file, window, at, ends, bad)
+    sizes = _sizes(file, window, wanted, bad) if wanted.unpack else None
+    unreadable = reduce(_place, sorted(bad, key=lambda place: place.position), Place())
+    return _Part(window._replace(data=window.data[:0]), ends, unreadable, sizes)
+
+
+def _raw(file: DataFile, window: Window, number: int) -> bytes:
+    """Return the bytes of a batch, from the window if they are there."""
+    position = int(window.positions[number])
+    size = LOG_OVERHEAD + int(window.fields["batch_length"][number])
+    at = position - window.base
+    whole = window.base <= position and at + size <= len(window.data)
+    return bytes(window.data[at : at + size]) if whole else file.read(position, size)
+
+
+def _find_ends(file: DataFile, window: Window, at: "NDArray[np.int64]", ends: "NDArray[np.bool_]", bad: list[Place]) -> None:
+    """Set which of the control batches are transaction end markers: those that look as usual at once, others decoded."""
+    places = window.positions[at] - window.base
+    inside = (places >= 0) & (places + LOG_OVERHEAD <= len(window.data) - window.fields["batch_length"][at])
+    ends[at[inside]] = end_markers(window.data, places[inside], window.fields[at[inside]])
+    for number in at[~ends[at]].tolist():
+        try:
+            ends[number] = _is_end(_raw(file, window, number)[:LARGEST_MARKER])
+        except FormatError as error:
+            bad.append(Place(1, int(window.positions[number]), str(error)))
+
+
+def _is_end(raw: bytes) -> bool:
+    """Whether a control batch holds a transaction end marker; one that cleaning has emptied does not."""
+    from formats.control import ABORT, COMMIT, control_record  # noqa: PLC0415 - few logs have other markers than the usual
+    from formats.record import batch_records  # noqa: PLC0415
+
+    record = next(batch_records(raw, LARGEST_MARKER), None)
+    return record is not None and control_record(record.key, record.value).type in {ABORT, COMMIT}
+
+
+def _sizes(file: DataFile, window: Window, wanted: Wanted, bad: list[Place]) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
+    """Return the bytes of records of each batch as stored and decompressed, 0 and 0 where they cannot be decompressed."""
+    import numpy as np  # noqa: PLC0415
+
+    from formats.message_set import message_set  # noqa: PLC0415 - only who decompresses
+    from formats.record import unpacked  # noqa: PLC0415
+
+    fields = window.fields
+    old = fields["magic"] < MAGIC
+    packed = fields["batch_length"].astype(np.int64) + (LOG_OVERHEAD - HEADER_SIZE)
+    whole = packed.copy()
+    for number in np.flatnonzero((fields["attributes"] & 7 != 0) | old).tolist():
+        packed[number] = whole[number] = 0
+        too_large = LOG_OVERHEAD + int(fields["batch_length"][number]) > wanted.largest
+        if too_large or not (window.valid is None or window.valid[number]):
+            continue
+        try:
+            raw = _raw(file, window, number)
+            if old[number]:
+                opened = message_set(raw, wanted.largest)
+                sizes = (len(raw) - (opened.stream or 0), len(opened.body))
+            else:
+                sizes = (len(raw) - HEADER_SIZE, len(unpacked(raw, wanted.largest)[1]))
+            packed[number], whole[number] = sizes
+        except FormatError as error:
+            bad.append(Place(1, int(window.positions[number]), str(error)))
+    return packed, whole
+
+
+def _summed(parts: list[_Part]) -> Piece:
+    """Return a piece of the batches of some windows."""
+    import numpy as np  # noqa: PLC0415
+
+    if not parts:
+        return Piece(0, Stop("end", 0))
+
+    def joined(columns: "Sequence[NDArray[Any]]") -> "NDArray[Any]":
+        return columns[0] if len(columns) == 1 else np.concatenate(columns)
+
+    fields = joined([part.window.fields for part in parts])
+    positions = joined([part.window.positions for part in parts])
+    verdicts = [part.window.valid for part in parts if part.window.valid is not None]
+    valid = joined(verdicts) if verdicts else None
+    sizes = [part.sizes for part in parts if part.sizes is not None]
+    packed, whole = (joined([pair[0] for pair in sizes]), joined([pair[1] for pair in sizes])) if sizes else (None, None)
+    block = Block(fields, valid, joined([part.ends for part in parts]), packed, whole)
+    unreadable = reduce(_place, [part.unreadable for part in parts])
+    piece = Piece(0, Stop("end", 0), summary(block), unreadable=unreadable)
+    if valid is not None and not valid.all():
+        wrong = np.flatnonzero(~valid)
+        after = int(np.flatnonzero(valid)[-1]) + 1 if valid.any() else 0
+        suspect = int(positions[after]) if after < len(positions) else None
+        piece = piece._replace(invalid=_first(wrong, positions, fields), suspect=suspect)
+    strange = np.flatnonzero(fields["magic"] > MAGIC if valid is None else valid & (fields["magic"] > MAGIC))
+    return piece._replace(unknown=_first(strange, positions, fields))
+
+
+def _first(which: "NDArray[np.int64]", positions: "NDArray[np.int64]", fields: Fields) -> Place:
+    if not len(which):
+        return Place()
+    return Place(len(which), int(positions[which[0]]), int(fields["base_offset"][which[0]]))

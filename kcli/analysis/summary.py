@@ -1,0 +1,313 @@
+"""What a log holds, in numbers that add up: the summary of parts, in order, is that of the whole.
+
+`merge` is associative and `EMPTY` its identity, so a segment may be split at
+any batch, and the summary of a partition is that of its segments. A batch
+whose checksum is wrong, or whose magic is unknown, is counted, and nothing
+else in it is believed.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from formats.batch import (
+    COMPRESSION_CODEC_MASK,
+    CONTROL_MASK,
+    DELETE_HORIZON_MASK,
+    LOG_OVERHEAD,
+    NO_PARTITION_LEADER_EPOCH,
+    NO_PRODUCER_ID,
+    TIMESTAMP_TYPE_MASK,
+    TRANSACTIONAL_MASK,
+)
+from formats.bulk import MAGIC, Fields
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MOST_IDS = 10_000
+"""So many different producers, epochs or transactions are told apart; of more only that there are more is known."""
+NO_TIMESTAMP = -1
+CODECS = COMPRESSION_CODEC_MASK + 1
+
+Ids: TypeAlias = frozenset[int] | None
+"""Different numbers, or None for more than MOST_IDS of them."""
+
+
+class Tally(NamedTuple):
+    """How often something was met, and the offset at which it was first."""
+
+    times: int = 0
+    first: int | None = None
+
+
+class Codec(NamedTuple):
+    """Batches of one codec and their bytes; `packed` and `unpacked` count the bytes of records as stored and decompressed.
+
+    Both are 0 where nothing was decompressed.
+    """
+
+    batches: int = 0
+    bytes: int = 0
+    packed: int = 0
+    unpacked: int = 0
+
+
+class Transactions(NamedTuple):
+    """Producers with a transaction that is open at the end, by the offset where it began, and those of whom one was ended.
+
+    Offsets are those of the first transactional batch since the producer's last end marker.
+    """
+
+    open: Mapping[int, int]
+    ended: frozenset[int]
+
+
+class Summary(NamedTuple):
+    """Batches in a row. Offsets are inclusive, sizes in bytes, times in ms; None where nothing is known.
+
+    `uncounted` are wrappers of magic 0 and 1, which do not tell how many records they hold: `records` lacks these.
+    `min_timestamp` is the smallest that a batch begins with. `gaps`: offsets missing between one batch and the next,
+    `first` the first missing one. `backwards`: batches that begin at or below the last offset of the one before.
+    `producers`, `epochs` and `transactions` are None beyond MOST_IDS.
+    """
+
+    batches: int = 0
+    bytes: int = 0
+    largest: int = 0
+    valid: int = 0
+    invalid: int = 0
+    unchecked: int = 0
+    unknown: int = 0
+    records: int = 0
+    uncounted: int = 0
+    base_offset: int | None = None
+    begins_before: bool = False
+    """Whether the first batch is a wrapper, whose offset is that of its last message."""
+    last_offset: int | None = None
+    min_timestamp: int | None = None
+    max_timestamp: int | None = None
+    first_epoch: int | None = None
+    last_epoch: int | None = None
+    epochs: Ids = frozenset()
+    producers: Ids = frozenset()
+    transactional: int = 0
+    control: int = 0
+    transactions: Transactions | None = Transactions({}, frozenset())
+    codecs: tuple[Codec, ...] = (Codec(),) * CODECS
+    gaps: Tally = Tally()
+    backwards: Tally = Tally()
+
+
+EMPTY = Summary()
+
+
+class Block(NamedTuple):
+    """Batches in a row as columns, and what their headers do not say.
+
+    `valid` is None where checksums were not looked at; `ends`: which are transaction end markers; `packed` and
+    `unpacked` as in Codec, None where nothing was decompressed.
+    """
+
+    fields: Fields
+    valid: "NDArray[np.bool_] | None"
+    ends: "NDArray[np.bool_]"
+    packed: "NDArray[np.int64] | None" = None
+    unpacked: "NDArray[np.int64] | None" = None
+
+
+def merge(a: Summary, b: Summary) -> Summary:
+    """Return the summary of batches followed by other batches."""
+    gaps, backwards = _between(a, b)
+    return Summary(
+        batches=a.batches + b.batches,
+        bytes=a.bytes + b.bytes,
+        largest=max(a.largest, b.largest),
+        valid=a.valid + b.valid,
+        invalid=a.invalid + b.invalid,
+        unchecked=a.unchecked + b.unchecked,
+        unknown=a.unknown + b.unknown,
+        records=a.records + b.records,
+        uncounted=a.uncounted + b.uncounted,
+        base_offset=b.base_offset if a.base_offset is None else a.base_offset,
+        begins_before=b.begins_before if a.base_offset is None else a.begins_before,
+        last_offset=a.last_offset if b.last_offset is None else b.last_offset,
+        min_timestamp=_known(min, a.min_timestamp, b.min_timestamp),
+        max_timestamp=_known(max, a.max_timestamp, b.max_timestamp),
+        first_epoch=b.first_epoch if a.first_epoch is None else a.first_epoch,
+        last_epoch=a.last_epoch if b.last_epoch is None else b.last_epoch,
+        epochs=_union(a.epochs, b.epochs),
+        producers=_union(a.producers, b.producers),
+        transactional=a.transactional + b.transactional,
+        control=a.control + b.control,
+        transactions=_followed(a.transactions, b.transactions),
+        codecs=tuple(Codec(*map(sum, zip(one, other, strict=True))) for one, other in zip(a.codecs, b.codecs, strict=True)),
+        gaps=gaps,
+        backwards=backwards,
+    )
+
+
+def _known(choose: Any, a: int | None, b: int | None) -> int | None:
+    known = [value for value in (a, b) if value is not None]
+    return choose(known) if known else None
+
+
+def _between(a: Summary, b: Summary) -> tuple[Tally, Tally]:
+    """Return the gaps and backward steps of both, with what lies between them."""
+    gap = back = None
+    if a.last_offset is not None and b.base_offset is not None:
+        if b.base_offset <= a.last_offset:
+            back = b.base_offset
+        elif b.base_offset > a.last_offset + 1 and not b.begins_before:
+            gap = a.last_offset + 1
+    return _tally(a.gaps, gap, b.gaps), _tally(a.backwards, back, b.backwards)
+
+
+def _tally(a: Tally, between: int | None, b: Tally) -> Tally:
+    first = a.first if a.times else b.first if between is None else between
+    return Tally(a.times + (between is not None) + b.times, first)
+
+
+def _union(a: Ids, b: Ids) -> Ids:
+    return None if a is None or b is None else _bounded(a | b)
+
+
+def _bounded(ids: frozenset[int]) -> Ids:
+    return ids if len(ids) <= MOST_IDS else None
+
+
+def _followed(a: Transactions | None, b: Transactions | None) -> Transactions | None:
+    if a is None or b is None:
+        return None
+    if not (b.open or b.ended):
+        return a
+    still = {producer: offset for producer, offset in a.open.items() if producer not in b.ended}
+    return _told_apart({**b.open, **still}, a.ended | b.ended)
+
+
+def _told_apart(opened: dict[int, int], ended: frozenset[int]) -> Transactions | None:
+    """Return the transactions unless they are too many: counted is every producer that had any, so order does not matter."""
+    return Transactions(opened, ended) if len(ended.union(opened)) <= MOST_IDS else None
+
+
+def summary(block: Block) -> Summary:
+    """Return the summary of batches in a row."""
+    import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
+
+    fields, valid, ends, packed, unpacked = block
+    batches = len(fields)
+    if not batches:
+        return EMPTY
+    size = fields["batch_length"].astype(np.int64) + LOG_OVERHEAD
+    matching = 0 if valid is None else int(np.count_nonzero(valid))
+    good = (fields["magic"] <= MAGIC) if valid is None else valid & (fields["magic"] <= MAGIC)
+    unknown = int(np.count_nonzero(fields["magic"] > MAGIC))
+    counted = Summary(
+        batches=batches,
+        bytes=int(size.sum()),
+        largest=int(size.max()),
+        valid=matching,
+        invalid=0 if valid is None else batches - matching,
+        unchecked=batches if valid is None else 0,
+        unknown=unknown,
+    )
+    if not good.all():
+        fields, size, ends = fields[good], size[good], ends[good]
+        packed, unpacked = (None if sizes is None else sizes[good] for sizes in (packed, unpacked))
+        if not len(fields):
+            return counted
+    return counted._replace(**_believed(fields, size, ends, packed, unpacked))
+
+
+def _believed(
+    fields: Fields,
+    size: "NDArray[np.int64]",
+    ends: "NDArray[np.bool_]",
+    packed: "NDArray[np.int64] | None",
+    unpacked: "NDArray[np.int64] | None",
+) -> dict[str, Any]:
+    """Return the fields of a summary that come from headers to be trusted, of one batch or more."""
+    import numpy as np  # noqa: PLC0415
+
+    base = fields["base_offset"].astype(np.int64)
+    last = base + fields["last_offset_delta"]
+    count = fields["records_count"].astype(np.int64)
+    old = fields["magic"] < MAGIC
+    wrapper = old & (count < 0)
+    attributes = np.where(old, fields["attributes"] & (COMPRESSION_CODEC_MASK | TIMESTAMP_TYPE_MASK), fields["attributes"])
+    transactional, control = attributes & TRANSACTIONAL_MASK != 0, attributes & CONTROL_MASK != 0
+    epoch = fields["partition_leader_epoch"].astype(np.int64)
+    epoch = epoch[epoch != NO_PARTITION_LEADER_EPOCH]
+    producer = fields["producer_id"].astype(np.int64)
+    newest = fields["max_timestamp"].astype(np.int64)
+    shifted = attributes & (TIMESTAMP_TYPE_MASK | DELETE_HORIZON_MASK) != 0
+    oldest = np.where(shifted, newest, fields["base_timestamp"])
+    missing = np.flatnonzero((base[1:] > last[:-1] + 1) & ~wrapper[1:])
+    backwards = np.flatnonzero(base[1:] <= last[:-1])
+    return {
+        "records": int(count[count > 0].sum()),
+        "uncounted": int(np.count_nonzero(wrapper)),
+        "base_offset": int(base[0]),
+        "begins_before": bool(wrapper[0]),
+        "last_offset": int(last[-1]),
+        "min_timestamp": _least(oldest),
+        "max_timestamp": None if (most := int(newest.max())) == NO_TIMESTAMP else most,
+        "first_epoch": int(epoch[0]) if len(epoch) else None,
+        "last_epoch": int(epoch[-1]) if len(epoch) else None,
+        "epochs": _different(epoch),
+        "producers": _different(producer[producer != NO_PRODUCER_ID]),
+        "transactional": int(np.count_nonzero(transactional)),
+        "control": int(np.count_nonzero(control)),
+        "transactions": _transactions(producer, base, transactional & ~control, ends),
+        "codecs": _codecs(attributes & COMPRESSION_CODEC_MASK, size, packed, unpacked),
+        "gaps": Tally(len(missing), int(last[missing[0]]) + 1 if len(missing) else None),
+        "backwards": Tally(len(backwards), int(base[backwards[0] + 1]) if len(backwards) else None),
+    }
+
+
+def _least(times: "NDArray[np.int64]") -> int | None:
+    least = int(times.min())
+    if least != NO_TIMESTAMP:
+        return least
+    times = times[times != NO_TIMESTAMP]
+    return int(times.min()) if len(times) else None
+
+
+def _different(numbers: "NDArray[np.int64]") -> Ids:
+    """Return the different numbers: neighbours are mostly equal, so few are sorted."""
+    import numpy as np  # noqa: PLC0415
+
+    if not len(numbers):
+        return frozenset()
+    changed = numbers[1:][numbers[1:] != numbers[:-1]]
+    return _bounded(frozenset([int(numbers[0]), *np.unique(changed).tolist()]))
+
+
+def _transactions(
+    producer: "NDArray[np.int64]", base: "NDArray[np.int64]", data: "NDArray[np.bool_]", ends: "NDArray[np.bool_]"
+) -> Transactions | None:
+    import numpy as np  # noqa: PLC0415
+
+    opened: dict[int, int] = {}
+    ended: set[int] = set()
+    at = np.flatnonzero(data | ends)
+    for number, offset, marker in zip(producer[at].tolist(), base[at].tolist(), ends[at].tolist(), strict=True):
+        if marker:
+            opened.pop(number, None)
+            ended.add(number)
+        elif number not in opened:
+            opened[number] = offset
+    return _told_apart(opened, frozenset(ended))
+
+
+def _codecs(
+    codec: "NDArray[Any]", size: "NDArray[np.int64]", packed: "NDArray[np.int64] | None", unpacked: "NDArray[np.int64] | None"
+) -> tuple[Codec, ...]:
+    import numpy as np  # noqa: PLC0415
+
+    found = [Codec()] * CODECS
+    for number in np.flatnonzero(np.bincount(codec, minlength=CODECS)).tolist():
+        here = codec == number
+        stored, whole = (0 if sizes is None else int(sizes[here].sum()) for sizes in (packed, unpacked))
+        found[number] = Codec(int(np.count_nonzero(here)), int(size[here].sum()), stored, whole)
+    return tuple(found)
