@@ -7,7 +7,7 @@ come in the order of `kcli dump`, `kcli ls` and the others; units of one directo
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, pairwise
 from typing import NamedTuple
 
 from formats.names import LOG, parse_file
@@ -148,10 +148,10 @@ def _in_range(logs: Iterable[Target], first: int, last: int) -> Iterator[Target]
     for _, group in groupby(logs, key=lambda target: os.path.dirname(target.path)):
         targets = list(group)
         bases = sorted(base for target in targets if _is_live(target) and (base := _base(target)) is not None)
+        ends = dict(pairwise([*bases, HIGHEST]))
         for target in targets:
             base = _base(target)
-            following = next((other for other in bases if base is not None and other > base), HIGHEST)
-            if base is None or not _is_live(target) or (base <= last and following > first):
+            if base is None or not _is_live(target) or (base <= last and ends[base] > first):
                 yield target
 
 

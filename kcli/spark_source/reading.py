@@ -106,7 +106,10 @@ def _of_outcome(outcome: Outcome, target: Target) -> Iterator[Row]:
 def _of_finding(finding: Finding, target: Target | None) -> Row:
     expected, found = (None if value is None else str(value) for value in (finding.expected, finding.found))
     rest = (finding.file, finding.position, expected, found)
-    return Row(FINDING.name, (finding.code, finding.severity, finding.message, finding.dir, *_name(target), *rest))
+    directory = finding.dir
+    if target is not None and target.log_dir is not None and directory == shown(target.log_dir):
+        directory = target.shown if target.kind == PARTITION else os.path.dirname(target.shown)  # said of each of its partitions
+    return Row(FINDING.name, (finding.code, finding.severity, finding.message, directory, *_name(target), *rest))
 
 
 def _of_failure(failure: Failure, target: Target | None) -> Row:

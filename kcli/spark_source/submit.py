@@ -1,0 +1,107 @@
+"""The files that `spark-submit` needs to run kcli on a cluster, and the command line that names them.
+
+| file                   | what                                                                              |
+|------------------------|-----------------------------------------------------------------------------------|
+| `kcli-packages.zip`    | kcli's own packages, for `--py-files`: the same bytes for the same code             |
+| `kcli-submit.py`       | starts a session, as `spark-submit` configures it, and runs a kcli command line over it |
+"""
+
+import os
+import shlex
+import shutil
+import sys
+import zipfile
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+
+PACKAGES = ("formats", "kcli", "commands", "pyspark_kcli")
+ZIP = "kcli-packages.zip"
+SCRIPT = "kcli-submit.py"
+ENVIRONMENT = "environment"
+EPOCH = (1980, 1, 1, 0, 0, 0)
+QUIET = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+
+ENTRY = '''\
+"""Runs a kcli command line over the session that spark-submit configures: rows go to stdout, all else to stderr."""
+
+import sys
+
+from pyspark.sql import SparkSession
+
+if __name__ == "__main__":
+    session = SparkSession.builder.appName("kcli").getOrCreate()
+    from kcli.__main__ import main  # not before: a session puts the packages at another place of sys.path
+
+    sys.argv = ["kcli", *sys.argv[1:]]
+    try:
+        main()
+    finally:
+        session.stop()
+'''
+
+
+class PackagesError(Exception):
+    """The packages of this kcli cannot be put into a zip."""
+
+
+def write_files(directory: str) -> None:
+    """Write the zip and the script into a directory, over older ones; OSError, or PackagesError if kcli is in no directory."""
+    os.makedirs(directory, exist_ok=True)
+    with zipfile.ZipFile(os.path.join(directory, ZIP), "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, path in sorted(_modules()):
+            with open(path, "rb") as file:
+                packed.writestr(zipfile.ZipInfo(name, EPOCH), file.read(), zipfile.ZIP_DEFLATED)
+    with open(os.path.join(directory, SCRIPT), "w", encoding="utf-8") as script:
+        script.write(ENTRY)
+
+
+def _modules() -> Iterator[tuple[str, str]]:
+    """Yield every module of kcli's packages: its name in the zip, and its path."""
+    for package in PACKAGES:
+        spec = find_spec(package)
+        places = list(spec.submodule_search_locations or ()) if spec is not None else []
+        if not places or not os.path.isdir(places[0]):
+            raise PackagesError(f"package {package}: it lies in no directory; run an installed kcli, or one in a checkout")
+        for folder, _, names in os.walk(places[0]):
+            for name in names:
+                if name.endswith((".py", ".py.typed")):
+                    path = os.path.join(folder, name)
+                    yield os.path.join(package, os.path.relpath(path, places[0])), path
+
+
+def submit_lines(
+    directory: str, words: Sequence[str], *, master: str, conf: Sequence[str] = (), environment: str | None = None
+) -> Iterator[str]:
+    """Yield lines for a shell: comments that say what has to be where, then one command, ready to run.
+
+    `environment` is an archive of a Python environment (venv-pack, conda-pack) that Spark unpacks for each executor.
+    """
+    local = master.startswith("local")
+    python = f"./{ENVIRONMENT}/bin/python" if environment is not None else sys.executable
+    if not local:
+        yield f"# {ZIP} and {SCRIPT} are in {directory}; every executor must see the paths that kcli is given."
+        if environment is None:
+            yield f"# Every executor must have {python} with what kcli needs. Else pack an environment once, and name it with --archive:"
+            yield f"#   venv-pack -p {shlex.quote(sys.prefix)} -o kcli-environment.tar.gz      (conda: conda-pack)"
+    settings = [f"{key}={value}" for key, value in QUIET.items()] + list(conf)
+    line = [_spark_submit(), "--master", master]
+    for setting in settings:
+        line += ["--conf", setting]
+    line += ["--py-files", os.path.join(directory, ZIP)]
+    if environment is not None:
+        line += ["--archives", f"{environment}#{ENVIRONMENT}"]
+    line += [os.path.join(directory, SCRIPT), *words]
+    if "--spark" not in words:
+        line.append("--spark")
+    pythons = {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    yield _with(pythons, line)
+
+
+def _with(variables: dict[str, str], line: Sequence[str]) -> str:
+    return " ".join([*(f"{key}={shlex.quote(value)}" for key, value in variables.items()), shlex.join(line)])
+
+
+def _spark_submit() -> str:
+    """Return the spark-submit of $PATH, else that of the pyspark beside this Python."""
+    beside = os.path.join(os.path.dirname(sys.executable), "spark-submit")
+    return "spark-submit" if shutil.which("spark-submit") or not os.path.exists(beside) else beside
