@@ -30,10 +30,14 @@ CHUNK_BYTES = 1 << 20
 """Decompressed bytes that are decoded together, one batch more or less."""
 CHUNK_RECORDS = 1 << 16
 """Records that are decoded together; batches that claim more than fit are taken one by one."""
-MOST_RECORDS = 1 << 18
+LARGEST_BODY = 16 << 20
+"""A batch of more bytes, decompressed, is left to the plain reader, which holds one record at a time."""
+MOST_RECORDS = 1 << 17
 """A batch of more records is left to the plain reader: columns would take more memory than its bytes."""
 MOST_HEADERS = 256
-"""A batch with a record of more headers is left to the plain reader: each header costs a step, however few have it."""
+"""A batch with a record of more headers is left to the plain reader: each header costs a step, however few have it.
+
+So is one with more headers in all than CHUNK_BYTES have room for."""
 
 VARINT, VARLONG = 5, 10
 
@@ -70,7 +74,7 @@ class RecordColumns(NamedTuple):
 
 
 class Left(NamedTuple):
-    """A batch that is left to the plain reader: damaged, of another magic, or with too many records or headers."""
+    """A batch that is left to the plain reader: damaged, of another magic, or too large for columns."""
 
     number: int
 
@@ -79,7 +83,8 @@ def record_columns(window: Buffer, positions: "Sequence[int] | Ints", limit: int
     """Yield the records of the batches at the positions of a window, in order, in chunks of bounded size.
 
     Each batch is decompressed to no more than `limit` bytes. CRCs are not looked at. Every batch is in exactly one of
-    the results: in columns if `formats.record.batch_records` reads it to its end, else alone as Left.
+    the results: in columns if `formats.record.batch_records` reads it to its end, else alone as Left; as Left, too, if
+    it is beyond LARGEST_BODY, MOST_RECORDS or MOST_HEADERS.
     """
     import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
 
@@ -124,15 +129,14 @@ def headers_at(window: Buffer, positions: "Sequence[int] | Ints") -> "NDArray[np
 
 def _fits(headers: "NDArray[np.void]", sizes: "Ints", positions: "Ints", end: int) -> list[bool]:
     count = headers["records_count"]
-    fits = (headers["magic"] == MAGIC) & (sizes >= HEADER_SIZE) & (positions + sizes <= end)
+    fits = (headers["magic"] == MAGIC) & (sizes >= HEADER_SIZE) & (sizes <= HEADER_SIZE + LARGEST_BODY) & (positions + sizes <= end)
     found: list[bool] = (fits & (count >= 0) & (count <= MOST_RECORDS)).tolist()
     return found
 
 
 def _decompressed(codec: int, body: Buffer, limit: int) -> Buffer | None:
     try:
-        # positions inside a chunk fit an int32, as columns of Arrow need them
-        return decompress(codec, body, min(limit, MAX_INT))
+        return decompress(codec, body, min(limit, LARGEST_BODY))
     except FormatError:
         return None
 
@@ -230,6 +234,9 @@ def _columns(data: bytes, starts: list[int], bounds: list[int], headers: "NDArra
     count[read.bad] = 0
     many = np.flatnonzero(count > MOST_HEADERS)
     read.bad[many], count[many] = True, 0
+    if int(count.sum()) > CHUNK_BYTES // 2:
+        # one large batch: small ones together have no room for so many
+        read.bad[:], count[:] = True, 0
     lists = _headers(read, count, at)
     read.bad |= at != end
 

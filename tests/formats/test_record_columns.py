@@ -248,6 +248,19 @@ def test_many_headers_are_left_to_the_plain_reader():
     assert fast([most, more, GOOD]) == [plain([most])[0], None, plain([GOOD])[0]]
 
 
+@pytest.mark.parametrize("codec", range(5))
+def test_large_batches_are_left_to_the_plain_reader(monkeypatch, codec):
+    monkeypatch.setattr(module, "LARGEST_BODY", len(RECORD) * 3)
+    found = [put_records([RECORD] * count, codec) for count in (3, 4, 1)]
+    assert fast(found) == [plain(found)[0], None, plain(found)[2]]
+
+
+def test_many_headers_in_all_are_left_to_the_plain_reader(monkeypatch):
+    monkeypatch.setattr(module, "CHUNK_BYTES", 40)
+    few, more = (put_records([put_record(headers=((b"", None),) * 4)] * count) for count in (5, 6))
+    assert fast([few, more, GOOD]) == [plain([few])[0], None, plain([GOOD])[0]]
+
+
 def test_many_records_are_left_to_the_plain_reader(monkeypatch):
     monkeypatch.setattr(module, "MOST_RECORDS", 3)
     found = [put_records([RECORD] * count) for count in (3, 4, 1)]
