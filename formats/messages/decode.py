@@ -18,7 +18,7 @@ import struct
 from typing import Any, NamedTuple
 
 from formats import primitives
-from formats.errors import CorruptError, TruncatedError, UnsupportedError
+from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
 from formats.messages import group, metadata, remote, share_group, transaction
 from formats.messages.converter import to_json
 from formats.messages.declare import Schema, Value
@@ -43,6 +43,10 @@ VALUES: dict[str, dict[int, Schema]] = {
     SHARE_GROUP_STATE: share_group.VALUES,
     CLUSTER_METADATA: metadata.RECORDS,
 }
+PREVIEW_KEYS: dict[str, dict[int, Schema]] = {CONSUMER_OFFSETS: group.PREVIEW_KEYS}
+PREVIEWS: dict[str, dict[int, Schema]] = {CONSUMER_OFFSETS: group.PREVIEWS, SHARE_GROUP_STATE: share_group.PREVIEWS}
+"""What a preview of consumer or share groups wrote and 4.3 does not read."""
+
 TOPICS = tuple(VALUES)
 """The topics whose records `decode_key_value` reads."""
 
@@ -52,6 +56,7 @@ SCHEMAS: dict[str, Schema] = {
     **share_group.SCHEMAS,
     **metadata.SCHEMAS,
     **remote.SCHEMAS,
+    **{schema.name: schema for table in (PREVIEW_KEYS, PREVIEWS) for schemas in table.values() for schema in schemas.values()},
 }
 """Every declared message by its name, which is unique over all topics."""
 
@@ -106,12 +111,15 @@ def decode_key_value(topic: str, key: Buffer | None, value: Buffer | None, eleme
     return Decoded(found, None if value is None else decode_value(topic, found.api_key, value, elements))
 
 
-def decode_key(topic: str, key: Buffer | None) -> Message | Unknown:
-    """Return the key of a coordinator's record; null is a CorruptError, as for the coordinator itself."""
+def decode_key(topic: str, key: Buffer | None, *, previews: bool = False) -> Message | Unknown:
+    """Return the key of a coordinator's record; null is a CorruptError, as for the coordinator itself.
+
+    With `previews` types that only a preview wrote are known, too.
+    """
     if key is None:
         raise CorruptError(0, f"{topic} key", "a key", "null")
     api_key = _int16(key, f"{topic} record type")
-    schema = KEYS[topic].get(api_key)
+    schema = KEYS[topic].get(api_key) or (PREVIEW_KEYS.get(topic, {}).get(api_key) if previews else None)
     if schema is None:
         return Unknown(api_key, None, bytes(key))
     return _message(schema, KEY_VERSION, key, _INT16.size, ELEMENTS_MAX)
@@ -126,6 +134,22 @@ def decode_value(topic: str, api_key: int, value: Buffer, elements: int = ELEMEN
     if version not in schema.versions:
         return Unknown(api_key, version, bytes(value))
     return _message(schema, version, value, _INT16.size, elements)
+
+
+def decode_preview(topic: str, api_key: int, value: Buffer, elements: int = ELEMENTS_MAX) -> Message | None:
+    """Return a value as a preview wrote it, of a type or in a layout that 4.3 does not read; None if it is no such value.
+
+    Nothing in a value tells the layouts of its type apart but which of them uses it up: ask for what `decode_value`
+    does not read to its end.
+    """
+    schema = PREVIEWS.get(topic, {}).get(api_key)
+    if schema is None or bytes(value[: _INT16.size]) != bytes(_INT16.size):
+        return None
+    try:
+        message = _message(schema, 0, value, _INT16.size, elements)
+    except FormatError:
+        return None  # the error of the layout in use is the one to tell
+    return None if message.rest or message.unknown_tags else message
 
 
 def decode_metadata(value: Buffer | None, elements: int = ELEMENTS_MAX) -> Message | Unknown:

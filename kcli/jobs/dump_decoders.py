@@ -14,6 +14,7 @@ from formats.messages import metadata
 from formats.messages.decode import (
     CLUSTER_METADATA,
     KEYS,
+    PREVIEW_KEYS,
     REMOTE_LOG_METADATA,
     TOPICS,
     VALUES,
@@ -21,6 +22,7 @@ from formats.messages.decode import (
     Unknown,
     decode_key,
     decode_metadata,
+    decode_preview,
     decode_remote,
     decode_value,
     message_json,
@@ -81,27 +83,42 @@ def _coordinators(topic: str, record: AnyRecord, max_batch_bytes: int) -> Told:
     number = None
     key = value = None
     try:
-        key = decode_key(topic, record.key)
+        key = decode_key(topic, record.key, previews=True)
         number = key.api_key
     except FormatError as error:
         errors.add(error)
         number = _int16(record.key)
-    if record.value is not None and number is not None and number in KEYS[topic]:
-        try:
-            value = decode_value(topic, number, record.value, _elements(max_batch_bytes))
-        except FormatError as error:
-            errors.add(error)
+    if record.value is not None and number is not None:
+        value = _coordinator_value(topic, number, record.value, _elements(max_batch_bytes), errors)
     name = None if number is None else _coordinator_type(topic, number)
     if isinstance(key, Unknown):
         errors.say(f"unknown record type {name}")
-    elif isinstance(value, Unknown):
+    elif isinstance(value, Unknown) and number in KEYS[topic]:
         errors.say(f"unknown version {value.version} of {name}")
+    elif isinstance(value, Unknown):
+        errors.damage(f"no {name} as a preview wrote it")
     return errors.told(name, _int16(record.value), key, value, _elements(max_batch_bytes))
 
 
+def _coordinator_value(topic: str, number: int, value: Buffer, elements: int, errors: "_Errors") -> Message | Unknown | None:
+    found, trouble = None, None
+    try:
+        found = decode_value(topic, number, value, elements)
+    except FormatError as error:
+        trouble = error
+    if not isinstance(found, Message) or found.rest:
+        preview = decode_preview(topic, number, value, elements)
+        if preview is not None:
+            errors.say(f"only Kafka {preview.name.split('_', 1)[1].replace('_', '.')} reads it: written in preview")
+            return preview
+    if trouble is not None:
+        errors.add(trouble)
+    return found
+
+
 def _coordinator_type(topic: str, number: int) -> str:
-    schema = KEYS[topic].get(number)
-    return str(number) if schema is None else schema.name.removesuffix("Key")
+    schema = KEYS[topic].get(number) or PREVIEW_KEYS.get(topic, {}).get(number)
+    return str(number) if schema is None else schema.name.partition("Key")[0]
 
 
 def _metadata(_topic: str, record: AnyRecord, max_batch_bytes: int) -> Told:

@@ -35,8 +35,8 @@ OFFSET_VALUE = bytes.fromhex("0003 000000000000002a 00000007 0000 00000000000000
 
 
 def test_every_version_of_every_message_is_in_the_data():
-    """But for the one that only earlier releases declared, and those of test_remote."""
-    schemas = {name: schema for name, schema in SCHEMAS.items() if name not in remote.SCHEMAS}
+    """But for the one that only earlier releases declared, and those of test_remote and test_previews."""
+    schemas = {name: schema for name, schema in SCHEMAS.items() if name not in remote.SCHEMAS and "_" not in name}
     declared = {(name, version) for name, schema in schemas.items() for version in range(schema.versions.highest + 1)}
     assert declared - {(message.name, message.version) for message in made()} == {("AccessControlRecord", 0)}
 

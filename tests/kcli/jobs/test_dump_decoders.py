@@ -13,6 +13,7 @@ from formats.remote_metadata import LONGEST_VALUE
 from kcli.jobs.dump_decoders import DECODER_CLASSES, Told, decoded, decoder_of, known_decoder, shown_by, shown_with
 from kcli.output.dump_log import Shown
 from tests.formats.messages.kafka import made
+from tests.formats.messages.test_previews import every as previews
 
 OFFSETS, TRANSACTIONS, METADATA, REMOTE = "__consumer_offsets", "__transaction_state", "__cluster_metadata", "__remote_log_metadata"
 
@@ -227,3 +228,24 @@ def test_decoder_class_on_too_few_bytes():
 def test_other_classes_are_not_known(name: str):
     assert known_decoder(name) is None
     assert all(known.startswith(API) for known in DECODER_CLASSES)
+
+
+@pytest.mark.parametrize("message", [message for message in previews() if message.name.endswith("Value")], ids=lambda message: message.name)
+def test_what_a_preview_wrote(message):
+    told = decoded(message.topic, record(preview_key(message.topic, message.api_key), message.data))
+    assert (told.record_type, told.record_version, told.damaged) == (message.name.removesuffix("Value"), 0, False)
+    assert told.decoded_value == message.json
+    assert told.error == f"only Kafka {message.release[:3]} reads it: written in preview"
+
+
+def preview_key(topic: str, number: int) -> bytes:
+    """A key of the type, whose fields do not matter."""
+    if number == 9:
+        return next(message.data for message in previews() if message.name == "ShareGroupPartitionMetadataKey")
+    return next(m.data for m in made() if m.framing == "key" and m.topic == topic and m.decode().api_key == number and not m.unknown_tags)
+
+
+def test_damage_of_what_a_preview_alone_wrote():
+    told = decoded(OFFSETS, record(preview_key(OFFSETS, 9), b"\0\0\7"))
+    name = "ShareGroupPartitionMetadata"
+    assert told == Told(name, 0, told.decoded_key, None, f"no {name} as a preview wrote it", damaged=True)
