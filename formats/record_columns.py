@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-from formats.batch import BATCH, COMPRESSION_CODEC_MASK, HEADER_SIZE, LOG_OVERHEAD, MAX_INT, NO_SEQUENCE, TIMESTAMP_TYPE_MASK
+from formats.batch import COMPRESSION_CODEC_MASK, HEADER_SIZE, LOG_OVERHEAD, MAX_INT, NO_SEQUENCE, TIMESTAMP_TYPE_MASK
+from formats.bulk import gathered
 from formats.compression import decompress
 from formats.errors import FormatError
 from formats.record import MAGIC
@@ -79,16 +80,19 @@ class Left(NamedTuple):
     number: int
 
 
-def record_columns(window: Buffer, positions: "Sequence[int] | Ints", limit: int) -> Iterator[RecordColumns | Left]:
+def record_columns(
+    window: Buffer, positions: "Sequence[int] | Ints", limit: int, headers: "NDArray[np.void] | None" = None
+) -> Iterator[RecordColumns | Left]:
     """Yield the records of the batches at the positions of a window, in order, in chunks of bounded size.
 
     Each batch is decompressed to no more than `limit` bytes. CRCs are not looked at. Every batch is in exactly one of
     the results: in columns if `formats.record.batch_records` reads it to its end, else alone as Left; as Left, too, if
-    it is beyond LARGEST_BODY, MOST_RECORDS or MOST_HEADERS.
+    it is beyond LARGEST_BODY, MOST_RECORDS or MOST_HEADERS. `headers` are the batches' rows as of `formats.bulk`, for
+    callers that have them.
     """
     import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
 
-    headers = headers_at(window, positions)
+    headers = headers_at(window, positions) if headers is None else headers
     sizes = headers["batch_length"].astype(np.int64) + LOG_OVERHEAD
     counts = headers["records_count"].tolist()
     codecs = (headers["attributes"] & COMPRESSION_CODEC_MASK).tolist()
@@ -116,15 +120,11 @@ def record_columns(window: Buffer, positions: "Sequence[int] | Ints", limit: int
 
 
 def headers_at(window: Buffer, positions: "Sequence[int] | Ints") -> "NDArray[np.void]":
-    """Return the header rows at the positions of a window; what lies behind its end reads as zeros."""
-    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
-
-    data = np.frombuffer(window, np.uint8)
-    at = np.asarray(positions, np.int64)[:, None] + np.arange(HEADER_SIZE)
-    rows = data.take(at, mode="clip") if len(data) else np.zeros(at.shape, np.uint8)
-    rows[at >= len(data)] = 0
-    found: NDArray[np.void] = rows.view(BATCH.dtype()).reshape(-1)
-    return found
+    """Return the header rows at the positions of a window; what a window that ends inside one lacks reads as zeros."""
+    places = [int(position) for position in positions]
+    if places and max(places) + HEADER_SIZE > len(window):
+        window = bytes(window) + bytes(HEADER_SIZE)
+    return gathered(window, places)
 
 
 def _fits(headers: "NDArray[np.void]", sizes: "Ints", positions: "Ints", end: int) -> list[bool]:

@@ -90,6 +90,9 @@ def test_header_rows_are_the_headers():
     (row,) = headers_at(window[:30], [20]).tolist()
     assert row == tuple(BATCH.read(window[20:30] + bytes(HEADER_SIZE)))
     assert headers_at(b"", [0]).tolist() == [tuple(BATCH.read(bytes(HEADER_SIZE)))]
+    (given,) = record_columns(window, positions, LIMIT, headers_at(window, positions))
+    (found,) = record_columns(window, positions, LIMIT)
+    assert rows(given) == rows(found)
     assert not list(record_columns(b"", [], LIMIT))
 
 
