@@ -58,16 +58,17 @@ def batch_text(headers: "NDArray[np.void]", positions: "Sequence[int] | Ints", v
     attributes = headers["attributes"]
     sequence = headers["base_sequence"].astype(np.int64)
     delta = headers["last_offset_delta"].astype(np.int64)
-    bases = headers["base_offset"].tolist()
+    first = _numbers(headers["base_offset"])
+    # a sum beyond 64 bits, which only damage has, does not wrap; tiny batches end where they begin
+    last = first if not delta.any() else [str(base + by) for base, by in zip(headers["base_offset"].tolist(), delta.tolist(), strict=True)]
     last_sequence = np.where(sequence == NO_SEQUENCE, NO_SEQUENCE, add_sequences(sequence, delta))
     return _lines(
         len(headers),
         [
             "baseOffset: ",
-            _numbers(headers["base_offset"]),
+            first,
             " lastOffset: ",
-            # a sum beyond 64 bits, which only damage has, does not wrap
-            [str(base + by) for base, by in zip(bases, delta.tolist(), strict=True)],
+            last,
             " count: ",
             _numbers(headers["records_count"]),
             " baseSequence: ",
