@@ -5,7 +5,7 @@ A unit that cannot be read gives the rows before the damage and no more; what is
 
 import os
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -24,7 +24,11 @@ from kcli.spark_source.views import FINDING, FINDINGS, HEAD, VIEWS, view_columns
 
 RecordBatch: TypeAlias = Any
 
-ROWS_A_BATCH = 10_000
+ROWS_A_BATCH = 5_000
+BYTES_A_BATCH = 8 << 20
+"""Of keys, values and other bytes, when it is time for another batch."""
+
+Head: TypeAlias = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,10 +46,20 @@ def record_batches(task: Task, schema: Any) -> Iterator[RecordBatch]:
     """Yield the rows of a task as batches of exactly the columns and types of a Spark schema."""
     from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415
 
-    wanted = to_arrow_schema(schema, timezone="UTC")
+    make = _maker(task, to_arrow_schema(schema, timezone="UTC"))
+    heavy = [place for place, column in enumerate(VIEWS[task.view].columns) if column.kind == "bytes"]
+    held: list[Row] = []
+    weight, of = 0, _head(task, None)
     for target, rows in _rows(task):
-        for start in range(0, len(rows), ROWS_A_BATCH):
-            yield _batch(task, target, rows[start : start + ROWS_A_BATCH], wanted)
+        head = _head(task, target)
+        if held and (head != of or len(held) >= ROWS_A_BATCH or weight >= BYTES_A_BATCH):
+            yield make(of, held)
+            held, weight = [], 0
+        of = head
+        held += rows
+        weight += sum(len(value) for row in rows for place in heavy if isinstance(value := row.values[place], bytes))
+    if held:
+        yield make(of, held)
 
 
 def _rows(task: Task) -> Iterator[tuple[Target | None, list[Row]]]:
@@ -59,26 +73,31 @@ def _rows(task: Task) -> Iterator[tuple[Target | None, list[Row]]]:
             yield work.unit.target, [row for row in outcome.rows if row.type == kind]
 
 
-def _batch(task: Task, target: Target | None, rows: list[Row], wanted: Any) -> RecordBatch:
+def _head(task: Task, target: Target | None) -> Head:
+    facts = directory_facts(target.log_dir) if target is not None and target.log_dir is not None else NO_DIRECTORY
+    return socket.gethostname(), facts.broker_id, facts.cluster_id, task.scan_time
+
+
+def _maker(task: Task, wanted: Any) -> Callable[[Head, list[Row]], RecordBatch]:
+    """Return what makes a batch of rows, with what stands in front of them: the columns and types of an Arrow schema."""
     import pyarrow as pa  # noqa: PLC0415
 
     columns = {one.column.name.lower(): one for one in view_columns(task.view)}
     chosen = [columns[name.lower()] for name in wanted.names]
     own = [(one.column, one.place) for one in chosen if one.place is not None]
     narrow = RowType(task.view, tuple(column for column, _ in own))
-    body = batch(narrow, [Row(task.view, tuple(row.values[place] for _, place in own)) for row in rows])
-    arrays = iter(body.columns)
-    head = dict(zip((column.name for column in HEAD), _head(task, target), strict=True))
-    made = [
-        pa.repeat(pa.scalar(head[one.column.name], kind), len(rows)) if one.place is None else next(arrays).cast(kind)
-        for one, kind in zip(chosen, wanted.types, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(made, schema=wanted)
+    places = [place for _, place in own]
+    names = [column.name for column in HEAD]
 
+    def make(head: Head, rows: list[Row]) -> RecordBatch:
+        body = iter(batch(narrow, [Row(task.view, tuple(row.values[place] for place in places)) for row in rows]).columns)
+        made = [
+            pa.repeat(pa.scalar(head[names.index(one.column.name)], kind), len(rows)) if one.place is None else next(body).cast(kind)
+            for one, kind in zip(chosen, wanted.types, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(made, schema=wanted)
 
-def _head(task: Task, target: Target | None) -> tuple[Any, ...]:
-    facts = directory_facts(target.log_dir) if target is not None and target.log_dir is not None else NO_DIRECTORY
-    return socket.gethostname(), facts.broker_id, facts.cluster_id, task.scan_time
+    return make
 
 
 # Findings

@@ -1,0 +1,80 @@
+"""The options of the format: what they give, and the words for those that cannot be used."""
+
+import pytest
+
+from kcli.spark_source.filters import pushed
+from kcli.spark_source.options import NAMES, OF, OptionError, query
+
+
+def test_defaults():
+    asked = query({"path": "/data"})
+
+    assert (asked.view, asked.paths, asked.of, asked.leftovers, asked.partitions) == ("batches", ("/data",), frozenset(OF), False, None)
+    assert asked.filters == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "paths"),
+    [
+        ({"path": "a, b,"}, ("a", "b")),
+        ({"paths": '["a,b", "c"]'}, ("a,b", "c")),
+        ({"paths": "a,b"}, ("a", "b")),
+        ({"path": "a", "paths": '["b"]'}, ("a", "b")),
+        ({"path": "file:/data/x,file:///data/y"}, ("/data/x", "/data/y")),
+        ({"path": "/data/k-*"}, ("/data/k-*",)),
+    ],
+)
+def test_paths(options, paths):
+    assert query(options).paths == paths
+
+
+def test_a_path_with_a_comma_is_one_if_it_is_there(tmp_path):
+    (tmp_path / "a,b").mkdir()
+
+    assert query({"path": str(tmp_path / "a,b")}).paths == (str(tmp_path / "a,b"),)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "no path"),
+        ({"path": " , "}, "no path"),
+        ({"path": "a", "view": "batch"}, "option view batch: one of batches, records"),
+        ({"path": "a", "vew": "batches"}, "option vew: not one of view, path"),
+        ({"path": "s3://bucket/x"}, "kcli reads files, not URLs"),
+        ({"paths": "[1]"}, "option paths: a JSON list of texts"),
+        ({"path": "a", "of": "batches"}, "option of: it is about the view findings"),
+        ({"path": "a", "view": "findings", "of": "lookup"}, "option of lookup: one of"),
+        ({"path": "a", "partitions": "0"}, "option partitions 0: a number from 1"),
+        ({"path": "a", "leftovers": "yes"}, "option leftovers yes: one of true, false"),
+        ({"path": "a", "offsets": "5"}, "option offsets 5: not like 100..200"),
+        ({"path": "a", "offsets": "..x"}, "option offsets x: not a whole number"),
+        ({"path": "a", "view": "epochs", "epochs": "1"}, "option epochs: it is not for the view epochs"),
+        ({"path": "a", "view": "rlmm", "topic": "a"}, "option topic: it is not for the view rlmm"),
+        ({"path": "a", "pushdown": "always"}, "option pushdown always: one of once"),
+    ],
+)
+def test_what_cannot_be_used_is_named(options, words):
+    with pytest.raises(OptionError) as raised:
+        query(options)
+
+    assert words in str(raised.value)
+
+
+def test_selecting_options_are_filters():
+    options = {"path": "a", "topic": "a, b", "partition": "1,2", "offsets": "5..9", "times": "..100", "epochs": "3", "producer_ids": "7,8"}
+    left = pushed(query(options).filters)
+
+    assert left.wants_topic("b")
+    assert not left.wants_topic("c")
+    assert left.range("partition").few == {1, 2}
+    assert left.range("base_offset", "last_offset").bounds == (5, 9)
+    assert left.range("max_timestamp").bounds[1] == 100
+    assert left.range("partition_leader_epoch").few == {3}
+    assert left.range("producer_id").few == {7, 8}
+
+
+def test_every_option_is_in_the_table():
+    from kcli.spark_source import options
+
+    assert [name for name in NAMES if f"| `{name}`" not in options.__doc__] == []

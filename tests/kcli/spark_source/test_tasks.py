@@ -1,0 +1,224 @@
+"""Plans and tasks without a session: every view gives what the command of the same job prints."""
+
+import json
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.types import StructType
+
+from kcli.columns import WHERE
+from kcli.rows import ROW_TYPES
+from kcli.spark_source import planning
+from kcli.spark_source.filters import pushed
+from kcli.spark_source.options import OptionError, query
+from kcli.spark_source.planning import planned
+from kcli.spark_source.schema import view_schema
+from kcli.spark_source.tasks import read, tasks
+from kcli.spark_source.views import HEAD, VIEWS, view_columns
+from tests.kcli.spark_source.fleet import fleet
+
+COMMANDS = {
+    "batches": ("dump",),
+    "records": ("dump", "--records"),
+    "epochs": ("epoch", "show"),
+    "offsets": ("ls",),
+}
+
+
+@pytest.fixture(scope="module")
+def dirs(tmp_path_factory):
+    return fleet(tmp_path_factory.mktemp("fleet"), 7)
+
+
+def rows(view, paths, filters=(), schema=None, **options):
+    given = {"view": view, "paths": json.dumps([str(path) for path in paths]), **options}
+    schema = schema or view_schema(view)
+    found = [row for task in tasks(given, filters, 2, None) for batch in read(task, schema) for row in batch.to_pylist()]
+    assert len({row["scan_time"] for row in found if "scan_time" in row}) <= 1
+    return found
+
+
+def printed(kcli, command, paths, kind):
+    done = kcli(*command, "-o", "ndjson", *paths)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return [line for line in lines if line["type"] == kind], [line for line in lines if line["type"] in {"finding", "error"}]
+
+
+def as_printed(row, view):
+    """Return a row of a view with the keys and values of a line of ndjson."""
+    import base64
+
+    kind = VIEWS[view]
+
+    def plain(value):
+        if isinstance(value, bytes):
+            return base64.b64encode(value).decode()
+        if isinstance(value, list):
+            return [plain(item) for item in value]
+        return {name: plain(item) for name, item in value.items()} if isinstance(value, dict) else value
+
+    return {"type": kind.name, **{name: plain(row[name]) for name in kind.names}}
+
+
+@pytest.mark.parametrize("view", COMMANDS)
+def test_a_view_has_the_rows_of_its_command_in_its_order(view, dirs, kcli):
+    wanted, _ = printed(kcli, COMMANDS[view], dirs, VIEWS[view].name)
+
+    assert [as_printed(row, view) for row in rows(view, dirs)] == wanted
+    assert len(wanted) >= len(dirs)
+
+
+def test_findings_are_those_of_the_commands(dirs, kcli):
+    found = rows("findings", dirs)
+    told = [line for command in (*COMMANDS.values(), ("rlmm", "dump")) for line in printed(kcli, command, dirs, "")[1]]
+    told = [line for line in told if line.get("error") not in {"nothing-matched", "nothing-to-read"}]
+
+    assert {(row["code"], row["message"]) for row in found} == {(line.get("code") or line["error"], line["message"]) for line in told}
+    assert Counter(row["code"] for row in found if row["severity"] == "error") == {"LOG-003": 1, "DUMP-001": 1}
+    assert len({tuple(sorted(row.items(), key=str)) for row in found}) == len(found)
+
+
+def test_findings_of_one_view_alone(dirs):
+    assert rows("findings", dirs, of="epochs") != rows("findings", dirs)
+    assert {row["code"] for row in rows("findings", dirs, of="batches")} == {"LOG-003", "DUMP-001"}
+
+
+def test_damage_and_absent_paths_are_rows_of_findings(dirs, tmp_path):
+    found = rows("findings", [dirs[0], tmp_path / "absent"])
+
+    assert [(row["code"], row["severity"], row["file"]) for row in found] == [("not-found", "error", str(tmp_path / "absent"))]
+    assert len(rows("epochs", [dirs[0], tmp_path / "absent"])) == len(rows("epochs", dirs[:1]))
+
+
+def test_paths_that_lead_nowhere_are_refused(tmp_path):
+    with pytest.raises(OptionError, match="no such file"):
+        rows("batches", [tmp_path / "absent"])
+
+
+@pytest.mark.parametrize(
+    ("filters", "keep"),
+    [
+        ([("EqualTo", "topic", "clicks")], lambda row: row["topic"] == "clicks"),
+        ([("GreaterThan", "partition", 0)], lambda row: row["partition"] > 0),
+        ([("GreaterThan", "base_offset", 15)], lambda row: row["base_offset"] > 15),
+        (
+            [("LessThan", "last_offset", 7), ("GreaterThan", "base_offset", 2)],
+            lambda row: row["last_offset"] < 7 and row["base_offset"] > 2,
+        ),
+        ([("EqualTo", "partition_leader_epoch", 3)], lambda row: row["partition_leader_epoch"] == 3),
+        ([("In", "producer_id", (1001,))], lambda row: row["producer_id"] == 1001),
+        ([("GreaterThanOrEqual", "max_timestamp", 1_700_000_016_000)], lambda row: row["max_timestamp"] >= 1_700_000_016_000),
+        ([("LessThan", "max_timestamp", 1_700_000_002_000)], lambda row: row["max_timestamp"] < 1_700_000_002_000),
+        ([("EqualTo", "topic", "none")], lambda _: False),
+    ],
+)
+def test_pushed_filters_leave_out_only_what_the_query_drops(filters, keep, dirs):
+    everything, left = rows("batches", dirs), rows("batches", dirs, filters)
+
+    def plain(found):
+        return [{**row, "scan_time": None} for row in found if keep(row)]
+
+    assert plain(left) == plain(everything)
+    assert len(left) <= len(everything)
+
+
+def test_pushed_offsets_and_times_of_records(dirs):
+    everything = rows("records", dirs)
+    filters = [("GreaterThanOrEqual", "offset", 10), ("LessThan", "offset", 13), ("GreaterThan", "timestamp", 1_700_000_010_000)]
+
+    left = rows("records", dirs, filters)
+
+    kept = [row for row in everything if 10 <= row["offset"] < 13 and row["timestamp"] > 1_700_000_010_000]
+    assert [(row["dir"], row["offset"]) for row in left] == [(row["dir"], row["offset"]) for row in kept]
+
+
+def test_options_leave_out_what_filters_would(dirs):
+    left = rows("batches", dirs, topic="clicks", partition="0", offsets="3..5")
+
+    assert {(row["topic"], row["partition"], row["base_offset"]) for row in left} == {("clicks", 0, offset) for offset in (3, 4, 5)}
+
+
+def plan(paths, filters=(), **options):
+    return planned(query({"paths": json.dumps([str(path) for path in paths]), **options}), pushed(filters), 2)
+
+
+def test_names_alone_decide_which_segments_are_opened(dirs):
+    bins = plan(dirs, [("EqualTo", "topic", "clicks"), ("EqualTo", "partition", 1), ("GreaterThan", "base_offset", 20)]).bins
+
+    opened = [work.unit.target.shown.split("/")[-2:] for group in bins for work in group]
+    last = [sorted((log_dir / "clicks-1").glob("*.log"))[-1].name for log_dir in dirs]
+    assert opened == [["clicks-1", name] for name in last]
+
+
+def test_bins_are_consecutive_and_of_about_equal_cost(dirs, monkeypatch):
+    monkeypatch.setattr(planning, "COST_OF_A_UNIT", 0)
+    bins = plan(dirs, partitions="5").bins
+    costs = [sum(work.cost for work in group) for group in bins]
+    largest = max(work.cost for group in bins for work in group)
+
+    assert len(bins) == 5
+    assert max(costs) - min(costs) <= 2 * largest
+    assert [work.unit.number for group in bins for work in group] == list(range(sum(map(len, bins))))
+
+
+def test_one_directory_is_not_torn_apart_for_findings(dirs):
+    bins = plan(dirs, view="findings", partitions="100").bins
+
+    homes = Counter(folder for group in bins for folder in {planning.directory_of(work.unit.target) for work in group})
+    assert set(homes.values()) == {1}
+
+
+def test_leftovers_only_on_request(tmp_path):
+    (log_dir,) = fleet(tmp_path, 1)
+    (log_dir / "clicks-0").rename(log_dir / "clicks-0.0123456789abcdef0123456789abcdef-delete")
+    first = log_dir / "clicks-1" / f"{0:020}.log"
+    first.rename(first.with_suffix(".log.deleted"))
+
+    files = {row["file"] for row in rows("batches", [log_dir])}
+    more = {row["file"] for row in rows("batches", [log_dir], leftovers="true")}
+
+    assert [name for name in more - files if name.endswith(".deleted")] == [f"{0:020}.log.deleted"]
+    assert len(rows("offsets", [log_dir])) == 3
+    assert len(rows("offsets", [log_dir], leftovers="true")) == 4
+
+
+def test_segments_from_names_and_sizes(dirs):
+    found = rows("segments", dirs[:1], topic="clicks", partition="0")
+
+    assert [(row["base_offset"], row["next_base_offset"]) for row in found] == [(0, 6), (6, 12), (12, None)]
+    assert [row["size_bytes"] for row in found] == [(dirs[0] / "clicks-0" / row["file"]).stat().st_size for row in found]
+    assert {(row["index_bytes"], row["txnindex_bytes"]) for row in found} == {(0, None)}
+
+
+def test_fewer_columns_in_any_order_are_given_as_asked(dirs):
+    fields = view_schema("batches")
+    narrow = StructType([fields["crc"], fields["host"], fields["topic"], fields["scan_time"]])
+
+    found = rows("batches", dirs[:1], schema=narrow)
+
+    assert [row["crc"] for row in found] == [row["crc"] for row in rows("batches", dirs[:1])]
+    assert list(found[0]) == ["crc", "host", "topic", "scan_time"]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_columns_are_those_of_the_schema_that_kcli_prints(view):
+    names = [one.column.name for one in view_columns(view)]
+    own = [column.name for column in VIEWS[view].columns if column not in WHERE[1:3]]
+
+    assert names[:4] == [column.name for column in HEAD]
+    assert [name.removeprefix("event_") if name == "event_broker_id" else name for name in names[4:]] == own
+    assert len(set(names)) == len(names)
+    assert [field.name for field in view_schema(view)] == names
+    assert all(field.metadata["comment"] for field in view_schema(view))
+    assert VIEWS[view].name in {*ROW_TYPES, "segment", "finding"}
+
+
+def test_relative_paths_start_where_they_should(dirs, monkeypatch):
+    given = {"view": "epochs", "path": dirs[0].name}
+    monkeypatch.chdir("/")
+
+    (first, *_) = [batch for task in tasks(given, (), 2, str(dirs[0].parent)) for batch in read(task, view_schema("epochs"))]
+
+    assert first.column("dir")[0].as_py().startswith(dirs[0].name)
+    assert isinstance(first, pa.RecordBatch)
