@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 Expand = Callable[[Found], Found]
 Text = Callable[[Iterable[Row]], Iterable[str]]
 Present = Callable[[Iterable[Target]], frozenset[str]]
+Through = Callable[[Engine], Engine]
 
 COLORS = ("auto", "always", "never")
 STRUCTURED = {"json": write_json, "ndjson": write_ndjson, "csv": write_csv, "tsv": write_tsv}
@@ -102,18 +103,20 @@ def run(
     present: Present | None = None,
     types: tuple[RowType, ...] | None = None,
     stops: bool = False,
+    through: Through | None = None,
 ) -> None:
     """Run a job over what the paths lead to and print its rows; always ends with typer.Exit.
 
     `accepts` are the target kinds that the job reads. `expand` may replace what was found, e.g. by files inside.
     `text` makes lines of rows: with it the command also prints `-o text`. `present` tells which row types the targets
     can give, so that a command with several need not ask for one when only one can come. `types` are the row types as
-    the options change them. `stops`: nothing is read for rows behind --limit.
+    the options change them. `stops`: nothing is read for rows behind --limit. `through` makes the engine that is asked
+    from the one that the options name; rows then all come here, on Spark too.
     """
     with boundary(verbose=common.verbose):
         verdict = Verdict(fail_on=_choice("--fail-on", common.fail_on, (*SEVERITIES, "never")))
         engine = _engine(common)
-        out = _out(common, spread=_is_spread(common))
+        out = _out(common, spread=_is_spread(common) and through is None)
         try:
             found = find(list(inputs(paths, common)), common.selection())
             if out is not None:
@@ -133,7 +136,7 @@ def run(
             verdict.failures.append(Failure(_named(paths), "nothing-matched", None, None, _nothing(found)))
         with (
             nullcontext() if out is None else out.sink(view) as sink,
-            closing(_scanned(engine(sink), scan, units, verdict, common=common, view=view)) as rows,
+            closing(_scanned(through(engine(sink)) if through else engine(sink), scan, units, verdict, common=common, view=view)) as rows,
         ):
             _write(view, rows, common, verdict, text=text, out=out, sink=sink)
 

@@ -19,7 +19,7 @@ from kcli import __version__
 
 plain = partial(typer.Typer, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
-COMMANDS = ("ls", "dump", "epoch", "truncate", "rlmm", "lookup", "schema", "explain", "spark", "demo")
+COMMANDS = ("ls", "scan", "dump", "epoch", "truncate", "rlmm", "lookup", "schema", "explain", "spark", "demo")
 """The modules of this package that hold a command: a group as `app`, or a function of the module's name."""
 
 

@@ -35,6 +35,7 @@ from kcli.dump_rows import (
     DUMP_TXN_INDEX,
 )
 from kcli.layout_rows import DUMP_LAYOUT
+from kcli.scan_rows import SCAN_PARTITION, SCAN_SEGMENT
 
 EPOCH = RowType(
     "epoch",
@@ -241,6 +242,7 @@ COMMANDS: dict[str, tuple[RowType, ...]] = {
     "lookup offset": (LOOKUP_OFFSET,),
     "lookup timestamp": (LOOKUP_TIMESTAMP,),
     "ls": (PARTITION,),
+    "scan": (SCAN_SEGMENT, SCAN_PARTITION),
     "dump": (
         DUMP_BATCH,
         DUMP_RECORD,

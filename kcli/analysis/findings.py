@@ -96,6 +96,12 @@ CATALOGUE: dict[str, Rule] = {
         "It fails to read the offset from the name (NumberFormatException) and takes the log dir offline.",
         "Move the file elsewhere before the broker starts.",
     ),
+    "LOG-011": Rule(
+        "error",
+        "Offsets do not rise from one batch to the next.",
+        "A clean start does not notice; recovery fails with InvalidOffsetException where such a batch would become an index entry.",
+        "No broker appends like this: find out what wrote the segment, and compare with another replica.",
+    ),
     "IDX-001": Rule(
         "info",
         "A segment has no offset index; the log was scanned.",

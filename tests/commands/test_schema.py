@@ -16,6 +16,7 @@ RUNS = {
     "lookup offset": ("lookup", "offset", "12"),
     "lookup timestamp": ("lookup", "timestamp", "max"),
     "ls": ("ls",),
+    "scan": ("scan",),
     "dump": ("dump", "--records"),
 }
 

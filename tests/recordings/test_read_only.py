@@ -12,6 +12,8 @@ from tests.recordings.watch import tree, watching
 
 COMMANDS = [
     "ls {}",
+    "scan --ratio --cold {}",
+    "scan --no-verify {}",
     "dump {}",
     "dump --records {}",
     "dump --tail 3 {}",

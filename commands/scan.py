@@ -1,0 +1,69 @@
+"""`kcli scan`: what segments and partitions hold, and whether every checksum is right."""
+
+import re
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from commands._options import INT32, Common, Paths, Usage, common_options
+
+BOTH = frozenset({"json", "ndjson"})
+MULTIPLES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+@common_options
+def scan(
+    paths: Paths = None,
+    *,
+    summary: Annotated[bool, typer.Option("--summary", help="Rows of partitions alone.")] = False,
+    verify: Annotated[bool, typer.Option("--verify/--no-verify", help="Check the checksum of every batch.")] = True,
+    ratio: Annotated[bool, typer.Option("--ratio", help="Decompress every batch, to tell how well each codec does.")] = False,
+    rate: Annotated[
+        str | None,
+        typer.Option("--rate", metavar="BYTES", help="Read at most 50M a second in each process; implies --cold.", show_default=False),
+    ] = None,
+    cold: Annotated[bool, typer.Option("--cold", help="Give what was read back to the system: its page cache is left to others.")] = False,
+    max_batch_bytes: Annotated[
+        int, typer.Option("--max-batch-bytes", metavar="N", min=1, max=INT32, help="Bound on one batch that is decompressed.")
+    ] = 64 << 20,
+    common: Common,
+) -> None:
+    """Tell what segments and partitions hold: batches, offsets, times, epochs, producers, codecs, transactions, damage.
+
+    Every checksum is verified. In json and ndjson there are rows of segments and of partitions; else of segments, or with
+    --summary of partitions.
+
+    Example: kcli scan --summary --jobs 4 /var/lib/kafka/data
+    """
+    from commands._run import run  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.scan import ACCEPTS, Merged, Options, ScanLog, expand  # noqa: PLC0415 - kept out of --help
+    from kcli.scan_rows import SCAN_PARTITION, SCAN_SEGMENT  # noqa: PLC0415 - kept out of --help
+
+    name = common.out.rpartition(".")[2] if common.out else common.output
+    if summary:
+        wanted = {SCAN_PARTITION.name}
+    elif common.only is not None or name in BOTH:
+        wanted = {SCAN_SEGMENT.name, SCAN_PARTITION.name}
+    else:
+        wanted = {SCAN_SEGMENT.name}
+    options = Options(
+        verify=verify,
+        ratio=ratio,
+        max_batch_bytes=max_batch_bytes,
+        rate=parse_rate(rate) if rate is not None else 0,
+        cold=cold or rate is not None,
+        rows=frozenset(wanted),
+    )
+    spreads = common.jobs > 1 or bool(common.spark or common.spark_master or common.spark_remote or common.spark_conf)
+    through = partial(Merged, options=options, cuts=spreads)
+    run("scan", paths, common, ScanLog(options), ACCEPTS, expand=expand, present=lambda _: options.rows, through=through)
+
+
+def parse_rate(text: str) -> int:
+    """Return the bytes of words like 50M: K, M and G are binary."""
+    found = re.fullmatch(r"([0-9]{1,12})([KMG]?)", text)
+    rate = int(found[1]) * MULTIPLES[found[2]] if found else 0
+    if not rate:
+        raise Usage(f"--rate {text}: not like 500K, 50M or 1G")
+    return rate

@@ -1,0 +1,316 @@
+"""`scan`: what segments and partitions hold, by headers and checksums alone; a big segment in pieces.
+
+The scan of a unit gives its piece, pickled. `Merged` stands between the command
+and an engine: it cuts units where the offset index leads to a batch, joins
+pieces to segments and segments to partitions, and has a segment that does not
+join scanned again as a whole. So every engine gives the same rows.
+"""
+
+import os
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import groupby, pairwise
+from typing import TypeAlias
+
+from formats.batch import COMPRESSION_NAMES
+from formats.names import KRAFT_SNAPSHOT, LOG, parse_file
+from kcli.analysis.findings import Finding
+from kcli.analysis.pieces import MOST_GAPS, Piece, Wanted, join, read_piece
+from kcli.analysis.salvage import LARGEST_BATCH, Checked, checked_batches
+from kcli.analysis.summary import EMPTY, Codec, Summary, merge
+from kcli.columns import WHERE
+from kcli.engine.contract import Engine, Outcome, Scan, Unit
+from kcli.jobs.common import failure_of, internal_failure
+from kcli.jobs.dump_batches import tell
+from kcli.jobs.dump_common import Told, file_name, from_file, sibling
+from kcli.logdir.buffers import DataFile, FileError, file_error, shown
+from kcli.logdir.bulk import Reading
+from kcli.logdir.indexes import OffsetIndexFile
+from kcli.logdir.tree import PARTITION, Found, Target
+from kcli.rows import Row, Value
+from kcli.scan_rows import SCAN_PARTITION, SCAN_SEGMENT
+
+ACCEPTS = frozenset({LOG, KRAFT_SNAPSHOT, PARTITION})
+PIECE_BYTES = 64 << 20
+"""A segment of twice this size is cut into pieces of about this size."""
+PIECE = "piece"
+
+Where: TypeAlias = tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What is looked at, how fast (bytes a second, 0: as it comes), and which rows are wanted.
+
+    `cold` gives pages back to the system; `ratio` decompresses batches up to `max_batch_bytes`.
+    """
+
+    verify: bool = True
+    ratio: bool = False
+    max_batch_bytes: int = LARGEST_BATCH
+    rate: int = 0
+    cold: bool = False
+    rows: frozenset[str] = frozenset({SCAN_SEGMENT.name, SCAN_PARTITION.name})
+
+
+@dataclass(frozen=True, slots=True)
+class ScanLog:
+    """The job with its options: a scan that can be pickled. A unit is a log from byte `start` to `mark`, 0 for its end."""
+
+    options: Options
+
+    def __call__(self, unit: Unit) -> Outcome:
+        """Return the piece of a unit; nothing for a partition directory, which has no logs."""
+        options = self.options
+        try:
+            if unit.target.kind == PARTITION:
+                where = from_file(replace(unit.target, shown=os.path.join(unit.target.shown, "-")))
+                return Outcome(number=unit.number, rows=[Row(PIECE, (*where, None))])
+            wanted = Wanted(options.verify, options.ratio, options.max_batch_bytes)
+            with DataFile(unit.target.path) as file:
+                piece = read_piece(file, unit.start, unit.mark or None, wanted, Reading(options.rate, options.cold))
+            return Outcome(number=unit.number, rows=[Row(PIECE, (*from_file(unit.target), pickle.dumps(piece)))])
+        except FileError as error:
+            return Outcome(number=unit.number, error=failure_of(FileError(unit.target.shown, *error.args[1:])))
+        except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
+            return Outcome(number=unit.number, error=internal_failure(unit.target.shown, error))
+
+
+def expand(found: Found) -> Found:
+    """Return the same with a target for each log of a partition directory; one without a log stays."""
+    result = replace(found, targets=[], failures=list(found.failures))
+    for target in found.targets:
+        if target.kind != PARTITION:
+            result.targets.append(target)
+            continue
+        try:
+            names = sorted(name for name in os.listdir(target.path) if _is_log(name))
+        except OSError as error:
+            result.failures.append(FileError(target.shown, *file_error(target.path, error).args[1:]))
+            continue
+        result.targets.extend([_inside(target, name) for name in names] or [target])
+    return result
+
+
+def _is_log(name: str) -> bool:
+    parsed = parse_file(name)
+    return parsed.kind == LOG and not parsed.suffix
+
+
+def _inside(target: Target, name: str) -> Target:
+    return replace(target, kind=LOG, path=os.path.join(target.path, name), shown=os.path.join(target.shown, shown(name)))
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """An engine over another, for `ScanLog` alone: rows of segments and partitions where the other gives pieces.
+
+    `cuts`: whether big segments are cut; of no use where one process does it all.
+    """
+
+    engine: Engine
+    options: Options
+    cuts: bool
+
+    def __call__(self, scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
+        """Yield an outcome for each unit; the last of a directory's carries its partition's row."""
+        outcomes = self._segments(scan, units)
+        for _, group in groupby(zip(units, outcomes, strict=True), key=lambda pair: _directory(pair[0].target)):
+            pieces: list[Piece] = []
+            where: Where = ()
+            complete, last = True, None
+            for unit, outcome in group:
+                if last is not None:
+                    yield last
+                complete &= outcome.error is None
+                for row in outcome.rows:
+                    where = row.values[: len(WHERE)]
+                    pieces.extend(_unpacked(row))
+                last = self._told(unit, outcome)
+            if last is not None and where and SCAN_PARTITION.name in self.options.rows:
+                last.rows.append(_partition_row(where, pieces, complete=complete, ratio=self.options.ratio))
+            if last is not None:
+                yield last
+
+    def _told(self, unit: Unit, outcome: Outcome) -> Outcome:
+        """Return the outcome of a segment as rows and findings."""
+        rows: list[Row] = []
+        findings: list[Finding] = []
+        for row in outcome.rows:
+            for piece in _unpacked(row):
+                if SCAN_SEGMENT.name in self.options.rows:
+                    rows.append(_segment_row(row.values[:-1], piece, ratio=self.options.ratio))
+                findings.extend(_findings(unit.target, piece))
+            if unit.target.kind == PARTITION:
+                findings.append(Finding("LOG-007", "no log in it", dir=unit.target.shown))
+        return Outcome(number=unit.number, rows=rows, findings=findings, error=outcome.error)
+
+    def _segments(self, scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
+        """Yield one outcome for each unit, its pieces joined."""
+        parts = [list(_cut(unit)) if self.cuts else [unit] for unit in units]
+        flat = [replace(part, number=number) for number, part in enumerate(part for several in parts for part in several)]
+        outcomes = iter(self.engine(scan, flat))
+        for unit, several in zip(units, parts, strict=True):
+            found = [next(outcomes) for _ in several]
+            joined = found[0] if len(found) == 1 else _joined(found)
+            if joined is None:
+                joined = next(iter(self.engine(scan, [replace(unit, number=0)])))
+            yield replace(joined, number=unit.number)
+
+
+def _directory(target: Target) -> str:
+    return target.shown if target.kind == PARTITION else os.path.dirname(target.shown)
+
+
+def _unpacked(row: Row) -> list[Piece]:
+    data = row.values[-1]
+    return [pickle.loads(data)] if isinstance(data, bytes) else []  # noqa: S301 - our own workers wrote it
+
+
+def _joined(outcomes: Iterable[Outcome]) -> Outcome | None:
+    """Return the outcome of pieces of a segment as one; None if they do not join, or one could not be read."""
+    rows = [row for outcome in outcomes for row in outcome.rows]
+    pieces = [piece for row in rows for piece in _unpacked(row)]
+    if any(outcome.error is not None for outcome in outcomes):
+        return None
+    whole: Piece | None = pieces[0]
+    for piece in pieces[1:]:
+        whole = None if whole is None else join(whole, piece)
+    return None if whole is None else Outcome(number=0, rows=[Row(PIECE, (*rows[0].values[:-1], pickle.dumps(whole)))])
+
+
+def _cut(unit: Unit) -> Iterator[Unit]:
+    """Yield units of the same log, cut where its offset index leads to a good batch; the unit itself where it is small."""
+    cuts = [0, *_places(unit.target), 0]
+    for start, end in pairwise(cuts):
+        yield replace(unit, start=start, mark=end)
+
+
+def _places(target: Target) -> list[int]:
+    """Return byte positions about PIECE_BYTES apart at which batches of right checksum begin; what cannot be read is no place."""
+    found: list[int] = []
+    try:
+        path, base = sibling(target, "index"), file_name(target).base_offset
+        if target.kind != LOG or path is None or base is None or os.path.getsize(target.path) < 2 * PIECE_BYTES:
+            return found
+        with DataFile(target.path) as file, OffsetIndexFile(path, base) as index:
+            entries = index.valid_entries(file.size)
+            for wanted in range(PIECE_BYTES, file.size - PIECE_BYTES // 2, PIECE_BYTES):
+                place = _at_or_above(index, entries, wanted)
+                if place is not None and place > (found[-1] if found else 0) and _leads_to_a_batch(file, place):
+                    found.append(place)
+    except (OSError, FileError):
+        return found
+    return found
+
+
+def _at_or_above(index: OffsetIndexFile, entries: int, position: int) -> int | None:
+    """Return the first position of an index that is not below another; None if there is none."""
+    low, high = 0, entries
+    while low < high:
+        middle = (low + high) // 2
+        if index.position(middle) < position:
+            low = middle + 1
+        else:
+            high = middle
+    return index.position(low) if low < entries else None
+
+
+def _leads_to_a_batch(file: DataFile, position: int) -> bool:
+    found = next(checked_batches(file, position), None)
+    return isinstance(found, Checked) and found.valid
+
+
+def _findings(target: Target, piece: Piece) -> Iterator[Finding]:
+    """Yield what is wrong with a segment, in the words of `dump`."""
+    told = Told(target)
+    for gap in piece.gaps:
+        for item in tell(gap, told):
+            if isinstance(item, Finding):
+                yield item
+    if piece.gap_count > len(piece.gaps):
+        yield told.finding("DUMP-001", None, f"{piece.gap_count} damaged ranges: the first {MOST_GAPS} are told")
+    for place, why in ((piece.invalid, "the checksum does not match"), (piece.unknown, "its magic is not known")):
+        if place.times:
+            yield told.finding("LOG-003", place.position, f"offset {place.what}: {why}{_more(place.times)}")
+    if piece.unreadable.times:
+        yield told.finding("DUMP-002", piece.unreadable.position, f"{piece.unreadable.what}{_more(piece.unreadable.times)}")
+    overlaps = piece.summary.backwards
+    if overlaps.times:
+        yield told.finding("LOG-011", None, f"offset {overlaps.first}: not above the batch before it{_more(overlaps.times)}")
+    yield from (item for item in tell(piece.stop, told) if isinstance(item, Finding))
+    yield from told
+    if piece.grown > 0:
+        yield told.finding("LOG-005", None, f"it grew by {piece.grown} bytes while it was read")
+
+
+def _more(times: int) -> str:
+    return f" (and {times - 1} more)" if times > 1 else ""
+
+
+def _segment_row(where: Where, piece: Piece, *, ratio: bool) -> Row:
+    return Row(SCAN_SEGMENT.name, (*where, piece.size, *_summary_values(piece.summary, [piece], ratio=ratio), piece.stop.reason))
+
+
+def _partition_row(where: Where, pieces: list[Piece], *, complete: bool, ratio: bool) -> Row:
+    whole = reduce(merge, [piece.summary for piece in pieces], EMPTY)
+    size = sum(piece.size for piece in pieces)
+    return Row(SCAN_PARTITION.name, (*where, len(pieces), complete, size, *_summary_values(whole, pieces, ratio=ratio)))
+
+
+def _summary_values(whole: Summary, pieces: list[Piece], *, ratio: bool) -> tuple[Value, ...]:
+    """Return the values of kcli.scan_rows.SUMMARY."""
+    counted = whole.batches - whole.invalid - whole.unknown - whole.uncounted
+    opened = whole.transactions.open if whole.transactions is not None else None
+    return (
+        whole.batches,
+        whole.bytes,
+        whole.records,
+        whole.uncounted,
+        whole.base_offset,
+        whole.last_offset,
+        whole.min_timestamp,
+        whole.max_timestamp,
+        whole.first_epoch,
+        whole.last_epoch,
+        None if whole.epochs is None else len(whole.epochs),
+        None if whole.producers is None else len(whole.producers),
+        whole.transactional,
+        whole.control,
+        None if opened is None else len(opened),
+        min(opened.values(), default=None) if opened is not None else None,
+        [_codec(number, codec, ratio=ratio) for number, codec in enumerate(whole.codecs) if codec.batches],
+        whole.largest if whole.batches else None,
+        round(whole.bytes / whole.batches) if whole.batches else None,
+        round(whole.records / counted, 2) if counted else None,
+        whole.valid,
+        whole.invalid,
+        whole.unchecked,
+        *whole.gaps,
+        *whole.backwards,
+        sum(piece.gap_count for piece in pieces),
+        sum(piece.gap_bytes for piece in pieces),
+        sum(_tail(piece) for piece in pieces),
+    )
+
+
+def _tail(piece: Piece) -> int:
+    """Return the bytes behind the last batch that are not already counted as damaged."""
+    told = piece.gaps[-1].end == piece.size if piece.gaps else False
+    return 0 if told else piece.size - piece.stop.position
+
+
+def _codec(number: int, codec: Codec, *, ratio: bool) -> Value:
+    decompressed = codec.unpacked if ratio else None
+    return {
+        "codec": COMPRESSION_NAMES.get(number, str(number)),
+        "batches": codec.batches,
+        "bytes": codec.bytes,
+        "decompressed_bytes": decompressed,
+        "ratio": round(codec.unpacked / codec.packed, 2) if ratio and codec.packed else None,
+    }
+
+
+__all__ = ["ACCEPTS", "Merged", "Options", "ScanLog", "expand"]
