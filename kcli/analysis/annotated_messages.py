@@ -1,7 +1,8 @@
 """Keys and values of control records and of internal topics, field by field: where the fields lie and what they hold."""
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -44,7 +45,7 @@ class Contents:
         try:
             return read(field, data)
         except FormatError as error:
-            return Split([], error)
+            return Split([] if self.control else self._so_far(field, data), error)
 
     def begin(self) -> None:
         """Forget the key before: a record begins."""
@@ -73,17 +74,56 @@ class Contents:
             return Split([Part(f"type {message.api_key}", field, 0, len(data), data, UNKNOWN)], None)
         return Split(list(message_fields(message, data)), None)
 
+    def _so_far(self, field: str, data: bytes) -> list[Part]:
+        """Return the fields of a message that could not be decoded whole, as far as its type and version are known."""
+        schema: Schema | None = None
+        version, start = 0, _INT16.size
+        try:
+            if self.topic == decode.CLUSTER_METADATA:
+                schema, version, start = _metadata_frame(data)
+            elif self.topic in decode.KEYS and len(data) >= start:
+                number = int(_INT16.unpack_from(data)[0])
+                if field == "key":
+                    self.type = number
+                    schema, version = decode.KEYS[self.topic].get(number), decode.KEY_VERSION
+                elif self.type is not None:
+                    schema, version = decode.VALUES[self.topic].get(self.type), number
+        except FormatError:
+            return []
+        return list(_read_so_far(schema, version, start, data)) if schema is not None and version in schema.versions else []
+
+
+def _metadata_frame(data: bytes) -> tuple[Schema | None, int, int]:
+    """Return the schema, version and first byte of a record of the metadata log."""
+    _, at = primitives.unsigned_varint(data, 0)
+    api_key, at = primitives.unsigned_varint(data, at)
+    version, at = primitives.unsigned_varint(data, at)
+    return metadata.RECORDS.get(api_key), version, at
+
 
 def message_fields(message: decode.Message, data: bytes) -> Iterator[Part]:
     """Yield every field of a decoded message with what its bytes hold, in order and without gaps, the frame first."""
-    schema = decode.SCHEMAS[message.name]
-    declared = _fields(schema)
     spans = decode.spans(message, data)
     framed = 3 if message.name in metadata.SCHEMAS or message.name in remote.SCHEMAS else 1
-    for number, span in enumerate(spans):
+    for span in spans[:framed]:
+        yield Part(span.struct, span.field, span.start, span.end, _frame(data[span.start : span.end]))
+    yield from _valued(decode.SCHEMAS[message.name], message.version, spans[framed:], data)
+
+
+def _valued(schema: Schema, version: int, spans: Iterable[Span], data: bytes) -> Iterator[Part]:
+    declared = _fields(schema)
+    for span in spans:
         raw = data[span.start : span.end]
-        value = _frame(raw) if number < framed else _value(schema, message.version, declared, span, raw)
-        yield Part(span.struct, span.field, span.start, span.end, value)
+        yield Part(span.struct, span.field, span.start, span.end, _value(schema, version, declared, span, raw))
+
+
+def _read_so_far(schema: Schema, version: int, start: int, data: bytes) -> Iterator[Part]:
+    """Yield the fields of a damaged message up to the first that cannot be read; the frame is one field."""
+    yield Part(schema.name, "frame", 0, start, data[:start], "type and version")
+    found = Found(spans=True)
+    with suppress(FormatError):  # the caller has it: decoding met it first
+        reader(schema, version)(data, start, found)
+    yield from _valued(schema, version, found.spans or (), data)
 
 
 def _frame(raw: bytes) -> int:

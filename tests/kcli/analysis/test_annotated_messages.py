@@ -7,7 +7,7 @@ import pytest
 from formats.messages.decode import SCHEMAS, Message, decode_remote
 from formats.remote_metadata import decode
 from kcli.analysis.annotated_messages import Contents, message_fields
-from tests.formats.messages.kafka import made
+from tests.formats.messages.kafka import made, small
 
 
 def leaves(fields, values):
@@ -43,6 +43,25 @@ def test_messages_by_kafka(message):
     json.dumps([part.value for part in parts], default=bytes.hex)
 
 
+@pytest.mark.parametrize("message", small(), ids=lambda message: f"{message.name}-{message.version}")
+def test_damaged_messages_are_told_up_to_the_damage(message):
+    whole = list(message_fields(message.decode(), message.data))
+    for size in range(len(message.data)):
+        contents = Contents(message.topic)
+        if message.framing == "value":
+            contents.type = SCHEMAS[message.name].api_key
+        split = contents.split("key" if message.framing == "key" else "value", message.data[:size])
+        assert split.error is not None
+        end = 0
+        for part in split.parts:
+            assert part.start == end
+            end = part.end
+        assert end <= size
+        told = [repr(part) for part in split.parts if part.field != "frame"]  # as text: NaN is not NaN
+        assert told == [repr(part) for part in whole[framed(message) :] if part.end <= end][: len(told)]
+        assert not told or split.parts[0].field == "frame"
+
+
 def framed(message):
     return 3 if message.framing == "metadata" else 1
 
@@ -75,7 +94,7 @@ def test_a_value_of_remote_log_metadata():
 
 
 def test_a_tagged_field_and_one_that_no_version_has():
-    data = bytes.fromhex("01 17 00 01 00 04 03 61 62 63".replace(" ", ""))
+    data = bytes.fromhex("01170001000403")
     (split,) = [Contents("__cluster_metadata").split("value", bytes.fromhex("011700020003036162050163"))]
     assert split.error is None
     assert [(part.field, part.value) for part in split.parts[3:]] == [
@@ -86,7 +105,8 @@ def test_a_tagged_field_and_one_that_no_version_has():
         ("tagged fields: tag 5", b"c"),
     ]
     damaged = Contents("__cluster_metadata").split("value", data)
-    assert (damaged.parts, type(damaged.error).__name__) == ([], "CorruptError")
+    assert [(part.field, part.value) for part in damaged.parts] == [("frame", b"\1\x17\0"), ("tagged fields: count", 1)]
+    assert type(damaged.error).__name__ == "TruncatedError"
 
 
 def test_the_key_says_what_the_value_is():
@@ -109,6 +129,15 @@ def test_the_key_says_what_the_value_is():
     ]
     contents.begin()
     assert contents.split("value", value) is None
+
+
+def test_a_damaged_key_still_says_what_the_value_is():
+    contents = Contents("__consumer_offsets")
+    contents.begin()
+    key = contents.split("key", bytes.fromhex("00010001670005"))
+    assert [(part.field, part.value) for part in key.parts] == [("frame", b"\0\1"), ("group", "g")]
+    assert type(key.error).__name__ == "TruncatedError"
+    assert contents.split("value", bytes.fromhex("0003000000000000002a0000000700000000000000000001")).parts[1].value == 42
 
 
 def test_what_is_not_declared_stays_whole():
