@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from commands._boundary import UNWRITABLE, say
 from commands._options import Common
 from commands._status import ExitStatus, Missing, Refused, Usage
-from formats.names import LOG, PARTITION_METADATA, parse_file, parse_partition_dir
+from formats.names import LOG, WELL_KNOWN_KINDS, parse_file, parse_partition_dir
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Sink
-from kcli.logdir.tree import LOG_DIR_FILES, PARTITION, Found, Target
+from kcli.logdir.tree import LOG_DIR_FILES, PARTITION, PARTITION_KINDS, Found, Target
 from kcli.output.files import FILE_FORMATS, PARQUET, IncompleteError, Lines, Part, Parts, keep_parts, new_directory, write_rows
 from kcli.output.structured import Tail
 from kcli.output.view import View
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 TEXT, TEXT_EXTENSION = "text", "txt"
 INSTALL = "pip install 'kcli[parquet]'"
 OF_A_LOG_DIR = tuple(name for name in LOG_DIR_FILES if name != ".lock")
+OF_A_PARTITION = tuple(name for name, kind in WELL_KNOWN_KINDS.items() if kind in PARTITION_KINDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +144,12 @@ def _looks_like_one(place: str) -> bool:
         return True
     if parse_partition_dir(os.path.basename(place)) is None:
         return False
+    if any(os.path.lexists(os.path.join(place, name)) for name in OF_A_PARTITION):
+        return True
     try:
-        return any(parse_file(name).kind in {LOG, PARTITION_METADATA} for name in os.listdir(place))
+        return any(parse_file(name).kind == LOG for name in os.listdir(place))
     except OSError:
-        return True  # what is in it cannot be seen
+        return False  # it cannot be listed: many a directory has a name like home-1
 
 
 def _is_same(out: Out, target: Target) -> bool:

@@ -1,0 +1,333 @@
+"""`--out FILE`: the same rows as on stdout, in a file that is whole or not there, and never in a log dir."""
+
+import io
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+from importlib import resources
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from kcli.output.values import compact
+
+ROOT = Path(__file__).parents[2]
+KCLI = [sys.executable, "-m", "kcli"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+WAIT_SECONDS = 30
+
+COMMANDS = [
+    ("ls", "D"),
+    ("epoch", "end-offset", "--epoch", "all", "D", "absent"),
+    ("rlmm", "dump", "D", "--only", "rlmm_event"),
+    ("dump", "--records", "D/orders-0", "D/payments-0", "--only", "dump_record"),
+    ("dump", "D/orders-1", "--only", "dump_batch", "--columns", "position,file", "--sort", "-position", "--limit", "7"),
+    ("truncate", "--dry-run", "--to-offset", "30", "D", "--topic", "orders"),
+    ("rlmm", "partition", "u4NdSfWRQjaZ_ENyxMXLJA:0", "u4NdSfWRQjaZ_ENyxMXLJA:7"),
+]
+
+
+WITHOUT_PERMISSION = """
+import os, sys
+from typer.testing import CliRunner
+from commands.app import app
+log_dir, first, second = sys.argv[1:]
+allowed = CliRunner().invoke(app, ["ls", log_dir, "--out", first])  # all that is imported is read by now
+if os.geteuid() == 0:
+    os.setgroups([]); os.setgid(65534); os.setuid(65534)
+denied = CliRunner().invoke(app, ["ls", log_dir, "--out", second])
+print(allowed.exit_code, denied.exit_code, denied.stderr, end="")
+"""
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    packed = next(entry for entry in resources.files("kcli.demo").iterdir() if entry.name.endswith(".tar.gz"))
+    with tarfile.open(fileobj=io.BytesIO(packed.read_bytes())) as tar:
+        tar.extractall(folder, filter="data")
+    return folder
+
+
+@pytest.fixture
+def ask(kcli, demo, tmp_path, monkeypatch):
+    """Run kcli in an empty directory; `D` stands for the demo's log dir. Gives the result and what is in the directory."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+    def run(*words):
+        result = kcli(*(str(word).replace("D", str(demo / "kcli-demo")) if str(word)[:1] == "D" else word for word in words))
+        return result, sorted(os.listdir())
+
+    return run
+
+
+def json_rows(path):
+    """Return the rows of a Parquet file as JSON has them, those columns left out that hold open objects as text."""
+    rows = pq.ParquetFile(path).read().to_pylist()
+    return [json.loads(compact({name: value for name, value in row.items() if name not in OPEN})) for row in rows]
+
+
+OPEN = {"rounds", "decoded_key", "decoded_value"}
+
+
+def ndjson_rows(text):
+    rows = [json.loads(line) for line in text.splitlines()]
+    dropped = OPEN | {"type"}
+    return [{name: value for name, value in row.items() if name not in dropped} for row in rows if row["type"] not in {"finding", "error"}]
+
+
+class TestRows:
+    @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+    @pytest.mark.parametrize("output", ["csv", "ndjson"])
+    def test_the_bytes_are_those_of_stdout(self, ask, words, output):
+        printed, _ = ask(*words, "-o", output)
+        result, names = ask(*words, "--out", f"x.{output}")
+
+        assert (result.stdout, result.stderr, result.exit_code) == ("", printed.stderr, printed.exit_code)
+        assert names == [f"x.{output}"]
+        assert Path(names[0]).read_text() == printed.stdout
+        assert printed.stdout.count("\n") > 1
+
+    @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+    def test_parquet_has_the_rows_of_ndjson(self, ask, words):
+        printed, _ = ask(*words, "-o", "ndjson")
+        result, names = ask(*words, "--out", "x.parquet")
+
+        assert (result.stdout, result.exit_code, names) == ("", printed.exit_code, ["x.parquet"])
+        assert json_rows("x.parquet") == ndjson_rows(printed.stdout)
+
+    @pytest.mark.parametrize("output", ["parquet", "csv", "ndjson"])
+    def test_processes_write_the_same(self, ask, output):
+        words = ("dump", "--records", "D", "--only", "dump_record", "--out")
+        ask(*words, f"one.{output}")
+        ask(*words, f"two.{output}", "--jobs", "2")
+
+        assert Path(f"one.{output}").read_bytes() == Path(f"two.{output}").read_bytes()
+
+    def test_findings_of_csv_and_parquet_go_to_stderr(self, ask):
+        for output in ("csv", "parquet"):
+            result, _ = ask("truncate", "--dry-run", "--to-offset", "30", "D/orders-0", "--out", f"x.{output}")
+            assert result.stderr.startswith("warning TRUNC-002 ")
+
+    def test_lines_of_text(self, ask):
+        printed, _ = ask("dump", "D/orders-0", "-o", "text")
+        result, names = ask("dump", "D/orders-0", "-o", "text", "--out", "x.txt")
+
+        assert (result.stdout, names) == ("", ["x.txt"])
+        assert Path("x.txt").read_text() == printed.stdout
+
+    def test_what_was_written_is_told_to_who_asks(self, ask):
+        assert ask("ls", "D", "--topic", "orders", "--out", "x.csv", "-v")[0].stderr == "2 rows written to x.csv\n"
+        assert ask("ls", "D", "--topic", "orders", "--out", "x.csv")[0].stderr == ""
+        assert ask("dump", "D/orders-0", "-v", "-o", "text", "--out", "x.txt")[0].stderr.endswith(" lines written to x.txt\n")
+
+    def test_quiet_writes_and_says_nothing(self, ask):
+        result, _ = ask("ls", "D", "absent", "--out", "x.csv", "-q")
+
+        assert (result.exit_code, result.stdout, result.stderr) == (4, "", "")
+        assert Path("x.csv").read_text().count("\n") > 3
+
+    def test_a_file_of_that_name_is_replaced(self, ask):
+        Path("x.csv").write_text("before")
+        ask("ls", "D", "--topic", "orders", "--columns", "partition", "--out", "x.csv")
+
+        assert Path("x.csv").read_text() == "partition\n0\n1\n"
+
+
+class TestWords:
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (["--out", "x.json"], "--out x.json: name a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)"),
+            (["--out", "x"], "--out x: name a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)"),
+            (["--out", ".csv"], "--out .csv: name a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)"),
+            (["--out", "x.txt"], "--out x.txt: name a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)"),
+            (["--out", "x.csv", "-o", "ndjson"], "--out x.csv: the file's name says csv, -o says ndjson"),
+            (["--out", "x.csv", "-o", "text"], "--out x.csv: the file's name says csv, -o says text"),
+            (["--out", "no/x.csv"], "--out no/x.csv: no directory no"),
+            (["--out", "x.txt", "-o", "text"], "--output text: ls prints table, json, ndjson, csv, tsv"),
+            (["-o", "parquet"], "--output parquet: ls prints table, json, ndjson, csv, tsv"),
+            (
+                ["--out", "x.csv", "--spark", "--sort", "dir"],
+                "--sort and --limit need all rows in one place; with --spark, --out is written by the workers: leave one out",
+            ),
+            (
+                ["--out", "x.csv", "--spark-master", "local", "--limit", "1"],
+                "--sort and --limit need all rows in one place; with --spark, --out is written by the workers: leave one out",
+            ),
+        ],
+    )
+    def test_that_are_wrong(self, ask, words, message):
+        result, names = ask("ls", "D", *words)
+
+        assert (result.exit_code, result.stdout, result.stderr, names) == (2, "", f"kcli: {message}\n", [])
+
+    def test_the_format_may_be_named_again(self, ask):
+        assert ask("ls", "D", "--out", "x.parquet", "-o", "parquet")[1] == ["x.parquet"]
+
+    @pytest.mark.parametrize("output", ["parquet", "csv"])
+    def test_mixed_rows_need_only(self, ask, output):
+        result, names = ask("dump", "D", "--out", f"x.{output}")
+
+        assert (result.exit_code, result.stdout, names) == (2, "", [])
+        assert "dump has rows of several types here: name --only dump_batch|" in result.stderr
+        assert result.stderr.endswith(f", or --out FILE.ndjson, for output as {output}\n")
+
+    def test_no_pyarrow(self, ask, monkeypatch):
+        monkeypatch.setattr("commands._out.find_spec", lambda name: None)
+        result, names = ask("ls", "D", "--out", "x.parquet")
+
+        assert (result.exit_code, names) == (4, [])
+        assert result.stderr == "kcli: --out x.parquet: Parquet needs pyarrow: pip install 'kcli[parquet]'\n"
+
+
+class TestRefusals:
+    @pytest.fixture
+    def copy(self, demo, tmp_path):
+        """Return a log dir to try to write to; what it holds must stay as it is."""
+        shutil.copytree(demo / "kcli-demo", tmp_path / "data")
+        before = sorted(tmp_path.joinpath("data").rglob("*"))
+        yield tmp_path / "data"
+        assert sorted(tmp_path.joinpath("data").rglob("*")) == before
+
+    @pytest.mark.parametrize("engine", [(), ("--spark",)])
+    @pytest.mark.parametrize("inside", ["x.csv", "orders-0/x.csv", "orders-0/../x.csv"])
+    @pytest.mark.parametrize("source", ["", "orders-1", "orders-0/leader-epoch-checkpoint", None])
+    def test_inside_a_log_dir(self, ask, copy, inside, source, engine):
+        asked = "D" if source is None else copy / source
+        result, _ = ask("dump", asked, "--only", "dump_leader_epoch", "--out", copy / inside, *engine)
+
+        assert (result.exit_code, result.stdout) == (5, "")
+        assert result.stderr.endswith("is a log dir or a partition directory, and kcli never writes there\n")
+
+    def test_by_a_symlink(self, ask, copy):
+        os.symlink(copy / "orders-0", "link")
+        result, _ = ask("ls", "D", "--out", "link/x.csv")
+
+        assert result.exit_code == 5
+        assert f"--out link/x.csv: {copy}/orders-0 is a log dir" in result.stderr
+
+    def test_below_a_partition_that_lies_alone(self, ask, copy, tmp_path):
+        alone = tmp_path / "alone" / "orders-0"
+        shutil.copytree(copy / "orders-0", alone)
+        (alone / "deeper" / "still").mkdir(parents=True)
+
+        assert ask("ls", "D", "--out", alone / "deeper" / "still" / "x.csv")[0].exit_code == 5
+        assert ask("ls", "D", "--out", alone.parent / "x.csv")[0].exit_code == 0
+
+    def test_in_a_partition_of_any_name_that_is_an_input(self, ask, copy, tmp_path):
+        shutil.copytree(copy / "orders-0", tmp_path / "strange")
+
+        assert ask("dump", tmp_path / "strange", "--only", "dump_batch", "--out", tmp_path / "strange" / "x.csv")[0].exit_code == 5
+
+    def test_beside_a_segment_that_was_copied_out(self, ask, copy):
+        shutil.copy(copy / "orders-0" / "00000000000000000000.log", ".")
+
+        assert ask("dump", "00000000000000000000.log", "--out", "x.csv")[0].exit_code == 0
+
+    def test_a_directory(self, ask):
+        os.mkdir("x.csv")
+        result, _ = ask("ls", "D", "--out", "x.csv")
+
+        assert result.exit_code == 5
+        assert result.stderr == "kcli: --out x.csv: there is a directory of this name; remove it, or name another\n"
+        assert os.listdir("x.csv") == []
+
+    def test_what_is_no_regular_file(self, ask):
+        os.mkfifo("x.csv")
+
+        assert ask("ls", "D", "--out", "x.csv")[0].exit_code == 5
+
+    def test_a_file_where_a_directory_of_parts_should_be(self, ask):
+        Path("x.csv").write_text("before")
+
+        assert ask("ls", "D", "--out", "x.csv", "--spark")[0].exit_code == 5
+        assert Path("x.csv").read_text() == "before"
+
+    def test_an_input(self, ask):
+        Path("x.csv").write_text("before")
+        result, _ = ask("dump", "x.csv", "--out", "./x.csv")
+
+        assert (result.exit_code, Path("x.csv").read_text()) == (5, "before")
+        assert result.stderr == "kcli: --out ./x.csv: this is one of the inputs, and kcli would replace it; name another\n"
+
+
+class TestTheEnvironment:
+    @pytest.mark.parametrize("output", ["parquet", "csv", "ndjson"])
+    def test_no_space(self, demo, tmp_path, output):
+        (tmp_path / f"x.{output}").write_text("before")
+        done = subprocess.run(
+            [*KCLI, "dump", "--records", demo / "kcli-demo", "--only", "dump_record", "--out", f"x.{output}"],
+            cwd=tmp_path,
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000)),
+        )
+
+        assert (done.returncode, done.stdout) == (4, "")
+        assert done.stderr == f"kcli: --out x.{output}: cannot write: file too large\n"
+        assert os.listdir(tmp_path) == [f"x.{output}"]
+        assert (tmp_path / f"x.{output}").read_text() == "before"
+
+    def test_a_directory_that_takes_no_files(self, ask):
+        result, _ = ask("ls", "D", "--out", "/proc/self/x.csv")
+
+        assert (result.exit_code, result.stdout) == (4, "")
+        assert result.stderr == "kcli: --out /proc/self/x.csv: cannot write: no such file or directory\n"
+
+    def test_a_directory_without_permission(self, tmp_path, log_dir):
+        log_dir.partition("orders-0")
+        closed = tmp_path / "closed"
+        closed.mkdir()
+        closed.chmod(0o555)
+        for parent in (tmp_path, *tmp_path.parents):
+            if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
+                parent.chmod(parent.stat().st_mode | 0o011)
+        done = subprocess.run(
+            [sys.executable, "-c", WITHOUT_PERMISSION, log_dir.path, tmp_path / "x.csv", closed / "x.csv"],
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+
+        assert done.stdout == f"0 2 kcli: --out {closed}/x.csv: cannot write there: permission denied\n"
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    from tests.conftest import LogDir
+
+    made = LogDir(tmp_path_factory.mktemp("many") / "data")
+    first = made.partition("many-0")
+    for number in range(1, 2000):
+        shutil.copytree(first, made.path / f"many-{number}", copy_function=os.link)
+    return made.path
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("output", ["parquet", "ndjson"])
+def test_an_interrupt_leaves_what_was_there(many, tmp_path, jobs, number, status, output):
+    path = tmp_path / f"x.{output}"
+    path.write_text("before")
+    ask = ["epoch", "end-offset", "--epoch", "all", many, "--jobs", jobs, "--out", path]
+    process = subprocess.Popen([*KCLI, *ask], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while len(os.listdir(tmp_path)) == 1 and process.poll() is None:
+        time.sleep(0.001)
+    process.send_signal(number)
+    out, error = process.communicate(timeout=WAIT_SECONDS)
+
+    assert (process.returncode, out, error) == (status, "", "error interrupted: the rows are not complete\n")
+    assert os.listdir(tmp_path) == [f"x.{output}"]
+    assert path.read_text() == "before"

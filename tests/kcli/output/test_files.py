@@ -1,0 +1,300 @@
+"""Files of rows: the bytes of stdout, Parquet that is read back, and nothing at all where something went wrong."""
+
+import io
+import os
+import pickle
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+
+from kcli.analysis.findings import Finding
+from kcli.output import files
+from kcli.output.files import IncompleteError, Parts, in_batches, keep_parts, new_directory, new_file, write_rows
+from kcli.output.structured import write_csv, write_ndjson
+from kcli.output.view import make_view
+from kcli.rows import COMMANDS, Failure, Row
+
+ROWS = [Row("rlmm_partition", (f"topic,{n}", n, 7 * n)) for n in range(5)]
+FINDING = Finding("LOG-001", "short", "d", "0.log", 100, "61 bytes", 12)
+FAILURE = Failure("x", "corrupt", 5, "crc", "byte 5: crc")
+FORMATS = ("parquet", "csv", "ndjson")
+
+
+def view_of(output, command="rlmm partition", **more):
+    asked = {"only": None, "columns": None, "sort": None, "limit": None, "headers": True, "text": False, "quiet": False, **more}
+    return make_view(command, COMMANDS[command], output=output, to_file=True, **asked)
+
+
+def nothing():
+    return [], []
+
+
+def on_stdout(rows, view, tail=nothing):
+    out = io.StringIO()
+    {"csv": write_csv, "ndjson": write_ndjson}[view.format](iter(rows), view, out, tail)
+    return out.getvalue().encode("utf-8", "backslashreplace")
+
+
+def read(path):
+    return [tuple(row.values()) for row in pq.ParquetFile(path).read().to_pylist()]
+
+
+@pytest.mark.parametrize("output", ["csv", "ndjson"])
+@pytest.mark.parametrize("rows", [[], ROWS])
+@pytest.mark.parametrize("found", [((), ()), ((FINDING,), ()), ((FINDING,), (FAILURE,))])
+@pytest.mark.parametrize(
+    "more", [{}, {"headers": False}, {"columns": "metadata_partition,topic_id", "sort": "-metadata_partition", "limit": 3}, {"limit": 0}]
+)
+def test_the_bytes_are_those_of_stdout(tmp_path, output, rows, found, more):
+    view = view_of(output, **more)
+
+    def tail():
+        return list(found[0]), list(found[1])
+
+    count = write_rows(str(tmp_path / "out"), iter(rows), view, tail)
+
+    assert (tmp_path / "out").read_bytes() == on_stdout(rows, view, tail)
+    assert count == len(rows[: more.get("limit")])
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_text_that_is_not_unicode_is_escaped_as_on_stdout(tmp_path):
+    odd = [Row("rlmm_partition", ("\udc80", 1, 2))]
+    for output in ("csv", "ndjson"):
+        write_rows(str(tmp_path / output), odd, view_of(output), nothing)
+
+        assert (tmp_path / output).read_bytes() == on_stdout(odd, view_of(output))
+    write_rows(str(tmp_path / "parquet"), odd, view_of("parquet"), nothing)
+    assert read(tmp_path / "parquet") == [("\\udc80", 1, 2)]
+
+
+def test_only_rows_of_the_type_asked_for(tmp_path):
+    rows = [Row("rlmm_snapshot", ("d", "f", 0, 1, 2, 3)), Row("rlmm_committed_offset", ("d", "f", 4, 5))]
+    for output in ("csv", "ndjson"):
+        view = view_of(output, "rlmm dump", only="rlmm_committed_offset")
+        assert write_rows(str(tmp_path / "out"), rows, view, nothing) == 1
+        assert (tmp_path / "out").read_bytes() == on_stdout(rows, view)
+    write_rows(str(tmp_path / "out"), rows, view_of("parquet", "rlmm dump", only="rlmm_committed_offset"), nothing)
+    assert read(tmp_path / "out") == [("d", "f", 4, 5)]
+
+
+@pytest.mark.parametrize("rows", [[], ROWS])
+def test_parquet_is_read_back(tmp_path, rows):
+    write_rows(str(tmp_path / "out"), iter(rows), view_of("parquet"), nothing)
+    made = pq.ParquetFile(tmp_path / "out")
+
+    assert read(tmp_path / "out") == [row.values for row in rows]
+    assert made.schema_arrow.names == list(COMMANDS["rlmm partition"][0].names)
+    assert {made.metadata.row_group(n).column(0).compression for n in range(made.num_row_groups)} <= {"ZSTD"}
+
+
+def test_parquet_of_some_columns(tmp_path):
+    view = view_of("parquet", columns="metadata_partition,topic_id", sort="-partition", limit=2)
+
+    assert write_rows(str(tmp_path / "out"), iter(ROWS), view, nothing) == 2
+    assert read(tmp_path / "out") == [(28, "topic,4"), (21, "topic,3")]
+
+
+@pytest.mark.parametrize(("bound", "most"), [("ROWS_A_GROUP", 40), ("BYTES_A_GROUP", 1000)])
+def test_row_groups_are_bounded(tmp_path, monkeypatch, bound, most):
+    monkeypatch.setattr(files, bound, most)
+    monkeypatch.setattr(files, "ROWS_A_BATCH", 10)
+    rows = [Row("rlmm_partition", ("t" * 50, n, 1)) for n in range(100)]
+    write_rows(str(tmp_path / "out"), iter(rows), view_of("parquet"), nothing)
+    groups = pq.ParquetFile(tmp_path / "out").metadata
+
+    assert [groups.row_group(n).num_rows for n in range(groups.num_row_groups)] == {40: [40, 40, 20], 1000: [20] * 5}[most]
+    assert read(tmp_path / "out") == [row.values for row in rows]
+
+
+def test_batches_are_bounded_by_rows_and_by_bytes(monkeypatch):
+    monkeypatch.setattr(files, "BYTES_A_BATCH", 1000)
+    large = [Row("t", ([{"value": b"x" * 400}], None)) for _ in range(7)]
+    many = [Row("t", (1,)) for _ in range(4001)]
+
+    assert list(map(len, in_batches(large))) == [3, 3, 1]
+    monkeypatch.setattr(files, "BYTES_A_BATCH", 1 << 20)
+    assert list(map(len, in_batches(many))) == [2000, 2000, 1]
+    assert list(in_batches([])) == []
+
+
+@pytest.mark.parametrize("output", FORMATS)
+def test_what_was_there_stays_until_the_new_file_is_complete(tmp_path, output):
+    path = tmp_path / "out"
+    path.write_text("before")
+
+    def rows():
+        yield from ROWS
+        assert path.read_text() == "before"
+        assert len(os.listdir(tmp_path)) == 2
+
+    write_rows(str(path), rows(), view_of(output), nothing)
+
+    assert path.read_bytes() != b"before"
+    assert os.listdir(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("output", FORMATS)
+@pytest.mark.parametrize("error", [IncompleteError, KeyboardInterrupt, OSError])
+@pytest.mark.parametrize("where", ["rows", "tail"])
+def test_an_error_leaves_all_as_it_was(tmp_path, output, error, where):
+    path = tmp_path / "out"
+    path.write_text("before")
+
+    def fail():
+        raise error
+
+    def rows():
+        yield from ROWS * 1000
+        if where == "rows":
+            fail()
+
+    with pytest.raises(error):
+        write_rows(str(path), rows(), view_of(output), fail)
+
+    assert path.read_text() == "before"
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_lines_of_text(tmp_path):
+    view = view_of("ndjson")
+    count = write_rows(str(tmp_path / "out"), ROWS, view, nothing, lambda rows: (f"{row.values[1]}\udcff" for row in rows))
+
+    assert (count, (tmp_path / "out").read_text()) == (5, "".join(f"{n}\\udcff\n" for n in range(5)))
+
+
+def test_the_name_of_a_file_may_be_as_long_as_any(tmp_path):
+    with new_file(str(tmp_path / ("n" * 255))) as file:
+        file.write(b"x")
+
+    assert os.listdir(tmp_path) == ["n" * 255]
+
+
+def written(parts, *groups):
+    """Return the receipts of parts, one for each group of rows."""
+    receipts = []
+    for rows in groups:
+        with parts() as part:
+            for row in rows:
+                part.write([row])
+        receipts.append(part.receipt)
+    return receipts
+
+
+@pytest.mark.parametrize("output", FORMATS)
+def test_parts_become_a_directory_in_their_order(tmp_path, output):
+    path = tmp_path / "out"
+    with new_directory(str(path)) as hidden:
+        parts = pickle.loads(pickle.dumps(Parts(hidden, view_of(output))))
+        receipts = written(parts, ROWS[:2], [], ROWS[2:])
+        assert receipts[1] is None
+        again = written(parts, ROWS[:2])  # an attempt that does not count
+        assert len({receipt.name for receipt in receipts + again if receipt}) == 3
+        count = keep_parts(str(path), parts, [receipts[0], receipts[2]], nothing)
+
+    names = sorted(os.listdir(path))
+    assert count == 5
+    assert [name[:11] for name in names] == ["_SUCCESS", "part-00000-", "part-00001-"]
+    assert {name.rpartition(".")[2] for name in names[1:]} == {output}
+    assert os.listdir(tmp_path) == ["out"]
+    if output == "parquet":
+        assert [row for name in names[1:] for row in read(path / name)] == [row.values for row in ROWS]
+    else:
+        assert [(path / name).read_bytes() for name in names[1:]] == [on_stdout(rows, view_of(output)) for rows in (ROWS[:2], ROWS[2:])]
+
+
+@pytest.mark.parametrize("output", FORMATS)
+def test_an_attempt_that_fails_leaves_no_part(tmp_path, output):
+    def attempt():
+        with Parts(str(tmp_path), view_of(output))() as part:
+            part.write(ROWS)
+            assert len(os.listdir(tmp_path)) == 1
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        attempt()
+
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("output", FORMATS)
+def test_no_rows_are_one_empty_part(tmp_path, output):
+    path = tmp_path / "out"
+    with new_directory(str(path)) as hidden:
+        assert keep_parts(str(path), Parts(hidden, view_of(output)), [], nothing) == 0
+    (name,) = set(os.listdir(path)) - {"_SUCCESS"}
+
+    if output == "parquet":
+        assert read(path / name) == []
+    else:
+        assert (path / name).read_bytes() == on_stdout([], view_of(output))
+
+
+def test_findings_and_errors_of_ndjson_are_the_last_part(tmp_path):
+    path = tmp_path / "out"
+    view = view_of("ndjson")
+
+    def tail():
+        return [FINDING], [FAILURE]
+
+    with new_directory(str(path)) as hidden:
+        parts = Parts(hidden, view)
+        keep_parts(str(path), parts, written(parts, ROWS), tail)
+
+    assert b"".join(part.read_bytes() for part in sorted(path.glob("part-*"))) == on_stdout(ROWS, view, tail)
+
+
+def test_a_part_that_is_not_to_be_seen_is_told_and_nothing_kept(tmp_path):
+    path = str(tmp_path / "out")
+
+    def attempt():
+        with new_directory(path) as hidden:
+            parts = Parts(hidden, view_of("csv"))
+            receipts = written(parts, ROWS)
+            os.unlink(os.path.join(hidden, receipts[0].name))
+            keep_parts(path, parts, receipts, nothing)
+
+    with pytest.raises(FileNotFoundError, match="are not there"):
+        attempt()
+
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_incomplete_directory_is_gone(tmp_path):
+    path = str(tmp_path / "out")
+
+    def tail():
+        raise IncompleteError
+
+    def attempt():
+        with new_directory(path) as hidden:
+            parts = Parts(hidden, view_of("csv"))
+            keep_parts(path, parts, written(parts, ROWS), tail)
+
+    with pytest.raises(IncompleteError):
+        attempt()
+
+    assert os.listdir(tmp_path) == []
+
+
+PEAK = """
+import resource, sys
+from tests.kcli.output.test_files import FORMATS, nothing, view_of, write_rows
+from kcli.rows import Row
+count, output, path = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+rows = (Row("rlmm_partition", (f"{n:0100}", n, 1)) for n in range(count))
+assert write_rows(path, rows, view_of(output), nothing) == count
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
+"""
+
+
+@pytest.mark.parametrize("output", FORMATS)
+def test_memory_is_flat(tmp_path, output):
+    peaks = [
+        int(subprocess.run([sys.executable, "-c", PEAK, str(count), output, tmp_path / "out"], capture_output=True, check=True).stdout)
+        for count in (100_000, 300_000)
+    ]
+
+    assert peaks[1] - peaks[0] < 32, "MiB more for three times the rows"
