@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 from formats.messages.decode import CLUSTER_METADATA, REMOTE_LOG_METADATA
 from formats.record import Record
-from kcli.jobs.dump_decoders import Told, decoded
+from kcli.analysis.contents import Told
+from kcli.jobs.dump_decoders import decoded
 
 from .oracle import Oracle, cases, seed
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from formats.messages.decode import TOPICS
+from formats.messages.decode import REMOTE_LOG_METADATA, TOPICS
 from formats.record import Record
 from formats.remote_metadata import LONGEST_VALUE
-from kcli.jobs.dump_decoders import DECODER_CLASSES, Told, decoded, decoder_of, known_decoder, shown_by, shown_with
+from kcli.analysis.contents import Told
+from kcli.jobs.dump_decoders import DECODER_CLASSES, DECODERS, decoded, decoder_of, known_decoder, shown_by, shown_with
 from kcli.output.dump_log import Shown
 from tests.formats.messages.kafka import made
 from tests.formats.messages.test_previews import every as previews
@@ -116,7 +117,7 @@ def test_a_damaged_key_does_not_hide_the_value():
 
 def test_what_json_does_not_show_is_told():
     behind = decoded(OFFSETS, record(OFFSET_KEY + b"x", OFFSET_VALUE + b"abc"))
-    assert behind == Told("OffsetCommit", 3, KEY, VALUE, "1 bytes behind OffsetCommitKey; 3 bytes behind OffsetCommitValue")
+    assert behind == Told("OffsetCommit", 3, KEY, VALUE, "bytes behind OffsetCommitKey: 1; bytes behind OffsetCommitValue: 3")
     tags = decoded(METADATA, record(None, b"\1\x14\0" + b"\x0a" + b"".join(bytes([number, 0]) for number in range(10, 20))))
     named = ", ".join(f"NoOpRecord {number}" for number in range(10, 18))
     assert tags == Told("NO_OP_RECORD", 0, None, {}, f"unknown tagged fields: {named} and 2 more")
@@ -190,10 +191,14 @@ def test_bounds_are_raised_by_the_switch():
 
 @pytest.mark.parametrize(
     ("name", "decoder"),
-    [*((topic, topic) for topic in (*TOPICS, REMOTE)), ("orders", None), ("__consumer_offsets2", None), ("", None), (None, None)],
+    [*((topic, topic) for topic in DECODERS), ("orders", None), ("__consumer_offsets2", None), ("", None), (None, None)],
 )
 def test_decoder_of(name: str | None, decoder: str | None):
     assert decoder_of(name) == decoder
+
+
+def test_every_topic_that_is_declared_has_a_decoder():
+    assert set(DECODERS) == {*TOPICS, REMOTE_LOG_METADATA}
 
 
 API = "org.apache.kafka.tools.api."
