@@ -109,8 +109,8 @@ def dump(
 
     Example: kcli dump -o ndjson --records --offsets 100..200 /var/lib/kafka/data/orders-0
     """
-    if layout and redact:
-        raise Usage("--layout shows bytes as they are: not with --redact")
+    if layout and (redact or bytes_as):
+        raise Usage("--layout shows bytes as they are: not with --redact or --bytes")
     if layout and common.output is None:
         common = replace(common, output=TEXT)
     as_text = common.output == TEXT
@@ -142,7 +142,7 @@ def dump(
         layout=layout,
         print_data_log=print_data_log or records or forced is not None or wanted.contents,
         decoder=None if redact else forced,
-        decode_by_name=decoder == AUTO and not (as_text or redact),
+        decode_by_name=decoder == AUTO and not ((as_text and not layout) or redact),
         key_decoder=_class("--key-decoder-class", key_decoder_class),
         value_decoder=_class("--value-decoder-class", value_decoder_class),
         skip_record_metadata=skip_record_metadata,

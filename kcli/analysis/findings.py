@@ -4,6 +4,7 @@ Codes are promises: scripts grep for them. `kcli explain CODE` prints an entry;
 a test fails when a code is used but not explained, or explained but not used.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 SEVERITIES = ("info", "warning", "error")
@@ -19,7 +20,10 @@ class Rule(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """Something worth knowing about one file; `dir` and `file` as reached from the argument, position in bytes."""
+    """Something worth knowing about one file; `dir` and `file` as reached from the argument, position in bytes.
+
+    `more` is how many of its kind were met in the same file and are not told one by one; None where each is told.
+    """
 
     code: str
     message: str
@@ -28,11 +32,31 @@ class Finding(NamedTuple):
     position: int | None = None
     expected: str | int | None = None
     found: str | int | None = None
+    more: int | None = None
 
     @property
     def severity(self) -> str:
         """The severity that the catalogue gives this code: info, warning or error."""
         return CATALOGUE[self.code].severity
+
+
+def merged(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings, those of one kind in one file as the first of them, which says how many more there are."""
+    result: list[Finding] = []
+    places: dict[tuple[str, str | None, str | None], int] = {}
+    for finding in findings:
+        place = places.setdefault((finding.code, finding.dir, finding.file), len(result)) if finding.more is not None else len(result)
+        if place == len(result):
+            result.append(finding)
+        else:
+            first = result[place]
+            result[place] = first._replace(more=(first.more or 0) + (finding.more or 0) + 1)
+    return [_counted(finding) for finding in result]
+
+
+def _counted(finding: Finding) -> Finding:
+    words = f"{finding.message} (and {finding.more} more)" if finding.more else finding.message
+    return finding._replace(message=words, more=None)
 
 
 CATALOGUE: dict[str, Rule] = {

@@ -22,10 +22,9 @@ from kcli.dump_rows import DUMP_BATCH, DUMP_FILE, DUMP_INDEX, DUMP_RECORD, DUMP_
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import rlmm
 from kcli.jobs.dump_bytes import bytes_columns, shown_as, shown_row
-from kcli.jobs.dump_common import Here, Options, Reader, Scanned, in_pieces
+from kcli.jobs.dump_common import Here, Options, Reader, Scanned, Told, in_pieces
 from kcli.jobs.dump_files import READERS, named, whole
 from kcli.jobs.dump_index import offset_index, time_index, txn_index
-from kcli.jobs.dump_layout import HAS_LAYOUT, layout
 from kcli.jobs.dump_log import log
 from kcli.jobs.dump_seek import in_range, tails
 from kcli.jobs.dump_text import text
@@ -79,6 +78,8 @@ class Dump:
 
     def _reader(self, kind: str) -> Reader | None:
         if self.options.layout:
+            from kcli.jobs.dump_layout import HAS_LAYOUT, layout  # noqa: PLC0415 - it needs the tables of every message
+
             return layout if kind in HAS_LAYOUT else named
         return text if self.options.text else _READERS.get(kind)
 
@@ -86,6 +87,8 @@ class Dump:
         """Return the names of the row types that these targets can give."""
         logs = {DUMP_RECORD.name if self.options.records else DUMP_BATCH.name}
         if self.options.layout:
+            from kcli.jobs.dump_layout import HAS_LAYOUT  # noqa: PLC0415 - it needs the tables of every message
+
             layouts = {*HAS_LAYOUT, PARTITION}
             return frozenset((DUMP_LAYOUT if target.kind in layouts else DUMP_FILE).name for target in targets)
         return frozenset(
@@ -108,12 +111,14 @@ class Dump:
                 result.targets.extend(_log_dir(log_dir))
         return result
 
-    def _tail(self, unit: Unit, options: Options) -> Scanned:
+    def _tail(self, unit: Unit, options: Options, told: Told) -> Scanned:  # noqa: ARG002 - each log has its own
         """Yield the last of a partition, from the logs that it lies in: a tail is short, so it comes in one piece."""
         read = self._reader(LOG) or log
         for target, own in tails(list(self._inside(unit.target)), options):
             inside = replace(unit, target=target)
-            yield from (item for item in read(inside, own) if not isinstance(item, Here))
+            of_log = Told(target)
+            yield from (item for item in read(inside, own, of_log) if not isinstance(item, Here))
+            yield from of_log.take()
 
     def _inside(self, target: Target) -> Iterator[Target]:
         files = _files(target, target.path, target.shown)

@@ -13,7 +13,7 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failure_of, internal_failure
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.directory import NO_DIRECTORY, directory_facts
-from kcli.logdir.tree import Target
+from kcli.logdir.tree import PARTITION, Target
 from kcli.rows import Row, Value
 
 ROWS_PER_CALL = 2000
@@ -76,18 +76,20 @@ class Here(NamedTuple):
 
 Item: TypeAlias = Row | Finding | Here
 Scanned: TypeAlias = Iterator[Item]
-Reader: TypeAlias = Callable[[Unit, Options], Scanned]
 
-_left: dict[tuple[Unit, Options], Scanned] = {}
+_left: dict[tuple[Unit, Options], "tuple[Scanned, Told]"] = {}
 """The scan that stopped last in this process, at most one: if it goes on here, nothing is read or unpacked again."""
 
 
-def in_pieces(unit: Unit, options: Options, read: Reader) -> Outcome:
+def in_pieces(unit: Unit, options: Options, read: "Reader") -> Outcome:
     """Return what a reader gives until its rows are many or large, and the unit that goes on there."""
-    items = _left.pop((unit, options), None)
+    left = _left.pop((unit, options), None)
     while _left:
         _left.popitem()
-    items = items if items is not None else read(unit, options)
+    if left is None:
+        told = Told(unit.target)
+        left = read(unit, options, told), told
+    items, told = left
     rows: list[Row] = []
     findings: list[Finding] = []
     held = 0
@@ -103,14 +105,16 @@ def in_pieces(unit: Unit, options: Options, read: Reader) -> Outcome:
                 begun = item.start or item.mark  # a unit with neither is one that begins
                 if begun and (len(rows) >= most or held >= BYTES_PER_CALL):
                     rest = replace(unit, start=item.start, mark=item.mark)
-                    _left[rest, options] = items
-                    return Outcome(number=unit.number, rows=rows, findings=findings, rest=rest)
+                    _left[rest, options] = items, told
+                    return Outcome(number=unit.number, rows=rows, findings=[*findings, *told.take()], rest=rest)
     except FileError as error:
-        failure = failure_of(FileError(unit.target.shown, *error.args[1:]))
-        return Outcome(number=unit.number, rows=rows, findings=findings, error=failure)
+        shown_path = unit.target.shown if unit.target.kind != PARTITION else os.path.join(unit.target.shown, os.path.basename(error.path))
+        failure = failure_of(FileError(shown_path, *error.args[1:]))
+        return Outcome(number=unit.number, rows=rows, findings=[*findings, *told.take()], error=failure)
     except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
-        return Outcome(number=unit.number, rows=rows, findings=findings, error=internal_failure(unit.target.shown, error))
-    return Outcome(number=unit.number, rows=rows, findings=findings)
+        failure = internal_failure(unit.target.shown, error)
+        return Outcome(number=unit.number, rows=rows, findings=[*findings, *told.take()], error=failure)
+    return Outcome(number=unit.number, rows=rows, findings=[*findings, *told.take()])
 
 
 def from_file(target: Target) -> tuple[Value, ...]:
@@ -136,7 +140,10 @@ def sibling(target: Target, extension: str) -> str | None:
 
 
 class Told:
-    """Findings about one file: one per code, the first in full, with how many more there are."""
+    """Findings about one file: one per code, the first in full, with how many more there are.
+
+    What was told is taken with each piece of a scan, whichever process reads it; `findings.merged` puts the pieces together.
+    """
 
     def __init__(self, target: Target) -> None:
         self.target = target
@@ -156,10 +163,15 @@ class Told:
             self.first[code] = self.finding(code, position, message)
             self.more[code] = 0
 
-    def __iter__(self) -> Iterator[Finding]:
-        for code, found in self.first.items():
-            more = self.more[code]
-            yield found._replace(message=f"{found.message} (and {more} more)") if more else found
+    def take(self) -> list[Finding]:
+        """Return what was told since the last time."""
+        found = [finding._replace(more=self.more[code]) for code, finding in self.first.items()]
+        self.first.clear()
+        self.more.clear()
+        return found
+
+
+Reader: TypeAlias = Callable[[Unit, Options, Told], Scanned]
 
 
 __all__ = [

@@ -10,15 +10,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from formats.errors import FormatError, TruncatedError
-from formats.message_set import LegacyRecord
-from formats.record import Record
+from formats.names import KRAFT_SNAPSHOT
 from kcli.analysis.salvage import LARGEST_BATCH
+from kcli.analysis.selection import AnyRecord
+from kcli.jobs.dump_common import Options
+from kcli.logdir.tree import Target
 from kcli.output.dump_log import Shown, java_string, plain
 
 if TYPE_CHECKING:
     from kcli.analysis.contents import Told
 
-AnyRecord: TypeAlias = Record | LegacyRecord
 Decoder: TypeAlias = Callable[[bytes], str]
 
 REMOTE_LOG_METADATA = "__remote_log_metadata"
@@ -29,6 +30,13 @@ DECODERS = ("__consumer_offsets", "__transaction_state", "__share_group_state", 
 def decoder_of(topic_name: str | None) -> str | None:
     """Return the decoder that a topic's name chooses, which is that name; None for what is no internal topic."""
     return topic_name if topic_name in DECODERS else None
+
+
+def decoder_for(target: Target, options: Options) -> str | None:
+    """Return the decoder of a log's records: the one asked for, or that of its directory; snapshots are the metadata log's."""
+    if options.decoder is not None or not options.decode_by_name:
+        return options.decoder
+    return "__cluster_metadata" if target.kind == KRAFT_SNAPSHOT else decoder_of(target.name.topic if target.name else None)
 
 
 def decoded(topic: str, record: AnyRecord, max_batch_bytes: int = LARGEST_BATCH) -> "Told":

@@ -30,7 +30,7 @@ from kcli.dump_rows import (
     DUMP_QUORUM_STATE,
 )
 from kcli.engine.contract import Unit
-from kcli.jobs.dump_common import Here, Options, Scanned, from_file
+from kcli.jobs.dump_common import Here, Options, Scanned, Told, from_file
 from kcli.logdir.buffers import file_error, read_whole, reading
 from kcli.rows import Row, RowType, Value
 
@@ -41,7 +41,7 @@ TOPIC_COLUMN = 3
 """Place of `topic` in the columns that say where a row is from; `partition` and `file` follow."""
 
 
-def whole(unit: Unit, options: Options) -> Scanned:  # noqa: ARG001 - the shape of every reader
+def whole(unit: Unit, options: Options, told: Told) -> Scanned:  # noqa: ARG001 - the shape of every reader
     """Yield the rows of a small file."""
     row_type, decode = READERS[unit.target.kind]
     data = read_whole(unit.target.path)
@@ -54,7 +54,7 @@ def whole(unit: Unit, options: Options) -> Scanned:  # noqa: ARG001 - the shape 
             yield Here(number + 1, 0)
 
 
-def named(unit: Unit, options: Options) -> Scanned:  # noqa: ARG001 - the shape of every reader
+def named(unit: Unit, options: Options, told: Told) -> Scanned:  # noqa: ARG001 - the shape of every reader
     """Yield the one row of a file whose contents have nothing to show, or mean nothing to Kafka."""
     target = unit.target
     try:

@@ -24,9 +24,9 @@ NO_TIMESTAMP = -1
 Compare: TypeAlias = Callable[[tuple[int, int]], str | None]
 
 
-def offset_index(unit: Unit, options: Options) -> Scanned:
+def offset_index(unit: Unit, options: Options, told: Told) -> Scanned:
     """Yield (offset, position) of every entry but zeros, and findings about order, tail and batches that do not fit."""
-    target, told = unit.target, Told(unit.target)
+    target = unit.target
     base = file_name(target).base_offset or 0
     with ExitStack() as stack:
         index = stack.enter_context(OffsetIndexFile(target.path, base))
@@ -40,12 +40,11 @@ def offset_index(unit: Unit, options: Options) -> Scanned:
             _sanity(sanity_of_offset_index(index), told)
         else:
             yield from _entries(unit, index, options, told, compare)
-    yield from told
 
 
-def time_index(unit: Unit, options: Options) -> Scanned:
+def time_index(unit: Unit, options: Options, told: Told) -> Scanned:
     """Yield (timestamp, offset) of every entry but zeros, and findings as for an offset index."""
-    target, told = unit.target, Told(unit.target)
+    target = unit.target
     base = file_name(target).base_offset or 0
     with ExitStack() as stack:
         index = stack.enter_context(TimeIndexFile(target.path, base))
@@ -65,7 +64,6 @@ def time_index(unit: Unit, options: Options) -> Scanned:
             _sanity(sanity_of_time_index(index), told)
         else:
             yield from _entries(unit, index, options, told, compare)
-    yield from told
 
 
 def _entries(unit: Unit, index: OffsetIndexFile | TimeIndexFile, options: Options, told: Told, compare: Compare) -> Scanned:
@@ -103,9 +101,9 @@ def is_zero(index: OffsetIndexFile | TimeIndexFile, slot: int) -> bool:
     return slot > 0 or isinstance(index, OffsetIndexFile) or (index.entries > 1 and tuple(index.get(1)) == ZERO_ENTRY)
 
 
-def txn_index(unit: Unit, options: Options) -> Scanned:  # noqa: ARG001 - the shape of every reader
+def txn_index(unit: Unit, options: Options, told: Told) -> Scanned:  # noqa: ARG001 - the shape of every reader
     """Yield every aborted transaction; versions that the broker refuses leave a finding each."""
-    told, where = Told(unit.target), from_file(unit.target)
+    where = from_file(unit.target)
     with IndexFile(unit.target.path, TXN_INDEX_ENTRY.size) as index:
         for slot in range(unit.start, index.entries):
             entry = TXN_INDEX_ENTRY.read(*index.raw(slot))
@@ -115,7 +113,6 @@ def txn_index(unit: Unit, options: Options) -> Scanned:  # noqa: ARG001 - the sh
             yield Here(slot + 1, 0)
         if index.partial_bytes:
             told.add("DUMP-006", index.entries * index.entry_size, f"{index.partial_bytes} bytes are left, an entry has {index.entry_size}")
-    yield from told
 
 
 def _opened(stack: ExitStack, target: Target, told: Told) -> DataFile | None:

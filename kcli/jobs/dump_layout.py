@@ -1,13 +1,12 @@
 """`dump --layout`: every structure of a file field by field, with the bytes of each and what they say."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from formats.batch import HEADER_SIZE, BatchHeader
 from formats.errors import FormatError
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, TXN_INDEX_ENTRY, TXN_REFUSED_VERSION
 from formats.layout import Layout, Part
-from formats.messages.decode import TOPICS
 from formats.names import (
     CLEAN_SHUTDOWN,
     COMMITTED_OFFSETS,
@@ -45,7 +44,8 @@ from kcli.analysis.salvage import Checked, Gap
 from kcli.analysis.selection import holds, is_wanted
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_batches import good_and_bad, records, tell
-from kcli.jobs.dump_common import Here, Options, Scanned, Told, from_file
+from kcli.jobs.dump_common import Here, Options, Reader, Scanned, Told, from_file
+from kcli.jobs.dump_decoders import decoder_for
 from kcli.jobs.dump_seek import part
 from kcli.layout_rows import DUMP_LAYOUT
 from kcli.logdir.buffers import DataFile, read_whole, reading
@@ -61,12 +61,12 @@ ENTRIES_AT_ONCE = 512
 Where: TypeAlias = tuple[Value, ...]
 
 
-def layout(unit: Unit, options: Options) -> Scanned:
+def layout(unit: Unit, options: Options, told: Told) -> Scanned:
     """Yield a row for every field of a file's structures, and findings about what is damaged.
 
     Of a log those of the batches that are wanted, whole; `options.records` splits their records, too.
     """
-    return _READERS[unit.target.kind](unit, options)
+    return _READERS[unit.target.kind](unit, options, told)
 
 
 def _row(where: Where, said: Annotated) -> Row:
@@ -80,15 +80,15 @@ def _held(said: Annotated) -> int:
 # Logs and KRaft snapshots
 
 
-def _log(unit: Unit, options: Options) -> Scanned:
-    target, told = unit.target, Told(unit.target)
+def _log(unit: Unit, options: Options, told: Told) -> Scanned:
+    target = unit.target
     with DataFile(target.path) as file:
         start, end = part(file, target, options, told)
         where, skip, shown_to = from_file(target), unit.mark, 0
         for item in good_and_bad(file, unit.start or start, end, told, options):
             if isinstance(item, Checked):
                 if _is_asked_for(item, options):
-                    yield from _batch(where, item, _batch_fields(file, item, _topic(target, options), options), told, skip)
+                    yield from _batch(where, item, _batch_fields(file, item, decoder_for(target, options), options), told, skip)
                 skip = 0
                 continue
             yield from tell(item, told)
@@ -97,7 +97,6 @@ def _log(unit: Unit, options: Options) -> Scanned:
             shown_to = end if isinstance(item, Gap) and item.next_offset is None else 0
         if file.grown() > 0:
             told.add("LOG-005", None, f"it grew by {file.grown()} bytes while it was read")
-    yield from told
 
 
 def _is_asked_for(item: Checked, options: Options) -> bool:
@@ -108,12 +107,6 @@ def _is_asked_for(item: Checked, options: Options) -> bool:
     if wanted.contents:
         return any(is_wanted(wanted, record) for record in records(item, quiet, options))
     return holds(wanted, item.batch.header, records(item, quiet, options))
-
-
-def _topic(target: Target, options: Options) -> str | None:
-    """Return the internal topic whose records' contents are told field by field: the one asked for, or that of the directory."""
-    name = options.decoder or (target.name.topic if target.name else None)
-    return name if name in TOPICS or name == REMOTE_LOG_METADATA else None
 
 
 def _batch(where: Where, item: Checked, saids: Iterator[Said], told: Told, skip: int) -> Scanned:
@@ -184,9 +177,9 @@ def _zeros(position: int, size: int) -> Annotated:
 # Indexes
 
 
-def _index(declared: Layout[Any]) -> Callable[[Unit, Options], Scanned]:
-    def read(unit: Unit, options: Options) -> Scanned:  # noqa: ARG001 - the shape of every reader
-        told, where, size = Told(unit.target), from_file(unit.target), declared.size
+def _index(declared: Layout[Any]) -> Reader:
+    def read(unit: Unit, options: Options, told: Told) -> Scanned:  # noqa: ARG001 - the shape of every reader
+        where, size = from_file(unit.target), declared.size
         with DataFile(unit.target.path) as file:
             zeros = file.size - file.size % size if declared is TXN_INDEX_ENTRY else _first_zero(file, size)
             for slot in range(unit.start, zeros // size):
@@ -206,7 +199,6 @@ def _index(declared: Layout[Any]) -> Callable[[Unit, Options], Scanned]:
             if partial:
                 yield from (_row(where, said) for said in _range(file, whole, file.size, "partial entry", declared.name))
                 told.add("DUMP-006", whole, f"{partial} bytes are left, an entry has {size}")
-        yield from told
 
     return read
 
@@ -226,7 +218,7 @@ def _first_zero(file: DataFile, size: int) -> int:
 # Snapshots
 
 
-def _producers(unit: Unit, options: Options) -> Scanned:  # noqa: ARG001 - the shape of every reader
+def _producers(unit: Unit, options: Options, told: Told) -> Scanned:  # noqa: ARG001 - the shape of every reader
     where, data = from_file(unit.target), read_whole(unit.target.path)
     place, end, count = Place(data), 0, 0
     if len(data) >= SNAPSHOT_HEADER.size:
@@ -245,8 +237,8 @@ def _producers(unit: Unit, options: Options) -> Scanned:  # noqa: ARG001 - the s
         read_snapshot(data)
 
 
-def _remote_snapshot(unit: Unit, options: Options) -> Scanned:  # noqa: ARG001 - the shape of every reader
-    where, told = from_file(unit.target), Told(unit.target)
+def _remote_snapshot(unit: Unit, options: Options, told: Told) -> Scanned:  # noqa: ARG001 - the shape of every reader
+    where = from_file(unit.target)
     with DataFile(unit.target.path) as file, reading(unit.target.path):
         raw = file.read(0, REMOTE_HEADER.size)
         if not raw:
@@ -258,7 +250,6 @@ def _remote_snapshot(unit: Unit, options: Options) -> Scanned:  # noqa: ARG001 -
             if not unit.start:
                 yield from (_row(where, said) for said in fields(REMOTE_HEADER.parts(raw), Place(raw)))
             yield from _remote_entries(unit, file, raw, told)
-    yield from told
 
 
 def _remote_entries(unit: Unit, file: DataFile, raw: bytes, told: Told) -> Scanned:
@@ -278,7 +269,6 @@ def _remote_entries(unit: Unit, file: DataFile, raw: bytes, told: Told) -> Scann
             end = entry.next_position
     except FormatError:
         yield from (_row(where, said) for said in _range(file, end, file.size, "unreadable", "bytes"))
-        yield from told
         raise
 
 
@@ -298,14 +288,14 @@ def _remote_entry(number: int, place: Place, value: bytes) -> Iterator[Said]:
 # Texts
 
 
-def _lines(unit: Unit, options: Options) -> Scanned:  # noqa: ARG001 - the shape of every reader
+def _lines(unit: Unit, options: Options, told: Told) -> Scanned:  # noqa: ARG001 - the shape of every reader
     where, data, end = from_file(unit.target), read_whole(unit.target.path), 0
     for number, line in enumerate(data.splitlines(keepends=True), 1):
         yield _row(where, Place(data).told(Part(f"line {number}", "text", end, end + len(line), line.rstrip(b"\r\n"))))
         end += len(line)
 
 
-_READERS: dict[str, Callable[[Unit, Options], Scanned]] = {
+_READERS: dict[str, Reader] = {
     LOG: _log,
     KRAFT_SNAPSHOT: _log,
     OFFSET_INDEX: _index(OFFSET_INDEX_ENTRY),

@@ -13,7 +13,7 @@ from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_batches import good_and_bad, records, tell
 from kcli.jobs.dump_common import Here, Options, Scanned, Told, from_file
-from kcli.jobs.dump_decoders import decoded, decoder_of
+from kcli.jobs.dump_decoders import decoded, decoder_for
 from kcli.jobs.dump_seek import part
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Batch
@@ -25,9 +25,9 @@ NOTHING_DECODED = (None,) * 5
 Where: TypeAlias = tuple[Value, ...]
 
 
-def log(unit: Unit, options: Options) -> Scanned:
+def log(unit: Unit, options: Options, told: Told) -> Scanned:
     """Yield the rows of a log's batches or records that are wanted, and findings about what is damaged."""
-    items = _log(unit, options)
+    items = _log(unit, options, told)
     return items if options.tail is None else _last(items, options.tail)
 
 
@@ -42,13 +42,13 @@ def _last(items: Scanned, count: int) -> Scanned:
     yield from rows
 
 
-def _log(unit: Unit, options: Options) -> Scanned:
-    target, told = unit.target, Told(unit.target)
+def _log(unit: Unit, options: Options, told: Told) -> Scanned:
+    target = unit.target
     with DataFile(target.path) as file:
         wanted = options.wanted
         start, end = part(file, target, options, told)
         where = from_file(target)
-        decoder = options.decoder or (decoder_of(target.name.topic) if options.decode_by_name and target.name else None)
+        decoder = decoder_for(target, options)
         shown, some = unit.mark, bool(wanted)
         for item in good_and_bad(file, unit.start or start, end, told, options):
             if not isinstance(item, Checked):
@@ -73,7 +73,6 @@ def _log(unit: Unit, options: Options) -> Scanned:
             yield Here(batch.position + batch.header.size, 0, held)
         if file.grown() > 0:
             told.add("LOG-005", None, f"it grew by {file.grown()} bytes while it was read")
-    yield from told
 
 
 def batch_row(where: Where, batch: Batch, *, valid: bool) -> Row:

@@ -1,7 +1,7 @@
 """`dump -o text`: what DumpLogSegments prints for a file, as rows of `kcli.output.dump_log`; it goes on where the tool dies."""
 
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import ExitStack
 
 from formats.control import control_record
@@ -14,7 +14,7 @@ from kcli.analysis.selection import AnyRecord, holds, is_wanted
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_batches import good_and_bad, records, tell
 from kcli.jobs.dump_bytes import redacted, text_of
-from kcli.jobs.dump_common import MAX_INT, Here, Item, Options, Scanned, Told, file_name, sibling
+from kcli.jobs.dump_common import MAX_INT, Here, Item, Options, Reader, Scanned, Told, file_name, sibling
 from kcli.jobs.dump_decoders import DECODER_CLASSES, shown_by, shown_with
 from kcli.jobs.dump_files import producer_values
 from kcli.jobs.dump_index import (
@@ -57,7 +57,7 @@ BEFORE_FIRST = -1
 OFFSET_BITS = 64
 
 
-def text(unit: Unit, options: Options) -> Scanned:
+def text(unit: Unit, options: Options, told: Told) -> Scanned:
     """Yield the lines of a file, and findings; files that the tool does not know are named as it names them."""
     target = unit.target
     if not (unit.start or unit.mark):
@@ -66,7 +66,7 @@ def text(unit: Unit, options: Options) -> Scanned:
     if reader is None or file_name(target).suffix:
         yield Row(SAID, (f"Ignoring unknown file {target.shown}",))
         return
-    yield from reader(unit, options)
+    yield from reader(unit, options, told)
 
 
 def line(words: str) -> Row:
@@ -81,8 +81,8 @@ def _absolute(target: Target) -> str:
 # Logs and KRaft snapshots
 
 
-def _log(unit: Unit, options: Options) -> Scanned:
-    target, told = unit.target, Told(unit.target)
+def _log(unit: Unit, options: Options, told: Told) -> Scanned:
+    target = unit.target
     shown, last = unit.mark >> OFFSET_BITS, (unit.mark & (1 << OFFSET_BITS) - 1) - 1
     with DataFile(target.path) as file:
         if not (unit.start or unit.mark):
@@ -104,7 +104,6 @@ def _log(unit: Unit, options: Options) -> Scanned:
             if options.records:
                 last = yield from _records(item, target, told, options, shown, last)
             shown = 0
-    yield from told
 
 
 def _is_shown(item: Checked, told: Told, options: Options) -> bool:
@@ -180,8 +179,8 @@ def _shown(record: AnyRecord, options: Options) -> tuple[Shown, str | None]:
 # Indexes
 
 
-def _offset_index(unit: Unit, options: Options) -> Scanned:
-    target, told = unit.target, Told(unit.target)
+def _offset_index(unit: Unit, options: Options, told: Told) -> Scanned:
+    target = unit.target
     with ExitStack() as stack:
         index = stack.enter_context(OffsetIndexFile(target.path, file_name(target).base_offset or 0))
         log = _log_beside(stack, target, told)
@@ -200,11 +199,10 @@ def _offset_index(unit: Unit, options: Options) -> Scanned:
                     if found is not None:
                         yield Row(MISMATCH, (_absolute(target), offset, found))
                 yield from _entry(f"offset: {offset} position: {position}", slot, options)
-    yield from told
 
 
-def _time_index(unit: Unit, options: Options) -> Scanned:
-    target, told, path = unit.target, Told(unit.target), _absolute(unit.target)
+def _time_index(unit: Unit, options: Options, told: Told) -> Scanned:
+    target, path = unit.target, _absolute(unit.target)
     base = file_name(target).base_offset or 0
     with ExitStack() as stack:
         index = stack.enter_context(TimeIndexFile(target.path, base))
@@ -212,7 +210,6 @@ def _time_index(unit: Unit, options: Options) -> Scanned:
         offsets = opened_offset_index(stack, target, base) if log is not None else None
         if options.index_sanity_check:
             yield from _sanity(sanity_of_time_index(index), target, told)
-            yield from told
             return
         before = index.entry(unit.start - 1)[0]
         for slot in range(unit.start, index.entries):
@@ -235,7 +232,6 @@ def _time_index(unit: Unit, options: Options) -> Scanned:
                         yield Row(OUT_OF_ORDER, (path, timestamp, before))
             yield from _entry(f"timestamp: {timestamp} offset: {offset}", slot, options)
             before = timestamp
-    yield from told
 
 
 def _entry(words: str, slot: int, options: Options) -> Scanned:
@@ -267,7 +263,7 @@ def _sanity(trouble: str | None, target: Target, told: Told) -> Scanned:
 # Producers and transactions
 
 
-def _producers(unit: Unit, options: Options) -> Scanned:  # noqa: ARG001 - the shape of every reader
+def _producers(unit: Unit, options: Options, told: Told) -> Scanned:  # noqa: ARG001 - the shape of every reader
     data = read_whole(unit.target.path)
     with reading(unit.target.path):
         for number, entry in enumerate(read_snapshot(data).entries):
@@ -276,14 +272,14 @@ def _producers(unit: Unit, options: Options) -> Scanned:  # noqa: ARG001 - the s
                 yield Here(number + 1, 0)
 
 
-def _aborted(unit: Unit, options: Options) -> Scanned:  # noqa: ARG001 - the shape of every reader
+def _aborted(unit: Unit, options: Options, told: Told) -> Scanned:  # noqa: ARG001 - the shape of every reader
     with IndexFile(unit.target.path, TXN_INDEX_ENTRY.size) as index:
         for slot in range(unit.start, index.entries):
             yield line(aborted_line(TXN_INDEX_ENTRY.read(*index.raw(slot))))
             yield Here(slot + 1, 0)
 
 
-_READERS: dict[str, Callable[[Unit, Options], Scanned]] = {
+_READERS: dict[str, Reader] = {
     LOG: _log,
     KRAFT_SNAPSHOT: _log,
     OFFSET_INDEX: _offset_index,

@@ -241,7 +241,7 @@ def _findings(target: Target, piece: Piece) -> Iterator[Finding]:
     if overlaps.times:
         yield told.finding("LOG-011", None, f"offset {overlaps.first}: not above the batch before it{_more(overlaps.times)}")
     yield from (item for item in tell(piece.stop, told) if isinstance(item, Finding))
-    yield from told
+    yield from told.take()
     if piece.grown > 0:
         yield told.finding("LOG-005", None, f"it grew by {piece.grown} bytes while it was read")
 

@@ -93,7 +93,10 @@ def _partition(partition: Partition, request: Request) -> Yield:
         prediction = truncate(loaded, target, inputs.high_watermark)
     except BrokerError as error:
         raise FileError(error.path, WOULD_FAIL, f"the truncation would fail: {error}", error.position) from error
-    yield Row(TRUNCATION.name, (*where(partition), *_values(loaded, prediction, [*inputs.warnings, *_warnings(loaded, prediction, partition.shown)])))
+    yield Row(
+        TRUNCATION.name,
+        (*where(partition), *_values(loaded, prediction, [*inputs.warnings, *_warnings(loaded, prediction, partition.shown)])),
+    )
     yield from _findings(partition, prediction)
 
 

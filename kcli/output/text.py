@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from kcli.analysis.findings import CATALOGUE, Finding
+from kcli.analysis.findings import CATALOGUE, Finding, merged
 from kcli.output.values import one_line
 from kcli.rows import Failure
 
@@ -32,7 +32,7 @@ def finding_lines(findings: Iterable[Finding], *, explained: bool) -> Iterator[s
 def distinct(findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings without repetitions; one about a log dir's own file is told once, not for every partition."""
     seen: dict[tuple[object, ...], Finding] = {}
-    for finding in findings:
+    for finding in merged(findings):
         shared = finding.code.startswith("DIR-") and finding.file is not None
         key = (*finding[:2], None if shared else finding.dir, *finding[3:])
         seen.setdefault(key, finding)

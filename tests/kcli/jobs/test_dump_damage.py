@@ -5,12 +5,15 @@ import itertools
 import pytest
 
 from formats.batch import LOG_OVERHEAD
+from kcli.analysis.findings import merged
 from kcli.engine.contract import Unit
 from kcli.engine.worker import scanned_to_end
+from kcli.jobs import dump_common
 from kcli.jobs.dump import Dump, Options
 from kcli.logdir.tree import file_target
 from tests.builders import put_record, put_records
 from tests.formats import files, recorded
+from tests.partitions import put_range
 
 LOG = "00000000000000000000.log"
 OPTIONS = {
@@ -118,3 +121,25 @@ def test_a_flipped_byte_of_a_producer_snapshot_is_an_error(tmp_path, place):
     path.write_bytes(bytes(data))
 
     assert scanned(path, Options())[2]
+
+
+@pytest.mark.parametrize("options", [Options(), Options(records=True), Options(text=True)], ids=["batches", "records", "text"])
+def test_findings_do_not_depend_on_which_process_goes_on(tmp_path, options):
+    batches = [bytearray(put_range(number * 3, 3)) for number in range(3000)]
+    for number in (1, 10, 2500):
+        batches[number][-1] ^= 1
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(b"".join(batches))
+    unit = Unit(number=0, target=file_target(str(path)))
+    found = []
+    for forgets in (False, True):
+        outcomes, rest = [], unit
+        while rest is not None:
+            if forgets:
+                dump_common._left.clear()  # what another process has not
+            outcomes.append(Dump(options)(rest))
+            rest = outcomes[-1].rest
+        assert len(outcomes) > 1
+        found.append(merged([finding for outcome in outcomes for finding in outcome.findings]))
+    assert found[0] == found[1]
+    assert [finding.message for finding in found[0] if finding.code == "LOG-003"] == ["offset 3: the checksum does not match (and 2 more)"]

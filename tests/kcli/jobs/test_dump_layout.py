@@ -28,7 +28,7 @@ from tests.partitions import put_range
 from tests.recordings import pack
 
 NAME = "00000000000000000000.log"
-RECORDS = Options(records=True)
+RECORDS = Options(records=True, decode_by_name=True)
 
 
 def run(path, options=RECORDS):

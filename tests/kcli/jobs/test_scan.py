@@ -1,0 +1,233 @@
+"""`scan`: rows of segments and partitions, the same however logs are cut and whichever engine reads them."""
+
+import os
+
+import pytest
+
+from kcli.analysis.findings import Finding
+from kcli.engine.local import inline, pool
+from kcli.jobs import scan
+from kcli.jobs.common import plan
+from kcli.jobs.scan import ACCEPTS, Merged, Options, ScanLog, expand
+from kcli.logdir.tree import Selection, find
+from tests.partitions import log_dir, offset_entries, put_range, segment
+
+PARTS = 5
+
+
+@pytest.fixture
+def data(tmp_path):
+    """A log dir with two partitions: good segments, a damaged one, an empty one."""
+    root = log_dir(tmp_path / "d")
+    write(root / "orders-0", 0, [put_range(base, 2, epoch=base // 20) for base in range(0, 40, 2)])
+    write(root / "orders-0", 40, [put_range(base, 2, producer_id=base, attributes=0x10) for base in range(40, 80, 2)])
+    write(root / "orders-0", 80, [])
+    good = [put_range(base, 2) for base in range(0, 40, 2)]
+    wrong = bytearray(good[9])
+    wrong[-1] ^= 1
+    write(root / "orders-1", 0, [*good[:9], bytes(wrong), *good[10:]])
+    write(root / "orders-1", 40, [*(put_range(base, 2) for base in range(40, 60, 2)), b"\xff" * 64, put_range(60, 2), b"\1" * 9])
+    return root
+
+
+def write(directory, base, raws):
+    entries, at, offset = [], 0, base
+    for raw in raws:
+        if at and raw[:1] == b"\0":
+            entries.append((int.from_bytes(raw[:8], "big") - base + 1, at))
+        at += len(raw)
+    segment(directory, base, b"".join(raws), offset_entries(*entries))
+
+
+def units_of(*paths):
+    units, failures = plan(expand(find(list(map(str, paths)), Selection())), ACCEPTS)
+    assert failures == []
+    return units
+
+
+def scanned(*paths, engine=inline, cuts=False, **options):
+    wanted = Options(**options)
+    return list(Merged(engine, wanted, cuts)(ScanLog(wanted), units_of(*paths)))
+
+
+def rows(outcomes, kind):
+    from kcli.rows import ROW_TYPES
+
+    return [dict(zip(ROW_TYPES[kind].names, row.values, strict=True)) for o in outcomes for row in o.rows if row.type == kind]
+
+
+def shape(outcomes):
+    return [(o.number, o.rows, o.findings, o.error) for o in outcomes]
+
+
+@pytest.fixture
+def pieces(monkeypatch):
+    """Segments of more than a few batches are cut; returns the pieces that were scanned."""
+    monkeypatch.setattr(scan, "PIECE_BYTES", 300)
+    seen = []
+
+    def engine(job, units):
+        seen.extend((os.path.basename(unit.target.path), unit.start, unit.mark) for unit in units)
+        return inline(job, units)
+
+    return engine, seen
+
+
+def test_rows(data):
+    outcomes = scanned(data)
+    segments, partitions = rows(outcomes, "scan_segment"), rows(outcomes, "scan_partition")
+
+    assert [(row["topic"], row["partition"], row["file"], row["batches"]) for row in segments] == [
+        ("orders", 0, "00000000000000000000.log", 20),
+        ("orders", 0, "00000000000000000040.log", 20),
+        ("orders", 0, "00000000000000000080.log", 0),
+        ("orders", 1, "00000000000000000000.log", 20),
+        ("orders", 1, "00000000000000000040.log", 11),
+    ]
+    assert [(row["segments"], row["batches"], row["records"], row["base_offset"], row["last_offset"]) for row in partitions] == [
+        (3, 40, 80, 0, 79),
+        (2, 31, 60, 0, 61),
+    ]
+    assert (partitions[0]["epochs"], partitions[0]["producers"], partitions[0]["open_transactions"]) == (2, 20, 20)
+    assert (partitions[0]["first_open_offset"], partitions[0]["is_complete"], partitions[0]["broker_id"]) == (40, True, 7)
+    assert (partitions[1]["invalid_batches"], partitions[1]["valid_batches"]) == (1, 30)
+    assert (partitions[1]["offset_gaps"], partitions[1]["first_gap_offset"]) == (1, 18)
+    assert (partitions[1]["damaged_ranges"], partitions[1]["damaged_bytes"], partitions[1]["tail_bytes"]) == (1, 64, 9)
+    assert [row["stop"] for row in segments] == ["end", "end", "end", "end", "short"]
+
+
+def test_findings(data):
+    told = [(finding.code, os.path.basename(finding.file), finding.position) for o in scanned(data) for finding in o.findings]
+    size = len(put_range(0, 2))
+
+    assert told == [
+        ("LOG-003", "00000000000000000000.log", 9 * size),
+        ("DUMP-001", "00000000000000000040.log", 10 * size),
+        ("LOG-001", "00000000000000000040.log", 11 * size + 64),
+    ]
+
+
+def test_overlaps_and_unreadable_markers_are_told(tmp_path):
+    segment(tmp_path / "t-0", 0, put_range(0, 5) + put_range(3, 1) + put_range(2, 1, attributes=0x30, producer_id=1))
+    (outcome,) = scanned(tmp_path / "t-0")
+
+    assert [(finding.code, finding.message) for finding in outcome.findings][1:] == [
+        ("LOG-011", "offset 3: not above the batch before it (and 1 more)")
+    ]
+    assert outcome.findings[0].code == "DUMP-002"
+
+
+def test_a_directory_without_a_log(tmp_path):
+    segment(log_dir(tmp_path / "d") / "orders-0", 0)
+    os.remove(tmp_path / "d" / "orders-0" / "00000000000000000000.log")
+    (outcome,) = scanned(tmp_path / "d")
+    (row,) = rows([outcome], "scan_partition")
+
+    assert (row["topic"], row["segments"], row["batches"], row["is_complete"], row["largest_batch_bytes"]) == ("orders", 0, 0, True, None)
+    assert outcome.findings == [Finding("LOG-007", "no log in it", dir=str(tmp_path / "d" / "orders-0"))]
+
+
+def test_a_segment_that_cannot_be_read_leaves_the_others(data):
+    log = data / "orders-0" / "00000000000000000040.log"
+    log.unlink()
+    log.mkdir()
+    outcomes = scanned(data)
+    partitions = rows(outcomes, "scan_partition")
+
+    assert [o.error and o.error.error for o in outcomes] == [None, "is-a-directory", None, None, None]
+    assert [(row["segments"], row["batches"], row["is_complete"]) for row in partitions] == [(2, 20, False), (2, 31, True)]
+
+
+def test_only_the_wanted_rows(data):
+    for kind in ("scan_segment", "scan_partition"):
+        outcomes = scanned(data, rows=frozenset({kind}))
+        assert {row.type for o in outcomes for row in o.rows} == {kind}
+
+
+def test_named_files_with_what_was_added_to_their_names(data):
+    log = data / "orders-0" / "00000000000000000040.log"
+    log.rename(f"{log}.deleted")
+
+    assert len(rows(scanned(data / "orders-0"), "scan_segment")) == 2
+    assert [row["file"] for row in rows(scanned(f"{log}.deleted"), "scan_segment")] == ["00000000000000000040.log.deleted"]
+
+
+def test_cut_and_joined(data, pieces):
+    engine, seen = pieces
+    whole = scanned(data)
+
+    assert shape(scanned(data, engine=engine, cuts=True)) == shape(whole)
+    cuts = [part for part in seen if part[1]]
+    assert len(cuts) > PARTS
+    assert all(start % len(put_range(0, 2)) == 0 or name == "00000000000000000040.log" for name, start, _ in cuts)
+
+
+def test_what_does_not_join_is_read_as_a_whole(data, pieces):
+    engine, seen = pieces
+    whole = scanned(data / "orders-1" / "00000000000000000040.log")
+    size = len(put_range(0, 2))
+
+    assert shape(scanned(data / "orders-1" / "00000000000000000040.log", engine=engine, cuts=True)) == shape(whole)
+    assert seen[-1] == ("00000000000000000040.log", 0, 0)
+    assert len(seen) > 1
+    assert (whole[0].findings[0].code, whole[0].findings[0].position) == ("DUMP-001", 10 * size)
+
+
+@pytest.mark.parametrize("index", [None, b"", b"\0" * 80, offset_entries((3, 7), (5, 400), (7, 401)), offset_entries((1, 10**9))])
+def test_an_index_that_leads_nowhere_cuts_nothing(data, pieces, index):
+    engine, seen = pieces
+    path = data / "orders-0" / "00000000000000000000.index"
+    path.unlink() if index is None else path.write_bytes(index)
+    log = path.with_suffix(".log")
+
+    assert shape(scanned(log, engine=engine, cuts=True)) == shape(scanned(log))
+    assert seen == [("00000000000000000000.log", 0, 0)]
+
+
+def test_an_index_that_leads_into_a_batch_that_looks_like_one(tmp_path, pieces):
+    engine, _ = pieces
+    inner = put_range(7, 3)
+    outer = b"".join([put_range(0, 5), put_range(5, 1), wrapping(inner), put_range(6, 9)])
+    at = outer.index(inner)
+    segment(tmp_path / "t-0", 0, outer, offset_entries((3, at)))
+
+    assert at % 300 != 0
+    assert shape(scanned(tmp_path / "t-0", engine=engine, cuts=True)) == shape(scanned(tmp_path / "t-0"))
+
+
+def wrapping(raw):
+    from tests.builders import put_record, put_records
+
+    return put_records([put_record(value=b"x" * 250 + raw + b"y" * 300)], base_offset=6)
+
+
+def test_processes_give_the_same(data, monkeypatch):
+    assert shape(scanned(data, engine=pool(2), cuts=True)) == shape(scanned(data))
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("default")
+def test_spark_gives_the_same(data, monkeypatch):
+    from kcli.engine.spark import spark
+
+    monkeypatch.setattr(scan, "PIECE_BYTES", 300)
+    assert shape(scanned(data, engine=spark("local[2]"), cuts=True, ratio=True)) == shape(scanned(data, ratio=True))
+
+
+def test_ratio(tmp_path):
+    segment(tmp_path / "t-0", 0, put_range(0, 300, codec=4) + put_range(300, 1))
+    (row,) = rows(scanned(tmp_path / "t-0", ratio=True), "scan_segment")
+    packed = len(put_range(0, 300, codec=4)) - 61
+
+    zstd = row["codecs"][1]
+    assert (zstd["codec"], zstd["batches"], zstd["bytes"]) == ("zstd", 1, packed + 61)
+    assert zstd["decompressed_bytes"] == len(put_range(0, 300)) - 61
+    assert zstd["ratio"] == round(zstd["decompressed_bytes"] / packed, 2)
+    assert row["codecs"][0]["ratio"] == 1.0
+    assert rows(scanned(tmp_path / "t-0"), "scan_segment")[0]["codecs"][1]["ratio"] is None
+
+
+def test_a_bug_is_one_units_error(data, monkeypatch):
+    monkeypatch.setattr(scan, "read_piece", lambda *_: 1 / 0)
+
+    assert {o.error.error for o in scanned(data)} == {"internal"}
