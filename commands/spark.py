@@ -43,7 +43,6 @@ def submit_command(
     Example: kcli spark submit-command --master yarn -- epoch end-offset --epoch all -o ndjson /data/kafka
     """
     from kcli.logdir.buffers import FileError  # noqa: PLC0415 - kept out of --help
-    from kcli.logdir.tree import directory_kind, enclosing_log_dir  # noqa: PLC0415
     from kcli.spark_source.submit import PackagesError, submit_lines, write_files  # noqa: PLC0415
 
     with boundary():
@@ -54,10 +53,7 @@ def submit_command(
                 raise Usage(f"--conf {word}: not KEY=VALUE")
         directory = os.path.abspath(folder)
         try:
-            existing = directory
-            while not os.path.isdir(existing) and existing != os.path.dirname(existing):
-                existing = os.path.dirname(existing)
-            if directory_kind(existing) or enclosing_log_dir(existing):
+            if _is_of_a_log_dir(directory):
                 raise Refused(f"--dir {folder}: this is a log dir, or lies in one; kcli writes nothing there")
             if not dry_run:
                 write_files(directory)
@@ -67,3 +63,19 @@ def submit_command(
             raise Usage(f"--dir {folder}: {getattr(error, 'strerror', None) or error}") from error
         for line in submit_lines(directory, words, master=master, conf=conf or (), environment=archive):
             typer.echo(line)
+
+
+def _is_of_a_log_dir(directory: str) -> bool:
+    """Whether a directory, or the nearest one around it that is there, is a log dir or a partition's, or lies in one."""
+    from formats.names import LOCK, WELL_KNOWN_KINDS  # noqa: PLC0415 - kept out of --help
+    from kcli.logdir.tree import LOG_DIR_FILES, PARTITION, directory_kind  # noqa: PLC0415
+
+    while not os.path.isdir(directory) and directory != os.path.dirname(directory):
+        directory = os.path.dirname(directory)
+    around = os.path.dirname(directory)
+    telling = [name for name in LOG_DIR_FILES if WELL_KNOWN_KINDS.get(name) != LOCK]  # others, too, have a .lock
+    return (
+        directory_kind(directory) is not None
+        or directory_kind(around) == PARTITION
+        or any(os.path.lexists(os.path.join(around, name)) for name in telling)
+    )

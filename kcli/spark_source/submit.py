@@ -64,7 +64,7 @@ def _modules() -> Iterator[tuple[str, str]]:
             raise PackagesError(f"package {package}: it lies in no directory; run an installed kcli, or one in a checkout")
         for folder, _, names in os.walk(places[0]):
             for name in names:
-                if name.endswith((".py", ".py.typed")):
+                if name.endswith(".py"):
                     path = os.path.join(folder, name)
                     yield os.path.join(package, os.path.relpath(path, places[0])), path
 

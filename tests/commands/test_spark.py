@@ -1,0 +1,112 @@
+"""`kcli spark submit-command`: the line it prints, and that the line runs as printed."""
+
+import itertools
+import os
+import shlex
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def demo(tmp_path):
+    with tarfile.open(next((ROOT / "kcli" / "demo").glob("*.tar.gz"))) as tar:
+        tar.extractall(tmp_path, filter="data")
+    return tmp_path / "kcli-demo"
+
+
+def submit(kcli, tmp_path, *words):
+    return kcli("spark", "submit-command", "--dir", tmp_path / "out", *words)
+
+
+def test_the_line_names_everything(kcli, tmp_path):
+    done = submit(
+        kcli, tmp_path, "--master", "yarn", "--conf", "spark.executor.memory=2g", "--archive", "env.tar.gz", "--", "ls", "/data/a b"
+    )
+
+    line = shlex.split(done.stdout.splitlines()[-1])
+    out = tmp_path / "out"
+    assert done.exit_code == 0
+    assert line[0] == "PYSPARK_PYTHON=./environment/bin/python"
+    assert ("--archives", "env.tar.gz#environment") in itertools.pairwise(line)
+    assert ("--conf", "spark.executor.memory=2g") in itertools.pairwise(line)
+    assert ("--py-files", str(out / "kcli-packages.zip")) in itertools.pairwise(line)
+    assert line[-4:] == [str(out / "kcli-submit.py"), "ls", "/data/a b", "--spark"]
+    assert all(text.startswith("#") for text in done.stdout.splitlines()[:-1])
+
+
+def test_without_an_archive_it_says_how_to_make_one(kcli, tmp_path):
+    assert "venv-pack" in submit(kcli, tmp_path, "--", "ls", "/data").stdout
+    assert "venv-pack" not in submit(kcli, tmp_path, "--master", "local[2]", "--", "ls", "/data").stdout
+
+
+def test_the_zip_has_every_module_and_is_the_same_each_time(kcli, tmp_path):
+    submit(kcli, tmp_path, "--", "ls", "/data")
+    first = (tmp_path / "out" / "kcli-packages.zip").read_bytes()
+    submit(kcli, tmp_path, "--", "ls", "/data")
+
+    with zipfile.ZipFile(tmp_path / "out" / "kcli-packages.zip") as packed:
+        names = set(packed.namelist())
+    wanted = {
+        str(path.relative_to(ROOT))
+        for package in ("formats", "kcli", "commands", "pyspark_kcli")
+        for path in (ROOT / package).rglob("*.py")
+    }
+    assert wanted <= names
+    assert {name.rpartition(".")[2] for name in names} == {"py"}
+    assert (tmp_path / "out" / "kcli-packages.zip").read_bytes() == first
+
+
+def test_a_dry_run_writes_nothing(kcli, tmp_path):
+    done = submit(kcli, tmp_path, "--dry-run", "--", "ls", "/data")
+
+    assert done.exit_code == 0
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("inside", ["", "orders-0", "new", "orders-0/new/newer"])
+def test_a_log_dir_is_refused(kcli, demo, inside):
+    before = sorted(demo.rglob("*"))
+
+    done = kcli("spark", "submit-command", "--dir", demo / inside, "--", "ls", "/data")
+
+    assert (done.exit_code, done.stdout) == (5, "")
+    assert "kcli writes nothing there" in done.stderr
+    assert sorted(demo.rglob("*")) == before
+
+
+@pytest.mark.parametrize(("words", "told"), [((), "behind --"), (("--conf", "x", "--", "ls", "a"), "--conf x: not KEY=VALUE")])
+def test_usage(kcli, tmp_path, words, told):
+    done = submit(kcli, tmp_path, *words)
+
+    assert done.exit_code == 2
+    assert told in done.stderr
+
+
+def test_a_place_that_cannot_be_written_is_told(kcli, tmp_path):
+    (tmp_path / "out").write_text("")
+
+    done = submit(kcli, tmp_path, "--", "ls", "/data")
+
+    assert done.exit_code == 2
+    assert "--dir" in done.stderr
+
+
+@pytest.mark.spark
+def test_the_line_runs_as_printed(kcli, demo, tmp_path):
+    ask = ("epoch", "end-offset", "--epoch", "all", "-o", "ndjson", demo)
+    line = submit(kcli, tmp_path, "--master", "local[2]", "--", *ask).stdout
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
+
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, env=environment, check=False)
+
+    local = kcli(*ask)
+    assert (done.stdout, done.returncode) == (local.stdout, local.exit_code)
+    assert len(done.stdout.splitlines()) > 20

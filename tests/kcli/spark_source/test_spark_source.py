@@ -1,0 +1,165 @@
+"""The format in a Spark session: it starts a JVM, so it is marked. Twenty log dirs, asked in SQL."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from kcli.engine.errors import EngineMissingError
+from kcli.spark_source import register
+from kcli.spark_source.views import VIEWS
+from tests.kcli.spark_source.fleet import fleet
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
+
+ROOT = Path(__file__).parents[3]
+PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
+
+
+@pytest.fixture(scope="module")
+def spark():
+    from kcli.engine.spark import _session
+
+    with _session("local[2]", None, {}) as session:
+        register(session)
+        yield session
+
+
+@pytest.fixture(scope="module")
+def dirs(tmp_path_factory):
+    return fleet(tmp_path_factory.mktemp("fleet"), 20)
+
+
+@pytest.fixture(scope="module")
+def views(spark, dirs):
+    """Make every view of the fleet known to SQL by its name."""
+    pattern = f"{dirs[0].parent}/broker-*"
+    for view in VIEWS:
+        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {view} USING kcli OPTIONS (view '{view}', path '{pattern}')")
+    return pattern
+
+
+@pytest.fixture
+def pushing(spark):
+    spark.conf.set(PUSHDOWN, "true")
+    yield
+    spark.conf.unset(PUSHDOWN)
+
+
+def printed(kcli, *words):
+    return [json.loads(line) for line in kcli(*words, "-o", "ndjson").stdout.splitlines()]
+
+
+def test_which_topics_have_most_small_batches(spark, views, dirs, kcli):
+    wanted = Counter(row["topic"] for row in printed(kcli, "dump", *dirs) if row["type"] == "dump_batch" and row["size"] < 200)
+
+    found = spark.sql("SELECT topic, count(*) FROM batches WHERE size < 200 GROUP BY topic ORDER BY 2 DESC").collect()
+
+    assert [tuple(row) for row in found] == wanted.most_common()
+    assert found[0][0] == "clicks"
+
+
+def test_epochs_per_partition(spark, views, dirs, kcli):
+    wanted = Counter(row["dir"] for row in printed(kcli, "epoch", "show", *dirs) if row["type"] == "epoch")
+
+    found = spark.sql("SELECT dir, count(DISTINCT epoch) FROM epochs GROUP BY dir ORDER BY dir").collect()
+
+    assert [tuple(row) for row in found] == sorted(wanted.items())
+    assert len(found) == 80
+
+
+def test_which_segments_are_damaged(spark, views, dirs, kcli):
+    told = [row for row in printed(kcli, "dump", *dirs) if row["type"] == "finding"]
+    wanted = sorted((row["code"], row["file"], row["position"]) for row in told)
+
+    found = spark.sql("SELECT code, file, position FROM findings WHERE severity = 'error' ORDER BY code, file").collect()
+
+    assert [tuple(row) for row in found] == wanted
+    assert Counter(row.code for row in found) == {"LOG-003": 4, "DUMP-001": 2}
+
+
+def test_views_can_be_joined(spark, views, dirs):
+    found = spark.sql("""
+        SELECT s.broker_id, count(*) FROM segments s JOIN findings f ON f.file = concat(s.dir, '/', s.file)
+        WHERE f.severity = 'error' GROUP BY s.broker_id ORDER BY s.broker_id
+    """).collect()
+
+    assert [tuple(row) for row in found] == [(number, 1) for number in range(20) if number % 5 == 4 or number % 7 == 6]
+
+
+def test_records_and_offsets(spark, views):
+    (ends,) = spark.sql("SELECT sum(log_end_offset - log_start_offset) FROM offsets WHERE topic = 'archive'").collect()
+    (records,) = spark.sql("SELECT count(*), count(DISTINCT scan_time), max(length(value)) FROM records WHERE topic = 'archive'").collect()
+
+    assert 0 < ends[0] - records[0] <= 2 * 40 * 2
+    assert (records[1], records[2]) == (1, 44)
+
+
+def test_the_plan_shows_the_scan(spark, views):
+    (plan,) = spark.sql("EXPLAIN FORMATTED SELECT topic, count(*) FROM batches WHERE partition = 1 GROUP BY topic").collect()
+
+    assert "BatchScan kcli" in plan[0] or "BatchScan batches" in plan[0]
+    assert "Filter" in plan[0]
+
+
+def test_filters_pushed_once_leave_the_answer_and_drop_tasks(spark, dirs, pushing):
+    def load(**options):
+        everything = spark.read.format("kcli").options(view="batches", partitions="12", **options).load(str(dirs[0]))
+        return everything.filter("topic = 'clicks' AND partition = 0 AND base_offset > 12 AND max_timestamp > 0").drop("scan_time")
+
+    pushed, whole = load(pushdown="once"), load()
+
+    assert pushed.collect() == whole.collect()
+    assert pushed.count() > 0
+    assert (pushed.rdd.getNumPartitions(), whole.rdd.getNumPartitions() > 4) == (1, True)
+
+
+def test_two_scans_of_one_load_do_not_mix_up_their_filters(spark, views, pushing):
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW again USING kcli OPTIONS (view 'batches', path '{views}')")
+
+    (row,) = spark.sql("""
+        SELECT (SELECT count(*) FROM again WHERE topic = 'clicks'), (SELECT count(*) FROM again WHERE topic = 'archive'),
+               (SELECT count(*) FROM again)
+    """).collect()
+
+    assert row[0] > 0
+    assert row[1] > 0
+    assert row[0] + row[1] == row[2]
+    assert spark.sql("SELECT count(*) FROM again").collect()[0][0] == row[2]
+
+
+def test_lists_of_paths_and_fewer_columns(spark, dirs):
+    frame = spark.read.format("kcli").option("view", "epochs").schema("epoch BIGINT, topic STRING").load([str(path) for path in dirs[:2]])
+
+    assert frame.columns == ["epoch", "topic"]
+    assert frame.filter("topic = 'clicks'").count() > 4
+
+
+def test_words_of_a_wrong_option_reach_the_user(spark, dirs):
+    with pytest.raises(Exception, match="option view batch: one of batches, records"):
+        spark.read.format("kcli").option("view", "batch").load(str(dirs[0]))
+
+
+def test_an_old_spark_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark.sql.datasource", None)
+    monkeypatch.delitem(sys.modules, "kcli.spark_source.source", raising=False)
+
+    with pytest.raises(EngineMissingError, match=r"needs pyspark 4.0 or newer, with pyarrow: this is "):
+        register(None)
+
+
+def test_a_session_finds_the_format_by_itself(dirs, tmp_path):
+    code = (
+        "from kcli.engine.spark import _session\n"
+        "with _session('local[1]', None, {}) as spark:\n"
+        f"    print(spark.read.format('kcli').option('view', 'offsets').load({str(dirs[0])!r}).count())\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, env=environment, check=False)
+
+    assert (done.stdout, done.returncode) == ("4\n", 0), done.stderr
