@@ -31,7 +31,7 @@ def data(tmp_path):
 
 
 def write(directory, base, raws):
-    entries, at, offset = [], 0, base
+    entries, at = [], 0
     for raw in raws:
         if at and raw[:1] == b"\0":
             entries.append((int.from_bytes(raw[:8], "big") - base + 1, at))
@@ -162,7 +162,8 @@ def test_cut_and_joined(data, pieces):
     assert all(start % len(put_range(0, 2)) == 0 or name == "00000000000000000040.log" for name, start, _ in cuts)
 
 
-def test_what_does_not_join_is_read_as_a_whole(data, pieces):
+def test_what_does_not_join_is_read_as_a_whole(data, pieces, monkeypatch):
+    monkeypatch.setattr(scan, "PIECE_BYTES", 100)
     engine, seen = pieces
     whole = scanned(data / "orders-1" / "00000000000000000040.log")
     size = len(put_range(0, 2))
@@ -201,7 +202,7 @@ def wrapping(raw):
     return put_records([put_record(value=b"x" * 250 + raw + b"y" * 300)], base_offset=6)
 
 
-def test_processes_give_the_same(data, monkeypatch):
+def test_processes_give_the_same(data):
     assert shape(scanned(data, engine=pool(2), cuts=True)) == shape(scanned(data))
 
 

@@ -1,0 +1,102 @@
+"""`kcli scan` on the command line."""
+
+import json
+
+import jsonschema
+import pytest
+
+from commands.scan import parse_rate
+from kcli.output.schema import document_schema
+from kcli.scan_rows import SCAN_PARTITION, SCAN_SEGMENT
+from tests.partitions import put_range
+
+
+@pytest.fixture
+def data(log_dir):
+    log_dir.partition("orders-0")
+    log_dir.partition("orders-1", end=30)
+    log_dir.partition("__transaction_state-0", epochs=((0, 0),), end=1)
+    return log_dir.path
+
+
+def document(kcli, *words):
+    done = kcli("scan", "-o", "json", *words)
+    told = json.loads(done.stdout)
+    jsonschema.validate(told, document_schema("scan"))
+    return told, done.exit_code
+
+
+def test_a_document_has_both_kinds_of_rows(kcli, data):
+    told, status = document(kcli, data)
+
+    assert [(row["type"], row["topic"], row["partition"]) for row in told["rows"]] == [
+        ("scan_segment", "__transaction_state", 0),
+        ("scan_partition", "__transaction_state", 0),
+        ("scan_segment", "orders", 0),
+        ("scan_partition", "orders", 0),
+        ("scan_segment", "orders", 1),
+        ("scan_partition", "orders", 1),
+    ]
+    assert (told["findings"], told["errors"], status) == ([], [], 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "columns"),
+    [
+        ((), SCAN_SEGMENT.names),
+        (("--summary",), SCAN_PARTITION.names),
+        (("--only", "scan_partition"), SCAN_PARTITION.names),
+        (("--only", "scan_segment"), SCAN_SEGMENT.names),
+    ],
+)
+def test_csv_has_one_kind_of_rows(kcli, data, words, columns):
+    done = kcli("scan", data, "-o", "csv", *words)
+    header, *lines = done.stdout.splitlines()
+
+    assert (done.exit_code, header.split(","), len(lines)) == (0, list(columns), 3)
+
+
+def test_summary_in_a_document(kcli, data):
+    assert {row["type"] for row in document(kcli, data, "--summary")[0]["rows"]} == {"scan_partition"}
+
+
+def test_selection_and_columns(kcli, data):
+    done = kcli("scan", data, "--exclude-internal", "--columns", "partition,records,epochs,valid_batches", "-o", "csv")
+
+    assert done.stdout == "partition,records,epochs,valid_batches\n0,40,3,3\n1,30,3,3\n"
+
+
+def test_damage_sets_the_exit_status(kcli, data):
+    log = data / "orders-0" / "00000000000000000000.log"
+    log.write_bytes(log.read_bytes()[:-1] + b"x")
+    told, status = document(kcli, data)
+
+    assert ([finding["code"] for finding in told["findings"]], status) == (["LOG-003"], 1)
+    assert document(kcli, data, "--no-verify")[0]["rows"][2]["unchecked_batches"] == 3
+
+
+def test_other_files_are_refused(kcli, data):
+    told, status = document(kcli, data / "meta.properties", data / "orders-0")
+
+    assert (told["errors"][0]["error"], len(told["rows"]), status) == ("wrong-kind", 2, 4)
+
+
+def test_all_ways_to_read_give_the_same(kcli, data):
+    (data / "orders-0" / "00000000000000000000.log").write_bytes(b"".join(put_range(base, 10, codec=3) for base in range(0, 4000, 10)))
+    expected = kcli("scan", data, "-o", "ndjson", "--ratio").stdout
+
+    for words in (("--cold",), ("--rate", "10M"), ("--jobs", "2")):
+        assert kcli("scan", data, "-o", "ndjson", "--ratio", *words).stdout == expected
+
+
+@pytest.mark.parametrize(("text", "rate"), [("1", 1), ("50M", 50 << 20), ("7K", 7168), ("2G", 2 << 30)])
+def test_rates(text, rate):
+    assert parse_rate(text) == rate
+
+
+@pytest.mark.parametrize("text", ["0", "", "-1", "M", "1T", "1.5M", "50m"])
+def test_what_is_no_rate(kcli, data, text):
+    done = kcli("scan", data, "--rate", text)
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == f"kcli: --rate {text}: not like 500K, 50M or 1G\n"
