@@ -6,7 +6,7 @@ come in the order of `kcli dump`, `kcli ls` and the others; units of one directo
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate, groupby, pairwise
 from typing import NamedTuple
 
@@ -14,8 +14,9 @@ from formats.names import LOG, parse_file
 from kcli.analysis.findings import Finding
 from kcli.analysis.remote import METADATA_TOPIC
 from kcli.analysis.selection import Wanted
-from kcli.engine.contract import Scan, Unit
-from kcli.jobs import epoch, rlmm
+from kcli.engine.contract import Outcome, Scan, Unit
+from kcli.engine.local import inline
+from kcli.jobs import epoch, rlmm, scan
 from kcli.jobs.common import PARTITIONS_ONLY, directory_findings, notes_as_findings, plan
 from kcli.jobs.dump import ACCEPTS as DUMPED
 from kcli.jobs.dump import Dump, Options
@@ -24,15 +25,30 @@ from kcli.logdir.buffers import shown
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import PARTITION, Found, Selection, Target, find, partition_of
 from kcli.rows import Failure
+from kcli.scan_rows import SCAN_SEGMENT
 from kcli.spark_source.filters import HIGHEST, LOWEST, Pushed
 from kcli.spark_source.options import OptionError, Query
-from kcli.spark_source.segments import segments
 from kcli.spark_source.views import BATCHES, EPOCHS, FINDINGS, OFFSETS, RECORDS, RLMM, SEGMENTS
 
 BINS_A_CORE = 4
 BYTES_A_BIN = 64 << 20
 COST_OF_A_UNIT = 64 << 10
 """What it takes to open a file or a directory, in bytes read."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentScan:
+    """The scan of `kcli scan` for one whole segment: its row, and what is wrong with it."""
+
+    options: scan.Options
+
+    def __call__(self, unit: Unit) -> Outcome:
+        """Return the row of a segment."""
+        (outcome,) = scan.Merged(inline, self.options, cuts=False)(scan.ScanLog(self.options), [unit])
+        return outcome
+
+
+SEGMENT = SegmentScan(scan.Options(rows=frozenset({SCAN_SEGMENT.name})))
 
 
 class Work(NamedTuple):
@@ -80,9 +96,13 @@ def _works(view: str, query: Query, found: Found, pushed: Pushed) -> tuple[list[
         expanded = rlmm.expand(found)
         wanted = [target for target in expanded.targets if _holds_metadata(pushed, target)]
         return _of_units(rlmm.dump, replace(expanded, targets=wanted), rlmm.ACCEPTS)
+    if view == SEGMENTS:
+        expanded = scan.expand(found)
+        offsets = pushed.range("base_offset", "last_offset")
+        return _of_units(SEGMENT, replace(expanded, targets=list(_in_range(expanded.targets, *offsets.bounds))), scan.ACCEPTS)
     if view == EPOCHS:
         return _of_units(epoch.show, found, epoch.ACCEPTS)
-    return _of_units({OFFSETS: ls, SEGMENTS: segments}[view], found, PARTITIONS_ONLY)
+    return _of_units(ls, found, PARTITIONS_ONLY)
 
 
 def _of_units(scan: Scan, found: Found, accepts: frozenset[str]) -> tuple[list[Work], list[Failure]]:
@@ -185,7 +205,7 @@ def _for_findings(query: Query, found: Found, pushed: Pushed) -> tuple[list[Work
 
 def _useful(view: str, found: Found) -> Found:
     """Return what a view can read of the arguments: that a file is not for all views is no finding."""
-    accepts = {RLMM: rlmm.ACCEPTS | PARTITIONS_ONLY, EPOCHS: epoch.ACCEPTS}.get(view, PARTITIONS_ONLY)
+    accepts = {RLMM: rlmm.ACCEPTS | PARTITIONS_ONLY, EPOCHS: epoch.ACCEPTS, SEGMENTS: scan.ACCEPTS}.get(view, PARTITIONS_ONLY)
     return replace(found, targets=[target for target in found.targets if target.kind in accepts])
 
 

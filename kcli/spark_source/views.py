@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kcli.columns import WHERE, Column, RowType, integer, text
 from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD
 from kcli.rows import EPOCH, PARTITION, RLMM_EVENT
-from kcli.spark_source.segments import SEGMENT
+from kcli.scan_rows import SCAN_SEGMENT
 
 BATCHES = "batches"
 RECORDS = "records"
@@ -49,7 +49,7 @@ FINDING = RowType(
 VIEWS: dict[str, RowType] = {
     BATCHES: DUMP_BATCH,
     RECORDS: DUMP_RECORD,
-    SEGMENTS: SEGMENT,
+    SEGMENTS: SCAN_SEGMENT,
     EPOCHS: EPOCH,
     RLMM: RLMM_EVENT,
     OFFSETS: PARTITION,
