@@ -74,6 +74,14 @@ def scan(given, *, rows=2):
     return Outcome(number=given.number, rows=[Row("epoch", (given.number, n, b"\0\xff", None)) for n in range(rows)])
 
 
+def dies_once(given, *, marker):
+    """Answer, but end the process at the first unit whose name says so, once."""
+    if os.path.basename(given.target.path) == "die" and not os.path.exists(marker):
+        open(marker, "w").close()
+        os._exit(9)
+    return Outcome(number=given.number, rows=[Row("epoch", (given.number, n)) for n in range(2)])
+
+
 def paths(given):
     return Outcome(number=given.number, rows=[Row("epoch", (given.target.path, given.target.log_dir, given.target.shown))])
 

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from itertools import groupby
 from operator import attrgetter
@@ -176,7 +176,19 @@ def _session(master: str | None, remote: str | None, conf: Mapping[str, str]) ->
     try:
         yield session
     finally:
-        session.stop()
+        _stop(session)
+
+
+def _stop(session: Session) -> None:
+    """Stop a session in a thread of its own: a signal may have broken into this thread's talk with the JVM."""
+
+    def stop() -> None:
+        with suppress(Exception):  # it has gone away already
+            session.stop()
+
+    thread = threading.Thread(target=stop)
+    thread.start()
+    thread.join()
 
 
 def _connected(remote: str, conf: Mapping[str, str]) -> Session:

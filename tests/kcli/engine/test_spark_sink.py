@@ -1,0 +1,219 @@
+"""Rows that Spark's workers write: each once, in parts in unit order, or nothing at all."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from kcli.columns import RowType, integer
+from kcli.engine.errors import NotWrittenError
+from kcli.engine.spark import spark
+from kcli.output.files import Parts
+from kcli.output.values import compact
+from kcli.output.view import View
+from tests.engine_suite import scan, units
+
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
+
+ROOT = Path(__file__).parents[3]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+KCLI = [sys.executable, "-m", "kcli"]
+EPOCH = RowType("epoch", (integer("unit", ""), integer("row", "")))
+VIEW = View(command="epoch show", format="csv", types=(EPOCH,), tagged=False, headers=False)
+OPEN = {"rounds", "decoded_key", "decoded_value"}
+WAIT_SECONDS = 60
+
+
+@pytest.fixture(scope="module")
+def session():
+    from kcli.engine.spark import _session
+
+    with _session("local[2]", None, {}) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    packed = next(entry for entry in resources.files("kcli.demo").iterdir() if entry.name.endswith(".tar.gz"))
+    with tarfile.open(fileobj=io.BytesIO(packed.read_bytes())) as tar:
+        tar.extractall(folder, filter="data")
+    return folder / "kcli-demo"
+
+
+def rows_in(directory, outcomes):
+    """Return (unit, row) of the parts that outcomes name, in their order."""
+    parts = [outcome.part for outcome in outcomes if outcome.part is not None]
+    lines = [line for part in parts for line in (Path(directory) / part.name).read_text().splitlines()]
+    assert sum(part.rows for part in parts) == len(lines)
+    return [tuple(map(int, line.split(",")[:2])) for line in lines]
+
+
+class TestEngine:
+    def test_workers_write_and_outcomes_have_no_rows(self, session, tmp_path):
+        outcomes = list(spark(sink=Parts(str(tmp_path), VIEW))(scan, units("answer", "long", "fail", "longest", "raise", "answer")))
+
+        assert [outcome.number for outcome in outcomes] == list(range(6))
+        assert [(outcome.rows, outcome.rest) for outcome in outcomes] == [([], None)] * 6
+        assert [outcome.taken for outcome in outcomes] == [2, 4, 0, 72, 0, 2]
+        assert [outcome.error and outcome.error.error for outcome in outcomes] == [None, None, "corrupt", None, "internal", None]
+        assert [finding.code for outcome in outcomes for finding in outcome.findings] == ["LOG-005"]
+        longest = [(3, start) for start in range(70)] + [(3, 0), (3, 1)]
+        assert rows_in(tmp_path, outcomes) == [(0, 0), (0, 1), *((1, n) for n in range(4)), *longest, (5, 0), (5, 1)]
+
+    def test_a_part_for_each_bin(self, session, tmp_path):
+        outcomes = list(spark(sink=Parts(str(tmp_path), VIEW))(scan, units(*["answer"] * 200)))
+
+        assert rows_in(tmp_path, outcomes) == [(unit, row) for unit in range(200) for row in range(2)]
+        assert sorted(os.listdir(tmp_path)) == sorted(outcome.part.name for outcome in outcomes if outcome.part is not None)
+        assert len(os.listdir(tmp_path)) == 8
+
+    def test_a_dead_worker_costs_its_unit_alone(self, session, tmp_path):
+        outcomes = list(spark(sink=Parts(str(tmp_path), VIEW))(scan, units(*["answer"] * 19, "die", *["answer"] * 12)))
+
+        assert {outcome.number: outcome.error.error for outcome in outcomes if outcome.error} == {19: "worker-died"}
+        assert rows_in(tmp_path, outcomes) == [(unit, row) for unit in range(32) if unit != 19 for row in range(2)]
+
+    def test_a_place_that_cannot_be_written_to_ends_it(self, session, tmp_path):
+        with pytest.raises(NotWrittenError, match="a Spark worker cannot write there: no such file or directory; it must be a place"):
+            list(spark(sink=Parts(str(tmp_path / "absent"), VIEW))(scan, units(*["answer"] * 9)))
+
+    def test_a_bug_of_the_sink_is_no_death_of_a_worker(self, session, tmp_path):
+        unknown = Parts(str(tmp_path), replace(VIEW, format="unknown"))
+        with pytest.raises(RuntimeError, match="KeyError: 'unknown'"):
+            list(spark(sink=unknown)(scan, units("answer")))
+
+
+RETRIED = """
+import sys
+from functools import partial
+from kcli.engine.spark import spark
+from tests.engine_suite import dies_once, units
+from tests.kcli.engine.test_spark_sink import VIEW, Parts, rows_in
+directory, marker = sys.argv[1:]
+work = units(*["answer"] * 31, "die", *["answer"] * 32)
+outcomes = list(spark("local[2,3]", sink=Parts(directory, VIEW))(partial(dies_once, marker=marker), work))
+assert not [outcome.error for outcome in outcomes if outcome.error]
+assert rows_in(directory, outcomes) == [(unit, row) for unit in range(64) for row in range(2)]
+"""
+
+
+def test_a_retried_task_writes_no_row_twice(tmp_path):
+    (tmp_path / "parts").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", RETRIED, tmp_path / "parts", tmp_path / "marker"],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "marker").exists()
+    assert any(name.startswith(".kcli-") for name in os.listdir(tmp_path / "parts")), "the dead attempt had begun to write"
+
+
+COMMANDS = [
+    ("dump", "--records", "D", "--only", "dump_record"),
+    ("epoch", "end-offset", "--epoch", "all", "D", "absent", "--columns", "partition,topic,end_offset"),
+    ("rlmm", "dump", "D", "--only", "rlmm_event"),
+]
+
+
+class TestCommands:
+    @pytest.fixture
+    def ask(self, session, kcli, demo, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        return lambda *words: kcli(*(demo if word == "D" else word for word in words))
+
+    @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+    def test_parquet_has_the_rows_of_ndjson(self, ask, session, words):
+        printed = ask(*words, "-o", "ndjson")
+        result = ask(*words, "--out", "x.parquet", "--spark")
+        ask(*words, "--out", "one.parquet")
+        parts = sorted(Path("x.parquet").glob("part-*.parquet"))
+        rows = [row for part in parts for row in pq.ParquetFile(part).read().to_pylist()]
+
+        assert (result.stdout, result.stderr, result.exit_code) == ("", printed.stderr, printed.exit_code)
+        assert sorted(os.listdir()) == ["one.parquet", "x.parquet"]
+        assert sorted(os.listdir("x.parquet")) == ["_SUCCESS", *(part.name for part in parts)]
+        assert rows == pq.ParquetFile("one.parquet").read().to_pylist()
+        expected = [json.loads(line) for line in printed.stdout.splitlines()]
+        expected = [without(row) for row in expected if row["type"] not in {"finding", "error"}]
+        assert [without(json.loads(compact(row))) for row in rows] == expected
+        by_spark = session.read.parquet(os.path.abspath("x.parquet"))
+        assert by_spark.columns == list(rows[0])
+        assert sorted(compact(plain(row.asDict(recursive=True))) for row in by_spark.collect()) == sorted(map(compact, rows))
+
+    @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+    def test_the_parts_of_ndjson_are_what_stdout_has(self, ask, words):
+        printed = ask(*words, "-o", "ndjson")
+        ask(*words, "--out", "x.ndjson", "--spark")
+
+        assert "".join(part.read_text() for part in sorted(Path("x.ndjson").glob("part-*"))) == printed.stdout
+
+    def test_every_part_of_csv_has_the_header(self, ask):
+        printed = ask(*COMMANDS[0], "-o", "csv").stdout
+        ask(*COMMANDS[0], "--out", "x.csv", "--spark")
+        header, _, rows = printed.partition("\n")
+        parts = [part.read_text() for part in sorted(Path("x.csv").glob("part-*"))]
+
+        assert len(parts) > 1
+        assert {part.partition("\n")[0] for part in parts} == {header}
+        assert "".join(part.partition("\n")[2] for part in parts) == rows
+
+    def test_what_was_written_is_told(self, ask):
+        assert ask("ls", "D", "--topic", "orders", "--out", "x.csv", "--spark", "-v").stderr == "2 rows written to x.csv\n"
+
+    def test_nothing_that_matches_is_an_empty_table(self, ask, session):
+        result = ask("dump", "D", "--records", "--only", "dump_record", "--grep", "in no record", "--out", "x.parquet", "--spark")
+
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert session.read.parquet(os.path.abspath("x.parquet")).count() == 0
+
+    def test_lines_of_text_are_one_file(self, ask, demo):
+        printed = ask("dump", demo / "orders-0", "-o", "text")
+        ask("dump", demo / "orders-0", "-o", "text", "--out", "x.txt", "--spark")
+
+        assert Path("x.txt").read_text() == printed.stdout
+
+
+def plain(value):
+    """Return a value of Spark's as pyarrow gives it: bytes, not bytearrays."""
+    if isinstance(value, dict):
+        return {name: plain(inside) for name, inside in value.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return bytes(value) if isinstance(value, bytearray) else value
+
+
+def without(row):
+    return {name: value for name, value in row.items() if name not in {*OPEN, "type"}}
+
+
+def test_an_interrupt_leaves_nothing(log_dir, tmp_path):
+    first = log_dir.partition("many-0")
+    for number in range(1, 2000):
+        os.symlink(first, log_dir.path / f"many-{number}")
+    (tmp_path / "here").mkdir()
+    ask = ["epoch", "end-offset", "--epoch", "all", log_dir.path, "--spark-master", "local[1]", "--out", "x.parquet"]
+    process = subprocess.Popen(
+        [*KCLI, *ask], cwd=tmp_path / "here", env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    while not list((tmp_path / "here").glob(".kcli-*/*")) and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, error = process.communicate(timeout=WAIT_SECONDS)
+
+    assert (process.returncode, out, error) == (130, "", "error interrupted: the rows are not complete\n")
+    assert os.listdir(tmp_path / "here") == []
