@@ -15,6 +15,8 @@ wrapper, -1 (unknown). Its attributes are as stored: bits 4 to 6 mean nothing.
 """
 
 import struct
+from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from formats.batch import (
@@ -114,15 +116,22 @@ def headers(window: Buffer, size: int, left: int, *, whole: bool = True) -> Head
     return checked(found, gathered(window, found.positions), window)
 
 
+@cache
+def dtype() -> "np.dtype[Any]":
+    """Return the dtype of the columns."""
+    found: np.dtype[Any] = BATCH.dtype()
+    return found
+
+
 def gathered(window: Buffer, positions: list[int]) -> Fields:
     """Return the 61 bytes at each position as one structured array, a copy."""
     import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
 
     at = np.fromiter(positions, np.int64, len(positions))
     if not len(at):
-        return np.empty(0, BATCH.dtype())
+        return np.empty(0, dtype())
     places = np.ndarray((len(window) - HEADER_SIZE + 1,), f"V{HEADER_SIZE}", window, strides=(1,))
-    fields: Fields = places[at].view(BATCH.dtype())
+    fields: Fields = places[at].view(dtype())
     return fields
 
 
@@ -130,7 +139,15 @@ def rows(buffer: Buffer, count: int) -> Fields:
     """Return headers that lie one behind the other as one structured array, a copy."""
     import numpy as np  # noqa: PLC0415
 
-    fields: Fields = np.frombuffer(buffer, BATCH.dtype(), count).copy()
+    fields: Fields = np.frombuffer(buffer, dtype(), count).copy()
+    return fields
+
+
+def together(columns: Sequence[Fields]) -> Fields:
+    """Return the headers of several arrays, in order; numpy would compare their types field by field."""
+    import numpy as np  # noqa: PLC0415
+
+    fields: Fields = np.concatenate([fields.view(f"V{HEADER_SIZE}") for fields in columns]).view(dtype())
     return fields
 
 

@@ -10,7 +10,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formats.batch import CONTROL_MASK, HEADER_SIZE, LOG_OVERHEAD, NO_PRODUCER_ID
-from formats.bulk import MAGIC, Fields, end_markers
+from formats.bulk import MAGIC, Fields, end_markers, together
 from formats.errors import FormatError
 from kcli.analysis.salvage import LARGEST_BATCH, Gap, behind
 from kcli.analysis.summary import EMPTY, Block, Summary, merge, summary
@@ -218,7 +218,7 @@ def _summed(parts: list[_Part]) -> Piece:
     def joined(columns: "Sequence[NDArray[Any]]") -> "NDArray[Any]":
         return columns[0] if len(columns) == 1 else np.concatenate(columns)
 
-    fields = joined([part.window.fields for part in parts])
+    fields = together([part.window.fields for part in parts])
     positions = joined([part.window.positions for part in parts])
     verdicts = [part.window.valid for part in parts if part.window.valid is not None]
     valid = joined(verdicts) if verdicts else None

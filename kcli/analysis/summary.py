@@ -274,13 +274,11 @@ def _least(times: "NDArray[np.int64]") -> int | None:
 
 
 def _different(numbers: "NDArray[np.int64]") -> Ids:
-    """Return the different numbers: neighbours are mostly equal, so few are sorted."""
-    import numpy as np  # noqa: PLC0415
-
+    """Return the different numbers: neighbours are mostly equal, so few are looked at."""
     if not len(numbers):
         return frozenset()
     changed = numbers[1:][numbers[1:] != numbers[:-1]]
-    return _bounded(frozenset([int(numbers[0]), *np.unique(changed).tolist()]))
+    return _bounded(frozenset([int(numbers[0]), *changed.tolist()]))
 
 
 def _transactions(

@@ -17,17 +17,17 @@ from typing import TypeAlias
 from formats.batch import COMPRESSION_NAMES
 from formats.names import KRAFT_SNAPSHOT, LOG, parse_file
 from kcli.analysis.findings import Finding
-from kcli.analysis.pieces import MOST_GAPS, Piece, Wanted, join, read_piece
-from kcli.analysis.salvage import LARGEST_BATCH, Checked, checked_batches
+from kcli.analysis.pieces import Piece, Wanted, join, read_piece
+from kcli.analysis.salvage import LARGEST_BATCH, Checked, Gap, checked_batches
 from kcli.analysis.summary import EMPTY, Codec, Summary, merge
 from kcli.columns import WHERE
 from kcli.engine.contract import Engine, Outcome, Scan, Unit
 from kcli.jobs.common import failure_of, internal_failure
-from kcli.jobs.dump_batches import tell
 from kcli.jobs.dump_common import Told, file_name, from_file, sibling
 from kcli.logdir.buffers import DataFile, FileError, file_error, shown
 from kcli.logdir.bulk import Reading
 from kcli.logdir.indexes import OffsetIndexFile
+from kcli.logdir.segment import Stop
 from kcli.logdir.tree import PARTITION, Found, Target
 from kcli.rows import Row, Value
 from kcli.scan_rows import SCAN_PARTITION, SCAN_SEGMENT
@@ -225,29 +225,31 @@ def _leads_to_a_batch(file: DataFile, position: int) -> bool:
 
 def _findings(target: Target, piece: Piece) -> Iterator[Finding]:
     """Yield what is wrong with a segment, in the words of `dump`."""
+    if _is_clean(piece):
+        return
+    from kcli.jobs.dump_batches import tell  # noqa: PLC0415 - only damage pays for it
+
     told = Told(target)
-    for gap in piece.gaps:
-        for item in tell(gap, told):
-            if isinstance(item, Finding):
-                yield item
-    if piece.gap_count > len(piece.gaps):
-        yield told.finding("DUMP-001", None, f"{piece.gap_count} damaged ranges: the first {MOST_GAPS} are told")
-    for place, why in ((piece.invalid, "the checksum does not match"), (piece.unknown, "its magic is not known")):
-        if place.times:
-            yield told.finding("LOG-003", place.position, f"offset {place.what}: {why}{_more(place.times)}")
-    if piece.unreadable.times:
-        yield told.finding("DUMP-002", piece.unreadable.position, f"{piece.unreadable.what}{_more(piece.unreadable.times)}")
-    overlaps = piece.summary.backwards
-    if overlaps.times:
-        yield told.finding("LOG-011", None, f"offset {overlaps.first}: not above the batch before it{_more(overlaps.times)}")
-    yield from (item for item in tell(piece.stop, told) if isinstance(item, Finding))
+    damage: list[Gap | Stop] = [*piece.gaps, piece.stop]
+    for item in damage:
+        yield from (found for found in tell(item, told) if isinstance(found, Finding))
+    overlaps, invalid, unknown, unreadable = piece.summary.backwards, piece.invalid, piece.unknown, piece.unreadable
+    for code, times, position, words in (
+        ("DUMP-001", piece.gap_count - len(piece.gaps), None, "further damaged ranges"),
+        ("LOG-003", invalid.times, invalid.position, f"offset {invalid.what}: the checksum does not match"),
+        ("LOG-003", unknown.times, unknown.position, f"offset {unknown.what}: its magic is not known"),
+        ("DUMP-002", unreadable.times, unreadable.position, str(unreadable.what)),
+        ("LOG-011", overlaps.times, None, f"offset {overlaps.first}: not above the batch before it"),
+        ("LOG-005", int(piece.grown > 0), None, f"it grew by {piece.grown} bytes while it was read"),
+    ):
+        if times:
+            yield told.finding(code, position, words)._replace(more=times - 1)
     yield from told.take()
-    if piece.grown > 0:
-        yield told.finding("LOG-005", None, f"it grew by {piece.grown} bytes while it was read")
 
 
-def _more(times: int) -> str:
-    return f" (and {times - 1} more)" if times > 1 else ""
+def _is_clean(piece: Piece) -> bool:
+    troubles = (piece.gap_count, piece.invalid.times, piece.unknown.times, piece.unreadable.times, piece.summary.backwards.times)
+    return piece.stop.reason == "end" and piece.grown <= 0 and not any(troubles)
 
 
 def _segment_row(where: Where, piece: Piece, *, ratio: bool) -> Row:

@@ -111,8 +111,8 @@ def test_overlaps_and_unreadable_markers_are_told(tmp_path):
     segment(tmp_path / "t-0", 0, put_range(0, 5) + put_range(3, 1) + put_range(2, 1, attributes=0x30, producer_id=1))
     (outcome,) = scanned(tmp_path / "t-0")
 
-    assert [(finding.code, finding.message) for finding in outcome.findings][1:] == [
-        ("LOG-011", "offset 3: not above the batch before it (and 1 more)")
+    assert [(finding.code, finding.message, finding.more) for finding in outcome.findings][1:] == [
+        ("LOG-011", "offset 3: not above the batch before it", 1)
     ]
     assert outcome.findings[0].code == "DUMP-002"
 
