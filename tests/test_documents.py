@@ -23,7 +23,7 @@ EXAMPLES = [
     for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL)
     for match in re.finditer(r"^\$ (?P<command>.+)\n(?P<output>(?:(?!\$ ).*\n)*)", block, re.MULTILINE)
 ]
-SOURCES = [path for package in ("formats", "kcli", "commands") for path in sorted((ROOT / package).rglob("*.py"))]
+SOURCES = [path for package in ("formats", "kcli", "commands", "pyspark_kcli") for path in sorted((ROOT / package).rglob("*.py"))]
 
 
 @pytest.fixture(scope="module")
