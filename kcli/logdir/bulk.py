@@ -8,6 +8,7 @@ large batches are hopped over: only their headers are read.
 
 import time
 from collections.abc import Generator, Iterator
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from formats.batch import CRC_FROM, HEADER_SIZE
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 WINDOW = 1 << 20
 SMALLEST_WINDOW = 1 << 16
 WINDOWS_A_SECOND = 10
+KEPT_MEMORY = 16 << 20
 HOPS = 4096
 """Headers that one window of hops holds."""
 
@@ -42,7 +44,7 @@ class Window(NamedTuple):
     """Some batches of a file in a row: their positions (bytes) and fields, and whether their checksums match.
 
     `valid` is None where checksums were not asked for. `data` is what was read, from byte `base` of the file on:
-    it is good until the next window is asked for.
+    it is good until the next window is asked for. Of a batch larger than the buffer there is none.
     """
 
     positions: "NDArray[np.int64]"
@@ -72,6 +74,7 @@ class BulkWalk:
         self._began = time.monotonic()
 
     def __iter__(self) -> Iterator[Window]:
+        _keep_memory()
         buffer = bytearray(self._size + PADDING)
         view = memoryview(buffer)
         base, held = self.position, 0
@@ -81,10 +84,12 @@ class BulkWalk:
             self._fill(view[held:size], base + held)
             found = headers(buffer, size, left, whole=self.verify)
             matches = valid(buffer, found) if self.verify else None
+            data = view[:size]
             if self.verify and found.chain.stop is None and not found.chain.positions:
                 found, matches = self._large(view, base, size, left)
+                data = view[:0]  # the last piece of the batch stands there
             if found.chain.positions:
-                yield _window(found, matches, base, view[:size])
+                yield _window(found, matches, base, data)
             self._end(found.chain, base)
             ahead = found.chain.next
             held = max(size - ahead, 0)
@@ -149,6 +154,15 @@ class BulkWalk:
             self._end(found.chain, 0)
             base, hop = at, hop if self.stop is None else found.chain
         return base
+
+
+@cache
+def _keep_memory() -> None:
+    """Free a large piece of memory once, untouched: glibc then keeps what is freed later.
+
+    Else it returns the arrays of each window to the system, and every page of the next one's is a page fault.
+    """
+    bytearray(KEPT_MEMORY)
 
 
 def _window(found: Headers, matches: "NDArray[np.bool_] | None", base: int, data: memoryview) -> Window:
