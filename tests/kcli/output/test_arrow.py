@@ -89,7 +89,7 @@ def example(wanted):
         return {name: example(inside) for name, inside in wanted.get("properties", {}).items()}
     if wanted.get("contentEncoding") == "base64":
         return b"\0"
-    return {"integer": 5, "string": "t", "boolean": False}[kind]
+    return {"integer": 5, "number": 0.5, "string": "t", "boolean": False}[kind]
 
 
 def is_as_declared(field, wanted):
@@ -109,6 +109,8 @@ def is_as_declared(field, wanted):
         assert wanted["contentEncoding"] == "base64"
     elif "integer" in kinds:
         assert kind == pa.int64()
+    elif "number" in kinds:
+        assert kind == pa.float64()
     elif "boolean" in kinds:
         assert kind == pa.bool_()
     elif "object" in kinds:
