@@ -5,6 +5,8 @@ a test fails when a code is used but not explained, or explained but not used.
 """
 
 from collections.abc import Iterable
+from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 SEVERITIES = ("info", "warning", "error")
@@ -41,7 +43,10 @@ class Finding(NamedTuple):
 
 
 def merged(findings: Iterable[Finding]) -> list[Finding]:
-    """Return findings, those of one kind in one file as the first of them, which says how many more there are."""
+    """Return findings, those of one kind in one file as the first of them, which says how many more there are.
+
+    Those of one file come in the order of its bytes, in whatever pieces it was read.
+    """
     result: list[Finding] = []
     places: dict[tuple[str, str | None, str | None], int] = {}
     for finding in findings:
@@ -51,7 +56,12 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
         else:
             first = result[place]
             result[place] = first._replace(more=(first.more or 0) + (finding.more or 0) + 1)
-    return [_counted(finding) for finding in result]
+    files = groupby(result, key=attrgetter("dir", "file"))
+    return [_counted(finding) for _, several in files for finding in sorted(several, key=_place)]
+
+
+def _place(finding: Finding) -> tuple[bool, int, str]:
+    return finding.position is None, finding.position or 0, finding.code
 
 
 def _counted(finding: Finding) -> Finding:

@@ -5,14 +5,15 @@ bad range is a value, `Gap`, and the walk goes on at the next place where a
 plausible header and a matching checksum stand. Nothing is passed over unsaid.
 """
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Generator, Iterator
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from formats import legacy
 from formats.batch import BATCH, CRC_FROM, HEADER_SIZE, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAGIC_POSITION
 from formats.crc import crc32, crc32c
 from formats.record import MAGIC, is_valid
 from kcli.logdir.buffers import DataFile
+from kcli.logdir.bulk import BulkWalk, Window
 from kcli.logdir.segment import Batch, Stop, Walk
 
 if TYPE_CHECKING:
@@ -63,18 +64,57 @@ def checked_batches(file: DataFile, start: int, end: int | None = None, largest:
     A batch whose checksum is wrong is yielded; if the chain breaks behind it, the search for the next begins inside it.
     """
     end = file.size if end is None else min(end, file.size)
-    while True:
-        walk = Walk(file, start, end)
+
+    def walked(walk: Walk) -> Generator[Checked, None, int | None]:
         suspect: int | None = None
         for batch in walk:
             raw = file.read(batch.position, batch.header.size) if batch.header.size <= largest else None
             valid = _is_valid(raw, batch.header.magic) if raw is not None else _is_valid_in_parts(file, batch)
             suspect = None if valid else batch.position if suspect is None else suspect
             yield Checked(batch, raw, valid)
-        stop = walk.stop
-        if stop is None:
+        return suspect
+
+    yield from _past_damage(file, start, end, lambda place: Walk(file, place, end), walked)
+
+
+def checked_windows(file: DataFile, start: int, end: int | None = None) -> Iterator[Window | Gap | Stop]:
+    """Yield what `checked_batches` does, the batches by the window: all of them, checksums verified."""
+    end = file.size if end is None else min(end, file.size)
+
+    def walked(walk: BulkWalk) -> Generator[Window, None, int | None]:
+        suspect: int | None = None
+        for window in walk:
+            suspect = _suspect(window, suspect)
+            yield window
+        return suspect
+
+    yield from _past_damage(file, start, end, lambda place: BulkWalk(file, place, end), walked)
+
+
+def _suspect(window: Window, before: int | None) -> int | None:
+    """Return where the batches of wrong checksum begin that reach up to the end of a window."""
+    valid = window.valid
+    if valid is None or valid[-1]:
+        return None
+    good = valid.nonzero()[0]
+    first = int(good[-1]) + 1 if len(good) else 0
+    return before if before is not None and not len(good) else int(window.positions[first])
+
+
+W = TypeVar("W", Walk, BulkWalk)
+Met = TypeVar("Met", Checked, Window)
+
+
+def _past_damage(
+    file: DataFile, start: int, end: int, walk_from: Callable[[int], W], walked: Callable[[W], Generator[Met, None, int | None]]
+) -> Iterator[Met | Gap | Stop]:
+    """Yield what walks find, one after each damaged range; `walked` returns where batches of wrong checksum began at its end."""
+    while True:
+        walk = walk_from(start)
+        suspect = yield from walked(walk)
+        if walk.stop is None:
             raise AssertionError("a walk that has ended says where")
-        gap, stop = behind(file, stop, suspect, end)
+        gap, stop = behind(file, walk.stop, suspect, end)
         if gap is not None:
             yield gap
         if stop is not None:

@@ -1,6 +1,7 @@
 """What `dump` reads of a log: its batches past damage, the records of a batch, and what is wrong with them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from formats.batch import BatchHeader
 from formats.errors import FormatError, LimitError
@@ -12,37 +13,44 @@ from kcli.jobs.dump_common import MOST_GAPS, Options, Scanned, Told
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Stop
 
+Met = TypeVar("Met")
+
+
+def bounded(items: Iterable[Met], told: Told) -> Iterator[Met]:
+    """Yield what a walk finds; of many damaged ranges only the first ones, the others are counted."""
+    for item in items:
+        if isinstance(item, Gap):
+            told.gaps += 1
+            if told.gaps > MOST_GAPS and item.next_offset is not None:
+                told.add("DUMP-001", item.start, f"more than {MOST_GAPS} damaged ranges: this one up to byte {item.end}")
+                continue
+        yield item
+
 
 def good_and_bad(file: DataFile, start: int, end: int, told: Told, options: Options) -> Iterator[Checked | Gap | Stop]:
     """Yield the batches that may hold what is wanted, every damaged range and where it all stops.
 
     Findings about wrong checksums are kept, also of batches that are not wanted: what rules them out may be the damage.
     """
-    gaps = 0
     wanted, some = options.wanted, bool(options.wanted)
     first, last = wanted.offsets or (LOWEST, HIGHEST)
-    for item in checked_batches(file, start, end, options.max_batch_bytes):
+    for item in bounded(checked_batches(file, start, end, options.max_batch_bytes), told):
         if isinstance(item, Checked):
             header = item.batch.header
             if header.magic >= MAGIC and header.base_offset > last:
                 return
             if header.last_offset >= first:
-                _check(item, told)
+                check(item, told)
                 if not some or can_hold(wanted, header):
                     yield item
             if header.last_offset >= last and item.valid:
                 return
-        elif isinstance(item, Gap):
-            gaps += 1
-            if gaps <= MOST_GAPS or item.next_offset is None:
-                yield item
-            else:
-                told.add("DUMP-001", item.start, f"more than {MOST_GAPS} damaged ranges: this one up to byte {item.end}")
         else:
             yield item
 
 
-def _check(item: Checked, told: Told) -> None:
+def check(item: Checked, told: Told) -> None:
+    """Keep a finding about a batch whose checksum is wrong or whose magic is not known."""
     position, header = item.batch
     if not item.valid:
         told.add("LOG-003", position, f"offset {header.base_offset}: the checksum does not match")

@@ -149,6 +149,8 @@ class Told:
         self.target = target
         self.first: dict[str, Finding] = {}
         self.more: dict[str, int] = {}
+        self.gaps = 0
+        """Damaged ranges that were met."""
 
     def finding(self, code: str, position: int | None, message: str) -> Finding:
         """Return a finding about the file."""

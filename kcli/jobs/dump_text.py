@@ -1,18 +1,22 @@
 """`dump -o text`: what DumpLogSegments prints for a file, as rows of `kcli.output.dump_log`; it goes on where the tool dies."""
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import ExitStack
 
+from formats.batch import LOG_OVERHEAD
 from formats.control import control_record
 from formats.errors import FormatError
 from formats.index import TXN_INDEX_ENTRY
 from formats.names import KRAFT_SNAPSHOT, LOG, OFFSET_INDEX, PRODUCER_SNAPSHOT, TIME_INDEX, TXN_INDEX
 from formats.producer_snapshot import read_snapshot
+from formats.record import MAGIC
+from formats.record_columns import RecordColumns
 from kcli.analysis.salvage import Checked, Gap
 from kcli.analysis.selection import AnyRecord, holds, is_wanted
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_batches import good_and_bad, records, tell
+from kcli.jobs.dump_bulk import batch_lines, checked, is_plain, parts, record_lines, windows
 from kcli.jobs.dump_bytes import redacted, text_of
 from kcli.jobs.dump_common import MAX_INT, Here, Item, Options, Reader, Scanned, Told, file_name, sibling
 from kcli.jobs.dump_decoders import DECODER_CLASSES, shown_by, shown_with
@@ -30,6 +34,7 @@ from kcli.jobs.dump_index import (
 from kcli.jobs.dump_log import RECORDS_BETWEEN_STOPS
 from kcli.jobs.dump_seek import part
 from kcli.logdir.buffers import DataFile, FileError, read_whole, reading
+from kcli.logdir.bulk import Window
 from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
 from kcli.logdir.segment import Stop
 from kcli.logdir.tree import Target
@@ -89,21 +94,55 @@ def _log(unit: Unit, options: Options, told: Told) -> Scanned:
             yield line(_title(target))
             last = BEFORE_FIRST
         start, end = part(file, target, options, told)
-        for item in good_and_bad(file, unit.start or start, end, told, options):
-            if not isinstance(item, Checked):
+        start = unit.start or start
+        bulk = is_plain(options)
+        if bulk and shown:
+            # a batch in which the last piece ended
+            begun = next(good_and_bad(file, start, end, told, options))
+            if isinstance(begun, Checked):
+                last = yield from _batch(begun, target, told, options, shown, last)
+                start += begun.batch.header.size
+                shown = 0
+        for item in windows(file, start, end, told) if bulk else good_and_bad(file, start, end, told, options):
+            if isinstance(item, Window):
+                last = yield from _window(file, item, target, told, options, last)
+            elif isinstance(item, Checked):
+                last = yield from _batch(item, target, told, options, shown, last)
+                shown = 0
+            else:
                 yield from tell(item, told)
                 if _ends(item):
                     yield from _trailing(item, end, target, options)
                     break
-                continue
-            if options.selects and not _is_shown(item, told, options):
-                continue
-            if not shown:
-                yield Here(item.batch.position, last + 1)
-                yield line(batch_line(item.batch, valid=item.valid))
-            if options.records:
-                last = yield from _records(item, target, told, options, shown, last)
-            shown = 0
+
+
+def _window(file: DataFile, window: Window, target: Target, told: Told, options: Options, last: int) -> Generator[Item, None, int]:  # noqa: PLR0917
+    """Yield the lines of a window's batches; return the offset of the last record."""
+    numbers: Iterable[RecordColumns | int] = range(len(window.positions))
+    if (window.fields["magic"] == MAGIC).all():
+        if not options.records:
+            yield from batch_lines(window)
+            return last
+        if not (window.fields["batch_length"] > options.max_batch_bytes - LOG_OVERHEAD).any():
+            numbers = parts(window, options)
+    for number in numbers:
+        if isinstance(number, int):
+            last = yield from _batch(checked(file, window, number, options.max_batch_bytes), target, told, options, 0, last)
+        else:
+            last = yield from record_lines(number, window, last, _absolute(target), told, options)
+    return last
+
+
+def _batch(item: Checked, target: Target, told: Told, options: Options, shown: int, last: int) -> Generator[Item, None, int]:  # noqa: PLR0917
+    """Yield the lines of a batch and its records behind the first `shown`; return the offset of the last record."""
+    if options.selects and not _is_shown(item, told, options):
+        return last
+    if not shown:
+        yield Here(item.batch.position, last + 1)
+        yield line(batch_line(item.batch, valid=item.valid))
+    if options.records:
+        last = yield from _records(item, target, told, options, shown, last)
+    return last
 
 
 def _is_shown(item: Checked, told: Told, options: Options) -> bool:

@@ -125,7 +125,7 @@ def test_a_flipped_byte_of_a_producer_snapshot_is_an_error(tmp_path, place):
 
 @pytest.mark.parametrize("options", [Options(), Options(records=True), Options(text=True)], ids=["batches", "records", "text"])
 def test_findings_do_not_depend_on_which_process_goes_on(tmp_path, options):
-    batches = [bytearray(put_range(number * 3, 3)) for number in range(3000)]
+    batches = [bytearray(put_range(number * 3, 3)) for number in range(20_000)]
     for number in (1, 10, 2500):
         batches[number][-1] ^= 1
     path = tmp_path / f"{0:020}.log"

@@ -1,0 +1,100 @@
+"""`dump -o text` of whole logs, many batches at a time: the same lines as one by one, where nothing is selected or decoded."""
+
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING
+
+from formats import legacy
+from formats.batch import BATCH, LOG_OVERHEAD
+from formats.record import MAGIC
+from kcli.analysis.salvage import Checked, Gap, checked_windows
+from kcli.jobs.dump_batches import bounded, check
+from kcli.jobs.dump_common import STRING_DECODER, Here, Item, Options, Told
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.bulk import Window
+from kcli.logdir.segment import Batch, Stop
+from kcli.output.dump_log import LINE, NON_CONSECUTIVE
+from kcli.rows import Row
+
+if TYPE_CHECKING:
+    from formats.record_columns import RecordColumns
+
+
+def is_plain(options: Options) -> bool:
+    """Whether every line of a log is wanted, its contents as strings."""
+    decoders = {options.key_decoder, options.value_decoder}
+    everything = not options.selects and options.limit is None
+    return everything and options.decoder is None and decoders == {STRING_DECODER} and options.salt is None and options.bytes_as is None
+
+
+def windows(file: DataFile, start: int, end: int, told: Told) -> Iterator[Window | Gap | Stop]:
+    """Yield what `good_and_bad` does where everything is wanted, batches by the window."""
+    for item in bounded(checked_windows(file, start, end), told):
+        if isinstance(item, Window) and item.valid is not None and not (item.valid.all() and (item.fields["magic"] <= MAGIC).all()):
+            for number in range(len(item.positions)):
+                if not item.valid[number] or item.fields["magic"][number] > MAGIC:
+                    check(checked(file, item, number, 0), told)
+        yield item
+
+
+def checked(file: DataFile, window: Window, number: int, largest: int) -> Checked:
+    """Return one batch of a window, with its bytes if they are no more than `largest`."""
+    position = int(window.positions[number])
+    size = LOG_OVERHEAD + int(window.fields["batch_length"][number])
+    at = position - window.base
+    wanted = size if size <= largest else min(size, BATCH.size)
+    inside = at >= 0 and at + wanted <= len(window.data)
+    raw = bytes(window.data[at : at + wanted]) if inside else file.read(position, wanted)
+    header = BATCH.read(raw) if window.fields["magic"][number] >= MAGIC else legacy.read_header(raw)
+    valid = window.valid is None or bool(window.valid[number])
+    return Checked(Batch(position, header), raw if wanted == size <= largest else None, valid)
+
+
+def batch_lines(window: Window) -> Iterator[Item]:
+    """Yield the lines of a window's batches, all of magic 2, and the place behind them."""
+    from kcli.output.dump_log_bulk import batch_text  # noqa: PLC0415 - numpy
+
+    valid = window.valid
+    if valid is None:
+        raise AssertionError("a window of checked_windows knows its checksums")
+    text = batch_text(window.fields, window.positions, valid)
+    yield Row(LINE, (text,))
+    yield Here(_behind(window), 0, len(text))
+
+
+def parts(window: Window, options: Options) -> "Iterator[RecordColumns | int]":
+    """Yield the records of a window's batches as columns; the number of a batch where they must be read one by one."""
+    from formats.record_columns import Left, record_columns  # noqa: PLC0415 - numpy
+
+    for part in record_columns(window.data, window.positions - window.base, options.max_batch_bytes, window.fields):
+        yield part.number if isinstance(part, Left) else part
+
+
+def record_lines(part: "RecordColumns", window: Window, last: int, path: str, told: Told, options: Options) -> Generator[Item, None, int]:  # noqa: PLR0917
+    """Yield the lines of batches and their records, and the place behind them; return the offset of the last record."""
+    from kcli.output.dump_log_bulk import Trouble, non_consecutive, record_text  # noqa: PLC0415 - numpy
+
+    valid = window.valid
+    if valid is None:
+        raise AssertionError("a window of checked_windows knows its checksums")
+    span = slice(part.first, part.first + len(part.headers))
+    positions = window.positions[span]
+    for pair in non_consecutive(part, last):
+        yield Row(NON_CONSECUTIVE, (path, *pair))
+    troubles: list[Trouble] = []
+    held = 0
+    for text in record_text(
+        part, positions, valid[span], troubles, contents=options.print_data_log, metadata=not options.skip_record_metadata
+    ):
+        held += len(text)
+        yield Row(LINE, (text,))
+    for trouble in troubles:
+        told.add("DUMP-002", int(positions[trouble.batch]), f"offset {trouble.offset}: {trouble.error}")
+    if len(part.offset):
+        last = int(part.offset[-1])
+    size = LOG_OVERHEAD + int(part.headers["batch_length"][-1])
+    yield Here(int(positions[-1]) + size, last + 1, held)
+    return last
+
+
+def _behind(window: Window) -> int:
+    return int(window.positions[-1]) + LOG_OVERHEAD + int(window.fields["batch_length"][-1])

@@ -1,0 +1,98 @@
+"""Text by the window and batch by batch are twins: the same lines, findings and errors, whole or damaged, in pieces or not."""
+
+import random
+
+import pytest
+
+from kcli.analysis.findings import merged
+from kcli.engine.contract import Unit
+from kcli.engine.worker import scanned_to_end
+from kcli.jobs import dump_common, dump_text
+from kcli.jobs.dump import Dump, Options
+from kcli.logdir import bulk
+from kcli.logdir.tree import file_target
+from tests.builders import put_record, put_records
+from tests.formats import recorded
+
+OPTIONS = {
+    "headers": Options(text=True),
+    "records": Options(text=True, records=True, print_data_log=True),
+    "contents": Options(text=True, records=True, print_data_log=True, skip_record_metadata=True),
+    "metadata": Options(text=True, records=True),
+    "cut": Options(text=True, records=True, max_bytes=5000),
+    "bounded": Options(text=True, records=True, max_batch_bytes=120),
+}
+
+
+def told(path, options):
+    outcomes = list(scanned_to_end(Dump(options), Unit(number=0, target=file_target(str(path)))))
+    rows = [(row.type, line) for outcome in outcomes for row in outcome.rows for line in row.values[0].split("\n")]
+    return (
+        [text for kind, text in rows if kind == "text"],
+        [row for outcome in outcomes for row in outcome.rows if row.type != "text"],
+        merged(finding for outcome in outcomes for finding in outcome.findings),
+        [outcome.error for outcome in outcomes],
+    )
+
+
+def both(path, options, monkeypatch):
+    by_window = told(path, options)
+    with monkeypatch.context() as patch:
+        patch.setattr(dump_text, "is_plain", lambda _: False)
+        one_by_one = told(path, options)
+    assert by_window[0] == one_by_one[0]
+    assert by_window[1:3] == one_by_one[1:3]
+    assert by_window[3][-1] == one_by_one[3][-1]
+
+
+def log(chance):
+    batches, offset = [], chance.randrange(1000)
+    for _ in range(chance.randrange(1, 60)):
+        count = chance.choice([0, 1, 1, 3, 20])
+        records = [
+            put_record(
+                offset_delta=number,
+                timestamp_delta=chance.randrange(-5, 50),
+                key=chance.choice([None, b"", b"key", b"\xff\xed\xa0"]),
+                value=chance.choice([None, b"value", "é€".encode(), bytes(chance.randrange(400))]),
+                headers=[(b"h", b"x")] * chance.choice([0, 0, 0, 2]),
+            )
+            for number in range(count)
+        ]
+        attributes = chance.choice([0, 0, 8, 16, 0x40, 0x20])
+        base_sequence = chance.choice([-1, 5, 2**31 - 2])
+        batches.append(put_records(records, chance.randrange(5), base_offset=offset, attributes=attributes, base_sequence=base_sequence))
+        offset += count + chance.choice([0, 0, 0, 7])
+    return batches
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize("seed", range(12))
+def test_random_logs_and_damage(seed, options, tmp_path, monkeypatch):
+    chance = random.Random(seed)
+    monkeypatch.setattr(bulk, "WINDOW", chance.choice([400, 3000, 1 << 20]))
+    monkeypatch.setattr(dump_common, "BYTES_PER_CALL", chance.choice([500, 1 << 22]))
+    batches = log(chance)
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(b"".join(batches))
+    both(path, options, monkeypatch)
+    for _ in range(6):
+        data = bytearray(b"".join(batches))
+        for _ in range(chance.choice([0, 1, 3])):
+            data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        if chance.random() < 0.5:
+            data = data[: chance.randrange(len(data))] + bytes(chance.choice([0, 0, 10, 500]))
+        if chance.random() < 0.3:
+            at = sum(map(len, batches[: chance.randrange(len(batches))]))
+            data[at:at] = bytes(chance.randrange(256) for _ in range(chance.randrange(300)))
+        path.write_bytes(data)
+        both(path, options, monkeypatch)
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_recorded_logs(options, tmp_path, monkeypatch):
+    monkeypatch.setattr(bulk, "WINDOW", 2000)
+    for name in (*recorded.LOGS, *recorded.LEGACY):
+        path = tmp_path / f"{0:020}.log"
+        path.write_bytes(recorded.stored(f"{name}.log"))
+        both(path, options, monkeypatch)
