@@ -77,9 +77,10 @@ class Chain(NamedTuple):
 
 
 class Headers(NamedTuple):
-    """A chain whose magics are checked, with all header fields of its batches."""
+    """A chain whose magics are checked, with the positions of its batches and all their header fields as arrays."""
 
     chain: Chain
+    at: "NDArray[np.int64]"
     fields: Fields
 
 
@@ -110,10 +111,13 @@ def chain(window: Buffer, size: int, left: int, *, whole: bool) -> Chain:
 
 def headers(window: Buffer, size: int, left: int, *, whole: bool = True) -> Headers:
     """Return the batches that begin in a window, checked and with all their fields; the arguments are those of `chain`."""
+    import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
+
     found = chain(window, size, left, whole=whole)
+    at = np.fromiter(found.positions, np.int64, len(found.positions))
     if found.positions and found.positions[-1] + HEADER_SIZE > len(window):
         window = bytes(window[:size]) + bytes(PADDING)
-    return checked(found, gathered(window, found.positions), window)
+    return checked(found, at, gathered(window, at), window)
 
 
 @cache
@@ -123,11 +127,11 @@ def dtype() -> "np.dtype[Any]":
     return found
 
 
-def gathered(window: Buffer, positions: list[int]) -> Fields:
+def gathered(window: Buffer, positions: "Sequence[int] | NDArray[np.int64]") -> Fields:
     """Return the 61 bytes at each position as one structured array, a copy."""
     import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
 
-    at = np.fromiter(positions, np.int64, len(positions))
+    at = np.asarray(positions, np.int64)
     if not len(at):
         return np.empty(0, dtype())
     places = np.ndarray((len(window) - HEADER_SIZE + 1,), f"V{HEADER_SIZE}", window, strides=(1,))
@@ -151,7 +155,7 @@ def together(columns: Sequence[Fields]) -> Fields:
     return fields
 
 
-def checked(found: Chain, fields: Fields, window: Buffer, stride: int | None = None) -> Headers:
+def checked(found: Chain, at: "NDArray[np.int64]", fields: Fields, window: Buffer, stride: int | None = None) -> Headers:
     """Return a chain cut where a magic is none or a length too short for it, messages of magic 0 and 1 put into the columns.
 
     `stride` is the distance of the headers in the window where they do not stand at the chain's positions.
@@ -160,13 +164,13 @@ def checked(found: Chain, fields: Fields, window: Buffer, stride: int | None = N
 
     magic, length = fields["magic"], fields["batch_length"]
     if ((magic == MAGIC) & (length >= SMALLEST_V2)).all():
-        return Headers(found, fields)
+        return Headers(found, at, fields)
     least = np.where(magic == 0, SMALLEST_BY_MAGIC[0], np.where(magic == 1, SMALLEST_BY_MAGIC[1], SMALLEST_V2))
     bad = np.flatnonzero((magic < 0) | (length < least))
     if len(bad):
         first = int(bad[0])
         why = (BAD_MAGIC, int(magic[first])) if magic[first] < 0 else (BAD_LENGTH, int(length[first]))
-        found, fields = Chain(found.positions[:first], found.positions[first], *why), fields[:first]
+        found, at, fields = Chain(found.positions[:first], found.positions[first], *why), at[:first], fields[:first]
     for number in np.flatnonzero(fields["magic"] < MAGIC).tolist():
         old = read_header(window, found.positions[number] if stride is None else number * stride)
         count = UNKNOWN_COUNT if old.codec else 1
@@ -185,7 +189,7 @@ def checked(found: Chain, fields: Fields, window: Buffer, stride: int | None = N
             NO_SEQUENCE,
             count,
         )
-    return Headers(found, fields)
+    return Headers(found, at, fields)
 
 
 def end_markers(window: Buffer, positions: "NDArray[np.int64]", fields: Fields) -> "NDArray[np.bool_]":
@@ -219,5 +223,5 @@ def valid(window: Buffer, found: Headers) -> "NDArray[np.bool_]":
     sums = [crc32c(data[at + CRC_FROM : end]) for at, end in zip(positions, ends, strict=False)]
     for number in np.flatnonzero(found.fields["magic"] < MAGIC).tolist():
         sums[number] = crc32(data[positions[number] + LEGACY_CRC_FROM : ends[number]])
-    result: NDArray[np.bool_] = np.array(sums, np.uint32) == found.fields["crc"]
+    result: NDArray[np.bool_] = np.fromiter(sums, np.uint32, len(sums)) == found.fields["crc"]
     return result

@@ -23,6 +23,7 @@ def main() -> None:
         sys.stderr.write(f"kcli: {foreign} is in the way of kcli's own package of that name; run kcli from another directory\n")
         raise SystemExit(INTERNAL)
     gc.set_threshold(FEW_COLLECTIONS)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads for algebra that nobody does here
     from commands._signals import Interrupted, ignore, install  # noqa: PLC0415 - only once it is known to be ours
 
     try:

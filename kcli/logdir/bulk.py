@@ -132,6 +132,8 @@ class BulkWalk:
 
     def _hops(self, base: int) -> Generator[Window, None, int]:
         """Yield windows of headers read one by one, while batches are large; return where the next begins."""
+        import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
+
         buffer = bytearray(HOPS * HEADER_SIZE)
         view = memoryview(buffer)
         hop = Chain([], SKIP_FROM, None, None)
@@ -146,7 +148,8 @@ class BulkWalk:
                 hop = chain(header, len(header), left, whole=False)
                 positions.extend(at for _ in hop.positions)
                 at += hop.next
-            found = checked(Chain(positions, at, hop.stop, hop.found), rows(buffer, len(positions)), buffer, HEADER_SIZE)
+            hopped = Chain(positions, at, hop.stop, hop.found)
+            found = checked(hopped, np.array(positions, np.int64), rows(buffer, len(positions)), buffer, HEADER_SIZE)
             if self._reading.cold:
                 self.file.forget(base, at - base)
             if found.chain.positions:
@@ -166,7 +169,4 @@ def _keep_memory() -> None:
 
 
 def _window(found: Headers, matches: "NDArray[np.bool_] | None", base: int, data: memoryview) -> Window:
-    import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
-
-    positions = np.fromiter(found.chain.positions, np.int64, len(found.chain.positions)) + base
-    return Window(positions, found.fields, matches, base, data)
+    return Window(found.at + base, found.fields, matches, base, data)
