@@ -21,7 +21,12 @@ def test_the_session_in_the_readme_gives_what_it_shows(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
 
     done = subprocess.run(
-        [sys.executable, "-m", "doctest", "session.txt"], cwd=tmp_path, capture_output=True, text=True, env=environment, check=False
+        [sys.executable, "-m", "doctest", "-o", "NORMALIZE_WHITESPACE", "session.txt"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
     )
 
     assert (done.stdout, done.returncode) == ("", 0)
