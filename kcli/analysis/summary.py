@@ -118,6 +118,8 @@ class Block(NamedTuple):
 
 def merge(a: Summary, b: Summary) -> Summary:
     """Return the summary of batches followed by other batches."""
+    if not a.batches or not b.batches:
+        return a if a.batches else b
     gaps, backwards = _between(a, b)
     return Summary(
         batches=a.batches + b.batches,

@@ -10,9 +10,8 @@ import os
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from itertools import groupby, pairwise
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from formats.batch import COMPRESSION_NAMES
 from formats.names import KRAFT_SNAPSHOT, LOG, parse_file
@@ -38,6 +37,18 @@ PIECE_BYTES = 64 << 20
 PIECE = "piece"
 
 Where: TypeAlias = tuple[Value, ...]
+
+
+class Total(NamedTuple):
+    """What the segments of a directory hold together, sizes in bytes; not `complete` if one could not be read."""
+
+    summary: Summary = EMPTY
+    segments: int = 0
+    size: int = 0
+    damaged_ranges: int = 0
+    damaged_bytes: int = 0
+    tail: int = 0
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,34 +129,29 @@ class Merged:
         """Yield an outcome for each unit; the last of a directory's carries its partition's row."""
         outcomes = self._segments(scan, units)
         for _, group in groupby(zip(units, outcomes, strict=True), key=lambda pair: _directory(pair[0].target)):
-            pieces: list[Piece] = []
-            where: Where = ()
-            complete, last = True, None
+            total, where, last = Total(), (), None
             for unit, outcome in group:
                 if last is not None:
                     yield last
-                complete &= outcome.error is None
+                last = Outcome(number=unit.number, error=outcome.error)
                 for row in outcome.rows:
                     where = row.values[: len(WHERE)]
-                    pieces.extend(_unpacked(row))
-                last = self._told(unit, outcome)
-            if last is not None and where and SCAN_PARTITION.name in self.options.rows:
-                last.rows.append(_partition_row(where, pieces, complete=complete, ratio=self.options.ratio))
+                    for piece in _unpacked(row):
+                        total = _added(total, piece)
+                        self._tell(unit, row.values[:-1], piece, last)
+                    if unit.target.kind == PARTITION:
+                        last.findings.append(Finding("LOG-007", "no log in it", dir=unit.target.shown))
+                total = total._replace(complete=total.complete and outcome.error is None)
             if last is not None:
+                if where and SCAN_PARTITION.name in self.options.rows:
+                    last.rows.append(_partition_row(where, total, ratio=self.options.ratio))
                 yield last
 
-    def _told(self, unit: Unit, outcome: Outcome) -> Outcome:
-        """Return the outcome of a segment as rows and findings."""
-        rows: list[Row] = []
-        findings: list[Finding] = []
-        for row in outcome.rows:
-            for piece in _unpacked(row):
-                if SCAN_SEGMENT.name in self.options.rows:
-                    rows.append(_segment_row(row.values[:-1], piece, ratio=self.options.ratio))
-                findings.extend(_findings(unit.target, piece))
-            if unit.target.kind == PARTITION:
-                findings.append(Finding("LOG-007", "no log in it", dir=unit.target.shown))
-        return Outcome(number=unit.number, rows=rows, findings=findings, error=outcome.error)
+    def _tell(self, unit: Unit, where: Where, piece: Piece, outcome: Outcome) -> None:
+        """Add what a segment holds to the outcome as a row and findings."""
+        if SCAN_SEGMENT.name in self.options.rows:
+            outcome.rows.append(_segment_row(where, piece, ratio=self.options.ratio))
+        outcome.findings.extend(_findings(unit.target, piece))
 
     def _segments(self, scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
         """Yield one outcome for each unit, its pieces joined."""
@@ -252,18 +258,30 @@ def _is_clean(piece: Piece) -> bool:
     return piece.stop.reason == "end" and piece.grown <= 0 and not any(troubles)
 
 
+def _added(total: Total, piece: Piece) -> Total:
+    """Return a total with one more segment."""
+    return Total(
+        merge(total.summary, piece.summary),
+        total.segments + 1,
+        total.size + piece.size,
+        total.damaged_ranges + piece.gap_count,
+        total.damaged_bytes + piece.gap_bytes,
+        total.tail + _tail(piece),
+        total.complete,
+    )
+
+
 def _segment_row(where: Where, piece: Piece, *, ratio: bool) -> Row:
-    return Row(SCAN_SEGMENT.name, (*where, piece.size, *_summary_values(piece.summary, [piece], ratio=ratio), piece.stop.reason))
+    return Row(SCAN_SEGMENT.name, (*where, piece.size, *_summary_values(_added(Total(), piece), ratio=ratio), piece.stop.reason))
 
 
-def _partition_row(where: Where, pieces: list[Piece], *, complete: bool, ratio: bool) -> Row:
-    whole = reduce(merge, [piece.summary for piece in pieces], EMPTY)
-    size = sum(piece.size for piece in pieces)
-    return Row(SCAN_PARTITION.name, (*where, len(pieces), complete, size, *_summary_values(whole, pieces, ratio=ratio)))
+def _partition_row(where: Where, total: Total, *, ratio: bool) -> Row:
+    return Row(SCAN_PARTITION.name, (*where, total.segments, total.complete, total.size, *_summary_values(total, ratio=ratio)))
 
 
-def _summary_values(whole: Summary, pieces: list[Piece], *, ratio: bool) -> tuple[Value, ...]:
+def _summary_values(total: Total, *, ratio: bool) -> tuple[Value, ...]:
     """Return the values of kcli.scan_rows.SUMMARY."""
+    whole = total.summary
     counted = whole.batches - whole.invalid - whole.unknown - whole.uncounted
     opened = whole.transactions.open if whole.transactions is not None else None
     return (
@@ -292,9 +310,9 @@ def _summary_values(whole: Summary, pieces: list[Piece], *, ratio: bool) -> tupl
         whole.unchecked,
         *whole.gaps,
         *whole.backwards,
-        sum(piece.gap_count for piece in pieces),
-        sum(piece.gap_bytes for piece in pieces),
-        sum(_tail(piece) for piece in pieces),
+        total.damaged_ranges,
+        total.damaged_bytes,
+        total.tail,
     )
 
 

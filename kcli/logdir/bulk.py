@@ -75,7 +75,7 @@ class BulkWalk:
 
     def __iter__(self) -> Iterator[Window]:
         _keep_memory()
-        buffer = bytearray(self._size + PADDING)
+        buffer = bytearray(min(self._size, max(self.end - self.position, 0)) + PADDING)
         view = memoryview(buffer)
         base, held = self.position, 0
         while self.stop is None:
