@@ -129,7 +129,9 @@ class Merged:
         """Yield an outcome for each unit; the last of a directory's carries its partition's row."""
         outcomes = self._segments(scan, units)
         for _, group in groupby(zip(units, outcomes, strict=True), key=lambda pair: _directory(pair[0].target)):
-            total, where, last = Total(), (), None
+            total = Total()
+            where: Where = ()
+            last: Outcome | None = None
             for unit, outcome in group:
                 if last is not None:
                     yield last
