@@ -67,7 +67,7 @@ def submit_command(
 
 def _is_of_a_log_dir(directory: str) -> bool:
     """Whether a directory, or the nearest one around it that is there, is a log dir or a partition's, or lies in one."""
-    from formats.names import LOCK, WELL_KNOWN_KINDS  # noqa: PLC0415 - kept out of --help
+    from formats.names import LOCK, WELL_KNOWN_KINDS, parse_partition_dir  # noqa: PLC0415 - kept out of --help
     from kcli.logdir.tree import LOG_DIR_FILES, PARTITION, directory_kind  # noqa: PLC0415
 
     while not os.path.isdir(directory) and directory != os.path.dirname(directory):
@@ -76,6 +76,6 @@ def _is_of_a_log_dir(directory: str) -> bool:
     telling = [name for name in LOG_DIR_FILES if WELL_KNOWN_KINDS.get(name) != LOCK]  # others, too, have a .lock
     return (
         directory_kind(directory) is not None
-        or directory_kind(around) == PARTITION
+        or (parse_partition_dir(os.path.basename(around)) is not None and directory_kind(around) == PARTITION)
         or any(os.path.lexists(os.path.join(around, name)) for name in telling)
     )

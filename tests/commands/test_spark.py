@@ -70,8 +70,9 @@ def test_a_dry_run_writes_nothing(kcli, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("inside", ["", "orders-0", "new", "orders-0/new/newer"])
+@pytest.mark.parametrize("inside", ["", "orders-0", "new", "orders-0/old", "orders-0/new/newer"])
 def test_a_log_dir_is_refused(kcli, demo, inside):
+    (demo / "orders-0" / "old").mkdir()
     before = sorted(demo.rglob("*"))
 
     done = kcli("spark", "submit-command", "--dir", demo / inside, "--", "ls", "/data")
