@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-WINDOW = 1 << 20
+WINDOW = 4 << 20
 SMALLEST_WINDOW = 1 << 16
 WINDOWS_A_SECOND = 10
+GROWTH = 4
+"""Windows grow by this factor up to the largest: a walk that damage breaks off soon has not read megabytes."""
 KEPT_MEMORY = 16 << 20
 HOPS = 4096
 """Headers that one window of hops holds."""
@@ -75,17 +77,26 @@ class BulkWalk:
 
     def __iter__(self) -> Iterator[Window]:
         _keep_memory()
-        buffer = bytearray(min(self._size, max(self.end - self.position, 0)) + PADDING)
+        most = min(SMALLEST_WINDOW, self._size)
+        buffer = bytearray()
         view = memoryview(buffer)
         base, held = self.position, 0
         while self.stop is None:
             left = self.end - base
-            size = max(min(self._size, left), 0)
+            size = max(min(most, left), 0)
+            if len(buffer) < size + PADDING:
+                buffer = bytearray(view[:held]) + bytes(size + PADDING - held)
+                view = memoryview(buffer)
             self._fill(view[held:size], base + held)
             found = headers(buffer, size, left, whole=self.verify)
+            is_large = self.verify and found.chain.stop is None and not found.chain.positions
+            if is_large and most < self._size:
+                held, most = size, min(most * GROWTH, self._size)
+                continue
+            most = min(most * GROWTH, self._size)
             matches = valid(buffer, found) if self.verify else None
             data = view[:size]
-            if self.verify and found.chain.stop is None and not found.chain.positions:
+            if is_large:
                 found, matches = self._large(view, base, size, left)
                 data = view[:0]  # the last piece of the batch stands there
             if found.chain.positions:

@@ -18,7 +18,8 @@ from tests.builders import put_record, put_records
 from tests.formats.recorded import LEGACY, LOGS, stored
 from tests.partitions import put_range
 
-WINDOWS = (64, 200, 1000, 1 << 20)
+WINDOWS = ((64, 64), (200, 200), (1000, 1000), (64, 1 << 20), (200, 900))
+"""The first window of a walk, and the largest."""
 A, B, C = put_range(0, 3), put_range(3, 2, epoch=1), put_range(5, 5, epoch=2, codec=3)
 OLD = stored("v1-none.log")[:200] + stored("v0-gzip.log")
 LOG = A + B + C
@@ -66,8 +67,9 @@ def twins(path, data, **where):
 
 @pytest.fixture(params=WINDOWS)
 def window(request, monkeypatch):
-    monkeypatch.setattr(bulk, "WINDOW", request.param)
-    monkeypatch.setattr(bulk, "SMALLEST_WINDOW", request.param)
+    smallest, largest = request.param
+    monkeypatch.setattr(bulk, "WINDOW", largest)
+    monkeypatch.setattr(bulk, "SMALLEST_WINDOW", smallest)
     return request.param
 
 
@@ -115,8 +117,8 @@ def test_batches_larger_than_the_window(tmp_path, window):
 @given(st.lists(st.sampled_from([A, B, C, OLD[:78], large(5000), bytes(30), b"\0\1"]), max_size=12), st.sampled_from(WINDOWS))
 def test_random_logs(tmp_path_factory, pieces, size):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bulk, "WINDOW", size)
-        patch.setattr(bulk, "SMALLEST_WINDOW", size)
+        patch.setattr(bulk, "WINDOW", size[1])
+        patch.setattr(bulk, "SMALLEST_WINDOW", size[0])
         twins(tmp_path_factory.mktemp("random") / "log", b"".join(pieces))
 
 
