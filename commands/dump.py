@@ -117,6 +117,7 @@ def dump(
     if as_text and (common.only or common.columns or common.sort):
         raise Usage("--only, --columns and --sort are about rows; -o text prints lines")
     from commands._run import run  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.cuts import InPieces  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.dump import ACCEPTS, Dump, Options  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.dump_bytes import types_as_shown  # noqa: PLC0415 - kept out of --help
     from kcli.output.dump_log import dump_log_lines  # noqa: PLC0415 - kept out of --help
@@ -170,6 +171,7 @@ def dump(
         present=job.row_types,
         types=types_as_shown(COMMANDS["dump"], options),
         stops=True,
+        through=InPieces if common.jobs > 1 and job.comes_in_pieces else None,
     )
 
 

@@ -6,7 +6,7 @@ plausible header and a matching checksum stand. Nothing is passed over unsaid.
 """
 
 from collections.abc import Callable, Generator, Iterator
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from formats import legacy
 from formats.batch import BATCH, CRC_FROM, HEADER_SIZE, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAGIC_POSITION
@@ -58,15 +58,18 @@ class Checked(NamedTuple):
     valid: bool
 
 
-def checked_batches(file: DataFile, start: int, end: int | None = None, largest: int = LARGEST_BATCH) -> Iterator[Checked | Gap | Stop]:
+def checked_batches(
+    file: DataFile, start: int, end: int | None = None, largest: int = LARGEST_BATCH, cut: int = 0
+) -> Iterator[Checked | Gap | Stop]:
     """Yield every batch between two positions, a Gap for each range that holds none, and last the Stop.
 
     A batch whose checksum is wrong is yielded; if the chain breaks behind it, the search for the next begins inside it.
+    With a `cut`, where a batch of right checksum begins, it stops there, and says `cut`; if the chain does not lead
+    there, it does not stop.
     """
     end = file.size if end is None else min(end, file.size)
 
-    def walked(walk: Walk) -> Generator[Checked, None, int | None]:
-        suspect: int | None = None
+    def walked(walk: Walk, suspect: int | None) -> Generator[Checked, None, int | None]:
         for batch in walk:
             raw = file.read(batch.position, batch.header.size) if batch.header.size <= largest else None
             valid = _is_valid(raw, batch.header.magic) if raw is not None else _is_valid_in_parts(file, batch)
@@ -74,21 +77,20 @@ def checked_batches(file: DataFile, start: int, end: int | None = None, largest:
             yield Checked(batch, raw, valid)
         return suspect
 
-    yield from _past_damage(file, start, end, lambda place: Walk(file, place, end), walked)
+    yield from _past_damage(file, start, end, lambda place, end: Walk(file, place, end), walked, cut)
 
 
-def checked_windows(file: DataFile, start: int, end: int | None = None) -> Iterator[Window | Gap | Stop]:
+def checked_windows(file: DataFile, start: int, end: int | None = None, cut: int = 0) -> Iterator[Window | Gap | Stop]:
     """Yield what `checked_batches` does, the batches by the window: all of them, checksums verified."""
     end = file.size if end is None else min(end, file.size)
 
-    def walked(walk: BulkWalk) -> Generator[Window, None, int | None]:
-        suspect: int | None = None
+    def walked(walk: BulkWalk, suspect: int | None) -> Generator[Window, None, int | None]:
         for window in walk:
             suspect = _suspect(window, suspect)
             yield window
         return suspect
 
-    yield from _past_damage(file, start, end, lambda place: BulkWalk(file, place, end), walked)
+    yield from _past_damage(file, start, end, lambda place, end: BulkWalk(file, place, end), walked, cut)
 
 
 def _suspect(window: Window, before: int | None) -> int | None:
@@ -103,25 +105,38 @@ def _suspect(window: Window, before: int | None) -> int | None:
 
 W = TypeVar("W", Walk, BulkWalk)
 Met = TypeVar("Met", Checked, Window)
+Walked: TypeAlias = Callable[[W, int | None], Generator[Met, None, int | None]]
 
 
-def _past_damage(
-    file: DataFile, start: int, end: int, walk_from: Callable[[int], W], walked: Callable[[W], Generator[Met, None, int | None]]
+def _past_damage(  # noqa: PLR0917
+    file: DataFile, start: int, end: int, walk_from: Callable[[int, int], W], walked: Walked[W, Met], cut: int = 0
 ) -> Iterator[Met | Gap | Stop]:
-    """Yield what walks find, one after each damaged range; `walked` returns where batches of wrong checksum began at its end."""
+    """Yield what walks find, one after each damaged range; `walked` is given and returns where batches of wrong checksum began."""
+    suspect: int | None = None
     while True:
-        walk = walk_from(start)
-        suspect = yield from walked(walk)
-        if walk.stop is None:
+        limit = cut if start < cut else end
+        walk = walk_from(start, limit)
+        suspect = yield from walked(walk, suspect)
+        stop = walk.stop
+        if stop is None:
             raise AssertionError("a walk that has ended says where")
-        gap, stop = behind(file, walk.stop, suspect, end)
+        if limit < end:
+            if stop.reason == "end":
+                yield Stop("cut", cut)
+                return
+            start, cut = stop.position, 0
+            continue
+        gap, stop = behind(file, stop, suspect, end)
         if gap is not None:
             yield gap
         if stop is not None:
             yield stop
             return
         if gap is not None:
-            start = gap.end
+            start, suspect = gap.end, None
+            if start == cut:
+                yield Stop("cut", cut)
+                return
 
 
 def behind(file: DataFile, stop: Stop, suspect: int | None, end: int) -> tuple[Gap | None, Stop | None]:

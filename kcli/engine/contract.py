@@ -21,13 +21,15 @@ from kcli.rows import Failure, Row
 class Unit:
     """One picklable piece of work; `number` is its place in the output.
 
-    `start` and `mark` are where a continued scan goes on: their meaning is the job's.
+    `start` and `mark` are where a continued scan goes on: their meaning is the job's. `end` is where a piece of a file
+    ends, 0 for its end.
     """
 
     number: int
     target: Target
     start: int = 0
     mark: int = 0
+    end: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,7 @@ class Outcome:
     """What one call of a scan gives: rows, findings, at most one terminal error, and what is still to do.
 
     Where a sink took the rows there are none; `taken` counts them, and `part` is the receipt of the part that ends here.
+    `beyond`: the piece of a file had no end where it should, so this goes on to the end of the file.
     """
 
     number: int
@@ -44,6 +47,7 @@ class Outcome:
     rest: Unit | None = None
     taken: int = 0
     part: object = None
+    beyond: bool = False
 
 
 Scan: TypeAlias = Callable[[Unit], Outcome]

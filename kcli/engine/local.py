@@ -52,6 +52,8 @@ def pool(jobs: int) -> Engine:
         from kcli.engine.crew import Crew  # noqa: PLC0415 - only a pool pays for it
 
         size, workers = _shares(len(units), jobs)
+        if any(unit.end for unit in units):
+            size = 1  # pieces of a log come out large: each is to be told when its turn comes, and no sooner
         waiting: deque[Chunk] = deque(tuple(units[start : start + size]) for start in range(0, len(units), size))
         if waiting:
             with Crew(workers, _answer) as crew:

@@ -22,7 +22,7 @@ from kcli.dump_rows import DUMP_BATCH, DUMP_FILE, DUMP_INDEX, DUMP_RECORD, DUMP_
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import rlmm
 from kcli.jobs.dump_bytes import bytes_columns, shown_as, shown_row
-from kcli.jobs.dump_common import Here, Options, Reader, Scanned, Told, in_pieces
+from kcli.jobs.dump_common import MAX_INT, Here, Options, Reader, Scanned, Told, in_pieces
 from kcli.jobs.dump_files import READERS, named, whole
 from kcli.jobs.dump_index import offset_index, time_index, txn_index
 from kcli.jobs.dump_log import log
@@ -63,6 +63,11 @@ class Dump:
 
     options: Options
     only_partitions: bool = False
+
+    @property
+    def comes_in_pieces(self) -> bool:
+        """Whether the reader of a log stops where a unit ends."""
+        return not (self.options.selects or self.options.layout) and self.options.max_bytes == MAX_INT
 
     def __call__(self, unit: Unit) -> Outcome:
         """Return the rows of one file, or of the next piece of one; with a tail those of one partition."""

@@ -16,9 +16,16 @@ from kcli.logdir.segment import Stop
 Met = TypeVar("Met")
 
 
-def bounded(items: Iterable[Met], told: Told) -> Iterator[Met]:
-    """Yield what a walk finds; of many damaged ranges only the first ones, the others are counted."""
+def bounded(items: Iterable[Met], told: Told, cut: int) -> Iterator[Met]:
+    """Yield what a walk finds; of many damaged ranges only the first ones, the others are counted.
+
+    It is noted where a piece did not end at its cut.
+    """
     for item in items:
+        if isinstance(item, Stop) and cut:
+            if item.reason == "cut":
+                return
+            told.beyond = True
         if isinstance(item, Gap):
             told.gaps += 1
             if told.gaps > MOST_GAPS and item.next_offset is not None:
@@ -27,14 +34,14 @@ def bounded(items: Iterable[Met], told: Told) -> Iterator[Met]:
         yield item
 
 
-def good_and_bad(file: DataFile, start: int, end: int, told: Told, options: Options) -> Iterator[Checked | Gap | Stop]:
+def good_and_bad(file: DataFile, start: int, end: int, told: Told, options: Options, *, cut: int = 0) -> Iterator[Checked | Gap | Stop]:
     """Yield the batches that may hold what is wanted, every damaged range and where it all stops.
 
     Findings about wrong checksums are kept, also of batches that are not wanted: what rules them out may be the damage.
     """
     wanted, some = options.wanted, bool(options.wanted)
     first, last = wanted.offsets or (LOWEST, HIGHEST)
-    for item in bounded(checked_batches(file, start, end, options.max_batch_bytes), told):
+    for item in bounded(checked_batches(file, start, end, options.max_batch_bytes, cut), told, cut):
         if isinstance(item, Checked):
             header = item.batch.header
             if header.magic >= MAGIC and header.base_offset > last:

@@ -1,7 +1,8 @@
 """`dump -o text` of whole logs, many batches at a time: the same lines as one by one, where nothing is selected or decoded."""
 
+import os
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from formats import legacy
 from formats.batch import BATCH, LOG_OVERHEAD
@@ -12,11 +13,26 @@ from kcli.jobs.dump_common import STRING_DECODER, Here, Item, Options, Told
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window
 from kcli.logdir.segment import Batch, Stop
-from kcli.output.dump_log import LINE, NON_CONSECUTIVE
+from kcli.logdir.tree import Target
+from kcli.output.dump_log import BEGINS, ENDS, LINE, NON_CONSECUTIVE
 from kcli.rows import Row
 
 if TYPE_CHECKING:
     from formats.record_columns import RecordColumns
+
+
+class Log(NamedTuple):
+    """A log that is told in text: the open file, where it is from, what is wanted of it, and what is wrong with it."""
+
+    file: DataFile
+    target: Target
+    options: Options
+    told: Told
+
+    @property
+    def path(self) -> str:
+        """The absolute path, as the tool prints it."""
+        return os.path.join(os.getcwd(), self.target.shown)
 
 
 def is_plain(options: Options) -> bool:
@@ -26,9 +42,9 @@ def is_plain(options: Options) -> bool:
     return everything and options.decoder is None and decoders == {STRING_DECODER} and options.salt is None and options.bytes_as is None
 
 
-def windows(file: DataFile, start: int, end: int, told: Told) -> Iterator[Window | Gap | Stop]:
+def windows(file: DataFile, start: int, end: int, told: Told, cut: int) -> Iterator[Window | Gap | Stop]:
     """Yield what `good_and_bad` does where everything is wanted, batches by the window."""
-    for item in bounded(checked_windows(file, start, end), told):
+    for item in bounded(checked_windows(file, start, end, cut), told, cut):
         if isinstance(item, Window) and item.valid is not None and not (item.valid.all() and (item.fields["magic"] <= MAGIC).all()):
             for number in range(len(item.positions)):
                 if not item.valid[number] or item.fields["magic"][number] > MAGIC:
@@ -69,7 +85,7 @@ def parts(window: Window, options: Options) -> "Iterator[RecordColumns | int]":
         yield part.number if isinstance(part, Left) else part
 
 
-def record_lines(part: "RecordColumns", window: Window, last: int, path: str, told: Told, options: Options) -> Generator[Item, None, int]:  # noqa: PLR0917
+def record_lines(part: "RecordColumns", window: Window, last: int | None, of: Log) -> Generator[Item, None, int | None]:
     """Yield the lines of batches and their records, and the place behind them; return the offset of the last record."""
     from kcli.output.dump_log_bulk import Trouble, non_consecutive, record_text  # noqa: PLC0415 - numpy
 
@@ -78,21 +94,26 @@ def record_lines(part: "RecordColumns", window: Window, last: int, path: str, to
         raise AssertionError("a window of checked_windows knows its checksums")
     span = slice(part.first, part.first + len(part.headers))
     positions = window.positions[span]
-    for pair in non_consecutive(part, last):
-        yield Row(NON_CONSECUTIVE, (path, *pair))
+    if len(part.offset):
+        first = int(part.offset[0])
+        if last is None:
+            yield Row(BEGINS, (of.path, first))
+        for pair in non_consecutive(part, first - 1 if last is None else last):
+            yield Row(NON_CONSECUTIVE, (of.path, *pair))
     troubles: list[Trouble] = []
     held = 0
     for text in record_text(
-        part, positions, valid[span], troubles, contents=options.print_data_log, metadata=not options.skip_record_metadata
+        part, positions, valid[span], troubles, contents=of.options.print_data_log, metadata=not of.options.skip_record_metadata
     ):
         held += len(text)
         yield Row(LINE, (text,))
     for trouble in troubles:
-        told.add("DUMP-002", int(positions[trouble.batch]), f"offset {trouble.offset}: {trouble.error}")
+        of.told.add("DUMP-002", int(positions[trouble.batch]), f"offset {trouble.offset}: {trouble.error}")
     if len(part.offset):
         last = int(part.offset[-1])
+        yield Row(ENDS, (of.path, last))
     size = LOG_OVERHEAD + int(part.headers["batch_length"][-1])
-    yield Here(int(positions[-1]) + size, last + 1, held)
+    yield Here(int(positions[-1]) + size, 0, held)
     return last
 
 

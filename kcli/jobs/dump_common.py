@@ -18,6 +18,8 @@ from kcli.rows import Row, Value
 
 ROWS_PER_CALL = 2000
 BYTES_PER_CALL = 4 << 20
+BYTES_PER_PIECE = 32 << 20
+"""Of a piece of a log, which is small: it is better told at once than when its turn has come."""
 MAX_INT = 2**31 - 1
 LARGEST_OFFSET = 2**63 - 1
 MOST_GAPS = 1000
@@ -93,6 +95,7 @@ def in_pieces(unit: Unit, options: Options, read: "Reader") -> Outcome:
     rows: list[Row] = []
     findings: list[Finding] = []
     held = 0
+    most_bytes = BYTES_PER_PIECE if unit.end else BYTES_PER_CALL
     most = ROWS_PER_CALL if options.limit is None else min(max(options.limit, 1), ROWS_PER_CALL)
     try:
         for item in items:
@@ -103,7 +106,7 @@ def in_pieces(unit: Unit, options: Options, read: "Reader") -> Outcome:
             else:
                 held += item.held
                 begun = item.start or item.mark  # a unit with neither is one that begins
-                if begun and (len(rows) >= most or held >= BYTES_PER_CALL):
+                if begun and (len(rows) >= most or held >= most_bytes):
                     rest = replace(unit, start=item.start, mark=item.mark)
                     _left[rest, options] = items, told
                     return Outcome(number=unit.number, rows=rows, findings=[*findings, *told.take()], rest=rest)
@@ -114,7 +117,7 @@ def in_pieces(unit: Unit, options: Options, read: "Reader") -> Outcome:
     except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
         failure = internal_failure(unit.target.shown, error)
         return Outcome(number=unit.number, rows=rows, findings=[*findings, *told.take()], error=failure)
-    return Outcome(number=unit.number, rows=rows, findings=[*findings, *told.take()])
+    return Outcome(number=unit.number, rows=rows, findings=[*findings, *told.take()], beyond=told.beyond)
 
 
 def from_file(target: Target) -> tuple[Value, ...]:
@@ -151,6 +154,8 @@ class Told:
         self.more: dict[str, int] = {}
         self.gaps = 0
         """Damaged ranges that were met."""
+        self.beyond = False
+        """Whether a piece of a log went on behind its end, or ended where the log does for who reads it."""
 
     def finding(self, code: str, position: int | None, message: str) -> Finding:
         """Return a finding about the file."""

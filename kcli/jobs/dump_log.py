@@ -50,7 +50,7 @@ def _log(unit: Unit, options: Options, told: Told) -> Scanned:
         where = from_file(target)
         decoder = decoder_for(target, options)
         shown, some = unit.mark, bool(wanted)
-        for item in good_and_bad(file, unit.start or start, end, told, options):
+        for item in good_and_bad(file, unit.start or start, end, told, options, cut=unit.end):
             if not isinstance(item, Checked):
                 yield from tell(item, told)
                 continue
@@ -71,7 +71,7 @@ def _log(unit: Unit, options: Options, told: Told) -> Scanned:
                 yield record_row(where, batch, record, _told(decoder, batch, record, told, options))
             shown = 0
             yield Here(batch.position + batch.header.size, 0, held)
-        if file.grown() > 0:
+        if file.grown() > 0 and not unit.end:
             told.add("LOG-005", None, f"it grew by {file.grown()} bytes while it was read")
 
 

@@ -16,7 +16,7 @@ from kcli.analysis.salvage import Checked, Gap
 from kcli.analysis.selection import AnyRecord, holds, is_wanted
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_batches import good_and_bad, records, tell
-from kcli.jobs.dump_bulk import batch_lines, checked, is_plain, parts, record_lines, windows
+from kcli.jobs.dump_bulk import Log, batch_lines, checked, is_plain, parts, record_lines, windows
 from kcli.jobs.dump_bytes import redacted, text_of
 from kcli.jobs.dump_common import MAX_INT, Here, Item, Options, Reader, Scanned, Told, file_name, sibling
 from kcli.jobs.dump_decoders import DECODER_CLASSES, shown_by, shown_with
@@ -39,6 +39,8 @@ from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
 from kcli.logdir.segment import Stop
 from kcli.logdir.tree import Target
 from kcli.output.dump_log import (
+    BEGINS,
+    ENDS,
     INDENT,
     LINE,
     MISMATCH,
@@ -59,7 +61,6 @@ from kcli.rows import Row
 
 BOOTSTRAP = "bootstrap.checkpoint"
 BEFORE_FIRST = -1
-OFFSET_BITS = 64
 
 
 def text(unit: Unit, options: Options, told: Told) -> Scanned:
@@ -87,12 +88,12 @@ def _absolute(target: Target) -> str:
 
 
 def _log(unit: Unit, options: Options, told: Told) -> Scanned:
-    target = unit.target
-    shown, last = unit.mark >> OFFSET_BITS, (unit.mark & (1 << OFFSET_BITS) - 1) - 1
+    target, shown = unit.target, unit.mark
+    last = None if unit.start or unit.mark else BEFORE_FIRST
     with DataFile(target.path) as file:
+        of = Log(file, target, options, told)
         if not (unit.start or unit.mark):
             yield line(_title(target))
-            last = BEFORE_FIRST
         start, end = part(file, target, options, told)
         start = unit.start or start
         bulk = is_plain(options)
@@ -100,24 +101,29 @@ def _log(unit: Unit, options: Options, told: Told) -> Scanned:
             # a batch in which the last piece ended
             begun = next(good_and_bad(file, start, end, told, options))
             if isinstance(begun, Checked):
-                last = yield from _batch(begun, target, told, options, shown, last)
+                last = yield from _batch(begun, shown, last, of)
                 start += begun.batch.header.size
                 shown = 0
-        for item in windows(file, start, end, told) if bulk else good_and_bad(file, start, end, told, options):
+        walk = windows(file, start, end, told, unit.end) if bulk else good_and_bad(file, start, end, told, options, cut=unit.end)
+        for item in walk:
             if isinstance(item, Window):
-                last = yield from _window(file, item, target, told, options, last)
+                last = yield from _window(item, last, of)
             elif isinstance(item, Checked):
-                last = yield from _batch(item, target, told, options, shown, last)
+                last = yield from _batch(item, shown, last, of)
                 shown = 0
             else:
                 yield from tell(item, told)
                 if _ends(item):
+                    told.beyond = True
                     yield from _trailing(item, end, target, options)
                     break
+        if last is not None and options.records:
+            yield Row(ENDS, (of.path, last))
 
 
-def _window(file: DataFile, window: Window, target: Target, told: Told, options: Options, last: int) -> Generator[Item, None, int]:  # noqa: PLR0917
+def _window(window: Window, last: int | None, of: Log) -> Generator[Item, None, int | None]:
     """Yield the lines of a window's batches; return the offset of the last record."""
+    options = of.options
     numbers: Iterable[RecordColumns | int] = range(len(window.positions))
     if (window.fields["magic"] == MAGIC).all():
         if not options.records:
@@ -127,21 +133,21 @@ def _window(file: DataFile, window: Window, target: Target, told: Told, options:
             numbers = parts(window, options)
     for number in numbers:
         if isinstance(number, int):
-            last = yield from _batch(checked(file, window, number, options.max_batch_bytes), target, told, options, 0, last)
+            last = yield from _batch(checked(of.file, window, number, options.max_batch_bytes), 0, last, of)
         else:
-            last = yield from record_lines(number, window, last, _absolute(target), told, options)
+            last = yield from record_lines(number, window, last, of)
     return last
 
 
-def _batch(item: Checked, target: Target, told: Told, options: Options, shown: int, last: int) -> Generator[Item, None, int]:  # noqa: PLR0917
+def _batch(item: Checked, shown: int, last: int | None, of: Log) -> Generator[Item, None, int | None]:
     """Yield the lines of a batch and its records behind the first `shown`; return the offset of the last record."""
-    if options.selects and not _is_shown(item, told, options):
+    if of.options.selects and not _is_shown(item, of.told, of.options):
         return last
     if not shown:
-        yield Here(item.batch.position, last + 1)
+        yield from _here(item.batch.position, 0, last, of)
         yield line(batch_line(item.batch, valid=item.valid))
-    if options.records:
-        last = yield from _records(item, target, told, options, shown, last)
+    if of.options.records:
+        last = yield from _records(item, shown, last, of)
     return last
 
 
@@ -152,19 +158,30 @@ def _is_shown(item: Checked, told: Told, options: Options) -> bool:
     return holds(options.wanted, item.batch.header, records(item, told, options))
 
 
-def _records(item: Checked, target: Target, told: Told, options: Options, shown: int, last: int) -> Generator[Item, None, int]:  # noqa: PLR0917
+def _records(item: Checked, shown: int, last: int | None, of: Log) -> Generator[Item, None, int | None]:
     """Yield the lines of a batch's records behind the first `shown`; return the offset of its last."""
-    for number, record in enumerate(records(item, told, options, told_before=shown > 0)):
+    options = of.options
+    for number, record in enumerate(records(item, of.told, options, told_before=shown > 0)):
         if number >= shown:
             if number % RECORDS_BETWEEN_STOPS == 0 and number:
-                yield Here(item.batch.position, number << OFFSET_BITS | last + 1)
+                yield from _here(item.batch.position, number, last, of)
             if options.wanted and not is_wanted(options.wanted, record):
                 continue
-            if record.offset != last + 1 and not options.selects:
-                yield Row(NON_CONSECUTIVE, (_absolute(target), last, record.offset))
-            yield line(_record(item, record, told, options))
+            if not options.selects:
+                if last is None:
+                    yield Row(BEGINS, (of.path, record.offset))
+                elif record.offset != last + 1:
+                    yield Row(NON_CONSECUTIVE, (of.path, last, record.offset))
+            yield line(_record(item, record, of.told, options))
         last = record.offset
     return last
+
+
+def _here(position: int, shown: int, last: int | None, of: Log) -> Scanned:
+    """Yield a place to stop at, and what whoever goes on there does not know."""
+    if last is not None and of.options.records:
+        yield Row(ENDS, (of.path, last))
+    yield Here(position, shown)
 
 
 def _title(target: Target) -> str:

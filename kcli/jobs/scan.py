@@ -10,22 +10,22 @@ import os
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
 from formats.batch import COMPRESSION_NAMES
 from formats.names import KRAFT_SNAPSHOT, LOG, parse_file
 from kcli.analysis.findings import Finding
 from kcli.analysis.pieces import Piece, Wanted, join, read_piece
-from kcli.analysis.salvage import LARGEST_BATCH, Checked, Gap, checked_batches
+from kcli.analysis.salvage import LARGEST_BATCH, Gap
 from kcli.analysis.summary import EMPTY, Codec, Summary, merge
 from kcli.columns import WHERE
 from kcli.engine.contract import Engine, Outcome, Scan, Unit
 from kcli.jobs.common import failure_of, internal_failure
-from kcli.jobs.dump_common import Told, file_name, from_file, sibling
+from kcli.jobs.cuts import cut
+from kcli.jobs.dump_common import Told, from_file
 from kcli.logdir.buffers import DataFile, FileError, file_error, shown
 from kcli.logdir.bulk import Reading
-from kcli.logdir.indexes import OffsetIndexFile
 from kcli.logdir.segment import Stop
 from kcli.logdir.tree import PARTITION, Found, Target
 from kcli.rows import Row, Value
@@ -68,7 +68,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class ScanLog:
-    """The job with its options: a scan that can be pickled. A unit is a log from byte `start` to `mark`, 0 for its end."""
+    """The job with its options: a scan that can be pickled. A unit is a log from byte `start` to `end`, 0 for its own."""
 
     options: Options
 
@@ -81,7 +81,7 @@ class ScanLog:
                 return Outcome(number=unit.number, rows=[Row(PIECE, (*where, None))])
             wanted = Wanted(options.verify, options.ratio, options.max_batch_bytes)
             with DataFile(unit.target.path) as file:
-                piece = read_piece(file, unit.start, unit.mark or None, wanted, Reading(options.rate, options.cold))
+                piece = read_piece(file, unit.start, unit.end or None, wanted, Reading(options.rate, options.cold))
             return Outcome(number=unit.number, rows=[Row(PIECE, (*from_file(unit.target), pickle.dumps(piece)))])
         except FileError as error:
             return Outcome(number=unit.number, error=failure_of(FileError(unit.target.shown, *error.args[1:])))
@@ -157,7 +157,7 @@ class Merged:
 
     def _segments(self, scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
         """Yield one outcome for each unit, its pieces joined."""
-        parts = [list(_cut(unit)) if self.cuts else [unit] for unit in units]
+        parts = [list(cut(unit, PIECE_BYTES)) if self.cuts else [unit] for unit in units]
         flat = [replace(part, number=number) for number, part in enumerate(part for several in parts for part in several)]
         outcomes = iter(self.engine(scan, flat))
         for unit, several in zip(units, parts, strict=True):
@@ -187,48 +187,6 @@ def _joined(outcomes: Iterable[Outcome]) -> Outcome | None:
     for piece in pieces[1:]:
         whole = None if whole is None else join(whole, piece)
     return None if whole is None else Outcome(number=0, rows=[Row(PIECE, (*rows[0].values[:-1], pickle.dumps(whole)))])
-
-
-def _cut(unit: Unit) -> Iterator[Unit]:
-    """Yield units of the same log, cut where its offset index leads to a good batch; the unit itself where it is small."""
-    cuts = [0, *_places(unit.target), 0]
-    for start, end in pairwise(cuts):
-        yield replace(unit, start=start, mark=end)
-
-
-def _places(target: Target) -> list[int]:
-    """Return byte positions about PIECE_BYTES apart at which batches of right checksum begin; what cannot be read is no place."""
-    found: list[int] = []
-    try:
-        path, base = sibling(target, "index"), file_name(target).base_offset
-        if target.kind != LOG or path is None or base is None or os.path.getsize(target.path) < 2 * PIECE_BYTES:
-            return found
-        with DataFile(target.path) as file, OffsetIndexFile(path, base) as index:
-            entries = index.valid_entries(file.size)
-            for wanted in range(PIECE_BYTES, file.size - PIECE_BYTES // 2, PIECE_BYTES):
-                place = _at_or_above(index, entries, wanted)
-                if place is not None and place > (found[-1] if found else 0) and _leads_to_a_batch(file, place):
-                    found.append(place)
-    except (OSError, FileError):
-        return found
-    return found
-
-
-def _at_or_above(index: OffsetIndexFile, entries: int, position: int) -> int | None:
-    """Return the first position of an index that is not below another; None if there is none."""
-    low, high = 0, entries
-    while low < high:
-        middle = (low + high) // 2
-        if index.position(middle) < position:
-            low = middle + 1
-        else:
-            high = middle
-    return index.position(low) if low < entries else None
-
-
-def _leads_to_a_batch(file: DataFile, position: int) -> bool:
-    found = next(checked_batches(file, position), None)
-    return isinstance(found, Checked) and found.valid
 
 
 def _findings(target: Target, piece: Piece) -> Iterator[Finding]:

@@ -33,6 +33,10 @@ NOT_FOUND = "text_not_found"
 """(absolute path, offset of the index entry, offset in the log)."""
 NON_CONSECUTIVE = "text_non_consecutive"
 """(absolute path, offset of a record, offset of the next)."""
+BEGINS = "text_begins"
+"""(absolute path, offset of the first record of a piece of a log, the one before it is in another piece)."""
+ENDS = "text_ends"
+"""(absolute path, offset of the last record so far)."""
 
 INDENT = "|"
 
@@ -47,16 +51,20 @@ class Shown(NamedTuple):
 def dump_log_lines(rows: Iterable[Row]) -> Iterator[str]:
     """Yield the lines for stdout; write to stderr what the tool writes there, its summaries at the end."""
     closing: dict[str, dict[str, list[tuple[Any, Any]]]] = {kind: {} for kind in _CLOSING}
+    ends: dict[Any, Any] = {}
     for kind, values in rows:
         if kind == LINE:
             yield str(values[0])
         elif kind == SAID:
             sys.stdout.flush()
             sys.stderr.write(str(values[0]) + "\n")
+        elif kind == ENDS:
+            ends[values[0]] = values[1]
         else:
-            path: Any
-            path, first, second = values
-            closing[kind].setdefault(path, []).append((first, second))
+            path, first, second = _pair(kind, values, ends)
+            if first is None:
+                continue
+            closing[NON_CONSECUTIVE if kind == BEGINS else kind].setdefault(path, []).append((first, second))
     sys.stdout.flush()
     for kind, (title, line, ordered) in _CLOSING.items():
         for path, pairs in closing[kind].items():
@@ -64,6 +72,15 @@ def dump_log_lines(rows: Iterable[Row]) -> Iterator[str]:
             # Java keeps the two marked ones in a TreeMap: sorted by the first number, the last value wins.
             shown = sorted(dict(pairs).items(), reverse=ordered < 0) if ordered else pairs
             sys.stderr.writelines(line.format(*pair) for pair in shown)
+
+
+def _pair(kind: str, values: tuple[Any, ...], ends: dict[Any, Any]) -> tuple[Any, Any, Any]:
+    """Return (path, first, second) of what is told at the end; no first for a piece that follows well on the one before."""
+    if kind != BEGINS:
+        return values[0], values[1], values[2]
+    path, offset = values
+    last = ends.get(path)
+    return path, None if last is None or offset == last + 1 else last, offset
 
 
 _CLOSING: dict[str, tuple[str, str, int]] = {

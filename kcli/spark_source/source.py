@@ -49,7 +49,7 @@ def data_source(cores: int | None = None, directory: str | None = None) -> type[
             at_home()
             from kcli.spark_source.tasks import read  # noqa: PLC0415
 
-            return read(partition.value, self.schema)
+            return iter(()) if partition.value is None else read(partition.value, self.schema)  # Spark's own stands for none
 
     class PushingReader(Reader):
         """The same where Spark offers filters: all of them are given back, for they only say what need not be read."""

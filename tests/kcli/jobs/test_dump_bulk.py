@@ -1,18 +1,24 @@
 """Text by the window and batch by batch are twins: the same lines, findings and errors, whole or damaged, in pieces or not."""
 
+import contextlib
+import io
 import random
 
 import pytest
 
 from kcli.analysis.findings import merged
 from kcli.engine.contract import Unit
+from kcli.engine.local import inline
 from kcli.engine.worker import scanned_to_end
-from kcli.jobs import dump_common, dump_text
+from kcli.jobs import cuts, dump_common, dump_text
+from kcli.jobs.cuts import InPieces
 from kcli.jobs.dump import Dump, Options
 from kcli.logdir import bulk
 from kcli.logdir.tree import file_target
+from kcli.output.dump_log import dump_log_lines
 from tests.builders import put_record, put_records
 from tests.formats import recorded
+from tests.partitions import offset_entries
 
 OPTIONS = {
     "headers": Options(text=True),
@@ -26,13 +32,8 @@ OPTIONS = {
 
 def told(path, options):
     outcomes = list(scanned_to_end(Dump(options), Unit(number=0, target=file_target(str(path)))))
-    rows = [(row.type, line) for outcome in outcomes for row in outcome.rows for line in row.values[0].split("\n")]
-    return (
-        [text for kind, text in rows if kind == "text"],
-        [row for outcome in outcomes for row in outcome.rows if row.type != "text"],
-        merged(finding for outcome in outcomes for finding in outcome.findings),
-        [outcome.error for outcome in outcomes],
-    )
+    rows = [row for outcome in outcomes for row in outcome.rows]
+    return printed(rows), merged(finding for outcome in outcomes for finding in outcome.findings), outcomes[-1].error
 
 
 def both(path, options, monkeypatch):
@@ -40,9 +41,7 @@ def both(path, options, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(dump_text, "is_plain", lambda _: False)
         one_by_one = told(path, options)
-    assert by_window[0] == one_by_one[0]
-    assert by_window[1:3] == one_by_one[1:3]
-    assert by_window[3][-1] == one_by_one[3][-1]
+    assert by_window == one_by_one
 
 
 def log(chance):
@@ -96,3 +95,51 @@ def test_recorded_logs(options, tmp_path, monkeypatch):
         path = tmp_path / f"{0:020}.log"
         path.write_bytes(recorded.stored(f"{name}.log"))
         both(path, options, monkeypatch)
+
+
+PIECES = {**OPTIONS, "rows": Options(), "record rows": Options(records=True)}
+PIECES.pop("cut")
+
+
+@pytest.mark.parametrize("options", PIECES.values(), ids=PIECES)
+@pytest.mark.parametrize("seed", range(12))
+def test_a_log_in_pieces(seed, options, tmp_path, monkeypatch):
+    chance = random.Random(seed)
+    monkeypatch.setattr(cuts, "PIECE_BYTES", chance.choice([200, 1000, 4000]))
+    monkeypatch.setattr(dump_common, "BYTES_PER_CALL", chance.choice([500, 1 << 22]))
+    monkeypatch.setattr(dump_common, "ROWS_PER_CALL", chance.choice([3, 2000]))
+    batches = log(chance)
+    entries, position = [], 0
+    for number, batch in enumerate(batches):
+        if number and chance.random() < 0.7:
+            entries.append((number, position))
+        position += len(batch)
+    path = tmp_path / f"{0:020}.log"
+    path.with_suffix(".index").write_bytes(offset_entries(*entries))
+    unit = Unit(number=0, target=file_target(str(path)))
+    assert Dump(options).comes_in_pieces
+    for damages in (0, 0, 1, 1, 2, 3):
+        data = bytearray(b"".join(batches))
+        for _ in range(damages):
+            data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        if damages and chance.random() < 0.5:
+            at = chance.randrange(len(data))
+            data[at : at + chance.randrange(600)] = bytes(chance.randrange(2) for _ in range(chance.randrange(600)))
+        path.write_bytes(data)
+        found = []
+        for engine in (inline, InPieces(inline)):
+            outcomes = list(engine(Dump(options), [unit]))
+            assert all(outcome.rest is not None for outcome in outcomes[:-1])
+            assert outcomes[-1].rest is None
+            rows = [row for outcome in outcomes for row in outcome.rows]
+            findings = merged(finding for outcome in outcomes for finding in outcome.findings)
+            found.append((printed(rows) if options.text else rows, findings, outcomes[-1].error))
+        assert found[0][0] == found[1][0]
+        assert found[0][1:] == found[1][1:]
+
+
+def printed(rows):
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        lines = "\n".join(dump_log_lines(rows))
+    return lines, said.getvalue()
