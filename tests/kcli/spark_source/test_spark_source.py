@@ -139,6 +139,10 @@ def test_lists_of_paths_and_fewer_columns(spark, dirs):
     assert frame.filter("topic = 'clicks'").count() > 4
 
 
+def test_nothing_to_read_is_an_empty_answer(spark, dirs):
+    assert spark.read.format("kcli").option("topic", "none").load(str(dirs[0])).collect() == []
+
+
 def test_words_of_a_wrong_option_reach_the_user(spark, dirs):
     with pytest.raises(Exception, match="option view batch: one of batches, records"):
         spark.read.format("kcli").option("view", "batch").load(str(dirs[0]))
