@@ -14,9 +14,9 @@ CODEC = record(
 )
 
 SUMMARY = (
-    integer("batches", "whole batches, those of wrong checksum included"),
-    integer("batch_bytes", "bytes of these, headers included"),
-    integer("records", "as batches of right checksum count them; wrappers of magic 0 and 1 do not count theirs"),
+    integer("batches", "whole batches, those of wrong checksum included: of these nothing else is counted"),
+    integer("batch_bytes", "bytes of those of right checksum, headers included"),
+    integer("records", "as the batches count them; wrappers of magic 0 and 1 do not"),
     integer("uncounted_batches", "such wrappers"),
     integer("base_offset", "of the first batch; of a wrapper that of its last message; null without batches", null=True),
     integer("last_offset", "of the last batch, inclusive; null without batches", null=True),
@@ -35,7 +35,7 @@ SUMMARY = (
     integer("mean_batch_bytes", "rounded", null=True),
     Column("records_per_batch", "json", True, "mean, of batches that count their records", {"type": "number"}),
     integer("valid_batches", "whose checksum is right"),
-    integer("invalid_batches", "whose checksum is wrong: nothing else in them is believed, or counted here"),
+    integer("invalid_batches", "whose checksum is wrong: nothing in them is believed"),
     integer("unchecked_batches", "with --no-verify"),
     integer("offset_gaps", "places where offsets are missing between one batch and the next: ordinary after compaction"),
     integer("first_gap_offset", "the first offset that is missing", null=True),

@@ -200,30 +200,26 @@ def summary(block: Block) -> Summary:
     batches = len(fields)
     if not batches:
         return EMPTY
-    size = fields["batch_length"].astype(np.int64) + LOG_OVERHEAD
     matching = 0 if valid is None else int(np.count_nonzero(valid))
     good = (fields["magic"] <= MAGIC) if valid is None else valid & (fields["magic"] <= MAGIC)
     unknown = int(np.count_nonzero(fields["magic"] > MAGIC))
     counted = Summary(
         batches=batches,
-        bytes=int(size.sum()),
-        largest=int(size.max()),
         valid=matching,
         invalid=0 if valid is None else batches - matching,
         unchecked=batches if valid is None else 0,
         unknown=unknown,
     )
     if not good.all():
-        fields, size, ends = fields[good], size[good], ends[good]
+        fields, ends = fields[good], ends[good]
         packed, unpacked = (None if sizes is None else sizes[good] for sizes in (packed, unpacked))
         if not len(fields):
             return counted
-    return counted._replace(**_believed(fields, size, ends, packed, unpacked))
+    return counted._replace(**_believed(fields, ends, packed, unpacked))
 
 
 def _believed(
     fields: Fields,
-    size: "NDArray[np.int64]",
     ends: "NDArray[np.bool_]",
     packed: "NDArray[np.int64] | None",
     unpacked: "NDArray[np.int64] | None",
@@ -231,6 +227,7 @@ def _believed(
     """Return the fields of a summary that come from headers to be trusted, of one batch or more."""
     import numpy as np  # noqa: PLC0415
 
+    size = fields["batch_length"].astype(np.int64) + LOG_OVERHEAD
     base = fields["base_offset"].astype(np.int64)
     last = base + fields["last_offset_delta"]
     count = fields["records_count"].astype(np.int64)
@@ -247,6 +244,8 @@ def _believed(
     missing = np.flatnonzero((base[1:] > last[:-1] + 1) & ~wrapper[1:])
     backwards = np.flatnonzero(base[1:] <= last[:-1])
     return {
+        "bytes": int(size.sum()),
+        "largest": int(size.max()),
         "records": int(count[count > 0].sum()),
         "uncounted": int(np.count_nonzero(wrapper)),
         "base_offset": int(base[0]),

@@ -242,7 +242,8 @@ def _partition_row(where: Where, total: Total, *, ratio: bool) -> Row:
 def _summary_values(total: Total, *, ratio: bool) -> tuple[Value, ...]:
     """Return the values of kcli.scan_rows.SUMMARY."""
     whole = total.summary
-    counted = whole.batches - whole.invalid - whole.unknown - whole.uncounted
+    believed = whole.batches - whole.invalid - whole.unknown
+    counted = believed - whole.uncounted
     opened = whole.transactions.open if whole.transactions is not None else None
     return (
         whole.batches,
@@ -262,8 +263,8 @@ def _summary_values(total: Total, *, ratio: bool) -> tuple[Value, ...]:
         None if opened is None else len(opened),
         min(opened.values(), default=None) if opened is not None else None,
         [_codec(number, codec, ratio=ratio) for number, codec in enumerate(whole.codecs) if codec.batches],
-        whole.largest if whole.batches else None,
-        round(whole.bytes / whole.batches) if whole.batches else None,
+        whole.largest if believed else None,
+        round(whole.bytes / believed) if believed else None,
         round(whole.records / counted, 2) if counted else None,
         whole.valid,
         whole.invalid,

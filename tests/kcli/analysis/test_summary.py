@@ -54,12 +54,12 @@ def plain(data, path, verify=True):
             continue
         header, raw = item.batch.header, item.raw
         counts["batches"] += 1
-        counts["bytes"] += header.size
-        found["largest"] = max(found["largest"], header.size)
         counts[("valid" if item.valid else "invalid") if verify else "unchecked"] += 1
         counts["unknown"] += header.magic > 2
         if header.magic > 2 or (verify and not item.valid):
             continue
+        counts["bytes"] += header.size
+        found["largest"] = max(found["largest"], header.size)
         count = header.records_count
         counts["records"] += max(count or 0, 0)
         counts["uncounted"] += count is None
