@@ -151,6 +151,8 @@ def together(columns: Sequence[Fields]) -> Fields:
     """Return the headers of several arrays, in order; numpy would compare their types field by field."""
     import numpy as np  # noqa: PLC0415
 
+    if len(columns) == 1:
+        return columns[0]
     fields: Fields = np.concatenate([fields.view(f"V{HEADER_SIZE}") for fields in columns]).view(dtype())
     return fields
 
