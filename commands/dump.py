@@ -141,6 +141,7 @@ def dump(
         records=records or print_data_log or deep_iteration or forced is not None or wanted.contents,
         text=as_text and not layout,
         layout=layout,
+        blocks=_takes_blocks(common),
         print_data_log=print_data_log or records or forced is not None or wanted.contents,
         decoder=None if redact else forced,
         decode_by_name=decoder == AUTO and not ((as_text and not layout) or redact),
@@ -173,6 +174,11 @@ def dump(
         stops=True,
         through=InPieces if common.jobs > 1 and job.comes_in_pieces else None,
     )
+
+
+def _takes_blocks(common: Common) -> bool:
+    """Whether rows go to a file of columns as they come."""
+    return common.out is not None and common.out.endswith(".parquet") and common.sort is None and common.limit is None
 
 
 def _topic(decoder: str) -> str | None:

@@ -18,6 +18,18 @@ class Row(NamedTuple):
     values: tuple[Value, ...]
 
 
+class Block(Row):
+    """Many rows of one type at once: its only value is an Arrow RecordBatch with all columns of the type.
+
+    Only who asks a job for columns gets any.
+    """
+
+    @property
+    def batch(self) -> Any:
+        """The RecordBatch."""
+        return self.values[0]
+
+
 class Failure(NamedTuple):
     """An input that could not be answered; `position` in bytes, path as reached from the argument."""
 

@@ -1,13 +1,14 @@
 """`dump -o text` of whole logs, many batches at a time: the same lines as one by one, where nothing is selected or decoded."""
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from formats import legacy
 from formats.batch import BATCH, LOG_OVERHEAD
 from formats.record import MAGIC
 from kcli.analysis.salvage import Checked, Gap, checked_windows
+from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD
 from kcli.jobs.dump_batches import bounded, check
 from kcli.jobs.dump_common import STRING_DECODER, Here, Item, Options, Told
 from kcli.logdir.buffers import DataFile
@@ -15,19 +16,23 @@ from kcli.logdir.bulk import Window
 from kcli.logdir.segment import Batch, Stop
 from kcli.logdir.tree import Target
 from kcli.output.dump_log import BEGINS, ENDS, LINE, NON_CONSECUTIVE
-from kcli.rows import Row
+from kcli.rows import Block, Row, Value
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from formats.record_columns import RecordColumns
 
 
 class Log(NamedTuple):
-    """A log that is told in text: the open file, where it is from, what is wanted of it, and what is wrong with it."""
+    """A log that is read: the open file, where it is from, what is wanted of it, and what is wrong with it."""
 
     file: DataFile
     target: Target
     options: Options
     told: Told
+    where: tuple[Value, ...]
 
     @property
     def path(self) -> str:
@@ -69,12 +74,18 @@ def batch_lines(window: Window) -> Iterator[Item]:
     """Yield the lines of a window's batches, all of magic 2, and the place behind them."""
     from kcli.output.dump_log_bulk import batch_text  # noqa: PLC0415 - numpy
 
-    valid = window.valid
-    if valid is None:
-        raise AssertionError("a window of checked_windows knows its checksums")
+    valid = _verdicts(window)
     text = batch_text(window.fields, window.positions, valid)
     yield Row(LINE, (text,))
     yield Here(_behind(window), 0, len(text))
+
+
+def is_bulk(window: Window, options: Options) -> bool:
+    """Whether all of a window's batches are of magic 2, and none is beyond the bound."""
+    fields = window.fields
+    return bool((fields["magic"] == MAGIC).all()) and not (
+        options.records and (fields["batch_length"] > options.max_batch_bytes - LOG_OVERHEAD).any()
+    )
 
 
 def parts(window: Window, options: Options) -> "Iterator[RecordColumns | int]":
@@ -89,9 +100,7 @@ def record_lines(part: "RecordColumns", window: Window, last: int | None, of: Lo
     """Yield the lines of batches and their records, and the place behind them; return the offset of the last record."""
     from kcli.output.dump_log_bulk import Trouble, non_consecutive, record_text  # noqa: PLC0415 - numpy
 
-    valid = window.valid
-    if valid is None:
-        raise AssertionError("a window of checked_windows knows its checksums")
+    valid = _verdicts(window)
     span = slice(part.first, part.first + len(part.headers))
     positions = window.positions[span]
     if len(part.offset):
@@ -115,6 +124,31 @@ def record_lines(part: "RecordColumns", window: Window, last: int | None, of: Lo
     size = LOG_OVERHEAD + int(part.headers["batch_length"][-1])
     yield Here(int(positions[-1]) + size, 0, held)
     return last
+
+
+def batch_block(window: Window, where: Sequence[Value]) -> Iterator[Item]:
+    """Yield the rows of a window's batches, all of magic 2, and the place behind them."""
+    from kcli.output.batch_arrow import batches  # noqa: PLC0415 - pyarrow
+
+    found = batches(window.fields, window.positions, _verdicts(window), where)
+    yield Block(DUMP_BATCH.name, (found,))
+    yield Here(_behind(window), 0, found.nbytes)
+
+
+def record_block(part: "RecordColumns", window: Window, where: Sequence[Value]) -> Iterator[Item]:
+    """Yield the rows of records, and the place behind them."""
+    from kcli.output.record_arrow import record_batch  # noqa: PLC0415 - pyarrow
+
+    positions = window.positions[part.first : part.first + len(part.headers)]
+    found = record_batch(part, where, positions)
+    yield Block(DUMP_RECORD.name, (found,))
+    yield Here(int(positions[-1]) + LOG_OVERHEAD + int(part.headers["batch_length"][-1]), 0, found.nbytes)
+
+
+def _verdicts(window: Window) -> "NDArray[np.bool_]":
+    if window.valid is None:
+        raise AssertionError("a window of checked_windows knows its checksums")
+    return window.valid
 
 
 def _behind(window: Window) -> int:

@@ -36,11 +36,12 @@ class Options:
     `decode_by_name`, which takes the decoder of the topic that a directory is named after; `key_decoder` and `value_decoder` are
     the classes that print other contents in text. `tail` is how many of the last batches (or records)
     of each partition are shown, `limit` how many rows at most. `bytes_as` is one of kcli.jobs.dump_bytes.MODES; a
-    `salt` redacts keys and values. `max_batch_bytes` bounds a batch, compressed and decompressed.
+    `salt` redacts keys and values. `blocks`: rows of logs as Arrow where they can be made in bulk. `max_batch_bytes` bounds a batch, compressed and decompressed.
     """
 
     records: bool = False
     text: bool = False
+    blocks: bool = False
     layout: bool = False
     print_data_log: bool = False
     skip_record_metadata: bool = False

@@ -1,21 +1,25 @@
 """`dump` of logs and KRaft snapshots: a row per batch or record, past damage, from the place that the index gives."""
 
 from collections import deque
+from collections.abc import Iterable
 from typing import TypeAlias
 
 from formats.batch import COMPRESSION_NAMES, NO_SEQUENCE
 from formats.control import CONTROL_NAMES, control_key
 from formats.errors import FormatError
 from formats.record import Record
+from formats.record_columns import RecordColumns
 from kcli.analysis.salvage import Checked
 from kcli.analysis.selection import AnyRecord, holds, is_wanted
 from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_batches import good_and_bad, records, tell
+from kcli.jobs.dump_bulk import Log, batch_block, checked, is_bulk, is_plain, parts, record_block, windows
 from kcli.jobs.dump_common import Here, Options, Scanned, Told, from_file
 from kcli.jobs.dump_decoders import decoded, decoder_for
 from kcli.jobs.dump_seek import part
 from kcli.logdir.buffers import DataFile
+from kcli.logdir.bulk import Window
 from kcli.logdir.segment import Batch
 from kcli.rows import Row, Value
 
@@ -43,36 +47,60 @@ def _last(items: Scanned, count: int) -> Scanned:
 
 
 def _log(unit: Unit, options: Options, told: Told) -> Scanned:
-    target = unit.target
+    target, shown = unit.target, unit.mark
     with DataFile(target.path) as file:
-        wanted = options.wanted
+        of = Log(file, target, options, told, from_file(target))
         start, end = part(file, target, options, told)
-        where = from_file(target)
+        start = unit.start or start
         decoder = decoder_for(target, options)
-        shown, some = unit.mark, bool(wanted)
-        for item in good_and_bad(file, unit.start or start, end, told, options, cut=unit.end):
-            if not isinstance(item, Checked):
+        bulk = options.blocks and decoder is None and is_plain(options) and not shown
+        walk = windows(file, start, end, told, unit.end) if bulk else good_and_bad(file, start, end, told, options, cut=unit.end)
+        for item in walk:
+            if isinstance(item, Window):
+                yield from _window(item, of)
+            elif isinstance(item, Checked):
+                yield from _batch(item, shown, decoder, of)
+                shown = 0
+            else:
                 yield from tell(item, told)
-                continue
-            batch = item.batch
-            if not options.records:
-                yield Here(batch.position, 0)
-                if not some or holds(wanted, batch.header, records(item, told, options)):
-                    yield batch_row(where, batch, valid=item.valid)
-                continue
-            number, held = 0, 0
-            for number, record in enumerate(records(item, told, options, told_before=shown > 0)):
-                if number < shown or (some and not is_wanted(wanted, record)):
-                    continue
-                if number % RECORDS_BETWEEN_STOPS == 0 or held > RECORDS_BETWEEN_STOPS:
-                    yield Here(batch.position, number, held)
-                    held = 0
-                held += len(record.key or b"") + len(record.value or b"")
-                yield record_row(where, batch, record, _told(decoder, batch, record, told, options))
-            shown = 0
-            yield Here(batch.position + batch.header.size, 0, held)
         if file.grown() > 0 and not unit.end:
             told.add("LOG-005", None, f"it grew by {file.grown()} bytes while it was read")
+
+
+def _window(window: Window, of: Log) -> Scanned:
+    """Yield the rows of a window's batches, as blocks where they are of magic 2 and can be read in bulk."""
+    numbers: Iterable[RecordColumns | int] = range(len(window.positions))
+    if is_bulk(window, of.options):
+        if not of.options.records:
+            yield from batch_block(window, of.where)
+            return
+        numbers = parts(window, of.options)
+    for number in numbers:
+        if isinstance(number, int):
+            yield from _batch(checked(of.file, window, number, of.options.max_batch_bytes), 0, None, of)
+        else:
+            yield from record_block(number, window, of.where)
+
+
+def _batch(item: Checked, shown: int, decoder: str | None, of: Log) -> Scanned:
+    """Yield the rows of a batch, or of its records behind the first `shown`."""
+    batch, wanted, options, where = item.batch, of.options.wanted, of.options, of.where
+    some = bool(wanted)
+    if not options.records:
+        yield Here(batch.position, 0)
+        if not some or holds(wanted, batch.header, records(item, of.told, options)):
+            yield batch_row(where, batch, valid=item.valid)
+        return
+    number, held = 0, 0
+    for number, record in enumerate(records(item, of.told, options, told_before=shown > 0)):
+        if number < shown or (some and not is_wanted(wanted, record)):
+            continue
+        if number % RECORDS_BETWEEN_STOPS == 0 or held > RECORDS_BETWEEN_STOPS:
+            yield Here(batch.position, number, held)
+            held = 0
+        held += len(record.key or b"") + len(record.value or b"")
+        yield record_row(where, batch, record, _told(decoder, batch, record, of.told, options))
+    yield Here(batch.position + batch.header.size, 0, held)
 
 
 def batch_row(where: Where, batch: Batch, *, valid: bool) -> Row:

@@ -4,19 +4,17 @@ import os
 from collections.abc import Generator, Iterable
 from contextlib import ExitStack
 
-from formats.batch import LOG_OVERHEAD
 from formats.control import control_record
 from formats.errors import FormatError
 from formats.index import TXN_INDEX_ENTRY
 from formats.names import KRAFT_SNAPSHOT, LOG, OFFSET_INDEX, PRODUCER_SNAPSHOT, TIME_INDEX, TXN_INDEX
 from formats.producer_snapshot import read_snapshot
-from formats.record import MAGIC
 from formats.record_columns import RecordColumns
 from kcli.analysis.salvage import Checked, Gap
 from kcli.analysis.selection import AnyRecord, holds, is_wanted
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_batches import good_and_bad, records, tell
-from kcli.jobs.dump_bulk import Log, batch_lines, checked, is_plain, parts, record_lines, windows
+from kcli.jobs.dump_bulk import Log, batch_lines, checked, is_bulk, is_plain, parts, record_lines, windows
 from kcli.jobs.dump_bytes import redacted, text_of
 from kcli.jobs.dump_common import MAX_INT, Here, Item, Options, Reader, Scanned, Told, file_name, sibling
 from kcli.jobs.dump_decoders import DECODER_CLASSES, shown_by, shown_with
@@ -91,7 +89,7 @@ def _log(unit: Unit, options: Options, told: Told) -> Scanned:
     target, shown = unit.target, unit.mark
     last = None if unit.start or unit.mark else BEFORE_FIRST
     with DataFile(target.path) as file:
-        of = Log(file, target, options, told)
+        of = Log(file, target, options, told, ())
         if not (unit.start or unit.mark):
             yield line(_title(target))
         start, end = part(file, target, options, told)
@@ -125,12 +123,11 @@ def _window(window: Window, last: int | None, of: Log) -> Generator[Item, None, 
     """Yield the lines of a window's batches; return the offset of the last record."""
     options = of.options
     numbers: Iterable[RecordColumns | int] = range(len(window.positions))
-    if (window.fields["magic"] == MAGIC).all():
+    if is_bulk(window, options):
         if not options.records:
             yield from batch_lines(window)
             return last
-        if not (window.fields["batch_length"] > options.max_batch_bytes - LOG_OVERHEAD).any():
-            numbers = parts(window, options)
+        numbers = parts(window, options)
     for number in numbers:
         if isinstance(number, int):
             last = yield from _batch(checked(of.file, window, number, options.max_batch_bytes), 0, last, of)

@@ -20,7 +20,7 @@ from kcli.analysis.findings import Finding
 from kcli.output.arrow import RecordBatch, batch, schema
 from kcli.output.structured import Tail, write_csv, write_ndjson
 from kcli.output.view import View
-from kcli.rows import Failure, Row
+from kcli.rows import Block, Failure, Row, RowType
 
 PARQUET = "parquet"
 FILE_FORMATS = (PARQUET, "csv", "ndjson")
@@ -98,13 +98,27 @@ class ParquetWriter:
         self.rows = 0
         self._view = view
         self._row_type = row_type._replace(columns=view.columns_of(row_type))
-        self._parquet: Any = pyarrow.parquet.ParquetWriter(file, schema(self._row_type), compression="zstd")
+        self._parquet: Any = pyarrow.parquet.ParquetWriter(
+            file, schema(self._row_type), compression="zstd", use_dictionary=_repeated(self._row_type)
+        )
         self._held: list[RecordBatch] = []
         self._held_rows = self._held_bytes = 0
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Write rows."""
-        self.write_batch(batch(self._row_type, list(self._view.shown(rows))))
+        """Write rows, those of blocks too."""
+        plain: list[Row] = []
+        for row in self._view.chosen(rows):
+            if isinstance(row, Block):
+                self._write_rows(plain)
+                plain = []
+                self.write_batch(row.batch.select(list(self._row_type.names)))
+            else:
+                plain.append(row)
+        self._write_rows(plain)
+
+    def _write_rows(self, rows: list[Row]) -> None:
+        if rows:
+            self.write_batch(batch(self._row_type, list(self._view.shown(rows))))
 
     def write_batch(self, rows: RecordBatch) -> None:
         """Write a RecordBatch of the shown columns."""
@@ -132,6 +146,11 @@ class ParquetWriter:
             self._parquet.write_table(pa.Table.from_batches(self._held), ROWS_A_GROUP)
         self._held.clear()
         self._held_rows = self._held_bytes = 0
+
+
+def _repeated(row_type: RowType) -> list[str]:
+    """Return the columns whose values are likely to repeat: a dictionary of the others costs time and saves nothing."""
+    return [column.name for column in row_type.columns if column.kind == "str"]
 
 
 @contextmanager
@@ -175,7 +194,7 @@ def in_batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
     size = 0
     for row in rows:
         held.append(row)
-        size += _size(row.values)
+        size += row.batch.nbytes if isinstance(row, Block) else _size(row.values)
         if len(held) >= ROWS_A_BATCH or size >= BYTES_A_BATCH:
             yield held
             held, size = [], 0
