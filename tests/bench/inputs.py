@@ -1,0 +1,63 @@
+"""Which inputs there are, what they hold, and whether they are in the cache; `make` makes them. Small: what measures imports it."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+STAMP = "made.json"
+
+
+class Spec(NamedTuple):
+    """Which input: its kind and how much of it (`big`, `tiny`: bytes; else records, partitions or events)."""
+
+    kind: str
+    amount: int
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.amount}"
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind}-{self.amount}"
+
+    @property
+    def about(self) -> int:
+        """Bytes on disk, roughly."""
+        each = {"big": 1, "tiny": 1, "partitions": 16 << 10, "events": 280, "small": 200}
+        return self.amount * each.get(self.kind, 130)
+
+
+class Facts(NamedTuple):
+    """What an input holds."""
+
+    bytes: int
+    batches: int
+    records: int
+    last_offset: int
+
+
+class Made(NamedTuple):
+    """An input that is there: `folder` is a log dir or a partition directory, `log` its first segment."""
+
+    folder: Path
+    facts: Facts
+
+    @property
+    def log(self) -> Path:
+        return min(self.folder.rglob("*.log"))
+
+
+def fingerprint() -> str:
+    """Return what changes when inputs would be made differently."""
+    here = Path(__file__).parent
+    return hashlib.sha256((here / "make.py").read_bytes() + (here.parent / "builders.py").read_bytes()).hexdigest()[:16]
+
+
+def load(cache: Path, spec: Spec) -> Made | None:
+    """Return an input that is already in the cache and made by this very code."""
+    stamp = cache / spec.name / STAMP
+    if not stamp.is_file():
+        return None
+    told = json.loads(stamp.read_text())
+    return Made(cache / spec.name / told["folder"], Facts(**told["facts"])) if told["by"] == fingerprint() else None
