@@ -32,7 +32,7 @@ test: lint
 	$(PYTEST) --durations=10
 
 bench: $(READY)
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench $(BENCH)
 
 golden: $(READY)
 	$(BIN)/python -m tests.recordings.golden

@@ -96,7 +96,7 @@ def measure(line: Line, programs: Programs, runs: int, cache: Path, scratch: Pat
     commands = line.commands(programs, made)
     quiet = Quiet()
     try:
-        taken = alternate(commands, runs * line.times, scratch, lambda outputs: wrong.extend(line.check(made, outputs)))
+        taken = alternate(commands, line.runs(runs), scratch, lambda outputs: wrong.extend(line.check(made, outputs)))
     except Failed as error:
         return Result(line.name, (), {}, (*wrong, str(error)), quiet.foreign_share())
     facts = [one.facts for one in made]
@@ -138,4 +138,7 @@ def _bounds(cache: Path, scratch: Path, scale: Scale) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

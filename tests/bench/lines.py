@@ -32,13 +32,14 @@ class Scale(NamedTuple):
     records: int
     partitions: int
     events: int
+    events_text: int
     verify: tuple[int, int]
     spark_tiny: tuple[int, int]
     spark_records: tuple[int, int]
 
 
-USUAL = Scale(GIB, 256 * MIB, 256 * MIB, 400_000, 10_000, 500_000, (GIB, 2 * GIB), (256 * MIB, GIB), (1_600_000, 6_400_000))
-QUICK = Scale(64 * MIB, 16 * MIB, 16 * MIB, 40_000, 640, 32_000, (64 * MIB, 128 * MIB), (16 * MIB, 64 * MIB), (40_000, 160_000))
+USUAL = Scale(GIB, 256 * MIB, 256 * MIB, 400_000, 10_000, 500_000, 50_000, (GIB, 2 * GIB), (256 * MIB, GIB), (1_600_000, 6_400_000))
+QUICK = Scale(64 * MIB, 16 * MIB, 16 * MIB, 40_000, 640, 32_000, 8_000, (64 * MIB, 128 * MIB), (16 * MIB, 64 * MIB), (40_000, 160_000))
 FULL = USUAL._replace(tiny_scan=GIB, events=5_000_000)
 
 
@@ -68,7 +69,12 @@ class Line(NamedTuple):
     figures: tuple[Ratio | Slopes | Growth, ...]
     check: Callable[[Sequence[Made], Mapping[str, Path]], list[str]]
     times: int = 1
+    most: int = 100
     spark: bool = False
+
+    def runs(self, usual: int) -> int:
+        """Return how often its commands run: small answers more often than usual, long ones not too often."""
+        return min(usual * self.times, self.most)
 
 
 def lines(scale: Scale) -> list[Line]:
@@ -99,8 +105,8 @@ def lines(scale: Scale) -> list[Line]:
         ),
         Line(
             "dump-text-rlmm",
-            "dump -o text, remote log metadata decoded",
-            (Spec("events", scale.events),),
+            f"dump -o text, remote log metadata, {scale.events_text:,} events",
+            (Spec("events", scale.events_text),),
             partial(_text, tool_words=("--remote-log-metadata-decoder",), words=("--remote-log-metadata-decoder",)),
             (Ratio(KCLI, TOOL), Ratio(JOBS, TOOL)),
             _texts_equal,
@@ -151,7 +157,9 @@ def lines(scale: Scale) -> list[Line]:
             "spark-parquet",
             "dump --records --out x.parquet, lz4, local[2] against --jobs 2",
             tuple(Spec("records.lz4", count) for count in scale.spark_records),
-            partial(_two_sizes, one=(JOBS, TWO), other=(SPARK, ON_SPARK), words=("dump", "--records"), to_file=True),
+            partial(
+                _two_sizes, one=(JOBS, TWO), other=(SPARK, ON_SPARK), words=("dump", "--records", "--only", "dump_record"), to_file=True
+            ),
             (Slopes((SPARK, SPARK + LARGE), (JOBS, JOBS + LARGE), "record", Target(0.85)),),
             _parquets_right,
             spark=True,

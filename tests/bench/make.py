@@ -11,6 +11,7 @@ import shutil
 import struct
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -77,7 +78,15 @@ def text_batches(chooser: random.Random, codec: str, batches: int = 400) -> list
     return made
 
 
-def repeat(folder: Path, prototypes: Sequence[Prototype], *, size: int | None = None, batches: int | None = None) -> Facts:
+def repeat(
+    folder: Path,
+    prototypes: Sequence[Prototype],
+    *,
+    size: int | None = None,
+    batches: int | None = None,
+    segment_bytes: int = SEGMENT_BYTES,
+    chunk_bytes: int = CHUNK,
+) -> Facts:
     """Write segments of whole batches, prototypes in turn, offsets from 0 on: at most `size` bytes, or so many batches.
 
     Beside each segment stands its offset index, an entry about every 4 KB as a broker makes it.
@@ -88,31 +97,29 @@ def repeat(folder: Path, prototypes: Sequence[Prototype], *, size: int | None = 
     lengths = np.array([len(prototype.data) for prototype in prototypes])
     counts = np.array([prototype.records for prototype in prototypes])
     group = b"".join(prototype.data for prototype in prototypes)
-    times = max(1, CHUNK // len(group))
+    times = max(1, chunk_bytes // len(group))
     chunk = np.frombuffer(group * times, np.uint8).copy()
     lengths, counts = np.tile(lengths, times), np.tile(counts, times)
     ends = np.cumsum(lengths)
     starts = ends - lengths
     bases = np.cumsum(counts) - counts
-    at = written = records = done = 0
-    log = index = None
-    try:
+    written = done = records = first = 0
+    at = segment_bytes  # full: the first is begun
+    with ExitStack() as files:
         while True:
-            room = len(lengths) if batches is None else min(len(lengths), batches - done)
-            fits = room if size is None else min(room, int(np.searchsorted(ends, size - written, side="right")))
-            segment_room = int(np.searchsorted(ends, SEGMENT_BYTES - at, side="right"))
-            take = min(fits, segment_room)
+            fits = len(lengths) if batches is None else min(len(lengths), batches - done)
+            if size is not None:
+                fits = min(fits, int(np.searchsorted(ends, size - written, side="right")))
             if fits <= 0:
-                break
-            if log is None or take == 0:
-                for file in (log, index):
-                    if file is not None:
-                        file.close()
-                log, index = ((folder / f"{records:020}.{kind}").open("wb") for kind in ("log", "index"))
+                return Facts(written, done, records, records - 1)
+            take = min(fits, int(np.searchsorted(ends, segment_bytes - at, side="right")))
+            if not take:
+                files.close()
+                log, index = (files.enter_context((folder / f"{records:020}.{kind}").open("wb")) for kind in ("log", "index"))
                 at, first = 0, records
                 continue
             offsets = records + bases[:take]
-            column = offsets.astype(">i8").view(np.uint8).reshape(-1, 8)
+            column = _big_endian(offsets)
             for byte in range(8):
                 chunk[starts[:take] + byte] = column[:, byte]
             length = int(ends[take - 1])
@@ -120,11 +127,6 @@ def repeat(folder: Path, prototypes: Sequence[Prototype], *, size: int | None = 
             index.write(index_entries(at + starts[:take], offsets + counts[:take] - 1 - first))
             at, written, done = at + length, written + length, done + take
             records += int(counts[:take].sum())
-    finally:
-        for file in (log, index):
-            if file is not None:
-                file.close()
-    return Facts(written, done, records, records - 1)
 
 
 def index_entries(positions, last_offsets) -> bytes:

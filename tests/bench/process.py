@@ -11,12 +11,14 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 PYTHON, JAVA, OTHER = "python", "java", "other"
 SAMPLE_SECONDS = 0.02
 LINGER_SECONDS = 3.0
+REAP_SECONDS = 0.002
 PR_SET_CHILD_SUBREAPER = 36
 QUIET_LOAD = 0.5
 """Load average, for each core, above which nothing is measured."""
@@ -79,7 +81,8 @@ def run(argv: Sequence[str], output: Path, *, watch: bool = False, env: Mapping[
         try:
             _, status, usage = os.wait4(process.pid, 0)
         except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)
+            for member in members(process.pid):
+                _kill(member)
             process.wait()
             raise
         wall = time.perf_counter() - start
@@ -209,21 +212,25 @@ def session_of(stat: str) -> int:
 
 
 def _reap(session: int) -> list[int]:
-    """Wait for what a command left behind; return the peak bytes of each. What does not end is killed: it is of our own making."""
+    """Wait until nothing of a session is left; return the peak bytes of what was adopted. What does not end is killed: it is of our making."""
     peaks, until = [], time.monotonic() + LINGER_SECONDS
-    while True:
-        try:
-            pid, _, usage = os.wait4(-1, os.WNOHANG)
-        except ChildProcessError:
-            return peaks
-        if pid:
-            peaks.append(usage.ru_maxrss * 1024)
-        elif time.monotonic() > until:
-            for member in members(session):
-                os.kill(member, signal.SIGKILL)
-            until = time.monotonic() + LINGER_SECONDS
-        else:
-            time.sleep(0.005)
+    while left := members(session):
+        for pid in left:
+            if time.monotonic() > until:
+                _kill(pid)
+            try:
+                ended, _, usage = os.wait4(pid, os.WNOHANG)
+            except ChildProcessError:
+                continue  # its parent lives, or init has it
+            if ended:
+                peaks.append(usage.ru_maxrss * 1024)
+        time.sleep(REAP_SECONDS)
+    return peaks
+
+
+def _kill(pid: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 def _children_cpu() -> float:
