@@ -1,50 +1,67 @@
 """Over Spark: the same scan on Spark's workers, the same outcomes in the same order.
 
-Units are packed into bins on the driver, bins run in waves of a few per core,
-and each wave is collected and put in order. Workers give back
-`(unit, sequence, payload)` with pickled outcomes, so no schema of any job is
-known here, and the one path works on Spark Connect too. Only this module
-imports pyspark and pyarrow.
+Units are packed into bins of about equal bytes. Each bin, or a few on a large
+cluster, is a Spark job of its own, and some are under way at once: so a dead
+worker costs its bin alone, and what has come back and waits for its turn is
+bounded. Workers give back `(bin, sequence, payload)` with pickled outcomes, so
+no schema of any job is known here, and the one path works on Spark Connect too.
+A bin whose outcomes grow large comes back early; what is left of it goes on in
+bins that are as small as that one came out. Only the Spark engine and the
+Spark source import pyspark.
 """
 
 import os
 import pickle
-import shutil
-import signal
-import sys
-import tempfile
-import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from importlib.util import find_spec
-from itertools import groupby
-from operator import attrgetter
-from typing import IO, Any, TypeAlias
+import socket
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NamedTuple, TypeAlias
 
 from kcli.engine.contract import Engine, Outcome, Scan, Sink, Unit
 from kcli.engine.errors import EngineMissingError
-from kcli.engine.scratch import scratch_directory
+from kcli.engine.spark_session import Jobs, Session, cores_of, first_line, is_alive, is_at_home, opened
 from kcli.engine.worker import failed
 
-Session: TypeAlias = Any
 Work: TypeAlias = tuple[Scan, Sink | None]
+Batches: TypeAlias = Iterator[Any]
 
-RESULT = "unit bigint, sequence bigint, payload binary"
+NAMES = ("bin", "sequence", "payload")
 UNITS_A_BIN = 256
+BYTES_A_BIN = 64 << 20
+COST_OF_A_UNIT = 64 << 10
+"""What it takes to open a file or a directory, in bytes read."""
 BINS_A_CORE = 4
-OUTCOMES_A_CALL = 32
-"""A unit that leaves more rests than this goes on in a call of its own: what the driver holds at once stays bounded."""
+BINS_AT_ONCE_A_CORE = 2
+"""So many bins a core are under way or wait to be told."""
+JOBS_AT_ONCE = 16
+HELD_BYTES = 64 << 20
+"""Of outcomes that wait for their turn, all together."""
+LEAST_BYTES = 256 << 10
+"""Of outcomes of a bin that has to come back, on however large a cluster."""
+ATTEMPTS_ALONE = 2
+ASKED_AT_MOST = 64
 
-CORES_OF_A_SERVER = 16
-"""A Spark Connect server does not tell how many cores it has."""
 
-QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
-AT_HOME = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-"""For a local master: whatever name this machine goes by, and whether that name resolves, does not matter."""
+class Shape(NamedTuple):
+    """How work is spread: bins under way at once, bins a job, and bytes of outcomes after which a bin comes back."""
 
-NEEDED = ("pyspark", "pyarrow", "pandas")
-INSTALL = "pip install 'kcli[spark]'"
-INSTALL_JAVA = "install Java 17 or newer, or set JAVA_HOME"
+    window: int
+    together: int
+    most_bytes: int
+
+
+@dataclass(slots=True, eq=False)
+class Piece:
+    """A bin on its way: the job that it is in, and its place there. One that had no company when it failed is `alone`."""
+
+    units: Sequence[Unit]
+    alone: bool = False
+    failures: int = 0
+    job: Future[dict[int, list[bytes]]] | None = None
+    place: int = 0
 
 
 def spark(
@@ -52,61 +69,130 @@ def spark(
 ) -> Engine:
     """Return an engine over Spark: `master` (default local[*]) or a Spark Connect `remote`, with extra settings.
 
-    With a sink the workers give it the rows, those of each bin in a part of its own, and outcomes come without rows, one
-    for each unit; NotWrittenError when they cannot. An active session is used as it is and left running.
-    EngineMissingError when pyspark or Java is not there.
+    With a sink the workers give it the rows, and outcomes come without, one for each unit: those of a bin are in a part
+    of its own, those of each piece of a file are, too. NotWrittenError when they cannot write. An active session is used
+    as it is and left running. EngineMissingError when pyspark or Java is not there, and when workers do not see the files.
     """
 
     def run(scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
         if not units:
             return
-        with _session(master, remote, conf or {}) as session:
-            cores = _cores(session)
-            size = max(1, min(UNITS_A_BIN, -(-len(units) // (cores * BINS_A_CORE))))
-            wave = size * cores * BINS_A_CORE
-            for start in range(0, len(units), wave):
-                yield from _wave(session, (scan, sink), units[start : start + wave], size)
+        with opened(master, remote, conf or {}) as session, Jobs(session, JOBS_AT_ONCE) as jobs:
+            if not is_at_home(session):
+                see_paths(session, jobs, units)
+            yield from _spread(session, jobs, (scan, sink), units)
 
     return run
 
 
-def _wave(session: Session, work: Work, units: Sequence[Unit], size: int) -> Iterator[Outcome]:
-    """Yield the outcomes of units that run at once, each followed by what it left for further calls."""
-    for _, outcomes in groupby(_called(session, work, units, size), key=attrgetter("number")):
-        rest = yield from _last_rest(outcomes)
-        while rest is not None:
-            rest = yield from _last_rest(_called(session, work, [rest], 1))
-
-
-def _last_rest(outcomes: Iterable[Outcome]) -> Generator[Outcome, None, Unit | None]:
-    """Yield one unit's outcomes; return what the last of them left."""
-    rest = None
-    for outcome in outcomes:
-        yield outcome
-        rest = outcome.rest
-    return rest
-
-
-def _called(session: Session, work: Work, units: Sequence[Unit], size: int) -> Iterator[Outcome]:
-    """Yield the outcomes of one call over units; one that fails is halved until the unit to blame is alone."""
-    bins = [pickle.dumps((*work, list(units[start : start + size]))) for start in range(0, len(units), size)]
-    try:
-        rows = session.range(0, len(bins), 1, len(bins)).mapInArrow(_runner(bins, _directory(units)), RESULT).collect()
-    except Exception as error:
-        if len(units) > 1:
-            middle = len(units) // 2
-            for half in (units[:middle], units[middle:]):
-                yield from _called(session, work, half, size)
+def _spread(session: Session, jobs: Jobs, work: Work, units: Sequence[Unit]) -> Iterator[Outcome]:
+    """Yield the outcomes of units in their order, whatever order their bins come back in."""
+    cores = cores_of(session)
+    shape = _shape(cores)
+    directory = _directory(units)
+    waiting = _bins(units, cores)
+    line: deque[Piece] = deque()
+    while True:
+        line.extend(Piece(units) for units in islice(waiting, max(0, shape.window - len(line))))
+        if not line:
             return
-        if not _alive(session):
-            raise EngineMissingError(f"Spark has gone away: {_first_line(error)}") from error
-        yield failed(units[0], "worker-died", "the Spark worker that read it died (killed, or out of memory)")
+        _start(jobs, work, line, shape, directory)
+        piece = line.popleft()
+        assert piece.job is not None
+        try:
+            payloads = piece.job.result().get(piece.place, [])
+        except Exception as error:  # noqa: BLE001 - whatever Spark says, the same is done about it
+            _explain(session, error)
+            if piece.failures + 1 >= ATTEMPTS_ALONE:
+                yield failed(piece.units[0], "worker-died", "the Spark worker that read it died (killed, or out of memory)")
+            else:
+                line.extendleft(reversed(_again(piece)))
+            continue
+        last = None
+        for payload in payloads:
+            last = pickle.loads(payload)  # noqa: S301 - our own workers wrote it
+            if isinstance(last, Exception):
+                raise last
+            yield last
+        line.extendleft(reversed(_left(piece.units, last)))
+
+
+def _shape(cores: int) -> Shape:
+    window = cores * BINS_AT_ONCE_A_CORE
+    return Shape(window, -(-window // JOBS_AT_ONCE), max(LEAST_BYTES, HELD_BYTES // window))
+
+
+def _bins(units: Sequence[Unit], cores: int) -> Iterator[list[Unit]]:
+    """Yield units in consecutive bins of about equal costs, a few for each core."""
+    costs = [_cost(unit) for unit in units]
+    most = min(BYTES_A_BIN, -(-sum(costs) // (cores * BINS_A_CORE)))
+    held: list[Unit] = []
+    size = 0
+    for unit, cost in zip(units, costs, strict=True):
+        if held and (size + cost > most + cost // 2 or len(held) >= UNITS_A_BIN):
+            yield held
+            held, size = [], 0
+        held.append(unit)
+        size += cost
+    yield held
+
+
+def _cost(unit: Unit) -> int:
+    """Return about how many bytes there are to read."""
+    if unit.end:
+        return COST_OF_A_UNIT + unit.end - unit.start
+    try:
+        return COST_OF_A_UNIT + os.stat(unit.target.path).st_size - unit.start
+    except OSError:
+        return COST_OF_A_UNIT
+
+
+def _start(jobs: Jobs, work: Work, line: deque[Piece], shape: Shape, directory: str | None) -> None:
+    """Start the pieces at the head of the line that are not under way, once there are enough of them, or the first one is."""
+    ready = [piece for piece in islice(line, shape.window) if piece.job is None]
+    if line[0].job is not None and len(ready) < shape.together:
         return
-    for row in sorted(rows, key=lambda row: (row.unit, row.sequence)):
-        outcome = pickle.loads(row.payload)  # noqa: S301 - our own workers wrote it
-        if isinstance(outcome, Exception):
-            raise outcome
-        yield outcome
+    company = [piece for piece in ready if not piece.alone]
+    groups = [[piece] for piece in ready if piece.alone]
+    groups += [company[start : start + shape.together] for start in range(0, len(company), shape.together)]
+    for group in groups:
+        bins = [pickle.dumps((*work, list(piece.units)), pickle.HIGHEST_PROTOCOL) for piece in group]
+        job = jobs.start(_runner(bins, directory, shape.most_bytes), len(bins))
+        for place, piece in enumerate(group):
+            piece.job, piece.place, piece.alone = job, place, len(group) == 1
+
+
+def _again(piece: Piece) -> list[Piece]:
+    """Return what becomes of a piece that failed: tried alone, then in halves, until the unit to blame is found."""
+    if not piece.alone:
+        return [Piece(piece.units, alone=True)]
+    if len(piece.units) == 1:
+        return [Piece(piece.units, alone=True, failures=piece.failures + 1)]
+    middle = len(piece.units) // 2
+    return [Piece(half, alone=True) for half in (piece.units[:middle], piece.units[middle:])]
+
+
+def _left(units: Sequence[Unit], last: Outcome | None) -> list[Piece]:
+    """Return what a piece has left, in pieces of as many units as came back."""
+    assert last is not None
+    done = [unit.number for unit in units].index(last.number) + 1
+    pieces = [] if last.rest is None else [Piece([last.rest])]
+    return [*pieces, *(Piece(units[start : start + done]) for start in range(done, len(units), done))]
+
+
+def _explain(session: Session, error: Exception) -> None:
+    """Raise EngineMissingError where a failed job means that none can succeed."""
+    if not is_alive(session):
+        raise EngineMissingError(f"Spark has gone away: {first_line(error)}") from error
+    if type(error).__name__ == "PythonException":
+        raise EngineMissingError(f"the Spark workers cannot run kcli: {_raised(str(error))}") from error
+
+
+def _raised(words: str) -> str:
+    """Return what a traceback in an error of Spark says was raised."""
+    _, _, trace = words.partition("Traceback (most recent call last):")
+    lines = (line for line in trace.splitlines() if line.strip() and not line[0].isspace())
+    return next(lines, "") or words.strip().partition("\n")[0]
 
 
 def _directory(units: Sequence[Unit]) -> str | None:
@@ -114,15 +200,15 @@ def _directory(units: Sequence[Unit]) -> str | None:
     return None if all(os.path.isabs(unit.target.path) for unit in units) else os.getcwd()
 
 
-def _runner(bins: list[bytes], directory: str | None) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _runner(bins: list[bytes], directory: str | None, most_bytes: int) -> Callable[[Batches], Batches]:
     """Return the function that workers run: pickled by value, it finds this kcli before it needs any of it.
 
     Workers run in `directory`: so relative paths, and what is said of them, are those of the other engines.
     """
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    names = ["unit", "sequence", "payload"]
+    names = list(NAMES)
 
-    def run_bins(batches: Iterator[Any]) -> Iterator[Any]:
+    def run_bins(batches: Batches) -> Batches:
         import contextlib  # noqa: PLC0415 - runs in the worker
         import os  # noqa: PLC0415
         import pickle  # noqa: PLC0415
@@ -138,124 +224,52 @@ def _runner(bins: list[bytes], directory: str | None) -> Callable[[Iterator[Any]
             for batch in batches:
                 for number in batch.column(0).to_pylist():
                     scan, sink, units = pickle.loads(bins[number])  # noqa: S301 - the driver wrote it
-                    for row in packed_bin(scan, units, sink, OUTCOMES_A_CALL):
-                        yield pyarrow.RecordBatch.from_arrays([pyarrow.array([value]) for value in row], names)
+                    for sequence, some in enumerate(packed_bin(scan, units, sink, most_bytes)):
+                        values = [number] * len(some), [sequence] * len(some), some
+                        yield pyarrow.RecordBatch.from_arrays([pyarrow.array(value) for value in values], names)
 
     return run_bins
 
 
-def _cores(session: Session) -> int:
-    return CORES_OF_A_SERVER if _is_connect(session) else max(1, int(session.sparkContext.defaultParallelism))
+def see_paths(session: Session, jobs: Jobs, units: Sequence[Unit]) -> None:
+    """Have workers look for the directories that units are in; EngineMissingError names a host and what it does not see.
 
-
-def _is_connect(session: Session) -> bool:
-    return type(session).__module__.startswith("pyspark.sql.connect")
-
-
-def _alive(session: Session) -> bool:
-    try:
-        return bool(session.range(1).collect())
-    except Exception:  # noqa: BLE001 - whatever is wrong with it, it is no session to work with
-        return False
-
-
-@contextmanager
-def _session(master: str | None, remote: str | None, conf: Mapping[str, str]) -> Iterator[Session]:
-    """Give the active session, or a new quiet one that ends with the work."""
-    lacking = [name for name in NEEDED if find_spec(name) is None]
-    if lacking:
-        raise EngineMissingError(f"--spark needs {', '.join(lacking)}: {INSTALL}")
-    scratch_directory()
-    from pyspark.sql import SparkSession  # noqa: PLC0415
-
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        yield active
-        return
-    session = _connected(remote, conf) if remote else _started(master or "local[*]", conf)
-    try:
-        yield session
-    finally:
-        _stop(session)
-
-
-def _stop(session: Session) -> None:
-    """Stop a session in a thread of its own: a signal may have broken into this thread's talk with the JVM."""
-
-    def stop() -> None:
-        with suppress(Exception):  # it has gone away already
-            session.stop()
-
-    thread = threading.Thread(target=stop)
-    thread.start()
-    thread.join()
-
-
-def _connected(remote: str, conf: Mapping[str, str]) -> Session:
-    try:
-        from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415
-
-        builder = SparkSession.Builder().remote(remote)
-        for key, value in conf.items():
-            builder = builder.config(key, value)
-        session = builder.getOrCreate()
-        session.range(1).collect()
-    except ImportError as error:
-        raise EngineMissingError(f"--spark-remote needs Spark Connect ({_first_line(error)}): pip install 'pyspark[connect]'") from error
-    except Exception as error:
-        raise EngineMissingError(f"--spark-remote {remote}: no Spark Connect server answers: {_first_line(error)}") from error
-    return session
-
-
-def _started(master: str, conf: Mapping[str, str]) -> Session:
-    from pyspark.sql import SparkSession  # noqa: PLC0415
-
-    java = os.path.join(os.environ.get("JAVA_HOME", ""), "bin", "java") if os.environ.get("JAVA_HOME") else "java"
-    if shutil.which(java) is None:
-        raise EngineMissingError(f"--spark needs Java, and there is no {java}: {INSTALL_JAVA}")
-    local = master.startswith("local")
-    if local:
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.Builder().master(master).appName("kcli")
-    for key, value in {**QUIET, **(AT_HOME if local else {}), **conf}.items():
-        builder = builder.config(key, value)
-    on_interrupt = signal.getsignal(signal.SIGINT)
-    with _silence() as noise:
-        try:
-            session = builder.getOrCreate()
-            session.sparkContext.setLogLevel("ERROR")
-        except Exception as error:
-            noise.seek(0)
-            last = noise.read().decode(errors="replace").strip().splitlines()[-1:]
-            raise EngineMissingError(f"--spark: Spark does not start ({(last or [_first_line(error)])[0]}): {INSTALL_JAVA}") from error
-        finally:
-            if threading.current_thread() is threading.main_thread():
-                signal.signal(signal.SIGINT, on_interrupt)  # Spark's own would break into a document that is being written
-    return session
-
-
-@contextmanager
-def _silence() -> Iterator[IO[bytes]]:
-    """Start the JVM with its stdout and stderr in a file: what it writes is neither data nor for people.
-
-    It also keeps a reader of kcli's stdout from waiting for the JVM, which outlives kcli by a moment.
+    Without it, each file of a path that is not mounted there would be an error of its own.
     """
-    sys.stdout.flush()
-    sys.stderr.flush()
-    saved = os.dup(1), os.dup(2)
+    directory = _directory(units)
+    around = {unit.target.log_dir or os.path.dirname(unit.target.path) for unit in units}
+    paths = [*([] if directory is None else [directory]), *sorted(path for path in map(os.path.abspath, around) if os.path.exists(path))]
+    count = min(ASKED_AT_MOST, cores_of(session) * BINS_AT_ONCE_A_CORE)
     try:
-        with tempfile.TemporaryFile() as noise:
-            os.dup2(noise.fileno(), 1)
-            os.dup2(noise.fileno(), 2)
-            try:
-                yield noise
-            finally:
-                os.dup2(saved[0], 1)
-                os.dup2(saved[1], 2)
-    finally:
-        for descriptor in saved:
-            os.close(descriptor)
+        answers = jobs.start(_looker(paths), count).result()
+    except Exception as error:
+        _explain(session, error)
+        raise EngineMissingError(f"the Spark workers do not answer: {first_line(error)}") from error
+    unseen: dict[str, list[str]] = dict(pickle.loads(payload) for some in answers.values() for payload in some)  # noqa: S301
+    lacking = sorted(host for host, missing in unseen.items() if missing)
+    if lacking:
+        host, path = lacking[0], unseen[lacking[0]][0]
+        hosts = "" if len(unseen) == 1 else f" ({len(lacking)} of {len(unseen)} hosts lack some)"
+        more = f" and {len(unseen[host]) - 1} more of {len(paths)}" if len(unseen[host]) > 1 else ""
+        raise EngineMissingError(
+            f"the Spark worker on {host} does not see {path}{more}{hosts}: mount it there, as it is here, or leave out --spark"
+        )
 
 
-def _first_line(error: BaseException) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+def _looker(paths: list[str]) -> Callable[[Batches], Batches]:
+    """Return the function that says which host it runs on, and which paths are not there; it needs no kcli."""
+    names = list(NAMES)
+    host_name = socket.gethostname
+
+    def look(batches: Batches) -> Batches:
+        import os  # noqa: PLC0415 - runs in the worker
+        import pickle  # noqa: PLC0415
+
+        import pyarrow  # noqa: PLC0415, ICN001
+
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                found = pickle.dumps((host_name(), [path for path in paths if not os.path.exists(path)]))
+                yield pyarrow.RecordBatch.from_arrays([pyarrow.array([value]) for value in (number, 0, found)], names)
+
+    return look

@@ -5,12 +5,14 @@ import pickle
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Outcome, Scan, Sink, Unit
 from kcli.engine.errors import NotWrittenError
 from kcli.rows import Failure
+
+BYTES_A_LIST = 1 << 20
+"""Of pickled outcomes that travel together."""
 
 
 def scanned(scan: Scan, unit: Unit) -> Outcome:
@@ -30,31 +32,48 @@ def scanned_to_end(scan: Scan, unit: Unit) -> Iterator[Outcome]:
         rest = outcome.rest
 
 
-def packed_bin(scan: Scan, units: Sequence[Unit], sink: Sink | None, most: int) -> Iterator[tuple[int, int, bytes]]:
-    """Yield (unit, sequence, pickled outcome) of units: of each at most so many, or one if a sink takes the rows.
+def packed_bin(scan: Scan, units: Sequence[Unit], sink: Sink | None, most_bytes: int) -> Iterator[list[bytes]]:
+    """Yield pickled outcomes of units, in lists: until they have so many bytes, or all of them, one a unit, if a sink takes the rows.
 
     What the sink raises is yielded instead: NotWrittenError when it cannot write.
     """
-    if sink is None:
-        for unit in units:
-            for sequence, outcome in enumerate(islice(scanned_to_end(scan, unit), most)):
-                yield unit.number, sequence, packed(outcome, unit)
+    if sink is not None:
+        yield _sunk(scan, units, sink)
         return
+    some: list[bytes] = []
+    total = size = 0
+    for unit, outcome in _outcomes(scan, units):
+        some.append(packed(outcome, unit))
+        size += len(some[-1])
+        if size >= BYTES_A_LIST or total + size >= most_bytes:
+            yield some
+            total += size
+            some, size = [], 0
+            if total >= most_bytes:
+                return
+    if some:
+        yield some
+
+
+def _outcomes(scan: Scan, units: Sequence[Unit]) -> Iterator[tuple[Unit, Outcome]]:
+    return ((unit, outcome) for unit in units for outcome in scanned_to_end(scan, unit))
+
+
+def _sunk(scan: Scan, units: Sequence[Unit], sink: Sink) -> list[bytes]:
+    """Return the pickled outcome of each unit, once all their rows are in parts of the sink: in one, pieces of files in one each."""
+    groups = [[unit] for unit in units] if any(unit.start or unit.end for unit in units) else [units]
     try:
-        outcomes = _sunk(scan, units, sink)
+        return [packed(outcome, unit) for group in groups for unit, outcome in zip(group, _of_part(scan, group, sink), strict=True)]
     except OSError as error:
         away = error.errno in {errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EROFS}
         hint = "; it must be a place that this machine and every worker share and may write to" if away else ""
         why = (error.strerror or str(error)).lower()
-        yield units[0].number, 0, pickle.dumps(NotWrittenError(f"a Spark worker cannot write there: {why}{hint}"))
+        return [pickle.dumps(NotWrittenError(f"a Spark worker cannot write there: {why}{hint}"))]
     except Exception as error:  # noqa: BLE001 - a bug must not look like the death of a worker
-        yield units[0].number, 0, pickle.dumps(RuntimeError(_described(error)))
-    else:
-        for unit, outcome in zip(units, outcomes, strict=True):
-            yield unit.number, 0, packed(outcome, unit)
+        return [pickle.dumps(RuntimeError(_described(error)))]
 
 
-def _sunk(scan: Scan, units: Sequence[Unit], sink: Sink) -> list[Outcome]:
+def _of_part(scan: Scan, units: Sequence[Unit], sink: Sink) -> list[Outcome]:
     """Return an outcome for each unit, once all their rows are in a part of the sink."""
     outcomes = []
     with sink() as part:
@@ -62,12 +81,14 @@ def _sunk(scan: Scan, units: Sequence[Unit], sink: Sink) -> list[Outcome]:
             taken = 0
             error: Failure | None = None
             findings: list[Finding] = []
+            beyond = False
             for outcome in scanned_to_end(scan, unit):
                 part.write(outcome.rows)
                 taken += len(outcome.rows)
                 findings += outcome.findings
                 error = outcome.error or error
-            outcomes.append(Outcome(number=unit.number, findings=findings, error=error, taken=taken))
+                beyond |= outcome.beyond
+            outcomes.append(Outcome(number=unit.number, findings=findings, error=error, taken=taken, beyond=beyond))
     outcomes[-1] = replace(outcomes[-1], part=part.receipt)
     return outcomes
 

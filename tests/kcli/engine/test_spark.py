@@ -18,9 +18,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
 def session():
     from pyspark.sql import SparkSession
 
-    from kcli.engine.spark import _session
+    from kcli.engine.spark_session import opened
 
-    with _session("local[2]", None, {}) as session:
+    with opened("local[2]", None, {}) as session:
         assert SparkSession.getActiveSession() is session
         yield session
 
@@ -37,7 +37,7 @@ def test_an_active_session_is_used_and_left_running(session):
 
 
 def test_what_is_missing_is_named(monkeypatch):
-    monkeypatch.setattr("kcli.engine.spark.NEEDED", ("pyspark_of_another_world",))
+    monkeypatch.setattr("kcli.engine.spark_session.NEEDED", ("pyspark_of_another_world",))
 
     with pytest.raises(EngineMissingError, match=r"needs pyspark_of_another_world: pip install 'kcli\[spark\]'"):
         list(spark()(scan, units("answer")))

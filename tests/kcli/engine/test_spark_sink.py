@@ -36,9 +36,9 @@ WAIT_SECONDS = 60
 
 @pytest.fixture(scope="module")
 def session():
-    from kcli.engine.spark import _session
+    from kcli.engine.spark_session import opened
 
-    with _session("local[2]", None, {}) as session:
+    with opened("local[2]", None, {}) as session:
         yield session
 
 

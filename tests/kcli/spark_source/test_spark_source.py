@@ -22,9 +22,9 @@ PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 
 @pytest.fixture(scope="module")
 def spark():
-    from kcli.engine.spark import _session
+    from kcli.engine.spark_session import opened
 
-    with _session("local[2]", None, {}) as session:
+    with opened("local[2]", None, {}) as session:
         register(session)
         yield session
 
@@ -158,8 +158,8 @@ def test_an_old_spark_is_named(monkeypatch):
 
 def test_a_session_finds_the_format_by_itself(dirs, tmp_path):
     code = (
-        "from kcli.engine.spark import _session\n"
-        "with _session('local[1]', None, {}) as spark:\n"
+        "from kcli.engine.spark_session import opened\n"
+        "with opened('local[1]', None, {}) as spark:\n"
         f"    print(spark.read.format('kcli').option('view', 'offsets').load({str(dirs[0])!r}).count())\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
