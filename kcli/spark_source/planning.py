@@ -26,6 +26,7 @@ from kcli.logdir.partition import Partition
 from kcli.logdir.tree import PARTITION, Found, Selection, Target, find, partition_of
 from kcli.rows import Failure
 from kcli.scan_rows import SCAN_SEGMENT
+from kcli.spark_source.cutting import in_pieces
 from kcli.spark_source.filters import HIGHEST, LOWEST, Pushed
 from kcli.spark_source.options import OptionError, Query
 from kcli.spark_source.views import BATCHES, EPOCHS, FINDINGS, OFFSETS, RECORDS, RLMM, SEGMENTS
@@ -34,6 +35,8 @@ BINS_A_CORE = 4
 BYTES_A_BIN = 64 << 20
 COST_OF_A_UNIT = 64 << 10
 """What it takes to open a file or a directory, in bytes read."""
+GIANT = 1.5
+"""Times what each core would have to read: one log of more is worth a look at its headers while the query is planned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ class SegmentScan:
 
 
 SEGMENT = SegmentScan(scan.Options(rows=frozenset({SCAN_SEGMENT.name})))
+HEADERS = SegmentScan(scan.Options(rows=frozenset({SCAN_SEGMENT.name}), verify=False))
+"""The same for a segment whose checksums are known to match: findings then come from headers alone."""
 
 
 class Work(NamedTuple):
@@ -76,6 +81,7 @@ def planned(query: Query, pushed: Pushed, cores: int | None) -> Plan:
         found = replace(found, targets=[target for target in found.targets if _wants(pushed, target)])
     if query.view != FINDINGS:
         works, _ = _works(query.view, query, found, pushed)
+        works = _without_giants(works, query.partitions or cores or os.cpu_count() or 1)
         return Plan(_bins([[work] for work in works], query.partitions, cores), [], [])
     works, failures = _for_findings(query, found, pushed)
     together = [list(group) for _, group in groupby(works, key=lambda work: directory_of(work.unit.target))]
@@ -131,7 +137,7 @@ def _holds_metadata(pushed: Pushed, target: Target) -> bool:
 
 def _logs(view: str, query: Query, found: Found, pushed: Pushed) -> tuple[list[Work], list[Failure]]:
     wanted = _wanted(view, pushed)
-    options = Options(records=view == RECORDS, max_batch_bytes=query.max_batch_bytes)
+    options = Options(records=view == RECORDS, blocks=True, max_batch_bytes=query.max_batch_bytes)
     named = {target.path for target in found.targets if target.kind != PARTITION}
     expanded = Dump(options, only_partitions=True).expand(found)
     logs = [target for target in expanded.targets if target.path in named or _is_log(target, leftovers=query.leftovers)]
@@ -179,6 +185,19 @@ def _base(target: Target) -> int | None:
     return parse_file(os.path.basename(target.path)).base_offset
 
 
+def _without_giants(works: list[Work], at_once: int) -> list[Work]:
+    """Return the same works; a log that would keep one core busy when the others are done comes in pieces."""
+    most = GIANT * sum(work.cost for work in works) / at_once
+    found = []
+    for work in works:
+        pieces = [work.unit]
+        if work.cost >= most and isinstance(work.scan, Dump) and work.scan.comes_in_pieces:
+            pieces = in_pieces(work.unit)
+        ends = [piece.end or work.cost for piece in pieces]
+        found += [work._replace(unit=piece, cost=max(end - piece.start, 1)) for piece, end in zip(pieces, ends, strict=True)]
+    return found
+
+
 # Findings
 
 
@@ -190,7 +209,7 @@ def _for_findings(query: Query, found: Found, pushed: Pushed) -> tuple[list[Work
         if view not in query.of or (view == BATCHES and RECORDS in query.of):
             continue
         if view in {BATCHES, RECORDS}:
-            options = Options(records=view == RECORDS, max_batch_bytes=query.max_batch_bytes)
+            options = Options(records=view == RECORDS, blocks=True, max_batch_bytes=query.max_batch_bytes)
             some = not (pushed.wants_topic(None) and pushed.wants_partition(None))
             job = Dump(options, only_partitions=some)
             more, wrong = _of_units(job, job.expand(found), DUMPED)

@@ -11,15 +11,16 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from kcli.analysis.findings import Finding
-from kcli.engine.contract import Outcome
+from kcli.analysis.findings import Finding, merged
+from kcli.engine.contract import Scan, Unit
 from kcli.engine.worker import scanned_to_end
+from kcli.jobs.dump import Dump
 from kcli.logdir.buffers import shown
 from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.tree import PARTITION, Target
 from kcli.output.arrow import batch
-from kcli.rows import Failure, Row, RowType
-from kcli.spark_source.planning import Work, directory_of, is_of_log_dir
+from kcli.rows import ROW_TYPES, Block, Failure, Row, RowType
+from kcli.spark_source.planning import HEADERS, SEGMENT, Work, directory_of, is_of_log_dir
 from kcli.spark_source.views import FINDING, FINDINGS, HEAD, VIEWS, view_columns
 
 RecordBatch: TypeAlias = Any
@@ -47,19 +48,46 @@ def record_batches(task: Task, schema: Any) -> Iterator[RecordBatch]:
     from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415
 
     make = _maker(task, to_arrow_schema(schema, timezone="UTC"))
+    held: list[RecordBatch] = []
+    count = weight = 0
+    for head, rows in _runs(task):
+        found = make(head, rows)
+        held.append(found)
+        count += found.num_rows
+        weight += found.nbytes
+        if count >= ROWS_A_BATCH or weight >= BYTES_A_BATCH:
+            yield _joined(held)
+            held, count, weight = [], 0, 0
+    if held:
+        yield _joined(held)
+
+
+def _joined(batches: list[RecordBatch]) -> RecordBatch:
+    import pyarrow as pa  # noqa: PLC0415
+
+    return batches[0] if len(batches) == 1 else pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+
+
+def _runs(task: Task) -> Iterator[tuple[Head, list[Row]]]:
+    """Yield rows of the view with what stands in front of them: some plain ones, or one block."""
     heavy = [place for place, column in enumerate(VIEWS[task.view].columns) if column.kind == "bytes"]
     held: list[Row] = []
     weight, of = 0, _head(task, None)
     for target, rows in _rows(task):
         head = _head(task, target)
-        if held and (head != of or len(held) >= ROWS_A_BATCH or weight >= BYTES_A_BATCH):
-            yield make(of, held)
-            held, weight = [], 0
-        of = head
-        held += rows
-        weight += sum(len(value) for row in rows for place in heavy if isinstance(value := row.values[place], bytes))
+        for is_block, several in groupby(rows, key=lambda row: isinstance(row, Block)):
+            if held and (is_block or head != of or len(held) >= ROWS_A_BATCH or weight >= BYTES_A_BATCH):
+                yield of, held
+                held, weight = [], 0
+            of = head
+            if is_block:
+                yield from ((head, [block]) for block in several)
+                continue
+            plain = list(several)
+            held += plain
+            weight += sum(len(value) for row in plain for place in heavy if isinstance(value := row.values[place], bytes))
     if held:
-        yield make(of, held)
+        yield of, held
 
 
 def _rows(task: Task) -> Iterator[tuple[Target | None, list[Row]]]:
@@ -70,7 +98,28 @@ def _rows(task: Task) -> Iterator[tuple[Target | None, list[Row]]]:
     kind = VIEWS[task.view].name
     for work in task.works:
         for outcome in scanned_to_end(work.scan, work.unit):
-            yield work.unit.target, [row for row in outcome.rows if row.type == kind]
+            rows = [row for row in outcome.rows if row.type == kind]
+            yield work.unit.target, rows if work.unit.end == 0 else list(rows_before(work.unit.end, rows))
+
+
+def rows_before(end: int, rows: Sequence[Row]) -> Iterator[Row]:
+    """Yield the rows of batches that begin before a byte of their log.
+
+    A piece of a log ends at its cut: that was certain when the query was planned. If the file is another one by now, what lies
+    behind the cut is still told once, by the piece that begins there.
+    """
+    for row in rows:
+        place = ROW_TYPES[row.type].names.index("position")
+        if not isinstance(row, Block):
+            position = row.values[place]
+            if isinstance(position, int) and position < end:
+                yield row
+            continue
+        import pyarrow.compute as pc  # noqa: PLC0415
+
+        inside = row.batch.filter(pc.less(row.batch.column(place), end))
+        if inside.num_rows:
+            yield Block(row.type, (inside,))
 
 
 def _head(task: Task, target: Target | None) -> Head:
@@ -90,9 +139,14 @@ def _maker(task: Task, wanted: Any) -> Callable[[Head, list[Row]], RecordBatch]:
     names = [column.name for column in HEAD]
 
     def make(head: Head, rows: list[Row]) -> RecordBatch:
-        body = iter(batch(narrow, [Row(task.view, tuple(row.values[place] for place in places)) for row in rows]).columns)
+        if isinstance(rows[0], Block):
+            whole = rows[0].batch
+            count, body = whole.num_rows, iter([whole.column(place) for place in places])
+        else:
+            short = batch(narrow, [Row(task.view, tuple(row.values[place] for place in places)) for row in rows])
+            count, body = len(rows), iter(short.columns)
         made = [
-            pa.repeat(pa.scalar(head[names.index(one.column.name)], kind), len(rows)) if one.place is None else next(body).cast(kind)
+            pa.repeat(pa.scalar(head[names.index(one.column.name)], kind), count) if one.place is None else next(body).cast(kind)
             for one, kind in zip(chosen, wanted.types, strict=True)
         ]
         return pa.RecordBatch.from_arrays(made, schema=wanted)
@@ -109,17 +163,27 @@ def _findings(task: Task) -> Iterator[tuple[Target | None, list[Row]]]:
     yield None, list(dict.fromkeys(known))
     for _, group in groupby(task.works, key=lambda work: directory_of(work.unit.target)):
         seen: set[Row] = set()
+        sound: set[str] = set()
         for work in group:
-            for outcome in scanned_to_end(work.scan, work.unit):
-                fresh = dict.fromkeys(row for row in _of_outcome(outcome, work.unit.target) if row not in seen)
-                seen.update(fresh)
-                yield work.unit.target, list(fresh)
+            job = HEADERS if work.scan == SEGMENT and work.unit.target.path in sound else work.scan
+            findings, errors = _told(job, work.unit)
+            if isinstance(work.scan, Dump) and not findings and not errors:
+                sound.add(work.unit.target.path)
+            told = [_of_finding(finding, work.unit.target) for finding in findings if not is_of_log_dir(finding)]
+            told += [_of_failure(error, work.unit.target) for error in errors]
+            fresh = dict.fromkeys(row for row in told if row not in seen)
+            seen.update(fresh)
+            yield work.unit.target, list(fresh)
 
 
-def _of_outcome(outcome: Outcome, target: Target) -> Iterator[Row]:
-    yield from (_of_finding(finding, target) for finding in outcome.findings if not is_of_log_dir(finding))
-    if outcome.error is not None:
-        yield _of_failure(outcome.error, target)
+def _told(scan: Scan, unit: Unit) -> tuple[list[Finding], list[Failure]]:
+    """Return what a scan finds, those of one kind together as commands tell them, and why it ended if it could not go on."""
+    findings: list[Finding] = []
+    errors: list[Failure] = []
+    for outcome in scanned_to_end(scan, unit):
+        findings += outcome.findings
+        errors += [outcome.error] if outcome.error is not None else []
+    return merged(findings), errors
 
 
 def _of_finding(finding: Finding, target: Target | None) -> Row:

@@ -1,0 +1,46 @@
+"""Big logs as several pieces, so that one log need not be one task.
+
+A task cannot take back the rows of another. So a log is cut only where one walk over all of it is certain to pass: at a
+batch of right checksum that the chain of batches, from the log's first byte on, leads to. Behind the place where a
+chain breaks there are no cuts. The chain is followed when the query is planned, by headers alone.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from kcli.engine.contract import Unit
+from kcli.jobs.cuts import cut
+from kcli.logdir.buffers import DataFile, FileError
+from kcli.logdir.bulk import BulkWalk
+from kcli.logdir.tree import Target
+
+PIECE_BYTES = 64 << 20
+"""A log of twice this size can be cut."""
+
+
+def in_pieces(unit: Unit, size: int = PIECE_BYTES) -> list[Unit]:
+    """Return units that together give exactly the rows of the unit, in its order; itself where it is small, or cannot be read.
+
+    Each is a log from byte `start` to `end`, 0 for its own; all but the last are of about `size` bytes.
+    """
+    wanted = [piece.start for piece in cut(unit, size)][1:]
+    places = sorted(_led_to(unit.target, wanted)) if wanted else []
+    return [replace(unit, start=start, end=end) for start, end in pairwise([0, *places, 0])]
+
+
+def _led_to(target: Target, wanted: Sequence[int]) -> Iterator[int]:
+    """Yield those of some places in a log at which a batch of its unbroken chain begins."""
+    import numpy as np  # noqa: PLC0415 - heavy: only big logs pay for it
+
+    try:
+        with DataFile(target.path) as file:
+            for window in BulkWalk(file, verify=False):
+                yield from window.positions[np.isin(window.positions, wanted)].tolist()
+                if window.positions[-1] >= wanted[-1]:
+                    return
+    except FileError:
+        return  # what was met so far is true; who reads the log says what is wrong
+
+
+__all__ = ["PIECE_BYTES", "in_pieces"]
