@@ -19,12 +19,12 @@ PIECE_BYTES = 64 << 20
 """A log of twice this size can be cut."""
 
 
-def in_pieces(unit: Unit, size: int = PIECE_BYTES) -> list[Unit]:
+def in_pieces(unit: Unit) -> list[Unit]:
     """Return units that together give exactly the rows of the unit, in its order; itself where it is small, or cannot be read.
 
-    Each is a log from byte `start` to `end`, 0 for its own; all but the last are of about `size` bytes.
+    Each is a log from byte `start` to `end`, 0 for its own; all but the last are of about PIECE_BYTES.
     """
-    wanted = [piece.start for piece in cut(unit, size)][1:]
+    wanted = [piece.start for piece in cut(unit, PIECE_BYTES)][1:]
     places = sorted(_led_to(unit.target, wanted)) if wanted else []
     return [replace(unit, start=start, end=end) for start, end in pairwise([0, *places, 0])]
 

@@ -115,11 +115,10 @@ def rows_before(end: int, rows: Sequence[Row]) -> Iterator[Row]:
             if isinstance(position, int) and position < end:
                 yield row
             continue
-        import pyarrow.compute as pc  # noqa: PLC0415
-
-        inside = row.batch.filter(pc.less(row.batch.column(place), end))
-        if inside.num_rows:
-            yield Block(row.type, (inside,))
+        positions = row.batch.column(place).to_numpy()
+        count = int(positions.searchsorted(end))
+        if count:
+            yield row if count == len(positions) else Block(row.type, (row.batch.slice(0, count),))
 
 
 def _head(task: Task, target: Target | None) -> Head:

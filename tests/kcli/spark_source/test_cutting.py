@@ -1,0 +1,150 @@
+"""Big logs in pieces: the rows are those of the whole log, wherever it is damaged."""
+
+import random
+from datetime import UTC, datetime
+
+import pytest
+
+from formats.batch import LOG_OVERHEAD
+from formats.compression import NONE
+from kcli.jobs.cuts import cut
+from kcli.spark_source import cutting, planning
+from kcli.spark_source.cutting import in_pieces
+from kcli.spark_source.filters import pushed
+from kcli.spark_source.options import query
+from kcli.spark_source.planning import planned
+from kcli.spark_source.reading import Task, record_batches
+from kcli.spark_source.schema import view_schema
+from tests.builders import put_record, put_records
+from tests.kcli.jobs.test_dump_bulk import log as random_log
+from tests.partitions import log_dir, offset_entries, put_range, segment, unit
+
+NOW = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+def written(tmp_path, batches, data=None):
+    """Write a segment whose index has an entry for every batch but the first; return its log."""
+    folder = log_dir(tmp_path / "d") / "orders-0"
+    places = [sum(map(len, batches[:number])) for number in range(len(batches))]
+    index = offset_entries(*((number + 1, place) for number, place in enumerate(places) if place))
+    segment(folder, 0, b"".join(batches) if data is None else bytes(data), index)
+    return folder / f"{0:020}.log"
+
+
+def bins(view, path, cores=1000):
+    return planned(query({"view": view, "path": str(path)}), pushed(()), cores).bins
+
+
+def read(view, groups):
+    schema = view_schema(view)
+    tasks = [Task(view=view, scan_time=NOW, works=works) for works in groups]
+    return [row for task in tasks for batch in record_batches(task, schema) for row in batch.to_pylist()]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_pieces_give_the_rows_of_the_whole(seed, tmp_path, monkeypatch):
+    chance = random.Random(seed)
+    batches = [batch for _ in range(3) for batch in random_log(chance)]
+    pieces = 0
+    for _ in range(3):
+        data = bytearray(b"".join(batches))
+        for _ in range(chance.choice([0, 0, 1, 3])):
+            data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        if chance.random() < 0.3:
+            at = sum(map(len, batches[: chance.randrange(len(batches))]))
+            data[at:at] = bytes(chance.randrange(256) for _ in range(chance.randrange(300)))
+        path = written(tmp_path, batches, data)
+        for view in ("batches", "records"):
+            whole = read(view, bins(view, path))
+            with monkeypatch.context() as patch:
+                patch.setattr(cutting, "PIECE_BYTES", chance.choice([200, 1000]))
+                cut_up = bins(view, path)
+            pieces = max(pieces, len(cut_up))
+            assert read(view, cut_up) == whole
+    assert pieces > 1
+
+
+BATCHES = [put_range(number * 5, 5) for number in range(12)]
+SIZE = len(BATCHES[0])
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(cutting, "PIECE_BYTES", SIZE)
+
+
+def starts(path):
+    return [piece.start // SIZE for piece in in_pieces(unit(path))]
+
+
+def test_a_sound_log_is_cut_all_along(tmp_path, small):
+    path = written(tmp_path, BATCHES)
+
+    assert starts(path) == list(range(12))
+    assert [piece.end // SIZE for piece in in_pieces(unit(path))] == [*range(1, 12), 0]
+
+
+def test_no_cut_where_a_length_leads_over_it(tmp_path, small):
+    data = bytearray(b"".join(BATCHES))
+    data[3 * SIZE + 8 : 3 * SIZE + LOG_OVERHEAD] = (3 * SIZE - LOG_OVERHEAD).to_bytes(4, "big")
+    path = written(tmp_path, BATCHES, data)
+
+    assert starts(path) == [0, 1, 2, 6, 7, 8, 9, 10, 11]  # batch 3 is no place: its checksum is wrong by now
+    assert [row["position"] // SIZE for row in read("batches", bins("batches", path))] == [0, 1, 2, 3, 6, 7, 8, 9, 10, 11]
+
+
+def test_no_cut_behind_a_broken_chain(tmp_path, small):
+    data = bytearray(b"".join(BATCHES))
+    data[4 * SIZE + 8] = 0x80
+    path = written(tmp_path, BATCHES, data)
+
+    assert starts(path) == [0, 1, 2, 3]
+    assert [row["position"] // SIZE for row in read("batches", bins("batches", path))] == [0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11]
+
+
+def test_no_cut_at_a_batch_inside_of_a_value(tmp_path, small):
+    outer = put_records([put_record(value=b"".join(BATCHES[:4]))], NONE, base_offset=60)
+    data = b"".join([*BATCHES, outer, *BATCHES])
+    inner = data.index(BATCHES[1], 12 * SIZE)
+    path = written(tmp_path, [*BATCHES, data[12 * SIZE : inner], data[inner:]], data)
+
+    assert inner in [piece.start for piece in cut(unit(path), SIZE)]
+    assert [piece.start for piece in in_pieces(unit(path))][-1] < inner
+    assert len(read("batches", bins("batches", path))) == 25
+
+
+@pytest.mark.parametrize("view", ["batches", "records"])
+@pytest.mark.parametrize("change", ["broken", "shorter", "gone"])
+def test_a_log_that_changes_after_the_plan_gives_no_row_twice(view, change, tmp_path, small):
+    path = written(tmp_path, BATCHES)
+    groups = bins(view, path)
+    data = bytearray(path.read_bytes())
+    if change == "gone":
+        path.unlink()
+    elif change == "shorter":
+        path.write_bytes(data[: 4 * SIZE + 30])
+    else:
+        data[5 * SIZE + 8] = 0x80
+        path.write_bytes(data)
+
+    found = [(row["position"], row.get("offset")) for row in read(view, groups)]
+
+    assert len(groups) == 12
+    assert found == sorted(set(found))
+    assert {position // SIZE for position, _ in found} == {"gone": set(), "shorter": {*range(4)}, "broken": {*range(12)} - {5}}[change]
+
+
+def test_only_a_giant_is_cut(tmp_path, small, monkeypatch):
+    monkeypatch.setattr(planning, "COST_OF_A_UNIT", 1)
+    path = written(tmp_path, BATCHES)
+    for number in range(1, 9):
+        segment(path.parent, number * 1000, b"".join(BATCHES[:3]))
+
+    def units(cores, **options):
+        asked = query({"view": "batches", "path": str(path.parent), **options})
+        return sum(map(len, planned(asked, pushed(asked.filters), cores).bins))
+
+    assert units(2) == 1 + 8
+    assert units(6) == 12 + 8
+    assert units(1, partitions="6") == 12 + 8
+    assert units(6, offsets="3..8000") == 1 + 8
