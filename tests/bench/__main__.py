@@ -46,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
 def main() -> int:
     """Measure what is asked for; 0: every answer is right, 1: one is wrong or failed, 2: nothing was measured."""
     given = parser().parse_args()
-    scale = QUICK if given.quick else _full() if given.full else USUAL
+    scale = QUICK if given.quick else _full(given.cache) if given.full else USUAL
     chosen = choose(lines(scale), given.lines, spark=given.spark)
     if given.list:
         print("\n".join(f"{line.name:28} {line.work}" for line in lines(scale)))
@@ -70,10 +70,11 @@ def main() -> int:
         limits = {} if given.no_bounds else _bounds(cache, Path(temporary), scale)
         if limits:
             print("one core at best:", "; ".join(f"{what} {rate / 1e9:.2f} GB/s" for what, rate in limits.items()), file=talk)
-        print(f"medians of {runs} alternating runs, whole processes{'; QUICK: no measurement' if given.quick else ''}\n{head()}", file=talk)
+        print(f"medians of {runs} alternating runs, whole processes; {TOOL} in a JVM of default settings\n{head()}", file=talk)
         results = []
         for line in chosen:
-            results.append(measure(line, programs, runs, cache, Path(temporary)))
+            result = measure(line, programs, runs, cache, Path(temporary))
+            results.append(unjudged(result) if given.quick else result)
             print(table(results[-1]), file=talk, flush=True)
     print(summary(results), file=talk)
     if given.json:
@@ -105,6 +106,11 @@ def measure(line: Line, programs: Programs, runs: int, cache: Path, scratch: Pat
     return Result(line.name, tuple(figures), taken, tuple(wrong), quiet.foreign_share())
 
 
+def unjudged(result: Result) -> Result:
+    """Return the same without targets: small inputs show start-up, not work."""
+    return result._replace(figures=tuple(figure._replace(target=None) for figure in result.figures))
+
+
 def inputs(cache: Path, specs: Sequence[Spec]) -> list[Made]:
     """Return inputs, those that are missing made by a process of its own: this one must stay small."""
     missing = [spec for spec in dict.fromkeys(specs) if load(cache, spec) is None]
@@ -116,8 +122,9 @@ def inputs(cache: Path, specs: Sequence[Spec]) -> list[Made]:
     return [load(cache, spec) for spec in specs]
 
 
-def _full() -> Scale:
-    free = shutil.disk_usage(tempfile.gettempdir()).free
+def _full(cache: Path | None) -> Scale:
+    """Return the full scale; what is verified is only as large as fits on the disk and into the page cache."""
+    free = shutil.disk_usage(cache if cache and cache.is_dir() else tempfile.gettempdir()).free
     memory_free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     needed = sum(LARGEST_VERIFY)
     return FULL._replace(verify=LARGEST_VERIFY) if min(free - 2 * ROOM, memory_free) > needed else FULL
@@ -126,7 +133,7 @@ def _full() -> Scale:
 def _kcli() -> str:
     """Return the installed command; it must be the one of this checkout."""
     found = subprocess.run([sys.executable, "-P", "-c", "import kcli; print(kcli.__file__)"], capture_output=True, text=True, check=False)
-    if Path(found.stdout.strip()).parent.parent != REPOSITORY:
+    if Path(found.stdout.strip()).resolve().parent.parent != REPOSITORY:
         sys.exit("the installed kcli is not of this checkout: `make bench`, or set PYTHONPATH to it")
     return str(Path(sys.executable).parent / "kcli")
 

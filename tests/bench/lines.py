@@ -119,7 +119,7 @@ def lines(scale: Scale) -> list[Line]:
             (Slopes((JOBS, JOBS + LARGE), (KCLI, KCLI + LARGE), "byte", Target(1.6)),),
             _scans_right,
         ),
-        _growth("growth-bytes", "scan, 18 KB batches", "big", scale.big, "byte", ("scan", "-o", "ndjson"), _grown_scans),
+        _growth("growth-bytes", "scan, 18 KB batches", "big", scale.big, "byte", ("scan", "-o", "ndjson"), _grown_scans)._replace(times=3),
         _growth(
             "growth-batches", "dump -o text, 180-byte batches", "tiny", scale.tiny_text, "batch", ("dump", "-o", "text"), _grown(VALID)
         ),
@@ -143,7 +143,7 @@ def lines(scale: Scale) -> list[Line]:
         ),
         _growth(
             "growth-events", "rlmm dump -o ndjson", "events", scale.events, "event", ("rlmm", "dump", "-o", "ndjson"), _grown(LINE_END)
-        ),
+        )._replace(most=3),
         Line(
             "spark-scan",
             "scan, 180-byte batches, local[2] against --jobs 2",
