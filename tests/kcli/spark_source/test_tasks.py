@@ -1,6 +1,7 @@
 """Plans and tasks without a session: every view gives what the command of the same job prints."""
 
 import json
+import random
 from collections import Counter
 
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pytest
 from pyspark.sql.types import StructType
 
 from kcli.columns import WHERE
+from kcli.jobs import scan
 from kcli.rows import ROW_TYPES
 from kcli.spark_source import planning
 from kcli.spark_source.filters import pushed
@@ -16,7 +18,9 @@ from kcli.spark_source.planning import planned
 from kcli.spark_source.schema import view_schema
 from kcli.spark_source.tasks import read, tasks
 from kcli.spark_source.views import HEAD, VIEWS, view_columns
+from tests.formats import recorded
 from tests.kcli.spark_source.fleet import fleet
+from tests.partitions import log_dir, put_range, segment
 
 COMMANDS = {
     "batches": ("dump",),
@@ -70,12 +74,55 @@ def test_a_view_has_the_rows_of_its_command_in_its_order(view, dirs, kcli):
     assert len(wanted) >= len(dirs)
 
 
+@pytest.mark.parametrize("view", ["batches", "records"])
+def test_rows_of_recorded_logs_of_every_magic_and_codec(view, kcli, tmp_path):
+    for number, name in enumerate((*recorded.LOGS, *recorded.LEGACY)):
+        segment(log_dir(tmp_path / "d") / f"orders-{number}", 0, recorded.stored(f"{name}.log"), None, None)
+    wanted, _ = printed(kcli, COMMANDS[view], [tmp_path / "d"], VIEWS[view].name)
+
+    assert [as_printed(row, view) for row in rows(view, [tmp_path / "d"])] == wanted
+    assert len({row["magic"] for row in wanted if view == "batches"}) == (3 if view == "batches" else 0)
+
+
+def told_by_commands(kcli, paths):
+    told = [line for command in (*COMMANDS.values(), ("rlmm", "dump")) for line in printed(kcli, command, paths, "")[1]]
+    told = [line for line in told if line.get("error") not in {"nothing-matched", "nothing-to-read"}]
+    return {(line.get("code") or line["error"], line["message"]) for line in told}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_findings_of_damage_are_counted_as_the_commands_do(seed, kcli, tmp_path):
+    chance = random.Random(seed)
+    offsets = sorted(chance.sample(range(0, 400, 5), 60))
+    if seed % 2:
+        offsets[10:20] = sorted(offsets[10:20], reverse=True)
+    data = bytearray(b"".join(put_range(offset, 4) for offset in offsets))
+    for _ in range(seed // 2 * 3):
+        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+    segment(log_dir(tmp_path / "d") / "orders-0", 0, bytes(data))
+
+    found = rows("findings", [tmp_path / "d"])
+
+    assert {(row["code"], row["message"]) for row in found} == told_by_commands(kcli, [tmp_path / "d"])
+    assert seed == 0 or any("more)" in row["message"] for row in found)
+
+
+def test_checksums_are_verified_once_where_they_match(dirs, monkeypatch):
+    wanted = rows("findings", dirs, of="records,segments")
+    verified = []
+    read_piece = scan.read_piece
+    monkeypatch.setattr(
+        scan, "read_piece", lambda file, start, end, how, *more: verified.append(how.verify) or read_piece(file, start, end, how, *more)
+    )
+
+    assert [{**row, "scan_time": 0} for row in rows("findings", dirs, of="records,segments")] == [{**row, "scan_time": 0} for row in wanted]
+    assert Counter(verified) == {False: 7 * 4 * 3 - 2, True: 2}
+
+
 def test_findings_are_those_of_the_commands(dirs, kcli):
     found = rows("findings", dirs)
-    told = [line for command in (*COMMANDS.values(), ("rlmm", "dump")) for line in printed(kcli, command, dirs, "")[1]]
-    told = [line for line in told if line.get("error") not in {"nothing-matched", "nothing-to-read"}]
 
-    assert {(row["code"], row["message"]) for row in found} == {(line.get("code") or line["error"], line["message"]) for line in told}
+    assert {(row["code"], row["message"]) for row in found} == told_by_commands(kcli, dirs)
     assert Counter(row["code"] for row in found if row["severity"] == "error") == {"LOG-003": 1, "DUMP-001": 1}
     assert len({tuple(sorted(row.items(), key=str)) for row in found}) == len(found)
 
