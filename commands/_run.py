@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from commands._boundary import TRACEBACKS_FROM, boundary, internal, say
-from commands._inputs import inputs
+from commands._inputs import inputs, refuse_too_much, told_progress, unanswered
 from commands._options import Common
 from commands._signals import Interrupted, expose, exposed, obey, shielded
 from commands._status import ExitStatus, Usage, worst
@@ -50,6 +50,7 @@ class Verdict:
     fail_on: str
     findings: list[Finding] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
+    inputs: int = 0
     parts: list[object] = field(default_factory=list)
     answered: int = 0
     ended: ExitStatus = ExitStatus.CLEAN
@@ -104,6 +105,8 @@ def run(
     types: tuple[RowType, ...] | None = None,
     stops: bool = False,
     through: Through | None = None,
+    grows: bool = False,
+    pieces: bool = False,
 ) -> None:
     """Run a job over what the paths lead to and print its rows; always ends with typer.Exit.
 
@@ -111,7 +114,8 @@ def run(
     `text` makes lines of rows: with it the command also prints `-o text`. `present` tells which row types the targets
     can give, so that a command with several need not ask for one when only one can come. `types` are the row types as
     the options change them. `stops`: nothing is read for rows behind --limit. `through` makes the engine that is asked
-    from the one that the options name; rows then all come here, on Spark too.
+    from the one that the options name; rows then all come here, on Spark too. `grows`: there are as many rows as there is in
+    the files. `pieces`: the scan of a log ends where its unit does, so that several can read a big one.
     """
     with boundary(verbose=common.verbose):
         verdict = Verdict(fail_on=_choice("--fail-on", common.fail_on, (*SEVERITIES, "never")))
@@ -124,11 +128,14 @@ def run(
             if expand is not None:
                 found = expand(found)
             units, failures = plan(found, accepts)
+            if grows and out is None and _is_spread(common) and not common.quiet:
+                refuse_too_much(units)
         except Interrupted as error:
             verdict.interrupt(error)
             found, units, failures = Found(), [], verdict.failures
         else:
             verdict.failures.extend(map(_told, failures))
+            verdict.inputs = len(units) + len(failures)
             verdict.findings.extend(notes_as_findings(found.notes))
         present_types = present and present(unit.target for unit in units)
         view = _view(command, common, text, present_types, to=out, types=types, stops=stops)
@@ -136,7 +143,7 @@ def run(
             verdict.failures.append(Failure(_named(paths), "nothing-matched", None, None, _nothing(found)))
         with (
             nullcontext() if out is None else out.sink(view) as sink,
-            closing(_scanned(through(engine(sink)) if through else engine(sink), scan, units, verdict, common=common, view=view)) as rows,
+            closing(_scanned(_asked(engine, sink, common, through, pieces=pieces), scan, units, verdict, common=common, view=view)) as rows,
         ):
             _write(view, rows, common, verdict, text=text, out=out, sink=sink)
 
@@ -234,6 +241,18 @@ def _engine(common: Common) -> Callable[[Sink | None], Engine]:
     return lambda _: pool(common.jobs) if common.jobs > 1 else inline
 
 
+def _asked(engine: Callable[[Sink | None], Engine], sink: Sink | None, common: Common, through: Through | None, *, pieces: bool) -> Engine:
+    """Return the engine that is asked: big logs go over several workers in pieces."""
+    made = engine(sink)
+    if through is not None:
+        return through(made)
+    if pieces and (common.jobs > 1 or _is_spread(common)):
+        from kcli.jobs.cuts import PIECE_BYTES, WRITTEN_PIECE_BYTES, InPieces  # noqa: PLC0415 - not in one process
+
+        return InPieces(made, PIECE_BYTES if sink is None else WRITTEN_PIECE_BYTES)
+    return made
+
+
 def _setting(word: str) -> tuple[str, str]:
     key, equals, value = word.partition("=")
     if not (key and equals):
@@ -244,12 +263,11 @@ def _setting(word: str) -> tuple[str, str]:
 def _scanned(engine: Engine, scan: Scan, units: list[Unit], verdict: Verdict, *, common: Common, view: View) -> Generator[Row, None, None]:
     """Yield the rows of every unit; whatever ends the engine ends the rows, so that a document is closed properly."""
     try:
-        with _progress(len(units), common, view) as done:
+        with _progress(units, common, view) as done:
             for outcome in exposed(iter(engine(scan, units) if units else ())):
                 verdict.take(outcome)
                 yield from outcome.rows
-                if outcome.rest is None:
-                    done(outcome.number + 1)
+                done(outcome)
     except EngineMissingError as error:
         verdict.end(ExitStatus.SOME_UNANSWERED, "environment", str(error))
     except NotWrittenError as error:
@@ -266,12 +284,10 @@ def _scanned(engine: Engine, scan: Scan, units: list[Unit], verdict: Verdict, *,
         expose()
 
 
-def _progress(total: int, common: Common, view: View) -> AbstractContextManager[Callable[[int], None]]:
+def _progress(units: list[Unit], common: Common, view: View) -> AbstractContextManager[Callable[[Outcome], None]]:
     if common.quiet or _is_dumb() or not sys.stderr.isatty() or (sys.stdout.isatty() and view.format != "table" and common.out is None):
         return nullcontext(lambda _: None)
-    from kcli.output.progress import progress  # noqa: PLC0415 - for people only
-
-    return progress(total)
+    return told_progress(units)
 
 
 def _write(
@@ -305,7 +321,11 @@ def _write(
         findings, failures = tail()
         in_the_document = is_written and view.format in IN_THE_DOCUMENT
         told = [] if in_the_document else [finding for finding in findings if _is_told(finding, common)]
-        for line in (*finding_lines(told, explained=common.verbose > 0), *map(failure_line, failures)):
+        for line in (
+            *finding_lines(told, explained=common.verbose > 0),
+            *map(failure_line, failures),
+            *unanswered(failures, verdict.inputs),
+        ):
             say(line)
     raise typer.Exit(verdict.status())
 

@@ -21,6 +21,8 @@ DECODERS = {
     "remote_log_metadata_decoder": "__remote_log_metadata",
     "share_group_state_decoder": "__share_group_state",
 }
+MOST_OF_A_TAIL = 100_000
+"""What --tail may ask for: it is held in memory."""
 AUTO, NONE = "auto", "none"
 
 
@@ -76,7 +78,10 @@ def dump(
         str | None, _option("--grep", panel=SELECTION, metavar="REGEX", text="Records whose key, value or header matches.")
     ] = None,
     tail: Annotated[
-        int | None, _option("--tail", panel=SELECTION, metavar="N", min=1, text="The last N batches, or records, of each partition.")
+        int | None,
+        _option(
+            "--tail", panel=SELECTION, metavar="N", min=1, text="The last N batches, or records, of each partition.", max=MOST_OF_A_TAIL
+        ),
     ] = None,
     files: Annotated[str | None, _option("--files", panel=TOOL, metavar="A,B", text="Paths in one word.")] = None,
     print_data_log: Annotated[bool, _option("--print-data-log", panel=TOOL, text="Keys and payloads too.")] = False,
@@ -111,13 +116,16 @@ def dump(
     """
     if layout and (redact or bytes_as):
         raise Usage("--layout shows bytes as they are: not with --redact or --bytes")
-    if layout and common.output is None:
+    if tail is not None and max_bytes != INT32:
+        raise Usage("--tail is about the end of a log, --max-bytes about its beginning: name one")
+    if bytes_as and (key_decoder_class or value_decoder_class):
+        raise Usage("--bytes and the decoder classes are two ways to show contents: name one")
+    if layout and common.output is None and common.out is None:
         common = replace(common, output=TEXT)
     as_text = common.output == TEXT
     if as_text and (common.only or common.columns or common.sort):
         raise Usage("--only, --columns and --sort are about rows; -o text prints lines")
     from commands._run import run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.cuts import InPieces  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.dump import ACCEPTS, Dump, Options  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.dump_bytes import types_as_shown  # noqa: PLC0415 - kept out of --help
     from kcli.output.dump_log import dump_log_lines  # noqa: PLC0415 - kept out of --help
@@ -172,7 +180,8 @@ def dump(
         present=job.row_types,
         types=types_as_shown(COMMANDS["dump"], options),
         stops=True,
-        through=InPieces if common.jobs > 1 and job.comes_in_pieces else None,
+        grows=not options.selects and options.limit is None,
+        pieces=job.comes_in_pieces,
     )
 
 
@@ -211,6 +220,8 @@ def _salt(salt: str | None, *, redact: bool) -> bytes | None:
         if salt is not None:
             raise Usage("--salt is for --redact")
         return None
+    if not salt and salt is not None:
+        raise Usage("--salt: an empty salt hides nothing")
     return os.urandom(16) if salt is None else os.fsencode(salt)
 
 
@@ -253,11 +264,10 @@ def _wanted(
 def parse_offsets(words: str) -> tuple[int, int]:
     """Return the first and last offset of `A..B`, `A..`, `..B` or `A`."""
     first, dots, last = words.partition("..")
-    try:
+    low = high = -1
+    if re.fullmatch(r"[0-9]{1,19}|[0-9]{0,19}\.\.[0-9]{0,19}", words):
         low = int(first) if first else 0
         high = int(last) if last else INT64 if dots else low
-    except ValueError:
-        low, high = 0, -1
     if not (first or last) or not 0 <= low <= high <= INT64:
         raise Usage(f"--offsets {words}: not like 100..200, 100.., ..200 or 100")
     return low, high

@@ -6,6 +6,7 @@ unit is to do stands in its target's name.
 
 import os
 import signal
+import time
 from dataclasses import replace
 from functools import partial
 
@@ -80,6 +81,17 @@ def dies_once(given, *, marker):
         open(marker, "w").close()
         os._exit(9)
     return Outcome(number=given.number, rows=[Row("epoch", (given.number, n)) for n in range(2)])
+
+
+def sleeps(given):
+    """Take longer than any test waits."""
+    time.sleep(600)
+    return Outcome(number=given.number)
+
+
+def wide(given):
+    """Answer with a row of 10,000 bytes."""
+    return Outcome(number=given.number, rows=[Row("epoch", (given.number, b"x" * 10_000))])
 
 
 def paths(given):

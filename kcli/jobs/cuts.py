@@ -15,20 +15,24 @@ from kcli.logdir.tree import Target
 
 PIECE_BYTES = 2 << 20
 """Of a log that is shown: what comes out of a piece waits for its turn in memory."""
+WRITTEN_PIECE_BYTES = 64 << 20
+"""Of a log whose rows workers write: every piece is a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class InPieces:
     """An engine over another: big logs are scanned in pieces, and come out as one.
 
-    The scan of a piece ends at the unit's `end`, or says that it went beyond: then the pieces behind it are dropped.
+    The scan of a piece ends at the unit's `end`, or says that it went beyond: then the pieces behind it are dropped, and
+    what a sink has of them counts for nothing. `size` is in bytes.
     """
 
     engine: Engine
+    size: int = PIECE_BYTES
 
     def __call__(self, scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
         """Yield the outcomes of units in their order, those of pieces as if each were the rest of the one before."""
-        pieces = [(place, piece) for place, unit in enumerate(units) for piece in cut(unit, PIECE_BYTES)]
+        pieces = [(place, piece) for place, unit in enumerate(units) for piece in cut(unit, self.size)]
         flat = [replace(piece, number=number) for number, (_, piece) in enumerate(pieces)]
         dropped = -1
         for outcome in self.engine(scan, flat):

@@ -1,41 +1,67 @@
 """A progress bar on stderr, for people who wait: only after a second. Whoever calls knows that stderr is a terminal."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from threading import Lock, Timer
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
 PATIENCE_SECONDS = 1.0
 
+Done: TypeAlias = Callable[[float, int], None]
+
 
 @contextmanager
-def progress(total: int) -> Iterator[Callable[[int], None]]:
-    """Yield a function that is told how many units are done; it draws nothing while all goes fast."""
-    start = time.monotonic()
+def progress(total: int) -> Iterator[Done]:
+    """Yield a function that is told how many inputs are done, parts of one too, and their bytes; while all goes fast nothing is drawn.
+
+    The bar comes by itself: what is waited for may be an engine that starts.
+    """
     bar: Progress | None = None
+    over = False
+    so_far: tuple[float, int] = 0.0, 0
+    lock = Lock()
 
-    def done(count: int) -> None:
+    def appear() -> None:
         nonlocal bar
-        if bar is None and time.monotonic() - start >= PATIENCE_SECONDS:
-            bar = _start(total)
-        if bar is not None:
-            bar.update(bar.task_ids[0], completed=count)
+        with lock:
+            if not over:
+                bar = _start(total)
+                _draw(bar, total, *so_far)
 
+    def done(count: float, size: int) -> None:
+        nonlocal so_far
+        so_far = count, size
+        if bar is not None:
+            _draw(bar, total, count, size)
+
+    timer = Timer(PATIENCE_SECONDS, appear)
+    timer.daemon = True
+    timer.start()
     try:
         yield done
     finally:
+        timer.cancel()
+        with lock:
+            over = True
         if bar is not None:
             bar.stop()
 
 
+def _draw(bar: "Progress", total: int, count: float, size: int) -> None:
+    from rich.filesize import decimal  # noqa: PLC0415
+
+    bar.update(bar.task_ids[0], completed=count, told=f"{int(count)} of {total}" + (f", {decimal(size)}" if size else ""))
+
+
 def _start(total: int) -> "Progress":
     from rich.console import Console  # noqa: PLC0415 - only who waits pays for it
-    from rich.progress import Progress  # noqa: PLC0415
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
-    bar = Progress(console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False)
-    bar.add_task("partitions", total=total)
+    columns = TextColumn("{task.fields[told]}"), BarColumn(), TimeElapsedColumn()
+    bar = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False)
+    bar.add_task("inputs", total=total, told="")
     bar.start()
     return bar

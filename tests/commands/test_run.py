@@ -69,7 +69,7 @@ class TestFormats:
         assert types == ["end_offset"] * 3 + ["finding"] * (len(lines) - 4) + ["error"]
         assert "EPOCH-001" in {line["code"] for line in lines[3:-1]}
         assert lines[-1]["path"] == str(orders / "absent")
-        assert result.stderr == f"error {orders / 'absent'}: no such file or directory\n"
+        assert result.stderr == f"error {orders / 'absent'}: no such file or directory\nkcli: 1 of 4 inputs could not be read\n"
 
     def test_tsv_is_what_a_pipe_gets(self, kcli, orders):
         result = kcli(*ASK, orders / "orders-0")
@@ -299,9 +299,10 @@ class TestFindings:
         (orders / "orders-1" / "leader-epoch-checkpoint").unlink()
         result = kcli(*ASK, orders / "orders-1", orders / "absent")
 
-        *findings, error = result.stderr.splitlines()
+        *findings, error, count = result.stderr.splitlines()
         assert any(line.startswith(f"warning EPOCH-001 {orders}/orders-1") for line in findings)
         assert error == f"error {orders}/absent: no such file or directory"
+        assert count == "kcli: 1 of 2 inputs could not be read"
 
     def test_explained_with_v(self, kcli, orders):
         (orders / "orders-1" / "leader-epoch-checkpoint").unlink()

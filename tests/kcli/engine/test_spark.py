@@ -1,15 +1,23 @@
 """The Spark engine, on a local master: it starts a JVM, so it is marked."""
 
 import os
+import signal
 import subprocess
 import sys
+import threading
+import time
+import types
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from kcli.engine import spark as module
 from kcli.engine.errors import EngineMissingError
+from kcli.engine.local import inline
 from kcli.engine.spark import spark
-from tests.engine_suite import SpreadSuite, scan, units
+from kcli.engine.spark_session import Jobs
+from tests.engine_suite import SpreadSuite, dies_once, scan, shape, sleeps, units, wide
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
 
@@ -34,6 +42,96 @@ class TestSpark(SpreadSuite):
 def test_an_active_session_is_used_and_left_running(session):
     assert [outcome.number for outcome in spark("local[9]")(scan, units("answer"))] == [0]
     assert session.range(3).count() == 3
+
+
+def test_what_waits_for_its_turn_is_bounded(session, monkeypatch):
+    monkeypatch.setattr(module, "HELD_BYTES", 4 * 50_000)
+    monkeypatch.setattr(module, "LEAST_BYTES", 0)
+    came = []
+
+    class Weighed(Jobs):
+        def _run(self, *given):
+            found = super()._run(*given)
+            came.append(sum(len(payload) for some in found.values() for payload in some))
+            return found
+
+    monkeypatch.setattr(module, "Jobs", Weighed)
+    outcomes = list(spark()(wide, units(*["answer"] * 60)))
+
+    assert shape(outcomes) == shape(inline(wide, units(*["answer"] * 60)))
+    assert sum(came) > 600_000
+    assert max(came) < 50_000 + 11_000  # the last of a bin may go over
+
+
+def test_bins_that_come_back_early_are_gone_on_with(session, monkeypatch):
+    monkeypatch.setattr(module, "HELD_BYTES", 2000)
+    monkeypatch.setattr(module, "LEAST_BYTES", 0)
+    work = units("answer", "long", "fail", "raise", "answer", "long", *["answer"] * 10, "long")
+
+    assert shape(spark()(scan, work)) == shape(inline(scan, work))
+
+
+def test_several_bins_a_job_give_the_same(session, monkeypatch):
+    monkeypatch.setattr(module, "JOBS_AT_ONCE", 2)
+    work = units(*["answer"] * 9, "long", "die", "fail", *["answer"] * 9)
+    outcomes = list(spark()(scan, work))
+
+    assert module._shape(2) == (4, 2, 16 << 20)
+    assert [outcome.number for outcome in outcomes] == [*range(10), 9, 9, 9, *range(10, 21)]
+    assert {outcome.number: outcome.error.error for outcome in outcomes if outcome.error} == {10: "worker-died", 11: "corrupt"}
+
+
+@pytest.mark.parametrize("before", [0, 20])
+def test_a_worker_that_is_killed_is_no_ones_error(session, tmp_path, before):
+    work = units(*["answer"] * before, "die", *["answer"] * before)
+    outcomes = list(spark()(partial(dies_once, marker=str(tmp_path / "died")), work))
+
+    assert (tmp_path / "died").exists()
+    assert [(outcome.number, outcome.error, len(outcome.rows)) for outcome in outcomes] == [(unit.number, None, 2) for unit in work]
+
+
+def test_who_is_interrupted_leaves_no_job_in_a_session_of_others(session):
+    tracker = session.sparkContext.statusTracker()
+
+    def interrupt():
+        while len(tracker.getActiveJobsIds()) < 2:
+            time.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        list(spark()(sleeps, units(*["answer"] * 3)))
+
+    assert list(tracker.getActiveJobsIds()) == []
+    assert session.range(3).count() == 3
+
+
+def test_workers_that_do_not_see_a_path_are_named_before_any_work(session, monkeypatch):
+    is_there = os.path.exists
+    monkeypatch.setattr(module, "is_at_home", lambda _: False)
+    monkeypatch.setattr(os.path, "exists", lambda path: path.endswith(("/unmounted", "/dir")) or is_there(path))
+    work = units("answer", "fail")
+
+    with pytest.raises(EngineMissingError, match=r"^the Spark worker on [^ ]+ does not see /[^ ]*/dir: mount it there"):
+        list(spark()(scan, work))
+
+
+def test_workers_that_see_every_path_work(session, monkeypatch, tmp_path):
+    monkeypatch.setattr(module, "is_at_home", lambda _: False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dir").mkdir()
+
+    assert [outcome.number for outcome in spark()(scan, units("answer", "answer"))] == [0, 1]
+
+
+def test_workers_that_cannot_run_kcli_say_why(session, monkeypatch):
+    away = types.ModuleType("installed_here_alone")
+    exec("def scan(unit): pass", vars(away))
+    away.scan.__module__ = away.__name__
+    monkeypatch.setitem(sys.modules, away.__name__, away)
+
+    with pytest.raises(EngineMissingError, match="the Spark workers cannot run kcli: ModuleNotFoundError: No module named 'installed_here"):
+        list(spark()(away.scan, units("answer")))
 
 
 def test_what_is_missing_is_named(monkeypatch):

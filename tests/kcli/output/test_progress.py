@@ -14,7 +14,7 @@ progress.PATIENCE_SECONDS = {patience}
 with progress.progress(3) as done:
     for count in (1, 2, 3):
         time.sleep(0.15)
-        done(count)
+        done(count, count * 1000)
 print("data")
 """
 
@@ -37,8 +37,22 @@ def test_drawn_only_after_patience(patience, drawn):
 
     assert process.communicate()[0] == b"data\n"
     assert process.returncode == 0
-    assert (b"partitions" in seen) == drawn
+    assert (b"3 of 3, 3.0 kB" in seen) == drawn
     assert drawn or seen == b""
+
+
+def test_it_comes_before_the_first_is_done():
+    master, slave = pty.openpty()
+    code = CODE.format(patience=0.1).replace("0.15", "0.9")
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=slave, env={**os.environ, "TERM": "xterm", "COLUMNS": "80"}
+    )
+    os.close(slave)
+    seen = os.read(master, 65536)
+    while b"0 of 3" not in seen:
+        seen += os.read(master, 65536)
+    assert process.wait() == 0
+    os.close(master)
 
 
 def test_a_pipe_sees_nothing(log_dir):
