@@ -29,6 +29,7 @@ from kcli.scan_rows import SCAN_SEGMENT
 from kcli.spark_source.cutting import in_pieces
 from kcli.spark_source.filters import HIGHEST, LOWEST, Pushed
 from kcli.spark_source.options import OptionError, Query
+from kcli.spark_source.ranges import Ranged
 from kcli.spark_source.views import BATCHES, EPOCHS, FINDINGS, OFFSETS, RECORDS, RLMM, SEGMENTS
 
 BINS_A_CORE = 4
@@ -143,7 +144,8 @@ def _logs(view: str, query: Query, found: Found, pushed: Pushed) -> tuple[list[W
     logs = [target for target in expanded.targets if target.path in named or _is_log(target, leftovers=query.leftovers)]
     if wanted.offsets is not None:
         logs = list(_in_range(logs, *wanted.offsets))
-    return _of_units(Dump(replace(options, wanted=wanted)), replace(expanded, targets=logs), DUMPED)
+    options = replace(options, wanted=wanted)
+    return _of_units(Ranged(options) if wanted.offsets or wanted.times else Dump(options), replace(expanded, targets=logs), DUMPED)
 
 
 def _is_log(target: Target, *, leftovers: bool) -> bool:
@@ -158,8 +160,6 @@ def _wanted(view: str, pushed: Pushed) -> Wanted:
     """Return what can be left out while a log is read: never anything that Spark would let pass."""
     offsets = pushed.range("offset") if view == RECORDS else pushed.range("base_offset", "last_offset")
     times = pushed.range("timestamp" if view == RECORDS else "max_timestamp").bounds
-    if view == BATCHES:
-        times = times[0], HIGHEST  # a batch is dropped by its header alone
     epochs, producers = pushed.range("partition_leader_epoch"), pushed.range("producer_id")
     return Wanted(
         offsets=None if offsets.is_all else offsets.bounds,

@@ -22,11 +22,11 @@ from tests.partitions import log_dir, offset_entries, put_range, segment, unit
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
 
 
-def written(tmp_path, batches, data=None):
-    """Write a segment whose index has an entry for every batch but the first; return its log."""
+def written(tmp_path, batches, data=None, offsets=None):
+    """Write a segment whose index has an entry for every batch but the first, its offset or a small number; return its log."""
     folder = log_dir(tmp_path / "d") / "orders-0"
     places = [sum(map(len, batches[:number])) for number in range(len(batches))]
-    index = offset_entries(*((number + 1, place) for number, place in enumerate(places) if place))
+    index = offset_entries(*(pair for pair in zip(offsets or range(1, len(places) + 1), places, strict=True) if pair[1]))
     segment(folder, 0, b"".join(batches) if data is None else bytes(data), index)
     return folder / f"{0:020}.log"
 

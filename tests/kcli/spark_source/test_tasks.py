@@ -13,7 +13,7 @@ from kcli.jobs import scan
 from kcli.rows import ROW_TYPES
 from kcli.spark_source import planning
 from kcli.spark_source.filters import pushed
-from kcli.spark_source.options import OptionError, query
+from kcli.spark_source.options import RANGES, OptionError, query
 from kcli.spark_source.planning import planned
 from kcli.spark_source.schema import view_schema
 from kcli.spark_source.tasks import read, tasks
@@ -195,6 +195,18 @@ def test_options_leave_out_what_filters_would(dirs):
     left = rows("batches", dirs, topic="clicks", partition="0", offsets="3..5")
 
     assert {(row["topic"], row["partition"], row["base_offset"]) for row in left} == {("clicks", 0, offset) for offset in (3, 4, 5)}
+
+
+@pytest.mark.parametrize("view", ["batches", "records"])
+def test_options_of_ranges_with_others(view, dirs):
+    options = {"epochs": "1,2", "times": "1700000005000..1700000011000"}
+    time = RANGES["times"][view][0]
+
+    left = rows(view, dirs, **options)
+
+    kept = [row for row in rows(view, dirs, epochs="1,2") if 1_700_000_005_000 <= row[time] <= 1_700_000_011_000]
+    assert [{**row, "scan_time": 0} for row in left] == [{**row, "scan_time": 0} for row in kept]
+    assert kept
 
 
 def plan(paths, filters=(), **options):

@@ -1,0 +1,100 @@
+"""Some offsets and times of logs: many rows at once, of which only the wanted ones are kept.
+
+`kcli dump` looks at batches and records one by one where only some are wanted. Here a log is read as if all were, from the
+place on that the indexes lead to, and blocks of columns are filtered. It ends with the block in which an offset lies behind the
+wanted: in a log whose offsets do not rise, what comes later is not told.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+from kcli.analysis.selection import HIGHEST, LOWEST, Wanted
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.dump import LOGS, Dump, Options
+from kcli.jobs.dump_common import EVERYTHING, Told
+from kcli.jobs.dump_seek import part
+from kcli.logdir.buffers import DataFile, FileError
+from kcli.rows import ROW_TYPES, Block, Row
+from kcli.spark_source.options import RANGES
+from kcli.spark_source.views import BATCHES, RECORDS
+
+
+@dataclass(frozen=True, slots=True)
+class Ranged:
+    """The scan of `kcli dump` where offsets or times are wanted: rows of batches or records, findings about what was read."""
+
+    options: Options
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether nothing else is wanted: else batches and records are read one by one."""
+        return not replace(self.options.wanted, offsets=None, times=None)
+
+    @property
+    def read(self) -> Wanted:
+        """What is wanted of what is read; times of batches are compared here, for there their largest alone counts."""
+        if self.in_blocks:
+            return EVERYTHING
+        wanted = self.options.wanted
+        return wanted if self.options.records or wanted.times is None else replace(wanted, times=(wanted.times[0], HIGHEST))
+
+    def __call__(self, unit: Unit) -> Outcome:
+        """Return the next wanted rows of a log; of another file there are none."""
+        if unit.target.kind not in LOGS:
+            return Outcome(number=unit.number)
+        if self.in_blocks and not (unit.start or unit.mark):
+            unit = replace(unit, start=self._start(unit))
+        outcome = Dump(replace(self.options, wanted=self.read))(unit)
+        kept = [row for row in map(self._kept, outcome.rows) if row is not None]
+        is_over = any(self._is_behind(row) for row in outcome.rows)
+        return replace(outcome, rows=kept, rest=None if is_over else outcome.rest)
+
+    def _start(self, unit: Unit) -> int:
+        try:
+            with DataFile(unit.target.path) as file:
+                return part(file, unit.target, self.options, Told(unit.target))[0]
+        except FileError:
+            return 0  # who reads the log says what is wrong
+
+    def _bounds(self) -> Iterator[tuple[str, int, int]]:
+        """Yield columns with the lowest and the highest value that a wanted row can have there."""
+        view = RECORDS if self.options.records else BATCHES
+        for name, wanted in (("offsets", self.options.wanted.offsets), ("times", self.options.wanted.times)):
+            low, high = wanted or (LOWEST, HIGHEST)
+            upper, lower = RANGES[name][view]
+            yield upper, low, HIGHEST
+            yield lower, LOWEST, high
+
+    def _kept(self, row: Row) -> Row | None:
+        """Return what is wanted of a row or block; None for nothing."""
+        if isinstance(row, Block):
+            masks = [(values >= low) & (values <= high) for name, low, high in self._bounds() for values in [_numbers(row, name)]]
+            mask = reduce(lambda one, other: one & other, masks)
+            if mask.all():
+                return row
+            import pyarrow as pa  # noqa: PLC0415
+
+            return Block(row.type, (row.batch.filter(pa.array(mask)),)) if mask.any() else None
+        values: dict[str, Any] = dict(zip(ROW_TYPES[row.type].names, row.values, strict=True))
+        bounds = [(name, low, high) for name, low, high in self._bounds() if name != "base_offset" or not _is_wrapper(values)]
+        return row if all(low <= values[name] <= high for name, low, high in bounds) else None
+
+    def _is_behind(self, row: Row) -> bool:
+        """Whether all that is wanted stands before the end of a row or block, in a log whose offsets rise."""
+        last = self.options.wanted.offsets[1] if self.options.wanted.offsets else HIGHEST
+        name = RANGES["offsets"][RECORDS if self.options.records else BATCHES][1]
+        if isinstance(row, Block):
+            return bool((_numbers(row, name) > last).any())
+        values: dict[str, Any] = dict(zip(ROW_TYPES[row.type].names, row.values, strict=True))
+        return values[name] > last and not _is_wrapper(values)
+
+
+def _numbers(block: Block, column: str) -> Any:
+    return block.batch.column(column).to_numpy()
+
+
+def _is_wrapper(values: dict[str, Any]) -> bool:
+    """Whether a row is a batch of magic 0 or 1 that is stored with its last offset: it may begin anywhere before."""
+    return "count" in values and values["count"] is None

@@ -1,0 +1,96 @@
+"""Offsets and times that are wanted of logs: what comes out is what a filter over everything leaves."""
+
+import random
+
+import pytest
+
+from kcli.logdir import bulk
+from kcli.spark_source.filters import pushed
+from kcli.spark_source.options import RANGES, query
+from kcli.spark_source.planning import planned
+from tests.formats import recorded
+from tests.kcli.jobs.test_dump_bulk import log as random_log
+from tests.kcli.spark_source.test_cutting import read, written
+from tests.partitions import log_dir, put_range, segment
+
+
+def found(view, path, **options):
+    asked = query({"view": view, "path": str(path), **options})
+    return read(view, planned(asked, pushed(asked.filters), 1).bins)
+
+
+def inside(row, view, name, words):
+    first, last = (int(word) if word else None for word in words.split(".."))
+    upper, lower = RANGES[name][view]
+    return (first is None or row[upper] >= first) and (last is None or row[lower] <= last)
+
+
+def filtered(view, path, **options):
+    return [row for row in found(view, path) if all(inside(row, view, name, words) for name, words in options.items())]
+
+
+def last_offset(batch):
+    return int.from_bytes(batch[:8], "big") + int.from_bytes(batch[23:27], "big")
+
+
+def some(chance, numbers):
+    low, high = sorted(chance.choices([*numbers, min(numbers) - 1, max(numbers) + 1], k=2))
+    return chance.choice([f"{low}..{high}", f"{low}..", f"..{high}"])
+
+
+@pytest.mark.parametrize("view", ["batches", "records"])
+@pytest.mark.parametrize("seed", range(10))
+def test_random_logs_and_damage(seed, view, tmp_path, monkeypatch):
+    chance = random.Random(seed)
+    monkeypatch.setattr(bulk, "WINDOW", chance.choice([400, 3000, 1 << 20]))
+    batches = random_log(chance)
+    data = bytearray(b"".join(batches))
+    for _ in range(chance.choice([0, 0, 1, 2])):
+        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+    path = written(tmp_path, batches, data, list(map(last_offset, batches)))
+    everything = found(view, path)
+    offset, time = RANGES["offsets"][view][0], RANGES["times"][view][0]
+    rise = [row[offset] for row in everything] == sorted({row[offset] for row in everything})
+    for _ in range(8):
+        options = {"offsets": some(chance, [row[offset] for row in everything]), "times": some(chance, [row[time] for row in everything])}
+        options.pop(chance.choice(["offsets", "times", "neither"]), None)
+        left, wanted = found(view, path, **options), filtered(view, path, **options)
+        if rise or "offsets" not in options:
+            assert left == wanted
+        else:
+            assert all(row in wanted for row in left)
+
+
+@pytest.mark.parametrize("name", [*recorded.LOGS, *recorded.LEGACY])
+def test_records_of_recorded_logs(name, tmp_path):
+    folder = log_dir(tmp_path / "d") / "orders-0"
+    segment(folder, 0, recorded.stored(f"{name}.log"), None, None)
+    offsets = sorted(row["offset"] for row in found("records", folder)) or [0]
+    middle = f"{offsets[len(offsets) // 3]}..{offsets[2 * len(offsets) // 3]}"
+
+    left = found("records", folder, offsets=middle)
+
+    assert left == filtered("records", folder, offsets=middle)
+    assert left or name == "v1-lz4-other-checksum"
+
+
+def test_reading_ends_behind_what_is_wanted(tmp_path, monkeypatch):
+    monkeypatch.setattr(bulk, "WINDOW", 400)
+    monkeypatch.setattr(bulk, "SMALLEST_WINDOW", 400)
+    monkeypatch.setattr("kcli.jobs.dump_common.BYTES_PER_CALL", 1)
+    batches = [put_range(number * 5, 5) for number in range(200)]
+    path = written(tmp_path, batches, None, list(map(last_offset, batches)))
+    read_to = []
+    read_into = bulk.DataFile.read_into
+    monkeypatch.setattr(bulk.DataFile, "read_into", lambda file, view, at: read_to.append(at) or read_into(file, view, at))
+
+    rows = found("records", path, offsets="500..504")
+
+    assert [row["offset"] for row in rows] == [500, 501, 502, 503, 504]
+    assert len(batches[0]) * 90 < min(read_to) <= max(read_to) < len(batches[0]) * 120
+
+
+def test_other_files_have_no_such_rows(tmp_path):
+    path = written(tmp_path, [put_range(number * 5, 5) for number in range(3)])
+
+    assert found("records", path.with_suffix(".index"), offsets="1..3") == []
