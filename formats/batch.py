@@ -37,6 +37,7 @@ DELETE_HORIZON_MASK = 0x40
 NO_PRODUCER_ID = -1
 NO_SEQUENCE = -1
 NO_PARTITION_LEADER_EPOCH = -1
+MAX_LONG = 2**63 - 1
 MAX_INT = 0x7FFFFFFF
 
 COMPRESSION_NAMES = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
@@ -84,8 +85,9 @@ class BatchHeader(NamedTuple):
 
     @property
     def last_offset(self) -> int:
-        """The last offset that the batch covers, inclusive."""
-        return self.base_offset + self.last_offset_delta
+        """The last offset that the batch covers, inclusive; a sum beyond 64 bits wraps, as Java's does."""
+        last = self.base_offset + self.last_offset_delta
+        return last if last <= MAX_LONG else last - (1 << 64)
 
     @property
     def codec(self) -> int:

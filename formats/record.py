@@ -32,7 +32,7 @@ from formats.batch import (
 )
 from formats.compression import decompress
 from formats.crc import crc32c
-from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
+from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
 from formats.layout import Part
 from formats.primitives import varint, varlong
 from formats.types import Buffer
@@ -41,6 +41,12 @@ MAGIC = 2
 CODEC_POSITION = BATCH.span("attributes")[1] - 1
 COUNT_POSITION = BATCH.span("records_count")[0]
 _CRC = BATCH.only("crc")
+
+BYTES_A_HEADER = 512
+"""What a header of a record costs in memory, about: so many of the bytes that a batch may have stand for one."""
+MOST_HEADERS = (64 << 20) // BYTES_A_HEADER
+FEWEST_HEADERS = 256
+"""A record may have so many, whatever the bound is."""
 
 
 class Record(NamedTuple):
@@ -67,11 +73,12 @@ def batch_records(batch: Buffer, limit: int) -> Iterator[Record]:
     behind a codec they name the codec's stream, and the field tells the decompressed byte.
     """
     header, body = unpacked(batch, limit)
+    most_headers = max(limit // BYTES_A_HEADER, FEWEST_HEADERS)
     if not header.codec:
-        yield from records(header, body, HEADER_SIZE)
+        yield from records(header, body, HEADER_SIZE, most_headers)
         return
     try:
-        yield from records(header, body)
+        yield from records(header, body, most_headers=most_headers)
     except FormatError as error:
         field = f"{error.field} at decompressed byte {error.position}"
         raise type(error)(HEADER_SIZE, field, error.expected, error.found) from error
@@ -96,13 +103,14 @@ def unpacked(batch: Buffer, limit: int) -> tuple[BatchHeader, Buffer]:
         raise error.moved(HEADER_SIZE) from error
 
 
-def records(header: BatchHeader, body: Buffer, position_base: int = 0) -> Iterator[Record]:
+def records(header: BatchHeader, body: Buffer, position_base: int = 0, most_headers: int = MOST_HEADERS) -> Iterator[Record]:
     """Yield the records that the header counts from their decompressed bytes.
 
     Bytes behind the last record, or a record that does not fill its length, are a
     CorruptError; too few bytes are a TruncatedError. Both come when the iteration
     gets there, as Kafka's own iterator does it. A count of 0 yields nothing and
-    looks at nothing. `position_base` is added to the position of errors.
+    looks at nothing. `position_base` is added to the position of errors. A record of more headers than `most_headers` is
+    a LimitError: each takes many times its bytes.
     """
     data, position = bytes(body), 0
     append_time = header.max_timestamp if header.attributes & TIMESTAMP_TYPE_MASK else None
@@ -110,7 +118,7 @@ def records(header: BatchHeader, body: Buffer, position_base: int = 0) -> Iterat
         raise CorruptError(position_base, "records count", "0 or more", header.records_count)
     try:
         for left in range(header.records_count, 0, -1):
-            record, position = _record(header, data, position, append_time)
+            record, position = _record(header, data, position, append_time, most_headers)
             if left == 1 and position != len(data):
                 raise CorruptError(
                     position,
@@ -138,7 +146,7 @@ def _header(batch: Buffer) -> BatchHeader:
     return header
 
 
-def _record(header: BatchHeader, data: bytes, start: int, append_time: int | None) -> tuple[Record, int]:
+def _record(header: BatchHeader, data: bytes, start: int, append_time: int | None, most_headers: int) -> tuple[Record, int]:
     length, position = varint(data, start, "record length")
     end = position + length
     if length < 1:
@@ -154,6 +162,8 @@ def _record(header: BatchHeader, data: bytes, start: int, append_time: int | Non
     count, position = varint(data, position, "headers count")
     if not 0 <= count <= max(end - position, 0):
         raise CorruptError(count_at, "headers count", f"0 to {end - position}", count)
+    if count > most_headers:
+        raise LimitError(count_at, "headers count", f"at most {most_headers}", count)
     headers = []
     for _ in range(count):
         key_at = position

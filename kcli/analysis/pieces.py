@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from formats.batch import CONTROL_MASK, HEADER_SIZE, LOG_OVERHEAD, NO_PRODUCER_ID
 from formats.bulk import MAGIC, Fields, end_markers, together
 from formats.errors import FormatError
-from kcli.analysis.salvage import LARGEST_BATCH, Gap, behind
+from kcli.analysis.salvage import LARGEST_BATCH, Budget, Gap, behind
 from kcli.analysis.summary import EMPTY, Block, Summary, merge, summary
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import AS_IT_COMES, BulkWalk, Reading, Window
@@ -71,12 +71,13 @@ def read_piece(file: DataFile, start: int, end: int | None, wanted: Wanted, read
     end = file.size if end is None else min(end, file.size)
     piece = Piece(start, Stop("end", start))
     position: int | None = start
+    budget = Budget(file.size)
     while position is not None:
         walk = BulkWalk(file, position, end, verify=wanted.verify, reading=reading)
         found = reduce(_add, _parts(file, walk, wanted), piece._replace(suspect=None))
         if walk.stop is None:
             raise AssertionError("a walk that has ended says where")
-        gap, stop = behind(file, walk.stop, found.suspect, end)
+        gap, stop = behind(file, walk.stop, found.suspect, end, budget)
         piece = found._replace(stop=walk.stop)
         if gap is not None:
             kept = (*piece.gaps, gap) if len(piece.gaps) < MOST_GAPS else piece.gaps

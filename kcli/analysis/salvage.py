@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 WINDOW = 1 << 20
 LARGEST_BATCH = 64 << 20
 """Bytes up to which a batch is read at once; a larger one is shown by its header, and never found by a search."""
-CHECKSUM_BUDGET = 2 << 30
-"""Bytes that one search may checksum: a file made of headers that claim megabytes each must not cost hours."""
+LEAST_BUDGET = 256 << 20
+BUDGET_A_BYTE = 4
+"""Bytes that the searches in one file may checksum: made of headers that claim megabytes each it must not cost hours."""
 
 SALVAGE_STOPS = frozenset({"incomplete", "bad-length", "bad-magic"})
 KNOWN_ATTRIBUTES = 0x7F
@@ -113,6 +114,7 @@ def _past_damage(  # noqa: PLR0917
 ) -> Iterator[Met | Gap | Stop]:
     """Yield what walks find, one after each damaged range; `walked` is given and returns where batches of wrong checksum began."""
     suspect: int | None = None
+    budget = Budget(file.size)
     while True:
         limit = cut if start < cut else end
         walk = walk_from(start, limit)
@@ -126,7 +128,7 @@ def _past_damage(  # noqa: PLR0917
                 return
             start, cut = stop.position, 0
             continue
-        gap, stop = behind(file, stop, suspect, end)
+        gap, stop = behind(file, stop, suspect, end, budget)
         if gap is not None:
             yield gap
         if stop is not None:
@@ -139,7 +141,14 @@ def _past_damage(  # noqa: PLR0917
                 return
 
 
-def behind(file: DataFile, stop: Stop, suspect: int | None, end: int) -> tuple[Gap | None, Stop | None]:
+class Budget:
+    """How many bytes the searches in a file may still checksum."""
+
+    def __init__(self, size: int) -> None:
+        self.left = LEAST_BUDGET + BUDGET_A_BYTE * size
+
+
+def behind(file: DataFile, stop: Stop, suspect: int | None, end: int, budget: Budget) -> tuple[Gap | None, Stop | None]:
     """Return the range without batches where a walk stopped, None if there is none, and the stop if no batch follows it.
 
     `suspect` is where batches of wrong checksum began that reach up to the stop: the search begins inside the first.
@@ -149,7 +158,7 @@ def behind(file: DataFile, stop: Stop, suspect: int | None, end: int) -> tuple[G
     if stop.reason == "incomplete" and end < file.size:
         return None, stop
     bad = stop.position if suspect is None else suspect
-    found, gave_up = next_batch(file, bad + 1, end)
+    found, gave_up = next_batch(file, bad + 1, end, budget)
     if found is not None:
         return Gap(bad, found.position, stop.reason, stop.found, found.header.base_offset, stop.position), None
     if stop.reason in {"bad-length", "bad-magic"} or gave_up:
@@ -157,12 +166,11 @@ def behind(file: DataFile, stop: Stop, suspect: int | None, end: int) -> tuple[G
     return None, stop
 
 
-def next_batch(file: DataFile, position: int, end: int) -> tuple[Batch | None, bool]:
+def next_batch(file: DataFile, position: int, end: int, budget: Budget) -> tuple[Batch | None, bool]:
     """Return the first whole batch at or behind a position whose header is plausible and whose checksum matches.
 
     None if there is none; the flag tells that the bound of the search was met first.
     """
-    budget = CHECKSUM_BUDGET
     overlap = HEADER_SIZE - 1
     while position < end - HEADER_UP_TO_MAGIC:
         window = file.read(position, min(WINDOW + overlap, end - position))
@@ -171,8 +179,8 @@ def next_batch(file: DataFile, position: int, end: int) -> tuple[Batch | None, b
             continue
         for at in _candidates(window, position, end):
             size = LOG_OVERHEAD + int.from_bytes(window[at + 8 : at + LOG_OVERHEAD], "big")
-            budget -= size
-            if budget < 0:
+            budget.left -= size
+            if budget.left < 0:
                 return None, True
             raw = file.read(position + at, size)
             magic = raw[MAGIC_POSITION]

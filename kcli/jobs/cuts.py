@@ -24,15 +24,15 @@ class InPieces:
     """An engine over another: big logs are scanned in pieces, and come out as one.
 
     The scan of a piece ends at the unit's `end`, or says that it went beyond: then the pieces behind it are dropped, and
-    what a sink has of them counts for nothing. `size` is in bytes.
+    what a sink has of them counts for nothing. `size` is in bytes, 0 for PIECE_BYTES.
     """
 
     engine: Engine
-    size: int = PIECE_BYTES
+    size: int = 0
 
     def __call__(self, scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
         """Yield the outcomes of units in their order, those of pieces as if each were the rest of the one before."""
-        pieces = [(place, piece) for place, unit in enumerate(units) for piece in cut(unit, self.size)]
+        pieces = [(place, piece) for place, unit in enumerate(units) for piece in cut(unit, self.size or PIECE_BYTES)]
         flat = [replace(piece, number=number) for number, (_, piece) in enumerate(pieces)]
         dropped = -1
         for outcome in self.engine(scan, flat):

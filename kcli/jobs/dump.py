@@ -75,7 +75,7 @@ class Dump:
         show = None if self.options.text else shown_as(self.options)
         if show is None:
             return outcome
-        return replace(outcome, rows=[shown_row(row, bytes_columns(row.type), show, self.options) for row in outcome.rows])
+        return replace(outcome, rows=[shown_row(row, bytes_columns(row.type), show) for row in outcome.rows])
 
     def _read(self, unit: Unit) -> Outcome:
         reader = self._tail if unit.target.kind == PARTITION else self._reader(unit.target.kind)
@@ -130,7 +130,8 @@ class Dump:
         if not self.options.selects:
             return files
         kinds = LOGS if self.options.tail is None and self.options.wanted.offsets is None else {LOG}  # a snapshot has offsets of its own
-        return iter(in_range([file for file in files if file.kind in kinds], self.options))
+        logs = [file for file in files if file.kind in kinds]
+        return iter(logs if self.options.tail is not None else in_range(logs, self.options))
 
 
 def _log_dir(log_dir: str) -> Iterator[Target]:

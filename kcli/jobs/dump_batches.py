@@ -34,26 +34,32 @@ def bounded(items: Iterable[Met], told: Told, cut: int) -> Iterator[Met]:
         yield item
 
 
-def good_and_bad(file: DataFile, start: int, end: int, told: Told, options: Options, *, cut: int = 0) -> Iterator[Checked | Gap | Stop]:
+def good_and_bad(
+    file: DataFile, start: int, end: int, told: Told, options: Options, *, cut: int = 0, again: bool = False
+) -> Iterator[Checked | Gap | Stop]:
     """Yield the batches that may hold what is wanted, every damaged range and where it all stops.
 
     Findings about wrong checksums are kept, also of batches that are not wanted: what rules them out may be the damage.
+    `again`: those of the first batch are told already.
     """
     wanted, some = options.wanted, bool(options.wanted)
     first, last = wanted.offsets or (LOWEST, HIGHEST)
+    passed: BatchHeader | None = None
     for item in bounded(checked_batches(file, start, end, options.max_batch_bytes, cut), told, cut):
-        if isinstance(item, Checked):
-            header = item.batch.header
-            if header.magic >= MAGIC and header.base_offset > last:
-                return
-            if header.last_offset >= first:
-                check(item, told)
-                if not some or can_hold(wanted, header):
-                    yield item
-            if header.last_offset >= last and item.valid:
-                return
-        else:
+        if not isinstance(item, Checked):
             yield item
+            continue
+        header = item.batch.header
+        if not again and (header.last_offset >= first or not item.valid):
+            check(item, told)
+        again = False
+        if not some or can_hold(wanted, header):
+            yield item
+        # No checksum covers the base offset: one batch beyond the last that is wanted may only say so. Two that rise do not.
+        is_beyond = item.valid and isinstance(header, BatchHeader) and last < header.base_offset <= header.last_offset
+        if is_beyond and passed is not None and header.base_offset > passed.last_offset:
+            return
+        passed = header if is_beyond and isinstance(header, BatchHeader) else None
 
 
 def check(item: Checked, told: Told) -> None:
@@ -69,7 +75,7 @@ def tell(item: Gap | Stop, told: Told) -> Scanned:
     """Yield the finding about a damaged range, keep the one about the end of a log."""
     if isinstance(item, Gap):
         yield told.finding("DUMP-001", item.start, gap_text(item))._replace(expected=item.next_offset, found=item.found)
-    elif item.reason in {"short", "incomplete"}:
+    elif item.reason in {"short", "incomplete"} and not told.is_cut:
         told.add("LOG-001", item.position, f"the last batch is incomplete ({item.reason}, {item.found} bytes)")
     elif item.reason == "zeros":
         told.add("LOG-004", item.position, f"only zeros follow from byte {item.position} on")

@@ -66,14 +66,14 @@ def text_of(data: bytes, options: Options) -> str:
 
 
 def redacted(record: AnyRecord, options: Options) -> AnyRecord:
-    """Return a record whose header keys can be printed."""
+    """Return a record whose header keys can be told: hashes of them where all is redacted."""
     if options.salt is None or not isinstance(record, Record):
         return record
     salt = options.salt
     return record._replace(headers=tuple((salted(key, salt).encode(), value) for key, value in record.headers))
 
 
-def shown_row(row: Row, columns: tuple[tuple[str, int], ...], show: Show, options: Options) -> Row:
+def shown_row(row: Row, columns: tuple[tuple[str, int], ...], show: Show) -> Row:
     """Return a row with its bytes shown; `columns` are those of `bytes_columns`."""
     values = list(row.values)
     for kind, place in columns:
@@ -81,15 +81,13 @@ def shown_row(row: Row, columns: tuple[tuple[str, int], ...], show: Show, option
         if isinstance(value, bytes):
             values[place] = show(value)
         elif kind == "headers" and isinstance(value, list):
-            values[place] = [_header(header, show, options) for header in value if isinstance(header, dict)]
+            values[place] = [_header(header, show) for header in value if isinstance(header, dict)]
     return Row(row.type, tuple(values))
 
 
-def _header(header: dict[str, Value], show: Show, options: Options) -> dict[str, Value]:
-    key, value = header["key"], header["value"]
-    if options.salt is not None and isinstance(key, str):
-        key = salted(key.encode(), options.salt)
-    return {"key": key, "value": show(value) if isinstance(value, bytes) else value}
+def _header(header: dict[str, Value], show: Show) -> dict[str, Value]:
+    value = header["value"]
+    return {"key": header["key"], "value": show(value) if isinstance(value, bytes) else value}
 
 
 @cache

@@ -112,7 +112,8 @@ def in_pieces(unit: Unit, options: Options, read: "Reader") -> Outcome:
                     _left[rest, options] = items, told
                     return Outcome(number=unit.number, rows=rows, findings=[*findings, *told.take()], rest=rest)
     except FileError as error:
-        shown_path = unit.target.shown if unit.target.kind != PARTITION else os.path.join(unit.target.shown, os.path.basename(error.path))
+        inside = unit.target.kind == PARTITION and error.path != unit.target.path
+        shown_path = os.path.join(unit.target.shown, os.path.basename(error.path)) if inside else unit.target.shown
         failure = failure_of(FileError(shown_path, *error.args[1:]))
         return Outcome(number=unit.number, rows=rows, findings=[*findings, *told.take()], error=failure)
     except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
@@ -155,6 +156,8 @@ class Told:
         self.more: dict[str, int] = {}
         self.gaps = 0
         """Damaged ranges that were met."""
+        self.is_cut = False
+        """Whether a log is read to a place inside of it, by choice."""
         self.beyond = False
         """Whether a piece of a log went on behind its end, or ended where the log does for who reads it."""
 

@@ -85,7 +85,7 @@ def _log(unit: Unit, options: Options, told: Told) -> Scanned:
     with DataFile(target.path) as file:
         start, end = part(file, target, options, told)
         where, skip, shown_to = from_file(target), unit.mark, 0
-        for item in good_and_bad(file, unit.start or start, end, told, options):
+        for item in good_and_bad(file, unit.start or start, end, told, options, again=unit.mark > 0):
             if isinstance(item, Checked):
                 if _is_asked_for(item, options):
                     yield from _batch(where, item, _batch_fields(file, item, decoder_for(target, options), options), told, skip)
@@ -118,7 +118,7 @@ def _batch(where: Where, item: Checked, saids: Iterator[Said], told: Told, skip:
                 told.add(said.code, position, said.message)
             continue
         if number >= skip:
-            if number % ROWS_BETWEEN_STOPS == 0 or held > BYTES_BETWEEN_STOPS:
+            if number and (number % ROWS_BETWEEN_STOPS == 0 or held > BYTES_BETWEEN_STOPS):
                 yield Here(position, number, held)
                 held = 0
             held += _held(said)

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from formats.batch import COMPRESSION_NAMES, NO_SEQUENCE
 from formats.control import CONTROL_NAMES, control_key
 from formats.errors import FormatError
-from formats.record import Record
+from formats.record import BYTES_A_HEADER, Record
 from formats.record_columns import RecordColumns
 from kcli.analysis.salvage import Checked
 from kcli.analysis.selection import AnyRecord, holds, is_wanted
@@ -15,6 +15,7 @@ from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_batches import good_and_bad, records, tell
 from kcli.jobs.dump_bulk import Log, batch_block, checked, is_bulk, is_plain, parts, record_block, windows
+from kcli.jobs.dump_bytes import redacted
 from kcli.jobs.dump_common import Here, Options, Scanned, Told, from_file
 from kcli.jobs.dump_decoders import decoded, decoder_for
 from kcli.jobs.dump_seek import part
@@ -54,7 +55,11 @@ def _log(unit: Unit, options: Options, told: Told) -> Scanned:
         start = unit.start or start
         decoder = decoder_for(target, options)
         bulk = options.blocks and decoder is None and is_plain(options) and not shown
-        walk = windows(file, start, end, told, unit.end) if bulk else good_and_bad(file, start, end, told, options, cut=unit.end)
+        walk = (
+            windows(file, start, end, told, unit.end)
+            if bulk
+            else good_and_bad(file, start, end, told, options, cut=unit.end, again=shown > 0)
+        )
         for item in walk:
             if isinstance(item, Window):
                 yield from _window(item, of)
@@ -87,20 +92,24 @@ def _batch(item: Checked, shown: int, decoder: str | None, of: Log) -> Scanned:
     batch, wanted, options, where = item.batch, of.options.wanted, of.options, of.where
     some = bool(wanted)
     if not options.records:
-        yield Here(batch.position, 0)
         if not some or holds(wanted, batch.header, records(item, of.told, options)):
             yield batch_row(where, batch, valid=item.valid)
+        yield Here(batch.position + batch.header.size, 0)
         return
     number, held = 0, 0
     for number, record in enumerate(records(item, of.told, options, told_before=shown > 0)):
         if number < shown or (some and not is_wanted(wanted, record)):
             continue
-        if number % RECORDS_BETWEEN_STOPS == 0 or held > RECORDS_BETWEEN_STOPS:
+        if number and (number % RECORDS_BETWEEN_STOPS == 0 or held > RECORDS_BETWEEN_STOPS):
             yield Here(batch.position, number, held)
             held = 0
-        held += len(record.key or b"") + len(record.value or b"")
-        yield record_row(where, batch, record, _told(decoder, batch, record, of.told, options))
+        held += len(record.key or b"") + len(record.value or b"") + _headers_held(record)
+        yield record_row(where, batch, redacted(record, options), _told(decoder, batch, record, of.told, options))
     yield Here(batch.position + batch.header.size, 0, held)
+
+
+def _headers_held(record: AnyRecord) -> int:
+    return BYTES_A_HEADER * len(record.headers) if isinstance(record, Record) else 0
 
 
 def batch_row(where: Where, batch: Batch, *, valid: bool) -> Row:

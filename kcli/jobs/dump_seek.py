@@ -20,6 +20,7 @@ UNBROKEN = frozenset({"end", "zeros", "short", "incomplete"})
 def part(file: DataFile, target: Target, options: Options, told: Told) -> tuple[int, int]:
     """Return the bytes of a log, from and to (exclusive), that hold everything that is wanted of it."""
     end = file.size if options.max_bytes == MAX_INT else min(options.max_bytes, file.size)
+    told.is_cut = end < file.size
     if not options.selects:
         return 0, end
     start = _start(file, target, options, told)
@@ -154,22 +155,14 @@ def _counted(file: DataFile, start: int, options: Options) -> Iterator[tuple[int
 
 
 def in_range(logs: list[Target], options: Options) -> list[Target]:
-    """Return the logs of a partition directory, given in order, that can hold what is wanted, by their base offsets.
+    """Return the logs of a partition directory that can hold what is wanted, by their base offsets.
 
-    Of a leftover (.deleted, .cleaned, .swap) no name says where it ends: it is read.
+    No name says where a log ends: segments may overlap, and the index tells in a moment that there is nothing.
     """
     if options.wanted.offsets is None:
         return logs
-    first, last = options.wanted.offsets
-    live = [file_name(target).base_offset or 0 for target in logs if not file_name(target).suffix]
-    ends = dict(zip(live, [*live[1:], 2**63], strict=True))
-    found = []
-    for target in logs:
-        name = file_name(target)
-        base = name.base_offset or 0
-        if base <= last and (name.suffix or ends[base] > first):
-            found.append(target)
-    return found
+    last = options.wanted.offsets[1]
+    return [target for target in logs if (file_name(target).base_offset or 0) <= last]
 
 
 def tails(logs: list[Target], options: Options) -> list[tuple[Target, Options]]:
@@ -179,7 +172,7 @@ def tails(logs: list[Target], options: Options) -> list[tuple[Target, Options]]:
     """
     left, found = options.tail or 0, []
     logs = [target for target in logs if not file_name(target).suffix] or logs
-    for target in reversed(logs):
+    for target in reversed(in_range(logs, options)):
         if left <= 0:
             break
         with DataFile(target.path) as file:

@@ -97,12 +97,16 @@ def _log(unit: Unit, options: Options, told: Told) -> Scanned:
         bulk = is_plain(options)
         if bulk and shown:
             # a batch in which the last piece ended
-            begun = next(good_and_bad(file, start, end, told, options))
+            begun = next(good_and_bad(file, start, end, told, options, again=True))
             if isinstance(begun, Checked):
                 last = yield from _batch(begun, shown, last, of)
                 start += begun.batch.header.size
                 shown = 0
-        walk = windows(file, start, end, told, unit.end) if bulk else good_and_bad(file, start, end, told, options, cut=unit.end)
+        walk = (
+            windows(file, start, end, told, unit.end)
+            if bulk
+            else good_and_bad(file, start, end, told, options, cut=unit.end, again=shown > 0)
+        )
         for item in walk:
             if isinstance(item, Window):
                 last = yield from _window(item, last, of)
@@ -117,6 +121,8 @@ def _log(unit: Unit, options: Options, told: Told) -> Scanned:
                     break
         if last is not None and options.records:
             yield Row(ENDS, (of.path, last))
+        if file.grown() > 0 and not unit.end:
+            told.add("LOG-005", None, f"it grew by {file.grown()} bytes while it was read")
 
 
 def _window(window: Window, last: int | None, of: Log) -> Generator[Item, None, int | None]:
@@ -141,10 +147,10 @@ def _batch(item: Checked, shown: int, last: int | None, of: Log) -> Generator[It
     if of.options.selects and not _is_shown(item, of.told, of.options):
         return last
     if not shown:
-        yield from _here(item.batch.position, 0, last, of)
         yield line(batch_line(item.batch, valid=item.valid))
     if of.options.records:
         last = yield from _records(item, shown, last, of)
+    yield from _here(item.batch.position + item.batch.header.size, 0, last, of)
     return last
 
 

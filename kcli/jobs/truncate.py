@@ -4,6 +4,7 @@ Nothing is written: the start of the broker, the truncation and the restart
 after it are worked out in memory.
 """
 
+import os
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -95,7 +96,7 @@ def _partition(partition: Partition, request: Request) -> Yield:
         raise FileError(error.path, WOULD_FAIL, f"the truncation would fail: {error}", error.position) from error
     yield Row(
         TRUNCATION.name,
-        (*where(partition), *_values(loaded, prediction, [*inputs.warnings, *_warnings(loaded, prediction, partition.shown)])),
+        (*where(partition), *_values(loaded, prediction, [*inputs.warnings, *_warnings(loaded, prediction, partition.path)])),
     )
     yield from _findings(partition, prediction)
 
@@ -197,7 +198,18 @@ def _warnings(loaded: LoadedLog, prediction: Prediction, directory: str) -> Iter
         yield f"not every batch that goes could be counted: {prediction.removed.trouble}"
     lost = _lost(loaded, prediction)
     if lost is not None:
-        yield f"this saves what will be lost: kcli dump --records --offsets {lost} -o ndjson {shlex.quote(directory)}"
+        yield f"this saves what will be lost: kcli dump --records --offsets {lost} -o ndjson {_quoted(directory)}/*.log"
+
+
+def _quoted(path: str) -> str:
+    """Return a path as a shell takes it, whatever bytes it is made of."""
+    if path.startswith("-"):
+        path = f"./{path}"
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return "$'" + "".join(f"\\x{byte:02x}" for byte in os.fsencode(path)) + "'"
+    return shlex.quote(path)
 
 
 def _lost(loaded: LoadedLog, prediction: Prediction) -> str | None:

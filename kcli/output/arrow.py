@@ -87,7 +87,12 @@ def _kind(wanted: Schema) -> str:
         return "string" if all(isinstance(value, str) for value in wanted["enum"]) else "open"
     found = wanted.get("type")
     kinds = [kind for kind in (found if isinstance(found, list) else [found]) if kind != "null"]
-    if len(kinds) != 1 or (kinds[0] == "array" and "items" not in wanted) or (kinds[0] == "object" and not wanted.get("properties")):
+    if (
+        kinds in ([], [None])
+        or len(kinds) != 1
+        or (kinds[0] == "array" and "items" not in wanted)
+        or (kinds[0] == "object" and not wanted.get("properties"))
+    ):
         return "open"
     return str(kinds[0])
 

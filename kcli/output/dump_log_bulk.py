@@ -59,8 +59,8 @@ def batch_text(headers: "NDArray[np.void]", positions: "Sequence[int] | Ints", v
     sequence = headers["base_sequence"].astype(np.int64)
     delta = headers["last_offset_delta"].astype(np.int64)
     first = _numbers(headers["base_offset"])
-    # a sum beyond 64 bits, which only damage has, does not wrap; tiny batches end where they begin
-    last = first if not delta.any() else [str(base + by) for base, by in zip(headers["base_offset"].tolist(), delta.tolist(), strict=True)]
+    # tiny batches end where they begin
+    last = first if not delta.any() else _numbers(headers["base_offset"].astype(np.int64) + delta)
     last_sequence = np.where(sequence == NO_SEQUENCE, NO_SEQUENCE, add_sequences(sequence, delta))
     return _lines(
         len(headers),

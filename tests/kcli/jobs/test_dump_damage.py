@@ -10,6 +10,7 @@ from kcli.engine.contract import Unit
 from kcli.engine.worker import scanned_to_end
 from kcli.jobs import dump_common
 from kcli.jobs.dump import Dump, Options
+from kcli.logdir import bulk
 from kcli.logdir.tree import file_target
 from tests.builders import put_record, put_records
 from tests.formats import files, recorded
@@ -124,9 +125,13 @@ def test_a_flipped_byte_of_a_producer_snapshot_is_an_error(tmp_path, place):
 
 
 @pytest.mark.parametrize("options", [Options(), Options(records=True), Options(text=True)], ids=["batches", "records", "text"])
-def test_findings_do_not_depend_on_which_process_goes_on(tmp_path, options):
-    batches = [bytearray(put_range(number * 3, 3)) for number in range(20_000)]
-    for number in (1, 10, 2500):
+def test_findings_do_not_depend_on_which_process_goes_on(tmp_path, options, monkeypatch):
+    monkeypatch.setattr(dump_common, "BYTES_PER_CALL", 20_000)
+    monkeypatch.setattr(dump_common, "ROWS_PER_CALL", 100)
+    monkeypatch.setattr(bulk, "SMALLEST_WINDOW", 4000)
+    monkeypatch.setattr(bulk, "WINDOW", 4000)
+    batches = [bytearray(put_range(number * 3, 3)) for number in range(400)]
+    for number in (1, 10, 300):
         batches[number][-1] ^= 1
     path = tmp_path / f"{0:020}.log"
     path.write_bytes(b"".join(batches))

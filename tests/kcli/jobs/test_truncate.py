@@ -7,6 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from kcli.analysis.findings import CATALOGUE
+from kcli.jobs import truncate
 from kcli.jobs.truncate import Request, dry_run
 from kcli.rows import TRUNCATION, row_schema
 from tests.partitions import codes, epoch_lines, log_dir, offset_entries, orders, put_range, rows, segment, snapshot, time_entries, unit
@@ -92,7 +93,7 @@ def test_every_field_of_a_row(partition):
     assert found["warnings"] == [
         "the target lies below the high watermark 25: committed records go",
         "after a restart the log ends at offset 10, not at 15: the batch that holds the target goes as a whole",
-        f"this saves what will be lost: kcli dump --records --offsets 10..29 -o ndjson {partition}",
+        f"this saves what will be lost: kcli dump --records --offsets 10..29 -o ndjson {partition}/*.log",
     ]
     assert snapshot(partition) == before
 
@@ -226,3 +227,10 @@ def test_the_index_settings_reach_recovery(partition):
 def test_the_work_can_be_sent_to_another_process(partition):
     scan = pickle.loads(pickle.dumps(partial(dry_run, request=Request(now_ms=NOW, to_offset=15))))
     assert scan(unit(partition)) == run(partition, to_offset=15)
+
+
+@pytest.mark.parametrize(
+    ("name", "written"), [("a b", "'a b'/*.log"), ("-x", "./-x/*.log"), ("caf\udce9", "$'\\x63\\x61\\x66\\xe9'/*.log")]
+)
+def test_the_command_that_saves_can_be_pasted(name, written):
+    assert f"{truncate._quoted(name)}/*.log" == written

