@@ -1,4 +1,13 @@
-"""Log dirs for Spark: many small batches here, large ones there, epochs, several segments, damage in a few."""
+"""Log dirs for Spark: many small batches here, large ones there, epochs, several segments, damage in a few.
+
+`python -m tests.kcli.spark_source.fleet --dirs 200` makes so many, and asks them what the README's session asks.
+"""
+
+import argparse
+import re
+import tempfile
+import time
+from pathlib import Path
 
 from formats.compression import LZ4, NONE
 from tests.builders import put_record, put_records
@@ -63,3 +72,40 @@ def _flip(path, place):
     data = bytearray(path.read_bytes())
     data[place] ^= 0x40
     path.write_bytes(data)
+
+
+def readme_queries():
+    """Return the SQL queries of the README's session."""
+    (session,) = re.findall(r"```python\n(>>> .*?)```", (Path(__file__).parents[3] / "README.md").read_text(), re.DOTALL)
+    code = "\n".join(line[4:] for line in session.splitlines() if line.startswith((">>> ", "... ")))
+    return [query for query in re.findall(r'spark\.sql\("+(.*?)"+\)', code, re.DOTALL) if "SELECT" in query]
+
+
+def main():
+    """Make log dirs in a temporary place, ask them, and print answers, seconds and a plan."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--dirs", type=int, default=200)
+    parser.add_argument("--master", default="local[2]")
+    given = parser.parse_args()
+    from kcli.engine.spark_session import opened
+    from kcli.spark_source import register
+    from kcli.spark_source.views import VIEWS
+
+    with tempfile.TemporaryDirectory() as place, opened(given.master, None, {}) as spark:
+        begun = time.monotonic()
+        fleet(Path(place), given.dirs)
+        print(f"{given.dirs} log dirs made in {time.monotonic() - begun:.1f} s")
+        register(spark)
+        for view in VIEWS:
+            spark.read.format("kcli").option("view", view).load(f"{place}/broker-*").createOrReplaceTempView(view)
+        queries = [*readme_queries(), *(f"SELECT count(*) AS {view} FROM {view}" for view in VIEWS)]
+        for query in queries:
+            begun = time.monotonic()
+            shown = spark.sql(query)._show_string(5, truncate=30)
+            print(f"\n{query.strip()}\n{shown.rstrip()}\n{time.monotonic() - begun:.1f} s")
+        (plan,) = spark.sql(f"EXPLAIN FORMATTED {queries[0]}").collect()
+        print(f"\n{plan[0]}")
+
+
+if __name__ == "__main__":
+    main()
