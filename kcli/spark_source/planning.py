@@ -5,7 +5,7 @@ come in the order of `kcli dump`, `kcli ls` and the others; units of one directo
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, groupby, pairwise
 from typing import NamedTuple
@@ -36,6 +36,8 @@ BINS_A_CORE = 4
 BYTES_A_BIN = 64 << 20
 COST_OF_A_UNIT = 64 << 10
 """What it takes to open a file or a directory, in bytes read."""
+SMALL_LOG = 64 << 10
+"""Of fewer bytes, a block of columns for a handful of batches costs more than their rows."""
 GIANT = 1.5
 """Times what each core would have to read: one log of more is worth a look at its headers while the query is planned."""
 
@@ -145,7 +147,12 @@ def _logs(view: str, query: Query, found: Found, pushed: Pushed) -> tuple[list[W
     if wanted.offsets is not None:
         logs = list(_in_range(logs, *wanted.offsets))
     options = replace(options, wanted=wanted)
-    return _of_units(Ranged(options) if wanted.offsets or wanted.times else Dump(options), replace(expanded, targets=logs), DUMPED)
+    job: Callable[[Options], Scan] = Ranged if wanted.offsets or wanted.times else Dump
+    works, failures = _of_units(job(options), replace(expanded, targets=logs), DUMPED)
+    if view == BATCHES:
+        plain = job(replace(options, blocks=False))
+        works = [work._replace(scan=plain) if work.cost < COST_OF_A_UNIT + SMALL_LOG else work for work in works]
+    return works, failures
 
 
 def _is_log(target: Target, *, leftovers: bool) -> bool:

@@ -145,12 +145,16 @@ def _maker(task: Task, wanted: Any) -> Callable[[Head, list[Row]], RecordBatch]:
             short = batch(narrow, [Row(task.view, tuple(row.values[place] for place in places)) for row in rows])
             count, body = len(rows), iter(short.columns)
         made = [
-            pa.repeat(pa.scalar(head[names.index(one.column.name)], kind), count) if one.place is None else next(body).cast(kind)
+            pa.repeat(pa.scalar(head[names.index(one.column.name)], kind), count) if one.place is None else _as(next(body), kind)
             for one, kind in zip(chosen, wanted.types, strict=True)
         ]
         return pa.RecordBatch.from_arrays(made, schema=wanted)
 
     return make
+
+
+def _as(column: Any, kind: Any) -> Any:
+    return column if column.type.equals(kind) else column.cast(kind)
 
 
 # Findings

@@ -41,7 +41,12 @@ def read(view, groups):
     return [row for task in tasks for batch in record_batches(task, schema) for row in batch.to_pylist()]
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.fixture(autouse=True, params=[0, planning.SMALL_LOG], ids=["blocks", "rows"])
+def small_logs(request, monkeypatch):
+    monkeypatch.setattr(planning, "SMALL_LOG", request.param)
+
+
+@pytest.mark.parametrize("seed", range(5))
 def test_pieces_give_the_rows_of_the_whole(seed, tmp_path, monkeypatch):
     chance = random.Random(seed)
     batches = [batch for _ in range(3) for batch in random_log(chance)]

@@ -5,6 +5,7 @@ import random
 import pytest
 
 from kcli.logdir import bulk
+from kcli.spark_source import planning
 from kcli.spark_source.filters import pushed
 from kcli.spark_source.options import RANGES, query
 from kcli.spark_source.planning import planned
@@ -12,6 +13,11 @@ from tests.formats import recorded
 from tests.kcli.jobs.test_dump_bulk import log as random_log
 from tests.kcli.spark_source.test_cutting import read, written
 from tests.partitions import log_dir, put_range, segment
+
+
+@pytest.fixture(autouse=True)
+def as_blocks(monkeypatch):
+    monkeypatch.setattr(planning, "SMALL_LOG", 0)
 
 
 def found(view, path, **options):

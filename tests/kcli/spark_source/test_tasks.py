@@ -66,16 +66,19 @@ def as_printed(row, view):
     return {"type": kind.name, **{name: plain(row[name]) for name in kind.names}}
 
 
-@pytest.mark.parametrize("view", COMMANDS)
-def test_a_view_has_the_rows_of_its_command_in_its_order(view, dirs, kcli):
+@pytest.mark.parametrize(("view", "small"), [*((view, planning.SMALL_LOG) for view in COMMANDS), ("batches", 0)])
+def test_a_view_has_the_rows_of_its_command_in_its_order(view, small, dirs, kcli, monkeypatch):
+    monkeypatch.setattr(planning, "SMALL_LOG", small)
     wanted, _ = printed(kcli, COMMANDS[view], dirs, VIEWS[view].name)
 
     assert [as_printed(row, view) for row in rows(view, dirs)] == wanted
     assert len(wanted) >= len(dirs)
 
 
+@pytest.mark.parametrize("small", [0, planning.SMALL_LOG])
 @pytest.mark.parametrize("view", ["batches", "records"])
-def test_rows_of_recorded_logs_of_every_magic_and_codec(view, kcli, tmp_path):
+def test_rows_of_recorded_logs_of_every_magic_and_codec(view, small, kcli, tmp_path, monkeypatch):
+    monkeypatch.setattr(planning, "SMALL_LOG", small)
     for number, name in enumerate((*recorded.LOGS, *recorded.LEGACY)):
         segment(log_dir(tmp_path / "d") / f"orders-{number}", 0, recorded.stored(f"{name}.log"), None, None)
     wanted, _ = printed(kcli, COMMANDS[view], [tmp_path / "d"], VIEWS[view].name)
