@@ -1,5 +1,6 @@
 """A Spark session to work with: the active one, one of our own that ends with the work, or one of a Spark Connect server."""
 
+import logging
 import os
 import shutil
 import signal
@@ -177,6 +178,7 @@ def _started(master: str, conf: Mapping[str, str]) -> Session:
         try:
             session = builder.getOrCreate()
             session.sparkContext.setLogLevel("ERROR")
+            _quieten(session.sparkContext)
         except Exception as error:
             noise.seek(0)
             last = noise.read().decode(errors="replace").strip().splitlines()[-1:]
@@ -185,6 +187,18 @@ def _started(master: str, conf: Mapping[str, str]) -> Session:
             if threading.current_thread() is threading.main_thread():
                 signal.signal(signal.SIGINT, on_interrupt)  # Spark's own would break into a document that is being written
     return session
+
+
+def _quieten(context: Any) -> None:
+    """Have those who talk with the JVM say nothing when it ends: a signal to a whole group ends it first, and kcli tells."""
+    server = getattr(context, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = lambda *_: None
+    logging.getLogger().addFilter(_is_not_of_py4j)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    return "py4j" not in record.pathname
 
 
 @contextmanager

@@ -1,9 +1,11 @@
 """A progress bar on stderr, for people who wait: only after a second. Whoever calls knows that stderr is a terminal."""
 
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock, Timer
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -28,7 +30,7 @@ def progress(total: int) -> Iterator[Done]:
         nonlocal bar
         with lock:
             if not over:
-                bar = _start(total)
+                bar = _start(total, terminal)
                 _draw(bar, total, *so_far)
 
     def done(count: float, size: int) -> None:
@@ -37,6 +39,8 @@ def progress(total: int) -> Iterator[Done]:
         if bar is not None:
             _draw(bar, total, count, size)
 
+    # One of its own: where stderr leads elsewhere while a JVM starts, the bar does not.
+    terminal = open(os.dup(sys.stderr.fileno()), "w", encoding=sys.stderr.encoding, errors="replace")  # noqa: SIM115 - closed below
     timer = Timer(PATIENCE_SECONDS, appear)
     timer.daemon = True
     timer.start()
@@ -48,6 +52,7 @@ def progress(total: int) -> Iterator[Done]:
             over = True
         if bar is not None:
             bar.stop()
+        terminal.close()
 
 
 def _draw(bar: "Progress", total: int, count: float, size: int) -> None:
@@ -56,12 +61,12 @@ def _draw(bar: "Progress", total: int, count: float, size: int) -> None:
     bar.update(bar.task_ids[0], completed=count, told=f"{int(count)} of {total}" + (f", {decimal(size)}" if size else ""))
 
 
-def _start(total: int) -> "Progress":
+def _start(total: int, terminal: TextIO) -> "Progress":
     from rich.console import Console  # noqa: PLC0415 - only who waits pays for it
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
     columns = TextColumn("{task.fields[told]}"), BarColumn(), TimeElapsedColumn()
-    bar = Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False)
+    bar = Progress(*columns, console=Console(file=terminal, force_terminal=True), transient=True, redirect_stdout=False, redirect_stderr=False)
     bar.add_task("inputs", total=total, told="")
     bar.start()
     return bar
