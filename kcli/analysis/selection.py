@@ -7,7 +7,7 @@ still hold a record inside it: then its records decide.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
@@ -41,17 +41,17 @@ class Wanted:
     grep: bytes | None = None
 
     def __bool__(self) -> bool:
-        return any(getattr(self, field.name) not in {None, frozenset()} for field in fields(self))
+        return bool(
+            self.epochs
+            or self.producer_ids
+            or self.codecs
+            or any(asked is not None for asked in (self.offsets, self.times, self.transactional, self.control, self.key, self.grep))
+        )
 
     @property
     def contents(self) -> bool:
         """Whether keys, values or headers of records are asked about."""
         return self.key is not None or self.grep is not None
-
-    @property
-    def unindexed(self) -> bool:
-        """Whether something is asked that no index knows."""
-        return bool(self.epochs or self.producer_ids or self.codecs or self.contents) or not self.transactional is self.control is None
 
 
 def can_hold(wanted: Wanted, header: Header) -> bool:

@@ -33,6 +33,7 @@ class Log(NamedTuple):
     options: Options
     told: Told
     where: tuple[Value, ...]
+    selects: bool
 
     @property
     def path(self) -> str:

@@ -50,7 +50,7 @@ def _last(items: Scanned, count: int) -> Scanned:
 def _log(unit: Unit, options: Options, told: Told) -> Scanned:
     target, shown = unit.target, unit.mark
     with DataFile(target.path) as file:
-        of = Log(file, target, options, told, from_file(target))
+        of = Log(file, target, options, told, from_file(target), options.selects)
         start, end = part(file, target, options, told)
         start = unit.start or start
         decoder = decoder_for(target, options)
@@ -90,7 +90,7 @@ def _window(window: Window, of: Log) -> Scanned:
 def _batch(item: Checked, shown: int, decoder: str | None, of: Log) -> Scanned:
     """Yield the rows of a batch, or of its records behind the first `shown`."""
     batch, wanted, options, where = item.batch, of.options.wanted, of.options, of.where
-    some = bool(wanted)
+    some = of.selects
     if not options.records:
         if not some or holds(wanted, batch.header, records(item, of.told, options)):
             yield batch_row(where, batch, valid=item.valid)

@@ -89,7 +89,7 @@ def _log(unit: Unit, options: Options, told: Told) -> Scanned:
     target, shown = unit.target, unit.mark
     last = None if unit.start or unit.mark else BEFORE_FIRST
     with DataFile(target.path) as file:
-        of = Log(file, target, options, told, ())
+        of = Log(file, target, options, told, (), options.selects)
         if not (unit.start or unit.mark):
             yield line(_title(target))
         start, end = part(file, target, options, told)
@@ -144,7 +144,7 @@ def _window(window: Window, last: int | None, of: Log) -> Generator[Item, None, 
 
 def _batch(item: Checked, shown: int, last: int | None, of: Log) -> Generator[Item, None, int | None]:
     """Yield the lines of a batch and its records behind the first `shown`; return the offset of the last record."""
-    if of.options.selects and not _is_shown(item, of.told, of.options):
+    if of.selects and not _is_shown(item, of.told, of.options):
         return last
     if not shown:
         yield line(batch_line(item.batch, valid=item.valid))
@@ -168,9 +168,9 @@ def _records(item: Checked, shown: int, last: int | None, of: Log) -> Generator[
         if number >= shown:
             if number % RECORDS_BETWEEN_STOPS == 0 and number:
                 yield from _here(item.batch.position, number, last, of)
-            if options.wanted and not is_wanted(options.wanted, record):
+            if of.selects and not is_wanted(options.wanted, record):
                 continue
-            if not options.selects:
+            if not of.selects:
                 if last is None:
                     yield Row(BEGINS, (of.path, record.offset))
                 elif record.offset != last + 1:
