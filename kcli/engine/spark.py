@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeAlias
 from kcli.engine.contract import Engine, Outcome, Scan, Sink, Unit
 from kcli.engine.errors import EngineMissingError
 from kcli.engine.spark_session import Jobs, Session, cores_of, first_line, is_alive, is_at_home, opened
-from kcli.engine.worker import failed
+from kcli.engine.worker import failed, unpacked
 
 Work: TypeAlias = tuple[Scan, Sink | None]
 Batches: TypeAlias = Iterator[Any]
@@ -37,7 +37,7 @@ BINS_A_CORE = 4
 BINS_AT_ONCE_A_CORE = 2
 """So many bins a core are under way or wait to be told."""
 JOBS_AT_ONCE = 16
-HELD_BYTES = 64 << 20
+HELD_BYTES = 12 << 20
 """Of outcomes that wait for their turn, all together."""
 LEAST_BYTES = 256 << 10
 """Of outcomes of a bin that has to come back, on however large a cluster."""
@@ -110,7 +110,7 @@ def _spread(session: Session, jobs: Jobs, work: Work, units: Sequence[Unit]) -> 
             continue
         last = None
         for payload in payloads:
-            last = pickle.loads(payload)  # noqa: S301 - our own workers wrote it
+            last = unpacked(payload)
             if isinstance(last, Exception):
                 raise last
             yield last

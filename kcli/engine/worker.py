@@ -5,6 +5,7 @@ import pickle
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Outcome, Scan, Sink, Unit
@@ -13,6 +14,9 @@ from kcli.rows import Failure
 
 BYTES_A_LIST = 1 << 20
 """Of pickled outcomes that travel together."""
+WORTH_COMPRESSING = 4 << 10
+COMPRESSED = b"\0"
+"""No pickle begins with it."""
 
 
 def scanned(scan: Scan, unit: Unit) -> Outcome:
@@ -33,7 +37,7 @@ def scanned_to_end(scan: Scan, unit: Unit) -> Iterator[Outcome]:
 
 
 def packed_bin(scan: Scan, units: Sequence[Unit], sink: Sink | None, most_bytes: int) -> Iterator[list[bytes]]:
-    """Yield pickled outcomes of units, in lists: until they have so many bytes, or all of them, one a unit, if a sink takes the rows.
+    """Yield outcomes of units, pickled and compressed, in lists: until they have so many bytes, or all of them, one a unit, if a sink takes the rows.
 
     What the sink raises is yielded instead: NotWrittenError when it cannot write.
     """
@@ -43,7 +47,7 @@ def packed_bin(scan: Scan, units: Sequence[Unit], sink: Sink | None, most_bytes:
     some: list[bytes] = []
     total = size = 0
     for unit, outcome in _outcomes(scan, units):
-        some.append(packed(outcome, unit))
+        some.append(compressed(packed(outcome, unit)))
         size += len(some[-1])
         if size >= BYTES_A_LIST or total + size >= most_bytes:
             yield some
@@ -91,6 +95,24 @@ def _of_part(scan: Scan, units: Sequence[Unit], sink: Sink) -> list[Outcome]:
             outcomes.append(Outcome(number=unit.number, findings=findings, error=error, taken=taken, beyond=beyond))
     outcomes[-1] = replace(outcomes[-1], part=part.receipt)
     return outcomes
+
+
+def compressed(payload: bytes) -> bytes:
+    """Return what a worker on the other side of a JVM says, smaller if it is long: it is copied many times on its way."""
+    if len(payload) < WORTH_COMPRESSING:
+        return payload
+    import cramjam  # noqa: PLC0415
+
+    return COMPRESSED + bytes(cramjam.lz4.compress_block(payload))
+
+
+def unpacked(payload: bytes) -> Any:
+    """Return what a worker of our own has packed."""
+    if payload[:1] == COMPRESSED:
+        import cramjam  # noqa: PLC0415
+
+        return pickle.loads(cramjam.lz4.decompress_block(memoryview(payload)[1:]))  # noqa: S301 - see above
+    return pickle.loads(payload)  # noqa: S301
 
 
 def packed(outcome: Outcome, unit: Unit) -> bytes:

@@ -76,7 +76,7 @@ def test_several_bins_a_job_give_the_same(session, monkeypatch):
     work = units(*["answer"] * 9, "long", "die", "fail", *["answer"] * 9)
     outcomes = list(spark()(scan, work))
 
-    assert module._shape(2) == (4, 2, 16 << 20)
+    assert module._shape(2) == (4, 2, 3 << 20)
     assert [outcome.number for outcome in outcomes] == [*range(10), 9, 9, 9, *range(10, 21)]
     assert {outcome.number: outcome.error.error for outcome in outcomes if outcome.error} == {10: "worker-died", 11: "corrupt"}
 
