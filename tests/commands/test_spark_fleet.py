@@ -90,6 +90,22 @@ def test_a_large_result_is_refused_only_where_all_of_it_would_come_here(kcli, bi
     assert (other.exit_code, "pyspark_of_another_world" in other.stderr) == ((4, True) if "--spark" in way else (0, False))
 
 
+def test_a_killed_process_changes_no_byte(kcli, big):
+    ask = ("dump", big / "orders-0" / f"{0:020}.log", "-o", "text", "--print-data-log")
+    whole = kcli(*ask).stdout_bytes
+    process = subprocess.Popen(
+        [*KCLI, *map(str, ask), "--jobs", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    begun = os.read(process.stdout.fileno(), 1000)  # the rest waits: nobody reads
+    server = {pid for pid, (parent, _, words) in processes().items() if parent == process.pid and "forkserver" in words}
+    worker = next(pid for pid, (parent, _, _) in processes().items() if parent in server)
+    os.kill(worker, signal.SIGKILL)
+    rest, error = process.communicate(timeout=WAIT_SECONDS)
+
+    assert (process.returncode, error) == (0, b"")
+    assert begun + rest == whole
+
+
 @pytest.mark.spark
 @pytest.mark.filterwarnings("default")
 class TestInOneSession:
