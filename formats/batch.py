@@ -87,7 +87,7 @@ class BatchHeader(NamedTuple):
     def last_offset(self) -> int:
         """The last offset that the batch covers, inclusive; a sum beyond 64 bits wraps, as Java's does."""
         last = self.base_offset + self.last_offset_delta
-        return last if last <= MAX_LONG else last - (1 << 64)
+        return last if -MAX_LONG - 1 <= last <= MAX_LONG else (last + MAX_LONG + 1) % (1 << 64) - MAX_LONG - 1
 
     @property
     def codec(self) -> int:

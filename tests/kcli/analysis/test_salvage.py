@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from kcli.analysis.salvage import Checked, Gap, checked_batches, next_batch
+from kcli.analysis.salvage import Budget, Checked, Gap, checked_batches, next_batch
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Stop
 from tests.builders import put_record, put_records
@@ -148,7 +148,10 @@ def test_a_file_of_lying_headers_meets_the_bound(tmp_path, monkeypatch):
     lying[8:12] = (40000).to_bytes(4, "big")
     path = tmp_path / "x.log"
     path.write_bytes(bytes(lying) * 1000)
-    monkeypatch.setattr("kcli.analysis.salvage.CHECKSUM_BUDGET", 1 << 20)
+    monkeypatch.setattr("kcli.analysis.salvage.LEAST_BUDGET", 1 << 20)
 
     with DataFile(str(path)) as file:
-        assert next_batch(file, 1, file.size) == (None, True)
+        budget = Budget(file.size)
+        assert next_batch(file, 1, file.size, budget) == (None, True)
+        assert next_batch(file, 1, file.size, budget) == (None, True)
+        assert budget.left < 0
