@@ -66,7 +66,9 @@ def _start(total: int, terminal: TextIO) -> "Progress":
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
     columns = TextColumn("{task.fields[told]}"), BarColumn(), TimeElapsedColumn()
-    bar = Progress(*columns, console=Console(file=terminal, force_terminal=True), transient=True, redirect_stdout=False, redirect_stderr=False)
+    bar = Progress(
+        *columns, console=Console(file=terminal, force_terminal=True), transient=True, redirect_stdout=False, redirect_stderr=False
+    )
     bar.add_task("inputs", total=total, told="")
     bar.start()
     return bar
