@@ -1,4 +1,4 @@
-# Four verbs: demo, test (all), check (no JVM), bench; golden makes the recorded outputs anew.
+# Four verbs: demo, test (all), check (no JVM, nothing slow), bench; golden makes the recorded outputs anew.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,11 +25,12 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 check: lint
-	$(PYTEST) -n 2 -m 'not oracle and not spark'
+	$(PYTEST) -n 2 -m 'not oracle and not spark and not slow'
 
 test: lint
 	$(BIN)/python -m tests.tools
-	$(PYTEST) --durations=10
+	$(PYTEST) -n 2 -m 'not oracle and not spark'
+	$(PYTEST) -m 'oracle or spark' --durations=10
 
 bench: $(READY)
 	$(BIN)/python -m tests.bench $(BENCH)

@@ -237,6 +237,7 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.slow
 def test_signals_end_it_and_its_workers(orders, tmp_path, jobs, number, status):
     script = tmp_path / "slow.py"
     script.write_text(SLOW)

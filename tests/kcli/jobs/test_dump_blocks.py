@@ -28,6 +28,7 @@ def both(kcli, path, words, monkeypatch):
 
 
 @pytest.mark.parametrize("words", [(), ("--records",), ("--records", "--columns", "offset,value,file"), ("--columns", "crc,is_valid")])
+@pytest.mark.slow
 def test_recorded_logs(words, kcli, tmp_path, monkeypatch):
     path = log_dir(tmp_path / "d") / "orders-0" / f"{0:020}.log"
     path.parent.mkdir()

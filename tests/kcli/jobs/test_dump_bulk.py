@@ -67,6 +67,7 @@ def log(chance):
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.slow
 def test_random_logs_and_damage(seed, options, tmp_path, monkeypatch):
     chance = random.Random(seed)
     monkeypatch.setattr(bulk, "WINDOW", chance.choice([400, 3000, 1 << 20]))
@@ -103,6 +104,7 @@ PIECES.pop("cut")
 
 @pytest.mark.parametrize("options", PIECES.values(), ids=PIECES)
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.slow
 def test_a_log_in_pieces(seed, options, tmp_path, monkeypatch):
     chance = random.Random(seed)
     monkeypatch.setattr(cuts, "PIECE_BYTES", chance.choice([200, 1000, 4000]))

@@ -75,6 +75,7 @@ def written(tmp_path, data, name=NAME, topic=None):
 
 
 @pytest.mark.parametrize("name", sorted(path.name.removesuffix(".tar.gz") for path in pack.DATA.glob("*.tar.gz")))
+@pytest.mark.slow
 def test_every_byte_of_the_recordings(name, tmp_path):
     kinds = set()
     for path in sorted(pack.unpack(name, tmp_path).rglob("*")):
@@ -148,6 +149,7 @@ def small_log():
     return plain + packed + marker + old + put_records([put_record()], base_offset=10**9)
 
 
+@pytest.mark.slow
 def test_every_flipped_byte_of_a_log(tmp_path):
     data = small_log()
     for at in range(len(data)):

@@ -85,6 +85,7 @@ def matches(pattern, row):
     return any(part is not None and re.search(pattern, part) for part in (data(row["key"]), data(row["value"]), *headers))
 
 
+@pytest.mark.slow
 def test_every_filter_is_that_of_looking_at_every_record(kcli, made):
     chance = random.Random(1)
     records, batches = dumped(kcli, "--records", made), dumped(kcli, made)

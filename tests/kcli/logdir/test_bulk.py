@@ -79,6 +79,7 @@ def test_recorded(tmp_path, window, name):
 
 
 @pytest.mark.parametrize("data", [LOG, OLD[:400], A + OLD[:200] + B], ids=["new", "old", "mixed"])
+@pytest.mark.slow
 def test_every_prefix(tmp_path, window, data):
     for length in range(len(data)):
         twins(tmp_path / "log", data[:length])

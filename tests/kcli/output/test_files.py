@@ -291,6 +291,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
 
 
 @pytest.mark.parametrize("output", ["parquet", "ndjson"])
+@pytest.mark.slow
 def test_memory_is_flat(tmp_path, output):
     peaks = [
         int(subprocess.run([sys.executable, "-c", PEAK, str(count), output, tmp_path / "out"], capture_output=True, check=True).stdout)

@@ -41,6 +41,7 @@ def test_drawn_only_after_patience(patience, drawn):
     assert drawn or seen == b""
 
 
+@pytest.mark.slow
 def test_it_comes_before_the_first_is_done():
     master, slave = pty.openpty()
     code = CODE.format(patience=0.1).replace("0.15", "0.9")

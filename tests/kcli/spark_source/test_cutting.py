@@ -47,6 +47,7 @@ def small_logs(request, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(5))
+@pytest.mark.slow
 def test_pieces_give_the_rows_of_the_whole(seed, tmp_path, monkeypatch):
     chance = random.Random(seed)
     batches = [batch for _ in range(3) for batch in random_log(chance)]

@@ -46,6 +46,7 @@ def some(chance, numbers):
 
 @pytest.mark.parametrize("view", ["batches", "records"])
 @pytest.mark.parametrize("seed", range(10))
+@pytest.mark.slow
 def test_random_logs_and_damage(seed, view, tmp_path, monkeypatch):
     chance = random.Random(seed)
     monkeypatch.setattr(bulk, "WINDOW", chance.choice([400, 3000, 1 << 20]))
