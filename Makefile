@@ -25,7 +25,7 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 check: lint
-	$(PYTEST) -n 2 -m 'not oracle and not spark and not slow'
+	$(PYTEST) -n 2 -m 'not oracle and not spark and not slow' --hypothesis-profile=quick
 
 test: lint
 	$(BIN)/python -m tests.tools

@@ -1,9 +1,12 @@
 """What all tests share: tiny log dirs, and kcli run in this process."""
 
 import pytest
+from hypothesis import settings
 from typer.testing import CliRunner
 
 from tests.builders import put_record, put_records
+
+settings.register_profile("quick", max_examples=20)
 
 CLUSTER_ID = "d4AOWUsZhgy8XcdU-9gSlQ"
 

@@ -36,6 +36,8 @@ from tests.bench.process import (
 )
 from tests.bench.report import Result, as_json, summary, table
 
+pytestmark = pytest.mark.slow
+
 FACTS = Facts(bytes=1000, batches=10, records=100, last_offset=99)
 
 
@@ -274,7 +276,6 @@ def test_a_run_that_fails_says_why(tmp_path):
         run(python("import sys; print('no such thing', file=sys.stderr); sys.exit(3)"), tmp_path / "out")
 
 
-@pytest.mark.slow
 def test_a_run_waits_for_what_it_left_behind(tmp_path):
     left = "import os, time\nif not os.fork():\n    time.sleep(0.3)"
     start = time.monotonic()

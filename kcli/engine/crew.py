@@ -162,8 +162,8 @@ def _serve(pipe: Connection, answer: Answer) -> None:
             os._exit(1)
 
         threading.Thread(target=follow, daemon=True).start()
-    pipe.send_bytes(b"ready")
     try:
+        pipe.send_bytes(b"ready")
         while True:
             pipe.send_bytes(answer(pipe.recv_bytes()))
     except (EOFError, OSError):  # the parent has gone, or does not want the answer any more

@@ -13,6 +13,8 @@ import pytest
 from commands._status import PRECEDENCE, ExitStatus, worst
 from kcli.engine.errors import EngineMissingError
 
+pytestmark = pytest.mark.slow
+
 KCLI = [sys.executable, "-m", "kcli"]
 ASK = ("epoch", "end-offset", "--epoch", "0")
 ELSEWHERE = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
@@ -237,7 +239,6 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-@pytest.mark.slow
 def test_signals_end_it_and_its_workers(orders, tmp_path, jobs, number, status):
     script = tmp_path / "slow.py"
     script.write_text(SLOW)

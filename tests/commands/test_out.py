@@ -18,6 +18,8 @@ import pytest
 
 from kcli.output.values import compact
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 KCLI = [sys.executable, "-m", "kcli"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -318,7 +320,6 @@ def many(tmp_path_factory):
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("output", ["parquet", "ndjson"])
-@pytest.mark.slow
 def test_an_interrupt_leaves_what_was_there(many, tmp_path, jobs, number, status, output):
     path = tmp_path / f"x.{output}"
     path.write_text("before")

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 KCLI = [sys.executable, "-m", "kcli"]
 WAIT_SECONDS = 20
 MANY = 2000
@@ -79,7 +81,6 @@ def errors_of(out, output):
 
 
 @pytest.mark.parametrize(("jobs", "output"), [("1", "json"), ("2", "json"), ("1", "ndjson"), ("2", "ndjson")])
-@pytest.mark.slow
 def test_ctrl_c_at_any_time(many, jobs, output):
     moments = random.Random(f"{jobs} {output}")
     interrupted = 0
@@ -100,7 +101,6 @@ def test_ctrl_c_at_any_time(many, jobs, output):
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 @pytest.mark.parametrize("output", ["json", "ndjson"])
-@pytest.mark.slow
 def test_in_the_middle_of_the_rows(many, number, status, output):
     process = start("epoch", "end-offset", "--epoch", "all", many, "-o", output)
     begun = os.read(process.stdout.fileno(), 2000).decode()
@@ -137,7 +137,6 @@ def test_one_that_is_to_be_ignored_is(many):
 
 
 @pytest.mark.parametrize("moment", [0.6, 1.4])
-@pytest.mark.slow
 def test_a_table_is_given_up_at_once(many, moment):
     process = start("epoch", "end-offset", "--epoch", "all", many, "-o", "table")
     time.sleep(moment)

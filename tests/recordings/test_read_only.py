@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 
 from tests.recordings.watch import tree, watching
 
+pytestmark = pytest.mark.slow
+
 COMMANDS = [
     "ls {}",
     "scan --ratio --cold {}",

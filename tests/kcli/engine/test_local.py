@@ -13,6 +13,8 @@ from kcli.engine.local import FEW_WORKERS, UNITS_A_CHUNK, inline, pool
 from kcli.rows import Row
 from tests.engine_suite import DeadlyOnArrival, EngineSuite, SpreadSuite, scan, shape, units
 
+pytestmark = pytest.mark.slow
+
 
 class TestInline(EngineSuite):
     @pytest.fixture

@@ -11,6 +11,8 @@ from tests.formats import recorded
 from tests.kcli.jobs.test_dump_bulk import log
 from tests.partitions import log_dir
 
+pytestmark = pytest.mark.slow
+
 
 def both(kcli, path, words, monkeypatch):
     found = []
@@ -28,7 +30,6 @@ def both(kcli, path, words, monkeypatch):
 
 
 @pytest.mark.parametrize("words", [(), ("--records",), ("--records", "--columns", "offset,value,file"), ("--columns", "crc,is_valid")])
-@pytest.mark.slow
 def test_recorded_logs(words, kcli, tmp_path, monkeypatch):
     path = log_dir(tmp_path / "d") / "orders-0" / f"{0:020}.log"
     path.parent.mkdir()

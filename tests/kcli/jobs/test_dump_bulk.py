@@ -20,6 +20,8 @@ from tests.builders import put_record, put_records
 from tests.formats import recorded
 from tests.partitions import offset_entries
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = {
     "headers": Options(text=True),
     "records": Options(text=True, records=True, print_data_log=True),
@@ -67,7 +69,6 @@ def log(chance):
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.slow
 def test_random_logs_and_damage(seed, options, tmp_path, monkeypatch):
     chance = random.Random(seed)
     monkeypatch.setattr(bulk, "WINDOW", chance.choice([400, 3000, 1 << 20]))
@@ -104,7 +105,6 @@ PIECES.pop("cut")
 
 @pytest.mark.parametrize("options", PIECES.values(), ids=PIECES)
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.slow
 def test_a_log_in_pieces(seed, options, tmp_path, monkeypatch):
     chance = random.Random(seed)
     monkeypatch.setattr(cuts, "PIECE_BYTES", chance.choice([200, 1000, 4000]))

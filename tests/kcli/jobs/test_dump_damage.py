@@ -16,6 +16,8 @@ from tests.builders import put_record, put_records
 from tests.formats import files, recorded
 from tests.partitions import put_range
 
+pytestmark = pytest.mark.slow
+
 LOG = "00000000000000000000.log"
 OPTIONS = {
     "batches": Options(),

@@ -27,6 +27,8 @@ from tests.messages import put_message, put_wrapper
 from tests.partitions import put_range
 from tests.recordings import pack
 
+pytestmark = pytest.mark.slow
+
 NAME = "00000000000000000000.log"
 RECORDS = Options(records=True, decode_by_name=True)
 
@@ -75,7 +77,6 @@ def written(tmp_path, data, name=NAME, topic=None):
 
 
 @pytest.mark.parametrize("name", sorted(path.name.removesuffix(".tar.gz") for path in pack.DATA.glob("*.tar.gz")))
-@pytest.mark.slow
 def test_every_byte_of_the_recordings(name, tmp_path):
     kinds = set()
     for path in sorted(pack.unpack(name, tmp_path).rglob("*")):
@@ -149,7 +150,6 @@ def small_log():
     return plain + packed + marker + old + put_records([put_record()], base_offset=10**9)
 
 
-@pytest.mark.slow
 def test_every_flipped_byte_of_a_log(tmp_path):
     data = small_log()
     for at in range(len(data)):

@@ -15,6 +15,8 @@ from formats.batch import COMPRESSION_NAMES
 from tests.builders import put_record, put_records
 from tests.partitions import log_dir, offset_entries, segment, time_entries
 
+pytestmark = pytest.mark.slow
+
 SEEDS = range(4)
 SEGMENTS, BATCHES = 3, 12
 
@@ -85,7 +87,6 @@ def matches(pattern, row):
     return any(part is not None and re.search(pattern, part) for part in (data(row["key"]), data(row["value"]), *headers))
 
 
-@pytest.mark.slow
 def test_every_filter_is_that_of_looking_at_every_record(kcli, made):
     chance = random.Random(1)
     records, batches = dumped(kcli, "--records", made), dumped(kcli, made)

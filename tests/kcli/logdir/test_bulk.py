@@ -18,6 +18,8 @@ from tests.builders import put_record, put_records
 from tests.formats.recorded import LEGACY, LOGS, stored
 from tests.partitions import put_range
 
+pytestmark = pytest.mark.slow
+
 WINDOWS = ((64, 64), (200, 200), (1000, 1000), (64, 1 << 20), (200, 900))
 """The first window of a walk, and the largest."""
 A, B, C = put_range(0, 3), put_range(3, 2, epoch=1), put_range(5, 5, epoch=2, codec=3)
@@ -79,7 +81,6 @@ def test_recorded(tmp_path, window, name):
 
 
 @pytest.mark.parametrize("data", [LOG, OLD[:400], A + OLD[:200] + B], ids=["new", "old", "mixed"])
-@pytest.mark.slow
 def test_every_prefix(tmp_path, window, data):
     for length in range(len(data)):
         twins(tmp_path / "log", data[:length])

@@ -16,6 +16,8 @@ from kcli.output.structured import write_csv, write_ndjson
 from kcli.output.view import make_view
 from kcli.rows import COMMANDS, Failure, Row
 
+pytestmark = pytest.mark.slow
+
 ROWS = [Row("rlmm_partition", (f"topic,{n}", n, 7 * n)) for n in range(5)]
 FINDING = Finding("LOG-001", "short", "d", "0.log", 100, "61 bytes", 12)
 FAILURE = Failure("x", "corrupt", 5, "crc", "byte 5: crc")
@@ -291,7 +293,6 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
 
 
 @pytest.mark.parametrize("output", ["parquet", "ndjson"])
-@pytest.mark.slow
 def test_memory_is_flat(tmp_path, output):
     peaks = [
         int(subprocess.run([sys.executable, "-c", PEAK, str(count), output, tmp_path / "out"], capture_output=True, check=True).stdout)

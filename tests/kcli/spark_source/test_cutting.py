@@ -19,6 +19,8 @@ from tests.builders import put_record, put_records
 from tests.kcli.jobs.test_dump_bulk import log as random_log
 from tests.partitions import log_dir, offset_entries, put_range, segment, unit
 
+pytestmark = pytest.mark.slow
+
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
 
 
@@ -47,7 +49,6 @@ def small_logs(request, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.slow
 def test_pieces_give_the_rows_of_the_whole(seed, tmp_path, monkeypatch):
     chance = random.Random(seed)
     batches = [batch for _ in range(3) for batch in random_log(chance)]

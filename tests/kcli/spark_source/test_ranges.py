@@ -14,6 +14,8 @@ from tests.kcli.jobs.test_dump_bulk import log as random_log
 from tests.kcli.spark_source.test_cutting import read, written
 from tests.partitions import log_dir, put_range, segment
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def as_blocks(monkeypatch):
@@ -46,7 +48,6 @@ def some(chance, numbers):
 
 @pytest.mark.parametrize("view", ["batches", "records"])
 @pytest.mark.parametrize("seed", range(10))
-@pytest.mark.slow
 def test_random_logs_and_damage(seed, view, tmp_path, monkeypatch):
     chance = random.Random(seed)
     monkeypatch.setattr(bulk, "WINDOW", chance.choice([400, 3000, 1 << 20]))

@@ -22,6 +22,8 @@ from tests.formats import recorded
 from tests.kcli.spark_source.fleet import fleet
 from tests.partitions import log_dir, put_range, segment
 
+pytestmark = pytest.mark.slow
+
 COMMANDS = {
     "batches": ("dump",),
     "records": ("dump", "--records"),
