@@ -59,6 +59,12 @@ SMALL_BATCH = 512
 SLICES = 1024
 LARGEST_WORD = 2048
 
+LENGTH_POSITION = 8
+FEWEST_HINTS = 16
+"""Fewer chains at once cost more than one by one."""
+MOST_STEPS = 1024
+"""Batches between two hints; where there are more, they are walked one by one."""
+
 END, SHORT, INCOMPLETE, BAD_LENGTH, BAD_MAGIC = "end", "short", "incomplete", "bad-length", "bad-magic"
 
 _LENGTH = struct.Struct(">8xi")
@@ -89,16 +95,17 @@ class Headers(NamedTuple):
     fields: Fields
 
 
-def chain(window: Buffer, size: int, left: int, *, whole: bool) -> Chain:
+def chain(window: Buffer, size: int, left: int, *, whole: bool, hints: "NDArray[np.int64] | None" = None) -> Chain:
     """Return the chain of batches that begins with the window, by lengths alone.
 
     `size` is how many bytes of the window count, `left` how many bytes there are from its start to the end of the log.
-    With `whole` a batch that runs past the window is left out, to be met again in the next.
+    With `whole` a batch that runs past the window is left out, to be met again in the next. `hints` are places where
+    batches may begin, rising: they make it faster, and change nothing.
     """
     last = left - HEADER_UP_TO_MAGIC - 1 if size >= left else size - HEADER_SIZE
-    positions: list[int] = []
+    positions, at = ([], 0) if hints is None else _stepped(window, hints, last)
     append, unpack = positions.append, _LENGTH.unpack_from
-    at = length = 0
+    length = 0
     while at <= last:
         (length,) = unpack(window, at)
         if length < SMALLEST_LENGTH:
@@ -114,11 +121,36 @@ def chain(window: Buffer, size: int, left: int, *, whole: bool) -> Chain:
     return Chain(positions, at, None, None)
 
 
-def headers(window: Buffer, size: int, left: int, *, whole: bool = True) -> Headers:
+def _stepped(window: Buffer, hints: "NDArray[np.int64]", last: int) -> tuple[list[int], int]:
+    """Return the batches from the window's start up to the last hint, and that hint; nothing if the chain does not lead there.
+
+    The chains between hints are walked all at once, one batch a step: if each ends where the next begins, they are one.
+    """
+    import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
+
+    ends = hints[(hints > 0) & (hints <= last)]
+    if len(ends) < FEWEST_HINTS:
+        return [], 0
+    lengths = np.ndarray((len(window) - LOG_OVERHEAD + 1,), ">i4", window, LENGTH_POSITION, (1,))
+    at = np.concatenate(([0], ends[:-1]))
+    steps: list[NDArray[np.int64]] = []
+    while (going := at < ends).any():
+        length = lengths[np.where(going, at, 0)].astype(np.int64)
+        if len(steps) == MOST_STEPS or (length[going] < SMALLEST_LENGTH).any():
+            return [], 0
+        steps.append(np.where(going, at, -1))
+        at = np.where(going, at + LOG_OVERHEAD + length, at)
+    if (at != ends).any():
+        return [], 0
+    table = np.stack(steps, axis=1)
+    return table[table >= 0].tolist(), int(ends[-1])
+
+
+def headers(window: Buffer, size: int, left: int, *, whole: bool = True, hints: "NDArray[np.int64] | None" = None) -> Headers:
     """Return the batches that begin in a window, checked and with all their fields; the arguments are those of `chain`."""
     import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
 
-    found = chain(window, size, left, whole=whole)
+    found = chain(window, size, left, whole=whole, hints=hints)
     at = np.fromiter(found.positions, np.int64, len(found.positions))
     if found.positions and found.positions[-1] + HEADER_SIZE > len(window):
         window = bytes(window[:size]) + bytes(PADDING)

@@ -66,14 +66,16 @@ class Wanted(NamedTuple):
     largest: int = LARGEST_BATCH
 
 
-def read_piece(file: DataFile, start: int, end: int | None, wanted: Wanted, reading: Reading = AS_IT_COMES) -> Piece:
+def read_piece(
+    file: DataFile, start: int, end: int | None, wanted: Wanted, reading: Reading = AS_IT_COMES, *, hints: "NDArray[np.int64] | None" = None
+) -> Piece:
     """Return what lies between two positions of a log; after damage the walk goes on as `checked_batches` does."""
     end = file.size if end is None else min(end, file.size)
     piece = Piece(start, Stop("end", start))
     position: int | None = start
     budget = Budget(file.size)
     while position is not None:
-        walk = BulkWalk(file, position, end, verify=wanted.verify, reading=reading)
+        walk = BulkWalk(file, position, end, verify=wanted.verify, reading=reading, hints=hints)
         found = reduce(_add, _parts(file, walk, wanted), piece._replace(suspect=None))
         if walk.stop is None:
             raise AssertionError("a walk that has ended says where")

@@ -81,7 +81,9 @@ def checked_batches(
     yield from _past_damage(file, start, end, lambda place, end: Walk(file, place, end), walked, cut)
 
 
-def checked_windows(file: DataFile, start: int, end: int | None = None, cut: int = 0) -> Iterator[Window | Gap | Stop]:
+def checked_windows(
+    file: DataFile, start: int, end: int | None = None, cut: int = 0, hints: "NDArray[np.int64] | None" = None
+) -> Iterator[Window | Gap | Stop]:
     """Yield what `checked_batches` does, the batches by the window: all of them, checksums verified."""
     end = file.size if end is None else min(end, file.size)
 
@@ -91,7 +93,7 @@ def checked_windows(file: DataFile, start: int, end: int | None = None, cut: int
             yield window
         return suspect
 
-    yield from _past_damage(file, start, end, lambda place, end: BulkWalk(file, place, end), walked, cut)
+    yield from _past_damage(file, start, end, lambda place, end: BulkWalk(file, place, end, hints=hints), walked, cut)
 
 
 def _suspect(window: Window, before: int | None) -> int | None:

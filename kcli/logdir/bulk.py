@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from formats.batch import CRC_FROM, HEADER_SIZE
 from formats.bulk import BAD_LENGTH, MAGIC, PADDING, Chain, Fields, Headers, chain, checked, headers, rows, valid
 from formats.crc import crc32, crc32c
+from formats.index import OFFSET_INDEX_ENTRY
 from formats.legacy import CRC_FROM as LEGACY_CRC_FROM
-from kcli.logdir.buffers import DataFile
+from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.segment import SKIP_FROM, Stop, only_zeros
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ WINDOWS_A_SECOND = 10
 GROWTH = 4
 """Windows grow by this factor up to the largest: a walk that damage breaks off soon has not read megabytes."""
 KEPT_MEMORY = 16 << 20
+HINTED_FROM = 8 << 20
+LARGEST_INDEX = 16 << 20
 HOPS = 4096
 """Headers that one window of hops holds."""
 
@@ -56,11 +59,40 @@ class Window(NamedTuple):
     data: memoryview
 
 
+def hints_of(log: DataFile, index_path: str | None) -> "NDArray[np.int64] | None":
+    """Return the places of batches that a log's offset index names, rising; None where it is not worth reading.
+
+    They are hints: what is wrong with them costs time, and nothing else.
+    """
+    if index_path is None or log.size < HINTED_FROM:
+        return None
+    import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
+
+    try:
+        with DataFile(index_path) as index:
+            data = index.read(0, min(index.size, LARGEST_INDEX))
+    except FileError:
+        return None
+    whole = len(data) - len(data) % OFFSET_INDEX_ENTRY.size
+    places: NDArray[np.int64] = np.unique(np.frombuffer(data[:whole], OFFSET_INDEX_ENTRY.dtype())["position"].astype(np.int64))
+    return places
+
+
 class BulkWalk:
-    """Iterates over the batches of a log between two positions, in windows; `stop` is set when it has ended."""
+    """Iterates over the batches of a log between two positions, in windows; `stop` is set when it has ended.
+
+    `hints` are places (bytes of the file) where batches may begin, rising: with them small batches are walked faster.
+    """
 
     def __init__(
-        self, file: DataFile, position: int = 0, end: int | None = None, *, verify: bool = True, reading: Reading = AS_IT_COMES
+        self,
+        file: DataFile,
+        position: int = 0,
+        end: int | None = None,
+        *,
+        verify: bool = True,
+        reading: Reading = AS_IT_COMES,
+        hints: "NDArray[np.int64] | None" = None,
     ) -> None:
         self.file = file
         self.position = position
@@ -72,6 +104,7 @@ class BulkWalk:
             size = max(SMALLEST_WINDOW, min(size, reading.rate // WINDOWS_A_SECOND))
         self._size = size
         self._reading = reading
+        self._hints = hints
         self._read = 0
         self._began = time.monotonic()
 
@@ -88,7 +121,7 @@ class BulkWalk:
                 buffer = bytearray(view[:held]) + bytes(size + PADDING - held)
                 view = memoryview(buffer)
             self._fill(view[held:size], base + held)
-            found = headers(buffer, size, left, whole=self.verify)
+            found = headers(buffer, size, left, whole=self.verify, hints=self._hinted(base, size))
             is_large = self.verify and found.chain.stop is None and not found.chain.positions
             if is_large and most < self._size:
                 held, most = size, min(most * GROWTH, self._size)
@@ -108,6 +141,13 @@ class BulkWalk:
             base += ahead
             if not self.verify and ahead >= SKIP_FROM * max(len(found.chain.positions), 1):
                 base, held = (yield from self._hops(base)), 0
+
+    def _hinted(self, base: int, size: int) -> "NDArray[np.int64] | None":
+        """Return the hints that lie in a window, from its start."""
+        if self._hints is None:
+            return None
+        first, last = self._hints.searchsorted((base, base + size))
+        return self._hints[first:last] - base
 
     def _fill(self, view: memoryview, position: int) -> None:
         """Read bytes, no faster than is allowed."""

@@ -1,22 +1,25 @@
 """Twins: the walk in windows gives what the plain walk and the plain checksums give, for every byte of every log."""
 
+import itertools
 import os
+import random
 import time
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formats import legacy
-from formats.bulk import MAGIC, UNKNOWN_COUNT
+from formats.bulk import MAGIC, UNKNOWN_COUNT, _stepped
 from formats.record import is_valid
 from kcli.logdir import bulk
 from kcli.logdir.buffers import DataFile, FileError
-from kcli.logdir.bulk import AS_IT_COMES, BulkWalk, Reading
+from kcli.logdir.bulk import AS_IT_COMES, BulkWalk, Reading, hints_of
 from kcli.logdir.segment import SKIP_FROM, Walk
 from tests.builders import put_record, put_records
 from tests.formats.recorded import LEGACY, LOGS, stored
-from tests.partitions import put_range
+from tests.partitions import offset_entries, put_range
 
 pytestmark = pytest.mark.slow
 
@@ -46,10 +49,10 @@ def columns(header):
     return (header.offset, header.message_size, -1, header.magic, header.crc, header.attributes, 0, *both, -1, -1, -1, count)
 
 
-def in_windows(path, start=0, end=None, verify=True, reading=AS_IT_COMES):
+def in_windows(path, start=0, end=None, verify=True, reading=AS_IT_COMES, hints=None):
     """The same of the walk in windows; the verdict is None where none was asked for."""
     with DataFile(str(path)) as file:
-        walk = BulkWalk(file, start, end, verify=verify, reading=reading)
+        walk = BulkWalk(file, start, end, verify=verify, reading=reading, hints=hints)
         found = []
         for window in walk:
             verdicts = [None] * len(window.positions) if window.valid is None else window.valid.tolist()
@@ -183,3 +186,40 @@ def test_a_file_that_shrinks(tmp_path, monkeypatch):
         os.truncate(path, 1500)
         with pytest.raises(FileError, match="shrank"):
             list(windows)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_hints_change_nothing_but_the_time(tmp_path, monkeypatch, seed):
+    chance = random.Random(seed)
+    monkeypatch.setattr(bulk, "WINDOW", chance.choice([3000, 20_000, 1 << 20]))
+    monkeypatch.setattr(bulk, "SMALLEST_WINDOW", 3000)
+    monkeypatch.setattr("formats.bulk.FEWEST_HINTS", chance.choice([1, 2, 16]))
+    monkeypatch.setattr("formats.bulk.MOST_STEPS", chance.choice([2, 1024]))
+    old = OLD[: 12 + int.from_bytes(OLD[8:12])]
+    batches = [chance.choice([A, B, C, old]) for _ in range(300)]
+    places = list(itertools.accumulate(map(len, batches), initial=0))[:-1]
+    data = bytearray(b"".join(batches))
+    for _ in range(chance.choice([0, 0, 1, 2])):
+        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+    (tmp_path / "log").write_bytes(data)
+    expected = in_windows(tmp_path / "log")
+    for wrong in (0, 0, 1, 5):
+        hints = np.unique([*chance.sample(places, chance.randrange(1, 200)), *(chance.randrange(len(data) + 50) for _ in range(wrong))])
+        assert in_windows(tmp_path / "log", hints=hints) == expected
+        started = in_windows(tmp_path / "log", start=places[7])
+        assert in_windows(tmp_path / "log", start=places[7], hints=hints) == started
+
+
+def test_hints_are_used(tmp_path, monkeypatch):
+    monkeypatch.setattr(bulk, "HINTED_FROM", 1)
+    places = [number * len(A) for number in range(100)]
+    (tmp_path / "log").write_bytes(A * 100)
+    (tmp_path / "index").write_bytes(offset_entries(*enumerate(places)) + bytes(80))
+    with DataFile(str(tmp_path / "log")) as log:
+        hints = hints_of(log, str(tmp_path / "index"))
+        window = log.read(0, log.size)
+    assert hints.tolist() == places
+    assert _stepped(window, hints, log.size - 61) == (places[:-1], places[-1])
+    assert _stepped(window, hints + 1, log.size - 61) == ([], 0)
+    assert hints_of(log, None) is None
+    assert hints_of(log, str(tmp_path / "none")) is None
