@@ -1,5 +1,7 @@
 """What all tests share: tiny log dirs, and kcli run in this process."""
 
+import signal
+
 import pytest
 from hypothesis import settings
 from typer.testing import CliRunner
@@ -7,6 +9,10 @@ from typer.testing import CliRunner
 from tests.builders import put_record, put_records
 
 settings.register_profile("quick", max_examples=20)
+
+# what started the tests, e.g. nohup, may ignore signals, and so would every process that they start and interrupt
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 CLUSTER_ID = "d4AOWUsZhgy8XcdU-9gSlQ"
 
