@@ -117,7 +117,9 @@ def test_checksums_are_verified_once_where_they_match(dirs, monkeypatch):
     verified = []
     read_piece = scan.read_piece
     monkeypatch.setattr(
-        scan, "read_piece", lambda file, start, end, how, *more: verified.append(how.verify) or read_piece(file, start, end, how, *more)
+        scan,
+        "read_piece",
+        lambda file, start, end, how, *more, **by_name: verified.append(how.verify) or read_piece(file, start, end, how, *more, **by_name),
     )
 
     assert [{**row, "scan_time": 0} for row in rows("findings", dirs, of="records,segments")] == [{**row, "scan_time": 0} for row in wanted]
