@@ -4,7 +4,6 @@ The truth is `org.apache.kafka.tools.DumpLogSegments`. Here are the words alone;
 which of them a file gives is the job's affair.
 """
 
-import codecs
 import json
 import re
 import sys
@@ -238,33 +237,10 @@ _CONTROL_TITLES: dict[type, str] = {
 
 def java_string(data: bytes) -> str:
     """Return the text of bytes as `new String(bytes, UTF_8)` does: Java counts damaged sequences otherwise than Python."""
-    return data.decode("utf-8", _JAVA if _HALF_A_PAIR.search(data) else "replace")
+    return _HALF_A_PAIR.sub(_ONE_MARK, data).decode("utf-8", "replace")
 
 
-def _damaged(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    return "\ufffd", error.start + _damaged_length(error.object, error.start)
-
-
-def _damaged_length(data: bytes, at: int) -> int:
-    """Return how many bytes Java replaces by one mark where a sequence is damaged."""
-    first, following = data[at], data[at + 1 : at + 4]
-    if not 0xE0 <= first <= 0xF4:
-        return 1
-    low, high = _SECOND.get(first, (0x80, 0xBF))
-    if not following or not low <= following[0] <= high:
-        return 1
-    if len(following) == 1 or not 0x80 <= following[1] <= 0xBF:
-        return 2
-    # Three bytes that stand for half a surrogate pair, or four of which the last is damaged.
-    return 3
-
-
-_SECOND = {0xE0: (0xA0, 0xBF), 0xF0: (0x90, 0xBF), 0xF4: (0x80, 0x8F)}
-"""Bounds of the second byte behind some first ones."""
-
-_HALF_A_PAIR = re.compile(rb"\xed[\xa0-\xbf]")
-"""Where Java and Python differ: UTF-8 that stands for half a surrogate pair. Anything else Python replaces alike, and faster."""
-_JAVA = "kcli-java"
-codecs.register_error(_JAVA, _damaged)
+_HALF_A_PAIR = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
+"""Where they differ: UTF-8 that stands for half a surrogate pair is one mark in Java, and one for each byte in Python."""
+_ONE_MARK = b"\xff"
+"""Never part of UTF-8: one mark in either."""
