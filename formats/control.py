@@ -225,6 +225,15 @@ def control_key(key: Buffer | None) -> ControlKey:
     return found
 
 
+def control_type(key: bytes | None) -> str:
+    """Return Kafka's name of a control record's type, by its key; its number, or `invalid`, for what has none."""
+    try:
+        number = control_key(key).type
+    except FormatError:
+        return "invalid"
+    return CONTROL_NAMES.get(number, str(number))
+
+
 def control_record(key: Buffer | None, value: Buffer | None) -> ControlRecord:
     """Return what a control record says; positions of errors count from the start of key or value.
 

@@ -15,7 +15,7 @@ from kcli.analysis.salvage import LARGEST_BATCH
 from kcli.analysis.selection import AnyRecord
 from kcli.jobs.dump_common import Options
 from kcli.logdir.tree import Target
-from kcli.output.dump_log import Shown, java_string, plain
+from kcli.output.dump_log import Shown, java_string
 
 if TYPE_CHECKING:
     from kcli.analysis.contents import Told
@@ -46,10 +46,8 @@ def decoded(topic: str, record: AnyRecord, max_batch_bytes: int = LARGEST_BATCH)
     return told(topic, record, max_batch_bytes)
 
 
-def shown_by(decoder: str | None, record: AnyRecord, max_batch_bytes: int = LARGEST_BATCH) -> tuple[Shown, str | None]:
+def shown_by(decoder: str, record: AnyRecord, max_batch_bytes: int = LARGEST_BATCH) -> tuple[Shown, str | None]:
     """Return what is printed of a record's key and value by the decoder of a topic, and what is wrong with them."""
-    if decoder is None:
-        return plain(record), None
     if decoder == REMOTE_LOG_METADATA:
         return _remote_text(record, max_batch_bytes)
     from formats.messages.printed import printed  # noqa: PLC0415 - most dumps decode nothing
@@ -75,7 +73,7 @@ def _remote_text(record: AnyRecord, max_batch_bytes: int) -> tuple[Shown, str | 
 
 
 def shown_with(key_decoder: Decoder, value_decoder: Decoder, record: AnyRecord) -> tuple[Shown, str | None]:
-    """Return what is printed of a record's key and value by decoders of `known_decoder`, and what is wrong with them.
+    """Return what is printed of a record's key and value by decoders of DECODER_CLASSES, and what is wrong with them.
 
     Where a class of Kafka would throw, and end the dump, stands an error in the place of the text.
     """
@@ -88,14 +86,6 @@ def shown_with(key_decoder: Decoder, value_decoder: Decoder, record: AnyRecord) 
             texts.append(f"Error at offset {record.offset}, skipping. {error}")
             troubles.append(f"{word}: {error}")
     return Shown(*texts), "; ".join(troubles) or None
-
-
-def known_decoder(name: str) -> Decoder | None:
-    """Return what the decoder class of this full name prints of bytes; None for a class that Kafka 4.3.1 does not ship.
-
-    The decoder raises TruncatedError where the class throws: bytes too few for its number. More than it needs it ignores.
-    """
-    return DECODER_CLASSES.get(name)
 
 
 def _number(size: int, field: str) -> Decoder:
@@ -118,4 +108,7 @@ DECODER_CLASSES: dict[str, Decoder] = {
     "org.apache.kafka.tools.api.IntegerDecoder": _number(4, "IntegerDecoder"),
     "org.apache.kafka.tools.api.LongDecoder": _number(8, "LongDecoder"),
 }
-"""The decoder classes that Kafka 4.3.1 ships, by their full names."""
+"""The decoder classes that Kafka 4.3.1 ships, by their full names.
+
+Each raises TruncatedError where the class throws: bytes too few for its number. More than it needs it ignores.
+"""

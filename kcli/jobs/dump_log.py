@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from formats.batch import COMPRESSION_NAMES, NO_SEQUENCE
-from formats.control import CONTROL_NAMES, control_key
-from formats.errors import FormatError
+from formats.control import control_type
 from formats.record import BYTES_A_HEADER, Record
 from formats.record_columns import RecordColumns
 from kcli.analysis.salvage import Checked
@@ -155,15 +154,6 @@ def record_row(where: Where, batch: Batch, record: AnyRecord, decoded_values: Wh
     sequence, control = NO_SEQUENCE, None
     if isinstance(record, Record):
         headers = [{"key": key.decode(errors="backslashreplace"), "value": value} for key, value in record.headers]
-        sequence, control = record.sequence, control_type(record) if batch.header.is_control else None
+        sequence, control = record.sequence, control_type(record.key) if batch.header.is_control else None
     values = (batch.position, record.offset, record.timestamp, record.key, record.value, headers, sequence, control)
     return Row(DUMP_RECORD.name, (*where, *values, *decoded_values))
-
-
-def control_type(record: Record) -> str:
-    """Return Kafka's name of a control record's type; its number, or `invalid`, for what has none."""
-    try:
-        number = control_key(record.key).type
-    except FormatError:
-        return "invalid"
-    return CONTROL_NAMES.get(number, str(number))

@@ -5,8 +5,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from formats.batch import CONTROL_MASK
-from formats.control import CONTROL_NAMES, control_key
-from formats.errors import FormatError
+from formats.control import control_type
 from formats.record_columns import RecordColumns
 from kcli.columns import Value
 from kcli.dump_rows import DUMP_RECORD, FROM_FILE
@@ -53,15 +52,6 @@ def record_batch(columns: RecordColumns, where: Sequence[Value], positions: "Seq
         else:
             arrays.append(pa.repeat(pa.scalar(constant[field.name], field.type), count))
     return pa.RecordBatch.from_arrays(arrays, schema=declared)
-
-
-def control_type(key: bytes | None) -> str:
-    """Return Kafka's name of a control record's type, by its key; its number, or `invalid`, for what has none."""
-    try:
-        number = control_key(key).type
-    except FormatError:
-        return "invalid"
-    return CONTROL_NAMES.get(number, str(number))
 
 
 @cache

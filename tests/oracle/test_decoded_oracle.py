@@ -9,7 +9,7 @@ import pytest
 
 from formats.messages.decode import SCHEMAS
 from formats.record import Record
-from kcli.jobs.dump_decoders import DECODER_CLASSES, known_decoder, shown_with
+from kcli.jobs.dump_decoders import DECODER_CLASSES, shown_with
 from tests.builders import put_record, put_records
 
 from .oracle import Oracle, cases
@@ -59,7 +59,7 @@ def test_decoder_classes_print_what_the_tool_prints(oracle: Oracle, oracle_seed:
     assert answer["status"] == 0
     assert len(theirs) == len(records)
     for (key, value), line in zip(records, theirs, strict=True):
-        text = ours(Record(0, 0, 0, key, value, (), 0), known_decoder(name))
+        text = ours(Record(0, 0, 0, key, value, (), 0), DECODER_CLASSES[name])
         if name.rpartition(".")[2] == "DefaultDecoder":
             assert re.fullmatch(r"( key: \[B@[0-9a-f]+)?( payload: \[B@[0-9a-f]+)?", line), KEPT["DefaultDecoder"]
             assert [word in text for word in (" key: ", " payload: ")] == [word in line for word in (" key: ", " payload: ")]
@@ -77,4 +77,4 @@ def test_the_tool_dies_of_bytes_too_few(oracle: Oracle, name: str):
 def test_the_tool_refuses_the_same_names(oracle: Oracle, name: str):
     _, answer = printed(oracle, name, [(None, b"abc")])
     assert answer["status"] == 1
-    assert known_decoder(name) is None
+    assert name not in DECODER_CLASSES

@@ -6,12 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formats.batch import BATCH
+from formats.control import control_type
 from formats.record import batch_records
 from formats.record_columns import Left, record_columns
 from kcli.dump_rows import DUMP_RECORD, FROM_FILE
 from kcli.output.arrow import batch as rows_as_arrow
 from kcli.output.arrow import schema
-from kcli.output.record_arrow import control_type, record_batch
+from kcli.output.record_arrow import record_batch
 from kcli.rows import Row
 from tests.builders import put_batch, put_record, put_records
 from tests.formats.recorded import LOGS, batches
