@@ -11,7 +11,7 @@ from formats.messages.decode import REMOTE_LOG_METADATA, TOPICS
 from formats.record import Record
 from formats.remote_metadata import LONGEST_VALUE
 from kcli.analysis.contents import Told
-from kcli.jobs.dump_decoders import DECODER_CLASSES, DECODERS, decoded, decoder_of, known_decoder, shown_by, shown_with
+from kcli.jobs.dump_decoders import DECODER_CLASSES, DECODERS, decoded, decoder_of, shown_by, shown_with
 from kcli.output.dump_log import Shown
 from tests.formats.messages.kafka import made
 from tests.formats.messages.test_previews import every as previews
@@ -217,13 +217,13 @@ API = "org.apache.kafka.tools.api."
     ],
 )
 def test_decoder_class(name: str, data: bytes, text: str):
-    decoder = known_decoder(API + name)
+    decoder = DECODER_CLASSES[API + name]
     assert shown_with(decoder, decoder, record(data, data)) == (Shown(text, text), None)
     assert shown_with(decoder, decoder, record(None, None)) == (Shown(None, None), None)
 
 
 def test_decoder_class_on_too_few_bytes():
-    integer, long = known_decoder(API + "IntegerDecoder"), known_decoder(API + "LongDecoder")
+    integer, long = DECODER_CLASSES[API + "IntegerDecoder"], DECODER_CLASSES[API + "LongDecoder"]
     shown, trouble = shown_with(integer, long, record(b"\0\0\0\5", b"\0\0\0\5", offset=31))
     assert shown == Shown("5", "Error at offset 31, skipping. byte 0: LongDecoder: expected 8 bytes, found 4")
     assert trouble == "value: byte 0: LongDecoder: expected 8 bytes, found 4"
@@ -231,7 +231,7 @@ def test_decoder_class_on_too_few_bytes():
 
 @pytest.mark.parametrize("name", ["StringDecoder", "kafka.serializer.StringDecoder", "org.example.Mine", ""])
 def test_other_classes_are_not_known(name: str):
-    assert known_decoder(name) is None
+    assert name not in DECODER_CLASSES
     assert all(known.startswith(API) for known in DECODER_CLASSES)
 
 
