@@ -1,21 +1,23 @@
 """`dump -o text` of whole logs, many batches at a time: the same lines as one by one, where nothing is selected or decoded."""
 
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from formats import legacy
-from formats.batch import BATCH, LOG_OVERHEAD
-from formats.record import MAGIC
+from formats.batch import BATCH, LOG_OVERHEAD, NO_SEQUENCE
+from formats.record import MAGIC, Record
 from kcli.analysis.salvage import Checked, Gap, checked_windows
 from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD
 from kcli.jobs.dump_batches import bounded, check
 from kcli.jobs.dump_common import STRING_DECODER, Here, Item, Options, Told
+from kcli.jobs.dump_decoders import shown_by
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window
 from kcli.logdir.segment import Batch, Stop
 from kcli.logdir.tree import Target
-from kcli.output.dump_log import BEGINS, ENDS, LINE, NON_CONSECUTIVE
+from kcli.output.dump_log import BEGINS, ENDS, INDENT, LINE, NON_CONSECUTIVE, contents
 from kcli.rows import Block, Row, Value
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from formats.record_columns import RecordColumns
+    from kcli.output.dump_log_bulk import Trouble
 
 
 class Log(NamedTuple):
@@ -42,10 +45,10 @@ class Log(NamedTuple):
 
 
 def is_plain(options: Options) -> bool:
-    """Whether every line of a log is wanted, its contents as strings."""
+    """Whether every line of a log is wanted, its contents as strings or by a decoder."""
     decoders = {options.key_decoder, options.value_decoder}
     everything = not options.selects and options.limit is None
-    return everything and options.decoder is None and decoders == {STRING_DECODER} and options.salt is None and options.bytes_as is None
+    return everything and decoders == {STRING_DECODER} and options.salt is None and options.bytes_as is None
 
 
 def windows(file: DataFile, start: int, end: int, told: Told, cut: int) -> Iterator[Window | Gap | Stop]:
@@ -113,11 +116,17 @@ def record_lines(part: "RecordColumns", window: Window, last: int | None, of: Lo
     troubles: list[Trouble] = []
     held = 0
     for text in record_text(
-        part, positions, valid[span], troubles, contents=of.options.print_data_log, metadata=not of.options.skip_record_metadata
+        part,
+        positions,
+        valid[span],
+        troubles,
+        contents=of.options.print_data_log,
+        metadata=not of.options.skip_record_metadata,
+        tell=None if of.options.decoder is None else _tell(part, of.options.decoder, of.options, troubles),
     ):
         held += len(text)
         yield Row(LINE, (text,))
-    for trouble in troubles:
+    for trouble in sorted(troubles, key=attrgetter("batch")):
         of.told.add("DUMP-002", int(positions[trouble.batch]), f"offset {trouble.offset}: {trouble.error}")
     if len(part.offset):
         last = int(part.offset[-1])
@@ -125,6 +134,31 @@ def record_lines(part: "RecordColumns", window: Window, last: int | None, of: Lo
     size = LOG_OVERHEAD + int(part.headers["batch_length"][-1])
     yield Here(int(positions[-1]) + size, 0, held)
     return last
+
+
+def _tell(part: "RecordColumns", decoder: str, options: Options, troubles: "list[Trouble]") -> Callable[[int], str]:
+    """Return what prints the contents of one of the part's records by a decoder; what is wrong with them is added to `troubles`."""
+    from kcli.output.dump_log_bulk import Trouble  # noqa: PLC0415 - numpy
+
+    data = part.data
+    columns = (part.offset, part.key_start, part.key_length, part.value_start, part.value_length, part.batch)
+    offsets, key_starts, key_lengths, value_starts, value_lengths, batches = (column.tolist() for column in columns)
+    prefix = f"{INDENT} " if options.skip_record_metadata else " "
+
+    def tell(number: int) -> str:
+        key = _bytes(data, key_starts[number], key_lengths[number])
+        value = _bytes(data, value_starts[number], value_lengths[number])
+        record = Record(offsets[number], 0, NO_SEQUENCE, key, value, (), 0)
+        shown, trouble = shown_by(decoder, record, options.max_batch_bytes)
+        if trouble is not None:
+            troubles.append(Trouble(batches[number], record.offset, trouble))
+        return contents(shown, prefix)
+
+    return tell
+
+
+def _bytes(data: bytes, start: int, length: int) -> bytes | None:
+    return None if length < 0 else data[start : start + length]
 
 
 def batch_block(window: Window, where: Sequence[Value]) -> Iterator[Item]:

@@ -6,7 +6,7 @@ every key and value lies between ASCII characters, so that none can spoil its ne
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from formats.batch import (
@@ -39,13 +39,16 @@ Piece: TypeAlias = str | list[str]
 
 LATIN_1 = "latin-1"
 
+Tell: TypeAlias = Callable[[int], str]
+"""What stands behind a record's words, given its number in the columns."""
+
 
 class Trouble(NamedTuple):
-    """A control record whose contents cannot be told: its batch's number in the columns, its offset, and why."""
+    """A record whose contents cannot be told: its batch's number in the columns, its offset, and why."""
 
     batch: int
     offset: int
-    error: FormatError
+    error: FormatError | str
 
 
 def batch_text(headers: "NDArray[np.void]", positions: "Sequence[int] | Ints", valid: "Sequence[bool] | NDArray[np.bool_]") -> str:
@@ -113,12 +116,14 @@ def record_text(
     *,
     contents: bool = True,
     metadata: bool = True,
+    tell: Tell | None = None,
 ) -> Iterator[str]:
     """Yield the lines of the columns' batches, each followed by those of its records, joined by newlines, in pieces.
 
     They are those of `dump_log.batch_line`, `record_line`, `control_text` and `contents(plain(record))`. `positions`
     and `valid` are those of the columns' batches; `contents` prints keys and payloads, `metadata` what is in front of
-    them. Control records that cannot be told are added to `troubles`.
+    them. With `tell` contents are what it makes of a record's number in the columns. Control records that cannot be told
+    are added to `troubles`.
     """
     lines = batch_text(columns.headers, positions, valid).split("\n")
     text = columns.data.decode(LATIN_1)
@@ -134,7 +139,7 @@ def record_text(
             starts[at - start] += line + "\n"
         begin = until
         after = starts.pop()[:-1]
-        found = _records(columns, slice(start, end), text, starts, troubles, contents=contents, metadata=metadata) + after
+        found = _records(columns, slice(start, end), text, starts, troubles, contents=contents, metadata=metadata, tell=tell) + after
         yield found[1:] if found.isascii() else java_string(found[1:].encode(LATIN_1))
 
 
@@ -153,7 +158,15 @@ def non_consecutive(columns: RecordColumns, last: int) -> list[tuple[int, int]]:
 
 
 def _records(
-    columns: RecordColumns, span: slice, text: str, starts: list[str], troubles: list[Trouble], *, contents: bool, metadata: bool
+    columns: RecordColumns,
+    span: slice,
+    text: str,
+    starts: list[str],
+    troubles: list[Trouble],
+    *,
+    contents: bool,
+    metadata: bool,
+    tell: Tell | None,
 ) -> str:
     """Return the lines of some records behind what starts each, contents as Latin-1."""
     batch = columns.batch[span]
@@ -178,7 +191,11 @@ def _records(
         ]
         if control.any():
             pieces.append(_control_texts(columns, span, control, troubles))
-    if contents:
+    if contents and tell is not None:
+        numbers = range(len(columns.offset))[span]
+        texts = [tell(number) if not is_control else "" for number, is_control in zip(numbers, control.tolist(), strict=True)]
+        pieces.append([text.encode().decode(LATIN_1) for text in texts])
+    elif contents:
         key = (columns.key_length[span] >= 0) & ~control
         value = (columns.value_length[span] >= 0) & ~control
         prefix = " " if metadata else f"{INDENT} "

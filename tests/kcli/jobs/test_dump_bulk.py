@@ -27,6 +27,8 @@ OPTIONS = {
     "records": Options(text=True, records=True, print_data_log=True),
     "contents": Options(text=True, records=True, print_data_log=True, skip_record_metadata=True),
     "metadata": Options(text=True, records=True),
+    "decoded": Options(text=True, records=True, print_data_log=True, decoder="__consumer_offsets"),
+    "decoded contents": Options(text=True, records=True, print_data_log=True, decoder="__remote_log_metadata", skip_record_metadata=True),
     "cut": Options(text=True, records=True, max_bytes=5000),
     "bounded": Options(text=True, records=True, max_batch_bytes=120),
 }
