@@ -1,4 +1,4 @@
-"""Many batch headers at once: the chain of a window of a log, its headers as columns, its checksums.
+"""Many batch headers at once: the chain of a window of a log, its headers as columns.
 
 For `*.log` (and KRaft `*.checkpoint`) files, whose bytes come in windows. The
 chain is followed by lengths alone, as `FileLogInputStream` does; then one numpy
@@ -15,14 +15,13 @@ wrapper, -1 (unknown). Its attributes are as stored: bits 4 to 6 mean nothing.
 """
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from formats.batch import (
     BATCH,
     COMPRESSION_CODEC_MASK,
-    CRC_FROM,
     HEADER_SIZE,
     HEADER_UP_TO_MAGIC,
     LOG_OVERHEAD,
@@ -31,8 +30,6 @@ from formats.batch import (
     NO_SEQUENCE,
     SMALLEST_LENGTH,
 )
-from formats.crc import crc32
-from formats.legacy import CRC_FROM as LEGACY_CRC_FROM
 from formats.legacy import NO_PRODUCER_EPOCH, read_header
 from formats.types import Buffer
 
@@ -53,11 +50,6 @@ MARKER_FIXED = bytes([1, 0, 1, 1, 1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 1])
 """Which bytes of it are the same in every marker; the low one of the type is 0 or 1, the versions are not negative."""
 MARKER_SIZE = HEADER_SIZE + len(MARKER)
 SIGN = 0x80
-
-SMALL_BATCH = 512
-"""Below this mean size the checksums of batches cost more in Python than in the processor."""
-SLICES = 1024
-LARGEST_WORD = 2048
 
 LENGTH_POSITION = 8
 FEWEST_HINTS = 16
@@ -250,42 +242,3 @@ def end_markers(window: Buffer, positions: "NDArray[np.int64]", fields: Fields) 
         positive = (body[:, 5] < SIGN) & (body[:, 10] < SIGN) & (body[:, 8] <= 1)
         result[result] = usual.all(axis=1) & positive
     return result
-
-
-def valid(window: Buffer, found: Headers) -> "NDArray[np.bool_]":
-    """Return for each batch, all of them whole in the window, whether its checksum matches."""
-    import numpy as np  # noqa: PLC0415
-    from crc32c import crc32c  # noqa: PLC0415 - it drags in importlib.metadata; and a wrapper's call would cost as much as a small batch
-
-    data, positions = memoryview(window), found.chain.positions
-    ends = [*positions[1:], found.chain.next] if positions else []
-    if found.chain.next < SMALL_BATCH * len(positions):
-        sums: list[int] = []
-        for bodies in _bodies(window, found):
-            sums += map(crc32c, bodies)
-    else:
-        sums = [crc32c(data[at + CRC_FROM : end]) for at, end in zip(positions, ends, strict=True)]
-    for number in np.flatnonzero(found.fields["magic"] < MAGIC).tolist():
-        sums[number] = crc32(data[positions[number] + LEGACY_CRC_FROM : ends[number]])
-    result: NDArray[np.bool_] = np.fromiter(sums, np.uint32, len(sums)) == found.fields["crc"]
-    return result
-
-
-def _bodies(window: Buffer, found: Headers) -> Iterator[tuple[bytes, ...]]:
-    """Yield what the checksums of some neighbours cover, cut out by one format: for small batches quicker than slices."""
-    words = _words()
-    sizes = (found.fields["batch_length"] + LOG_OVERHEAD).tolist()
-    for start in range(0, len(sizes), SLICES):
-        some = sizes[start : start + SLICES]
-        cut = [words[size] for size in some] if max(some) < len(words) else map(_word, some)
-        yield struct.Struct("".join(cut)).unpack_from(window, found.chain.positions[start])
-
-
-@cache
-def _words() -> list[str]:
-    return [_word(max(size, CRC_FROM)) for size in range(LARGEST_WORD)]
-
-
-def _word(size: int) -> str:
-    """Return the format of a batch of some size: what lies before the bytes under the checksum, and these."""
-    return f"{CRC_FROM}x{size - CRC_FROM}s"

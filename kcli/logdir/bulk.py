@@ -1,7 +1,7 @@
 """A log in windows: the walk of `kcli.logdir.segment.Walk`, many batches at a time.
 
-One buffer is read into again and again; what of a batch stands at its end is
-moved to its start, so nothing is read twice. A batch larger than the buffer is
+Two buffers are read into by turns; what of a batch stands at the end of one is
+moved to the start of the other, so nothing is read twice. A batch larger than the buffer is
 shown by its header, its checksum taken piece by piece. Without checksums,
 large batches are hopped over: only their headers are read.
 """
@@ -12,10 +12,12 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from formats.batch import CRC_FROM, HEADER_SIZE
-from formats.bulk import BAD_LENGTH, MAGIC, PADDING, Chain, Fields, Headers, chain, checked, headers, rows, valid
+from formats.bulk import BAD_LENGTH, MAGIC, PADDING, Chain, Fields, Headers, chain, checked, headers, rows
+from formats.checksums import valid
 from formats.crc import crc32, crc32c
 from formats.index import OFFSET_INDEX_ENTRY
 from formats.legacy import CRC_FROM as LEGACY_CRC_FROM
+from kcli.logdir.ahead import Ahead
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.segment import SKIP_FROM, Stop, only_zeros
 
@@ -29,6 +31,8 @@ WINDOWS_A_SECOND = 10
 GROWTH = 4
 """Windows grow by this factor up to the largest: a walk that damage breaks off soon has not read megabytes."""
 KEPT_MEMORY = 16 << 20
+WORTH_A_THREAD = 1 << 18
+"""Fewer bytes are there sooner than another thread begins to read."""
 HINTED_FROM = 8 << 20
 LARGEST_INDEX = 16 << 20
 HOPS = 4096
@@ -110,36 +114,47 @@ class BulkWalk:
 
     def __iter__(self) -> Iterator[Window]:
         _keep_memory()
+        with Ahead(self._fill) as ahead:
+            yield from self._windows(ahead)
+
+    def _windows(self, ahead: Ahead) -> Iterator[Window]:
         most = min(SMALLEST_WINDOW, self._size)
-        buffer = bytearray()
-        view = memoryview(buffer)
+        view, spare = memoryview(b""), memoryview(b"")
         base, held = self.position, 0
         while self.stop is None:
             left = self.end - base
             size = max(min(most, left), 0)
-            if len(buffer) < size + PADDING:
-                buffer = bytearray(view[:held]) + bytes(size + PADDING - held)
-                view = memoryview(buffer)
-            self._fill(view[held:size], base + held)
-            found = headers(buffer, size, left, whole=self.verify, hints=self._hinted(base, size))
+            if not ahead.wait():
+                view = _room(view, held, size)
+                self._fill(view[held:size], base + held)
+            found = headers(view, size, left, whole=self.verify, hints=self._hinted(base, size))
             is_large = self.verify and found.chain.stop is None and not found.chain.positions
             if is_large and most < self._size:
                 held, most = size, min(most * GROWTH, self._size)
                 continue
             most = min(most * GROWTH, self._size)
-            matches = valid(buffer, found) if self.verify else None
+            next_base, next_held = base + found.chain.next, max(size - found.chain.next, 0)
+            if self.verify and not is_large and found.chain.stop is None:
+                next_size = min(most, self.end - next_base)
+                if next_size - next_held >= WORTH_A_THREAD:
+                    spare = _room(spare, 0, next_size)
+                    spare[:next_held] = view[size - next_held : size]
+                    ahead.begin(spare[next_held:next_size], next_base + next_held)
+            matches = valid(view, found) if self.verify else None
             data = view[:size]
             if is_large:
                 found, matches = self._large(view, base, size, left)
+                next_base, next_held = base + found.chain.next, 0
                 data = view[:0]  # the last piece of the batch stands there
             if found.chain.positions:
                 yield _window(found, matches, base, data)
             self._end(found.chain, base)
-            ahead = found.chain.next
-            held = max(size - ahead, 0)
-            view[:held] = view[size - held : size]
-            base += ahead
-            if not self.verify and ahead >= SKIP_FROM * max(len(found.chain.positions), 1):
+            if ahead.is_reading:
+                view, spare = spare, view
+            else:
+                view[:next_held] = view[size - next_held : size]
+            base, held = next_base, next_held
+            if not self.verify and found.chain.next >= SKIP_FROM * max(len(found.chain.positions), 1):
                 base, held = (yield from self._hops(base)), 0
 
     def _hinted(self, base: int, size: int) -> "NDArray[np.int64] | None":
@@ -217,6 +232,13 @@ def _keep_memory() -> None:
     Else it returns the arrays of each window to the system, and every page of the next one's is a page fault.
     """
     bytearray(KEPT_MEMORY)
+
+
+def _room(view: memoryview, held: int, size: int) -> memoryview:
+    """Return a view that has room for so many bytes and their padding, with the first `held` of them as they are."""
+    if len(view) >= size + PADDING:
+        return view
+    return memoryview(bytearray(view[:held]) + bytes(size + PADDING - held))
 
 
 def _window(found: Headers, matches: "NDArray[np.bool_] | None", base: int, data: memoryview) -> Window:
