@@ -17,7 +17,7 @@ from formats.names import LOG, WELL_KNOWN_KINDS, parse_file, parse_partition_dir
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Sink
 from kcli.logdir.tree import LOG_DIR_FILES, PARTITION, PARTITION_KINDS, Found, Target
-from kcli.output.files import FILE_FORMATS, PARQUET, IncompleteError, Lines, Part, Parts, keep_parts, new_directory, write_rows
+from kcli.output.files import FILE_FORMATS, PARQUET, IncompleteError, Part, Parts, Text, keep_parts, new_directory, write_rows
 from kcli.output.structured import Tail
 from kcli.output.view import View
 from kcli.rows import Failure, Row
@@ -65,7 +65,7 @@ class Out:
                     directory = stack.enter_context(new_directory(self.path))
             yield None if directory is None else Parts(directory, view)
 
-    def write(self, rows: Iterable[Row], view: View, tail: Tail, verdict: "Verdict", *, lines: Lines | None, sink: Sink | None) -> bool:
+    def write(self, rows: Iterable[Row], view: View, tail: Tail, verdict: "Verdict", *, text: Text | None, sink: Sink | None) -> bool:
         """Write rows to where they go; returns whether. Not if the verdict is that the command ended before its inputs did."""
 
         def complete() -> tuple[list[Finding], list[Failure]]:
@@ -80,7 +80,7 @@ class Out:
                         pass
                     count = keep_parts(self.path, sink, [part for part in verdict.parts if isinstance(part, Part)], complete)
                 else:
-                    count = write_rows(self.path, rows, view, complete, lines if self.format == TEXT else None)
+                    count = write_rows(self.path, rows, view, complete, text if self.format == TEXT else None)
         except IncompleteError:
             return False
         if self.tells:

@@ -27,13 +27,13 @@ from kcli.logdir.tree import Found, Target, find
 from kcli.output.structured import Tail, write_csv, write_json, write_ndjson, write_tsv
 from kcli.output.text import distinct, failure_line, finding_lines
 from kcli.output.view import View, ViewError, make_view
-from kcli.rows import COMMANDS, Failure, Row, RowType
+from kcli.rows import COMMANDS, Failure, Lines, Row, RowType
 
 if TYPE_CHECKING:
     from commands._out import Out
 
 Expand = Callable[[Found], Found]
-Text = Callable[[Iterable[Row]], Iterable[str]]
+Text = Callable[[Iterable[Row]], Iterable[str | Lines]]
 Present = Callable[[Iterable[Target]], frozenset[str]]
 Through = Callable[[Engine], Engine]
 
@@ -314,7 +314,7 @@ def _write(
             _writer(view, common, text)(rows, tail)
             is_written = True
         else:
-            is_written = out.write(rows, view, tail, verdict, lines=text, sink=sink)
+            is_written = out.write(rows, view, tail, verdict, text=text, sink=sink)
         if common.quiet:
             raise typer.Exit(verdict.status())
         sys.stdout.flush()
@@ -345,9 +345,13 @@ def _writer(view: View, common: Common, text: Text | None) -> Callable[[Iterable
     return lambda rows, tail: STRUCTURED[view.format](rows, view, sys.stdout, tail)
 
 
-def _write_lines(lines: Iterable[str]) -> None:
+def _write_lines(lines: Iterable[str | Lines]) -> None:
     for line in lines:
-        sys.stdout.write(f"{line}\n")
+        if isinstance(line, Lines):
+            sys.stdout.flush()
+            sys.stdout.buffer.write(line.data)
+        else:
+            sys.stdout.write(f"{line}\n")
 
 
 def _colored(when: str) -> bool:

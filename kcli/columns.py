@@ -5,7 +5,10 @@ A row is a tuple in column order. Kinds are JSON's, with two that carry more:
 twin in tables). `json` columns hold nested values of the given schema.
 """
 
+from pickle import PickleBuffer
 from typing import Any, NamedTuple, TypeAlias
+
+from formats.types import Buffer
 
 Schema = dict[str, Any]
 Value: TypeAlias = "int | str | bool | bytes | float | list[Value] | dict[str, Value] | None"
@@ -28,6 +31,23 @@ class Block(Row):
     def batch(self) -> Any:
         """The RecordBatch."""
         return self.values[0]
+
+
+class Lines(Row):
+    """Many lines of text at once: its only value is their bytes, each line with its newline.
+
+    They are a buffer of their own on the way between processes.
+    """
+
+    @property
+    def data(self) -> Buffer:
+        """The bytes, of UTF-8."""
+        value: Any = self.values[0]
+        data: Buffer = value
+        return data
+
+    def __reduce__(self) -> tuple[type["Lines"], tuple[str, tuple[PickleBuffer]]]:
+        return Lines, (self.type, (PickleBuffer(self.data),))
 
 
 class Failure(NamedTuple):

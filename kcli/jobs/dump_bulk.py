@@ -18,7 +18,7 @@ from kcli.logdir.bulk import Window
 from kcli.logdir.segment import Batch, Stop
 from kcli.logdir.tree import Target
 from kcli.output.dump_log import BEGINS, ENDS, INDENT, LINE, NON_CONSECUTIVE, contents
-from kcli.rows import Block, Row, Value
+from kcli.rows import Block, Lines, Row, Value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,7 +80,7 @@ def batch_lines(window: Window) -> Iterator[Item]:
 
     valid = _verdicts(window)
     text = batch_text(window.fields, window.positions, valid)
-    yield Row(LINE, (text,))
+    yield Lines(LINE, (text.encode(),))
     yield Here(_behind(window), 0, len(text))
 
 
@@ -124,8 +124,9 @@ def record_lines(part: "RecordColumns", window: Window, last: int | None, of: Lo
         metadata=not of.options.skip_record_metadata,
         tell=None if of.options.decoder is None else _tell(part, of.options.decoder, of.options, troubles),
     ):
-        held += len(text)
-        yield Row(LINE, (text,))
+        lines = text.encode()
+        held += len(lines)
+        yield Lines(LINE, (lines,))
     for trouble in sorted(troubles, key=attrgetter("batch")):
         of.told.add("DUMP-002", int(positions[trouble.batch]), f"offset {trouble.offset}: {trouble.error}")
     if len(part.offset):

@@ -16,10 +16,10 @@ from formats.index import AbortedTxn
 from formats.message_set import LegacyRecord
 from formats.record import MAGIC, Record
 from kcli.logdir.segment import Batch
-from kcli.rows import Row
+from kcli.rows import Lines, Row
 
 LINE = "text"
-"""Row type of one line for stdout: (line,)."""
+"""Row type of lines for stdout: (one of them, without its newline,), or Lines."""
 SAID = "text_said"
 """Row type of one line for stderr, told at once: (line,)."""
 MISMATCH = "text_mismatch"
@@ -47,13 +47,14 @@ class Shown(NamedTuple):
     payload: str | None
 
 
-def dump_log_lines(rows: Iterable[Row]) -> Iterator[str]:
-    """Yield the lines for stdout; write to stderr what the tool writes there, its summaries at the end."""
+def dump_log_lines(rows: Iterable[Row]) -> Iterator[str | Lines]:
+    """Yield the lines for stdout, one or many at a time; write to stderr what the tool writes there, its summaries at the end."""
     closing: dict[str, dict[str, list[tuple[Any, Any]]]] = {kind: {} for kind in _CLOSING}
     ends: dict[Any, Any] = {}
-    for kind, values in rows:
+    for row in rows:
+        kind, values = row
         if kind == LINE:
-            yield str(values[0])
+            yield row if isinstance(row, Lines) else str(values[0])
         elif kind == SAID:
             sys.stdout.flush()
             sys.stderr.write(str(values[0]) + "\n")

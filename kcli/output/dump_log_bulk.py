@@ -52,7 +52,7 @@ class Trouble(NamedTuple):
 
 
 def batch_text(headers: "NDArray[np.void]", positions: "Sequence[int] | Ints", valid: "Sequence[bool] | NDArray[np.bool_]") -> str:
-    """Return the lines of batches of magic 2, joined by newlines, as `dump_log.batch_line` has them.
+    """Return the lines of batches of magic 2, each with its newline, as `dump_log.batch_line` has them.
 
     `headers` are rows as of `formats.record_columns.headers_at`; `positions` are bytes in the file.
     """
@@ -104,6 +104,7 @@ def batch_text(headers: "NDArray[np.void]", positions: "Sequence[int] | Ints", v
             _numbers(headers["crc"]),
             " isvalid: ",
             _either(np.asarray(valid, np.bool_), "true", "false"),
+            "\n",
         ],
     )
 
@@ -118,14 +119,14 @@ def record_text(
     metadata: bool = True,
     tell: Tell | None = None,
 ) -> Iterator[str]:
-    """Yield the lines of the columns' batches, each followed by those of its records, joined by newlines, in pieces.
+    """Yield the lines of the columns' batches, each followed by those of its records, each with its newline, in pieces.
 
     They are those of `dump_log.batch_line`, `record_line`, `control_text` and `contents(plain(record))`. `positions`
     and `valid` are those of the columns' batches; `contents` prints keys and payloads, `metadata` what is in front of
     them. With `tell` contents are what it makes of a record's number in the columns. Control records that cannot be told
     are added to `troubles`.
     """
-    lines = batch_text(columns.headers, positions, valid).split("\n")
+    lines = batch_text(columns.headers, positions, valid).splitlines(keepends=True)
     text = columns.data.decode(LATIN_1)
     records = len(columns.offset)
     bounds = columns.bounds.tolist()
@@ -134,13 +135,14 @@ def record_text(
         end = min(start + RECORDS_AT_ONCE, records)
         until = len(lines) if end == records else bisect_left(bounds, end, begin)
         # what stands before each record, and behind the last
-        starts = ["\n"] * (end - start + 1)
+        starts = [""] * (end - start + 1)
         for at, line in zip(bounds[begin:until], lines[begin:until], strict=True):
-            starts[at - start] += line + "\n"
+            starts[at - start] += line
         begin = until
-        after = starts.pop()[:-1]
-        found = _records(columns, slice(start, end), text, starts, troubles, contents=contents, metadata=metadata, tell=tell) + after
-        yield found[1:] if found.isascii() else java_string(found[1:].encode(LATIN_1))
+        after = starts.pop()
+        found = _records(columns, slice(start, end), text, starts, troubles, contents=contents, metadata=metadata, tell=tell)
+        found = found + after if after else found
+        yield found if found.isascii() else java_string(found.encode(LATIN_1))
 
 
 def non_consecutive(columns: RecordColumns, last: int) -> list[tuple[int, int]]:
@@ -205,7 +207,7 @@ def _records(
             _either(value, " payload: ", "") if metadata or key.all() else _first_or_second(key, value, prefix),
             _cut(text, columns.value_start[span], columns.value_length[span] * value),
         ]
-    return _lines(len(starts), pieces, "")
+    return _lines(len(starts), [*pieces, "\n"])
 
 
 def _first_or_second(key: "NDArray[np.bool_]", value: "NDArray[np.bool_]", prefix: str) -> Piece:
@@ -252,7 +254,7 @@ def _part(data: bytes, start: "np.int64", length: "np.int64") -> bytes | None:
 # Pieces of lines
 
 
-def _lines(count: int, pieces: list[Piece], between: str = "\n") -> str:
+def _lines(count: int, pieces: list[Piece]) -> str:
     """Return the lines that the pieces make side by side."""
     columns: list[Piece] = []
     for piece in pieces:
@@ -260,12 +262,10 @@ def _lines(count: int, pieces: list[Piece], between: str = "\n") -> str:
             columns[-1] += piece
         else:
             columns.append(piece)
-    if between:
-        columns.append(between)
     flat = [""] * (count * len(columns))
     for at, piece in enumerate(columns):
         flat[at :: len(columns)] = [piece] * count if isinstance(piece, str) else piece
-    return "".join(flat[:-1] if between else flat)
+    return "".join(flat)
 
 
 def _numbers(column: "NDArray[np.integer]") -> Piece:

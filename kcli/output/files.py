@@ -20,7 +20,7 @@ from kcli.analysis.findings import Finding
 from kcli.output.arrow import RecordBatch, batch, schema
 from kcli.output.structured import Tail, write_csv, write_ndjson
 from kcli.output.view import View
-from kcli.rows import Block, Failure, Row, RowType
+from kcli.rows import Block, Failure, Lines, Row, RowType
 
 PARQUET = "parquet"
 FILE_FORMATS = (PARQUET, "csv", "ndjson")
@@ -33,7 +33,7 @@ ROWS_A_GROUP = 100_000
 BYTES_A_GROUP = 12 << 20
 """Of a row group of Parquet, uncompressed: so much is held in memory."""
 
-Lines: TypeAlias = Callable[[Iterable[Row]], Iterable[str]]
+Text: TypeAlias = Callable[[Iterable[Row]], Iterable[str | Lines]]
 
 REMOVALS = 50
 REMOVAL_SECONDS = 0.1
@@ -169,17 +169,19 @@ def writer(file: BinaryIO, view: View) -> Iterator[Writer]:
         made.abandon()
 
 
-def write_rows(path: str, rows: Iterable[Row], view: View, tail: Tail, lines: Lines | None = None) -> int:
+def write_rows(path: str, rows: Iterable[Row], view: View, tail: Tail, text: Text | None = None) -> int:
     """Write rows, sorted and limited as the view says, to a new file in place of `path`; returns how many.
 
-    `lines` makes text of them. OSError when the file cannot be written; then, and when the tail raises, `path` is as it
+    `text` makes lines of them. OSError when the file cannot be written; then, and when the tail raises, `path` is as it
     was before.
     """
     with new_file(path) as file:
-        if lines is not None:
+        if text is not None:
             count = 0
-            for count, line in enumerate(lines(view.chosen(rows)), 1):  # noqa: B007 - the last count is the number of lines
-                file.write(f"{line}\n".encode(*_ENCODING))
+            for lines in text(view.chosen(rows)):
+                data = bytes(lines.data) if isinstance(lines, Lines) else f"{lines}\n".encode(*_ENCODING)
+                file.write(data)
+                count += data.count(b"\n")
             tail()
             return count
         with writer(file, view) as out:
