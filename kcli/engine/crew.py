@@ -7,16 +7,20 @@ for. There are no locks or semaphores between processes.
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing import connection, forkserver, get_context, parent_process, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import Self
+from typing import Self, TypeAlias
 
+from formats.types import Buffer
 from kcli.engine.scratch import scratch_directory
 
-Answer = Callable[[bytes], bytes]
+Parcel: TypeAlias = Sequence[Buffer]
+"""What an answer is made of: one message, in parts that are not copied together."""
+Answer = Callable[[bytes], Parcel]
+SIZE = 8
 
 LEFT_TO_THE_PARENT = {signal.SIGINT, signal.SIGHUP}
 """Signals that a terminal sends to every process of a command."""
@@ -79,23 +83,23 @@ class Crew:
             pipe.send_bytes(message)
         return pipe
 
-    def answers(self, timeout: float | None) -> Iterator[tuple[Connection, bytes | None]]:
+    def answers(self, timeout: float | None) -> Iterator[tuple[Connection, Parcel | None]]:
         """Wait for something to happen; yield the pipes that were given a message, with the answer, None if it never comes."""
         for pipe in connection.wait([*self._starting, *self._busy], timeout):
             assert isinstance(pipe, Connection)
             was_busy = pipe in self._busy
             try:
-                data = pipe.recv_bytes()
+                answer = _received(pipe)
             except (EOFError, OSError):
-                data = None
+                answer = None
             self._busy.discard(pipe)
             self._starting.discard(pipe)
-            if data is None:
+            if answer is None:
                 self._replace(pipe, was_busy=was_busy)
             else:
                 self._idle.append(pipe)
             if was_busy:
-                yield pipe, data
+                yield pipe, answer
 
     def _replace(self, pipe: Connection, *, was_busy: bool) -> None:
         _bury(pipe, self._workers.pop(pipe))
@@ -163,8 +167,31 @@ def _serve(pipe: Connection, answer: Answer) -> None:
 
         threading.Thread(target=follow, daemon=True).start()
     try:
-        pipe.send_bytes(b"ready")
+        _send(pipe, [b"ready"])
         while True:
-            pipe.send_bytes(answer(pipe.recv_bytes()))
+            _send(pipe, answer(pipe.recv_bytes()))
     except (EOFError, OSError):  # the parent has gone, or does not want the answer any more
         return
+
+
+def _send(pipe: Connection, parts: Parcel) -> None:
+    """Send parts, their sizes before them."""
+    pipe.send_bytes(b"".join(len(part).to_bytes(SIZE) for part in parts))
+    for part in parts:
+        view = memoryview(part)
+        while view:
+            view = view[os.write(pipe.fileno(), view) :]
+
+
+def _received(pipe: Connection) -> list[bytearray]:
+    """Return the parts that were sent; EOFError or OSError if not all of them come."""
+    sizes = pipe.recv_bytes()
+    parts = [bytearray(int.from_bytes(sizes[at : at + SIZE])) for at in range(0, len(sizes), SIZE)]
+    for part in parts:
+        view = memoryview(part)
+        while view:
+            count = os.readv(pipe.fileno(), [view])
+            if not count:
+                raise EOFError
+            view = view[count:]
+    return parts

@@ -11,7 +11,7 @@ from kcli.engine.contract import Engine, Outcome, Scan, Unit
 from kcli.engine.worker import failed, packed, scanned, scanned_to_end
 
 if TYPE_CHECKING:
-    from kcli.engine.crew import Crew
+    from kcli.engine.crew import Crew, Parcel
 
 Chunk: TypeAlias = tuple[Unit, ...]
 
@@ -21,6 +21,8 @@ ROWS_A_CHUNK = 10_000
 """A chunk comes back early when it has given so many rows."""
 CHUNKS_A_WORKER = 2
 """So many chunks a worker are in flight or wait to be told: enough to keep it busy, few enough to keep memory flat."""
+WORTH_A_PART = 1 << 16
+"""Bytes of a buffer that travels beside its row instead of in it."""
 FEW_WORKERS = 16
 WORKERS_A_CORE = 4
 """More processes than this, or those few, only wait for each other, whatever was asked for."""
@@ -28,12 +30,12 @@ WORKERS_A_CORE = 4
 
 @dataclass(slots=True, eq=False)
 class Piece:
-    """A chunk on its way; `payloads` are its outcomes once it is back. A suspect was there when a worker died."""
+    """A chunk on its way; `answer` is its outcomes, pickled, once it is back. A suspect was there when a worker died."""
 
     chunk: Chunk
     suspect: bool = False
     pipe: Any = None
-    payloads: list[bytes] | None = None
+    answer: "Parcel | None" = None
 
 
 def inline(scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
@@ -76,14 +78,15 @@ def _spread(crew: "Crew", scan: Scan, waiting: deque[Chunk], window: int) -> Ite
         while waiting and len(line) < window:
             line.append(Piece(waiting.popleft()))
         _feed(crew, scan, line)
-        if line[0].payloads is None and crew.is_lost:
+        answer = line[0].answer
+        if answer is None and crew.is_lost:
             yield from _alone(scan, line.popleft())
             continue
-        if line[0].payloads is None:
+        if answer is None:
             _receive(crew, line, None)
             continue
-        outcomes = [pickle.loads(payload) for payload in line[0].payloads]  # noqa: S301 - our own workers wrote it
         chunk = line.popleft().chunk
+        outcomes: list[Outcome] = pickle.loads(answer[0], buffers=answer[1:])  # noqa: S301 - our own workers wrote it
         yield from outcomes
         rest = outcomes[-1].rest
         left = ((rest,) if rest is not None else ()) + chunk[len(outcomes) :]
@@ -98,7 +101,7 @@ def _feed(crew: "Crew", scan: Scan, line: deque[Piece]) -> None:
         flies_alone = any(other.suspect and other.pipe is not None for other in line)
         if not crew.is_ready or flies_alone:
             return
-        if piece.pipe is not None or piece.payloads is not None:
+        if piece.pipe is not None or piece.answer is not None:
             continue
         if piece.suspect and not crew.is_resting:
             return
@@ -112,9 +115,9 @@ def _receive(crew: "Crew", line: deque[Piece], timeout: float | None) -> None:
         piece = line[place]
         piece.pipe = None
         if answer is not None:
-            piece.payloads = pickle.loads(answer)  # noqa: S301 - our own workers wrote it
+            piece.answer = answer
         elif piece.suspect:
-            piece.payloads = [packed(_died(piece.chunk[0]), piece.chunk[0])]
+            piece.answer = _parcel([_died(piece.chunk[0])], piece.chunk)
         else:
             del line[place]
             for unit in reversed(piece.chunk):
@@ -133,15 +136,32 @@ def _died(unit: Unit) -> Outcome:
     return failed(unit, "worker-died", "the process that read it died (killed, or out of memory)")
 
 
-def _answer(message: bytes) -> bytes:
-    """Return the pickled outcomes of a chunk, one for each unit from the first; stops after a rest, or when they grow large."""
+def _answer(message: bytes) -> "Parcel":
+    """Return the outcomes of a chunk, one for each unit from the first; stops after a rest, or when they grow large."""
     scan, chunk = pickle.loads(message)  # noqa: S301 - the parent wrote it
-    payloads: list[bytes] = []
+    outcomes: list[Outcome] = []
     rows = 0
     for unit in chunk:
-        outcome = scanned(scan, unit)
-        payloads.append(packed(outcome, unit))
-        rows += len(outcome.rows)
-        if outcome.rest is not None or rows >= ROWS_A_CHUNK:
+        outcomes.append(scanned(scan, unit))
+        rows += len(outcomes[-1].rows)
+        if outcomes[-1].rest is not None or rows >= ROWS_A_CHUNK:
             break
-    return pickle.dumps(payloads, pickle.HIGHEST_PROTOCOL)
+    return _parcel(outcomes, chunk)
+
+
+def _parcel(outcomes: list[Outcome], chunk: Chunk) -> "Parcel":
+    """Return outcomes pickled, their large buffers apart; one that cannot be pickled is a bug and becomes its unit's error."""
+    parts: list[pickle.PickleBuffer] = []
+
+    def stays(part: pickle.PickleBuffer) -> bool:
+        if part.raw().nbytes >= WORTH_A_PART:
+            parts.append(part)
+            return False
+        return True
+
+    try:
+        pickled = pickle.dumps(outcomes, pickle.HIGHEST_PROTOCOL, buffer_callback=stays)
+    except Exception:  # noqa: BLE001 - pickle raises what the values raise
+        sound = [pickle.loads(packed(outcome, unit)) for outcome, unit in zip(outcomes, chunk, strict=False)]  # noqa: S301 - just made
+        return [pickle.dumps(sound, pickle.HIGHEST_PROTOCOL)]
+    return [pickled, *(part.raw() for part in parts)]
