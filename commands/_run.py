@@ -6,8 +6,9 @@ with `typer.Exit`. `run_rows` is the same for commands that read no files.
 """
 
 import os
+import stat
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -346,12 +347,26 @@ def _writer(view: View, common: Common, text: Text | None) -> Callable[[Iterable
 
 
 def _write_lines(lines: Iterable[str | Lines]) -> None:
+    from kcli.output.files import write_lines  # noqa: PLC0415 - only for text
+
+    sys.stdout.flush()
+    write_lines(_shown_at_once(lines) if sys.stdout.isatty() else lines, sys.stdout.buffer, beside=_is_file_of_its_own())
+
+
+def _shown_at_once(lines: Iterable[str | Lines]) -> Iterator[str | Lines]:
+    """Yield lines, each of them on the terminal before the next is asked for."""
     for line in lines:
-        if isinstance(line, Lines):
-            sys.stdout.flush()
-            sys.stdout.buffer.write(line.data)
-        else:
-            sys.stdout.write(f"{line}\n")
+        yield line
+        sys.stdout.flush()
+
+
+def _is_file_of_its_own() -> bool:
+    """Whether stdout is a regular file that stderr does not write to as well: else what is told would come out of order."""
+    try:
+        out, told = os.fstat(1), os.fstat(2)
+    except OSError:
+        return False
+    return stat.S_ISREG(out.st_mode) and (out.st_dev, out.st_ino) != (told.st_dev, told.st_ino)
 
 
 def _colored(when: str) -> bool:

@@ -8,7 +8,7 @@ large batches are hopped over: only their headers are read.
 
 import time
 from collections.abc import Generator, Iterator
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from formats.batch import CRC_FROM, HEADER_SIZE
@@ -17,7 +17,7 @@ from formats.checksums import valid
 from formats.crc import crc32, crc32c
 from formats.index import OFFSET_INDEX_ENTRY
 from formats.legacy import CRC_FROM as LEGACY_CRC_FROM
-from kcli.logdir.ahead import Ahead
+from kcli.beside import Beside
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.segment import SKIP_FROM, Stop, only_zeros
 
@@ -114,17 +114,19 @@ class BulkWalk:
 
     def __iter__(self) -> Iterator[Window]:
         _keep_memory()
-        with Ahead(self._fill) as ahead:
-            yield from self._windows(ahead)
+        with Beside() as reader:
+            yield from self._windows(reader)
 
-    def _windows(self, ahead: Ahead) -> Iterator[Window]:
+    def _windows(self, reader: Beside) -> Iterator[Window]:
         most = min(SMALLEST_WINDOW, self._size)
         view, spare = memoryview(b""), memoryview(b"")
         base, held = self.position, 0
         while self.stop is None:
             left = self.end - base
             size = max(min(most, left), 0)
-            if not ahead.wait():
+            if reader.is_busy:
+                reader.wait()
+            else:
                 view = _room(view, held, size)
                 self._fill(view[held:size], base + held)
             found = headers(view, size, left, whole=self.verify, hints=self._hinted(base, size))
@@ -139,7 +141,7 @@ class BulkWalk:
                 if next_size - next_held >= WORTH_A_THREAD:
                     spare = _room(spare, 0, next_size)
                     spare[:next_held] = view[size - next_held : size]
-                    ahead.begin(spare[next_held:next_size], next_base + next_held)
+                    reader.begin(partial(self._fill, spare[next_held:next_size], next_base + next_held))
             matches = valid(view, found) if self.verify else None
             data = view[:size]
             if is_large:
@@ -149,7 +151,7 @@ class BulkWalk:
             if found.chain.positions:
                 yield _window(found, matches, base, data)
             self._end(found.chain, base)
-            if ahead.is_reading:
+            if reader.is_busy:
                 view, spare = spare, view
             else:
                 view[:next_held] = view[size - next_held : size]

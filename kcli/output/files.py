@@ -14,9 +14,11 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
 from kcli.analysis.findings import Finding
+from kcli.beside import Beside
 from kcli.output.arrow import RecordBatch, batch, schema
 from kcli.output.structured import Tail, write_csv, write_ndjson
 from kcli.output.view import View
@@ -35,6 +37,8 @@ BYTES_A_GROUP = 12 << 20
 
 Text: TypeAlias = Callable[[Iterable[Row]], Iterable[str | Lines]]
 
+WORTH_A_THREAD = 1 << 18
+"""Bytes that take longer to write than another thread takes to begin."""
 REMOVALS = 50
 REMOVAL_SECONDS = 0.1
 
@@ -91,7 +95,7 @@ class TextWriter:
 class ParquetWriter:
     """Writes Parquet of one row type, in row groups bounded by rows and bytes."""
 
-    def __init__(self, file: BinaryIO, view: View) -> None:
+    def __init__(self, file: BinaryIO, view: View, beside: Beside) -> None:
         import pyarrow.parquet  # noqa: PLC0415 - slow to import, and only for this format
 
         # Arrow's own pools keep what they had at the peak
@@ -103,6 +107,7 @@ class ParquetWriter:
         self._parquet: Any = pyarrow.parquet.ParquetWriter(
             file, schema(self._row_type), compression="zstd", use_dictionary=_repeated(self._row_type)
         )
+        self._beside = beside
         self._held: list[RecordBatch] = []
         self._held_rows = self._held_bytes = 0
 
@@ -134,18 +139,21 @@ class ParquetWriter:
     def finish(self, tail: Tail) -> None:  # noqa: ARG002 - Parquet has no place for findings
         """Write what is held, and the footer."""
         self._put()
+        self._beside.wait()
         self._parquet.close()
 
     def abandon(self) -> None:
         """Let go of the file, so that nothing more is written to it."""
-        with suppress(Exception):
-            self._parquet.close()
+        for end in (self._beside.wait, self._parquet.close):
+            with suppress(Exception):
+                end()
 
     def _put(self) -> None:
+        """Have a row group written, while the next one is made."""
         import pyarrow as pa  # noqa: PLC0415
 
         if self._held_rows:
-            self._parquet.write_table(pa.Table.from_batches(self._held), ROWS_A_GROUP)
+            self._beside.begin(partial(self._parquet.write_table, pa.Table.from_batches(self._held), ROWS_A_GROUP))
         self._held.clear()
         self._held_rows = self._held_bytes = 0
 
@@ -162,11 +170,12 @@ def writer(file: BinaryIO, view: View) -> Iterator[Writer]:
     if view.format != PARQUET:
         yield TextWriter(file, view)
         return
-    made = ParquetWriter(file, view)
-    try:
-        yield made
-    finally:
-        made.abandon()
+    with Beside() as beside:
+        made = ParquetWriter(file, view, beside)
+        try:
+            yield made
+        finally:
+            made.abandon()
 
 
 def write_rows(path: str, rows: Iterable[Row], view: View, tail: Tail, text: Text | None = None) -> int:
@@ -178,10 +187,14 @@ def write_rows(path: str, rows: Iterable[Row], view: View, tail: Tail, text: Tex
     with new_file(path) as file:
         if text is not None:
             count = 0
-            for lines in text(view.chosen(rows)):
-                data = bytes(lines.data) if isinstance(lines, Lines) else f"{lines}\n".encode(*_ENCODING)
-                file.write(data)
-                count += data.count(b"\n")
+
+            def counted() -> Iterator[str | Lines]:
+                nonlocal count
+                for lines in text(view.chosen(rows)):
+                    count += bytes(lines.data).count(b"\n") if isinstance(lines, Lines) else lines.count("\n") + 1
+                    yield lines
+
+            write_lines(counted(), file, beside=True)
             tail()
             return count
         with writer(file, view) as out:
@@ -190,6 +203,22 @@ def write_rows(path: str, rows: Iterable[Row], view: View, tail: Tail, text: Tex
             findings, failures = tail()
             out.finish(lambda: (findings, failures))
             return out.rows
+
+
+def write_lines(lines: Iterable[str | Lines], file: BinaryIO, *, beside: bool) -> None:
+    """Write lines to an open file, many of them `beside` the making of the next ones.
+
+    A thread writes these: not for a pipe, in which a write may wait for ever.
+    """
+    with Beside() as writing:
+        for some in lines:
+            data = some.data if isinstance(some, Lines) else f"{some}\n".encode(*_ENCODING)
+            writing.wait()
+            if beside and len(data) >= WORTH_A_THREAD:
+                writing.begin(partial(file.write, data))
+            else:
+                file.write(data)
+        writing.wait()
 
 
 def in_batches(rows: Iterable[Row]) -> Iterator[list[Row]]:

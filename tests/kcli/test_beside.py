@@ -1,0 +1,55 @@
+"""Calls in another thread: made in order, one at a time; what goes wrong is raised, no thread stays."""
+
+import threading
+from functools import partial
+
+import pytest
+
+from kcli.beside import Beside
+
+
+def test_calls_are_made_one_at_a_time_and_in_order():
+    made = []
+    with Beside() as beside:
+        for number in range(50):
+            beside.begin(partial(made.append, number))
+            assert beside.is_busy
+        beside.wait()
+        assert (made, beside.is_busy) == (list(range(50)), False)
+        beside.wait()
+
+
+def test_what_a_call_raises_is_raised_once_where_it_is_waited_for():
+    def fail():
+        raise OSError(28, "no space left")
+
+    with Beside() as beside:
+        beside.begin(fail)
+        with pytest.raises(OSError, match="no space"):
+            beside.wait()
+        beside.wait()
+        beside.begin(fail)
+        with pytest.raises(OSError, match="no space"):
+            beside.begin(fail)
+        beside.begin(int)
+
+
+def test_leaving_waits_for_the_call_under_way():
+    going, made = threading.Event(), []
+
+    def call():
+        going.wait(10)
+        made.append(1)
+
+    before = threading.active_count()
+    with Beside() as beside:
+        beside.begin(call)
+        assert threading.active_count() == before + 1
+        going.set()
+    assert (made, threading.active_count()) == ([1], before)
+
+
+def test_no_thread_without_a_call():
+    before = threading.active_count()
+    with Beside():
+        assert threading.active_count() == before
