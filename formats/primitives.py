@@ -33,7 +33,7 @@ NULL_LENGTH = -1
 
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
-_TO_URL = str.maketrans("+/", "-_")
+_TO_URL = bytes.maketrans(b"+/", b"-_")
 _FROM_URL = str.maketrans("-_+/", "+/??")
 
 
@@ -49,6 +49,9 @@ def unsigned_varint(buffer: Buffer, position: int, field: str = "unsigned varint
 
     Bits beyond the 32nd are lost, as in `ByteUtils.readUnsignedVarint`; a sixth byte is a CorruptError.
     """
+    # most are one byte
+    if position < len(buffer) and (byte := buffer[position]) < 0x80:
+        return byte, position + 1
     at, end, value, shift = position, len(buffer), 0, 0
     while at < end:
         byte = buffer[at]
@@ -152,7 +155,7 @@ def uuid(buffer: Buffer, position: int, field: str = "uuid") -> tuple[str, int]:
 
 def uuid_text(raw: bytes) -> str:
     """Return the text of a UUID's 16 bytes as `Uuid.toString` writes it: base64url, 22 characters."""
-    return binascii.b2a_base64(raw, newline=False).decode("ascii").rstrip("=").translate(_TO_URL)
+    return binascii.b2a_base64(raw, newline=False).translate(_TO_URL, b"=").decode("ascii")
 
 
 def uuid_bytes(text: str, field: str = "uuid") -> bytes:

@@ -7,7 +7,8 @@ Messages are declared in many tables: they are read only where one is asked for.
 
 import binascii
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from formats.errors import FormatError, TruncatedError
 from formats.names import KRAFT_SNAPSHOT
@@ -57,11 +58,18 @@ def shown_by(decoder: str, record: AnyRecord, max_batch_bytes: int = LARGEST_BAT
     return Shown(told.key, told.payload), None if told.error is None else words(told.error)
 
 
-def _remote_text(record: AnyRecord, max_batch_bytes: int) -> tuple[Shown, str | None]:
+@cache
+def _remote() -> tuple[Any, ...]:
+    """Return the functions that `_remote_text` calls; a statement that imports costs a record more than some of them."""
     from formats.remote_metadata import decode  # noqa: PLC0415 - most dumps decode nothing
     from kcli.analysis.contents import longest_for, words  # noqa: PLC0415 - as above
     from kcli.analysis.remote import java_text, unreadable  # noqa: PLC0415 - as above
 
+    return decode, longest_for, words, java_text, unreadable
+
+
+def _remote_text(record: AnyRecord, max_batch_bytes: int) -> tuple[Shown, str | None]:
+    decode, longest_for, words, java_text, unreadable = _remote()
     try:
         found = decode(record.value or b"", longest_for(max_batch_bytes))
         trouble = unreadable(found)
