@@ -33,13 +33,38 @@ class Scale(NamedTuple):
     partitions: int
     events: int
     events_text: int
+    commits: int
     verify: tuple[int, int]
     spark_tiny: tuple[int, int]
     spark_records: tuple[int, int]
 
 
-USUAL = Scale(GIB, 256 * MIB, 256 * MIB, 400_000, 10_000, 500_000, 50_000, (GIB, 2 * GIB), (256 * MIB, GIB), (1_600_000, 6_400_000))
-QUICK = Scale(64 * MIB, 16 * MIB, 16 * MIB, 40_000, 640, 32_000, 8_000, (64 * MIB, 128 * MIB), (16 * MIB, 64 * MIB), (40_000, 160_000))
+USUAL = Scale(
+    big=GIB,
+    tiny_scan=256 * MIB,
+    tiny_text=256 * MIB,
+    records=1_600_000,
+    partitions=10_000,
+    events=500_000,
+    events_text=50_000,
+    commits=200_000,
+    verify=(GIB, 2 * GIB),
+    spark_tiny=(256 * MIB, GIB),
+    spark_records=(1_600_000, 6_400_000),
+)
+QUICK = Scale(
+    big=64 * MIB,
+    tiny_scan=16 * MIB,
+    tiny_text=16 * MIB,
+    records=40_000,
+    partitions=640,
+    events=32_000,
+    events_text=8_000,
+    commits=8_000,
+    verify=(64 * MIB, 128 * MIB),
+    spark_tiny=(16 * MIB, 64 * MIB),
+    spark_records=(40_000, 160_000),
+)
 FULL = USUAL._replace(tiny_scan=GIB, events=5_000_000)
 
 
@@ -103,13 +128,15 @@ def lines(scale: Scale) -> list[Line]:
             (Ratio(KCLI, TOOL, Target(3)),),
             _parquet_right,
         ),
+        _decoded("dump-text-rlmm", "remote log metadata", Spec("events", scale.events_text), "--remote-log-metadata-decoder"),
+        _decoded("dump-text-offsets", "offset commits", Spec("commits", scale.commits), "--offsets-decoder"),
         Line(
-            "dump-text-rlmm",
-            f"dump -o text, remote log metadata, {scale.events_text:,} events",
-            (Spec("events", scale.events_text),),
-            partial(_text, tool_words=("--remote-log-metadata-decoder",), words=("--remote-log-metadata-decoder",)),
-            (Ratio(KCLI, TOOL), Ratio(JOBS, TOOL)),
-            _texts_equal,
+            "dump-text-index",
+            f"dump -o text of an offset index, {_bytes(scale.tiny_text)} of 180-byte batches",
+            (Spec("tiny", scale.tiny_text),),
+            _index,
+            (Ratio(KCLI, TOOL),),
+            lambda made, outputs: same(outputs[KCLI], outputs[TOOL], (KCLI, TOOL)),
         ),
         Line(
             "verify-jobs",
@@ -127,7 +154,7 @@ def lines(scale: Scale) -> list[Line]:
             "growth-records",
             "dump --records -o text, lz4",
             "records.lz4",
-            4 * scale.records,
+            scale.records,
             "record",
             ("dump", "--records", "-o", "text"),
             _grown(RECORD),
@@ -189,6 +216,23 @@ def _text(programs, made, tool_words=(), words=()):
     log = made[0].log
     dump = ("dump", *words, "-o", "text")
     return {KCLI: programs.ours(*dump, log), JOBS: programs.ours(*dump, *TWO, log), TOOL: programs.tool(log, *tool_words)}
+
+
+def _decoded(name, what, spec, word):
+    commands = partial(_text, tool_words=(word,), words=(word,))
+    return Line(
+        name,
+        f"dump -o text, {what}, {spec.amount:,} records",
+        (spec,),
+        commands,
+        (Ratio(KCLI, TOOL), Ratio(JOBS, TOOL)),
+        _texts_equal,
+    )
+
+
+def _index(programs, made):
+    index = made[0].log.with_suffix(".index")
+    return {KCLI: programs.ours("dump", "-o", "text", index), TOOL: programs.tool(index)}
 
 
 def _texts_equal(made, outputs):

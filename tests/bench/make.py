@@ -153,6 +153,22 @@ def make_records(codec: str, root: Path, records: int) -> tuple[str, Facts]:
     return "records-0", repeat(root / "records-0", text_batches(random.Random(3), codec, min(400, batches)), batches=batches)
 
 
+def make_commits(root: Path, records: int) -> tuple[str, Facts]:
+    """Write a partition of __consumer_offsets: batches of five commits of a group, as clients send them."""
+    chooser = random.Random(5)
+    folder = root / "__consumer_offsets-0"
+
+    def commit(i: int) -> bytes:
+        group = b"group-%04d" % chooser.randrange(1000)
+        key = struct.pack(">hh", 1, len(group)) + group + struct.pack(">h", 6) + b"orders" + struct.pack(">i", i)
+        value = struct.pack(">hqihq", 3, chooser.randrange(1 << 40), 7, 0, START + i)
+        return put_record(offset_delta=i, timestamp_delta=i, key=key, value=value)
+
+    fields = {"base_timestamp": START, "max_timestamp": START + 4, "last_offset_delta": 4}
+    prototypes = [Prototype(put_records([commit(i) for i in range(5)], NONE, **fields), 5) for _ in range(400)]
+    return folder.name, repeat(folder, prototypes, batches=records // 5)
+
+
 def make_partitions(root: Path, count: int) -> tuple[str, Facts]:
     """Write a log dir of `count` partitions: five epochs, one segment of one batch."""
     data = put_records([put_record(value=b"x" * 20)], base_offset=100, partition_leader_epoch=5, base_timestamp=START, max_timestamp=START)
@@ -251,6 +267,7 @@ MAKERS = {
     "small": make_small,
     "partitions": make_partitions,
     "events": make_events,
+    "commits": make_commits,
     **{f"records.{codec}": (lambda root, records, codec=codec: make_records(codec, root, records)) for codec in CODECS},
 }
 
