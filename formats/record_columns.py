@@ -1,16 +1,17 @@
 """Records of many batches at once, as numpy columns: the fast twin of `formats.record`.
 
-The layout is that of `formats.record`, and so is the truth. The record lengths of a
-batch are walked one by one, since only they say where a record begins; then every field
-is read of all records of all batches together. It accepts what the plain reader accepts and
+The layout is that of `formats.record`, and so is the truth. Only the length of a record
+says where the next begins: the chains of many batches are walked in step, those of a few one
+by one. Then every field is read of all records of all batches together. It accepts what the plain reader accepts and
 nothing else: a batch that it refuses is named, so that the plain reader tells what is wrong.
 
-    lengths    at -> at + length -> ...                        per batch, one step a record
+    lengths    at -> at + length -> ...                        per record, all batches at once
     fields     attributes, timestamp delta ... headers count   per field, all records at once
     headers    the first of each record, the second ...        as many steps as the longest list
 """
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -40,13 +41,17 @@ MOST_HEADERS = 256
 
 So is one with more headers in all than CHUNK_BYTES have room for."""
 
+RECORDS_A_STEP = 32
+"""A step of many batches at once costs as much as so many records one by one."""
+
 VARINT, VARLONG = 5, 10
+LONG, NO_RECORD = -1, 0
 
 
 class RecordColumns(NamedTuple):
     """The records of consecutive batches, one array element per record, in the order of the file.
 
-    `data` holds the decompressed records, and one byte more; starts count from its first byte, a length is -1 for null. `batch` is the
+    `data` holds the decompressed records, and two bytes more; starts count from its first byte, a length is -1 for null. `batch` is the
     index into `headers`, the header rows (fields as in BatchHeader); `bounds[i]` is the first record of batch i, and
     one element more is the end. Record r has `headers_count[r]` headers from index `headers_first[r]` on in the four
     header arrays.
@@ -145,11 +150,14 @@ def _decompressed(codec: int, body: Buffer, limit: int) -> Buffer | None:
 
 
 def _decoded(bodies: list[Buffer | None], headers: "NDArray[np.void]", first: int) -> Iterator[RecordColumns | Left]:
-    # the byte behind the last ends whatever runs over it
-    data = b"".join([*(body for body in bodies if body), b"\0"])
+    # the bytes behind the last end whatever runs over it
+    data = b"".join([*(body for body in bodies if body), b"\0\0"])
     headers = headers[first : first + len(bodies)]
-    starts, bounds, bad = _walk(data, bodies, headers["records_count"].tolist())
-    columns, damaged = _columns(data, starts, bounds, headers)
+    claimed = [0 if body is None else count for body, count in zip(bodies, headers["records_count"].tolist(), strict=True)]
+    walk = _stepped if sum(claimed) >= RECORDS_A_STEP * max(claimed) else _walked
+    starts, limits, broken = walk(data, bodies, claimed)
+    columns, damaged = _columns(data, starts, limits, headers)
+    bad = broken.union(number for number, body in enumerate(bodies) if body is None)
     begin = 0
     for number in (*sorted(bad | damaged), len(bodies)):
         if begin < number:
@@ -173,34 +181,85 @@ def _part(columns: RecordColumns, begin: int, end: int, first: int) -> RecordCol
 _PER_RECORD = RecordColumns._fields[4:15]
 
 
-def _walk(data: bytes, bodies: list[Buffer | None], counts: list[int]) -> tuple[list[int], list[int], set[int]]:
-    """Return where the length of each record stands, the first record of each batch, and the batches of broken chains."""
+def _stepped(data: bytes, bodies: list[Buffer | None], counts: list[int]) -> "tuple[Ints, Ints, set[int]]":
+    """Return what `_walked` does, all batches a record further in each step."""
+    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
+
+    ends = np.cumsum([len(body or b"") for body in bodies])
+    records = np.array(counts)
+    # those of most records first, so that the ones still under way are the first ones
+    order = np.argsort(-records, kind="stable")
+    at = np.concatenate(([0], ends[:-1]))[order]
+    going = np.searchsorted(-records[order], -np.arange(records.max()), side="left").tolist()
+    starts = np.zeros(records.sum(), np.int64)
+    place = (np.cumsum(records) - records)[order]
+    broken = np.zeros(len(bodies), np.bool_)
+    pairs = np.ndarray((len(data) - 1,), "<u2", data, strides=(1,))
+    widths = _widths()
+    for step, some in enumerate(going):
+        here = at[:some]
+        starts[place[:some] + step] = here
+        width = widths[pairs[np.minimum(here, len(pairs) - 1)]]
+        if width.min() <= 0:
+            for number in np.flatnonzero(width == LONG).tolist():
+                value, size = _length(data, int(here[number]))
+                width[number] = NO_RECORD if value & 1 or not value else (value >> 1) + size
+            broken[:some] |= width == NO_RECORD
+        here += width
+    bad = np.empty(len(bodies), np.bool_)
+    bad[order] = broken | (at != ends[order])
+    if bad.any():
+        starts = starts[np.repeat(~bad, records)]
+        records[bad] = 0
+    return starts, np.concatenate(([0], np.cumsum(records))), set(np.flatnonzero(bad).tolist())
+
+
+@cache
+def _widths() -> "NDArray[np.int64]":
+    """Return for the first two bytes of a record, the low one first, how many bytes it has with its length.
+
+    LONG for a length of more than two bytes, NO_RECORD for one that no record has.
+    """
+    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
+
+    pair = np.arange(1 << 16)
+    is_short = pair & 0x80 == 0
+    value = np.where(is_short, pair & 0x7F, pair & 0x7F | pair >> 1 & 0x3F80)
+    width = np.where((value & 1 != 0) | (value == 0), NO_RECORD, (value >> 1) + np.where(is_short, 1, 2))
+    return np.where(pair & 0x8080 == 0x8080, LONG, width)
+
+
+def _walked(data: bytes, bodies: list[Buffer | None], counts: list[int]) -> "tuple[Ints, Ints, set[int]]":
+    """Return where the length of each record stands, the first record of each batch, and the batches of broken chains.
+
+    A batch with a broken chain has no records.
+    """
+    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
+
     starts: list[int] = []
-    bounds, bad, at, end = [0], set(), 0, 0
+    bounds, broken, at, end = [0], set(), 0, 0
     append = starts.append
     for number, (body, count) in enumerate(zip(bodies, counts, strict=True)):
-        if body:
-            at, end = end, end + len(body)
-            for _ in repeat(None, count):
-                if at >= end:
-                    break
-                append(at)
-                value, size = data[at], 1
-                if value >= 0x80:
-                    high, size = data[at + 1], 2
-                    if high < 0x80:
-                        value += (high - 1) << 7
-                    else:
-                        value, size = _length(data, at)
-                if value & 1 or not value:
-                    break
-                at += (value >> 1) + size
-        if body is None or at != end or len(starts) - bounds[-1] != count:
-            bad.add(number)
+        at, end = end, end + len(body or b"")
+        for _ in repeat(None, count):
+            if at >= end:
+                break
+            append(at)
+            value, size = data[at], 1
+            if value >= 0x80:
+                high, size = data[at + 1], 2
+                if high < 0x80:
+                    value += (high - 1) << 7
+                else:
+                    value, size = _length(data, at)
+            if value & 1 or not value:
+                break
+            at += (value >> 1) + size
+        if at != end or len(starts) - bounds[-1] != count:
+            broken.add(number)
             del starts[bounds[-1] :]
-            at = end
         bounds.append(len(starts))
-    return starts, bounds, bad
+    return np.array(starts, np.int64), np.array(bounds, np.int64), broken
 
 
 def _length(data: bytes, at: int) -> tuple[int, int]:
@@ -214,14 +273,13 @@ def _length(data: bytes, at: int) -> tuple[int, int]:
     return 0, 0
 
 
-def _columns(data: bytes, starts: list[int], bounds: list[int], headers: "NDArray[np.void]") -> tuple[RecordColumns, set[int]]:
+def _columns(data: bytes, starts: "Ints", limits: "Ints", headers: "NDArray[np.void]") -> tuple[RecordColumns, set[int]]:
     """Return the columns of all records, and the numbers of batches of which a record is damaged."""
     import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
 
     read = _Reader(data, len(starts))
-    limits = np.array(bounds, np.int64)
     batch = np.repeat(np.arange(len(headers)), np.diff(limits))
-    length, at = read.varint(np.array(starts, np.int64))
+    length, at = read.varint(starts)
     end = at + length
     attributes, at = read.bytes(at), at + 1
     timestamp, at = read.varlong(at)

@@ -12,6 +12,8 @@ from tests.builders import attempt, compress, put_batch, put_record, put_records
 from tests.formats.recorded import LEGACY, LOGS, batches
 
 LIMIT = 1 << 20
+WALKS = {"in step": 0, "one by one": LIMIT}
+"""RECORDS_A_STEP for each way to walk."""
 INTS = st.integers(-(1 << 31), (1 << 31) - 1)
 LONGS = st.integers(-(1 << 63), (1 << 63) - 1)
 NULLABLE = st.none() | st.binary(max_size=200)
@@ -54,14 +56,20 @@ def rows(columns):
 
 
 def fast(given, limit=LIMIT):
-    """Return the records of each batch, None for one that is left to the plain reader."""
+    """Return the records of each batch, None for one that is left to the plain reader, however their lengths are walked."""
     window, positions = joined(given)
-    found = []
-    for item in record_columns(window, positions, limit):
-        assert (item.number if isinstance(item, Left) else item.first) == len(found)
-        found += [None] if isinstance(item, Left) else rows(item)
-    assert len(found) == len(given)
-    return found
+    ways = []
+    for records in WALKS.values():
+        found = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "RECORDS_A_STEP", records)
+            for item in record_columns(window, positions, limit):
+                assert (item.number if isinstance(item, Left) else item.first) == len(found)
+                found += [None] if isinstance(item, Left) else rows(item)
+        assert len(found) == len(given)
+        ways.append(found)
+    assert ways[0] == ways[1]
+    return ways[0]
 
 
 def plain(given, limit=LIMIT):
