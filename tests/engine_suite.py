@@ -186,3 +186,16 @@ class SpreadSuite(EngineSuite):
         assert [outcome.error is None for outcome in outcomes] == [True, False, True]
         assert outcomes[1].error[:2] == ("shown/unpicklable-1", "internal")
         assert outcomes[1].rows == []
+
+
+LONG, LARGE = 40, 50_000
+
+
+def long_units(given, *, marker=None, at=0):
+    """Answer in many large pieces that say which process they are from; end it `at` a piece of the second unit, once."""
+    if marker is not None and (given.number, given.start) == (1, at) and not os.path.exists(marker):
+        open(marker, "w").close()
+        os._exit(9)
+    rest = replace(given, start=given.start + 1) if given.start < LONG else None
+    values = (given.number, given.start, bytes([given.number]) * LARGE, os.getpid())
+    return Outcome(number=given.number, rows=[Row("epoch", values)], rest=rest)

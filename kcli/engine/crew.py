@@ -3,24 +3,35 @@
 A pipe has one writer, so whatever kills a worker ends its pipe and nobody
 else's: the message it was given is known, and a torn answer is never waited
 for. There are no locks or semaphores between processes.
+
+An answer is a stream of parcels: a worker goes no further ahead than its pipe holds while nobody reads it.
 """
 
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing import connection, forkserver, get_context, parent_process, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import Self, TypeAlias
+from typing import NamedTuple, Self, TypeAlias
 
 from formats.types import Buffer
 from kcli.engine.scratch import scratch_directory
 
-Parcel: TypeAlias = Sequence[Buffer]
-"""What an answer is made of: one message, in parts that are not copied together."""
-Answer = Callable[[bytes], Parcel]
+Parts: TypeAlias = Sequence[Buffer]
+
+
+class Parcel(NamedTuple):
+    """A piece of an answer, in parts that are not copied together; the `last` piece ends the answer."""
+
+    parts: Parts
+    last: bool
+
+
+Answer: TypeAlias = Callable[[bytes], Iterable[Parcel]]
 SIZE = 8
+READY = Parcel((), last=True)
 
 LEFT_TO_THE_PARENT = {signal.SIGINT, signal.SIGHUP}
 """Signals that a terminal sends to every process of a command."""
@@ -83,23 +94,32 @@ class Crew:
             pipe.send_bytes(message)
         return pipe
 
-    def answers(self, timeout: float | None) -> Iterator[tuple[Connection, Parcel | None]]:
-        """Wait for something to happen; yield the pipes that were given a message, with the answer, None if it never comes."""
-        for pipe in connection.wait([*self._starting, *self._busy], timeout):
+    def parcels(self, wanted: Iterable[Connection], timeout: float | None) -> Iterator[tuple[Connection, Parcel | None]]:
+        """Wait for something to happen; yield what comes from the wanted pipes, of those that were given a message.
+
+        None for a pipe from which nothing comes any more, before the last parcel.
+        """
+        for pipe in connection.wait([*self._starting, *wanted], timeout):
             assert isinstance(pipe, Connection)
             was_busy = pipe in self._busy
             try:
-                answer = _received(pipe)
+                parcel = _received(pipe)
             except (EOFError, OSError):
-                answer = None
-            self._busy.discard(pipe)
-            self._starting.discard(pipe)
-            if answer is None:
+                parcel = None
+            if parcel is None or parcel.last:
+                self._busy.discard(pipe)
+                self._starting.discard(pipe)
+            if parcel is None:
                 self._replace(pipe, was_busy=was_busy)
-            else:
+            elif parcel.last:
                 self._idle.append(pipe)
             if was_busy:
-                yield pipe, answer
+                yield pipe, parcel
+
+    def recall(self, pipe: Connection) -> None:
+        """Take back the message that was given to a pipe, whatever of the answer is there."""
+        self._busy.discard(pipe)
+        self._replace(pipe, was_busy=True)
 
     def _replace(self, pipe: Connection, *, was_busy: bool) -> None:
         _bury(pipe, self._workers.pop(pipe))
@@ -167,26 +187,27 @@ def _serve(pipe: Connection, answer: Answer) -> None:
 
         threading.Thread(target=follow, daemon=True).start()
     try:
-        _send(pipe, [b"ready"])
+        _send(pipe, READY)
         while True:
-            _send(pipe, answer(pipe.recv_bytes()))
+            for parcel in answer(pipe.recv_bytes()):
+                _send(pipe, parcel)
     except (EOFError, OSError):  # the parent has gone, or does not want the answer any more
         return
 
 
-def _send(pipe: Connection, parts: Parcel) -> None:
-    """Send parts, their sizes before them."""
-    pipe.send_bytes(b"".join(len(part).to_bytes(SIZE) for part in parts))
-    for part in parts:
+def _send(pipe: Connection, parcel: Parcel) -> None:
+    """Send a parcel's parts, their sizes before them."""
+    pipe.send_bytes(bytes([parcel.last]) + b"".join(len(part).to_bytes(SIZE) for part in parcel.parts))
+    for part in parcel.parts:
         view = memoryview(part)
         while view:
             view = view[os.write(pipe.fileno(), view) :]
 
 
-def _received(pipe: Connection) -> list[bytearray]:
-    """Return the parts that were sent; EOFError or OSError if not all of them come."""
-    sizes = pipe.recv_bytes()
-    parts = [bytearray(int.from_bytes(sizes[at : at + SIZE])) for at in range(0, len(sizes), SIZE)]
+def _received(pipe: Connection) -> Parcel:
+    """Return the parcel that was sent; EOFError or OSError if not all of it comes."""
+    told = pipe.recv_bytes()
+    parts = [bytearray(int.from_bytes(told[at : at + SIZE])) for at in range(1, len(told), SIZE)]
     for part in parts:
         view = memoryview(part)
         while view:
@@ -194,4 +215,4 @@ def _received(pipe: Connection) -> list[bytearray]:
             if not count:
                 raise EOFError
             view = view[count:]
-    return parts
+    return Parcel(parts, bool(told[0]))

@@ -3,22 +3,24 @@
 import os
 import pickle
 from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
 from kcli.engine.contract import Engine, Outcome, Scan, Unit
-from kcli.engine.worker import failed, packed, scanned, scanned_to_end
+from kcli.engine.worker import failed, packed, scanned_to_end
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
     from kcli.engine.crew import Crew, Parcel
 
 Chunk: TypeAlias = tuple[Unit, ...]
 
 UNITS_A_CHUNK = 64
 """At most so many units travel together: the transport of one costs as much as a small partition's scan."""
-ROWS_A_CHUNK = 10_000
-"""A chunk comes back early when it has given so many rows."""
+ROWS_A_PARCEL = 10_000
+"""Outcomes of small units travel together until they have so many rows."""
 CHUNKS_A_WORKER = 2
 """So many chunks a worker are in flight or wait to be told: enough to keep it busy, few enough to keep memory flat."""
 WORTH_A_PART = 1 << 16
@@ -30,12 +32,24 @@ WORKERS_A_CORE = 4
 
 @dataclass(slots=True, eq=False)
 class Piece:
-    """A chunk on its way; `answer` is its outcomes, pickled, once it is back. A suspect was there when a worker died."""
+    """A chunk on its way: `pipe` leads to the worker that has it, `parcels` came from there and wait for their turn.
+
+    A suspect was there when a worker died. `told` counts the outcomes of the chunk's first unit that are told, `skip` those that
+    a worker gives once more.
+    """
 
     chunk: Chunk
     suspect: bool = False
-    pipe: Any = None
-    answer: "Parcel | None" = None
+    told: int = 0
+    skip: int = 0
+    pipe: "Connection | None" = None
+    parcels: "deque[Parcel]" = field(default_factory=deque)
+    complete: bool = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether no worker has it, or has had it."""
+        return self.pipe is None and not self.complete
 
 
 def inline(scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
@@ -78,55 +92,74 @@ def _spread(crew: "Crew", scan: Scan, waiting: deque[Chunk], window: int) -> Ite
         while waiting and len(line) < window:
             line.append(Piece(waiting.popleft()))
         _feed(crew, scan, line)
-        answer = line[0].answer
-        if answer is None and crew.is_lost:
-            yield from _alone(scan, line.popleft())
-            continue
-        if answer is None:
+        first = line[0]
+        if first.parcels:
+            yield from _told(first, _outcomes(first.parcels.popleft()))
+            _receive(crew, line, 0)
+        elif first.complete:
+            line.popleft()
+        elif first.waits and crew.is_lost:
+            yield from _told(line.popleft(), _alone(scan, first))
+        else:
             _receive(crew, line, None)
-            continue
-        chunk = line.popleft().chunk
-        outcomes: list[Outcome] = pickle.loads(answer[0], buffers=answer[1:])  # noqa: S301 - our own workers wrote it
-        yield from outcomes
-        rest = outcomes[-1].rest
-        left = ((rest,) if rest is not None else ()) + chunk[len(outcomes) :]
-        if left:
-            line.appendleft(Piece(left))
-        _receive(crew, line, 0)
+
+
+def _told(piece: Piece, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+    """Yield the outcomes of a piece that were not told before; its chunk is then what is left to tell."""
+    for outcome in outcomes:
+        if piece.skip:
+            piece.skip -= 1
+        else:
+            piece.told += 1
+            yield outcome
+        if outcome.rest is None:
+            piece.chunk, piece.told, piece.skip = piece.chunk[1:], 0, 0
 
 
 def _feed(crew: "Crew", scan: Scan, line: deque[Piece]) -> None:
-    """Give pieces to workers that wait; a suspect runs while nothing else does, so that only it can be to blame."""
+    """Give pieces to workers that wait; a suspect runs when it is first, and while nothing else does: only it can be to blame."""
     for piece in line:
-        flies_alone = any(other.suspect and other.pipe is not None for other in line)
-        if not crew.is_ready or flies_alone:
+        if piece.suspect:
+            if piece is not line[0]:
+                return
+            for other in line:
+                if other is not piece and other.pipe is not None:
+                    crew.recall(other.pipe)
+                    other.pipe = None
+                    other.parcels.clear()
+        if piece.waits:
+            if not crew.is_ready:
+                return
+            piece.pipe = crew.give(pickle.dumps((scan, piece.chunk), pickle.HIGHEST_PROTOCOL))
+        if piece.suspect:
             return
-        if piece.pipe is not None or piece.answer is not None:
-            continue
-        if piece.suspect and not crew.is_resting:
-            return
-        piece.pipe = crew.give(pickle.dumps((scan, piece.chunk), pickle.HIGHEST_PROTOCOL))
 
 
 def _receive(crew: "Crew", line: deque[Piece], timeout: float | None) -> None:
-    """Take the answers that are there; what a dead worker had is tried again, unit by unit, then given up."""
-    for pipe, answer in crew.answers(timeout):
+    """Take what is there: one parcel of each piece, then no more until its turn; what a dead worker had is tried again, unit by unit."""
+    wanted = [piece.pipe for piece in line if piece.pipe is not None and not piece.parcels]
+    for pipe, parcel in crew.parcels(wanted, timeout):
         place = next(place for place, piece in enumerate(line) if piece.pipe is pipe)
         piece = line[place]
-        piece.pipe = None
-        if answer is not None:
-            piece.answer = answer
-        elif piece.suspect:
-            piece.answer = _parcel([_died(piece.chunk[0])], piece.chunk)
-        else:
+        if parcel is not None:
+            piece.parcels.append(parcel)
+            piece.complete = parcel.last
+        if parcel is None or parcel.last:
+            piece.pipe = None
+        if parcel is None and not piece.suspect:
             del line[place]
-            for unit in reversed(piece.chunk):
-                line.insert(place, Piece((unit,), suspect=True))
+            told = [piece.told, *(0 for _ in piece.chunk[1:])]
+            for unit, count in reversed(list(zip(piece.chunk, told, strict=True))):
+                line.insert(place, Piece((unit,), suspect=True, told=count, skip=count))
+        elif parcel is None:
+            piece.parcels.append(_parcel([_died(piece.chunk[0])], piece.chunk, last=True))
+            piece.skip, piece.complete = 0, True
 
 
 def _alone(scan: Scan, piece: Piece) -> Iterator[Outcome]:
     """Yield the outcomes of a piece without workers: here, unless it may have killed one."""
     if piece.suspect:
+        piece.skip = 0
         yield _died(piece.chunk[0])
     else:
         yield from inline(scan, piece.chunk)
@@ -136,21 +169,25 @@ def _died(unit: Unit) -> Outcome:
     return failed(unit, "worker-died", "the process that read it died (killed, or out of memory)")
 
 
-def _answer(message: bytes) -> "Parcel":
-    """Return the outcomes of a chunk, one for each unit from the first; stops after a rest, or when they grow large."""
+def _answer(message: bytes) -> Iterator["Parcel"]:
+    """Yield the outcomes of a chunk of units: those of small ones together, those of large ones as they come."""
     scan, chunk = pickle.loads(message)  # noqa: S301 - the parent wrote it
     outcomes: list[Outcome] = []
     rows = 0
-    for unit in chunk:
-        outcomes.append(scanned(scan, unit))
-        rows += len(outcomes[-1].rows)
-        if outcomes[-1].rest is not None or rows >= ROWS_A_CHUNK:
-            break
-    return _parcel(outcomes, chunk)
+    for number, unit in enumerate(chunk):
+        for outcome in scanned_to_end(scan, unit):
+            outcomes.append(outcome)
+            rows += len(outcome.rows)
+            last = number == len(chunk) - 1 and outcome.rest is None
+            if last or outcome.rest is not None or rows >= ROWS_A_PARCEL:
+                yield _parcel(outcomes, chunk, last=last)
+                outcomes, rows = [], 0
 
 
-def _parcel(outcomes: list[Outcome], chunk: Chunk) -> "Parcel":
+def _parcel(outcomes: list[Outcome], chunk: Chunk, *, last: bool) -> "Parcel":
     """Return outcomes pickled, their large buffers apart; one that cannot be pickled is a bug and becomes its unit's error."""
+    from kcli.engine.crew import Parcel  # noqa: PLC0415 - only a pool pays for it
+
     parts: list[pickle.PickleBuffer] = []
 
     def stays(part: pickle.PickleBuffer) -> bool:
@@ -162,6 +199,13 @@ def _parcel(outcomes: list[Outcome], chunk: Chunk) -> "Parcel":
     try:
         pickled = pickle.dumps(outcomes, pickle.HIGHEST_PROTOCOL, buffer_callback=stays)
     except Exception:  # noqa: BLE001 - pickle raises what the values raise
-        sound = [pickle.loads(packed(outcome, unit)) for outcome, unit in zip(outcomes, chunk, strict=False)]  # noqa: S301 - just made
-        return [pickle.dumps(sound, pickle.HIGHEST_PROTOCOL)]
-    return [pickled, *(part.raw() for part in parts)]
+        units = {unit.number: unit for unit in chunk}
+        sound = [pickle.loads(packed(outcome, units[outcome.number])) for outcome in outcomes]  # noqa: S301 - just made
+        return Parcel([pickle.dumps(sound, pickle.HIGHEST_PROTOCOL)], last)
+    return Parcel([pickled, *(part.raw() for part in parts)], last)
+
+
+def _outcomes(parcel: "Parcel") -> list[Outcome]:
+    pickled, *parts = parcel.parts
+    outcomes: list[Outcome] = pickle.loads(pickled, buffers=parts)  # noqa: S301 - our own workers wrote it
+    return outcomes

@@ -3,6 +3,7 @@
 import os
 import tempfile
 import time
+from functools import partial
 
 import pytest
 
@@ -11,7 +12,7 @@ from kcli.engine.contract import Outcome
 from kcli.engine.errors import EngineMissingError
 from kcli.engine.local import FEW_WORKERS, UNITS_A_CHUNK, inline, pool
 from kcli.rows import Row
-from tests.engine_suite import DeadlyOnArrival, EngineSuite, SpreadSuite, scan, shape, units
+from tests.engine_suite import LONG, DeadlyOnArrival, EngineSuite, SpreadSuite, long_units, scan, shape, units
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +48,6 @@ def test_more_units_than_fit_the_window_stay_in_order():
 
 
 def test_many_rows_come_back_early_and_in_order():
-    from functools import partial
 
     outcomes = list(pool(2)(partial(scan, rows=6000), units(*["answer"] * 40)))
 
@@ -122,3 +122,21 @@ class TestTemporaryFiles:
         assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (4, "", 1)
         assert "no temporary directory is writable" in result.stderr
         assert os.listdir(tmp_path) == ["data"]
+
+
+def test_a_unit_that_goes_on_stays_where_it_is():
+    rows = [row.values for outcome in pool(2)(long_units, units(*["answer"] * 6)) for row in outcome.rows]
+
+    assert [row[:2] for row in rows] == [(number, start) for number in range(6) for start in range(LONG + 1)]
+    assert len({(row[0], row[3]) for row in rows}) == 6
+
+
+@pytest.mark.parametrize("at", [0, 1, LONG // 2, LONG])
+def test_a_worker_that_dies_in_the_middle_of_a_unit_costs_no_row_and_repeats_none(tmp_path, at):
+    def told(engine, marker=None):
+        outcomes = engine(partial(long_units, marker=marker, at=at), units(*["answer"] * 5))
+        return [(outcome.number, row.values[:3], outcome.rest is None) for outcome in outcomes for row in outcome.rows]
+
+    marker = str(tmp_path / "died")
+    assert told(pool(2), marker) == told(inline)
+    assert os.path.exists(marker)
