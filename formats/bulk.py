@@ -54,9 +54,6 @@ SIGN = 0x80
 LENGTH_POSITION = 8
 FEWEST_HINTS = 16
 """Fewer chains at once cost more than one by one."""
-MOST_STEPS = 1024
-"""Batches between two hints; where there are more, they are walked one by one."""
-
 END, SHORT, INCOMPLETE, BAD_LENGTH, BAD_MAGIC = "end", "short", "incomplete", "bad-length", "bad-magic"
 
 _LENGTH = struct.Struct(">8xi")
@@ -117,18 +114,20 @@ def _stepped(window: Buffer, hints: "NDArray[np.int64]", last: int) -> tuple[lis
     """Return the batches from the window's start up to the last hint, and that hint; nothing if the chain does not lead there.
 
     The chains between hints are walked all at once, one batch a step: if each ends where the next begins, they are one.
+    Hints that make more steps, or fewer batches, of a chain than a window can hold are given up.
     """
     import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
 
     ends = hints[(hints > 0) & (hints <= last)]
     if len(ends) < FEWEST_HINTS:
         return [], 0
+    most = len(window) // (LOG_OVERHEAD + SMALLEST_LENGTH)
     lengths = np.ndarray((len(window) - LOG_OVERHEAD + 1,), ">i4", window, LENGTH_POSITION, (1,))
     at = np.concatenate(([0], ends[:-1]))
     steps: list[NDArray[np.int64]] = []
     while (going := at < ends).any():
         length = lengths[np.where(going, at, 0)].astype(np.int64)
-        if len(steps) == MOST_STEPS or (length[going] < SMALLEST_LENGTH).any():
+        if (len(steps) + 1) * len(ends) > most or (length[going] < SMALLEST_LENGTH).any():
             return [], 0
         steps.append(np.where(going, at, -1))
         at = np.where(going, at + LOG_OVERHEAD + length, at)

@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 WINDOW = 1 << 20
+SMALLEST_WINDOW, GROWTH = 1 << 12, 4
+"""Most damaged ranges are short: a search looks at so many bytes first, then at more."""
 LARGEST_BATCH = 64 << 20
 """Bytes up to which a batch is read at once; a larger one is shown by its header, and never found by a search."""
-LEAST_BUDGET = 256 << 20
-BUDGET_A_BYTE = 4
+LEAST_BUDGET = 8 << 30
+BUDGET_A_BYTE = 64
 """Bytes that the searches in one file may checksum: made of headers that claim megabytes each it must not cost hours."""
 
 SALVAGE_STOPS = frozenset({"incomplete", "bad-length", "bad-magic"})
@@ -66,7 +68,7 @@ def checked_batches(
 
     A batch whose checksum is wrong is yielded; if the chain breaks behind it, the search for the next begins inside it.
     With a `cut`, where a batch of right checksum begins, it stops there, and says `cut`; if the chain does not lead
-    there, it does not stop.
+    there, or breaks before, it does not stop.
     """
     end = file.size if end is None else min(end, file.size)
 
@@ -137,10 +139,8 @@ def _past_damage(  # noqa: PLR0917
             yield stop
             return
         if gap is not None:
-            start, suspect = gap.end, None
-            if start == cut:
-                yield Stop("cut", cut)
-                return
+            # how many damaged ranges there were, and what the searches cost, counts for the whole file
+            start, suspect, cut = gap.end, None, 0
 
 
 class Budget:
@@ -173,22 +173,20 @@ def next_batch(file: DataFile, position: int, end: int, budget: Budget) -> tuple
 
     None if there is none; the flag tells that the bound of the search was met first.
     """
-    overlap = HEADER_SIZE - 1
+    overlap, size = HEADER_SIZE - 1, SMALLEST_WINDOW
     while position < end - HEADER_UP_TO_MAGIC:
-        window = file.read(position, min(WINDOW + overlap, end - position))
-        if not window.strip(b"\0"):
-            position += WINDOW
-            continue
-        for at in _candidates(window, position, end):
-            size = LOG_OVERHEAD + int.from_bytes(window[at + 8 : at + LOG_OVERHEAD], "big")
-            budget.left -= size
+        window = file.read(position, min(size + overlap, end - position))
+        for at in _candidates(window, position, end, size) if window.strip(b"\0") else ():
+            length = LOG_OVERHEAD + int.from_bytes(window[at + 8 : at + LOG_OVERHEAD], "big")
+            budget.left -= length
             if budget.left < 0:
                 return None, True
-            raw = file.read(position + at, size)
+            raw = file.read(position + at, length)
             magic = raw[MAGIC_POSITION]
             if is_valid(raw) if magic >= MAGIC else _is_legacy(raw):
                 return Batch(position + at, BATCH.read(raw) if magic >= MAGIC else legacy.read_header(raw)), False
-        position += WINDOW
+        position += size
+        size = min(size * GROWTH, WINDOW)
     return None, False
 
 
@@ -206,12 +204,12 @@ def _is_valid_in_parts(file: DataFile, batch: Batch) -> bool:
     return value == header.crc
 
 
-def _candidates(window: bytes, position: int, end: int) -> list[int]:
-    """Return the places in a window where a header could stand, by lengths and flags alone."""
+def _candidates(window: bytes, position: int, end: int, most: int) -> list[int]:
+    """Return the places among the first ones of a window where a header could stand, by lengths and flags alone."""
     import numpy as np  # noqa: PLC0415 - only damage pays for it
 
     data = np.frombuffer(window + bytes(HEADER_SIZE), np.uint8)
-    starts = min(len(window) - HEADER_UP_TO_MAGIC, WINDOW)
+    starts = min(len(window) - HEADER_UP_TO_MAGIC, most)
     if starts <= 0:
         return []
     magics = data[MAGIC_POSITION : MAGIC_POSITION + starts]

@@ -16,6 +16,7 @@ from kcli.jobs.dump import Dump, Options
 from kcli.logdir import bulk
 from kcli.logdir.tree import file_target
 from kcli.output.dump_log import dump_log_lines
+from kcli.output.files import write_lines
 from tests.builders import put_record, put_records
 from tests.formats import recorded
 from tests.partitions import offset_entries
@@ -143,7 +144,7 @@ def test_a_log_in_pieces(seed, options, tmp_path, monkeypatch):
 
 
 def printed(rows):
-    said = io.StringIO()
+    said, lines = io.StringIO(), io.BytesIO()
     with contextlib.redirect_stderr(said):
-        lines = "\n".join(dump_log_lines(rows))
-    return lines, said.getvalue()
+        write_lines(dump_log_lines(rows), lines, beside=False)
+    return lines.getvalue(), said.getvalue()

@@ -4,6 +4,7 @@ import itertools
 import os
 import random
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -194,7 +195,6 @@ def test_hints_change_nothing_but_the_time(tmp_path, monkeypatch, seed):
     monkeypatch.setattr(bulk, "WINDOW", chance.choice([3000, 20_000, 1 << 20]))
     monkeypatch.setattr(bulk, "SMALLEST_WINDOW", 3000)
     monkeypatch.setattr("formats.bulk.FEWEST_HINTS", chance.choice([1, 2, 16]))
-    monkeypatch.setattr("formats.bulk.MOST_STEPS", chance.choice([2, 1024]))
     old = OLD[: 12 + int.from_bytes(OLD[8:12])]
     batches = [chance.choice([A, B, C, old]) for _ in range(300)]
     places = list(itertools.accumulate(map(len, batches), initial=0))[:-1]
@@ -223,3 +223,15 @@ def test_hints_are_used(tmp_path, monkeypatch):
     assert _stepped(window, hints + 1, log.size - 61) == ([], 0)
     assert hints_of(log, None) is None
     assert hints_of(log, str(tmp_path / "none")) is None
+
+
+def test_hints_that_lie_cost_little_memory():
+    large = put_records([put_record(value=b"a" * 3_000_000)], base_offset=1000)
+    data = A * 1000 + large
+    first = 1000 * len(A)
+    tracemalloc.start()
+    for hints in (np.arange(first + 100, first + 200_000), np.array([0, *range(first, first + 2_000_000)])):
+        assert _stepped(data, hints, len(data) - 61) == ([], 0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 150 << 20
