@@ -241,7 +241,9 @@ def _believed(
     newest = fields["max_timestamp"].astype(np.int64)
     shifted = attributes & (TIMESTAMP_TYPE_MASK | DELETE_HORIZON_MASK) != 0
     oldest = np.where(shifted, newest, fields["base_timestamp"])
-    missing = np.flatnonzero((base[1:] > last[:-1] + 1) & ~wrapper[1:])
+    oldest, newest = (times[times != NO_TIMESTAMP] for times in (oldest, newest))
+    # Nothing is subtracted where it would wrap: what is above another is not the lowest number.
+    missing = np.flatnonzero((base[1:] > last[:-1]) & (base[1:] - 1 > last[:-1]) & ~wrapper[1:])
     backwards = np.flatnonzero(base[1:] <= last[:-1])
     return {
         "bytes": int(size.sum()),
@@ -251,8 +253,8 @@ def _believed(
         "base_offset": int(base[0]),
         "begins_before": bool(wrapper[0]),
         "last_offset": int(last[-1]),
-        "min_timestamp": _least(oldest),
-        "max_timestamp": None if (most := int(newest.max())) == NO_TIMESTAMP else most,
+        "min_timestamp": int(oldest.min()) if len(oldest) else None,
+        "max_timestamp": int(newest.max()) if len(newest) else None,
         "first_epoch": int(epoch[0]) if len(epoch) else None,
         "last_epoch": int(epoch[-1]) if len(epoch) else None,
         "epochs": _different(epoch),
@@ -264,14 +266,6 @@ def _believed(
         "gaps": Tally(len(missing), int(last[missing[0]]) + 1 if len(missing) else None),
         "backwards": Tally(len(backwards), int(base[backwards[0] + 1]) if len(backwards) else None),
     }
-
-
-def _least(times: "NDArray[np.int64]") -> int | None:
-    least = int(times.min())
-    if least != NO_TIMESTAMP:
-        return least
-    times = times[times != NO_TIMESTAMP]
-    return int(times.min()) if len(times) else None
 
 
 def _different(numbers: "NDArray[np.int64]") -> Ids:

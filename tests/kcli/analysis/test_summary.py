@@ -284,6 +284,49 @@ def test_any_cut_gives_the_same(seed, cuts, most):
         assert reduce(lambda whole, part: merge(part, whole), reversed(parts), EMPTY) == summary_of(raws)
 
 
+LONGS = st.sampled_from([-(2**63), 1 - 2**63, -(2**31), -5, -2, -1, 0, 1, 5, 2**31, 2**63 - 2, 2**63 - 1]) | st.integers(
+    -(2**63), 2**63 - 1
+)
+INTS = st.sampled_from([-(2**31), -1, 0, 1, 2**31 - 1])
+EXTREMES = st.builds(
+    lambda **fields: put_batch(b"", 0, **fields),
+    base_offset=LONGS,
+    last_offset_delta=INTS,
+    base_timestamp=LONGS,
+    max_timestamp=LONGS,
+    partition_leader_epoch=INTS,
+    producer_id=LONGS,
+    records_count=INTS,
+    attributes=st.sampled_from([0, 0x08, 0x10, 0x30, 0x40]),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(EXTREMES, min_size=1, max_size=5), st.integers(0, 5), st.integers(0, 5))
+def test_any_cut_of_extreme_numbers_gives_what_is_counted_one_by_one(tmp_path_factory, raws, one, two):
+    low, high = sorted((one, two))
+    a, b, c = summary_of(raws[:low]), summary_of(raws[low:high]), summary_of(raws[high:])
+    expected, _, _ = plain(b"".join(raws), tmp_path_factory.getbasetemp() / "log")
+
+    assert merge(merge(a, b), c) == merge(a, merge(b, c)) == summary_of(raws) == expected
+
+
+@pytest.mark.parametrize(("times", "least", "most"), [((-5, -1), -5, -5), ((-1, -5), -5, -5), ((-1, -1), None, None), ((7, -1, -5), -5, 7)])
+def test_no_timestamp_is_left_out_of_both_ends(times, least, most):
+    raws = [put_batch(b"", 0, base_timestamp=time, max_timestamp=time) for time in times]
+
+    for whole in (summary_of(raws), reduce(merge, (summary_of([raw]) for raw in raws))):
+        assert (whole.min_timestamp, whole.max_timestamp) == (least, most)
+
+
+def test_nothing_is_missing_behind_the_highest_offset():
+    raws = [put_batch(b"", 0, base_offset=offset) for offset in (2**63 - 1, 5)]
+    whole = summary_of(raws)
+
+    assert whole == merge(*map(summary_of, ([raw] for raw in raws)))
+    assert (whole.gaps, whole.backwards) == (Tally(), Tally(1, 5))
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10**9), st.integers(0, 10**9), st.integers(0, 10**9))
 def test_merging_is_associative_with_an_identity(one, two, three):
