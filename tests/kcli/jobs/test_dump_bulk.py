@@ -111,6 +111,10 @@ PIECES.pop("cut")
 def test_a_log_in_pieces(seed, options, tmp_path, monkeypatch):
     chance = random.Random(seed)
     monkeypatch.setattr(cuts, "PIECE_BYTES", chance.choice([200, 1000, 4000]))
+    # what is counted and bounded for a file is so for its pieces together
+    monkeypatch.setattr("kcli.jobs.dump_batches.MOST_GAPS", chance.choice([1, 1000]))
+    monkeypatch.setattr("kcli.analysis.salvage.LEAST_BUDGET", chance.choice([300, 1 << 20]))
+    monkeypatch.setattr("kcli.analysis.salvage.BUDGET_A_BYTE", 0)
     monkeypatch.setattr(dump_common, "BYTES_PER_CALL", chance.choice([500, 1 << 22]))
     monkeypatch.setattr(dump_common, "ROWS_PER_CALL", chance.choice([3, 2000]))
     batches = log(chance)
