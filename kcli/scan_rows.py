@@ -42,8 +42,8 @@ SUMMARY = (
     integer("offset_overlaps", "batches that begin at or below the last offset of the one before"),
     integer("first_overlap_offset", "where the first of them begins", null=True),
     integer("damaged_ranges", "ranges of bytes that are no batches, with batches behind them or not"),
-    integer("damaged_bytes", "bytes of these"),
-    integer("tail_bytes", "bytes behind the last batch, incomplete or zeros"),
+    integer("damaged_bytes", "bytes of these, and of batches whose checksum is wrong or magic not known"),
+    integer("tail_bytes", "bytes behind the last batch, incomplete or zeros; with batch_bytes and damaged_bytes they are size_bytes"),
 )
 
 SCAN_SEGMENT = RowType(

@@ -40,7 +40,7 @@ class Place(NamedTuple):
 class Piece(NamedTuple):
     """What a walk from byte `start` on found; `stop` says where and why it ended.
 
-    `gaps` are the first MOST_GAPS damaged ranges of `gap_count`. `suspect` is where the batches of wrong checksum begin
+    `gaps` are the first MOST_GAPS damaged ranges of `gap_count`, and that with no batch behind it. `suspect` is where the batches of wrong checksum begin
     that reach up to the end. `grown`: bytes that the file, `size` long when it was opened, gained meanwhile.
     """
 
@@ -49,7 +49,6 @@ class Piece(NamedTuple):
     summary: Summary = EMPTY
     gaps: tuple[Gap, ...] = ()
     gap_count: int = 0
-    gap_bytes: int = 0
     suspect: int | None = None
     invalid: Place = Place()
     unknown: Place = Place()
@@ -82,8 +81,8 @@ def read_piece(
         gap, stop = behind(file, walk.stop, found.suspect, end, budget)
         piece = found._replace(stop=walk.stop)
         if gap is not None:
-            kept = (*piece.gaps, gap) if len(piece.gaps) < MOST_GAPS else piece.gaps
-            piece = piece._replace(gaps=kept, gap_count=piece.gap_count + 1, gap_bytes=piece.gap_bytes + gap.end - gap.start)
+            is_kept = len(piece.gaps) < MOST_GAPS or gap.next_offset is None
+            piece = piece._replace(gaps=(*piece.gaps, gap) if is_kept else piece.gaps, gap_count=piece.gap_count + 1)
         position = gap.end if gap is not None and stop is None else None
     return piece._replace(size=file.size, grown=file.grown())
 
@@ -94,9 +93,7 @@ def join(a: Piece, b: Piece) -> Piece | None:
         return None
     if a.suspect is not None and (b.gap_count or b.stop.reason not in CLEAN_STOPS):
         return None
-    return _add(a, b)._replace(
-        stop=b.stop, gaps=b.gaps, gap_count=b.gap_count, gap_bytes=b.gap_bytes, size=b.size, grown=max(a.grown, b.grown)
-    )
+    return _add(a, b)._replace(stop=b.stop, gaps=b.gaps, gap_count=b.gap_count, size=b.size, grown=max(a.grown, b.grown))
 
 
 def _add(a: Piece, b: Piece) -> Piece:

@@ -221,14 +221,15 @@ def _is_clean(piece: Piece) -> bool:
 
 
 def _added(total: Total, piece: Piece) -> Total:
-    """Return a total with one more segment."""
+    """Return a total with one more segment: what is neither a batch that is believed nor its tail is damaged."""
+    tail = _tail(piece)
     return Total(
         merge(total.summary, piece.summary),
         total.segments + 1,
         total.size + piece.size,
         total.damaged_ranges + piece.gap_count,
-        total.damaged_bytes + piece.gap_bytes,
-        total.tail + _tail(piece),
+        total.damaged_bytes + piece.size - piece.summary.bytes - tail,
+        total.tail + tail,
         total.complete,
     )
 
@@ -280,9 +281,9 @@ def _summary_values(total: Total, *, ratio: bool) -> tuple[Value, ...]:
 
 
 def _tail(piece: Piece) -> int:
-    """Return the bytes behind the last batch that are not already counted as damaged."""
-    told = piece.gaps[-1].end == piece.size if piece.gaps else False
-    return 0 if told else piece.size - piece.stop.position
+    """Return the bytes behind the last batch, unless they are a damaged range."""
+    is_damaged = bool(piece.gaps) and piece.gaps[-1].next_offset is None
+    return 0 if is_damaged else piece.size - piece.stop.position
 
 
 def _codec(number: int, codec: Codec, *, ratio: bool) -> Value:

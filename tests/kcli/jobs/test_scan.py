@@ -3,12 +3,17 @@
 import os
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kcli.analysis.findings import Finding
+from kcli.analysis.salvage import Gap, checked_batches
 from kcli.engine.local import inline, pool
 from kcli.jobs import scan
 from kcli.jobs.common import plan
 from kcli.jobs.scan import ACCEPTS, Merged, Options, ScanLog, expand
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.segment import Stop
 from kcli.logdir.tree import Selection, find
 from tests.partitions import log_dir, offset_entries, put_range, segment
 
@@ -92,7 +97,8 @@ def test_rows(data):
     assert (partitions[0]["first_open_offset"], partitions[0]["is_complete"], partitions[0]["broker_id"]) == (40, True, 7)
     assert (partitions[1]["invalid_batches"], partitions[1]["valid_batches"]) == (1, 30)
     assert (partitions[1]["offset_gaps"], partitions[1]["first_gap_offset"]) == (1, 18)
-    assert (partitions[1]["damaged_ranges"], partitions[1]["damaged_bytes"], partitions[1]["tail_bytes"]) == (1, 64, 9)
+    wrong = len(put_range(18, 2))
+    assert (partitions[1]["damaged_ranges"], partitions[1]["damaged_bytes"], partitions[1]["tail_bytes"]) == (1, wrong + 64, 9)
     assert [row["stop"] for row in segments] == ["end", "end", "end", "end", "short"]
 
 
@@ -105,6 +111,47 @@ def test_findings(data):
         ("DUMP-001", "00000000000000000040.log", 10 * size),
         ("LOG-001", "00000000000000000040.log", 11 * size + 64),
     ]
+
+
+def judged(path):
+    """Bytes of a log that are batches to be believed, its damage, and its tail; from a walk batch by batch."""
+    marks = bytearray(b"?" * path.stat().st_size)
+    with DataFile(str(path)) as file:
+        for item in checked_batches(file, 0):
+            if isinstance(item, Stop):
+                start, end, mark = item.position, file.size, b"t"
+                marks[start:end] = marks[start:end].replace(b"?", mark)
+                continue
+            if isinstance(item, Gap):
+                start, end, mark = item.start, item.end, b"d"
+            elif item.valid and item.batch.header.magic <= 2:
+                start, end, mark = item.batch.position, item.batch.position + item.batch.header.size, b"b"
+            else:
+                continue
+            assert not marks[start:end].strip(b"?")
+            marks[start:end] = mark * (end - start)
+    return marks.count(b"b"), marks.count(b"d") + marks.count(b"?"), marks.count(b"t")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 10**6), st.sampled_from([1, 0x81, 0xFF])), max_size=12), st.sampled_from([0, 1, 2000]))
+@pytest.mark.parametrize(
+    "tail", [b"", bytes(70), b"\1" * 9, b"\xff" * 99, put_range(40, 2)[:-1]], ids=["none", "zeros", "short", "damage", "incomplete"]
+)
+def test_every_byte_is_counted_once(tmp_path_factory, tail, flips, most):
+    directory = tmp_path_factory.mktemp("d") / "t-0"
+    data = bytearray(b"".join(put_range(base, 2, magic=2 + (base == 6)) for base in range(0, 40, 2)) + tail)
+    for at, mask in flips:
+        data[at % len(data)] ^= mask
+    segment(directory, 0, data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kcli.analysis.pieces.MOST_GAPS", most)
+        outcomes = scanned(directory)
+    for row in rows(outcomes, "scan_segment") + rows(outcomes, "scan_partition"):
+        counted = (row["batch_bytes"], row["damaged_bytes"], row["tail_bytes"])
+
+        assert counted == judged(directory / "00000000000000000000.log")
+        assert sum(counted) == row["size_bytes"] == len(data)
 
 
 def test_overlaps_and_unreadable_markers_are_told(tmp_path):
