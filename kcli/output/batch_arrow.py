@@ -19,6 +19,7 @@ from formats.record_columns import add_sequences
 from kcli.columns import Value
 from kcli.dump_rows import DUMP_BATCH, FROM_FILE
 from kcli.output.arrow import ArrowSchema, RecordBatch, schema
+from kcli.output.arrow_arrays import booleans, integers, repeated, words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,21 +46,20 @@ def batches(fields: "NDArray[np.void]", positions: "NDArray[np.int64]", valid: "
         "last_sequence": np.where(sequence == NO_SEQUENCE, NO_SEQUENCE, add_sequences(sequence, delta)),
         "is_transactional": attributes & TRANSACTIONAL_MASK != 0,
         "is_control": attributes & CONTROL_MASK != 0,
-        "delete_horizon_ms": pa.array(fields["base_timestamp"].astype(np.int64), mask=attributes & DELETE_HORIZON_MASK == 0),
-        "timestamp_type": pa.array(np.array(TIMESTAMP_TYPES)[(attributes & TIMESTAMP_TYPE_MASK != 0).astype(np.int64)]),
-        "compression": pa.array(np.array(_CODECS)[(attributes & COMPRESSION_CODEC_MASK).astype(np.int64)]),
+        "delete_horizon_ms": integers(fields["base_timestamp"], attributes & DELETE_HORIZON_MASK == 0),
+        "timestamp_type": words(TIMESTAMP_TYPES, attributes & TIMESTAMP_TYPE_MASK != 0),
+        "compression": words(_CODECS, attributes & COMPRESSION_CODEC_MASK),
         "is_valid": valid,
     }
     constant = dict(zip((column.name for column in FROM_FILE), where, strict=True))
     arrays = []
     for field in declared:
         if field.name in constant:
-            value = constant[field.name]
-            arrays.append(pa.nulls(count, field.type) if value is None else pa.repeat(pa.scalar(value, field.type), count))
+            arrays.append(repeated(constant[field.name], field.type, count))
             continue
         found = made[field.name] if field.name in made else fields[field.name]
         if not isinstance(found, pa.Array):
-            found = pa.array(found if found.dtype == np.bool_ else found.astype(np.int64))
+            found = booleans(found) if found.dtype == np.bool_ else integers(found)
         arrays.append(found)
     return pa.RecordBatch.from_arrays(arrays, schema=declared)
 

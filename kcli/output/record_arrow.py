@@ -10,6 +10,7 @@ from formats.record_columns import RecordColumns
 from kcli.columns import Value
 from kcli.dump_rows import DUMP_RECORD, FROM_FILE
 from kcli.output.arrow import ArrowSchema, RecordBatch, schema
+from kcli.output.arrow_arrays import integers, repeated
 
 if TYPE_CHECKING:
     from numpy import bool_
@@ -46,11 +47,9 @@ def record_batch(columns: RecordColumns, where: Sequence[Value], positions: "Seq
     for field in declared:
         if field.name in made:
             array = made[field.name]
-            arrays.append(array if isinstance(array, pa.Array) else pa.array(array, field.type))
-        elif constant.get(field.name) is None:
-            arrays.append(pa.nulls(count, field.type))
+            arrays.append(array if isinstance(array, pa.Array) else integers(array))
         else:
-            arrays.append(pa.repeat(pa.scalar(constant[field.name], field.type), count))
+            arrays.append(repeated(constant.get(field.name), field.type, count))
     return pa.RecordBatch.from_arrays(arrays, schema=declared)
 
 
@@ -68,8 +67,7 @@ def _binary(data: bytes, starts: "Ints", lengths: "Ints") -> Array:
     bounds = np.empty(2 * len(starts) + 1, np.int32)
     bounds[:-1:2], bounds[1::2], bounds[-1] = starts, starts + np.maximum(lengths, 0), len(data)
     whole = pa.Array.from_buffers(pa.binary(), len(bounds) - 1, [None, pa.py_buffer(bounds), pa.py_buffer(data)])
-    null = lengths < 0
-    return whole.take(pa.array(np.arange(0, len(bounds) - 1, 2), mask=null if null.any() else None))
+    return whole.take(integers(np.arange(0, len(bounds) - 1, 2), lengths < 0))
 
 
 def _headers(columns: RecordColumns, kind: DataType) -> Array:
@@ -82,7 +80,7 @@ def _headers(columns: RecordColumns, kind: DataType) -> Array:
     keys = _texts(_binary(columns.data, columns.header_key_start[span], columns.header_key_length[span]))
     values = _binary(columns.data, columns.header_value_start[span], columns.header_value_length[span])
     pairs = pa.StructArray.from_arrays([keys, values], fields=list(kind.value_type))
-    return pa.ListArray.from_arrays(pa.array(bounds), pairs, type=kind)
+    return pa.Array.from_buffers(kind, len(bounds) - 1, [None, pa.py_buffer(bounds)], children=[pairs])
 
 
 def _texts(keys: Array) -> Array:

@@ -1,0 +1,63 @@
+"""Arrays made of buffers are what pyarrow makes of values, and pandas is left alone."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from kcli.output.arrow_arrays import booleans, integers, repeated, words
+from tests.builders import put_record, put_records
+
+NUMBERS = [0, 1, -1, (1 << 63) - 1, -(1 << 63), *range(60)]
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, len(NUMBERS)])
+def test_numbers(count):
+    values = np.array(NUMBERS[:count], np.int64)
+    missing = np.arange(count) % 3 == 1
+
+    assert integers(values) == pa.array(NUMBERS[:count], pa.int64())
+    assert integers(values, missing) == pa.array(values, mask=missing)
+    assert integers(values, missing).null_count == missing.sum()
+    assert integers(values[::2]) == pa.array(NUMBERS[:count:2], pa.int64())
+    assert booleans(missing) == pa.array(missing.tolist(), pa.bool_())
+
+
+def test_other_widths_become_int64():
+    for kind in ("i1", ">i2", ">i4", ">u4", ">i8"):
+        assert integers(np.array([1, 2, 100], kind)) == pa.array([1, 2, 100], pa.int64())
+
+
+def test_words():
+    assert words(["none", "", "grün"], np.array([2, 0, 1, 2])) == pa.array(["grün", "none", "", "grün"])
+    assert words(["create", "append"], np.array([True, False])) == pa.array(["append", "create"])
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [("ü", pa.string()), (7, pa.int64()), (None, pa.string()), (True, pa.bool_()), (b"x", pa.binary())]
+)
+def test_the_same_again_and_again(value, kind):
+    for count in (0, 1, 10):
+        assert repeated(value, kind, count) == pa.array([value] * count, kind)
+
+
+PARQUET = """
+import sys
+from kcli.__main__ import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+assert not {name for name in sys.modules if name.split(".")[0] == "pandas"}
+import pandas
+"""
+
+
+@pytest.mark.parametrize("words", [["--records"], [], ["--records", "--limit", "1"]])
+def test_parquet_is_written_without_pandas(words, tmp_path):
+    log = tmp_path / f"{0:020}.log"
+    log.write_bytes(put_records([put_record(value=b"v")] * 3))
+    command = [sys.executable, "-c", PARQUET, "dump", *words, "--out", tmp_path / "x.parquet", log]
+    subprocess.run([str(word) for word in command], check=True)
