@@ -30,7 +30,11 @@ SUMMARY = (
     integer("control_batches", "batches of control records"),
     integer("open_transactions", "begun here and not ended here; null for more than 10000 producers with transactions", null=True),
     integer("first_open_offset", "where the first of these begins; null without one", null=True),
-    array("codecs", "batches and their bytes by codec; with --ratio the bytes of their records decompressed, and how often smaller", CODEC),
+    array(
+        "codecs",
+        "batches and their bytes by codec; with --ratio the bytes of records of those that could be decompressed, and how often smaller",
+        CODEC,
+    ),
     integer("largest_batch_bytes", "size of the largest batch", null=True),
     integer("mean_batch_bytes", "rounded", null=True),
     Column("records_per_batch", "json", True, "mean, of batches that count their records", {"type": "number"}),

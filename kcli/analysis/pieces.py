@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formats.batch import CONTROL_MASK, HEADER_SIZE, LOG_OVERHEAD, NO_PRODUCER_ID
 from formats.bulk import MAGIC, Fields, end_markers, together
-from formats.errors import FormatError
+from formats.errors import FormatError, LimitError
 from kcli.analysis.salvage import LARGEST_BATCH, Budget, Gap, behind
-from kcli.analysis.summary import EMPTY, Block, Summary, merge, summary
+from kcli.analysis.summary import EMPTY, NOT_OPENED, Block, Summary, merge, summary
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import AS_IT_COMES, BulkWalk, Reading, Window
 from kcli.logdir.segment import Stop
@@ -27,6 +27,7 @@ MOST_GAPS = 1000
 """Damaged ranges of one log that are told one by one."""
 CLEAN_STOPS = frozenset({"end", "zeros"})
 LARGEST_MARKER = 1 << 20
+RAISES = "; --max-batch-bytes raises the bound"
 
 
 class Place(NamedTuple):
@@ -145,14 +146,15 @@ def _part(file: DataFile, window: Window, wanted: Wanted) -> _Part:
     if len(at):
         _find_ends(file, window, at, ends, bad)
     sizes = _sizes(file, window, wanted, bad) if wanted.unpack else None
-    unreadable = reduce(_place, sorted(bad, key=lambda place: place.position), Place())
+    each = {place.position: place for place in bad}
+    unreadable = reduce(_place, (each[position] for position in sorted(each)), Place())
     return _Part(window._replace(data=window.data[:0]), ends, unreadable, sizes)
 
 
-def _raw(file: DataFile, window: Window, number: int) -> bytes:
-    """Return the bytes of a batch, from the window if they are there."""
+def _raw(file: DataFile, window: Window, number: int, most: int) -> bytes:
+    """Return the bytes of a batch, no more than `most` of them, from the window if they are there."""
     position = int(window.positions[number])
-    size = LOG_OVERHEAD + int(window.fields["batch_length"][number])
+    size = min(LOG_OVERHEAD + int(window.fields["batch_length"][number]), most)
     at = position - window.base
     whole = window.base <= position and at + size <= len(window.data)
     return bytes(window.data[at : at + size]) if whole else file.read(position, size)
@@ -165,9 +167,16 @@ def _find_ends(file: DataFile, window: Window, at: "NDArray[np.int64]", ends: "N
     ends[at[inside]] = end_markers(window.data, places[inside], window.fields[at[inside]])
     for number in at[~ends[at]].tolist():
         try:
-            ends[number] = _is_end(_raw(file, window, number)[:LARGEST_MARKER])
+            ends[number] = _is_end(_raw(file, window, number, LARGEST_MARKER))
         except FormatError as error:
-            bad.append(Place(1, int(window.positions[number]), str(error)))
+            bad.append(_trouble(window, number, error))
+
+
+def _trouble(window: Window, number: int, error: FormatError | str, more: str = "") -> Place:
+    """Return why a batch cannot be read, in the words of `dump`."""
+    position = int(window.positions[number])
+    words = error if isinstance(error, str) else error.moved(position)
+    return Place(1, position, f"offset {window.fields['base_offset'][number]}: {words}{more}")
 
 
 def _is_end(raw: bytes) -> bool:
@@ -180,7 +189,7 @@ def _is_end(raw: bytes) -> bool:
 
 
 def _sizes(file: DataFile, window: Window, wanted: Wanted, bad: list[Place]) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
-    """Return the bytes of records of each batch as stored and decompressed, 0 and 0 where they cannot be decompressed."""
+    """Return the bytes of records of each batch as stored and decompressed, NOT_OPENED where they cannot be decompressed."""
     import numpy as np  # noqa: PLC0415
 
     from formats.message_set import message_set  # noqa: PLC0415 - only who decompresses
@@ -191,12 +200,15 @@ def _sizes(file: DataFile, window: Window, wanted: Wanted, bad: list[Place]) -> 
     packed = fields["batch_length"].astype(np.int64) + (LOG_OVERHEAD - HEADER_SIZE)
     whole = packed.copy()
     for number in np.flatnonzero((fields["attributes"] & 7 != 0) | old).tolist():
-        packed[number] = whole[number] = 0
-        too_large = LOG_OVERHEAD + int(fields["batch_length"][number]) > wanted.largest
-        if too_large or not (window.valid is None or window.valid[number]):
+        packed[number] = whole[number] = NOT_OPENED
+        if window.valid is not None and not window.valid[number]:
+            continue
+        size = LOG_OVERHEAD + int(fields["batch_length"][number])
+        if size > wanted.largest:
+            bad.append(_trouble(window, number, f"a batch of {size} bytes", RAISES))
             continue
         try:
-            raw = _raw(file, window, number)
+            raw = _raw(file, window, number, size)
             if old[number]:
                 opened = message_set(raw, wanted.largest)
                 sizes = (len(raw) - (opened.stream or 0), len(opened.body))
@@ -204,7 +216,7 @@ def _sizes(file: DataFile, window: Window, wanted: Wanted, bad: list[Place]) -> 
                 sizes = (len(raw) - HEADER_SIZE, len(unpacked(raw, wanted.largest)[1]))
             packed[number], whole[number] = sizes
         except FormatError as error:
-            bad.append(Place(1, int(window.positions[number]), str(error)))
+            bad.append(_trouble(window, number, error, RAISES if isinstance(error, LimitError) else ""))
     return packed, whole
 
 

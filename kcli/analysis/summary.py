@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 MOST_IDS = 10_000
 """So many different producers, epochs or transactions are told apart; of more only that there are more is known."""
 NO_TIMESTAMP = -1
+NOT_OPENED = -1
 CODECS = COMPRESSION_CODEC_MASK + 1
 
 Ids: TypeAlias = frozenset[int] | None
@@ -42,15 +43,13 @@ class Tally(NamedTuple):
 
 
 class Codec(NamedTuple):
-    """Batches of one codec and their bytes; `packed` and `unpacked` count the bytes of records as stored and decompressed.
-
-    Both are 0 where nothing was decompressed.
-    """
+    """Batches of one codec and their bytes; of the `opened` ones also the bytes of records as stored and decompressed."""
 
     batches: int = 0
     bytes: int = 0
     packed: int = 0
     unpacked: int = 0
+    opened: int = 0
 
 
 class Transactions(NamedTuple):
@@ -106,7 +105,8 @@ class Block(NamedTuple):
     """Batches in a row as columns, and what their headers do not say.
 
     `valid` is None where checksums were not looked at; `ends`: which are transaction end markers; `packed` and
-    `unpacked` as in Codec, None where nothing was decompressed.
+    `unpacked` are bytes of records as stored and decompressed, NOT_OPENED where that is not known, None where it was
+    not asked for.
     """
 
     fields: Fields
@@ -301,6 +301,9 @@ def _codecs(
     found = [Codec()] * CODECS
     for number in np.flatnonzero(np.bincount(codec, minlength=CODECS)).tolist():
         here = codec == number
-        stored, whole = (0 if sizes is None else int(sizes[here].sum()) for sizes in (packed, unpacked))
-        found[number] = Codec(int(np.count_nonzero(here)), int(size[here].sum()), stored, whole)
+        found[number] = Codec(int(np.count_nonzero(here)), int(size[here].sum()))
+        if packed is not None and unpacked is not None:
+            opened = here & (packed != NOT_OPENED)
+            sizes = int(packed[opened].sum()), int(unpacked[opened].sum())
+            found[number] = found[number]._replace(packed=sizes[0], unpacked=sizes[1], opened=int(np.count_nonzero(opened)))
     return tuple(found)

@@ -148,13 +148,13 @@ class Merged:
                 total = total._replace(complete=total.complete and outcome.error is None)
             if last is not None:
                 if where and SCAN_PARTITION.name in self.options.rows:
-                    last.rows.append(_partition_row(where, total, ratio=self.options.ratio))
+                    last.rows.append(_partition_row(where, total))
                 yield last
 
     def _tell(self, unit: Unit, where: Where, piece: Piece, outcome: Outcome) -> None:
         """Add what a segment holds to the outcome as a row and findings."""
         if SCAN_SEGMENT.name in self.options.rows:
-            outcome.rows.append(_segment_row(where, piece, ratio=self.options.ratio))
+            outcome.rows.append(_segment_row(where, piece))
         outcome.findings.extend(_findings(unit.target, piece))
 
     def _segments(self, scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
@@ -234,15 +234,15 @@ def _added(total: Total, piece: Piece) -> Total:
     )
 
 
-def _segment_row(where: Where, piece: Piece, *, ratio: bool) -> Row:
-    return Row(SCAN_SEGMENT.name, (*where, piece.size, *_summary_values(_added(Total(), piece), ratio=ratio), piece.stop.reason))
+def _segment_row(where: Where, piece: Piece) -> Row:
+    return Row(SCAN_SEGMENT.name, (*where, piece.size, *_summary_values(_added(Total(), piece)), piece.stop.reason))
 
 
-def _partition_row(where: Where, total: Total, *, ratio: bool) -> Row:
-    return Row(SCAN_PARTITION.name, (*where, total.segments, total.complete, total.size, *_summary_values(total, ratio=ratio)))
+def _partition_row(where: Where, total: Total) -> Row:
+    return Row(SCAN_PARTITION.name, (*where, total.segments, total.complete, total.size, *_summary_values(total)))
 
 
-def _summary_values(total: Total, *, ratio: bool) -> tuple[Value, ...]:
+def _summary_values(total: Total) -> tuple[Value, ...]:
     """Return the values of kcli.scan_rows.SUMMARY."""
     whole = total.summary
     believed = whole.batches - whole.invalid - whole.unknown
@@ -265,7 +265,7 @@ def _summary_values(total: Total, *, ratio: bool) -> tuple[Value, ...]:
         whole.control,
         None if opened is None else len(opened),
         min(opened.values(), default=None) if opened is not None else None,
-        [_codec(number, codec, ratio=ratio) for number, codec in enumerate(whole.codecs) if codec.batches],
+        [_codec(number, codec) for number, codec in enumerate(whole.codecs) if codec.batches],
         whole.largest if believed else None,
         round(whole.bytes / believed) if believed else None,
         round(whole.records / counted, 2) if counted else None,
@@ -286,14 +286,13 @@ def _tail(piece: Piece) -> int:
     return 0 if is_damaged else piece.size - piece.stop.position
 
 
-def _codec(number: int, codec: Codec, *, ratio: bool) -> Value:
-    decompressed = codec.unpacked if ratio else None
+def _codec(number: int, codec: Codec) -> Value:
     return {
         "codec": COMPRESSION_NAMES.get(number, str(number)),
         "batches": codec.batches,
         "bytes": codec.bytes,
-        "decompressed_bytes": decompressed,
-        "ratio": round(codec.unpacked / codec.packed, 2) if ratio and codec.packed else None,
+        "decompressed_bytes": codec.unpacked if codec.opened else None,
+        "ratio": round(codec.unpacked / codec.packed, 2) if codec.packed else None,
     }
 
 

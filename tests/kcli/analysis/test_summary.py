@@ -227,7 +227,7 @@ def test_what_each_codec_saves(tmp_path):
     whole = len(batch_of[0]) - 61
 
     for codec in (0, 2, 3, 4):
-        assert codecs[codec] == Codec(1, len(batch_of[codec]), len(batch_of[codec]) - 61, whole)
+        assert codecs[codec] == Codec(1, len(batch_of[codec]), len(batch_of[codec]) - 61, whole, 1)
     assert codecs[1].unpacked > whole
     assert read(tmp_path / "log").summary.codecs[0] == Codec(1, len(batch_of[0]), 0, 0)
 
@@ -239,6 +239,21 @@ def test_what_cannot_be_decompressed_is_told(tmp_path):
     piece = read(tmp_path / "log", unpack=True)
 
     assert (piece.unreadable.times, piece.unreadable.position) == (2, len(put_range(0, 1)))
+    assert [codec.opened for codec in piece.summary.codecs] == [1, 0, 0, 0, 0, 0, 0, 0]
+
+
+def test_a_batch_that_cannot_be_read_twice_over_is_told_once(tmp_path):
+    (tmp_path / "log").write_bytes(put_batch(b"no gzip", 1, attributes=1 | TRANSACTIONAL | CONTROL, producer_id=7))
+
+    assert read(tmp_path / "log", unpack=True).unreadable.times == 1
+
+
+def test_of_a_huge_marker_no_more_than_needed_is_read(tmp_path, monkeypatch):
+    (tmp_path / "log").write_bytes(put_batch(bytes(9 << 20), 1, attributes=TRANSACTIONAL | CONTROL, producer_id=7))
+    read_sizes, reads = [], DataFile.read
+    monkeypatch.setattr(DataFile, "read", lambda file, at, size: read_sizes.append(size) or reads(file, at, size))
+
+    assert (read(tmp_path / "log").unreadable.times, max(read_sizes)) == (1, pieces.LARGEST_MARKER)
 
 
 # Parts

@@ -11,10 +11,13 @@ from kcli.analysis.salvage import Gap, checked_batches
 from kcli.engine.local import inline, pool
 from kcli.jobs import scan
 from kcli.jobs.common import plan
+from kcli.jobs.dump import Dump
+from kcli.jobs.dump import Options as DumpOptions
 from kcli.jobs.scan import ACCEPTS, Merged, Options, ScanLog, expand
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Stop
 from kcli.logdir.tree import Selection, find
+from tests.builders import put_batch, put_record, put_records
 from tests.partitions import log_dir, offset_entries, put_range, segment
 
 PARTS = 5
@@ -244,8 +247,6 @@ def test_an_index_that_leads_into_a_batch_that_looks_like_one(tmp_path, pieces):
 
 
 def wrapping(raw):
-    from tests.builders import put_record, put_records
-
     return put_records([put_record(value=b"x" * 250 + raw + b"y" * 300)], base_offset=6)
 
 
@@ -273,6 +274,44 @@ def test_ratio(tmp_path):
     assert zstd["ratio"] == round(zstd["decompressed_bytes"] / packed, 2)
     assert row["codecs"][0]["ratio"] == 1.0
     assert rows(scanned(tmp_path / "t-0"), "scan_segment")[0]["codecs"][1]["ratio"] is None
+
+
+def test_ratio_of_batches_that_are_too_large(tmp_path):
+    small, large = put_range(0, 10, codec=4), put_range(10, 300, codec=4)
+    segment(tmp_path / "t-0", 0, small + large + put_range(310, 300) + put_records([put_record(value=bytes(9999))], 2, base_offset=610))
+    (outcome,) = scanned(tmp_path / "t-0", ratio=True, max_batch_bytes=len(large) - 1)
+    none, snappy, zstd = rows([outcome], "scan_segment")[0]["codecs"]
+
+    assert (none["decompressed_bytes"], none["ratio"]) == (len(put_range(310, 300)) - 61, 1.0)
+    assert (snappy["decompressed_bytes"], snappy["ratio"]) == (None, None)
+    assert zstd["decompressed_bytes"] == len(put_range(0, 10)) - 61
+    (finding,) = outcome.findings
+    assert (finding.code, finding.position, finding.more) == ("DUMP-002", len(small), 1)
+    assert finding.message == f"offset 10: a batch of {len(large)} bytes; --max-batch-bytes raises the bound"
+
+
+@pytest.mark.parametrize("bound", [1 << 20, 700, 100, 65])
+@pytest.mark.parametrize("codec", [1, 2, 3, 4, 7])
+def test_what_cannot_be_decompressed_is_told_as_dump_does(tmp_path, codec, bound):
+    raw = (
+        put_batch(b"?", 1, attributes=7, base_offset=1)
+        if codec == 7
+        else put_records([put_record(value=bytes(9999))], codec, base_offset=1)
+    )
+    segment(tmp_path / "t-0", 0, raw + put_batch(b"no zstd", 1, attributes=4, base_offset=2))
+    dump = Dump(DumpOptions(records=True, max_batch_bytes=bound))
+    told = [finding for unit in units_of(tmp_path / "t-0") for finding in dump(unit).findings]
+    (outcome,) = scanned(tmp_path / "t-0", ratio=True, max_batch_bytes=bound)
+
+    assert [finding.code for finding in told] == ["DUMP-002"]
+    assert outcome.findings == told
+
+
+def test_a_batch_without_records_is_decompressed_to_nothing(tmp_path):
+    segment(tmp_path / "t-0", 0, put_batch(b"", 0))
+    (row,) = rows(scanned(tmp_path / "t-0", ratio=True), "scan_segment")
+
+    assert row["codecs"] == [{"codec": "none", "batches": 1, "bytes": 61, "decompressed_bytes": 0, "ratio": None}]
 
 
 def test_a_bug_is_one_units_error(data, monkeypatch):
