@@ -103,10 +103,6 @@ def out_of(word: str, common: Common, *, spread: bool) -> Out:
     _refuse_what_is_there(out)
     if form == PARQUET and find_spec("pyarrow") is None:
         raise Missing(f"--out {word}: Parquet needs pyarrow: {INSTALL}")
-    if form == PARQUET and not spread:
-        from kcli.output.arrow_arrays import forgo_pandas  # noqa: PLC0415 - pyarrow
-
-        forgo_pandas()
     return out
 
 

@@ -4,7 +4,6 @@
 50 MB for a process that has none of them.
 """
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,18 +15,6 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = Any
 DataType: TypeAlias = Any
-
-
-def forgo_pandas() -> None:
-    """Have pyarrow believe that there is no pandas in this process: it looks once. Not for a process that others use, too."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    if "pandas" not in sys.modules:
-        sys.modules["pandas"] = None  # type: ignore[assignment]
-        try:
-            pa.array([0])
-        finally:
-            del sys.modules["pandas"]
 
 
 def integers(values: "NDArray[np.integer[Any]]", missing: "NDArray[np.bool_] | None" = None) -> Array:
