@@ -8,8 +8,9 @@ join scanned again as a whole. So every engine gives the same rows.
 
 import os
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
@@ -27,7 +28,7 @@ from kcli.jobs.dump_common import Told, from_file, sibling
 from kcli.logdir.buffers import DataFile, FileError, file_error, shown
 from kcli.logdir.bulk import Reading, hints_of
 from kcli.logdir.segment import Stop
-from kcli.logdir.tree import PARTITION, Found, Target
+from kcli.logdir.tree import PARTITION, Found, Target, partition_of
 from kcli.rows import Row, Value
 from kcli.scan_rows import SCAN_PARTITION, SCAN_SEGMENT
 
@@ -92,19 +93,56 @@ class ScanLog:
 
 
 def expand(found: Found) -> Found:
-    """Return the same with a target for each log of a partition directory; one without a log stays."""
+    """Return the same with one target for each log, however often it is named: a directory's together, by base offset.
+
+    Directories come in the order in which they are named. A partition directory without a log stays.
+    """
     result = replace(found, targets=[], failures=list(found.failures))
+    directories: dict[str, dict[str, Target]] = {}
+    real = cache(os.path.realpath)
     for target in found.targets:
-        if target.kind != PARTITION:
+        if target.kind not in ACCEPTS:
             result.targets.append(target)
             continue
         try:
-            names = sorted(name for name in os.listdir(target.path) if _is_log(name))
+            logs = _logs(target)
         except OSError as error:
             result.failures.append(FileError(target.shown, *file_error(target.path, error).args[1:]))
             continue
-        result.targets.extend([_inside(target, name) for name in names] or [target])
+        files = directories.setdefault(_identity(_directory(target).path, real), {})
+        for log in logs:
+            name = "" if log.kind == PARTITION else os.path.basename(log.path)
+            files.setdefault(name, _beside(next(iter(files.values())), log, name) if files else log)
+    result.targets.extend(files[name] for files in directories.values() for name in sorted(files, key=_place))
     return result
+
+
+def _logs(target: Target) -> list[Target]:
+    """Return the logs of a partition directory, or the target itself where it is a file or has none."""
+    names = [name for name in os.listdir(target.path) if _is_log(name)] if target.kind == PARTITION else []
+    return [_inside(target, name) for name in names] or [target]
+
+
+def _directory(target: Target) -> Target:
+    return target if target.kind == PARTITION else partition_of(target)
+
+
+def _identity(directory: str, real: Callable[[str], str]) -> str:
+    """Return the same for all ways to name a directory; one that is a link itself is not what it leads to."""
+    around, name = os.path.split(directory)
+    return real(directory) if name in {"", ".", ".."} else os.path.join(real(around), name)
+
+
+def _beside(first: Target, target: Target, name: str) -> Target:
+    """Return a target reached by the way on which another of its directory was reached first."""
+    around = _directory(first)
+    return replace(_inside(around, name), kind=target.kind) if name else around
+
+
+def _place(name: str) -> tuple[bool, int, str]:
+    """Return what sorts the files of a directory: segments by base offset, what was added to a name behind; then snapshots."""
+    parsed = parse_file(name)
+    return parsed.kind == KRAFT_SNAPSHOT, parsed.base_offset or 0, name
 
 
 def _is_log(name: str) -> bool:
@@ -129,27 +167,30 @@ class Merged:
 
     def __call__(self, scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
         """Yield an outcome for each unit; the last of a directory's carries its partition's row."""
-        outcomes = self._segments(scan, units)
-        for _, group in groupby(zip(units, outcomes, strict=True), key=lambda pair: _directory(pair[0].target)):
-            total = Total()
-            where: Where = ()
-            last: Outcome | None = None
-            for unit, outcome in group:
-                if last is not None:
-                    yield last
-                last = Outcome(number=unit.number, error=outcome.error)
-                for row in outcome.rows:
-                    where = row.values[: len(WHERE)]
-                    for piece in _unpacked(row):
-                        total = _added(total, piece)
-                        self._tell(unit, row.values[:-1], piece, last)
-                    if unit.target.kind == PARTITION:
-                        last.findings.append(Finding("LOG-007", "no log in it", dir=unit.target.shown))
-                total = total._replace(complete=total.complete and outcome.error is None)
+        outcomes = zip(units, self._segments(scan, units), strict=True)
+        for _, group in groupby(outcomes, key=lambda pair: _directory(pair[0].target).path):
+            yield from self._of_directory(group)
+
+    def _of_directory(self, group: Iterable[tuple[Unit, Outcome]]) -> Iterator[Outcome]:
+        total = Total()
+        where: Where = ()
+        last: Outcome | None = None
+        for unit, outcome in group:
             if last is not None:
-                if where and SCAN_PARTITION.name in self.options.rows:
-                    last.rows.append(_partition_row(where, total))
                 yield last
+            last = Outcome(number=unit.number, error=outcome.error)
+            for row in outcome.rows:
+                where = row.values[: len(WHERE)]
+                for piece in _unpacked(row):
+                    total = _added(total, piece)
+                    self._tell(unit, row.values[:-1], piece, last)
+                if unit.target.kind == PARTITION:
+                    last.findings.append(Finding("LOG-007", "no log in it", dir=unit.target.shown))
+            total = total._replace(complete=total.complete and outcome.error is None)
+        if last is not None:
+            if where and SCAN_PARTITION.name in self.options.rows:
+                last.rows.append(_partition_row(where, total))
+            yield last
 
     def _tell(self, unit: Unit, where: Where, piece: Piece, outcome: Outcome) -> None:
         """Add what a segment holds to the outcome as a row and findings."""
@@ -168,10 +209,6 @@ class Merged:
             if joined is None:
                 joined = next(iter(self.engine(scan, [replace(unit, number=0)])))
             yield replace(joined, number=unit.number)
-
-
-def _directory(target: Target) -> str:
-    return target.shown if target.kind == PARTITION else os.path.dirname(target.shown)
 
 
 def _unpacked(row: Row) -> list[Piece]:

@@ -202,6 +202,75 @@ def test_named_files_with_what_was_added_to_their_names(data):
     assert [row["file"] for row in rows(scanned(f"{log}.deleted"), "scan_segment")] == ["00000000000000000040.log.deleted"]
 
 
+NAMES = ["00000000000000000000.log", "00000000000000000040.log", "00000000000000000080.log"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("", ""),
+        ("", "/"),
+        ("", "/../orders-0"),
+        ("", "/*0.log"),
+        ("/*0.log", ""),
+        (f"/{NAMES[1]}", f"/{NAMES[1]}", ""),
+        (f"/../orders-0/{NAMES[2]}", f"/{NAMES[1]}", f"//{NAMES[0]}", f"/./{NAMES[1]}"),
+        tuple(f"/{name}" for name in reversed(NAMES)),
+    ],
+)
+def test_a_log_counts_once_and_in_its_place(data, words):
+    outcomes = scanned(*(f"{data}/orders-0{word}" for word in words))
+    expected = scanned(data / "orders-0")
+    (partition,) = rows(outcomes, "scan_partition")
+
+    assert [row["file"] for row in rows(outcomes, "scan_segment")] == NAMES
+    assert {row["dir"] for row in rows(outcomes, "scan_segment")} == {partition["dir"]}
+    assert {**partition, "dir": ""} == {**rows(expected, "scan_partition")[0], "dir": ""}
+    assert [o.findings for o in outcomes] == [[], [], []]
+
+
+def test_ways_from_here(data, monkeypatch):
+    monkeypatch.chdir(data / "orders-0")
+    outcomes = scanned(NAMES[1], ".", data / "orders-0", f"../orders-0/{NAMES[0]}", "..")
+    first, second = rows(outcomes, "scan_partition")
+
+    assert [(row["dir"], row["file"]) for row in rows(outcomes, "scan_segment")][:3] == [(".", name) for name in NAMES]
+    assert (first["dir"], first["segments"], first["offset_overlaps"]) == (".", 3, 0)
+    assert (second["dir"], second["segments"]) == ("../orders-1", 2)
+
+
+def test_files_of_two_partitions_by_turns(data):
+    names = [f"{data}/orders-{number}/{name}" for name in NAMES[:2] for number in (1, 0)]
+    outcomes = scanned(*names)
+
+    assert [(row["partition"], row["file"]) for row in rows(outcomes, "scan_segment")] == [
+        (number, name) for number in (1, 0) for name in NAMES[:2]
+    ]
+    assert [(row["partition"], row["segments"]) for row in rows(outcomes, "scan_partition")] == [(1, 2), (0, 2)]
+    assert [o.number for o in outcomes] == [0, 1, 2, 3]
+
+
+def test_two_partitions_that_are_one_by_a_link_are_two(data):
+    (data / "copies-0").symlink_to(data / "orders-0")
+    (data.parent / "link").symlink_to(data)
+    outcomes = scanned(data, data.parent / "link", data.parent / "link" / "copies-0")
+
+    assert [(row["topic"], row["partition"]) for row in rows(outcomes, "scan_partition")] == [("copies", 0), ("orders", 0), ("orders", 1)]
+
+
+def test_leftovers_are_read_where_they_are_named(data):
+    logs = [data / "orders-0" / name for name in NAMES]
+    for suffix in ("deleted", "cleaned"):
+        (data / "orders-0" / f"{NAMES[0]}.{suffix}").write_bytes(logs[0].read_bytes())
+    (without,) = rows(scanned(data / "orders-0"), "scan_partition")
+    outcomes = scanned(logs[1], f"{logs[0]}.deleted", f"{logs[0]}.cleaned", data / "orders-0")
+
+    assert without["segments"] == 3
+    assert [row["file"] for row in rows(outcomes, "scan_segment")] == [NAMES[0], f"{NAMES[0]}.cleaned", f"{NAMES[0]}.deleted", *NAMES[1:]]
+    assert rows(outcomes, "scan_partition")[0]["segments"] == 5
+    assert [o.findings for o in outcomes] == [[]] * 5
+
+
 def test_cut_and_joined(data, pieces):
     engine, seen = pieces
     whole = scanned(data)
