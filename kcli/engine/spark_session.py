@@ -2,8 +2,10 @@
 
 import logging
 import os
+import re
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -22,6 +24,8 @@ Session: TypeAlias = Any
 
 RESULT = "bin bigint, sequence bigint, payload binary"
 CANCEL_SECONDS = 0.2
+LISTENS_SECONDS = 5
+"""How long a JVM may take to notice that its stdin is closed."""
 
 CORES_OF_A_SERVER = 16
 """A Spark Connect server does not tell how many cores it has."""
@@ -33,6 +37,10 @@ AT_HOME = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.
 NEEDED = ("pyspark", "pyarrow", "pandas")
 INSTALL = "pip install 'kcli[spark]'"
 INSTALL_JAVA = "install Java 17 or newer, or set JAVA_HOME"
+JAVA_EXCEPTION = re.compile(
+    r"(?:Exception in thread \"[^\"]*\" |(?P<cause>Caused by: )|: )?(?:[\w$]+\.)+(?P<name>\w*(?:Exception|Error))(?P<message>: .*)?"
+)
+JAVA_TO_BLAME = frozenset({"UnsupportedClassVersionError", "NoClassDefFoundError", "ClassNotFoundException"})
 
 
 def cores_of(session: Session) -> int:
@@ -170,23 +178,89 @@ def _started(master: str, conf: Mapping[str, str]) -> Session:
     local = master.startswith("local")
     if local:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.Builder().master(master).appName("kcli")
-    for key, value in {**QUIET, **(AT_HOME if local else {}), **conf}.items():
+    settings = {"spark.master": master, "spark.app.name": "kcli", **QUIET, **(AT_HOME if local else {}), **conf}
+    builder = SparkSession.Builder()
+    for key, value in settings.items():
         builder = builder.config(key, value)
     on_interrupt = signal.getsignal(signal.SIGINT)
     with _silence() as noise:
         try:
+            _launch(settings)
             session = builder.getOrCreate()
             session.sparkContext.setLogLevel("ERROR")
             _quieten(session.sparkContext)
         except Exception as error:
             noise.seek(0)
-            last = noise.read().decode(errors="replace").strip().splitlines()[-1:]
-            raise EngineMissingError(f"--spark: Spark does not start ({(last or [first_line(error)])[0]}): {INSTALL_JAVA}") from error
+            why = _why(error, noise.read().decode(errors="replace"), settings["spark.master"])
+            raise EngineMissingError(f"--spark: {why}") from error
         finally:
             if threading.current_thread() is threading.main_thread():
                 signal.signal(signal.SIGINT, on_interrupt)  # Spark's own would break into a document that is being written
     return session
+
+
+def _why(error: Exception, noise: str, master: str) -> str:
+    """Return why Spark has not started, by its exception and by what its JVM has written."""
+    home = os.environ.get("SPARK_HOME")
+    if home and isinstance(error, OSError):
+        return f"SPARK_HOME is {home}, and Spark does not start from there ({first_line(error)}): set it to where a Spark is, or unset it"
+    of = f"Spark does not start with master {master}" + (f" and SPARK_HOME {home}" if home else "")
+    for words in (str(error), noise):
+        raised = [found for line in words.splitlines() if (found := JAVA_EXCEPTION.fullmatch(line.strip()))]
+        if raised:
+            causes = [found for found in raised if found["cause"]]
+            name, message = (causes[-1] if causes else raised[0]).group("name", "message")
+            return f"{of}: {name}{message or ''}" + (f"; {INSTALL_JAVA}" if name in JAVA_TO_BLAME else "")
+    said = [line.strip() for line in noise.splitlines() if line.strip() and not line.startswith("WARNING:")]
+    return f"{of}: {(said or [first_line(error)])[0]}; {INSTALL_JAVA}"  # without an exception: it was Java that ended
+
+
+def _launch(settings: Mapping[str, str]) -> None:
+    """Start the JVM if there is none. A signal does not break into it, but ends the JVM as soon as it listens.
+
+    pyspark waits for a file in which a JVM says where it listens. Were it interrupted there, it would remove the directory of that
+    file, and the JVM would neither listen nor end. So a thread waits, which no signal is delivered to.
+    """
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415
+
+    failures: list[BaseException] = []
+    ended = threading.Event()
+
+    def launch() -> None:
+        try:
+            SparkContext._ensure_initialized(conf=SparkConf().setAll(list(settings.items())))  # noqa: SLF001 - as a SparkContext does
+        except BaseException as error:  # noqa: BLE001 - it is raised where the thread was started
+            failures.append(error)
+        finally:
+            ended.set()
+
+    thread = threading.Thread(target=launch, name="kcli-spark-start")
+    try:
+        thread.start()
+        ended.wait()
+    except BaseException:
+        if thread.ident is not None:
+            ended.wait()  # not join: after one that was interrupted it takes a thread for gone
+        _end_jvm()
+        raise
+    if failures:
+        raise failures[0]
+
+
+def _end_jvm() -> None:
+    """End the JVM of this process, and wait until it is gone; it ends when nobody holds its stdin any more."""
+    from pyspark import SparkContext  # noqa: PLC0415
+
+    jvm = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 - nobody else knows it
+    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
+    if jvm is None:
+        return
+    jvm.stdin.close()
+    try:
+        jvm.wait(timeout=LISTENS_SECONDS)
+    except subprocess.TimeoutExpired:
+        jvm.kill()
+        jvm.wait()
 
 
 def _quieten(context: Any) -> None:

@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from kcli.engine import spark as module
+from kcli.engine import spark_session
 from kcli.engine.errors import EngineMissingError
 from kcli.engine.local import inline
 from kcli.engine.spark import spark
-from kcli.engine.spark_session import Jobs
+from kcli.engine.spark_session import INSTALL_JAVA, Jobs
+from tests.commands.test_spark_fleet import of_session
 from tests.engine_suite import SpreadSuite, dies_once, scan, shape, sleeps, units, wide
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
@@ -171,3 +173,64 @@ def test_no_java_is_one_line(log_dir):
 
     assert (done.returncode, done.stdout) == (4, "")
     assert done.stderr == "error --spark needs Java, and there is no /no/such/place/bin/java: install Java 17 or newer, or set JAVA_HOME\n"
+
+
+def ls_over_spark(log_dir, master="local[1]", **environment):
+    log_dir.partition("orders-0")
+    words = [sys.executable, "-m", "kcli", "ls", log_dir.path, "--spark-master", master]
+    return subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, **environment})
+
+
+def test_a_wrong_master_is_named_with_what_spark_says(log_dir):
+    done = ls_over_spark(log_dir, "mesos:7077")
+
+    told = "Spark does not start with master mesos:7077: SparkException: Master must either be yarn or start with spark, k8s, or local"
+    assert (done.returncode, done.stdout, done.stderr) == (4, "", f"error --spark: {told}\n")
+
+
+def test_a_wrong_spark_home_is_named(log_dir):
+    done = ls_over_spark(log_dir, SPARK_HOME="/no/such/place")
+
+    assert (done.returncode, done.stdout) == (4, "")
+    assert done.stderr.startswith("error --spark: SPARK_HOME is /no/such/place, and Spark does not start from there (")
+    assert "Java" not in done.stderr
+
+
+def test_a_java_that_does_not_run_is_to_blame(log_dir, tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "java").write_text("#!/bin/sh\necho 'Error: this is no Java' >&2\nexit 1\n")
+    (tmp_path / "bin" / "java").chmod(0o755)
+    done = ls_over_spark(log_dir, JAVA_HOME=str(tmp_path))
+
+    assert (done.returncode, done.stdout) == (4, "")
+    assert done.stderr.startswith("error --spark: Spark does not start with master local[1]: Error: this is no Java")
+    assert done.stderr.endswith("; install Java 17 or newer, or set JAVA_HOME\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (": org.x.SparkException: Could not parse Master URL: 'local[x]'\n\tat a.B.c(D.scala:1)", "SparkException: Could not parse Master URL: 'local[x]'"),
+        ("a.b.OneException: An error.\n\tat x\nCaused by: java.net.UnknownHostException: x\n\t... 1 more", "UnknownHostException: x"),
+        ("Error: LinkageError\n\tjava.lang.UnsupportedClassVersionError: v 61", f"UnsupportedClassVersionError: v 61; {INSTALL_JAVA}"),
+    ],
+)  # fmt: skip
+def test_the_exception_is_told_and_not_the_end_of_its_trace(words, told, monkeypatch):
+    monkeypatch.delenv("SPARK_HOME", raising=False)
+
+    assert spark_session._why(RuntimeError("gone"), words, "m") == f"Spark does not start with master m: {told}"
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("to_all", [False, True], ids=["one", "group"])
+def test_a_signal_while_spark_starts_leaves_no_jvm(log_dir, number, status, to_all):
+    log_dir.partition("orders-0")
+    words = [sys.executable, "-m", "kcli", "ls", log_dir.path, "--spark-master", "local[1]"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while not any("org.apache.spark.deploy.SparkSubmit" in line for line in of_session(process.pid).values()):
+        time.sleep(0.01)
+    (os.killpg if to_all else os.kill)(process.pid, number)
+    out, error = process.communicate()
+
+    assert (process.returncode, out, error) == (status, "", "error interrupted: the rows are not complete\n")
+    assert of_session(process.pid) == {}
