@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
 from formats.batch import COMPRESSION_NAMES
-from formats.names import KRAFT_SNAPSHOT, LOG, parse_file
+from formats.names import IN_PARTITION, KRAFT_SNAPSHOT, LOG, parse_file
 from kcli.analysis.findings import Finding
 from kcli.analysis.pieces import Piece, Wanted, join, read_piece
 from kcli.analysis.salvage import LARGEST_BATCH, Gap
@@ -172,18 +172,23 @@ class Merged:
             yield from self._of_directory(group)
 
     def _of_directory(self, group: Iterable[tuple[Unit, Outcome]]) -> Iterator[Outcome]:
+        """Yield the outcomes of a directory; `end` is the last offset of its segments so far."""
         total = Total()
         where: Where = ()
         last: Outcome | None = None
+        end: int | None = None
         for unit, outcome in group:
             if last is not None:
                 yield last
             last = Outcome(number=unit.number, error=outcome.error)
+            is_segment = _is_segment(unit.target)
             for row in outcome.rows:
                 where = row.values[: len(WHERE)]
                 for piece in _unpacked(row):
                     total = _added(total, piece)
-                    self._tell(unit, row.values[:-1], piece, last)
+                    self._tell(unit, row.values[:-1], piece, last, end if is_segment else None)
+                    if is_segment and piece.summary.last_offset is not None:
+                        end = piece.summary.last_offset
                 if unit.target.kind == PARTITION:
                     last.findings.append(Finding("LOG-007", "no log in it", dir=unit.target.shown))
             total = total._replace(complete=total.complete and outcome.error is None)
@@ -192,11 +197,11 @@ class Merged:
                 last.rows.append(_partition_row(where, total))
             yield last
 
-    def _tell(self, unit: Unit, where: Where, piece: Piece, outcome: Outcome) -> None:
-        """Add what a segment holds to the outcome as a row and findings."""
+    def _tell(self, unit: Unit, where: Where, piece: Piece, outcome: Outcome, before: int | None) -> None:
+        """Add what a segment holds to the outcome as a row and findings; `before` is where the segment before it ends."""
         if SCAN_SEGMENT.name in self.options.rows:
             outcome.rows.append(_segment_row(where, piece))
-        outcome.findings.extend(_findings(unit.target, piece))
+        outcome.findings.extend(_findings(unit.target, piece, before))
 
     def _segments(self, scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
         """Yield one outcome for each unit, its pieces joined."""
@@ -228,9 +233,17 @@ def _joined(outcomes: Iterable[Outcome]) -> Outcome | None:
     return None if whole is None else Outcome(number=0, rows=[Row(PIECE, (*rows[0].values[:-1], pickle.dumps(whole)))])
 
 
-def _findings(target: Target, piece: Piece) -> Iterator[Finding]:
-    """Yield what is wrong with a segment, in the words of `dump`."""
-    if _is_clean(piece):
+def _is_segment(target: Target) -> bool:
+    """Whether a file is a segment of a log: offsets of a leftover, a snapshot or a remote segment may be those of another."""
+    parsed = parse_file(os.path.basename(target.path))
+    return (parsed.kind, parsed.scheme, parsed.suffix) == (LOG, IN_PARTITION, "")
+
+
+def _findings(target: Target, piece: Piece, before: int | None) -> Iterator[Finding]:
+    """Yield what is wrong with a segment behind another that ends at an offset, in the words of `dump`."""
+    base = piece.summary.base_offset
+    reaches_back = before is not None and base is not None and base <= before
+    if _is_clean(piece) and not reaches_back:
         return
     from kcli.jobs.dump_batches import tell  # noqa: PLC0415 - only damage pays for it
 
@@ -239,12 +252,15 @@ def _findings(target: Target, piece: Piece) -> Iterator[Finding]:
     for item in damage:
         yield from (found for found in tell(item, told) if isinstance(found, Finding))
     overlaps, invalid, unknown, unreadable = piece.summary.backwards, piece.invalid, piece.unknown, piece.unreadable
+    overlap = f"offset {base}: not above {before}, the last of the segment before"
+    if not reaches_back:
+        overlap = f"offset {overlaps.first}: not above the batch before it"
     for code, times, position, words in (
         ("DUMP-001", piece.gap_count - len(piece.gaps), None, "further damaged ranges"),
         ("LOG-003", invalid.times, invalid.position, f"offset {invalid.what}: the checksum does not match"),
         ("LOG-003", unknown.times, unknown.position, f"offset {unknown.what}: its magic is not known"),
         ("DUMP-002", unreadable.times, unreadable.position, str(unreadable.what)),
-        ("LOG-011", overlaps.times, None, f"offset {overlaps.first}: not above the batch before it"),
+        ("LOG-011", overlaps.times + reaches_back, None, overlap),
         ("LOG-005", int(piece.grown > 0), None, f"it grew by {piece.grown} bytes while it was read"),
     ):
         if times:

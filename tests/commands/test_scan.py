@@ -75,6 +75,13 @@ def test_damage_sets_the_exit_status(kcli, data):
     assert document(kcli, data, "--no-verify")[0]["rows"][2]["unchecked_batches"] == 3
 
 
+def test_segments_that_overlap_set_the_exit_status(kcli, data):
+    (data / "orders-0" / "00000000000000000039.log").write_bytes(put_range(39, 3))
+    told, status = document(kcli, data)
+
+    assert ([finding["code"] for finding in told["findings"]], status) == (["LOG-011"], 1)
+
+
 def test_other_files_are_refused(kcli, data):
     told, status = document(kcli, data / "meta.properties", data / "orders-0")
 

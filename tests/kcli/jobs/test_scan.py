@@ -6,66 +6,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kcli.analysis.findings import Finding
 from kcli.analysis.salvage import Gap, checked_batches
 from kcli.engine.local import inline, pool
 from kcli.jobs import scan
-from kcli.jobs.common import plan
 from kcli.jobs.dump import Dump
 from kcli.jobs.dump import Options as DumpOptions
-from kcli.jobs.scan import ACCEPTS, Merged, Options, ScanLog, expand
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Stop
-from kcli.logdir.tree import Selection, find
 from tests.builders import put_batch, put_record, put_records
-from tests.partitions import log_dir, offset_entries, put_range, segment
+from tests.kcli.jobs.scans import rows, scanned, shape, two_partitions, units_of
+from tests.partitions import offset_entries, put_range, segment
 
 PARTS = 5
 
 
 @pytest.fixture
 def data(tmp_path):
-    """A log dir with two partitions: good segments, a damaged one, an empty one."""
-    root = log_dir(tmp_path / "d")
-    write(root / "orders-0", 0, [put_range(base, 2, epoch=base // 20) for base in range(0, 40, 2)])
-    write(root / "orders-0", 40, [put_range(base, 2, producer_id=base, attributes=0x10) for base in range(40, 80, 2)])
-    write(root / "orders-0", 80, [])
-    good = [put_range(base, 2) for base in range(0, 40, 2)]
-    wrong = bytearray(good[9])
-    wrong[-1] ^= 1
-    write(root / "orders-1", 0, [*good[:9], bytes(wrong), *good[10:]])
-    write(root / "orders-1", 40, [*(put_range(base, 2) for base in range(40, 60, 2)), b"\xff" * 64, put_range(60, 2), b"\1" * 9])
-    return root
-
-
-def write(directory, base, raws):
-    entries, at = [], 0
-    for raw in raws:
-        if at and raw[:1] == b"\0":
-            entries.append((int.from_bytes(raw[:8], "big") - base + 1, at))
-        at += len(raw)
-    segment(directory, base, b"".join(raws), offset_entries(*entries))
-
-
-def units_of(*paths):
-    units, failures = plan(expand(find(list(map(str, paths)), Selection())), ACCEPTS)
-    assert failures == []
-    return units
-
-
-def scanned(*paths, engine=inline, cuts=False, **options):
-    wanted = Options(**options)
-    return list(Merged(engine, wanted, cuts)(ScanLog(wanted), units_of(*paths)))
-
-
-def rows(outcomes, kind):
-    from kcli.rows import ROW_TYPES
-
-    return [dict(zip(ROW_TYPES[kind].names, row.values, strict=True)) for o in outcomes for row in o.rows if row.type == kind]
-
-
-def shape(outcomes):
-    return [(o.number, o.rows, o.findings, o.error) for o in outcomes]
+    return two_partitions(tmp_path)
 
 
 @pytest.fixture
@@ -167,27 +124,6 @@ def test_overlaps_and_unreadable_markers_are_told(tmp_path):
     assert outcome.findings[0].code == "DUMP-002"
 
 
-def test_a_directory_without_a_log(tmp_path):
-    segment(log_dir(tmp_path / "d") / "orders-0", 0)
-    os.remove(tmp_path / "d" / "orders-0" / "00000000000000000000.log")
-    (outcome,) = scanned(tmp_path / "d")
-    (row,) = rows([outcome], "scan_partition")
-
-    assert (row["topic"], row["segments"], row["batches"], row["is_complete"], row["largest_batch_bytes"]) == ("orders", 0, 0, True, None)
-    assert outcome.findings == [Finding("LOG-007", "no log in it", dir=str(tmp_path / "d" / "orders-0"))]
-
-
-def test_a_segment_that_cannot_be_read_leaves_the_others(data):
-    log = data / "orders-0" / "00000000000000000040.log"
-    log.unlink()
-    log.mkdir()
-    outcomes = scanned(data)
-    partitions = rows(outcomes, "scan_partition")
-
-    assert [o.error and o.error.error for o in outcomes] == [None, "is-a-directory", None, None, None]
-    assert [(row["segments"], row["batches"], row["is_complete"]) for row in partitions] == [(2, 20, False), (2, 31, True)]
-
-
 def test_only_the_wanted_rows(data):
     for kind in ("scan_segment", "scan_partition"):
         outcomes = scanned(data, rows=frozenset({kind}))
@@ -200,75 +136,6 @@ def test_named_files_with_what_was_added_to_their_names(data):
 
     assert len(rows(scanned(data / "orders-0"), "scan_segment")) == 2
     assert [row["file"] for row in rows(scanned(f"{log}.deleted"), "scan_segment")] == ["00000000000000000040.log.deleted"]
-
-
-NAMES = ["00000000000000000000.log", "00000000000000000040.log", "00000000000000000080.log"]
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("", ""),
-        ("", "/"),
-        ("", "/../orders-0"),
-        ("", "/*0.log"),
-        ("/*0.log", ""),
-        (f"/{NAMES[1]}", f"/{NAMES[1]}", ""),
-        (f"/../orders-0/{NAMES[2]}", f"/{NAMES[1]}", f"//{NAMES[0]}", f"/./{NAMES[1]}"),
-        tuple(f"/{name}" for name in reversed(NAMES)),
-    ],
-)
-def test_a_log_counts_once_and_in_its_place(data, words):
-    outcomes = scanned(*(f"{data}/orders-0{word}" for word in words))
-    expected = scanned(data / "orders-0")
-    (partition,) = rows(outcomes, "scan_partition")
-
-    assert [row["file"] for row in rows(outcomes, "scan_segment")] == NAMES
-    assert {row["dir"] for row in rows(outcomes, "scan_segment")} == {partition["dir"]}
-    assert {**partition, "dir": ""} == {**rows(expected, "scan_partition")[0], "dir": ""}
-    assert [o.findings for o in outcomes] == [[], [], []]
-
-
-def test_ways_from_here(data, monkeypatch):
-    monkeypatch.chdir(data / "orders-0")
-    outcomes = scanned(NAMES[1], ".", data / "orders-0", f"../orders-0/{NAMES[0]}", "..")
-    first, second = rows(outcomes, "scan_partition")
-
-    assert [(row["dir"], row["file"]) for row in rows(outcomes, "scan_segment")][:3] == [(".", name) for name in NAMES]
-    assert (first["dir"], first["segments"], first["offset_overlaps"]) == (".", 3, 0)
-    assert (second["dir"], second["segments"]) == ("../orders-1", 2)
-
-
-def test_files_of_two_partitions_by_turns(data):
-    names = [f"{data}/orders-{number}/{name}" for name in NAMES[:2] for number in (1, 0)]
-    outcomes = scanned(*names)
-
-    assert [(row["partition"], row["file"]) for row in rows(outcomes, "scan_segment")] == [
-        (number, name) for number in (1, 0) for name in NAMES[:2]
-    ]
-    assert [(row["partition"], row["segments"]) for row in rows(outcomes, "scan_partition")] == [(1, 2), (0, 2)]
-    assert [o.number for o in outcomes] == [0, 1, 2, 3]
-
-
-def test_two_partitions_that_are_one_by_a_link_are_two(data):
-    (data / "copies-0").symlink_to(data / "orders-0")
-    (data.parent / "link").symlink_to(data)
-    outcomes = scanned(data, data.parent / "link", data.parent / "link" / "copies-0")
-
-    assert [(row["topic"], row["partition"]) for row in rows(outcomes, "scan_partition")] == [("copies", 0), ("orders", 0), ("orders", 1)]
-
-
-def test_leftovers_are_read_where_they_are_named(data):
-    logs = [data / "orders-0" / name for name in NAMES]
-    for suffix in ("deleted", "cleaned"):
-        (data / "orders-0" / f"{NAMES[0]}.{suffix}").write_bytes(logs[0].read_bytes())
-    (without,) = rows(scanned(data / "orders-0"), "scan_partition")
-    outcomes = scanned(logs[1], f"{logs[0]}.deleted", f"{logs[0]}.cleaned", data / "orders-0")
-
-    assert without["segments"] == 3
-    assert [row["file"] for row in rows(outcomes, "scan_segment")] == [NAMES[0], f"{NAMES[0]}.cleaned", f"{NAMES[0]}.deleted", *NAMES[1:]]
-    assert rows(outcomes, "scan_partition")[0]["segments"] == 5
-    assert [o.findings for o in outcomes] == [[]] * 5
 
 
 def test_cut_and_joined(data, pieces):

@@ -1,0 +1,50 @@
+"""Scans of small partition directories for tests."""
+
+from kcli.engine.local import inline
+from kcli.jobs.common import plan
+from kcli.jobs.scan import ACCEPTS, Merged, Options, ScanLog, expand
+from kcli.logdir.tree import Selection, find
+from kcli.rows import ROW_TYPES
+from tests.partitions import log_dir, offset_entries, put_range, segment
+
+
+def two_partitions(tmp_path):
+    """Make a log dir with two partitions: good segments, a damaged one, an empty one."""
+    root = log_dir(tmp_path / "d")
+    write(root / "orders-0", 0, [put_range(base, 2, epoch=base // 20) for base in range(0, 40, 2)])
+    write(root / "orders-0", 40, [put_range(base, 2, producer_id=base, attributes=0x10) for base in range(40, 80, 2)])
+    write(root / "orders-0", 80, [])
+    good = [put_range(base, 2) for base in range(0, 40, 2)]
+    wrong = bytearray(good[9])
+    wrong[-1] ^= 1
+    write(root / "orders-1", 0, [*good[:9], bytes(wrong), *good[10:]])
+    write(root / "orders-1", 40, [*(put_range(base, 2) for base in range(40, 60, 2)), b"\xff" * 64, put_range(60, 2), b"\1" * 9])
+    return root
+
+
+def write(directory, base, raws):
+    entries, at = [], 0
+    for raw in raws:
+        if at and raw[:1] == b"\0":
+            entries.append((int.from_bytes(raw[:8], "big") - base + 1, at))
+        at += len(raw)
+    segment(directory, base, b"".join(raws), offset_entries(*entries))
+
+
+def units_of(*paths):
+    units, failures = plan(expand(find(list(map(str, paths)), Selection())), ACCEPTS)
+    assert failures == []
+    return units
+
+
+def scanned(*paths, engine=inline, cuts=False, **options):
+    wanted = Options(**options)
+    return list(Merged(engine, wanted, cuts)(ScanLog(wanted), units_of(*paths)))
+
+
+def rows(outcomes, kind):
+    return [dict(zip(ROW_TYPES[kind].names, row.values, strict=True)) for o in outcomes for row in o.rows if row.type == kind]
+
+
+def shape(outcomes):
+    return [(o.number, o.rows, o.findings, o.error) for o in outcomes]
