@@ -40,6 +40,8 @@ def scan(
     from kcli.jobs.scan import ACCEPTS, Merged, Options, ScanLog, expand  # noqa: PLC0415 - kept out of --help
     from kcli.scan_rows import SCAN_PARTITION, SCAN_SEGMENT  # noqa: PLC0415 - kept out of --help
 
+    if summary and common.only == SCAN_SEGMENT.name:
+        raise Usage(f"--summary and --only {common.only} contradict each other: name one")
     name = common.out.rpartition(".")[2] if common.out else common.output
     if summary:
         wanted = {SCAN_PARTITION.name}

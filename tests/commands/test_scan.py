@@ -60,6 +60,18 @@ def test_summary_in_a_document(kcli, data):
     assert {row["type"] for row in document(kcli, data, "--summary")[0]["rows"]} == {"scan_partition"}
 
 
+@pytest.mark.parametrize("output", ["json", "csv"])
+def test_summary_of_segments_is_a_contradiction(kcli, data, output):
+    done = kcli("scan", data, "--summary", "--only", "scan_segment", "-o", output)
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == "kcli: --summary and --only scan_segment contradict each other: name one\n"
+    assert (
+        kcli("scan", data, "--summary", "--only", "scan_partition", "-o", output).stdout
+        == kcli("scan", data, "--summary", "-o", output).stdout
+    )
+
+
 def test_selection_and_columns(kcli, data):
     done = kcli("scan", data, "--exclude-internal", "--columns", "partition,records,epochs,valid_batches", "-o", "csv")
 
