@@ -65,7 +65,7 @@ class Transactions(NamedTuple):
 class Summary(NamedTuple):
     """Batches in a row. Offsets are inclusive, sizes in bytes, times in ms; None where nothing is known.
 
-    `uncounted` are wrappers of magic 0 and 1, which do not tell how many records they hold: `records` lacks these.
+    `unknown` are batches of unknown magic whose checksum is not wrong. `uncounted` are wrappers of magic 0 and 1, which do not tell how many records they hold: `records` lacks these.
     `min_timestamp` is the smallest that a batch begins with. `gaps`: offsets missing between one batch and the next,
     `first` the first missing one. `backwards`: batches that begin at or below the last offset of the one before.
     `producers`, `epochs` and `transactions` are None beyond MOST_IDS.
@@ -202,13 +202,12 @@ def summary(block: Block) -> Summary:
         return EMPTY
     matching = 0 if valid is None else int(np.count_nonzero(valid))
     good = (fields["magic"] <= MAGIC) if valid is None else valid & (fields["magic"] <= MAGIC)
-    unknown = int(np.count_nonzero(fields["magic"] > MAGIC))
     counted = Summary(
         batches=batches,
         valid=matching,
         invalid=0 if valid is None else batches - matching,
         unchecked=batches if valid is None else 0,
-        unknown=unknown,
+        unknown=batches - int(np.count_nonzero(good)) - (0 if valid is None else batches - matching),
     )
     if not good.all():
         fields, ends = fields[good], ends[good]

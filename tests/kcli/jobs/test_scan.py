@@ -114,6 +114,18 @@ def test_every_byte_is_counted_once(tmp_path_factory, tail, flips, most):
         assert sum(counted) == row["size_bytes"] == len(data)
 
 
+def test_means_are_of_the_batches_that_are_believed(tmp_path):
+    good = put_range(0, 3)
+    segment(tmp_path / "t-0", 0, good + put_range(3, 5, magic=3, crc=1) + put_range(8, 5, magic=3) + put_range(13, 5, crc=1))
+    for outcomes in (scanned(tmp_path / "t-0"), scanned(tmp_path / "t-0", verify=False)):
+        (row,) = rows(outcomes, "scan_segment")
+        believed = 1 if row["valid_batches"] else 2
+
+        assert (row["batches"], row["records"]) == (4, 3 if believed == 1 else 8)
+        assert row["mean_batch_bytes"] == round(row["batch_bytes"] / believed)
+        assert row["records_per_batch"] == row["records"] / believed
+
+
 def test_overlaps_and_unreadable_markers_are_told(tmp_path):
     segment(tmp_path / "t-0", 0, put_range(0, 5) + put_range(3, 1) + put_range(2, 1, attributes=0x30, producer_id=1))
     (outcome,) = scanned(tmp_path / "t-0")
