@@ -12,6 +12,13 @@ INTERNAL = 70
 FEW_COLLECTIONS = 50_000
 """New objects between garbage collections: imports make many and leave no garbage."""
 
+WORKERS_IMPORT = {
+    "dump": ("kcli.jobs.dump", "kcli.output.dump_log_bulk", "numpy", "cramjam"),
+    "scan": ("kcli.jobs.scan", "numpy", "cramjam"),
+    **{command: (f"kcli.jobs.{command}",) for command in ("epoch", "lookup", "ls", "rlmm", "truncate")},
+}
+"""What the workers of a command will need, by its first word."""
+
 
 def main() -> None:
     """Run the command line; exits with the status of the command."""
@@ -39,6 +46,7 @@ def main() -> None:
 
 def _run() -> int:
     """Return the status of the command line; what no command has caught ends here."""
+    _prepare_workers(sys.argv[1:])
     import typer  # noqa: PLC0415 - the start-up is mostly this: a signal may come meanwhile
 
     from commands._boundary import boundary  # noqa: PLC0415
@@ -52,6 +60,14 @@ def _run() -> int:
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else INTERNAL
     return 0
+
+
+def _prepare_workers(words: list[str]) -> None:
+    """Let the workers of a command line with --jobs get ready while it is still being read; a guess, which costs little."""
+    if any(word.startswith("--jobs") for word in words) and "1" not in words:
+        from kcli.engine.crew import prepare  # noqa: PLC0415 - only for --jobs
+
+        prepare(["kcli.engine.local", *WORKERS_IMPORT.get(words[0], ())])
 
 
 def _complete_streams() -> None:

@@ -17,6 +17,7 @@ from multiprocessing.process import BaseProcess
 from typing import NamedTuple, Self, TypeAlias
 
 from formats.types import Buffer
+from kcli.engine.errors import EngineMissingError
 from kcli.engine.scratch import scratch_directory
 
 Parts: TypeAlias = Sequence[Buffer]
@@ -141,6 +142,18 @@ class Crew:
                 return
         self._workers[ours] = process
         self._starting.add(ours)
+
+
+def prepare(modules: Sequence[str]) -> None:
+    """Start what starts workers, with modules that they will need, while this process has other things to do.
+
+    What goes wrong here is told when workers are asked for.
+    """
+    forkserver.set_forkserver_preload(list(modules))
+    with suppress(EngineMissingError, OSError):
+        scratch_directory()
+        with _careful_start():
+            pass
 
 
 def _bury(pipe: Connection, process: BaseProcess) -> None:

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 RECORDS_AT_ONCE = 1 << 13
 """Records whose pieces are in memory together: some kilobytes each, beside their contents."""
 
+REPEATS = 4
+"""Numbers that occur so often each are looked up."""
+
 Piece: TypeAlias = str | list[str]
 """What stands at one place of every line: the same words, or one text per line."""
 
@@ -269,7 +272,17 @@ def _lines(count: int, pieces: list[Piece]) -> str:
 
 
 def _numbers(column: "NDArray[np.integer]") -> Piece:
-    return str(column[0]) if _is_constant(column) else list(map(str, column.tolist()))
+    if _is_constant(column):
+        return str(column[0])
+    import numpy as np  # noqa: PLC0415 - heavy: only who asks for bulk pays for it
+
+    least, most = (int(column.min()), int(column.max())) if len(column) else (0, 0)
+    if (most - least) * REPEATS < len(column):
+        # few different ones, sizes mostly: each is made text once
+        texts = np.array([str(number) for number in range(least, most + 1)], object)
+        found: list[str] = texts[column.astype(np.int64) - least].tolist()
+        return found
+    return [f"{number}" for number in column.tolist()]
 
 
 def _either(column: "NDArray[np.bool_]", yes: str, no: str) -> Piece:

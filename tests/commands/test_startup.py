@@ -1,5 +1,6 @@
 """What is imported to answer: start-up is felt at every prompt."""
 
+import importlib
 import subprocess
 import sys
 
@@ -47,3 +48,13 @@ def test_only_a_table_draws_with_rich(log_dir):
 
     assert "rich.table" in modules
     assert packages & (HEAVY - {"rich"}) == set()
+
+
+def test_what_workers_import_early_is_there_and_no_command_is_forgotten():
+    from kcli.__main__ import WORKERS_IMPORT
+    from kcli.rows import COMMANDS
+
+    for modules in WORKERS_IMPORT.values():
+        for name in modules:
+            importlib.import_module(name)
+    assert set(WORKERS_IMPORT) <= {command.split()[0] for command in COMMANDS}
