@@ -11,10 +11,10 @@ from formats.record import MAGIC, Record
 from kcli.analysis.salvage import Checked, Gap, checked_windows
 from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD
 from kcli.jobs.dump_batches import bounded, check
-from kcli.jobs.dump_common import STRING_DECODER, Here, Item, Options, Told
+from kcli.jobs.dump_common import STRING_DECODER, Here, Item, Options, Told, sibling
 from kcli.jobs.dump_decoders import shown_by
 from kcli.logdir.buffers import DataFile
-from kcli.logdir.bulk import Window
+from kcli.logdir.bulk import Window, hints_of
 from kcli.logdir.segment import Batch, Stop
 from kcli.logdir.tree import Target
 from kcli.output.dump_log import BEGINS, ENDS, INDENT, LINE, NON_CONSECUTIVE, contents
@@ -53,7 +53,8 @@ def is_plain(options: Options) -> bool:
 
 def windows(file: DataFile, start: int, end: int, told: Told, cut: int) -> Iterator[Window | Gap | Stop]:
     """Yield what `good_and_bad` does where everything is wanted, batches by the window."""
-    for item in bounded(checked_windows(file, start, end, cut), told, cut):
+    hints = hints_of(file, sibling(told.target, "index"))
+    for item in bounded(checked_windows(file, start, end, cut, hints), told, cut):
         if isinstance(item, Window) and item.valid is not None and not (item.valid.all() and (item.fields["magic"] <= MAGIC).all()):
             for number in range(len(item.positions)):
                 if not item.valid[number] or item.fields["magic"][number] > MAGIC:

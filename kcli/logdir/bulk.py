@@ -66,7 +66,7 @@ class Window(NamedTuple):
 def hints_of(log: DataFile, index_path: str | None) -> "NDArray[np.int64] | None":
     """Return the places of batches that a log's offset index names, rising; None where it is not worth reading.
 
-    They are hints: what is wrong with them costs time, and nothing else.
+    They are hints: what is wrong with them costs time, and nothing else. The last ones are kept, for the next piece of the log.
     """
     if index_path is None or log.size < HINTED_FROM:
         return None
@@ -74,12 +74,19 @@ def hints_of(log: DataFile, index_path: str | None) -> "NDArray[np.int64] | None
 
     try:
         with DataFile(index_path) as index:
-            data = index.read(0, min(index.size, LARGEST_INDEX))
+            key = (index_path, index.size, index.mtime_ms)
+            if key not in _hints:
+                data = index.read(0, min(index.size, LARGEST_INDEX))
+                whole = len(data) - len(data) % OFFSET_INDEX_ENTRY.size
+                _hints.clear()
+                _hints[key] = np.unique(np.frombuffer(data[:whole], OFFSET_INDEX_ENTRY.dtype())["position"].astype(np.int64))
+            return _hints[key]
     except FileError:
         return None
-    whole = len(data) - len(data) % OFFSET_INDEX_ENTRY.size
-    places: NDArray[np.int64] = np.unique(np.frombuffer(data[:whole], OFFSET_INDEX_ENTRY.dtype())["position"].astype(np.int64))
-    return places
+
+
+_hints: "dict[tuple[str, int, int], NDArray[np.int64]]" = {}
+"""The hints that were read last in this process."""
 
 
 class BulkWalk:
