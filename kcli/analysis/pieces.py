@@ -15,7 +15,7 @@ from formats.errors import FormatError, LimitError
 from kcli.analysis.salvage import LARGEST_BATCH, Budget, Gap, behind
 from kcli.analysis.summary import EMPTY, NOT_OPENED, Block, Summary, merge, summary
 from kcli.logdir.buffers import DataFile
-from kcli.logdir.bulk import AS_IT_COMES, BulkWalk, Reading, Window
+from kcli.logdir.bulk import BulkWalk, Window
 from kcli.logdir.segment import Stop
 
 if TYPE_CHECKING:
@@ -66,16 +66,14 @@ class Wanted(NamedTuple):
     largest: int = LARGEST_BATCH
 
 
-def read_piece(
-    file: DataFile, start: int, end: int | None, wanted: Wanted, reading: Reading = AS_IT_COMES, *, hints: "NDArray[np.int64] | None" = None
-) -> Piece:
+def read_piece(file: DataFile, start: int, end: int | None, wanted: Wanted, *, hints: "NDArray[np.int64] | None" = None) -> Piece:
     """Return what lies between two positions of a log; after damage the walk goes on as `checked_batches` does."""
     end = file.size if end is None else min(end, file.size)
     piece = Piece(start, Stop("end", start))
     position: int | None = start
     budget = Budget(file.size)
     while position is not None:
-        walk = BulkWalk(file, position, end, verify=wanted.verify, reading=reading, hints=hints)
+        walk = BulkWalk(file, position, end, verify=wanted.verify, hints=hints)
         found = reduce(_add, _parts(file, walk, wanted), piece._replace(suspect=None))
         if walk.stop is None:
             raise AssertionError("a walk that has ended says where")

@@ -25,8 +25,8 @@ from kcli.engine.contract import Engine, Outcome, Scan, Unit
 from kcli.jobs.common import failure_of, internal_failure
 from kcli.jobs.cuts import cut
 from kcli.jobs.dump_common import Told, from_file, sibling
-from kcli.logdir.buffers import DataFile, FileError, file_error, shown
-from kcli.logdir.bulk import Reading, hints_of
+from kcli.logdir.buffers import DataFile, FileError, Reading, file_error, shown
+from kcli.logdir.bulk import hints_of
 from kcli.logdir.segment import Stop
 from kcli.logdir.tree import PARTITION, Found, Target, partition_of
 from kcli.rows import Row, Value
@@ -81,10 +81,9 @@ class ScanLog:
                 where = from_file(replace(unit.target, shown=os.path.join(unit.target.shown, "-")))
                 return Outcome(number=unit.number, rows=[Row(PIECE, (*where, None))])
             wanted = Wanted(options.verify, options.ratio, options.max_batch_bytes)
-            with DataFile(unit.target.path) as file:
+            with DataFile(unit.target.path, Reading(options.rate, options.cold)) as file:
                 hints = hints_of(file, sibling(unit.target, "index"))
-                reading = Reading(options.rate, options.cold)
-                piece = read_piece(file, unit.start, unit.end or None, wanted, reading, hints=hints)
+                piece = read_piece(file, unit.start, unit.end or None, wanted, hints=hints)
             return Outcome(number=unit.number, rows=[Row(PIECE, (*from_file(unit.target), pickle.dumps(piece)))])
         except FileError as error:
             return Outcome(number=unit.number, error=failure_of(FileError(unit.target.shown, *error.args[1:])))

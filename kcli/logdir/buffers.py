@@ -9,9 +9,10 @@ fact that callers can ask for (`DataFile.grown`).
 import errno
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Self
+from typing import NamedTuple, Self
 
 from formats.errors import FormatError, LimitError, TruncatedError
 
@@ -81,13 +82,26 @@ def shown(path: str) -> str:
     return path
 
 
+class Reading(NamedTuple):
+    """How a file is read: `rate` bounds bytes a second (0: no bound), `cold` gives pages back to the system once they are read."""
+
+    rate: int = 0
+    cold: bool = False
+
+
+AS_IT_COMES = Reading()
+
+
 class DataFile:
-    """One regular file, open for reading by position; `size` is its length in bytes when it was opened."""
+    """One regular file, open for reading by position, no faster than `reading` says; `size` is its length in bytes when it was opened."""
 
-    __slots__ = ("_fd", "mtime_ms", "path", "size")
+    __slots__ = ("_began", "_fd", "_read", "mtime_ms", "path", "reading", "size")
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, reading: Reading = AS_IT_COMES) -> None:
         self.path = path
+        self.reading = reading
+        self._began = time.monotonic()
+        self._read = 0
         # O_NONBLOCK: opening a FIFO that somebody left in a log dir must not hang.
         try:
             self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -135,6 +149,7 @@ class DataFile:
                 data += more
         except OSError as error:
             raise file_error(self.path, error) from error
+        self._has_read(position, length)
         return data
 
     def read_into(self, view: memoryview, position: int) -> None:
@@ -156,6 +171,17 @@ class DataFile:
                 done += more
         except OSError as error:
             raise file_error(self.path, error) from error
+        self._has_read(position, len(view))
+
+    def _has_read(self, position: int, length: int) -> None:
+        """Wait until so much may have been read, and let go of it, if it was asked for."""
+        if self.reading.cold:
+            self.forget(position, length)
+        if self.reading.rate:
+            self._read += length
+            ahead = self._began + self._read / self.reading.rate - time.monotonic()
+            if ahead > 0:
+                time.sleep(ahead)
 
     def forget(self, position: int, length: int) -> None:
         """Tell the system that these bytes are not needed again: its cache is left to others. Whole pages only."""

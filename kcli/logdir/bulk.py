@@ -6,7 +6,6 @@ shown by its header, its checksum taken piece by piece. Without checksums,
 large batches are hopped over: only their headers are read.
 """
 
-import time
 from collections.abc import Generator, Iterator
 from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -37,16 +36,6 @@ HINTED_FROM = 8 << 20
 LARGEST_INDEX = 16 << 20
 HOPS = 4096
 """Headers that one window of hops holds."""
-
-
-class Reading(NamedTuple):
-    """How a file is read: `rate` bounds bytes a second (0: no bound), `cold` gives pages back to the system once they are read."""
-
-    rate: int = 0
-    cold: bool = False
-
-
-AS_IT_COMES = Reading()
 
 
 class Window(NamedTuple):
@@ -102,7 +91,6 @@ class BulkWalk:
         end: int | None = None,
         *,
         verify: bool = True,
-        reading: Reading = AS_IT_COMES,
         hints: "NDArray[np.int64] | None" = None,
     ) -> None:
         self.file = file
@@ -111,13 +99,10 @@ class BulkWalk:
         self.verify = verify
         self.stop: Stop | None = None
         size = WINDOW if verify else SMALLEST_WINDOW
-        if reading.rate:
-            size = max(SMALLEST_WINDOW, min(size, reading.rate // WINDOWS_A_SECOND))
+        if file.reading.rate:
+            size = max(SMALLEST_WINDOW, min(size, file.reading.rate // WINDOWS_A_SECOND))
         self._size = size
-        self._reading = reading
         self._hints = hints
-        self._read = 0
-        self._began = time.monotonic()
 
     def __iter__(self) -> Iterator[Window]:
         _keep_memory()
@@ -135,7 +120,7 @@ class BulkWalk:
                 reader.wait()
             else:
                 view = _room(view, held, size)
-                self._fill(view[held:size], base + held)
+                self.file.read_into(view[held:size], base + held)
             found = headers(view, size, left, whole=self.verify, hints=self._hinted(base, size))
             is_large = self.verify and found.chain.stop is None and not found.chain.positions
             if is_large and most < self._size:
@@ -148,7 +133,7 @@ class BulkWalk:
                 if next_size - next_held >= WORTH_A_THREAD:
                     spare = _room(spare, 0, next_size)
                     spare[:next_held] = view[size - next_held : size]
-                    reader.begin(partial(self._fill, spare[next_held:next_size], next_base + next_held))
+                    reader.begin(partial(self.file.read_into, spare[next_held:next_size], next_base + next_held))
             matches = valid(view, found) if self.verify else None
             data = view[:size]
             if is_large:
@@ -173,19 +158,6 @@ class BulkWalk:
         first, last = self._hints.searchsorted((base, base + size))
         return self._hints[first:last] - base
 
-    def _fill(self, view: memoryview, position: int) -> None:
-        """Read bytes, no faster than is allowed."""
-        if not len(view):
-            return
-        self.file.read_into(view, position)
-        if self._reading.cold:
-            self.file.forget(position, len(view))
-        if self._reading.rate:
-            self._read += len(view)
-            ahead = self._began + self._read / self._reading.rate - time.monotonic()
-            if ahead > 0:
-                time.sleep(ahead)
-
     def _end(self, chain: Chain, base: int) -> None:
         if chain.stop is not None:
             position = base + chain.next
@@ -201,7 +173,7 @@ class BulkWalk:
         value = update(view[LEGACY_CRC_FROM if old else CRC_FROM : size])
         for position in range(base + size, end, self._size):
             piece = view[: min(self._size, end - position)]
-            self._fill(piece, position)
+            self.file.read_into(piece, position)
             value = update(piece, value)
         return found, found.fields["crc"] == value
 
@@ -219,13 +191,13 @@ class BulkWalk:
                 row = len(positions) * HEADER_SIZE
                 left = self.end - at
                 header = view[row : row + max(min(HEADER_SIZE, left), 0)]
-                self._fill(header, at)
+                self.file.read_into(header, at)
                 hop = chain(header, len(header), left, whole=False)
                 positions.extend(at for _ in hop.positions)
                 at += hop.next
             hopped = Chain(positions, at, hop.stop, hop.found)
             found = checked(hopped, np.array(positions, np.int64), rows(buffer, len(positions)), buffer, HEADER_SIZE)
-            if self._reading.cold:
+            if self.file.reading.cold:
                 self.file.forget(base, at - base)
             if found.chain.positions:
                 yield _window(found, None, 0, view[:0])

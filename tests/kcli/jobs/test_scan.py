@@ -1,18 +1,21 @@
 """`scan`: rows of segments and partitions, the same however logs are cut and whichever engine reads them."""
 
 import os
+import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kcli.analysis.salvage import Gap, checked_batches
+from kcli.engine.contract import Unit
 from kcli.engine.local import inline, pool
 from kcli.jobs import scan
 from kcli.jobs.dump import Dump
 from kcli.jobs.dump import Options as DumpOptions
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Stop
+from kcli.logdir.tree import file_target
 from tests.builders import put_batch, put_record, put_records
 from tests.kcli.jobs.scans import rows, scanned, shape, two_partitions, units_of
 from tests.partitions import offset_entries, put_range, segment
@@ -266,3 +269,14 @@ def test_a_bug_is_one_units_error(data, monkeypatch):
     monkeypatch.setattr(scan, "read_piece", lambda *_: 1 / 0)
 
     assert {o.error.error for o in scanned(data)} == {"internal"}
+
+
+@pytest.mark.parametrize("middle", [b"\xff" * 300_000, bytes(300_000)], ids=["damage", "zeros"])
+def test_the_rate_holds_for_damage_and_zeros_too(tmp_path, middle):
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(put_records([put_record()]) + middle)
+    began = time.monotonic()
+    outcome = scan.ScanLog(scan.Options(rate=1_000_000, cold=True))(Unit(number=0, target=file_target(str(path))))
+
+    assert outcome.error is None
+    assert time.monotonic() - began >= 0.3

@@ -15,8 +15,8 @@ from formats import legacy
 from formats.bulk import MAGIC, UNKNOWN_COUNT, _stepped
 from formats.record import is_valid
 from kcli.logdir import bulk
-from kcli.logdir.buffers import DataFile, FileError
-from kcli.logdir.bulk import AS_IT_COMES, BulkWalk, Reading, hints_of
+from kcli.logdir.buffers import AS_IT_COMES, DataFile, FileError, Reading
+from kcli.logdir.bulk import BulkWalk, hints_of
 from kcli.logdir.segment import SKIP_FROM, Walk
 from tests.builders import put_record, put_records
 from tests.formats.recorded import LEGACY, LOGS, stored
@@ -52,8 +52,8 @@ def columns(header):
 
 def in_windows(path, start=0, end=None, verify=True, reading=AS_IT_COMES, hints=None):
     """The same of the walk in windows; the verdict is None where none was asked for."""
-    with DataFile(str(path)) as file:
-        walk = BulkWalk(file, start, end, verify=verify, reading=reading, hints=hints)
+    with DataFile(str(path), reading) as file:
+        walk = BulkWalk(file, start, end, verify=verify, hints=hints)
         found = []
         for window in walk:
             verdicts = [None] * len(window.positions) if window.valid is None else window.valid.tolist()
