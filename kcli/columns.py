@@ -5,10 +5,12 @@ A row is a tuple in column order. Kinds are JSON's, with two that carry more:
 twin in tables). `json` columns hold nested values of the given schema.
 """
 
-from pickle import PickleBuffer
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from formats.types import Buffer
+
+if TYPE_CHECKING:
+    from pickle import PickleBuffer
 
 Schema = dict[str, Any]
 Value: TypeAlias = "int | str | bool | bytes | float | list[Value] | dict[str, Value] | None"
@@ -46,7 +48,9 @@ class Lines(Row):
         data: Buffer = value
         return data
 
-    def __reduce__(self) -> tuple[type["Lines"], tuple[str, tuple[PickleBuffer]]]:
+    def __reduce__(self) -> tuple[type["Lines"], tuple[str, "tuple[PickleBuffer]"]]:
+        from pickle import PickleBuffer  # noqa: PLC0415 - there, when this is called
+
         return Lines, (self.type, (PickleBuffer(self.data),))
 
 
