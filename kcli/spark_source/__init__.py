@@ -5,8 +5,9 @@ Spark 4 itself (the package `pyspark_kcli`); `register(spark)` does the same by 
 
 Spark plans a loaded DataFrame once: files and `scan_time` are those of its first query, and a new `load` sees new ones.
 Up to 4.3 it also keeps the filters of one scan for the others of the same load. So filters are taken from Spark only
-where it keeps scans apart (5.0), or with `option("pushdown", "once")` for a load that serves one scan. The options
-`topic`, `partition`, `offsets`, `times`, `epochs` and `producer_ids` leave out the same, in every version.
+where it keeps scans apart (5.0): those on `topic`, `partition` and `metadata_partition`, which leave out directories by
+their names and never change the answer. The options `topic`, `partition`, `offsets`, `times`, `epochs` and
+`producer_ids` leave out what they say, in every version.
 """
 
 import os

@@ -4,14 +4,20 @@ A filter arrives as `(name of its class, column, value)`: so this module knows n
 Spark adds is simply not used.
 """
 
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
+
+PUSHING_PLANNER = "pyspark.sql.worker.data_source_pushdown_filters"
 
 LOWEST = -(2**63)
 HIGHEST = 2**63 - 1
 
 Filter: TypeAlias = tuple[str, str, Any]
+
+CERTAIN = frozenset({"topic", "partition", "metadata_partition"})
+"""Columns whose values are the same for all rows of a directory, and stand in its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +78,29 @@ class Pushed:
         """Whether rows of this partition can pass."""
         partitions = self.range("partition")
         return partitions.is_all or number in partitions
+
+
+def are_offered() -> bool:
+    """Whether this process is the one in which Spark plans with filters; it refuses readers that take filters in any other."""
+    main = getattr(sys.modules["__main__"], "__spec__", None)
+    return PUSHING_PLANNER in sys.modules or (main is not None and main.name == PUSHING_PLANNER)
+
+
+def plain(filters: Iterable[Any]) -> Iterator[Filter]:
+    """Yield Spark's filters on columns, as this module knows them."""
+    for one in filters:
+        path: Sequence[str] = getattr(one, "attribute", ())
+        if len(path) == 1:
+            yield type(one).__name__, path[0].lower(), getattr(one, "value", None)
+
+
+def certain(filters: Iterable[Filter]) -> Iterator[Filter]:
+    """Yield those filters of a query that can leave out directories without a change of the answer.
+
+    Offsets and times are none of them: names and indexes only say what a sound log holds. No checksum covers the base offset
+    of a batch, so a row that passes may stand where nobody would look for it.
+    """
+    return (one for one in filters if one[1] in CERTAIN)
 
 
 def pushed(filters: Iterable[Filter]) -> Pushed:

@@ -8,23 +8,24 @@
 | `of`              | view findings: of which views, with commas; by default of all                                  |
 | `leftovers`       | true: directories that end in -delete, -stray, -future, and files that wait for removal, too   |
 | `topic`           | only these topics, with commas; not for rlmm, whose events are about many                      |
-| `partition`       | only these partitions, with commas; not for rlmm                                               |
-| `offsets`         | batches, records: from the first to the last wanted, `A..B`, `A..` or `..B`                    |
+| `partition`       | only these partitions, like `0-3,7`; not for rlmm                                              |
+| `offsets`         | batches, records: from the first to the last wanted, `A..B`, `A..` or `..B`, inclusive         |
+|                   | like `kcli dump --offsets`: found by names and indexes, up to two rising batches behind B      |
 | `times`           | the same of timestamps in epoch milliseconds; batches are judged by their largest alone        |
 | `epochs`          | batches, records: only batches of these leader epochs, with commas                             |
 | `producer_ids`    | batches, records: only batches of these producers, with commas                                 |
-| `pushdown`        | `once`: take filters from a Spark that mixes up the scans of one load, see kcli.spark_source   |
 | `partitions`      | how many tasks; by default a few per core, more for much data                                  |
 | `max_batch_bytes` | bound on one batch, packed and unpacked; 64 MiB                                                |
 """
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kcli.analysis.salvage import LARGEST_BATCH
-from kcli.spark_source.filters import Filter
+from kcli.spark_source.filters import HIGHEST, LOWEST, Filter
 from kcli.spark_source.views import BATCHES, EPOCHS, FINDINGS, OFFSETS, RECORDS, RLMM, SEGMENTS, VIEWS
 
 RANGES = {
@@ -33,12 +34,15 @@ RANGES = {
 }
 """The columns, by view, that must not lie below the first and above the last of a range."""
 
-LISTS = {"partition": "partition", "epochs": "partition_leader_epoch", "producer_ids": "producer_id"}
-ABOUT_BATCHES = (*RANGES, "epochs", "producer_ids")
-ONCE = "once"
+LISTS = {"epochs": "partition_leader_epoch", "producer_ids": "producer_id"}
+ABOUT_BATCHES = (*RANGES, *LISTS)
 
-NAMES = ("view", "path", "paths", "of", "leftovers", "topic", *RANGES, *LISTS, "pushdown", "partitions", "max_batch_bytes")
+NAMES = ("view", "path", "paths", "of", "leftovers", "topic", "partition", *RANGES, *LISTS, "partitions", "max_batch_bytes")
 LARGEST = 2**31 - 1
+MOST_PARTITIONS = 1_000_000
+OF_A_CATALOG = frozenset({"location", "external", "owner", "provider", "transient_lastddltime"})
+"""What Spark's catalog adds to the options of a table; it also writes them a second time, with `option.` before their names."""
+NO_TABLES = "Spark gives a Python data source no options of a table: use CREATE TEMPORARY VIEW name USING kcli OPTIONS (...)"
 OF = (BATCHES, RECORDS, SEGMENTS, EPOCHS, RLMM, OFFSETS)
 """The views that have findings."""
 
@@ -63,9 +67,10 @@ class Query:
 def view_of(options: Mapping[str, str]) -> str:
     """Return the view that is asked for; OptionError if there is none of that name, or an option is not known."""
     unknown = sorted(name for name in options if name.lower() not in NAMES)
+    if any(name.lower() in OF_A_CATALOG or name.lower().startswith("option.") for name in unknown):
+        raise OptionError(NO_TABLES)
     if unknown:
         raise OptionError(f"option {unknown[0]}: not one of {', '.join(NAMES)}")
-    _one_of("pushdown", options.get("pushdown", ONCE), (ONCE,))
     return _one_of("view", options.get("view", BATCHES), tuple(VIEWS))
 
 
@@ -104,13 +109,35 @@ def _filters(view: str, options: Mapping[str, str]) -> Iterator[Filter]:
         if name in options and (view == RLMM or (name in ABOUT_BATCHES and view not in {BATCHES, RECORDS})):
             raise OptionError(f"option {name}: it is not for the view {view}; compare columns in the query")
     if "topic" in options:
-        yield "In", "topic", tuple(word.strip() for word in options["topic"].split(","))
+        yield "In", "topic", tuple(_topic(word.strip()) for word in options["topic"].split(","))
+    if "partition" in options:
+        yield "In", "partition", tuple(_partitions(options["partition"]))
     for name, column in LISTS.items():
         if name in options:
             yield "In", column, tuple(_whole(name, word) for word in options[name].split(","))
     for name, columns in RANGES.items():
         if name in options:
             yield from _range(name, options[name], *columns[view])
+
+
+def _topic(word: str) -> str:
+    if not word:
+        raise OptionError("option topic: an empty name; leave it out for all topics")
+    return word
+
+
+def _partitions(words: str) -> Iterator[int]:
+    """Yield the partitions of a list like `0-3,7`, ranges inclusive: as `--partition` has it."""
+    count = 0
+    for word in words.split(","):
+        found = re.fullmatch(r"\s*([0-9]{1,10})(?:-([0-9]{1,10}))?\s*", word, re.ASCII)
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, -1)
+        if not first <= last <= LARGEST:
+            raise OptionError(f"option partition {words}: not numbers from 0 to {LARGEST} or ranges that go up, like 0-3,7")
+        count += last - first + 1
+        if count > MOST_PARTITIONS:
+            raise OptionError(f"option partition {words}: more than {MOST_PARTITIONS} partitions")
+        yield from range(first, last + 1)
 
 
 def _range(option: str, words: str, upper: str, lower: str) -> Iterator[Filter]:
@@ -124,10 +151,9 @@ def _range(option: str, words: str, upper: str, lower: str) -> Iterator[Filter]:
 
 
 def _whole(option: str, word: str) -> int:
-    try:
-        return int(word)
-    except ValueError:
-        raise OptionError(f"option {option} {word}: not a whole number") from None
+    if not re.fullmatch(r"\s*-?[0-9]{1,19}\s*", word, re.ASCII) or not LOWEST <= int(word) <= HIGHEST:
+        raise OptionError(f"option {option} {word}: not a whole number of 64 bits")
+    return int(word)
 
 
 def _paths(options: Mapping[str, str]) -> tuple[str, ...]:
@@ -138,7 +164,8 @@ def _paths(options: Mapping[str, str]) -> tuple[str, ...]:
         given += _listed(options["paths"])
     found = tuple(_local(path.strip()) for path in given if path.strip())
     if not found:
-        raise OptionError("no path: name log dirs, partition directories or files, as load(...) or as option path")
+        table = "" if options else f"; where this is a table: {NO_TABLES}"
+        raise OptionError(f"no path: name log dirs, partition directories or files, as load(...) or as option path{table}")
     return found
 
 

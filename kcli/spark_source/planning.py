@@ -7,7 +7,7 @@ come in the order of `kcli dump`, `kcli ls` and the others; units of one directo
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, groupby, pairwise
+from itertools import accumulate, groupby
 from typing import NamedTuple
 
 from formats.names import LOG, parse_file
@@ -75,15 +75,18 @@ class Plan(NamedTuple):
     findings: list[Finding]
 
 
-def planned(query: Query, pushed: Pushed, cores: int | None) -> Plan:
-    """Return what a query must read; OptionError if its paths lead to nothing at all."""
+def planned(query: Query, pushed: Pushed, cores: int | None, *, decodes: bool = True) -> Plan:
+    """Return what a query must read; OptionError if its paths lead to nothing at all.
+
+    `decodes`: what records of internal topics say is asked for.
+    """
     found = find(query.paths, Selection(include_leftovers=query.leftovers))
     if not found.targets and found.failures and query.view != FINDINGS:
         raise OptionError(str(found.failures[0]))
     if query.view != RLMM:
         found = replace(found, targets=[target for target in found.targets if _wants(pushed, target)])
     if query.view != FINDINGS:
-        works, _ = _works(query.view, query, found, pushed)
+        works, _ = _works(query.view, query, found, pushed, decodes=decodes)
         works = _without_giants(works, query.partitions or cores or os.cpu_count() or 1)
         return Plan(_bins([[work] for work in works], query.partitions, cores), [], [])
     works, failures = _for_findings(query, found, pushed)
@@ -97,18 +100,16 @@ def _wants(pushed: Pushed, target: Target) -> bool:
     return pushed.wants_topic(topic) and pushed.wants_partition(partition)
 
 
-def _works(view: str, query: Query, found: Found, pushed: Pushed) -> tuple[list[Work], list[Failure]]:
+def _works(view: str, query: Query, found: Found, pushed: Pushed, *, decodes: bool) -> tuple[list[Work], list[Failure]]:
     """Return the units of a view, in output order, and the arguments that are of no use to it."""
     if view in {BATCHES, RECORDS}:
-        return _logs(view, query, found, pushed)
+        return _logs(_options(view, query, decodes=decodes), query, found, pushed)
     if view == RLMM:
         expanded = rlmm.expand(found)
         wanted = [target for target in expanded.targets if _holds_metadata(pushed, target)]
         return _of_units(rlmm.dump, replace(expanded, targets=wanted), rlmm.ACCEPTS)
     if view == SEGMENTS:
-        expanded = scan.expand(found)
-        offsets = pushed.range("base_offset", "last_offset")
-        return _of_units(SEGMENT, replace(expanded, targets=list(_in_range(expanded.targets, *offsets.bounds))), scan.ACCEPTS)
+        return _of_units(SEGMENT, scan.expand(found), scan.ACCEPTS)
     if view == EPOCHS:
         return _of_units(epoch.show, found, epoch.ACCEPTS)
     return _of_units(ls, found, PARTITIONS_ONLY)
@@ -138,35 +139,33 @@ def _holds_metadata(pushed: Pushed, target: Target) -> bool:
 # Batches and records
 
 
-def _logs(view: str, query: Query, found: Found, pushed: Pushed) -> tuple[list[Work], list[Failure]]:
-    wanted = _wanted(view, pushed)
-    options = Options(records=view == RECORDS, blocks=True, max_batch_bytes=query.max_batch_bytes)
+def _options(view: str, query: Query, *, decodes: bool) -> Options:
+    records = view == RECORDS
+    return Options(records=records, blocks=True, decode_by_name=records and decodes, max_batch_bytes=query.max_batch_bytes)
+
+
+def _logs(options: Options, query: Query, found: Found, pushed: Pushed) -> tuple[list[Work], list[Failure]]:
+    wanted = _wanted(pushed, records=options.records)
     named = {target.path for target in found.targets if target.kind != PARTITION}
-    expanded = Dump(options, only_partitions=True).expand(found)
+    expanded = Dump(replace(options, wanted=Wanted(offsets=wanted.offsets)), only_partitions=True).expand(found)
     logs = [target for target in expanded.targets if target.path in named or _is_log(target, leftovers=query.leftovers)]
-    if wanted.offsets is not None:
-        logs = list(_in_range(logs, *wanted.offsets))
     options = replace(options, wanted=wanted)
     job: Callable[[Options], Scan] = Ranged if wanted.offsets or wanted.times else Dump
     works, failures = _of_units(job(options), replace(expanded, targets=logs), DUMPED)
-    if view == BATCHES:
+    if not options.records:
         plain = job(replace(options, blocks=False))
         works = [work._replace(scan=plain) if work.cost < COST_OF_A_UNIT + SMALL_LOG else work for work in works]
     return works, failures
 
 
 def _is_log(target: Target, *, leftovers: bool) -> bool:
-    return target.kind == LOG and (leftovers or _is_live(target))
+    return target.kind == LOG and (leftovers or parse_file(os.path.basename(target.path)).suffix == "")
 
 
-def _is_live(target: Target) -> bool:
-    return parse_file(os.path.basename(target.path)).suffix == ""
-
-
-def _wanted(view: str, pushed: Pushed) -> Wanted:
-    """Return what can be left out while a log is read: never anything that Spark would let pass."""
-    offsets = pushed.range("offset") if view == RECORDS else pushed.range("base_offset", "last_offset")
-    times = pushed.range("timestamp" if view == RECORDS else "max_timestamp").bounds
+def _wanted(pushed: Pushed, *, records: bool) -> Wanted:
+    """Return what the options ask of batches or records."""
+    offsets = pushed.range("offset") if records else pushed.range("base_offset", "last_offset")
+    times = pushed.range("timestamp" if records else "max_timestamp").bounds
     epochs, producers = pushed.range("partition_leader_epoch"), pushed.range("producer_id")
     return Wanted(
         offsets=None if offsets.is_all else offsets.bounds,
@@ -174,22 +173,6 @@ def _wanted(view: str, pushed: Pushed) -> Wanted:
         epochs=epochs.few,
         producer_ids=producers.few,
     )
-
-
-def _in_range(logs: Iterable[Target], first: int, last: int) -> Iterator[Target]:
-    """Yield the logs that can hold offsets from first to last, by the base offsets of their directory's live segments."""
-    for _, group in groupby(logs, key=lambda target: os.path.dirname(target.path)):
-        targets = list(group)
-        bases = sorted(base for target in targets if _is_live(target) and (base := _base(target)) is not None)
-        ends = dict(pairwise([*bases, HIGHEST]))
-        for target in targets:
-            base = _base(target)
-            if base is None or not _is_live(target) or (base <= last and ends[base] > first):
-                yield target
-
-
-def _base(target: Target) -> int | None:
-    return parse_file(os.path.basename(target.path)).base_offset
 
 
 def _without_giants(works: list[Work], at_once: int) -> list[Work]:
@@ -216,12 +199,11 @@ def _for_findings(query: Query, found: Found, pushed: Pushed) -> tuple[list[Work
         if view not in query.of or (view == BATCHES and RECORDS in query.of):
             continue
         if view in {BATCHES, RECORDS}:
-            options = Options(records=view == RECORDS, blocks=True, max_batch_bytes=query.max_batch_bytes)
             some = not (pushed.wants_topic(None) and pushed.wants_partition(None))
-            job = Dump(options, only_partitions=some)
+            job = Dump(_options(view, query, decodes=True), only_partitions=some)
             more, wrong = _of_units(job, job.expand(found), DUMPED)
         else:
-            more, wrong = _works(view, query, _useful(view, found), pushed)
+            more, wrong = _works(view, query, _useful(view, found), pushed, decodes=True)
         works += more
         failures += [failure for failure in wrong if failure not in failures]
     order = {directory: number for number, directory in enumerate(dict.fromkeys(directory_of(work.unit.target) for work in works))}

@@ -1,8 +1,8 @@
 """Some offsets and times of logs: many rows at once, of which only the wanted ones are kept.
 
 `kcli dump` looks at batches and records one by one where only some are wanted. Here a log is read as if all were, from the
-place on that the indexes lead to, and blocks of columns are filtered. It ends with the block in which an offset lies behind the
-wanted: in a log whose offsets do not rise, what comes later is not told.
+place on that the indexes lead to, and blocks of columns are filtered. It ends where `kcli dump` ends: behind two batches that
+follow each other, rising, both behind what is wanted.
 """
 
 from collections.abc import Iterator
@@ -10,12 +10,16 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
+from formats.batch import LOG_OVERHEAD
+from formats.record import MAGIC
+from kcli.analysis.salvage import checked_windows
 from kcli.analysis.selection import HIGHEST, LOWEST, Wanted
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.dump import LOGS, Dump, Options
 from kcli.jobs.dump_common import EVERYTHING, Told
 from kcli.jobs.dump_seek import part
 from kcli.logdir.buffers import DataFile, FileError
+from kcli.logdir.bulk import Window
 from kcli.rows import ROW_TYPES, Block, Row
 from kcli.spark_source.options import RANGES
 from kcli.spark_source.views import BATCHES, RECORDS
@@ -45,18 +49,20 @@ class Ranged:
         if unit.target.kind not in LOGS:
             return Outcome(number=unit.number)
         if self.in_blocks and not (unit.start or unit.mark):
-            unit = replace(unit, start=self._start(unit))
+            unit = self._narrowed(unit)
         outcome = Dump(replace(self.options, wanted=self.read))(unit)
-        kept = [row for row in map(self._kept, outcome.rows) if row is not None]
-        is_over = any(self._is_behind(row) for row in outcome.rows)
-        return replace(outcome, rows=kept, rest=None if is_over else outcome.rest)
+        return replace(outcome, rows=[row for row in map(self._kept, outcome.rows) if row is not None])
 
-    def _start(self, unit: Unit) -> int:
+    def _narrowed(self, unit: Unit) -> Unit:
+        """Return the part of a log from where the indexes lead to, up to where `kcli dump` stops reading."""
         try:
             with DataFile(unit.target.path) as file:
-                return part(file, unit.target, self.options, Told(unit.target))[0]
+                start = part(file, unit.target, self.options, Told(unit.target))[0]
+                offsets = self.options.wanted.offsets
+                end = 0 if offsets is None or offsets[1] == HIGHEST else _behind(file, start, offsets[1])
         except FileError:
-            return 0  # who reads the log says what is wrong
+            return unit  # who reads the log says what is wrong
+        return replace(unit, start=start, end=end)
 
     def _bounds(self) -> Iterator[tuple[str, int, int]]:
         """Yield columns with the lowest and the highest value that a wanted row can have there."""
@@ -81,14 +87,30 @@ class Ranged:
         bounds = [(name, low, high) for name, low, high in self._bounds() if name != "base_offset" or not _is_wrapper(values)]
         return row if all(low <= values[name] <= high for name, low, high in bounds) else None
 
-    def _is_behind(self, row: Row) -> bool:
-        """Whether all that is wanted stands before the end of a row or block, in a log whose offsets rise."""
-        last = self.options.wanted.offsets[1] if self.options.wanted.offsets else HIGHEST
-        name = RANGES["offsets"][RECORDS if self.options.records else BATCHES][1]
-        if isinstance(row, Block):
-            return bool((_numbers(row, name) > last).any())
-        values: dict[str, Any] = dict(zip(ROW_TYPES[row.type].names, row.values, strict=True))
-        return values[name] > last and not _is_wrapper(values)
+
+def _behind(file: DataFile, start: int, last: int) -> int:
+    """Return the byte behind the second of two batches that rise beyond an offset; 0 where there are none.
+
+    One batch alone may only say so: no checksum covers its base offset.
+    """
+    passed: int | None = None
+    for window in checked_windows(file, start):
+        if not isinstance(window, Window):
+            continue
+        fields = window.fields
+        beyond = (fields["magic"] >= MAGIC) & (fields["base_offset"] > last) & (fields["last_offset_delta"] >= 0)
+        if window.valid is not None:
+            beyond &= window.valid
+        before = -1
+        for number in beyond.nonzero()[0].tolist():
+            first = int(fields["base_offset"][number])
+            follows = before == number - 1
+            if follows and passed is not None and first > passed:
+                return int(window.positions[number]) + LOG_OVERHEAD + int(fields["batch_length"][number])
+            before, passed = number, first + int(fields["last_offset_delta"][number])
+        if before != len(window.positions) - 1:
+            passed = None
+    return 0
 
 
 def _numbers(block: Block, column: str) -> Any:

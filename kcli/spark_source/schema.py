@@ -4,6 +4,7 @@ from typing import Any, TypeAlias
 
 from kcli.columns import Column, RowType
 from kcli.output.arrow import schema as arrow_schema
+from kcli.spark_source.options import OptionError
 from kcli.spark_source.views import MOMENT, view_columns
 
 StructType: TypeAlias = Any
@@ -14,6 +15,37 @@ def view_schema(view: str) -> StructType:
     from pyspark.sql.types import StructType  # noqa: PLC0415
 
     return StructType([_field(one.column) for one in view_columns(view)])
+
+
+def refuse_others(view: str, asked: StructType) -> None:
+    """Raise OptionError unless a schema has columns of a view, each once, with exactly their types; it may allow more nulls."""
+    own = {field.name.lower(): field for field in view_schema(view)}
+    seen: set[str] = set()
+    for field in asked:
+        name = field.name.lower()
+        if name not in own:
+            raise OptionError(f"schema: {field.name} is no column of the view {view}; its columns are {', '.join(own)}")
+        if name in seen:
+            raise OptionError(f"schema: column {field.name} stands there twice")
+        seen.add(name)
+        if not _holds(field.dataType, own[name].dataType):
+            wanted = own[name].dataType.simpleString()
+            raise OptionError(f"schema: column {field.name} is {wanted}, not {field.dataType.simpleString()}; cast it in the query")
+        if own[name].nullable and not field.nullable:
+            raise OptionError(f"schema: column {field.name} can be null: leave out NOT NULL")
+
+
+def _holds(asked: Any, own: Any) -> bool:
+    """Whether a type is another one, but for nulls inside that it allows."""
+    from pyspark.sql import types  # noqa: PLC0415
+
+    if isinstance(asked, types.ArrayType) and isinstance(own, types.ArrayType):
+        return (asked.containsNull or not own.containsNull) and _holds(asked.elementType, own.elementType)
+    if isinstance(asked, types.StructType) and isinstance(own, types.StructType):
+        return asked.names == own.names and all(
+            (one.nullable or not other.nullable) and _holds(one.dataType, other.dataType) for one, other in zip(asked, own, strict=True)
+        )
+    return bool(asked == own)
 
 
 def _field(column: Column) -> Any:

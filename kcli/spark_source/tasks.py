@@ -7,18 +7,31 @@ from contextlib import chdir, nullcontext
 from datetime import UTC, datetime
 from typing import Any
 
-from kcli.spark_source.filters import Filter, pushed
+from kcli.spark_source.filters import Filter, certain, pushed
 from kcli.spark_source.options import query
 from kcli.spark_source.planning import planned
 from kcli.spark_source.reading import Task, record_batches
 
+DECODED = frozenset({"record_type", "record_version", "decoded_key", "decoded_value", "error"})
+"""What records of internal topics say: they are read one by one where one of these columns is wanted."""
 
-def tasks(options: Mapping[str, str], filters: Iterable[Filter], cores: int | None, directory: str | None) -> list[bytes]:
-    """Return the tasks of a query, in the order of their rows; relative paths start from `directory`, if one is given."""
-    asked = query(options)
+
+def tasks(
+    options: Mapping[str, str],
+    filters: Iterable[Filter],
+    cores: int | None,
+    directory: str | None,
+    columns: Iterable[str] = DECODED,
+) -> list[bytes]:
+    """Return the tasks of a query, in the order of their rows; relative paths start from `directory`, if one is given.
+
+    `columns` are those that are wanted of the view.
+    """
     directory = directory or os.getcwd()
     with chdir(directory):
-        plan = planned(asked, pushed([*asked.filters, *filters]), cores)
+        asked = query(options)
+        decodes = not DECODED.isdisjoint(name.lower() for name in columns)
+        plan = planned(asked, pushed([*asked.filters, *certain(filters)]), cores, decodes=decodes)
     made = [Task(view=asked.view, scan_time=(now := datetime.now(UTC)), failures=plan.failures, findings=plan.findings)]
     made += [Task(view=asked.view, scan_time=now, works=works) for works in plan.bins]
     start = None if all(map(os.path.isabs, asked.paths)) else directory

@@ -51,7 +51,16 @@ def test_a_path_with_a_comma_is_one_if_it_is_there(tmp_path):
         ({"path": "a", "offsets": "..x"}, "option offsets x: not a whole number"),
         ({"path": "a", "view": "epochs", "epochs": "1"}, "option epochs: it is not for the view epochs"),
         ({"path": "a", "view": "rlmm", "topic": "a"}, "option topic: it is not for the view rlmm"),
-        ({"path": "a", "pushdown": "always"}, "option pushdown always: one of once"),
+        ({"path": "a", "pushdown": "once"}, "option pushdown: not one of view, path"),
+        ({"path": "a", "topic": ""}, "option topic: an empty name"),
+        ({"path": "a", "topic": "a,"}, "option topic: an empty name"),
+        ({"path": "a", "partition": "3-0"}, "option partition 3-0: not numbers from 0 to 2147483647 or ranges that go up, like 0-3,7"),
+        ({"path": "a", "partition": ""}, "option partition : not numbers"),
+        ({"path": "a", "partition": "0-1000000"}, "option partition 0-1000000: more than 1000000 partitions"),
+        ({"path": "a", "epochs": "1_0"}, "option epochs 1_0: not a whole number of 64 bits"),
+        ({"path": "a", "location": "b"}, "use CREATE TEMPORARY VIEW name USING kcli OPTIONS (...)"),
+        ({"path": "a", "option.path": "a", "external": "true"}, "use CREATE TEMPORARY VIEW name USING kcli OPTIONS (...)"),
+        ({}, "use CREATE TEMPORARY VIEW name USING kcli OPTIONS (...)"),
     ],
 )
 def test_what_cannot_be_used_is_named(options, words):
@@ -62,12 +71,20 @@ def test_what_cannot_be_used_is_named(options, words):
 
 
 def test_selecting_options_are_filters():
-    options = {"path": "a", "topic": "a, b", "partition": "1,2", "offsets": "5..9", "times": "..100", "epochs": "3", "producer_ids": "7,8"}
+    options = {
+        "path": "a",
+        "topic": "a, b",
+        "partition": "1-2, 5",
+        "offsets": "5..9",
+        "times": "..100",
+        "epochs": "3",
+        "producer_ids": "7,8",
+    }
     left = pushed(query(options).filters)
 
     assert left.wants_topic("b")
     assert not left.wants_topic("c")
-    assert left.range("partition").few == {1, 2}
+    assert left.range("partition").few == {1, 2, 5}
     assert left.range("base_offset", "last_offset").bounds == (5, 9)
     assert left.range("max_timestamp").bounds[1] == 100
     assert left.range("partition_leader_epoch").few == {3}

@@ -1,5 +1,6 @@
 """Offsets and times that are wanted of logs: what comes out is what a filter over everything leaves."""
 
+import json
 import random
 
 import pytest
@@ -12,7 +13,7 @@ from kcli.spark_source.planning import planned
 from tests.formats import recorded
 from tests.kcli.jobs.test_dump_bulk import log as random_log
 from tests.kcli.spark_source.test_cutting import read, written
-from tests.partitions import log_dir, put_range, segment
+from tests.partitions import log_dir, offset_entries, put_range, segment
 
 pytestmark = pytest.mark.slow
 
@@ -67,6 +68,34 @@ def test_random_logs_and_damage(seed, view, tmp_path, monkeypatch):
             assert left == wanted
         else:
             assert all(row in wanted for row in left)
+
+
+@pytest.mark.parametrize("view", ["batches", "records"])
+@pytest.mark.parametrize("small", [0, 1 << 20], ids=["blocks", "rows"])
+@pytest.mark.parametrize("seed", range(6))
+def test_offsets_are_those_of_dump_where_base_offsets_or_indexes_are_wrong(seed, small, view, kcli, tmp_path, monkeypatch):
+    monkeypatch.setattr(planning, "SMALL_LOG", small)
+    monkeypatch.setattr(bulk, "WINDOW", 700)
+    monkeypatch.setattr(bulk, "SMALLEST_WINDOW", 100)
+    chance = random.Random(seed)
+    folder = log_dir(tmp_path / "d") / "orders-0"
+    for base in (0, 60, 120):
+        batches = [bytearray(put_range(base + number * 5, 5)) for number in range(12)]
+        entries = [[number * 5 + 4, number * len(batches[0])] for number in range(1, 12)]
+        for _ in range(chance.randrange(4)):
+            batches[chance.randrange(12)][:8] = chance.choice([chance.randrange(200), 10**6]).to_bytes(8, "big")
+        if chance.random() < 0.3:
+            entries = [[max(0, offset - 9), position] for offset, position in entries]
+        segment(folder, base, b"".join(batches), offset_entries(*entries))
+    for _ in range(5):
+        words = some(chance, range(1, 180))
+        done = kcli("dump", *(["--records"] if view == "records" else []), "--offsets", words, "-o", "ndjson", folder)
+        wanted = [row for row in map(json.loads, done.stdout.splitlines()) if row["type"].startswith("dump_")]
+        names = ("file", "position", "offset" if view == "records" else "base_offset")
+
+        assert [[row[name] for name in names] for row in found(view, folder, offsets=words)] == [
+            [row[name] for name in names] for row in wanted
+        ]
 
 
 @pytest.mark.parametrize("name", [*recorded.LOGS, *recorded.LEGACY])

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from kcli.engine.errors import EngineMissingError
-from kcli.spark_source import register
+from kcli.spark_source import register, source
 from kcli.spark_source.views import VIEWS
+from tests.builders import put_record, put_records
 from tests.kcli.spark_source.fleet import fleet
+from tests.partitions import log_dir, segment
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
 
@@ -106,16 +108,22 @@ def test_the_plan_shows_the_scan(spark, views):
     assert "Filter" in plan[0]
 
 
-def test_filters_pushed_once_leave_the_answer_and_drop_tasks(spark, dirs, pushing):
-    def load(**options):
-        everything = spark.read.format("kcli").options(view="batches", partitions="12", **options).load(str(dirs[0]))
+def test_filters_of_a_spark_that_keeps_scans_apart_leave_the_answer_and_drop_tasks(spark, dirs, pushing, monkeypatch):
+    def load():
+        everything = spark.read.format("kcli").options(view="batches", partitions="12").load(str(dirs[0]))
         return everything.filter("topic = 'clicks' AND partition = 0 AND base_offset > 12 AND max_timestamp > 0").drop("scan_time")
 
-    pushed, whole = load(pushdown="once"), load()
+    whole = load().collect()
+    monkeypatch.setattr(source, "KEEPS_SCANS_APART", True)
+    register(spark)
+    pushed = load()
+    counts = pushed.rdd.getNumPartitions(), len(pushed.collect())
+    monkeypatch.undo()
+    register(spark)
 
-    assert pushed.collect() == whole.collect()
-    assert pushed.count() > 0
-    assert (pushed.rdd.getNumPartitions(), whole.rdd.getNumPartitions() > 4) == (1, True)
+    assert pushed.collect() == whole
+    assert counts == (3, len(whole))
+    assert load().rdd.getNumPartitions() > 4
 
 
 def test_two_scans_of_one_load_do_not_mix_up_their_filters(spark, views, pushing):
@@ -137,6 +145,50 @@ def test_lists_of_paths_and_fewer_columns(spark, dirs):
 
     assert frame.columns == ["epoch", "topic"]
     assert frame.filter("topic = 'clicks'").count() > 4
+
+
+def test_what_records_of_internal_topics_say(spark, kcli, tmp_path):
+    key = b"\0\1\0\1g\0\1t\0\0\0\0"
+    value = b"\0\3" + (7).to_bytes(8, "big") + b"\0\0\0\1" + b"\0\0" + bytes(8)
+    segment(log_dir(tmp_path / "d") / "__consumer_offsets-0", 0, put_records([put_record(key=key, value=value)]))
+    (wanted,) = (row for row in printed(kcli, "dump", "--records", tmp_path / "d") if row["type"] == "dump_record")
+
+    (row,) = spark.read.format("kcli").option("view", "records").load(str(tmp_path / "d")).collect()
+
+    assert (row.record_type, row.record_version, row.error) == (wanted["record_type"], wanted["record_version"], None)
+    assert [json.loads(row.decoded_key), json.loads(row.decoded_value)] == [wanted["decoded_key"], wanted["decoded_value"]]
+    assert row.record_type == "OffsetCommit"
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        ("max_timestamp TIMESTAMP", "schema: column max_timestamp is bigint, not timestamp; cast it in the query"),
+        ("nope STRING", "schema: nope is no column of the view batches"),
+        ("size BIGINT, size BIGINT", "schema: column size stands there twice"),
+    ],
+)
+def test_a_schema_that_is_not_the_views_is_refused(spark, dirs, schema, told):
+    with pytest.raises(Exception, match=told):
+        spark.read.format("kcli").schema(schema).load(str(dirs[0])).collect()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "CREATE TABLE t USING kcli OPTIONS (view 'batches', path '{}')",
+        "CREATE TABLE t USING kcli OPTIONS (view 'epochs') LOCATION '{}'",
+    ],
+)
+def test_a_table_of_the_catalog_is_refused_with_what_to_use_instead(spark, dirs, words):
+    with pytest.raises(Exception, match="use CREATE TEMPORARY VIEW name USING kcli OPTIONS"):
+        spark.sql(words.format(dirs[0]))
+
+
+@pytest.mark.parametrize(("option", "value"), [("offsets", "46"), ("partitions", "x"), ("topic", ""), ("partition", "3-1")])
+def test_a_wrong_option_is_told_when_it_is_loaded(spark, dirs, option, value):
+    with pytest.raises(Exception, match=f"option {option}"):
+        spark.read.format("kcli").option(option, value).load(str(dirs[0]))
 
 
 def test_nothing_to_read_is_an_empty_answer(spark, dirs):

@@ -1,12 +1,15 @@
 """Plans and tasks without a session: every view gives what the command of the same job prints."""
 
+import io
 import json
 import random
+import tarfile
 from collections import Counter
+from importlib import resources
 
 import pyarrow as pa
 import pytest
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, StructField, StructType, TimestampType
 
 from kcli.columns import WHERE
 from kcli.jobs import scan
@@ -15,9 +18,10 @@ from kcli.spark_source import planning
 from kcli.spark_source.filters import pushed
 from kcli.spark_source.options import RANGES, OptionError, query
 from kcli.spark_source.planning import planned
-from kcli.spark_source.schema import view_schema
+from kcli.spark_source.schema import refuse_others, view_schema
 from kcli.spark_source.tasks import read, tasks
 from kcli.spark_source.views import HEAD, VIEWS, view_columns
+from tests.builders import put_record, put_records
 from tests.formats import recorded
 from tests.kcli.spark_source.fleet import fleet
 from tests.partitions import log_dir, put_range, segment
@@ -178,24 +182,30 @@ def test_pushed_filters_leave_out_only_what_the_query_drops(filters, keep, dirs)
     assert len(left) <= len(everything)
 
 
-@pytest.mark.parametrize("column", ["base_offset", "last_offset"])
-@pytest.mark.parametrize("kind", ["GreaterThan", "LessThanOrEqual"])
-@pytest.mark.parametrize("value", [0, 5, 6, 13, 10**6])
-def test_pushed_offsets_of_segments(column, kind, value, dirs):
-    def passing(found):
-        return [(row["dir"], row["file"]) for row in found if (row[column] > value) is (kind == "GreaterThan")]
+@pytest.mark.parametrize(
+    ("view", "filters", "keep"),
+    [
+        ("records", [("GreaterThan", "offset", 20)], lambda row: row["offset"] > 20),
+        ("records", [("LessThan", "offset", 12)], lambda row: row["offset"] < 12),
+        ("batches", [("GreaterThan", "base_offset", 20)], lambda row: row["base_offset"] > 20),
+        ("batches", [("LessThanOrEqual", "last_offset", 12)], lambda row: row["last_offset"] <= 12),
+        ("segments", [("GreaterThan", "last_offset", 900_000)], lambda row: row["last_offset"] > 900_000),
+    ],
+)
+@pytest.mark.parametrize("damage", [{1: 10**6}, {6: 3}, {4: 10**6, 5: 10**6 + 5}])
+def test_pushed_offsets_change_no_answer_where_base_offsets_are_wrong(view, filters, keep, damage, tmp_path):
+    folder = log_dir(tmp_path / "d") / "orders-0"
+    for base in (0, 15, 30):
+        batches = [bytearray(put_range(base + 5 * number, 5)) for number in range(3)]
+        for number, wrong in damage.items():
+            if base <= 5 * number < base + 15:
+                batches[number - base // 5][:8] = wrong.to_bytes(8, "big")
+        segment(folder, base, b"".join(batches))
 
-    assert passing(rows("segments", dirs[:2], [(kind, column, value)])) == passing(rows("segments", dirs[:2]))
+    def kept(found):
+        return [{**row, "scan_time": 0} for row in found if keep(row)]
 
-
-def test_pushed_offsets_and_times_of_records(dirs):
-    everything = rows("records", dirs)
-    filters = [("GreaterThanOrEqual", "offset", 10), ("LessThan", "offset", 13), ("GreaterThan", "timestamp", 1_700_000_010_000)]
-
-    left = rows("records", dirs, filters)
-
-    kept = [row for row in everything if 10 <= row["offset"] < 13 and row["timestamp"] > 1_700_000_010_000]
-    assert [(row["dir"], row["offset"]) for row in left] == [(row["dir"], row["offset"]) for row in kept]
+    assert kept(rows(view, [tmp_path / "d"], filters)) == kept(rows(view, [tmp_path / "d"]))
 
 
 def test_options_leave_out_what_filters_would(dirs):
@@ -221,11 +231,10 @@ def plan(paths, filters=(), **options):
 
 
 def test_names_alone_decide_which_segments_are_opened(dirs):
-    bins = plan(dirs, [("EqualTo", "topic", "clicks"), ("EqualTo", "partition", 1), ("GreaterThan", "base_offset", 20)]).bins
+    bins = plan(dirs, [("EqualTo", "topic", "clicks"), ("EqualTo", "partition", 1), ("LessThan", "last_offset", 5)]).bins
 
     opened = [work.unit.target.shown.split("/")[-2:] for group in bins for work in group]
-    last = [max((log_dir / "clicks-1").glob("*.log")).name for log_dir in dirs]
-    assert opened == [["clicks-1", name] for name in last]
+    assert opened == [["clicks-1", f"{0:020}.log"] for _ in dirs]
 
 
 def test_bins_are_consecutive_and_of_about_equal_cost(dirs, monkeypatch):
@@ -260,6 +269,47 @@ def test_leftovers_only_on_request(tmp_path):
     assert len(rows("offsets", [log_dir], leftovers="true")) == 4
 
 
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    packed = next(entry for entry in resources.files("kcli.demo").iterdir() if entry.name.endswith(".tar.gz"))
+    with tarfile.open(fileobj=io.BytesIO(packed.read_bytes())) as tar:
+        tar.extractall(folder, filter="data")
+    return folder / "kcli-demo"
+
+
+def test_records_of_internal_topics_say_what_dump_says(demo, kcli):
+    paths = [*sorted(demo.glob("__*-*")), *sorted(demo.rglob("*.checkpoint")), demo / "orders-0"]
+    wanted, _ = printed(kcli, ("dump", "--records"), paths, "dump_record")
+    wanted = [row for row in wanted if row["file"].endswith(".log") or row["file"] in {path.name for path in paths}]
+    found = [as_printed(row, "records") for row in rows("records", paths)]
+    for row in found:
+        row.update((name, json.loads(row[name])) for name in ("decoded_key", "decoded_value") if row[name] is not None)
+
+    assert found == wanted
+    assert len({row["record_type"] for row in wanted}) > 5
+
+
+def test_nothing_is_decoded_where_nobody_asks(demo, monkeypatch):
+    monkeypatch.setattr("kcli.jobs.dump_log.decoded", None)
+    columns = ["topic", "offset", "key"]
+    narrow = StructType([view_schema("records")[name] for name in columns])
+    given = {"view": "records", "path": str(demo / "__cluster_metadata-0")}
+
+    found = [row for task in tasks(given, (), 2, None, columns) for batch in read(task, narrow) for row in batch.to_pylist()]
+
+    assert len(found) > 20
+
+
+def test_findings_tell_what_cannot_be_decoded(kcli, tmp_path):
+    segment(log_dir(tmp_path / "d") / "__consumer_offsets-0", 0, put_records([put_record(key=b"\0\1", value=b"x")]))
+
+    found = rows("findings", [tmp_path / "d"])
+
+    assert {(row["code"], row["message"]) for row in found} == told_by_commands(kcli, [tmp_path / "d"])
+    assert "DUMP-002" in {row["code"] for row in found}
+
+
 def test_fewer_columns_in_any_order_are_given_as_asked(dirs):
     fields = view_schema("batches")
     narrow = StructType([fields["crc"], fields["host"], fields["topic"], fields["scan_time"]])
@@ -291,3 +341,43 @@ def test_relative_paths_start_where_they_should(dirs, monkeypatch):
 
     assert first.column("dir")[0].as_py().startswith(dirs[0].name)
     assert isinstance(first, pa.RecordBatch)
+
+
+TYPES = {
+    "max_timestamp": (TimestampType(), "schema: column max_timestamp is bigint, not timestamp; cast it in the query"),
+    "size": (IntegerType(), "schema: column size is bigint, not int; cast it in the query"),
+    "nope": (StringType(), "schema: nope is no column of the view batches; its columns are host, broker_id,"),
+}
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_a_schema_of_other_columns_or_types_is_refused_by_name(name):
+    kind, words = TYPES[name]
+
+    with pytest.raises(OptionError) as raised:
+        refuse_others("batches", StructType([StructField("topic", StringType()), StructField(name, kind)]))
+
+    assert str(raised.value).startswith(words)
+
+
+def test_a_schema_with_a_column_twice_or_without_its_nulls_is_refused():
+    with pytest.raises(OptionError, match="schema: column SIZE stands there twice"):
+        refuse_others("batches", StructType([StructField("size", LongType()), StructField("SIZE", LongType())]))
+    with pytest.raises(OptionError, match="schema: column count can be null: leave out NOT NULL"):
+        refuse_others("batches", StructType([StructField("count", LongType(), nullable=False)]))
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_schema_of_the_columns_of_a_view_is_taken_in_any_order_and_with_more_nulls(view):
+    own = view_schema(view)
+
+    refuse_others(view, own)
+    refuse_others(view, StructType([StructField(field.name.upper(), _nullable(field.dataType)) for field in reversed(own.fields)]))
+
+
+def _nullable(kind):
+    if isinstance(kind, ArrayType):
+        return ArrayType(_nullable(kind.elementType), containsNull=True)
+    if isinstance(kind, StructType):
+        return StructType([StructField(field.name, _nullable(field.dataType)) for field in kind])
+    return kind
