@@ -1,12 +1,18 @@
 """`kcli spark`: what a Spark cluster needs to run kcli."""
 
 import os
-from typing import Annotated
+import re
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from commands._boundary import boundary
 from commands._status import Missing, Refused, Usage
+
+WRONG_WORDS: Any = typer.BadParameter.__base__
+"""What a command line of wrong words raises: typer has no name of its own for it."""
+
+URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 app = typer.Typer(
     add_completion=False,
@@ -51,6 +57,7 @@ def submit_command(
         for word in conf or ():
             if not all(word.partition("=")[:2]):
                 raise Usage(f"--conf {word}: not KEY=VALUE")
+        line, needs_directory = _over_spark(words)
         directory = os.path.abspath(folder)
         try:
             if _is_of_a_log_dir(directory):
@@ -61,8 +68,70 @@ def submit_command(
             raise Missing(str(error)) from error
         except (FileError, OSError) as error:
             raise Usage(f"--dir {folder}: {getattr(error, 'strerror', None) or error}") from error
-        for line in submit_lines(directory, words, master=master, conf=conf or (), environment=archive):
-            typer.echo(line)
+        if needs_directory:
+            typer.echo(f"# The line works in {os.getcwd()} alone: paths in it are relative.")
+        for text in submit_lines(directory, line, master=master, conf=conf or (), environment=_absolute(archive)):
+            typer.echo(text)
+
+
+def _over_spark(words: list[str]) -> tuple[list[str], bool]:
+    """Return the words of a kcli command line with --spark among them, and whether it names relative paths.
+
+    Usage for what could not succeed there: the words are parsed as kcli parses them, and nothing runs.
+    """
+    found = _parsed(words)
+    named = " ".join(words[: len(words) - len(found.rest)])
+    if "spark" not in found.params or "paths" not in found.params:
+        raise Usage(f"submit-command: kcli {named} reads no paths, so there is nothing to spread over Spark; run it here")
+    if found.params["jobs"] > 1:
+        raise Usage("submit-command: --jobs and Spark are two ways to spread the work: leave out --jobs")
+    for option, instead in (("spark_master", "--master"), ("spark_remote", "--master"), ("spark_conf", "--conf")):
+        if found.params[option]:
+            raise Usage(f"submit-command: --{option.replace('_', '-')} is for a kcli that starts Spark itself: name {instead} before --")
+    one = [found.params[name] for name in ("files_from", "server_config", "out") if found.params[name]]
+    paths = [*(found.params["paths"] or ()), *(found.params.get("files") or "").split(","), *one]
+    if not any(path and path != found.params["out"] for path in paths):
+        raise Usage(f"submit-command: kcli {named}: name at least one PATH")
+    return _with_spark(words, found), any(path not in {"", "-"} and not os.path.isabs(path) for path in paths)
+
+
+class _Parsed(NamedTuple):
+    params: dict[str, Any]
+    rest: list[str]
+
+
+def _parsed(words: list[str]) -> _Parsed:
+    """Return the parameters of a kcli command line, and its words behind the command's name; Usage for one that kcli would refuse."""
+    from commands.app import app as kcli  # noqa: PLC0415 - it imports the commands
+
+    command: Any = typer.main.get_command(kcli)
+    rest = list(words)
+    while hasattr(command, "list_commands"):
+        name = rest.pop(0) if rest else ""
+        below = command.get_command(None, name)
+        if below is None:
+            raise Usage(f"submit-command: {name or 'nothing'} is no command of kcli here; one of {', '.join(command.list_commands(None))}")
+        command = below
+    try:
+        return _Parsed(command.make_context("kcli", list(rest)).params, rest)
+    except WRONG_WORDS as error:
+        raise Usage(f"submit-command: kcli {' '.join(words)}: {error.format_message()}") from error
+
+
+def _with_spark(words: list[str], found: _Parsed) -> list[str]:
+    """Return the words with --spark where it is an option: at the end, or before the -- that ends the options."""
+    if found.params["spark"]:
+        return words
+    wanted = {**found.params, "spark": True}
+    first = len(words) - len(found.rest)
+    ends = [number for number, word in enumerate(words) if word == "--"]
+    lines = ([*words[:place], "--spark", *words[place:]] for place in (len(words), *ends))
+    return next((line for line in lines if _parsed(line).params == wanted), [*words[:first], "--spark", *words[first:]])
+
+
+def _absolute(archive: str | None) -> str | None:
+    """Return the path of an archive from whatever directory; a URL as it is."""
+    return archive if archive is None or URL.match(archive) else os.path.abspath(archive)
 
 
 def _is_of_a_log_dir(directory: str) -> bool:

@@ -74,7 +74,7 @@ def submit_lines(
 ) -> Iterator[str]:
     """Yield lines for a shell: comments that say what has to be where, then one command, ready to run.
 
-    `environment` is an archive of a Python environment (venv-pack, conda-pack) that Spark unpacks for each executor.
+    `words` are those of a kcli command line, with --spark. `environment` is an archive of a Python environment (venv-pack, conda-pack) that Spark unpacks for each executor.
     """
     local = master.startswith("local")
     python = f"./{ENVIRONMENT}/bin/python" if environment is not None else sys.executable
@@ -91,8 +91,6 @@ def submit_lines(
     if environment is not None:
         line += ["--archives", f"{environment}#{ENVIRONMENT}"]
     line += [os.path.join(directory, SCRIPT), *words]
-    if "--spark" not in words:
-        line.append("--spark")
     pythons = {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": sys.executable}
     yield _with(pythons, line)
 

@@ -27,14 +27,24 @@ def submit(kcli, tmp_path, *words):
 
 def test_the_line_names_everything(kcli, tmp_path):
     done = submit(
-        kcli, tmp_path, "--master", "yarn", "--conf", "spark.executor.memory=2g", "--archive", "env.tar.gz", "--", "ls", "/data/a b"
+        kcli,
+        tmp_path,
+        "--master",
+        "yarn",
+        "--conf",
+        "spark.executor.memory=2g",
+        "--archive",
+        tmp_path / "env.tar.gz",
+        "--",
+        "ls",
+        "/data/a b",
     )
 
     line = shlex.split(done.stdout.splitlines()[-1])
     out = tmp_path / "out"
     assert done.exit_code == 0
     assert line[0] == "PYSPARK_PYTHON=./environment/bin/python"
-    assert ("--archives", "env.tar.gz#environment") in itertools.pairwise(line)
+    assert ("--archives", f"{tmp_path}/env.tar.gz#environment") in itertools.pairwise(line)
     assert ("--conf", "spark.executor.memory=2g") in itertools.pairwise(line)
     assert ("--py-files", str(out / "kcli-packages.zip")) in itertools.pairwise(line)
     assert line[-4:] == [str(out / "kcli-submit.py"), "ls", "/data/a b", "--spark"]
@@ -82,12 +92,67 @@ def test_a_log_dir_is_refused(kcli, demo, inside):
     assert sorted(demo.rglob("*")) == before
 
 
-@pytest.mark.parametrize(("words", "told"), [((), "behind --"), (("--conf", "x", "--", "ls", "a"), "--conf x: not KEY=VALUE")])
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "behind --"),
+        (("--conf", "x", "--", "ls", "a"), "--conf x: not KEY=VALUE"),
+        (("--", "lss", "/a"), "lss is no command of kcli here; one of ls, scan, dump,"),
+        (("--", "epoch"), "nothing is no command of kcli here; one of show,"),
+        (("--", "ls", "--jobs", "2", "/a"), "leave out --jobs"),
+        (("--", "ls", "--spak", "/a"), "kcli ls --spak /a: No such option: --spak"),
+        (("--", "ls", "--limit", "x", "/a"), "kcli ls --limit x /a: Invalid value for '--limit'"),
+        (("--", "epoch", "at"), "kcli epoch at: Missing argument"),
+        (("--", "schema"), "kcli schema reads no paths"),
+        (("--", "demo"), "kcli demo reads no paths"),
+        (("--", "spark", "submit-command", "--", "ls", "/a"), "kcli spark submit-command reads no paths"),
+        (("--", "rlmm", "partition", "u4NdSfWRQjaZ_ENyxMXLJA:0"), "kcli rlmm partition reads no paths"),
+        (("--", "ls", "--spark-master", "yarn", "/a"), "--spark-master is for a kcli that starts Spark itself: name --master before --"),
+        (("--", "ls", "--out", "/x.csv"), "kcli ls: name at least one PATH"),
+    ],
+)
 def test_usage(kcli, tmp_path, words, told):
     done = submit(kcli, tmp_path, *words)
 
-    assert done.exit_code == 2
+    assert (done.exit_code, done.stdout) == (2, "")
     assert told in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("ls /a", "ls /a --spark"),
+        ("ls --spark /a", "ls --spark /a"),
+        ("ls -- -a /b", "ls --spark -- -a /b"),
+        ("dump --records --grep -- /a", "dump --records --grep -- /a --spark"),
+        ("dump --records --grep -- -- -a", "dump --records --grep -- --spark -- -a"),
+        ("dump --grep --spark /a", "dump --grep --spark /a --spark"),
+        ("epoch show -- -- /a", "epoch show --spark -- -- /a"),
+    ],
+)
+def test_the_line_is_one_over_spark_whatever_its_words_mean(kcli, tmp_path, words, line):
+    done = submit(kcli, tmp_path, "--dry-run", "--", *words.split())
+
+    printed = shlex.split(done.stdout.splitlines()[-1])
+    assert printed[printed.index(str(tmp_path / "out" / "kcli-submit.py")) + 1 :] == line.split()
+
+
+@pytest.mark.parametrize(("paths", "told"), [(["/data", "-"], False), (["/data", "data"], True), (["/data", "--out", "x.csv"], True)])
+def test_a_line_that_works_in_one_directory_alone_says_so(kcli, tmp_path, monkeypatch, paths, told):
+    monkeypatch.chdir(tmp_path)
+    done = submit(kcli, tmp_path, "--dry-run", "--", "ls", *paths)
+
+    assert (f"# The line works in {tmp_path} alone: paths in it are relative.\n" in done.stdout) is told
+
+
+@pytest.mark.parametrize("archive", ["env.tar.gz", "hdfs:///env.tar.gz", "s3a://b/env.tar.gz", "/env.tar.gz"])
+def test_an_archive_is_found_from_everywhere(kcli, tmp_path, monkeypatch, archive):
+    monkeypatch.chdir(tmp_path)
+    line = shlex.split(submit(kcli, tmp_path, "--dry-run", "--archive", archive, "--", "ls", "/data").stdout.splitlines()[-1])
+
+    found = line[line.index("--archives") + 1]
+    assert found == (f"{tmp_path}/{archive}" if archive == "env.tar.gz" else archive) + "#environment"
 
 
 def test_a_place_that_cannot_be_written_is_told(kcli, tmp_path):
