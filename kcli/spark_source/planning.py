@@ -206,6 +206,8 @@ def _for_findings(query: Query, found: Found, pushed: Pushed) -> tuple[list[Work
             more, wrong = _works(view, query, _useful(view, found), pushed, decodes=True)
         works += more
         failures += [failure for failure in wrong if failure not in failures]
+    told = {work.unit.target.shown for work in works if work.unit.target.kind == PARTITION}
+    failures = [failure for failure in failures if failure.path not in told]  # who reads a directory that cannot be listed says so
     order = {directory: number for number, directory in enumerate(dict.fromkeys(directory_of(work.unit.target) for work in works))}
     works.sort(key=lambda work: order[directory_of(work.unit.target)])
     return works, failures

@@ -1,10 +1,13 @@
 """Plans and tasks without a session: every view gives what the command of the same job prints."""
 
+import errno
 import io
 import json
+import os
 import random
 import tarfile
 from collections import Counter
+from functools import partial
 from importlib import resources
 
 import pyarrow as pa
@@ -148,6 +151,24 @@ def test_damage_and_absent_paths_are_rows_of_findings(dirs, tmp_path):
 
     assert [(row["code"], row["severity"], row["file"]) for row in found] == [("not-found", "error", str(tmp_path / "absent"))]
     assert len(rows("epochs", [dirs[0], tmp_path / "absent"])) == len(rows("epochs", dirs[:1]))
+
+
+def test_a_directory_that_cannot_be_listed_is_one_row_of_findings(tmp_path, monkeypatch):
+    (path,) = fleet(tmp_path, 1)
+    closed = str(path / "clicks-0")
+    for name in ("listdir", "scandir"):
+        monkeypatch.setattr(os, name, partial(_unless_closed, getattr(os, name), closed))
+
+    found = rows("findings", [path])
+
+    assert [(row["code"], row["dir"], row["topic"], row["partition"]) for row in found] == [("no-permission", closed, "clicks", 0)]
+    assert [row["code"] for row in rows("findings", [path], of="records")] == ["no-permission"]
+
+
+def _unless_closed(there, closed, path="."):
+    if path == closed:
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+    return there(path)
 
 
 def test_paths_that_lead_nowhere_are_refused(tmp_path):
