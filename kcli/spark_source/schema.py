@@ -29,8 +29,9 @@ def refuse_others(view: str, asked: StructType) -> None:
             raise OptionError(f"schema: column {field.name} stands there twice")
         seen.add(name)
         if not _holds(field.dataType, own[name].dataType):
-            wanted = own[name].dataType.simpleString()
-            raise OptionError(f"schema: column {field.name} is {wanted}, not {field.dataType.simpleString()}; cast it in the query")
+            wanted, given = own[name].dataType.simpleString(), field.dataType.simpleString()
+            way = f"timestamp_millis({name})" if (wanted, given) == ("bigint", "timestamp") else "a cast"
+            raise OptionError(f"schema: column {field.name} is {wanted}, not {given}; use {way} in the query")
         if own[name].nullable and not field.nullable:
             raise OptionError(f"schema: column {field.name} can be null: leave out NOT NULL")
 

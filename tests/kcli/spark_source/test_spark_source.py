@@ -163,7 +163,7 @@ def test_what_records_of_internal_topics_say(spark, kcli, tmp_path):
 @pytest.mark.parametrize(
     ("schema", "told"),
     [
-        ("max_timestamp TIMESTAMP", "schema: column max_timestamp is bigint, not timestamp; cast it in the query"),
+        ("max_timestamp TIMESTAMP", "schema: column max_timestamp is bigint, not timestamp; use timestamp_millis"),
         ("nope STRING", "schema: nope is no column of the view batches"),
         ("size BIGINT, size BIGINT", "schema: column size stands there twice"),
     ],

@@ -365,8 +365,11 @@ def test_relative_paths_start_where_they_should(dirs, monkeypatch):
 
 
 TYPES = {
-    "max_timestamp": (TimestampType(), "schema: column max_timestamp is bigint, not timestamp; cast it in the query"),
-    "size": (IntegerType(), "schema: column size is bigint, not int; cast it in the query"),
+    "max_timestamp": (
+        TimestampType(),
+        "schema: column max_timestamp is bigint, not timestamp; use timestamp_millis(max_timestamp) in the query",
+    ),
+    "size": (IntegerType(), "schema: column size is bigint, not int; use a cast in the query"),
     "nope": (StringType(), "schema: nope is no column of the view batches; its columns are host, broker_id,"),
 }
 
