@@ -228,6 +228,7 @@ def test_a_signal_while_spark_starts_leaves_no_jvm(log_dir, number, status, to_a
     words = [sys.executable, "-m", "kcli", "ls", log_dir.path, "--spark-master", "local[1]"]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     while not any("org.apache.spark.deploy.SparkSubmit" in line for line in of_session(process.pid).values()):
+        assert process.poll() is None
         time.sleep(0.01)
     (os.killpg if to_all else os.kill)(process.pid, number)
     out, error = process.communicate()

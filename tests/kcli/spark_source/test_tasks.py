@@ -12,7 +12,7 @@ from importlib import resources
 
 import pyarrow as pa
 import pytest
-from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import StructType
 
 from kcli.columns import WHERE
 from kcli.jobs import scan
@@ -21,7 +21,7 @@ from kcli.spark_source import planning
 from kcli.spark_source.filters import pushed
 from kcli.spark_source.options import RANGES, OptionError, query
 from kcli.spark_source.planning import planned
-from kcli.spark_source.schema import refuse_others, view_schema
+from kcli.spark_source.schema import view_schema
 from kcli.spark_source.tasks import read, tasks
 from kcli.spark_source.views import HEAD, VIEWS, view_columns
 from tests.builders import put_record, put_records
@@ -362,46 +362,3 @@ def test_relative_paths_start_where_they_should(dirs, monkeypatch):
 
     assert first.column("dir")[0].as_py().startswith(dirs[0].name)
     assert isinstance(first, pa.RecordBatch)
-
-
-TYPES = {
-    "max_timestamp": (
-        TimestampType(),
-        "schema: column max_timestamp is bigint, not timestamp; use timestamp_millis(max_timestamp) in the query",
-    ),
-    "size": (IntegerType(), "schema: column size is bigint, not int; use a cast in the query"),
-    "nope": (StringType(), "schema: nope is no column of the view batches; its columns are host, broker_id,"),
-}
-
-
-@pytest.mark.parametrize("name", TYPES)
-def test_a_schema_of_other_columns_or_types_is_refused_by_name(name):
-    kind, words = TYPES[name]
-
-    with pytest.raises(OptionError) as raised:
-        refuse_others("batches", StructType([StructField("topic", StringType()), StructField(name, kind)]))
-
-    assert str(raised.value).startswith(words)
-
-
-def test_a_schema_with_a_column_twice_or_without_its_nulls_is_refused():
-    with pytest.raises(OptionError, match="schema: column SIZE stands there twice"):
-        refuse_others("batches", StructType([StructField("size", LongType()), StructField("SIZE", LongType())]))
-    with pytest.raises(OptionError, match="schema: column count can be null: leave out NOT NULL"):
-        refuse_others("batches", StructType([StructField("count", LongType(), nullable=False)]))
-
-
-@pytest.mark.parametrize("view", VIEWS)
-def test_a_schema_of_the_columns_of_a_view_is_taken_in_any_order_and_with_more_nulls(view):
-    own = view_schema(view)
-
-    refuse_others(view, own)
-    refuse_others(view, StructType([StructField(field.name.upper(), _nullable(field.dataType)) for field in reversed(own.fields)]))
-
-
-def _nullable(kind):
-    if isinstance(kind, ArrayType):
-        return ArrayType(_nullable(kind.elementType), containsNull=True)
-    if isinstance(kind, StructType):
-        return StructType([StructField(field.name, _nullable(field.dataType)) for field in kind])
-    return kind
