@@ -68,7 +68,8 @@ def hints_of(log: DataFile, index_path: str | None) -> "NDArray[np.int64] | None
                 data = index.read(0, min(index.size, LARGEST_INDEX))
                 whole = len(data) - len(data) % OFFSET_INDEX_ENTRY.size
                 _hints.clear()
-                _hints[key] = np.unique(np.frombuffer(data[:whole], OFFSET_INDEX_ENTRY.dtype())["position"].astype(np.int64))
+                places = np.frombuffer(data[:whole], OFFSET_INDEX_ENTRY.dtype())["position"].astype(np.int64)
+                _hints[key] = places if (places[1:] > places[:-1]).all() else np.unique(places)
             return _hints[key]
     except FileError:
         return None
@@ -212,14 +213,20 @@ def _keep_memory() -> None:
 
     Else it returns the arrays of each window to the system, and every page of the next one's is a page fault.
     """
-    bytearray(KEPT_MEMORY)
+    import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
+
+    np.empty(KEPT_MEMORY, np.uint8)
 
 
 def _room(view: memoryview, held: int, size: int) -> memoryview:
     """Return a view that has room for so many bytes and their padding, with the first `held` of them as they are."""
+    import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
+
     if len(view) >= size + PADDING:
         return view
-    return memoryview(bytearray(view[:held]) + bytes(size + PADDING - held))
+    larger = np.empty(size + PADDING, np.uint8).data
+    larger[:held] = view[:held]
+    return larger
 
 
 def _window(found: Headers, matches: "NDArray[np.bool_] | None", base: int, data: memoryview) -> Window:
