@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from formats.record_columns import Ints
 
-RECORDS_AT_ONCE = 1 << 13
-"""Records whose pieces are in memory together: some kilobytes each, beside their contents."""
+LINES_AT_ONCE = 1 << 11
+"""Lines whose pieces are in memory together. Of many more the interpreter gives the memory back each time, and asks for it again."""
 
 REPEATS = 4
 """Numbers that occur so often each are looked up."""
@@ -134,8 +134,8 @@ def record_text(
     records = len(columns.offset)
     bounds = columns.bounds.tolist()
     begin = 0
-    for start in range(0, max(records, 1), RECORDS_AT_ONCE):
-        end = min(start + RECORDS_AT_ONCE, records)
+    for start in range(0, max(records, 1), LINES_AT_ONCE):
+        end = min(start + LINES_AT_ONCE, records)
         until = len(lines) if end == records else bisect_left(bounds, end, begin)
         # what stands before each record, and behind the last
         starts = [""] * (end - start + 1)

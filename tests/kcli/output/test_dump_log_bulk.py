@@ -118,14 +118,14 @@ def test_any_batches(given_batches, data):
 @given(BATCHES, st.integers(1, 3))
 def test_pieces_of_any_size_say_the_same(given_batches, size):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "RECORDS_AT_ONCE", size)
+        patch.setattr(module, "LINES_AT_ONCE", size)
         check(given_batches)
 
 
 def test_empty_batches_stand_where_they_are(monkeypatch):
     empty, full = put_batch(b"", 0, base_offset=7), put_records([put_record(0, 0, b"k", b"v")] * 3)
     for size in (1, 2, 3, 100):
-        monkeypatch.setattr(module, "RECORDS_AT_ONCE", size)
+        monkeypatch.setattr(module, "LINES_AT_ONCE", size)
         check([empty])
         check([empty, empty, full, empty, full, full, empty, empty])
 
