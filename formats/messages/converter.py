@@ -10,9 +10,13 @@ tagged struct at its default if there are unknown tags inside; here it is left o
 import binascii
 import json
 import math
-from typing import Any
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeAlias
 
 from formats.messages.declare import Field, Schema, Value
+
+Writer: TypeAlias = Callable[[Any], Any]
 
 _LEAST_PLAIN, _LEAST_SCIENTIFIC = 1e-3, 1e7
 """Where `Double.toString` begins to write plain digits, and where it ends."""
@@ -20,40 +24,80 @@ _LEAST_PLAIN, _LEAST_SCIENTIFIC = 1e-3, 1e7
 
 def to_json(schema: Schema, version: int, fields: dict[str, Value]) -> dict[str, Any]:
     """Return the fields of a decoded message as Kafka's JSON converter for it writes them."""
-    return _struct(schema.fields, version, fields)
+    node: dict[str, Any] = _message(schema, version)(fields)
+    return node
 
 
 def json_text(node: Any) -> str:
     """Return JSON as Jackson prints it on one line: no blanks, control characters as upper case hex, doubles as Java."""
-    if isinstance(node, dict):
-        return "{" + ",".join(f"{_quoted(name)}:{json_text(value)}" for name, value in node.items()) + "}"
-    if isinstance(node, list):
-        return "[" + ",".join(json_text(value) for value in node) + "]"
-    if isinstance(node, str):
+    kind = type(node)
+    if kind is str:
         return _quoted(node)
-    if isinstance(node, float):
+    if kind is int:
+        return str(node)
+    if kind is dict:
+        members = []
+        for name, value in node.items():
+            # most are leaves: a call for each costs as much again
+            kind = type(value)
+            text = str(value) if kind is int else _quoted(value) if kind is str else json_text(value)
+            members.append(_member(name) + text)
+        return "{" + ",".join(members) + "}"
+    if kind is list:
+        return "[" + ",".join([json_text(value) for value in node]) + "]"
+    if kind is float:
         return _double(node)
     return json.dumps(node)
 
 
-def _struct(fields: tuple[Field, ...], version: int, values: dict[str, Value]) -> dict[str, Any]:
-    return {
-        field.name: _node(field, version, values[field.name])
-        for field in fields
-        if version in field.versions and (field.tag is None or values[field.name] != field.default)
-    }
+@cache
+def _member(name: str) -> str:
+    """Return the name of a member, which a declaration has, and the colon."""
+    return f"{_quoted(name)}:"
 
 
-def _node(field: Field, version: int, value: Value) -> Any:
-    if isinstance(value, list):
-        return [_node(field, version, element) for element in value]
-    if isinstance(value, dict) and field.struct is not None:
-        return _struct(field.struct, version, value)
-    if isinstance(value, bytes):
-        return binascii.b2a_base64(value, newline=False).decode("ascii")
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return value
+@cache
+def _message(schema: Schema, version: int) -> Writer:
+    return _struct(schema.fields, version)
+
+
+def _struct(fields: tuple[Field, ...], version: int) -> Writer:
+    """Return what makes JSON of a struct's fields."""
+    here = [field for field in fields if version in field.versions]
+    writers = [(field.name, _node(field, version)) for field in here]
+    defaults = {field.name: field.default for field in here if field.tag is not None}
+
+    def write(values: dict[str, Value]) -> dict[str, Any]:
+        node = {name: values[name] if writer is None else writer(values[name]) for name, writer in writers}
+        for name, default in defaults.items():
+            if values[name] == default:
+                del node[name]
+        return node
+
+    return write
+
+
+def _node(field: Field, version: int) -> Writer | None:
+    """Return what makes JSON of a field's value, None where the value is JSON already."""
+    one = _struct(field.struct, version) if field.struct is not None else _SCALARS.get(field.type)
+    if one is None:
+        return None
+    if field.array:
+        return lambda values: None if values is None else [None if value is None else one(value) for value in values]
+    return lambda value: None if value is None else one(value)
+
+
+def _base64(value: bytes) -> str:
+    return binascii.b2a_base64(value, newline=False).decode("ascii")
+
+
+def _number(value: float) -> float | str:
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+_SCALARS: dict[str, Writer] = {"bytes": _base64, "float64": _number}
 
 
 def _quoted(text: str) -> str:

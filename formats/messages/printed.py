@@ -8,6 +8,7 @@ Other than Kafka: a coordinator's record without a key is told and does not end
 the dump; a metadata record of an unknown version is not read as the last known.
 """
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from formats.errors import FormatError
@@ -29,6 +30,9 @@ DELETED = "<DELETE>"
 CONSUMER = "consumer"
 GROUP_METADATA = "GroupMetadataValue"
 
+KEPT_KEYS, LONGEST_KEPT = 4096, 256
+"""Keys of these topics come again and again: so many short ones are decoded once."""
+
 _VERSION_SIZE = 2
 
 
@@ -48,18 +52,29 @@ def printed(topic: str, offset: int, key: Buffer | None, value: Buffer | None, e
     if topic == CLUSTER_METADATA:
         return _metadata(offset, value, elements)
     try:
-        decoded = decode_key(topic, key)
+        decoded, shown = _kept_key(topic, bytes(key)) if key is not None and len(key) <= LONGEST_KEPT else _key(topic, key)
         if isinstance(decoded, Unknown):
             return Printed(f"Unknown record type {decoded.api_key} at offset {offset}, skipping.", None, None)
         if value is None:
-            return Printed(key_text(decoded), DELETED, None)
+            return Printed(shown, DELETED, None)
         data = decode_value(topic, decoded.api_key, value, elements)
     except FormatError as error:
         return Printed(f"Error at offset {offset}, skipping. {error}", None, error)
     if isinstance(data, Unknown):
         why = f"Found an unknown record version {data.version} for {data.api_key} type"
         return Printed(f"Error at offset {offset}, skipping. {why}", None, None)
-    return Printed(key_text(decoded), value_text(data, elements), None)
+    return Printed(shown, value_text(data, elements), None)
+
+
+def _key(topic: str, key: Buffer | None) -> tuple[Message | Unknown, str | None]:
+    """Return a key decoded, and its text."""
+    decoded = decode_key(topic, key)
+    return decoded, None if isinstance(decoded, Unknown) else key_text(decoded)
+
+
+@lru_cache(KEPT_KEYS)
+def _kept_key(topic: str, key: bytes) -> tuple[Message | Unknown, str | None]:
+    return _key(topic, key)
 
 
 def key_text(key: Message) -> str:

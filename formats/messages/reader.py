@@ -184,7 +184,7 @@ def _one(owner: str, field: Field, read: Reader) -> _Step:
 
     def step(buffer: Buffer, position: int, found: Found, values: dict[str, Value]) -> int:
         values[field.name], after = read(buffer, position, found)
-        if field.struct is None:  # a struct tells of its own fields
+        if found.spans is not None and field.struct is None:  # a struct tells of its own fields
             found.span(label, position, after)
         return after
 

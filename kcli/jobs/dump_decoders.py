@@ -51,16 +51,23 @@ def shown_by(decoder: str, record: AnyRecord, max_batch_bytes: int = LARGEST_BAT
     """Return what is printed of a record's key and value by the decoder of a topic, and what is wrong with them."""
     if decoder == REMOTE_LOG_METADATA:
         return _remote_text(record, max_batch_bytes)
-    from formats.messages.printed import printed  # noqa: PLC0415 - most dumps decode nothing
-    from kcli.analysis.contents import elements_for, words  # noqa: PLC0415 - as above
-
+    printed, elements_for, words = _coordinator()
     told = printed(decoder, record.offset, record.key, record.value, elements_for(max_batch_bytes))
     return Shown(told.key, told.payload), None if told.error is None else words(told.error)
 
 
 @cache
+def _coordinator() -> tuple[Any, ...]:
+    """Return the functions that `shown_by` calls; a statement that imports costs a record more than some of them."""
+    from formats.messages.printed import printed  # noqa: PLC0415 - most dumps decode nothing
+    from kcli.analysis.contents import elements_for, words  # noqa: PLC0415 - as above
+
+    return printed, elements_for, words
+
+
+@cache
 def _remote() -> tuple[Any, ...]:
-    """Return the functions that `_remote_text` calls; a statement that imports costs a record more than some of them."""
+    """Return the functions that `_remote_text` calls, for the same reason."""
     from formats.remote_metadata import decode  # noqa: PLC0415 - most dumps decode nothing
     from kcli.analysis.contents import longest_for, words  # noqa: PLC0415 - as above
     from kcli.analysis.remote import java_text, unreadable  # noqa: PLC0415 - as above

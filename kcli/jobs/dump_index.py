@@ -14,11 +14,13 @@ from kcli.engine.contract import Unit
 from kcli.jobs.dump_common import Here, Options, Scanned, Told, file_name, from_file, sibling
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
-from kcli.logdir.segment import Batch, Walk, only_zeros
+from kcli.logdir.segment import LONGEST_HEADER, Batch, Walk, only_zeros
 from kcli.logdir.tree import Target
 from kcli.rows import Row
 
 ENTRIES_BETWEEN_STOPS = 512
+INTERVAL = 8 << 10
+"""Bytes of a log in which the batch that an index leads to lies, nearly always."""
 NO_TIMESTAMP = -1
 
 Compare: TypeAlias = Callable[[tuple[int, int]], str | None]
@@ -138,7 +140,9 @@ def opened_offset_index(stack: ExitStack, target: Target, base: int) -> OffsetIn
 
 def first_last_offset(log: DataFile, position: int, options: Options) -> int | None:
     """Return the last offset of the batch at a position of the log; None where none can be read."""
-    batch = next(iter(Walk(log, position, position + options.max_message_size)), None) if 0 <= position < log.size else None
+    if not 0 <= position < log.size:
+        return None
+    batch = next(iter(Walk(log, position, position + options.max_message_size, ahead=LONGEST_HEADER)), None)
     return batch.header.last_offset if batch is not None else None
 
 
@@ -147,7 +151,7 @@ def batch_of(log: DataFile, offsets: OffsetIndexFile | None, offset: int) -> Bat
     position = offsets.lookup(offset)[1] if offsets is not None else 0
     if position < 0:
         return None
-    return next((batch for batch in Walk(log, position) if batch.header.last_offset >= offset), None)
+    return next((batch for batch in Walk(log, position, ahead=INTERVAL) if batch.header.last_offset >= offset), None)
 
 
 def largest_timestamp(log: DataFile, batch: Batch, options: Options, told: Told) -> int | None:

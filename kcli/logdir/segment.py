@@ -58,17 +58,21 @@ class Batch(NamedTuple):
 
 
 class Walk:
-    """Iterates over the batches of a log file between two positions; `stop` is set when it has ended."""
+    """Iterates over the batches of a log file between two positions; `stop` is set when it has ended.
 
-    def __init__(self, file: DataFile, position: int = 0, end: int | None = None) -> None:
+    So many bytes `ahead` are read at once: fewer where only the first batches are of interest.
+    """
+
+    def __init__(self, file: DataFile, position: int = 0, end: int | None = None, *, ahead: int = WINDOW) -> None:
         self.file = file
+        self.ahead = ahead
         self.position = position
         self.end = file.size if end is None else min(end, file.size)
         self.stop: Stop | None = None
 
     def __iter__(self) -> Iterator[Batch]:
         file, end, position = self.file, self.end, self.position
-        window, base, ahead = b"", position, WINDOW
+        window, base, ahead = b"", position, self.ahead
         unpack_length = _LENGTH.unpack_from
         read_batch = BATCH.read
         while True:
@@ -93,7 +97,7 @@ class Walk:
             header: Header = read_batch(window, at) if magic >= 2 else read_header(window, at)
             self.position = position
             yield Batch(position, header)
-            ahead = LONGEST_HEADER if length >= SKIP_FROM else WINDOW
+            ahead = LONGEST_HEADER if length >= SKIP_FROM else self.ahead
             position += LOG_OVERHEAD + length
 
 
