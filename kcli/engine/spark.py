@@ -30,7 +30,7 @@ Batches: TypeAlias = Iterator[Any]
 
 NAMES = ("bin", "sequence", "payload")
 UNITS_A_BIN = 256
-BYTES_A_BIN = 64 << 20
+BYTES_A_BIN = 256 << 20
 COST_OF_A_UNIT = 64 << 10
 """What it takes to open a file or a directory, in bytes read."""
 BINS_A_CORE = 4

@@ -18,8 +18,9 @@ from kcli.rows import Row, Value
 
 ROWS_PER_CALL = 2000
 BYTES_PER_CALL = 4 << 20
+SMALL_PIECE = 8 << 20
 BYTES_PER_PIECE = 32 << 20
-"""Of a piece of a log, which is small: it is better told at once than when its turn has come."""
+"""Of a small piece of a log: it is better told at once than when its turn has come."""
 MAX_INT = 2**31 - 1
 LARGEST_OFFSET = 2**63 - 1
 MOST_GAPS = 1000
@@ -96,7 +97,7 @@ def in_pieces(unit: Unit, options: Options, read: "Reader") -> Outcome:
     rows: list[Row] = []
     findings: list[Finding] = []
     held = 0
-    most_bytes = BYTES_PER_PIECE if unit.end else BYTES_PER_CALL
+    most_bytes = BYTES_PER_PIECE if 0 < unit.end - unit.start <= SMALL_PIECE else BYTES_PER_CALL
     most = ROWS_PER_CALL if options.limit is None else min(max(options.limit, 1), ROWS_PER_CALL)
     try:
         for item in items:

@@ -49,7 +49,7 @@ USUAL = Scale(
     events_text=50_000,
     commits=200_000,
     verify=(GIB, 2 * GIB),
-    spark_tiny=(256 * MIB, GIB),
+    spark_tiny=(GIB, 4 * GIB),
     spark_records=(1_600_000, 6_400_000),
 )
 QUICK = Scale(
@@ -146,7 +146,7 @@ def lines(scale: Scale) -> list[Line]:
             (Slopes((JOBS, JOBS + LARGE), (KCLI, KCLI + LARGE), "byte", Target(1.6)),),
             _scans_right,
         ),
-        _growth("growth-bytes", "scan, 18 KB batches", "big", scale.big, "byte", ("scan", "-o", "ndjson"), _grown_scans)._replace(times=3),
+        _growth("growth-bytes", "scan, 18 KB batches", "big", 4 * scale.big, "byte", ("scan", "-o", "ndjson"), _grown_scans)._replace(times=3),
         _growth(
             "growth-batches", "dump -o text, 180-byte batches", "tiny", scale.tiny_text, "batch", ("dump", "-o", "text"), _grown(VALID)
         ),
