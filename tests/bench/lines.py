@@ -146,7 +146,9 @@ def lines(scale: Scale) -> list[Line]:
             (Slopes((JOBS, JOBS + LARGE), (KCLI, KCLI + LARGE), "byte", Target(1.6)),),
             _scans_right,
         ),
-        _growth("growth-bytes", "scan, 18 KB batches", "big", 4 * scale.big, "byte", ("scan", "-o", "ndjson"), _grown_scans)._replace(times=3),
+        _growth("growth-bytes", "scan, 18 KB batches", "big", 4 * scale.big, "byte", ("scan", "-o", "ndjson"), _grown_scans)._replace(
+            times=3
+        ),
         _growth(
             "growth-batches", "dump -o text, 180-byte batches", "tiny", scale.tiny_text, "batch", ("dump", "-o", "text"), _grown(VALID)
         ),
