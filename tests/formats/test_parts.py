@@ -55,7 +55,7 @@ def rebuilt(header, parts):
         record = fields.get(f"record {number}", {})
         if "headers_count" not in record:
             break
-        owners = [fields.get(f"header {at} of record {number}", {}) for at in range(record["headers_count"])]
+        owners = [fields.get(f"header {at} of record {number}", {}) for at in range(min(record["headers_count"], len(fields)))]
         headers = tuple((owner.get("key"), owner.get("value")) for owner in owners)
         names = ("offset_delta", "timestamp_delta", "key", "value")
         found.append((*(record.get(name) for name in names), headers, record["attributes"]))
