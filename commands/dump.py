@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from commands._options import INT32, INT64, Common, Paths, Usage, common_options, parse_time
+from kcli.bounds import LARGEST_BATCH
 
 if TYPE_CHECKING:
     from kcli.analysis.selection import Wanted
@@ -52,8 +53,8 @@ def dump(
     ] = None,
     max_batch_bytes: Annotated[
         int,
-        _option("--max-batch-bytes", panel=CONTENTS, metavar="N", min=1, max=INT32, text="Bound on a batch, packed and unpacked: 64 MiB."),
-    ] = 64 << 20,
+        _option("--max-batch-bytes", panel=CONTENTS, metavar="N", min=1, max=INT32, text="Bound on a batch, packed and unpacked."),
+    ] = LARGEST_BATCH,
     offsets: Annotated[
         str | None, _option("--offsets", panel=SELECTION, metavar="A..B", text="Inclusive; either end may be left out.")
     ] = None,

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from commands._options import Common, Paths, common_options, parse_offset, parse_time
+from commands._options import INT32, Common, Paths, common_options, parse_offset, parse_time
+from kcli.bounds import LARGEST_BATCH
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -42,6 +43,9 @@ def timestamp(
     ],
     paths: Paths = None,
     *,
+    max_batch_bytes: Annotated[
+        int, typer.Option("--max-batch-bytes", metavar="N", min=1, max=INT32, help="Bound on a batch that is unpacked.")
+    ] = LARGEST_BATCH,
     common: Common,
 ) -> None:
     """Print the first record at or after a time as ListOffsets finds it; max: the first with the largest timestamp.
@@ -52,4 +56,4 @@ def timestamp(
     from kcli.jobs import lookup as jobs  # noqa: PLC0415 - kept out of --help
 
     asked = None if timestamp == MAX else parse_time(timestamp)
-    run("lookup timestamp", paths, common, partial(jobs.timestamp, timestamp=asked))
+    run("lookup timestamp", paths, common, partial(jobs.timestamp, timestamp=asked, max_batch_bytes=max_batch_bytes))

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from commands._options import INT32, Common, Paths, Usage, common_options
+from kcli.bounds import LARGEST_BATCH
 
 BOTH = frozenset({"json", "ndjson"})
 MULTIPLES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -26,7 +27,7 @@ def scan(
     cold: Annotated[bool, typer.Option("--cold", help="Give what was read back to the system: its page cache is left to others.")] = False,
     max_batch_bytes: Annotated[
         int, typer.Option("--max-batch-bytes", metavar="N", min=1, max=INT32, help="Bound on one batch that is decompressed.")
-    ] = 64 << 20,
+    ] = LARGEST_BATCH,
     common: Common,
 ) -> None:
     """Tell what segments and partitions hold: batches, offsets, times, epochs, producers, codecs, transactions, damage.

@@ -72,11 +72,12 @@ def batch_records(batch: Buffer, limit: int) -> Iterator[Record]:
     The CRC is not looked at. Positions of errors count from the start of the batch;
     behind a codec they name the codec's stream, and the field tells the decompressed byte.
     """
-    header, body = unpacked(batch, limit)
+    header = _header(batch)
     most_headers = max(limit // BYTES_A_HEADER, FEWEST_HEADERS)
     if not header.codec:
-        yield from records(header, body, HEADER_SIZE, most_headers)
+        yield from records(header, bytes(batch)[: header.size], HEADER_SIZE, most_headers)
         return
+    _, body = unpacked(batch, limit)
     try:
         yield from records(header, body, most_headers=most_headers)
     except FormatError as error:
@@ -84,51 +85,41 @@ def batch_records(batch: Buffer, limit: int) -> Iterator[Record]:
         raise type(error)(HEADER_SIZE, field, error.expected, error.found) from error
 
 
-def unpacked(batch: Buffer, limit: int) -> tuple[BatchHeader, Buffer]:
+def unpacked(batch: Buffer, limit: int) -> tuple[BatchHeader, bytes]:
     """Return a whole batch's header and the bytes of its records, decompressed to no more than `limit` bytes.
 
     Of a batch that counts no records there are none: Kafka does not look at what stands behind its header.
     """
     header = _header(batch)
-    payload = memoryview(batch)[HEADER_SIZE : header.size]
     if header.records_count == 0:
         return header, b""
-    if not header.codec:
-        return header, payload
+    payload = memoryview(batch)[HEADER_SIZE : header.size]
     try:
-        return header, decompress(header.codec, payload, limit)
+        return header, bytes(decompress(header.codec, payload, limit))
     except UnsupportedError as error:
         raise error.moved(CODEC_POSITION if error.field == "codec" else HEADER_SIZE) from error
     except FormatError as error:
         raise error.moved(HEADER_SIZE) from error
 
 
-def records(header: BatchHeader, body: Buffer, position_base: int = 0, most_headers: int = MOST_HEADERS) -> Iterator[Record]:
-    """Yield the records that the header counts from their decompressed bytes.
+def records(header: BatchHeader, data: bytes, start: int = 0, most_headers: int = MOST_HEADERS) -> Iterator[Record]:
+    """Yield the records that the header counts from their decompressed bytes, the first of them at `start`.
 
     Bytes behind the last record, or a record that does not fill its length, are a
     CorruptError; too few bytes are a TruncatedError. Both come when the iteration
     gets there, as Kafka's own iterator does it. A count of 0 yields nothing and
-    looks at nothing. `position_base` is added to the position of errors. A record of more headers than `most_headers` is
+    looks at nothing. Positions of errors count from the start of `data`. A record of more headers than `most_headers` is
     a LimitError: each takes many times its bytes.
     """
-    data, position = bytes(body), 0
+    position = start
     append_time = header.max_timestamp if header.attributes & TIMESTAMP_TYPE_MASK else None
     if header.records_count < 0:
-        raise CorruptError(position_base, "records count", "0 or more", header.records_count)
-    try:
-        for left in range(header.records_count, 0, -1):
-            record, position = _record(header, data, position, append_time, most_headers)
-            if left == 1 and position != len(data):
-                raise CorruptError(
-                    position,
-                    "records",
-                    f"{header.records_count} records to the end",
-                    f"{len(data) - position} bytes more",
-                )
-            yield record
-    except FormatError as error:
-        raise error.moved(position_base) from error.__cause__
+        raise CorruptError(start, "records count", "0 or more", header.records_count)
+    for left in range(header.records_count, 0, -1):
+        record, position = _record(header, data, position, append_time, most_headers)
+        if left == 1 and position != len(data):
+            raise CorruptError(position, "records", f"{header.records_count} records to the end", f"{len(data) - position} bytes more")
+        yield record
 
 
 def _header(batch: Buffer) -> BatchHeader:

@@ -32,7 +32,7 @@ CHUNK_BYTES = 1 << 20
 """Decompressed bytes that are decoded together, one batch more or less."""
 CHUNK_RECORDS = 1 << 16
 """Records that are decoded together; batches that claim more than fit are taken one by one."""
-LARGEST_BODY = 16 << 20
+LARGEST_BODY = 4 << 20
 """A batch of more bytes, decompressed, is left to the plain reader, which holds one record at a time."""
 MOST_RECORDS = 1 << 17
 """A batch of more records is left to the plain reader: columns would take more memory than its bytes."""

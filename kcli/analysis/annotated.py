@@ -21,13 +21,14 @@ from formats.batch import (
     TIMESTAMP_TYPES,
     TRANSACTIONAL_MASK,
 )
-from formats.errors import FormatError, LimitError
+from formats.errors import FormatError
 from formats.layout import Part
 from formats.legacy import is_valid, read_header
 from formats.message_set import message_parts, message_set, messages
 from formats.record import record_parts, unpacked
 from formats.types import Buffer
 from kcli.analysis.annotated_messages import Contents
+from kcli.bounds import in_words
 
 UNREADABLE = "unreadable"
 CHUNK = 4096
@@ -73,6 +74,8 @@ class Place(NamedTuple):
         """Return a field of these bytes."""
         at = self.base + part.start
         raw = bytes(self.data[part.start : part.end])
+        if isinstance(part.value, bytes) and part.value == raw:
+            raw = part.value  # one copy of a long one is enough
         position, stream_position = (None, at) if self.in_stream else (at, None)
         said = Annotated(part.structure, part.field, position, stream_position, len(raw), raw, shown(part.value), part.doc or None)
         return said._replace(**changed)
@@ -276,5 +279,4 @@ def _located(error: FormatError, stream: int, *, packed: bool) -> FormatError:
 
 
 def _trouble(position: int, offset: int, error: FormatError) -> Trouble:
-    more = "; --max-batch-bytes raises the bound" if isinstance(error, LimitError) else ""
-    return Trouble("DUMP-002", f"offset {offset}: {error.moved(position)}{more}")
+    return Trouble("DUMP-002", f"offset {offset}: {in_words(error.moved(position))}")

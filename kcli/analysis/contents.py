@@ -8,7 +8,7 @@ does not use up a value.
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-from formats.errors import FormatError, LimitError, UnsupportedError
+from formats.errors import FormatError, UnsupportedError
 from formats.message_set import LegacyRecord
 from formats.messages import metadata
 from formats.messages.decode import (
@@ -34,10 +34,10 @@ from formats.record import Record
 from formats.remote_metadata import FRAME_VERSION, LONGEST_VALUE, decode
 from formats.types import Buffer
 from kcli.analysis.remote import unreadable
+from kcli.bounds import in_words
 
 AnyRecord: TypeAlias = Record | LegacyRecord
 
-RAISES_THE_BOUND = "; --max-batch-bytes raises the bound"
 NULL_VALUE = "null value"
 TAGS_TOLD = 8
 """Unknown tagged fields that an error names."""
@@ -171,7 +171,7 @@ class _Errors:
         if isinstance(error, UnsupportedError):
             self.say(str(error))
         else:
-            self.damage(words(error))
+            self.damage(in_words(error))
 
     def told(
         self, name: str | None, version: int | None, key: Message | Unknown | None, value: Message | Unknown | None, elements: int
@@ -224,8 +224,3 @@ def _envelope(value: Buffer | None) -> tuple[int | None, int | None]:
         return number, unsigned_varint(value or b"", at)[0]
     except FormatError:
         return number, None
-
-
-def words(error: FormatError) -> str:
-    """Return an error in words; one about a bound names the switch that raises it."""
-    return f"{error}{RAISES_THE_BOUND}" if isinstance(error, LimitError) else str(error)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formats.batch import CONTROL_MASK, HEADER_SIZE, LOG_OVERHEAD, NO_PRODUCER_ID
 from formats.bulk import MAGIC, Fields, end_markers, together
-from formats.errors import FormatError, LimitError
-from kcli.analysis.salvage import LARGEST_BATCH, Budget, Gap, behind
+from formats.errors import FormatError
+from kcli.analysis.salvage import Budget, Gap, behind
 from kcli.analysis.summary import EMPTY, NOT_OPENED, Block, Summary, merge, summary
+from kcli.bounds import LARGEST_BATCH, RAISES_THE_BOUND, in_words
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import BulkWalk, Window
 from kcli.logdir.segment import Stop
@@ -27,7 +28,6 @@ MOST_GAPS = 1000
 """Damaged ranges of one log that are told one by one."""
 CLEAN_STOPS = frozenset({"end", "zeros"})
 LARGEST_MARKER = 1 << 20
-RAISES = "; --max-batch-bytes raises the bound"
 
 
 class Place(NamedTuple):
@@ -170,11 +170,11 @@ def _find_ends(file: DataFile, window: Window, at: "NDArray[np.int64]", ends: "N
             bad.append(_trouble(window, number, error))
 
 
-def _trouble(window: Window, number: int, error: FormatError | str, more: str = "") -> Place:
+def _trouble(window: Window, number: int, error: FormatError | str) -> Place:
     """Return why a batch cannot be read, in the words of `dump`."""
     position = int(window.positions[number])
-    words = error if isinstance(error, str) else error.moved(position)
-    return Place(1, position, f"offset {window.fields['base_offset'][number]}: {words}{more}")
+    words = error if isinstance(error, str) else in_words(error.moved(position))
+    return Place(1, position, f"offset {window.fields['base_offset'][number]}: {words}")
 
 
 def _is_end(raw: bytes) -> bool:
@@ -203,7 +203,7 @@ def _sizes(file: DataFile, window: Window, wanted: Wanted, bad: list[Place]) -> 
             continue
         size = LOG_OVERHEAD + int(fields["batch_length"][number])
         if size > wanted.largest:
-            bad.append(_trouble(window, number, f"a batch of {size} bytes", RAISES))
+            bad.append(_trouble(window, number, f"a batch of {size} bytes{RAISES_THE_BOUND}"))
             continue
         try:
             raw = _raw(file, window, number, size)
@@ -214,7 +214,7 @@ def _sizes(file: DataFile, window: Window, wanted: Wanted, bad: list[Place]) -> 
                 sizes = (len(raw) - HEADER_SIZE, len(unpacked(raw, wanted.largest)[1]))
             packed[number], whole[number] = sizes
         except FormatError as error:
-            bad.append(_trouble(window, number, error, RAISES if isinstance(error, LimitError) else ""))
+            bad.append(_trouble(window, number, error))
     return packed, whole
 
 

@@ -12,6 +12,7 @@ from formats import legacy
 from formats.batch import BATCH, CRC_FROM, HEADER_SIZE, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAGIC_POSITION
 from formats.crc import crc32, crc32c
 from formats.record import MAGIC, is_valid
+from kcli.bounds import LARGEST_BATCH
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import BulkWalk, Window
 from kcli.logdir.segment import Batch, Stop, Walk
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 WINDOW = 1 << 20
 SMALLEST_WINDOW, GROWTH = 1 << 12, 4
 """Most damaged ranges are short: a search looks at so many bytes first, then at more."""
-LARGEST_BATCH = 64 << 20
-"""Bytes up to which a batch is read at once; a larger one is shown by its header, and never found by a search."""
+LARGEST_FOUND = 64 << 20
+"""Bytes of the largest batch that a search finds."""
 LEAST_BUDGET = 8 << 30
 BUDGET_A_BYTE = 64
 """Bytes that the searches in one file may checksum: made of headers that claim megabytes each it must not cost hours."""
@@ -214,10 +215,10 @@ def _candidates(window: bytes, position: int, end: int, most: int) -> list[int]:
         return []
     magics = data[MAGIC_POSITION : MAGIC_POSITION + starts]
     at = np.flatnonzero(magics <= 2)
-    # Offsets are not negative, and no batch that is searched for reaches past 64 MiB: two bytes decide most places.
-    at = at[(data[at] < 0x80) & (data[at + 8] <= LARGEST_BATCH >> 24)]
+    # Offsets are not negative, and no batch that is searched for reaches past LARGEST_FOUND: two bytes decide most places.
+    at = at[(data[at] < 0x80) & (data[at + 8] <= LARGEST_FOUND >> 24)]
     size = _int32(data, at + 8) + LOG_OVERHEAD
-    fits = (size <= LARGEST_BATCH) & (size <= end - position - at)
+    fits = (size <= LARGEST_FOUND) & (size <= end - position - at)
     at, size = at[fits], size[fits]
     magic = data[at + MAGIC_POSITION]
     at = at[np.where(magic == 2, _plausible(data, at, size), _plausible_legacy(data, at, size, magic))]

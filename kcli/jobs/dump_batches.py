@@ -4,11 +4,12 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from formats.batch import BatchHeader
-from formats.errors import FormatError, LimitError
+from formats.errors import FormatError
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.record import MAGIC, batch_records
 from kcli.analysis.salvage import Checked, Gap, checked_batches
 from kcli.analysis.selection import HIGHEST, LOWEST, AnyRecord, can_hold
+from kcli.bounds import RAISES_THE_BOUND, in_words
 from kcli.jobs.dump_common import MOST_GAPS, Options, Scanned, Told
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Stop
@@ -94,7 +95,7 @@ def records(item: Checked, told: Told, options: Options, *, told_before: bool = 
     (position, header), raw, _ = item
     at = f"offset {header.base_offset}"
     if raw is None:
-        told.add("DUMP-002", position, f"{at}: a batch of {header.size} bytes; --max-batch-bytes raises the bound")
+        told.add("DUMP-002", position, f"{at}: a batch of {header.size} bytes{RAISES_THE_BOUND}")
         return
     try:
         if isinstance(header, BatchHeader):
@@ -103,8 +104,7 @@ def records(item: Checked, told: Told, options: Options, *, told_before: bool = 
             yield from _messages(item, raw, told, options, told_before=told_before)
     except FormatError as error:
         if not told_before:
-            more = "; --max-batch-bytes raises the bound" if isinstance(error, LimitError) else ""
-            told.add("DUMP-002", position, f"{at}: {error.moved(position)}{more}")
+            told.add("DUMP-002", position, f"{at}: {in_words(error.moved(position))}")
 
 
 def _messages(item: Checked, raw: bytes, told: Told, options: Options, *, told_before: bool) -> Iterator[LegacyRecord]:

@@ -7,8 +7,8 @@ from typing import NamedTuple, TypeAlias
 
 from formats.names import FileName, parse_file
 from kcli.analysis.findings import Finding
-from kcli.analysis.salvage import LARGEST_BATCH
 from kcli.analysis.selection import Wanted
+from kcli.bounds import LARGEST_BATCH
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failure_of, internal_failure
 from kcli.logdir.buffers import FileError, shown

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from formats.errors import FormatError, TruncatedError
 from formats.names import KRAFT_SNAPSHOT
-from kcli.analysis.salvage import LARGEST_BATCH
 from kcli.analysis.selection import AnyRecord
+from kcli.bounds import LARGEST_BATCH, in_words
 from kcli.jobs.dump_common import Options
 from kcli.logdir.tree import Target
 from kcli.output.dump_log import Shown, java_string
@@ -51,39 +51,39 @@ def shown_by(decoder: str, record: AnyRecord, max_batch_bytes: int = LARGEST_BAT
     """Return what is printed of a record's key and value by the decoder of a topic, and what is wrong with them."""
     if decoder == REMOTE_LOG_METADATA:
         return _remote_text(record, max_batch_bytes)
-    printed, elements_for, words = _coordinator()
+    printed, elements_for = _coordinator()
     told = printed(decoder, record.offset, record.key, record.value, elements_for(max_batch_bytes))
-    return Shown(told.key, told.payload), None if told.error is None else words(told.error)
+    return Shown(told.key, told.payload), None if told.error is None else in_words(told.error)
 
 
 @cache
 def _coordinator() -> tuple[Any, ...]:
     """Return the functions that `shown_by` calls; a statement that imports costs a record more than some of them."""
     from formats.messages.printed import printed  # noqa: PLC0415 - most dumps decode nothing
-    from kcli.analysis.contents import elements_for, words  # noqa: PLC0415 - as above
+    from kcli.analysis.contents import elements_for  # noqa: PLC0415 - as above
 
-    return printed, elements_for, words
+    return printed, elements_for
 
 
 @cache
 def _remote() -> tuple[Any, ...]:
     """Return the functions that `_remote_text` calls, for the same reason."""
     from formats.remote_metadata import decode  # noqa: PLC0415 - most dumps decode nothing
-    from kcli.analysis.contents import longest_for, words  # noqa: PLC0415 - as above
+    from kcli.analysis.contents import longest_for  # noqa: PLC0415 - as above
     from kcli.analysis.remote import java_text, unreadable  # noqa: PLC0415 - as above
 
-    return decode, longest_for, words, java_text, unreadable
+    return decode, longest_for, java_text, unreadable
 
 
 def _remote_text(record: AnyRecord, max_batch_bytes: int) -> tuple[Shown, str | None]:
-    decode, longest_for, words, java_text, unreadable = _remote()
+    decode, longest_for, java_text, unreadable = _remote()
     try:
         found = decode(record.value or b"", longest_for(max_batch_bytes))
         trouble = unreadable(found)
         if trouble is None:
             return Shown(None, java_text(found)), None
     except FormatError as error:
-        trouble = words(error)
+        trouble = in_words(error)
     return Shown(None, f"Error at offset {record.offset}, skipping. {trouble}"), trouble
 
 

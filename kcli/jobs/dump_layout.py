@@ -42,6 +42,7 @@ from kcli.analysis.annotated import (
 from kcli.analysis.annotated_messages import REMOTE_LOG_METADATA, Contents
 from kcli.analysis.salvage import Checked, Gap
 from kcli.analysis.selection import holds, is_wanted
+from kcli.bounds import RAISES_THE_BOUND
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_batches import good_and_bad, records, tell
 from kcli.jobs.dump_common import Here, Options, Reader, Scanned, Told, from_file
@@ -146,7 +147,7 @@ def _too_large(file: DataFile, item: Checked) -> Iterator[Said]:
         read = HEADER_SIZE
     left = header.size - read
     yield from bytes_range(b"", position + read, left, "records" if read else "message", "not read")
-    yield Trouble("DUMP-002", f"offset {header.base_offset}: a batch of {header.size} bytes; --max-batch-bytes raises the bound")
+    yield Trouble("DUMP-002", f"offset {header.base_offset}: a batch of {header.size} bytes{RAISES_THE_BOUND}")
 
 
 def _damage(file: DataFile, item: Gap | Stop, shown_to: int, end: int) -> Iterator[Annotated]:

@@ -221,7 +221,7 @@ def _record(item: Checked, record: AnyRecord, told: Told, options: Options) -> s
         shown, trouble = _shown(record, options)
         if trouble is not None:
             told.add("DUMP-002", position, f"offset {record.offset}: {trouble}")
-        words += contents(shown, f"{INDENT} " if options.skip_record_metadata else " ")
+        return contents(shown, f"{INDENT} " if options.skip_record_metadata else " ", words)
     return words
 
 

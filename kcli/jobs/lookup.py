@@ -17,17 +17,14 @@ from kcli.analysis import lookup
 from kcli.analysis.ends import Ends, Recovery, ends, is_tiered, loaded_segments, local_log_start
 from kcli.analysis.findings import Finding
 from kcli.analysis.lookup import LargestTimestamp, Timed
+from kcli.bounds import LARGEST_BATCH, in_words
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.epoch import resolve
-from kcli.logdir.buffers import DataFile, file_error
+from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import Batch, Segment, Walk
 from kcli.rows import Row
-
-LARGEST_BATCH = 64 * 1024 * 1024
-DECOMPRESSED_LIMIT = 64 * 1024 * 1024
-"""The largest batch that is unpacked, in bytes, before and after."""
 
 Answer: TypeAlias = tuple[bool, int | None, int | None, int | None, int | None, int | None, str]
 """The columns of kcli.rows.LOOKUP_TIMESTAMP from `found` on."""
@@ -38,9 +35,12 @@ def offset(unit: Unit, *, offset: int | str) -> Outcome:
     return answer(unit, partial(_offset, offset))
 
 
-def timestamp(unit: Unit, *, timestamp: int | None) -> Outcome:
-    """Return one row: the first record at or after a timestamp in ms as ListOffsets finds it; None asks for the largest."""
-    return answer(unit, partial(_timestamp, timestamp))
+def timestamp(unit: Unit, *, timestamp: int | None, max_batch_bytes: int = LARGEST_BATCH) -> Outcome:
+    """Return one row: the first record at or after a timestamp in ms as ListOffsets finds it; None asks for the largest.
+
+    A batch of more than `max_batch_bytes`, packed or unpacked, in which the answer may lie is an error.
+    """
+    return answer(unit, partial(_timestamp, timestamp, max_batch_bytes))
 
 
 def _offset(asked: int | str, partition: Partition) -> Yield:
@@ -109,14 +109,14 @@ def _reaching(batches: Iterable[Batch], target: int) -> Batch | None:
     return next((batch for batch in batches if batch.header.last_offset >= target), None)
 
 
-def _timestamp(asked: int | None, partition: Partition) -> Yield:
+def _timestamp(asked: int | None, limit: int, partition: Partition) -> Yield:
     found = ends(partition)
     yield from found.findings
-    answered = yield from (_largest(partition, found) if asked is None else _at_or_after(partition, found, asked))
+    answered = yield from (_largest(partition, found, limit) if asked is None else _at_or_after(partition, found, asked, limit))
     yield Row("lookup_timestamp", (*where(partition), asked, *answered))
 
 
-def _at_or_after(partition: Partition, found: Ends, asked: int) -> Generator[Finding, None, Answer]:
+def _at_or_after(partition: Partition, found: Ends, asked: int, limit: int) -> Generator[Finding, None, Answer]:
     """Return the answer of UnifiedLog.searchOffsetInLocalLog."""
     if is_tiered(partition):
         message = f"records below {local_log_start(partition, found)} are in remote storage, where the broker would look first"
@@ -134,7 +134,7 @@ def _at_or_after(partition: Partition, found: Ends, asked: int) -> Generator[Fin
                 yield Finding("LOOKUP-001", message, dir=partition.shown, file=segment.file("log"), found=reaches)
         if reaches < asked:
             continue
-        answer = _search(log, segment, asked, found.log_start_offset)
+        answer = _search(log, segment, asked, found.log_start_offset, limit)
         if answer is None and segment is not segments[-1]:
             yield Finding(
                 "LOOKUP-002", "no such record in it; later segments are not searched", dir=partition.shown, file=segment.file("log")
@@ -170,7 +170,7 @@ def _largest_timestamp(log: Recovery, segment: Segment) -> Generator[Finding, No
         return LargestTimestamp(*times.entry(times.entries - 1))
 
 
-def _search(log: Recovery, segment: Segment, asked: int, start_offset: int) -> Answer | None:
+def _search(log: Recovery, segment: Segment, asked: int, start_offset: int, limit: int) -> Answer | None:
     """Return LogSegment.findOffsetByTimestamp: from where both indexes lead, the first record that fits."""
     start = 0
     index, times = segment.offset_index(), segment.time_index()
@@ -180,13 +180,13 @@ def _search(log: Recovery, segment: Segment, asked: int, start_offset: int) -> A
             start = index.lookup(max(earlier, start_offset))[1]
         for batch in Walk(file, start):
             if batch.header.max_timestamp >= asked and batch.header.last_offset >= start_offset:
-                record = lookup.first_record(_records(file, batch), asked, start_offset)
+                record = lookup.first_record(_records(file, batch, limit), asked, start_offset)
                 if record is not None:
                     return _found(segment, batch, record)
     return None
 
 
-def _largest(partition: Partition, found: Ends) -> Generator[Finding, None, Answer]:
+def _largest(partition: Partition, found: Ends, limit: int) -> Generator[Finding, None, Answer]:
     """Return the answer to MAX_TIMESTAMP: the first record that has the largest timestamp of all segments."""
     log = Recovery(partition)
     segments = () if found.emptied else loaded_segments(partition)
@@ -201,26 +201,30 @@ def _largest(partition: Partition, found: Ends) -> Generator[Finding, None, Answ
     with segment.open_log() as file, index or nullcontext():
         start = index.lookup(offset)[1] if index is not None and not log.is_recovered(segment, index) else 0
         batch = next((batch for batch in Walk(file, start) if batch.header.max_timestamp == timestamp), None)
-        record = lookup.record_of_max(_records(file, batch), timestamp) if batch is not None and batch.header.magic else None
+        record = lookup.record_of_max(_records(file, batch, limit), timestamp) if batch is not None and batch.header.magic else None
     return _found(segment, batch, record) if batch is not None and record is not None else _nothing(lookup.NO_TIMESTAMPS)
 
 
-def _records(file: DataFile, batch: Batch) -> Iterator[Timed]:
+def _records(file: DataFile, batch: Batch, limit: int) -> Iterator[Timed]:
     """Yield a batch's records, unpacked; a message of magic 0 or 1 without a codec is its own only record."""
     header = batch.header
     if isinstance(header, LegacyHeader) and not header.codec:
         yield header
         return
-    if header.size > LARGEST_BATCH:
-        raise file_error(file.path, LimitError(batch.position, "batch size", f"at most {LARGEST_BATCH} bytes", header.size))
+    if header.size > limit:
+        raise _unread(file, LimitError(batch.position, "batch size", f"at most {limit} bytes", header.size))
     raw = file.read(batch.position, header.size)
     try:
         if isinstance(header, LegacyHeader):
-            yield from messages(message_set(raw, DECOMPRESSED_LIMIT))
+            yield from messages(message_set(raw, limit))
         else:
-            yield from batch_records(raw, DECOMPRESSED_LIMIT)
+            yield from batch_records(raw, limit)
     except FormatError as error:
-        raise file_error(file.path, error.moved(batch.position)) from error
+        raise _unread(file, error.moved(batch.position)) from error
+
+
+def _unread(file: DataFile, error: FormatError) -> FileError:
+    return FileError(file.path, error.code, in_words(error), error.position, error.field)
 
 
 def _found(segment: Segment, batch: Batch, record: Timed) -> Answer:

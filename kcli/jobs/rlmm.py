@@ -25,6 +25,7 @@ from formats.remote_snapshot import (
 from formats.types import Buffer
 from kcli.analysis.findings import Finding
 from kcli.analysis.remote import METADATA_TOPIC, metadata_partition, refusal
+from kcli.bounds import LARGEST_BATCH
 from kcli.engine.contract import Outcome, Scan, Unit
 from kcli.jobs.common import failure_of, internal_failure
 from kcli.jobs.rlmm_rows import event_row, record_columns
@@ -41,7 +42,6 @@ COMMITTED_OFFSETS_NAME = "_rlmm_committed_offsets"
 
 ROWS_PER_CALL = 2000
 BYTES_PER_CALL = 4 * 1024 * 1024
-LARGEST_BATCH = 64 * 1024 * 1024
 
 
 ROW_TYPES_OF_KIND = {

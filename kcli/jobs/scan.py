@@ -18,8 +18,9 @@ from formats.batch import COMPRESSION_NAMES
 from formats.names import IN_PARTITION, KRAFT_SNAPSHOT, LOG, parse_file
 from kcli.analysis.findings import Finding
 from kcli.analysis.pieces import Piece, Wanted, join, read_piece
-from kcli.analysis.salvage import LARGEST_BATCH, Gap
+from kcli.analysis.salvage import Gap
 from kcli.analysis.summary import EMPTY, Codec, Summary, merge
+from kcli.bounds import LARGEST_BATCH
 from kcli.columns import WHERE
 from kcli.engine.contract import Engine, Outcome, Scan, Unit
 from kcli.jobs.common import failure_of, internal_failure

@@ -123,11 +123,10 @@ def record_line(record: Record | LegacyRecord, timestamp_type: str) -> str:
     return f"{line} sequence: {record.sequence} headerKeys: [{keys}]"
 
 
-def contents(shown: Shown, prefix: str) -> str:
-    """Return key and payload as they follow a record, or stand alone behind the indent."""
-    text = ""
+def contents(shown: Shown, prefix: str, text: str = "") -> str:
+    """Return key and payload as they follow a record's `text`, or stand alone behind the indent."""
     if shown.key is not None:
-        text, prefix = f"{prefix}key: {shown.key}", " "
+        text, prefix = f"{text}{prefix}key: {shown.key}", " "
     return text if shown.payload is None else f"{text}{prefix}payload: {shown.payload}"
 
 

@@ -11,7 +11,7 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,7 +22,7 @@ from kcli.beside import Beside
 from kcli.output.arrow import RecordBatch, batch, schema
 from kcli.output.structured import Tail, write_csv, write_ndjson
 from kcli.output.view import View
-from kcli.rows import Block, Failure, Lines, Row, RowType
+from kcli.rows import ROW_TYPES, Block, Failure, Lines, Row, RowType
 
 PARQUET = "parquet"
 FILE_FORMATS = (PARQUET, "csv", "ndjson")
@@ -105,7 +105,11 @@ class ParquetWriter:
         self._view = view
         self._row_type = row_type._replace(columns=view.columns_of(row_type))
         self._parquet: Any = pyarrow.parquet.ParquetWriter(
-            file, schema(self._row_type), compression="zstd", use_dictionary=_repeated(self._row_type)
+            file,
+            schema(self._row_type),
+            compression="zstd",
+            use_dictionary=_short(self._row_type, {"str"}),
+            write_statistics=_short(self._row_type, {"str", "int", "timestamp", "bool"}),
         )
         self._beside = beside
         self._held: list[RecordBatch] = []
@@ -158,9 +162,14 @@ class ParquetWriter:
         self._held_rows = self._held_bytes = 0
 
 
-def _repeated(row_type: RowType) -> list[str]:
-    """Return the columns whose values are likely to repeat: a dictionary of the others costs time and saves nothing."""
-    return [column.name for column in row_type.columns if column.kind == "str"]
+def _short(row_type: RowType, kinds: Collection[str]) -> list[str]:
+    """Return the columns of some kinds, those that hold bytes in another way apart.
+
+    A dictionary of values that do not repeat costs time and saves nothing; for the least and the largest of long ones
+    Arrow takes six times their bytes, and does not write them.
+    """
+    holds_bytes = {column.name for column in ROW_TYPES[row_type.name].columns if column.kind == "bytes"}
+    return [column.name for column in row_type.columns if column.kind in kinds and column.name not in holds_bytes]
 
 
 @contextmanager
@@ -212,12 +221,15 @@ def write_lines(lines: Iterable[str | Lines], file: BinaryIO, *, beside: bool) -
     """
     with Beside() as writing:
         for some in lines:
-            data = some.data if isinstance(some, Lines) else f"{some}\n".encode(*_ENCODING)
             writing.wait()
-            if beside and len(data) >= WORTH_A_THREAD:
-                writing.begin(partial(file.write, data))
+            if isinstance(some, str):
+                # a line may be long: it is not copied for the sake of its end
+                file.write(some.encode(*_ENCODING))
+                file.write(b"\n")
+            elif beside and len(some.data) >= WORTH_A_THREAD:
+                writing.begin(partial(file.write, some.data))
             else:
-                file.write(data)
+                file.write(some.data)
         writing.wait()
 
 

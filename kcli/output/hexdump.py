@@ -10,7 +10,6 @@ before are told by one `*`.
 
 import os
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 from typing import Any
 
 from kcli.columns import Row
@@ -25,6 +24,7 @@ FIELD = 24
 HEX = 3 * BYTES_PER_LINE - 1
 NOT_SHOWN = ".."
 REPEATED = "*"
+CHUNK = 1 << 16
 
 _FILE = len(FROM_FILE)
 
@@ -53,22 +53,31 @@ def layout_lines(rows: Iterable[Row]) -> Iterator[str]:
 
 def _field(field: Any, position: Any, stream_position: Any, size: Any, data: Any, value: Any, meaning: Any) -> Iterator[str]:  # noqa: PLR0917
     start, mark = (position, "") if position is not None else (stream_position, "+")
-    words = "" if data is not None and value == f"0x{data.hex()}" else value
-    chunks = [""] if data == b"" else [NOT_SHOWN] if data is None else _hex(data)
-    yield _line(f"{mark}{start:0{POSITION}d}", str(size), field, chunks[0], words, meaning)
+    words = "" if data and _is_hex_of(value, data) else value
+    last = (len(data or b"") - 1) // BYTES_PER_LINE
+    chunks = _hex(data) if data else iter([NOT_SHOWN if data is None else ""])
+    before = next(chunks)
+    yield _line(f"{mark}{start:0{POSITION}d}", str(size), field, before, words, meaning)
     repeated = False
-    for number, (before, chunk) in enumerate(pairwise(chunks), 1):
-        if before == chunk and number < len(chunks) - 1:
+    for number, chunk in enumerate(chunks, 1):
+        if before == chunk and number < last:
             if not repeated:
                 yield REPEATED
             repeated = True
             continue
-        repeated = False
+        repeated, before = False, chunk
         yield _line(f"{mark}{start + number * BYTES_PER_LINE:0{POSITION}d}", "", "", chunk, None, None)
 
 
-def _hex(data: bytes) -> list[str]:
-    return [data[at : at + BYTES_PER_LINE].hex(" ") for at in range(0, len(data), BYTES_PER_LINE)]
+def _hex(data: bytes) -> Iterator[str]:
+    return (data[at : at + BYTES_PER_LINE].hex(" ") for at in range(0, len(data), BYTES_PER_LINE))
+
+
+def _is_hex_of(value: Any, data: bytes) -> bool:
+    """Whether a value says no more than the bytes beside it do."""
+    if value is None or len(value) != 2 + 2 * len(data) or not value.startswith("0x"):
+        return False
+    return all(value.startswith(data[at : at + CHUNK].hex(), 2 + 2 * at) for at in range(0, len(data), CHUNK))
 
 
 def _line(position: str, size: str, field: str, chunk: str, value: str | None, meaning: str | None) -> str:  # noqa: PLR0917

@@ -39,7 +39,9 @@ def write_ndjson(rows: Iterable[Row], view: View, out: TextIO, tail: Tail) -> No
     """Write one JSON object a line, each with its `type`, each flushed; findings and errors at the end."""
     names = {row_type.name: ("type", *view.names_of(row_type)) for row_type in view.types}
     for row in view.shown(rows):
-        out.write(compact(dict(zip(names[row.type], (row.type, *row.values), strict=True))) + "\n")
+        out.write(compact(dict(zip(names[row.type], (row.type, *row.values), strict=True))))
+        # a line may be long: it is not copied for the sake of its end
+        out.write("\n")
         out.flush()
     findings, failures = tail()
     out.writelines(compact({"type": "finding", **finding_values(finding)}) + "\n" for finding in findings)

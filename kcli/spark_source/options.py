@@ -15,7 +15,7 @@
 | `epochs`          | batches, records: only batches of these leader epochs, with commas                             |
 | `producer_ids`    | batches, records: only batches of these producers, with commas                                 |
 | `partitions`      | how many tasks; by default a few per core, more for much data                                  |
-| `max_batch_bytes` | bound on one batch, packed and unpacked; 64 MiB                                                |
+| `max_batch_bytes` | bound on one batch, packed and unpacked; 12 MiB                                                |
 """
 
 import json
@@ -24,7 +24,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kcli.analysis.salvage import LARGEST_BATCH
+from kcli.bounds import LARGEST_BATCH
 from kcli.spark_source.filters import HIGHEST, LOWEST, Filter
 from kcli.spark_source.views import BATCHES, EPOCHS, FINDINGS, OFFSETS, RECORDS, RLMM, SEGMENTS, VIEWS
 

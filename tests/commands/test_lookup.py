@@ -38,6 +38,17 @@ def test_offset(directory, offset, number, found):
     assert ([(row["offset"], row["found"]) for row in rows], status) == ([(number, found)], 0)
 
 
+def test_a_batch_beyond_the_bound_is_read_where_the_switch_allows_it(directory):
+    done = kcli("lookup", "timestamp", JANUARY + 3000, directory, "--max-batch-bytes", 100, "-o", "json")
+    (error,) = json.loads(done.stdout)["errors"]
+
+    assert (done.exit_code, error["error"], error["field"]) == (3, "limit", "batch size")
+    assert "at most 100 bytes" in error["message"]
+    assert error["message"].endswith("; --max-batch-bytes raises the bound")
+    rows, status = document("lookup timestamp", JANUARY + 3000, directory, "--max-batch-bytes", 100_000)
+    assert ([row["offset"] for row in rows], status) == ([3], 0)
+
+
 @pytest.mark.parametrize(
     ("time", "offset"),
     [

@@ -1,0 +1,88 @@
+"""A batch that unpacks to much more than its bytes costs at most 64 MiB, and one beyond the bound names the switch that raises it."""
+
+import json
+import random
+import subprocess
+import sys
+
+import pytest
+
+from formats.compression import GZIP, LZ4, NONE, SNAPPY, ZSTD
+from kcli.bounds import LARGEST_BATCH
+from tests.builders import put_record, put_records
+
+pytestmark = pytest.mark.slow
+
+LOG = f"{0:020}.log"
+MOST = 64 << 20
+ROOM = 200
+"""Bytes of a record beside its value, and of a batch beside its record."""
+
+MEASURE = """
+import os, sys
+pid = os.posix_spawn(sys.executable, [sys.executable, "-m", "kcli", *sys.argv[2:]], os.environ,
+                     file_actions=[(os.POSIX_SPAWN_OPEN, 1, sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)])
+_, status, usage = os.wait4(pid, 0)
+print(os.waitstatus_to_exitcode(status), usage.ru_maxrss << 10)
+"""
+"""From a process that is small itself: the kernel counts what a child begins as."""
+
+SHOWN = {
+    "text": ["-o", "text", "--print-data-log"],
+    "ndjson": ["-o", "ndjson"],
+    "csv": ["-o", "csv", "--bytes", "sha256"],
+    "parquet": ["--out", "x.parquet"],
+}
+
+
+def run(directory, *words):
+    """Return the exit status, the peak in bytes, and what is printed."""
+    command = [sys.executable, "-c", MEASURE, directory / "shown", "dump", "--records", *words, LOG]
+    done = subprocess.run([str(word) for word in command], cwd=directory, capture_output=True, text=True, check=True)
+    status, peak = map(int, done.stdout.split())
+    return status, peak, (directory / "shown").read_text()
+
+
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory):
+    """The peak of each way to show a batch of a few bytes."""
+    directory = tmp_path_factory.mktemp("usual")
+    (directory / LOG).write_bytes(put_records([put_record(value=b"v")]))
+    return {name: run(directory, *words)[1] for name, words in SHOWN.items()}
+
+
+@pytest.mark.parametrize("shown", SHOWN)
+@pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4, ZSTD])
+def test_the_largest_batch_that_is_read_costs_64_mib(codec, shown, usual, tmp_path):
+    raw = put_records([put_record(value=bytes(LARGEST_BATCH - ROOM))], codec)
+    assert len(raw) < LARGEST_BATCH // 10
+    (tmp_path / LOG).write_bytes(raw)
+    status, peak, _ = run(tmp_path, *SHOWN[shown])
+
+    assert status == 0
+    assert peak - usual[shown] <= MOST
+
+
+@pytest.mark.parametrize("shown", SHOWN)
+def test_many_records_cost_no_more(shown, usual, tmp_path):
+    size = 1 << 16
+    value = random.Random(1).randbytes(size)
+    count = (LARGEST_BATCH - ROOM) // (size + ROOM)
+    (tmp_path / LOG).write_bytes(put_records([put_record(number, value=value) for number in range(count)], ZSTD))
+    status, peak, _ = run(tmp_path, *SHOWN[shown])
+
+    assert status == 0
+    assert peak - usual[shown] <= MOST
+
+
+@pytest.mark.parametrize("codec", [NONE, GZIP, SNAPPY, LZ4, ZSTD])
+def test_one_that_is_larger_is_refused_and_read_where_the_switch_allows_it(codec, usual, tmp_path):
+    (tmp_path / LOG).write_bytes(put_records([put_record(value=bytes(LARGEST_BATCH + 1))], codec))
+    status, peak, shown = run(tmp_path, *SHOWN["ndjson"])
+
+    (finding,) = map(json.loads, shown.splitlines())
+    assert (status, finding["code"]) == (1, "DUMP-002")
+    assert "--max-batch-bytes raises the bound" in finding["message"]
+    assert peak - usual["ndjson"] <= MOST
+    status, _, shown = run(tmp_path, *SHOWN["csv"], "--max-batch-bytes", 2 * LARGEST_BATCH)
+    assert (status, len(shown.splitlines())) == (0, 2)
