@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from kcli.columns import Column, Row, RowType, Schema
+from kcli.output.arrow_arrays import column as column_of
 from kcli.output.values import compact
 
 ArrowSchema: TypeAlias = Any
@@ -55,15 +56,13 @@ def _field(column: Column) -> Field:
 
 
 def _array(values: tuple[Any, ...], column: Column, kind: DataType) -> Any:
-    import pyarrow as pa  # noqa: PLC0415
-
     given: Sequence[Any] = values
     if column.nested is not None and _is_open(column.nested):
         given = [_closed(value, column.nested) for value in values]
     try:
-        return pa.array(given, kind)
+        return column_of(given, kind)
     except (UnicodeEncodeError, OverflowError):
-        return pa.array([_mended(value) for value in given], kind)
+        return column_of([_mended(value) for value in given], kind)
 
 
 def _nested(wanted: Schema) -> DataType:

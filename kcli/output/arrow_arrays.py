@@ -4,9 +4,11 @@
 50 MB for a process that has none of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from formats.batch import MAX_INT
 from kcli.columns import Value
 
 if TYPE_CHECKING:
@@ -36,30 +38,16 @@ def booleans(values: "NDArray[np.bool_]") -> Array:
 
 def words(named: Sequence[str], which: "NDArray[np.integer[Any]]") -> Array:
     """Return the words that numbers stand for."""
-    return _texts(named).take(integers(which))
+    import pyarrow as pa  # noqa: PLC0415
+
+    return column(named, pa.string()).take(integers(which))
 
 
 def repeated(value: Value, kind: DataType, count: int) -> Array:
     """Return a text, a number or null, `count` times."""
-    import numpy as np  # noqa: PLC0415
     import pyarrow as pa  # noqa: PLC0415
 
-    if value is None:
-        return pa.nulls(count, kind)
-    if isinstance(value, str):
-        return words([value], np.zeros(count, np.int64)).cast(kind)
-    if type(value) is int:
-        return integers(np.full(count, value, np.int64)).cast(kind)
-    return pa.repeat(pa.scalar(value, kind), count)
-
-
-def _texts(named: Sequence[str]) -> Array:
-    import numpy as np  # noqa: PLC0415
-    import pyarrow as pa  # noqa: PLC0415
-
-    encoded = [word.encode() for word in named]
-    ends = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
-    return pa.Array.from_buffers(pa.string(), len(named), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))])
+    return pa.nulls(count, kind) if value is None else pa.repeat(column([value], kind)[0], count)
 
 
 def _bits(values: "NDArray[np.bool_]") -> Any:
@@ -67,3 +55,45 @@ def _bits(values: "NDArray[np.bool_]") -> Any:
     import pyarrow as pa  # noqa: PLC0415
 
     return pa.py_buffer(np.packbits(values, bitorder="little"))
+
+
+def column(values: Sequence[Any], kind: DataType) -> Array:
+    """Return Python values as an array of a type of `kcli.output.arrow`; None is null.
+
+    A value that stands alone is not copied. UnicodeEncodeError for text that is not Unicode, OverflowError for a number
+    beyond 64 bits.
+    """
+    import numpy as np  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415
+
+    missing = values.count(None)
+    if missing == len(values):
+        return pa.nulls(len(values), kind)
+    buffers = [_bits(np.array([value is not None for value in values], np.bool_)) if missing else None]
+    children: list[Array] | None = None
+    if pa.types.is_struct(kind):
+        children = [column([None if value is None else value[field.name] for value in values], field.type) for field in kind]
+    elif pa.types.is_list(kind):
+        lists = [value or () for value in values]
+        buffers.append(_ends(lists))
+        children = [column(list(chain.from_iterable(lists)), kind.value_type)]
+    elif pa.types.is_string(kind) or pa.types.is_binary(kind):
+        parts: Sequence[Any] = [value or b"" for value in values] if missing else values
+        parts = [part.encode() if part else b"" for part in parts] if pa.types.is_string(kind) else parts
+        buffers += [_ends(parts), pa.py_buffer(b"".join(parts))]
+    else:
+        numbers = np.array([value or 0 for value in values] if missing else values, kind.to_pandas_dtype())
+        buffers.append(_bits(numbers) if pa.types.is_boolean(kind) else pa.py_buffer(numbers))
+    return pa.Array.from_buffers(kind, len(values), buffers, children=children)
+
+
+def _ends(parts: Sequence[Sized]) -> Any:
+    """Return the buffer of where parts begin among all of them, and where the last one ends."""
+    import numpy as np  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415
+
+    ends = np.zeros(len(parts) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)), out=ends[1:])
+    if ends[-1] > MAX_INT:
+        raise OverflowError("more than 2 GiB of values")
+    return pa.py_buffer(ends.astype(np.int32))

@@ -10,7 +10,7 @@ from formats.record_columns import RecordColumns
 from kcli.columns import Value
 from kcli.dump_rows import DUMP_RECORD, FROM_FILE
 from kcli.output.arrow import ArrowSchema, RecordBatch, schema
-from kcli.output.arrow_arrays import integers, repeated
+from kcli.output.arrow_arrays import column, integers, repeated
 
 if TYPE_CHECKING:
     from numpy import bool_
@@ -90,7 +90,7 @@ def _texts(keys: Array) -> Array:
     try:
         return keys.cast(pa.string())
     except pa.ArrowInvalid:
-        return pa.array([key.decode(errors="backslashreplace") for key in keys.to_pylist()], pa.string())
+        return column([key.decode(errors="backslashreplace") for key in keys.to_pylist()], pa.string())
 
 
 def _control_types(columns: RecordColumns) -> Array:
@@ -105,4 +105,4 @@ def _control_types(columns: RecordColumns) -> Array:
     types: list[str | None] = [None] * len(control)
     for row, key in zip(at.tolist(), _binary(columns.data, columns.key_start[at], columns.key_length[at]).to_pylist(), strict=True):
         types[row] = control_type(key)
-    return pa.array(types, pa.string())
+    return column(types, pa.string())

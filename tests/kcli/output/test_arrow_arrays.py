@@ -6,8 +6,10 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from kcli.output.arrow_arrays import booleans, integers, repeated, words
+from kcli.output.arrow_arrays import booleans, column, integers, repeated, words
 from tests.builders import put_record, put_records
 
 NUMBERS = [0, 1, -1, (1 << 63) - 1, -(1 << 63), *range(60)]
@@ -43,6 +45,38 @@ def test_the_same_again_and_again(value, kind):
         assert repeated(value, kind, count) == pa.array([value] * count, kind)
 
 
+NESTED = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
+VALUES = {
+    pa.int64(): st.integers(-(1 << 63), (1 << 63) - 1),
+    pa.bool_(): st.booleans(),
+    pa.float64(): st.floats(allow_nan=False),
+    pa.string(): st.text(),
+    pa.binary(): st.binary(),
+    NESTED: st.fixed_dictionaries({"key": st.none() | st.text(), "value": st.none() | st.binary()}),
+    pa.list_(NESTED): st.lists(st.fixed_dictionaries({"key": st.text(), "value": st.none() | st.binary()}), max_size=3),
+    pa.list_(pa.int64()): st.lists(st.none() | st.integers(0, 9), max_size=3),
+}
+
+
+@pytest.mark.parametrize("kind", VALUES, ids=str)
+@given(data=st.data())
+def test_values_of_python(kind, data):
+    values = data.draw(st.lists(st.none() | VALUES[kind], max_size=12) | st.lists(VALUES[kind], max_size=12))
+    found = column(values, kind)
+
+    found.validate(full=True)
+    assert (found.type, found.null_count) == (kind, values.count(None))
+    assert found.to_pylist() == values
+    assert found == pa.array(values, kind)
+
+
+def test_what_no_array_holds():
+    with pytest.raises(OverflowError):
+        column([1 << 63], pa.int64())
+    with pytest.raises(UnicodeEncodeError):
+        column(["\ud800"], pa.string())
+
+
 PARQUET = """
 import sys
 from kcli.__main__ import main
@@ -55,7 +89,7 @@ import pandas
 """
 
 
-@pytest.mark.parametrize("words", [["--records"], []])
+@pytest.mark.parametrize("words", [["--records"], [], ["--records", "--offsets", "0..1"]])
 def test_parquet_is_written_without_pandas(words, tmp_path):
     log = tmp_path / f"{0:020}.log"
     log.write_bytes(put_records([put_record(value=b"v")] * 3))
