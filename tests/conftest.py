@@ -1,6 +1,8 @@
 """What all tests share: tiny log dirs, and kcli run in this process."""
 
 import signal
+import tarfile
+from importlib import resources
 
 import pytest
 from hypothesis import settings
@@ -53,6 +55,15 @@ class LogDir:
 @pytest.fixture
 def log_dir(tmp_path):
     return LogDir(tmp_path / "data")
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The log dir that the package ships, unpacked into a folder that holds nothing else; to be read only."""
+    folder = tmp_path_factory.mktemp("demo")
+    with (resources.files("kcli.demo") / "demo.tar.gz").open("rb") as file, tarfile.open(fileobj=file) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / "kcli-demo"
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """`--out FILE`: the same rows as on stdout, in a file that is whole or not there, and never in a log dir."""
 
-import io
 import json
 import os
 import resource
@@ -8,9 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import tarfile
 import time
-from importlib import resources
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -49,15 +46,6 @@ print(allowed.exit_code, denied.exit_code, denied.stderr, end="")
 """
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("demo")
-    packed = next(entry for entry in resources.files("kcli.demo").iterdir() if entry.name.endswith(".tar.gz"))
-    with tarfile.open(fileobj=io.BytesIO(packed.read_bytes())) as tar:
-        tar.extractall(folder, filter="data")
-    return folder
-
-
 @pytest.fixture
 def ask(kcli, demo, tmp_path, monkeypatch):
     """Run kcli in an empty directory; `D` stands for the demo's log dir. Gives the result and what is in the directory."""
@@ -65,7 +53,7 @@ def ask(kcli, demo, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "here")
 
     def run(*words):
-        result = kcli(*(str(word).replace("D", str(demo / "kcli-demo")) if str(word)[:1] == "D" else word for word in words))
+        result = kcli(*(str(word).replace("D", str(demo)) if str(word)[:1] == "D" else word for word in words))
         return result, sorted(os.listdir())
 
     return run
@@ -195,7 +183,7 @@ class TestRefusals:
     @pytest.fixture
     def copy(self, demo, tmp_path):
         """Return a log dir to try to write to; what it holds must stay as it is."""
-        shutil.copytree(demo / "kcli-demo", tmp_path / "data")
+        shutil.copytree(demo, tmp_path / "data")
         before = sorted(tmp_path.joinpath("data").rglob("*"))
         yield tmp_path / "data"
         assert sorted(tmp_path.joinpath("data").rglob("*")) == before
@@ -267,7 +255,7 @@ class TestTheEnvironment:
     def test_no_space(self, demo, tmp_path, output):
         (tmp_path / f"x.{output}").write_text("before")
         done = subprocess.run(
-            [*KCLI, "dump", "--records", demo / "kcli-demo", "--only", "dump_record", "--out", f"x.{output}"],
+            [*KCLI, "dump", "--records", demo, "--only", "dump_record", "--out", f"x.{output}"],
             cwd=tmp_path,
             env=ENVIRONMENT,
             capture_output=True,

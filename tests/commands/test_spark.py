@@ -3,22 +3,15 @@
 import itertools
 import os
 import shlex
+import shutil
 import subprocess
 import sys
-import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def demo(tmp_path):
-    with tarfile.open(next((ROOT / "kcli" / "demo").glob("*.tar.gz"))) as tar:
-        tar.extractall(tmp_path, filter="data")
-    return tmp_path / "kcli-demo"
 
 
 def submit(kcli, tmp_path, *words):
@@ -81,15 +74,16 @@ def test_a_dry_run_writes_nothing(kcli, tmp_path):
 
 
 @pytest.mark.parametrize("inside", ["", "orders-0", "new", "orders-0/old", "orders-0/new/newer"])
-def test_a_log_dir_is_refused(kcli, demo, inside):
-    (demo / "orders-0" / "old").mkdir()
-    before = sorted(demo.rglob("*"))
+def test_a_log_dir_is_refused(kcli, demo, tmp_path, inside):
+    copy = shutil.copytree(demo, tmp_path / "data")
+    (copy / "orders-0" / "old").mkdir()
+    before = sorted(copy.rglob("*"))
 
-    done = kcli("spark", "submit-command", "--dir", demo / inside, "--", "ls", "/data")
+    done = kcli("spark", "submit-command", "--dir", copy / inside, "--", "ls", "/data")
 
     assert (done.exit_code, done.stdout) == (5, "")
     assert "kcli writes nothing there" in done.stderr
-    assert sorted(demo.rglob("*")) == before
+    assert sorted(copy.rglob("*")) == before
 
 
 @pytest.mark.parametrize(

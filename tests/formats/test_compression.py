@@ -10,13 +10,14 @@ from pathlib import Path
 
 import cramjam
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from formats.batch import BATCH, HEADER_SIZE
 from formats.compression import GZIP, LZ4, NONE, SNAPPY, ZSTD, decompress, xxhash32
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
 from tests.builders import attempt, chunks, compress, put_lz4, put_xerial
+from tests.examples import examples
 from tests.formats.recorded import CODECS, batches
 
 LIMIT = 1 << 20
@@ -34,7 +35,7 @@ def opened(codec, data, limit=LIMIT, **more):
 
 
 @pytest.mark.parametrize("codec", range(5))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(data=st.binary(max_size=300) | st.integers(0, 100_000).map(lambda size: (TEXT + NOISE) * (size // 3000) + b"x"))
 def test_what_goes_in_comes_out(codec, data):
     stream = compress(codec, data)
@@ -93,7 +94,7 @@ def test_every_flipped_byte_of_a_real_stream(name):
 
 
 @pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4, ZSTD])
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(data=st.binary(max_size=80), head=st.integers(0, 24))
 def test_noise_raises_nothing_but_format_errors(codec, data, head):
     for stream in (data, compress(codec, TEXT)[:head] + data):

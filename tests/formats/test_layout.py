@@ -7,12 +7,13 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from construct import Bytes, Int8ub, Int16ul, Int32sb, StreamError, Struct, VarInt
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import formats
 from formats.errors import TruncatedError
 from formats.layout import Layout
+from tests.examples import examples
 from tests.formats.recorded import batches
 
 BITS = {"b": 8, "h": 16, "i": 32, "l": 32, "q": 64}
@@ -48,7 +49,7 @@ def test_the_known_layouts_are_found():
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(data=st.data())
 def test_twins(name, data):
     layout = LAYOUTS[name]

@@ -6,13 +6,14 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from formats.batch import BATCH, HEADER_SIZE
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
 from formats.record import Record, batch_records, is_valid, records
 from tests.builders import attempt, compress, put_batch, put_record, put_records, put_varint
+from tests.examples import examples
 from tests.formats.recorded import CODECS, FOLDER, LOGS, batches, golden_batches, golden_records, stored
 
 LIMIT = 1 << 20
@@ -122,7 +123,7 @@ any_record = st.tuples(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(any_record, max_size=5), st.integers(0, 4))
 def test_records_come_back_as_written(rows, codec):
     batch = put_records([put_record(*row) for row in rows], codec, base_offset=1 << 40)
@@ -296,7 +297,7 @@ def test_every_flipped_byte_is_seen_by_the_crc_or_outside_it(name):
             assert isinstance(found, list) or 0 <= found.position <= len(batch)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.binary(max_size=120), st.integers(-3, 100), st.integers(0, 0x7F))
 def test_noise_raises_nothing_but_format_errors(payload, count, attributes):
     found = attempt(lambda batch: list(batch_records(batch, 4096)), put_batch(payload, count, attributes=attributes))

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
@@ -21,6 +21,7 @@ from formats.remote_metadata import (
     UnknownTag,
     decode,
 )
+from tests.examples import examples
 
 DATA = Path(__file__).parents[1] / "data" / "rlmm"
 
@@ -372,7 +373,7 @@ INT64 = st.integers(-(2**63), 2**63 - 1)
 UNKNOWN = st.dictionaries(st.integers(1, 300), st.binary(max_size=5), max_size=2)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.text(min_size=1, max_size=20),
     st.binary(min_size=16, max_size=16),
@@ -448,7 +449,7 @@ def test_round_trip(topic, topic_id, partition, segment_id, body, epochs, size, 
     )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.sampled_from([b"\1\0\0", b"\1\1\0", b"\1\2\0", b"\1\3\0", b""]), st.binary(max_size=200))
 def test_any_bytes(head, data):
     record = outcome(head + data)

@@ -1,20 +1,10 @@
 """The log dir that the package ships: it has what the main jobs need."""
 
-import tarfile
 from importlib import resources
 
-import pytest
 from typer.testing import CliRunner
 
 PACKED = resources.files("kcli.demo") / "demo.tar.gz"
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("demo")
-    with PACKED.open("rb") as file, tarfile.open(fileobj=file) as archive:
-        archive.extractall(folder, filter="data")
-    return folder / "kcli-demo"
 
 
 def test_it_is_small_and_one_log_dir_with_its_dot_file(demo):

@@ -3,7 +3,7 @@
 import tracemalloc
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
@@ -27,6 +27,7 @@ from formats.messages.decode import (
     spans,
 )
 from formats.messages.reader import ELEMENTS_MAX, Span, UnknownTag
+from tests.examples import examples
 
 from .kafka import Made, made, small
 
@@ -77,7 +78,7 @@ def test_every_flipped_byte_is_a_value_or_an_error(message: Made):
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-@settings(max_examples=200)
+@examples(200)
 @given(key=st.binary(max_size=40), value=st.binary(max_size=80), api_key=st.integers(0, 28), version=st.integers(0, 4))
 def test_any_bytes_are_values_or_errors(topic: str, key: bytes, value: bytes, api_key: int, version: int):
     prefix = bytes([1, api_key, version]) if topic == CLUSTER_METADATA else version.to_bytes(2, "big")
@@ -186,6 +187,7 @@ def test_a_string_longer_than_kafka_takes():
         decode_metadata(b"\1\x0c\0" + b"\x81\x80\x02" + text + b"\0\1\0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("api_key", "element", "most"),
     [(16, b"\1", ELEMENTS_MAX), (7, bytes(16) + b"\1\0", ELEMENTS_MAX // 8)],

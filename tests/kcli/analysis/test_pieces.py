@@ -5,7 +5,7 @@ import random
 from functools import reduce
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.analysis import pieces
@@ -13,6 +13,7 @@ from kcli.analysis.pieces import join
 from kcli.logdir import bulk
 from kcli.logdir.buffers import DataFile
 from tests.builders import put_batch
+from tests.examples import examples
 from tests.formats.recorded import batches, stored
 from tests.kcli.analysis.plain_summary import (
     CONTROL,
@@ -63,7 +64,7 @@ def test_pieces_join_at_any_batch(tmp_path, name):
     assert joined(path, starts) == read(path)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.integers(0, 10**9), st.lists(st.integers(1, 11), min_size=1, max_size=3, unique=True), st.integers(0, 3))
 def test_damaged_pieces_join_rightly_or_not_at_all(tmp_path_factory, seed, cuts, damage):
     rng = random.Random(seed)

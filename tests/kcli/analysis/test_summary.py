@@ -4,13 +4,14 @@ import itertools
 from functools import reduce
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from formats.bulk import rows
 from kcli.analysis import summary as summaries
 from kcli.analysis.summary import EMPTY, Codec, Tally, merge
 from tests.builders import put_batch, put_record, put_records
+from tests.examples import examples
 from tests.formats.recorded import LEGACY, LOGS, stored
 from tests.kcli.analysis.plain_summary import (
     ABORTED,
@@ -145,7 +146,7 @@ def summary_of(raws):
     return summaries.summary(summaries.Block(fields, np.ones(len(raws), np.bool_), np.array([ends(raw) for raw in raws])))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.integers(0, 10**9), st.lists(st.integers(0, 12), max_size=4), st.sampled_from([1, 3, 10_000]))
 def test_any_cut_gives_the_same(seed, cuts, most):
     with pytest.MonkeyPatch.context() as patch:
@@ -175,7 +176,7 @@ EXTREMES = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.lists(EXTREMES, min_size=1, max_size=5), st.integers(0, 5), st.integers(0, 5))
 def test_any_cut_of_extreme_numbers_gives_what_is_counted_one_by_one(tmp_path_factory, raws, one, two):
     low, high = sorted((one, two))
@@ -201,7 +202,7 @@ def test_nothing_is_missing_behind_the_highest_offset():
     assert (whole.gaps, whole.backwards) == (Tally(), Tally(1, 5))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.integers(0, 10**9), st.integers(0, 10**9), st.integers(0, 10**9))
 def test_merging_is_associative_with_an_identity(one, two, three):
     a, b, c = (summary_of(random_batches(seed, 4)) for seed in (one, two, three))

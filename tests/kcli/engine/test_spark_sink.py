@@ -1,15 +1,12 @@
 """Rows that Spark's workers write: each once, in parts in unit order, or nothing at all."""
 
-import io
 import json
 import os
 import signal
 import subprocess
 import sys
-import tarfile
 import time
 from dataclasses import replace
-from importlib import resources
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -40,15 +37,6 @@ def session():
 
     with opened("local[2]", None, {}) as session:
         yield session
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("demo")
-    packed = next(entry for entry in resources.files("kcli.demo").iterdir() if entry.name.endswith(".tar.gz"))
-    with tarfile.open(fileobj=io.BytesIO(packed.read_bytes())) as tar:
-        tar.extractall(folder, filter="data")
-    return folder / "kcli-demo"
 
 
 def rows_in(directory, outcomes):

@@ -170,6 +170,7 @@ def test_members_of_a_consumer_group():
     assert (member["subscription"], member["assignment"]) == ({"topics": ["t"], "userData": None}, "")
 
 
+@pytest.mark.slow
 def test_bounds_are_raised_by_the_switch():
     count = (1 << 17) + 1
     value = b"\1\x14\0" + bytes([count & 0x7F | 0x80, count >> 7 & 0x7F | 0x80, count >> 14])

@@ -4,7 +4,7 @@ import os
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.analysis.salvage import Gap, checked_batches
@@ -17,6 +17,7 @@ from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Stop
 from kcli.logdir.tree import file_target
 from tests.builders import put_batch, put_record, put_records
+from tests.examples import examples
 from tests.kcli.jobs.scans import rows, scanned, shape, two_partitions, units_of
 from tests.partitions import offset_entries, put_range, segment
 
@@ -96,7 +97,7 @@ def judged(path):
     return marks.count(b"b"), marks.count(b"d") + marks.count(b"?"), marks.count(b"t")
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.sampled_from([1, 0x81, 0xFF])), max_size=12), st.sampled_from([0, 1, 2000]))
 @pytest.mark.parametrize(
     "tail", [b"", bytes(70), b"\1" * 9, b"\xff" * 99, put_range(40, 2)[:-1]], ids=["none", "zeros", "short", "damage", "incomplete"]

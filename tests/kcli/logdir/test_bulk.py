@@ -8,7 +8,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from formats import legacy
@@ -19,6 +19,7 @@ from kcli.logdir.buffers import AS_IT_COMES, DataFile, FileError, Reading
 from kcli.logdir.bulk import BulkWalk, hints_of
 from kcli.logdir.segment import SKIP_FROM, Walk
 from tests.builders import put_record, put_records
+from tests.examples import examples
 from tests.formats.recorded import LEGACY, LOGS, stored
 from tests.partitions import offset_entries, put_range
 
@@ -119,7 +120,7 @@ def test_batches_larger_than_the_window(tmp_path, window):
         twins(tmp_path / "log", log)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.sampled_from([A, B, C, OLD[:78], large(5000), bytes(30), b"\0\1"]), max_size=12), st.sampled_from(WINDOWS))
 def test_random_logs(tmp_path_factory, pieces, size):
     with pytest.MonkeyPatch.context() as patch:

@@ -1,7 +1,7 @@
 """Text in bulk is the text of the plain writer, and of DumpLogSegments, to the letter."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from formats.batch import BATCH
@@ -14,6 +14,7 @@ from kcli.output import dump_log_bulk as module
 from kcli.output.dump_log import INDENT, batch_line, contents, control_text, plain, record_line
 from kcli.output.dump_log_bulk import Trouble, batch_text, non_consecutive, record_text
 from tests.builders import put_batch, put_record, put_records
+from tests.examples import examples
 from tests.formats.recorded import LOGS, batches, stored
 
 LIMIT = 1 << 20
@@ -108,13 +109,13 @@ def test_recorded_files(name):
     check([raw for _, raw in batches(f"{name}.log")])
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(BATCHES, st.data())
 def test_any_batches(given_batches, data):
     check(given_batches, data.draw(st.lists(st.booleans(), min_size=len(given_batches), max_size=len(given_batches))))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(BATCHES, st.integers(1, 3))
 def test_pieces_of_any_size_say_the_same(given_batches, size):
     with pytest.MonkeyPatch.context() as patch:

@@ -13,7 +13,7 @@ from kcli.output import progress
 progress.PATIENCE_SECONDS = {patience}
 with progress.progress(3) as done:
     for count in (1, 2, 3):
-        time.sleep(0.15)
+        time.sleep({seconds})
         done(count, count * 1000)
 print("data")
 """
@@ -23,7 +23,7 @@ print("data")
 def test_drawn_only_after_patience(patience, drawn):
     master, slave = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-c", CODE.format(patience=patience)],
+        [sys.executable, "-c", CODE.format(patience=patience, seconds=0.05)],
         stdout=subprocess.PIPE, stderr=slave, env={**os.environ, "TERM": "xterm", "COLUMNS": "80"},
     )  # fmt: skip
     os.close(slave)
@@ -44,7 +44,7 @@ def test_drawn_only_after_patience(patience, drawn):
 @pytest.mark.slow
 def test_it_comes_before_the_first_is_done():
     master, slave = pty.openpty()
-    code = CODE.format(patience=0.1).replace("0.15", "0.9")
+    code = CODE.format(patience=0.1, seconds=0.9)
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=slave, env={**os.environ, "TERM": "xterm", "COLUMNS": "80"}
     )

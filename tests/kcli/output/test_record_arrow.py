@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from formats.batch import BATCH
@@ -15,6 +15,7 @@ from kcli.output.arrow import schema
 from kcli.output.record_arrow import record_batch
 from kcli.rows import Row
 from tests.builders import put_batch, put_record, put_records
+from tests.examples import examples
 from tests.formats.recorded import LOGS, batches
 
 LIMIT = 1 << 20
@@ -78,7 +79,7 @@ def test_recorded_files(name):
     assert table.num_rows
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(BATCHES.filter(lambda found: len(set(found)) == len(found)), st.sampled_from([WHERE, ("d", 3, None, None, None, "f")]))
 def test_any_batches(found, where):
     check(found, where)

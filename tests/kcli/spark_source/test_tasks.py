@@ -1,14 +1,11 @@
 """Plans and tasks without a session: every view gives what the command of the same job prints."""
 
 import errno
-import io
 import json
 import os
 import random
-import tarfile
 from collections import Counter
 from functools import partial
-from importlib import resources
 
 import pyarrow as pa
 import pytest
@@ -288,15 +285,6 @@ def test_leftovers_only_on_request(tmp_path):
     assert [name for name in more - files if name.endswith(".deleted")] == [f"{0:020}.log.deleted"]
     assert len(rows("offsets", [log_dir])) == 3
     assert len(rows("offsets", [log_dir], leftovers="true")) == 4
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("demo")
-    packed = next(entry for entry in resources.files("kcli.demo").iterdir() if entry.name.endswith(".tar.gz"))
-    with tarfile.open(fileobj=io.BytesIO(packed.read_bytes())) as tar:
-        tar.extractall(folder, filter="data")
-    return folder / "kcli-demo"
 
 
 def test_records_of_internal_topics_say_what_dump_says(demo, kcli):
