@@ -60,6 +60,15 @@ def put_records(records, codec=NONE, **fields):
     return put_batch(compress(codec, b"".join(records)), len(records), attributes=attributes, **fields)
 
 
+def joined(found):
+    """Return a window of batches and their positions."""
+    positions, size = [], 0
+    for batch in found:
+        positions.append(size)
+        size += len(batch)
+    return b"".join(found), positions
+
+
 def compress(codec, data):
     """Return the stream that Kafka's producer would write for a codec, framing included."""
     return _COMPRESS[codec](data)

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kcli.output.values import compact
+from tests.nobody import as_nobody
 
 pytestmark = pytest.mark.slow
 
@@ -33,14 +34,13 @@ COMMANDS = [
 ]
 
 
-WITHOUT_PERMISSION = """
-import os, sys
+ALLOWED = """
 from typer.testing import CliRunner
 from commands.app import app
 log_dir, first, second = sys.argv[1:]
 allowed = CliRunner().invoke(app, ["ls", log_dir, "--out", first])  # all that is imported is read by now
-if os.geteuid() == 0:
-    os.setgroups([]); os.setgid(65534); os.setuid(65534)
+"""
+DENIED = """
 denied = CliRunner().invoke(app, ["ls", log_dir, "--out", second])
 print(allowed.exit_code, denied.exit_code, denied.stderr, end="")
 """
@@ -280,18 +280,10 @@ class TestTheEnvironment:
         closed = tmp_path / "closed"
         closed.mkdir()
         closed.chmod(0o555)
-        for parent in (tmp_path, *tmp_path.parents):
-            if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
-                parent.chmod(parent.stat().st_mode | 0o011)
-        done = subprocess.run(
-            [sys.executable, "-c", WITHOUT_PERMISSION, log_dir.path, tmp_path / "x.csv", closed / "x.csv"],
-            env=ENVIRONMENT,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
 
-        assert done.stdout == f"0 2 kcli: --out {closed}/x.csv: cannot write there: permission denied\n"
+        told = as_nobody(ALLOWED, DENIED, log_dir.path, tmp_path / "x.csv", closed / "x.csv")
+
+        assert told == f"0 2 kcli: --out {closed}/x.csv: cannot write there: permission denied\n"
 
 
 @pytest.fixture(scope="module")

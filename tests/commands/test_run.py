@@ -5,7 +5,6 @@ import csv
 import io
 import json
 import os
-import pty
 import subprocess
 import sys
 
@@ -13,6 +12,7 @@ import pytest
 
 from kcli.rows import END_OFFSET
 from tests.conftest import CLUSTER_ID
+from tests.terminal import terminal
 
 KCLI = [sys.executable, "-m", "kcli"]
 ASK = ("epoch", "end-offset", "--epoch", "2")
@@ -358,20 +358,8 @@ class TestEngines:
 
 def on_terminal(*words, **environment):
     """Run kcli with a terminal as stdout; return what it printed."""
-    master, slave = pty.openpty()
-    process = subprocess.Popen(
-        [*KCLI, *map(str, words)], stdout=slave, stderr=subprocess.PIPE, env={**os.environ, "TERM": "xterm", **environment}
-    )
-    os.close(slave)
-    printed = b""
-    try:
-        while data := os.read(master, 65536):
-            printed += data
-    except OSError:  # Linux says EIO when the last writer has gone
-        pass
-    os.close(master)
-    process.stderr.close()
-    assert process.wait() == 0
+    printed, _, status = terminal([*KCLI, *words], **environment)
+    assert status == 0
     return printed.decode()
 
 

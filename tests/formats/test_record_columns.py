@@ -8,7 +8,7 @@ from formats import record_columns as module
 from formats.batch import BATCH, HEADER_SIZE
 from formats.record import Record, batch_records
 from formats.record_columns import Left, headers_at, record_columns
-from tests.builders import attempt, compress, put_batch, put_record, put_records, put_varint
+from tests.builders import attempt, compress, joined, put_batch, put_record, put_records, put_varint
 from tests.examples import examples
 from tests.formats.recorded import LEGACY, LOGS, batches
 
@@ -20,15 +20,6 @@ LONGS = st.integers(-(1 << 63), (1 << 63) - 1)
 NULLABLE = st.none() | st.binary(max_size=200)
 HEADERS = st.lists(st.tuples(st.binary(max_size=20), NULLABLE), max_size=4).map(tuple)
 RECORD = put_record(0, 0, b"key", b"value", ((b"h", b"x"), (b"n", None)))
-
-
-def joined(found):
-    """Return a window of batches and their positions."""
-    positions, size = [], 0
-    for batch in found:
-        positions.append(size)
-        size += len(batch)
-    return b"".join(found), positions
 
 
 def part(data, start, length):

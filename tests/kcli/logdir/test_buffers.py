@@ -2,16 +2,12 @@
 
 import os
 import pickle
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from formats.errors import CorruptError
 from kcli.logdir.buffers import DataFile, FileError, file_error, read_optional, read_whole, reading, shown
-
-ROOT = Path(__file__).parents[3]
+from tests.nobody import as_nobody
 
 
 def code_of(path):
@@ -41,19 +37,12 @@ def test_no_permission(tmp_path):
     secret = tmp_path / "secret"
     secret.write_bytes(b"x")
     secret.chmod(0)
-    os.chmod(tmp_path, 0o755)
-    for parent in tmp_path.parents:
-        if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
-            parent.chmod(parent.stat().st_mode | 0o011)
-    program = (
-        "import os, sys\n"
-        "from kcli.logdir.buffers import DataFile, FileError\n"
-        "if os.geteuid() == 0:\n    os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
-        "try:\n    DataFile(sys.argv[1])\n"
-        "except FileError as error:\n    print(error.code, error, sep='|')\n"
+    told = as_nobody(
+        "from kcli.logdir.buffers import DataFile, FileError",
+        "try:\n    DataFile(sys.argv[1])\nexcept FileError as error:\n    print(error.code, error, sep='|')",
+        secret,
     )
-    done = subprocess.run([sys.executable, "-c", program, secret], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.stdout.strip() == f"no-permission|{secret}: permission denied", done.stderr
+    assert told == f"no-permission|{secret}: permission denied\n"
 
 
 def test_reading_by_position(tmp_path):

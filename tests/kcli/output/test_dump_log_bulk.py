@@ -13,7 +13,7 @@ from kcli.logdir.segment import Batch
 from kcli.output import dump_log_bulk as module
 from kcli.output.dump_log import INDENT, batch_line, contents, control_text, plain, record_line
 from kcli.output.dump_log_bulk import Trouble, batch_text, non_consecutive, record_text
-from tests.builders import put_batch, put_record, put_records
+from tests.builders import joined, put_batch, put_record, put_records
 from tests.examples import examples
 from tests.formats.recorded import LOGS, batches, stored
 
@@ -43,14 +43,6 @@ BATCHES = st.lists(
     min_size=1,
     max_size=4,
 )
-
-
-def joined(found):
-    positions, size = [], 0
-    for batch in found:
-        positions.append(size)
-        size += len(batch)
-    return b"".join(found), positions
 
 
 def slow(given, positions, valid, troubles, **shown):

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.terminal import terminal
+
 CODE = """
 import time
 from kcli.output import progress
@@ -21,24 +23,11 @@ print("data")
 
 @pytest.mark.parametrize(("patience", "drawn"), [(0, True), (60, False)])
 def test_drawn_only_after_patience(patience, drawn):
-    master, slave = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-c", CODE.format(patience=patience, seconds=0.05)],
-        stdout=subprocess.PIPE, stderr=slave, env={**os.environ, "TERM": "xterm", "COLUMNS": "80"},
-    )  # fmt: skip
-    os.close(slave)
-    seen = b""
-    try:
-        while data := os.read(master, 65536):
-            seen += data
-    except OSError:  # Linux says EIO when the last writer has gone
-        pass
-    os.close(master)
+    shown, told, status = terminal([sys.executable, "-c", CODE.format(patience=patience, seconds=0.05)], stream="stderr", COLUMNS="80")
 
-    assert process.communicate()[0] == b"data\n"
-    assert process.returncode == 0
-    assert (b"3 of 3, 3.0 kB" in seen) == drawn
-    assert drawn or seen == b""
+    assert (told, status) == (b"data\n", 0)
+    assert (b"3 of 3, 3.0 kB" in shown) == drawn
+    assert drawn or shown == b""
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from kcli.output.arrow import batch as rows_as_arrow
 from kcli.output.arrow import schema
 from kcli.output.record_arrow import record_batch
 from kcli.rows import Row
-from tests.builders import put_batch, put_record, put_records
+from tests.builders import joined, put_batch, put_record, put_records
 from tests.examples import examples
 from tests.formats.recorded import LOGS, batches
 
@@ -53,13 +53,10 @@ def by_rows(given, positions, where):
 
 
 def check(given, where=WHERE):
-    positions, size = [], 0
-    for raw in given:
-        positions.append(size)
-        size += len(raw)
+    window, positions = joined(given)
     told = [(7 << 40) + place for place in positions]
     found = []
-    for columns in record_columns(b"".join(given), positions, LIMIT):
+    for columns in record_columns(window, positions, LIMIT):
         if not isinstance(columns, Left):
             found.append(record_batch(columns, where, told[columns.first : columns.first + len(columns.headers)]))
             found[-1].validate(full=True)

@@ -1,0 +1,21 @@
+"""Programs under test that go on as a user who may do only what everybody may."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+DROP = "if os.geteuid() == 0:\n    os.setgroups([]); os.setgid(65534); os.setuid(65534)"
+
+
+def as_nobody(first, then, *paths):
+    """Run a program with paths as its arguments, the rights of root dropped between its two parts; return its stdout.
+
+    Everybody may pass through the directories above the paths afterwards, as far as they are this user's.
+    """
+    for parent in {parent for path in paths for parent in path.parents}:
+        if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
+            parent.chmod(parent.stat().st_mode | 0o011)
+    program = f"import os, sys\n{first}\n{DROP}\n{then}"
+    return subprocess.run([sys.executable, "-c", program, *paths], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
