@@ -12,6 +12,9 @@ INTERNAL = 70
 FEW_COLLECTIONS = 50_000
 """New objects between garbage collections: imports make many and leave no garbage."""
 
+ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+"""Numpy would start threads for algebra that nobody does here, and Arrow's own pools keep what they had at the peak."""
+
 WORKERS_IMPORT = {
     "dump": ("kcli.jobs.dump", "kcli.output.dump_log_bulk", "numpy", "cramjam"),
     "scan": ("kcli.jobs.scan", "numpy", "cramjam"),
@@ -30,7 +33,8 @@ def main() -> None:
         sys.stderr.write(f"kcli: {foreign} is in the way of kcli's own package of that name; run kcli from another directory\n")
         raise SystemExit(INTERNAL)
     gc.set_threshold(FEW_COLLECTIONS)
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads for algebra that nobody does here
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
     from commands._signals import Interrupted, ignore, install  # noqa: PLC0415 - only once it is known to be ours
 
     try:

@@ -218,15 +218,19 @@ def _runner(bins: list[bytes], directory: str | None, most_bytes: int) -> Callab
 
         if os.path.isdir(os.path.join(root, "kcli")) and root not in sys.path[:1]:
             sys.path.insert(0, root)  # before the working directory, which may have a `formats` of its own
+        from kcli.arrow_arrays import column  # noqa: PLC0415
         from kcli.engine.worker import packed_bin  # noqa: PLC0415
+
+        kinds = (pyarrow.int64(), pyarrow.int64(), pyarrow.binary())
 
         with contextlib.nullcontext() if directory is None else contextlib.chdir(directory):
             for batch in batches:
                 for number in batch.column(0).to_pylist():
                     scan, sink, units = pickle.loads(bins[number])  # noqa: S301 - the driver wrote it
                     for sequence, some in enumerate(packed_bin(scan, units, sink, most_bytes)):
-                        values = [number] * len(some), [sequence] * len(some), some
-                        yield pyarrow.RecordBatch.from_arrays([pyarrow.array(value) for value in values], names)
+                        values: tuple[list[Any], ...] = [number] * len(some), [sequence] * len(some), some
+                        arrays = [column(value, kind) for value, kind in zip(values, kinds, strict=True)]
+                        yield pyarrow.RecordBatch.from_arrays(arrays, names)
 
     return run_bins
 
@@ -264,12 +268,18 @@ def _looker(paths: list[str]) -> Callable[[Batches], Batches]:
     def look(batches: Batches) -> Batches:
         import os  # noqa: PLC0415 - runs in the worker
         import pickle  # noqa: PLC0415
+        import struct  # noqa: PLC0415
 
-        import pyarrow  # noqa: PLC0415, ICN001
+        import pyarrow as pa  # noqa: PLC0415
+
+        def array(kind: Any, *buffers: bytes) -> Any:
+            # pyarrow.array would import pandas, for good: workers are kept
+            return pa.Array.from_buffers(kind, 1, [None, *map(pa.py_buffer, buffers)])
 
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 found = pickle.dumps((host_name(), [path for path in paths if not os.path.exists(path)]))
-                yield pyarrow.RecordBatch.from_arrays([pyarrow.array([value]) for value in (number, 0, found)], names)
+                numbers = [array(pa.int64(), struct.pack("=q", value)) for value in (number, 0)]
+                yield pa.RecordBatch.from_arrays([*numbers, array(pa.binary(), struct.pack("=ii", 0, len(found)), found)], names)
 
     return look

@@ -31,6 +31,8 @@ CORES_OF_A_SERVER = 16
 """A Spark Connect server does not tell how many cores it has."""
 
 QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+FRUGAL = {"spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system"}
+"""Arrow's own pools keep what they had at the peak."""
 AT_HOME = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 """For a local master: whatever name this machine goes by, and whether that name resolves, does not matter."""
 
@@ -178,7 +180,7 @@ def _started(master: str, conf: Mapping[str, str]) -> Session:
     local = master.startswith("local")
     if local:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    settings = {"spark.master": master, "spark.app.name": "kcli", **QUIET, **(AT_HOME if local else {}), **conf}
+    settings = {"spark.master": master, "spark.app.name": "kcli", **QUIET, **FRUGAL, **(AT_HOME if local else {}), **conf}
     builder = SparkSession.Builder()
     for key, value in settings.items():
         builder = builder.config(key, value)

@@ -15,8 +15,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
+from kcli.arrow_arrays import column as column_of
 from kcli.columns import Column, Row, RowType, Schema
-from kcli.output.arrow_arrays import column as column_of
 from kcli.output.values import compact
 
 ArrowSchema: TypeAlias = Any

@@ -16,10 +16,10 @@ from formats.batch import (
     TRANSACTIONAL_MASK,
 )
 from formats.record_columns import add_sequences
+from kcli.arrow_arrays import booleans, integers, repeated, words
 from kcli.columns import Value
 from kcli.dump_rows import DUMP_BATCH, FROM_FILE
 from kcli.output.arrow import ArrowSchema, RecordBatch, schema
-from kcli.output.arrow_arrays import booleans, integers, repeated, words
 
 if TYPE_CHECKING:
     import numpy as np

@@ -32,7 +32,7 @@ SUCCESS = "_SUCCESS"
 ROWS_A_BATCH = 2000
 BYTES_A_BATCH = 8 << 20
 ROWS_A_GROUP = 100_000
-BYTES_A_GROUP = 12 << 20
+BYTES_A_GROUP = 8 << 20
 """Of a row group of Parquet, uncompressed: so much is held in memory."""
 
 Text: TypeAlias = Callable[[Iterable[Row]], Iterable[str | Lines]]
@@ -98,8 +98,6 @@ class ParquetWriter:
     def __init__(self, file: BinaryIO, view: View, beside: Beside) -> None:
         import pyarrow.parquet  # noqa: PLC0415 - slow to import, and only for this format
 
-        # Arrow's own pools keep what they had at the peak
-        pyarrow.set_memory_pool(pyarrow.system_memory_pool())
         (row_type,) = view.types
         self.rows = 0
         self._view = view

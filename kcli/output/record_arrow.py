@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from formats.batch import CONTROL_MASK
 from formats.control import control_type
 from formats.record_columns import RecordColumns
+from kcli.arrow_arrays import column, integers, repeated
 from kcli.columns import Value
 from kcli.dump_rows import DUMP_RECORD, FROM_FILE
 from kcli.output.arrow import ArrowSchema, RecordBatch, schema
-from kcli.output.arrow_arrays import column, integers, repeated
 
 if TYPE_CHECKING:
     from numpy import bool_

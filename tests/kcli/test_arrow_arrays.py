@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.output.arrow_arrays import booleans, column, integers, repeated, words
+from kcli.arrow_arrays import booleans, column, integers, repeated, words
 from tests.builders import put_record, put_records
+from tests.partitions import segment
 
 NUMBERS = [0, 1, -1, (1 << 63) - 1, -(1 << 63), *range(60)]
 
@@ -78,20 +79,22 @@ def test_what_no_array_holds():
 
 
 PARQUET = """
-import sys
+import importlib.util, sys
 from kcli.__main__ import main
-try:
-    main()
-except SystemExit as end:
-    assert not end.code, end.code
-assert not {name for name in sys.modules if name.split(".")[0] == "pandas"}
-import pandas
+log, *files = sys.argv[1:]
+for file, words in zip(files, (["--records"], [], ["--records", "--offsets", "0..1"]), strict=True):
+    sys.argv = ["kcli", "dump", *words, "--out", file, log]
+    try:
+        main()
+    except SystemExit as end:
+        assert not end.code, (words, end.code)
+    assert not {name for name in sys.modules if name.split(".")[0] == "pandas"}, words
+assert importlib.util.find_spec("pandas")
 """
 
 
-@pytest.mark.parametrize("words", [["--records"], [], ["--records", "--offsets", "0..1"]])
-def test_parquet_is_written_without_pandas(words, tmp_path):
-    log = tmp_path / f"{0:020}.log"
-    log.write_bytes(put_records([put_record(value=b"v")] * 3))
-    command = [sys.executable, "-c", PARQUET, "dump", *words, "--out", tmp_path / "x.parquet", log]
-    subprocess.run([str(word) for word in command], check=True)
+def test_parquet_is_written_without_pandas(tmp_path):
+    segment(tmp_path / "data" / "orders-0", 0, put_records([put_record(value=b"v")] * 3))
+    files = [tmp_path / f"{number}.parquet" for number in range(3)]
+    subprocess.run([sys.executable, "-c", PARQUET, tmp_path / "data" / "orders-0" / f"{0:020}.log", *files], check=True)
+    assert all(file.stat().st_size for file in files)
