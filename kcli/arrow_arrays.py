@@ -72,7 +72,12 @@ def column(values: Sequence[Any], kind: DataType) -> Array:
     buffers = [_bits(np.array([value is not None for value in values], np.bool_)) if missing else None]
     children: list[Array] | None = None
     if pa.types.is_struct(kind):
-        children = [column([None if value is None else value[field.name] for value in values], field.type) for field in kind]
+        there = [value for value in values if value is not None]
+        children = [column([value[field.name] for value in there], field.type) for field in kind]
+        if missing:
+            # in the place of a null stands the value before it: a field may be one that is never null
+            place = np.cumsum([value is not None for value in values]) - 1
+            children = [child.take(integers(np.maximum(place, 0))) for child in children]
     elif pa.types.is_list(kind):
         lists = [value or () for value in values]
         buffers.append(_ends(lists))

@@ -112,8 +112,9 @@ def record_lines(part: "RecordColumns", window: Window, last: int | None, of: Lo
         first = int(part.offset[0])
         if last is None:
             yield Row(BEGINS, (of.path, first))
-        for pair in non_consecutive(part, first - 1 if last is None else last):
-            yield Row(NON_CONSECUTIVE, (of.path, *pair))
+        pairs = non_consecutive(part, first - 1 if last is None else last)
+        if pairs:
+            yield Row(NON_CONSECUTIVE, (of.path, pairs))
     troubles: list[Trouble] = []
     held = 0
     for text in record_text(

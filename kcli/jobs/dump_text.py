@@ -55,6 +55,7 @@ from kcli.output.dump_log import (
     producer_line,
     record_line,
 )
+from kcli.output.pairs import packed
 from kcli.rows import Row
 
 BOOTSTRAP = "bootstrap.checkpoint"
@@ -174,7 +175,7 @@ def _records(item: Checked, shown: int, last: int | None, of: Log) -> Generator[
                 if last is None:
                     yield Row(BEGINS, (of.path, record.offset))
                 elif record.offset != last + 1:
-                    yield Row(NON_CONSECUTIVE, (of.path, last, record.offset))
+                    yield Row(NON_CONSECUTIVE, (of.path, packed(last, record.offset)))
             yield line(_record(item, record, of.told, options))
         last = record.offset
     return last

@@ -8,6 +8,8 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing
+from itertools import islice
 from typing import Any, NamedTuple
 
 from formats.batch import COMPRESSION_NAMES
@@ -16,6 +18,7 @@ from formats.index import AbortedTxn
 from formats.message_set import LegacyRecord
 from formats.record import MAGIC, Record
 from kcli.logdir.segment import Batch
+from kcli.output.pairs import Pairs, packed
 from kcli.rows import Lines, Row
 
 LINE = "text"
@@ -31,13 +34,19 @@ OUT_OF_ORDER = "text_out_of_order"
 NOT_FOUND = "text_not_found"
 """(absolute path, offset of the index entry, offset in the log)."""
 NON_CONSECUTIVE = "text_non_consecutive"
-"""(absolute path, offset of a record, offset of the next)."""
+"""(absolute path, pairs as of `kcli.output.pairs`: offset of a record, offset of the next)."""
 BEGINS = "text_begins"
 """(absolute path, offset of the first record of a piece of a log, the one before it is in another piece)."""
 ENDS = "text_ends"
 """(absolute path, offset of the last record so far)."""
 
 INDENT = "|"
+LONG_TEXT = 1 << 16
+"""Bytes of which text is made at once."""
+LINES_AT_ONCE = 1024
+"""Of those told at the end: each call to write them is one of the system."""
+LONGEST_SEQUENCE = 4
+"""Bytes of UTF-8 that stand for one character."""
 
 
 class Shown(NamedTuple):
@@ -49,38 +58,49 @@ class Shown(NamedTuple):
 
 def dump_log_lines(rows: Iterable[Row]) -> Iterator[str | Lines]:
     """Yield the lines for stdout, one or many at a time; write to stderr what the tool writes there, its summaries at the end."""
-    closing: dict[str, dict[str, list[tuple[Any, Any]]]] = {kind: {} for kind in _CLOSING}
-    ends: dict[Any, Any] = {}
-    for row in rows:
-        kind, values = row
-        if kind == LINE:
-            yield row if isinstance(row, Lines) else str(values[0])
-        elif kind == SAID:
-            sys.stdout.flush()
-            sys.stderr.write(str(values[0]) + "\n")
-        elif kind == ENDS:
-            ends[values[0]] = values[1]
-        else:
-            path, first, second = _pair(kind, values, ends)
-            if first is None:
-                continue
-            closing[NON_CONSECUTIVE if kind == BEGINS else kind].setdefault(path, []).append((first, second))
-    sys.stdout.flush()
-    for kind, (title, line, ordered) in _CLOSING.items():
-        for path, pairs in closing[kind].items():
-            sys.stderr.write(f"{title}{path}\n")
-            # Java keeps the two marked ones in a TreeMap: sorted by the first number, the last value wins.
-            shown = sorted(dict(pairs).items(), reverse=ordered < 0) if ordered else pairs
-            sys.stderr.writelines(line.format(*pair) for pair in shown)
+    with ExitStack() as stack:
+        at_end: dict[str, dict[str, Pairs]] = {kind: {} for kind in _CLOSING}
+        ends: dict[Any, Any] = {}
+        for row in rows:
+            kind, values = row
+            if kind == LINE:
+                yield row if isinstance(row, Lines) else str(values[0])
+            elif kind == SAID:
+                sys.stdout.flush()
+                sys.stderr.write(str(values[0]) + "\n")
+            elif kind == ENDS:
+                ends[values[0]] = values[1]
+            else:
+                path, told = _pairs(kind, values, ends)
+                of_path = at_end[NON_CONSECUTIVE if kind == BEGINS else kind]
+                if told and path not in of_path:
+                    of_path[path] = stack.enter_context(closing(Pairs()))
+                if told:
+                    of_path[path].add(told)
+        sys.stdout.flush()
+        for kind, found in at_end.items():
+            for path, pairs in found.items():
+                _write_summary(kind, path, pairs)
 
 
-def _pair(kind: str, values: tuple[Any, ...], ends: dict[Any, Any]) -> tuple[Any, Any, Any]:
-    """Return (path, first, second) of what is told at the end; no first for a piece that follows well on the one before."""
+def _write_summary(kind: str, path: str, pairs: Pairs) -> None:
+    title, line, ordered = _CLOSING[kind]
+    sys.stderr.write(f"{title}{path}\n")
+    # Java keeps the two marked ones in a TreeMap: sorted by the first number, the last value wins.
+    lines = (line.format(*pair) for pair in (pairs.by_first(reverse=ordered < 0) if ordered else pairs))
+    while some := "".join(islice(lines, LINES_AT_ONCE)):
+        sys.stderr.write(some)
+
+
+def _pairs(kind: str, values: tuple[Any, ...], ends: dict[Any, Any]) -> tuple[Any, bytes]:
+    """Return the path and the pairs of what is told at the end; none for a piece that follows well on the one before."""
+    path, *told = values
+    if kind == NON_CONSECUTIVE:
+        return path, told[0]
     if kind != BEGINS:
-        return values[0], values[1], values[2]
-    path, offset = values
+        return path, packed(*told)
     last = ends.get(path)
-    return path, None if last is None or offset == last + 1 else last, offset
+    return path, b"" if last is None or told[0] == last + 1 else packed(last, told[0])
 
 
 _CLOSING: dict[str, tuple[str, str, int]] = {
@@ -158,9 +178,9 @@ def producer_line(values: tuple[int | None, ...]) -> str:
 
 
 def aborted_line(entry: AbortedTxn) -> str:
-    """Return the line of an aborted transaction."""
+    """Return the line of an aborted transaction; of its version Kafka reads the high byte alone (AbortedTxn.version)."""
     return (
-        f"version: {entry.version} producerId: {entry.producer_id} firstOffset: {entry.first_offset}"
+        f"version: {entry.version >> 8} producerId: {entry.producer_id} firstOffset: {entry.first_offset}"
         f" lastOffset: {entry.last_offset} lastStableOffset: {entry.last_stable_offset}"
     )
 
@@ -237,7 +257,20 @@ _CONTROL_TITLES: dict[type, str] = {
 
 def java_string(data: bytes) -> str:
     """Return the text of bytes as `new String(bytes, UTF_8)` does: Java counts damaged sequences otherwise than Python."""
+    if len(data) > LONG_TEXT:
+        return "".join(map(java_string, _pieces(data)))
     return _HALF_A_PAIR.sub(_ONE_MARK, data).decode("utf-8", "replace")
+
+
+def _pieces(data: bytes) -> Iterator[bytes]:
+    """Yield bytes in pieces of which each is text by itself: of many damaged sequences at once much would be in memory."""
+    start = 0
+    while start < len(data):
+        end = start + LONG_TEXT
+        # a sequence has at most three bytes behind its first; behind so many each is a damaged one of its own
+        lead = next((at for at in range(end, end - LONGEST_SEQUENCE, -1) if data[at : at + 1] and data[at] & 0xC0 != 0x80), end)
+        yield data[start:lead]
+        start = lead
 
 
 _HALF_A_PAIR = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")

@@ -24,6 +24,7 @@ from formats.control import control_record
 from formats.errors import FormatError
 from formats.record_columns import RecordColumns, add_sequences
 from kcli.output.dump_log import INDENT, control_text, java_string
+from kcli.output.pairs import packed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -148,18 +149,21 @@ def record_text(
         yield found if found.isascii() else java_string(found.encode(LATIN_1))
 
 
-def non_consecutive(columns: RecordColumns, last: int) -> list[tuple[int, int]]:
-    """Return (offset, offset of the next record) wherever the next is not one more; `last` stands before the first."""
+def non_consecutive(columns: RecordColumns, last: int) -> bytes:
+    """Return (offset, offset of the next record) wherever the next is not one more, as `kcli.output.pairs` has them.
+
+    `last` stands before the first.
+    """
     import numpy as np  # noqa: PLC0415 - heavy: only who asks for bulk pays for it
 
     offset = columns.offset
     if not len(offset):
-        return []
+        return b""
     first = int(offset[0])
     # nothing follows the largest long, though its sum wraps
     at = np.flatnonzero((offset[1:] != offset[:-1] + 1) | (offset[:-1] == np.iinfo(np.int64).max))
-    found = list(zip(offset[at].tolist(), offset[at + 1].tolist(), strict=True))
-    return found if first == last + 1 else [(last, first), *found]
+    found = np.stack((offset[at], offset[at + 1]), axis=1).tobytes()
+    return found if first == last + 1 else packed(last, first) + found
 
 
 def _records(

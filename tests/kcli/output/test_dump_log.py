@@ -7,6 +7,7 @@ import pytest
 
 from formats.control import ControlRecord, Endpoint, KRaftVersion, LeaderChange, LeaderVoter, VersionRange, Voter, Voters
 from kcli.output.dump_log import LINE, MISMATCH, NON_CONSECUTIVE, NOT_FOUND, SAID, control_text, dump_log_lines, java_string
+from kcli.output.pairs import packed
 from kcli.rows import Row
 
 DIRECTORY = "u4NdSfWRQjaZ_ENyxMXLJA"
@@ -89,8 +90,8 @@ def test_control_records(record, text):
 
 def test_summaries_come_last_in_the_order_of_the_tool(capsys):
     rows = [
-        Row(NON_CONSECUTIVE, ("/a", -1, 5)),
-        Row(NON_CONSECUTIVE, ("/a", -1, 9)),
+        Row(NON_CONSECUTIVE, ("/a", packed(-1, 5))),
+        Row(NON_CONSECUTIVE, ("/a", packed(-1, 9))),
         Row(LINE, ("one",)),
         Row(MISMATCH, ("/i", 3, 4)),
         Row(MISMATCH, ("/i", 30, 4)),

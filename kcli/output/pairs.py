@@ -1,0 +1,68 @@
+"""Pairs of numbers that are told at the end: a log may have millions, so they wait in a file once they are many."""
+
+import operator
+import shutil
+import tempfile
+from array import array
+from collections.abc import Iterator
+from contextlib import suppress
+from io import BytesIO
+from typing import IO, Final
+
+NUMBER: Final = "q"
+PAIR_SIZE = 2 * array(NUMBER).itemsize
+IN_MEMORY = 4 << 20
+"""Bytes of pairs beyond which they wait in a temporary file."""
+PAIRS_AT_ONCE = 4096
+
+
+def packed(first: int, second: int) -> bytes:
+    """Return a pair as `Pairs.add` takes it."""
+    return array(NUMBER, (first, second)).tobytes()
+
+
+class Pairs:
+    """Pairs of 64-bit numbers in the order in which they were added, or sorted by the first."""
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] = BytesIO()
+        self._stays = False
+        self._last: int | None = None
+        self._rises = True
+
+    def add(self, pairs: bytes) -> None:
+        """Add pairs, packed one behind the other."""
+        firsts = array(NUMBER, pairs)[::2]
+        if self._last is not None:
+            firsts.insert(0, self._last)
+        self._rises = self._rises and all(map(operator.lt, firsts, firsts[1:]))
+        self._last = firsts[-1] if firsts else None
+        self._file.write(pairs)
+        if not self._stays and self._file.tell() > IN_MEMORY:
+            self._move()
+
+    def _move(self) -> None:
+        """Let the pairs wait in a file, if there is a place for one."""
+        self._stays = True
+        with suppress(OSError):
+            file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as this does
+            self._file.seek(0)
+            shutil.copyfileobj(self._file, file)
+            self._file = file
+
+    def close(self) -> None:
+        """Give up the pairs."""
+        self._file.close()
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        self._file.seek(0)
+        while data := self._file.read(PAIR_SIZE * PAIRS_AT_ONCE):
+            numbers = array(NUMBER, data)
+            yield from zip(numbers[::2], numbers[1::2], strict=True)
+
+    def by_first(self, *, reverse: bool = False) -> Iterator[tuple[int, int]]:
+        """Yield the pairs sorted by their first number; of those that have the same the last one counts."""
+        if self._rises and not reverse:
+            yield from self
+        else:
+            yield from sorted(dict(self).items(), reverse=reverse)
