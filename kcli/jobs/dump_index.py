@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TypeAlias
 
 from formats.errors import FormatError
-from formats.index import TXN_INDEX_ENTRY, TXN_REFUSED_VERSION, ZERO_ENTRY
+from formats.index import TXN_INDEX_ENTRY, TXN_REFUSED_VERSION, ZERO_ENTRY, AbortedTxn
 from formats.message_set import message_set, messages
 from formats.names import IN_PARTITION
 from formats.record import MAGIC, batch_records
@@ -68,6 +69,30 @@ def time_index(unit: Unit, options: Options, told: Told) -> Scanned:
             yield from _entries(unit, index, options, told, compare)
 
 
+def tell_rest(unit: Unit, slot: int, index: OffsetIndexFile | TimeIndexFile, options: Options, told: Told) -> None:
+    """Keep the findings about order and tail of the entries from a slot on, without a look into the log."""
+    for _ in _entries(replace(unit, start=slot), index, replace(options, verify_index_only=True), told, lambda _: None):
+        pass
+
+
+def tell_partial(index: IndexFile, told: Told) -> None:
+    """Keep a finding about bytes behind the last entry."""
+    if index.partial_bytes:
+        told.add("DUMP-006", index.entries * index.entry_size, f"{index.partial_bytes} bytes are left, an entry has {index.entry_size}")
+
+
+def tell_order(slot: int, entry: tuple[int, int], before: tuple[int, int] | None, index: IndexFile, told: Told) -> None:
+    """Keep a finding about an entry that does not rise above the one before it."""
+    if before is not None and (entry[0] <= before[0] or entry[1] < before[1]):
+        told.add("DUMP-003", slot * index.entry_size, f"entry {slot} ({entry[0]}, {entry[1]}) follows {before}")
+
+
+def tell_version(slot: int, entry: AbortedTxn, told: Told) -> None:
+    """Keep a finding about an aborted transaction that the broker refuses."""
+    if entry.version >= TXN_REFUSED_VERSION:
+        told.add("DUMP-008", slot * TXN_INDEX_ENTRY.size, f"entry {slot} has version {entry.version}")
+
+
 def _entries(unit: Unit, index: OffsetIndexFile | TimeIndexFile, options: Options, told: Told, compare: Compare) -> Scanned:
     where = from_file(unit.target)
     row_type = (DUMP_INDEX if isinstance(index, OffsetIndexFile) else DUMP_TIME_INDEX).name
@@ -82,8 +107,10 @@ def _entries(unit: Unit, index: OffsetIndexFile | TimeIndexFile, options: Option
                 break
             zeros += 1
             continue
-        if zeros or (before is not None and (entry[0] <= before[0] or entry[1] < before[1])):
-            told.add("DUMP-003", slot * index.entry_size, f"entry {slot} ({entry[0]}, {entry[1]}) follows {'zeros' if zeros else before}")
+        if zeros:
+            told.add("DUMP-003", slot * index.entry_size, f"entry {slot} ({entry[0]}, {entry[1]}) follows zeros")
+        else:
+            tell_order(slot, entry, before, index, told)
         before = entry
         if not options.verify_index_only:
             yield Row(row_type, (*where, *entry))
@@ -92,8 +119,7 @@ def _entries(unit: Unit, index: OffsetIndexFile | TimeIndexFile, options: Option
             told.add("DUMP-004", slot * index.entry_size, trouble)
     if zeros:
         told.add("IDX-003", None, f"{zeros} of {index.entries} entries are zeros")
-    if index.partial_bytes:
-        told.add("DUMP-006", index.entries * index.entry_size, f"{index.partial_bytes} bytes are left, an entry has {index.entry_size}")
+    tell_partial(index, told)
 
 
 def is_zero(index: OffsetIndexFile | TimeIndexFile, slot: int) -> bool:
@@ -109,12 +135,10 @@ def txn_index(unit: Unit, options: Options, told: Told) -> Scanned:  # noqa: ARG
     with IndexFile(unit.target.path, TXN_INDEX_ENTRY.size) as index:
         for slot in range(unit.start, index.entries):
             entry = TXN_INDEX_ENTRY.read(*index.raw(slot))
-            if entry.version >= TXN_REFUSED_VERSION:
-                told.add("DUMP-008", slot * index.entry_size, f"entry {slot} has version {entry.version}")
+            tell_version(slot, entry, told)
             yield Row(DUMP_TXN_INDEX.name, (*where, *entry[1:]))
             yield Here(slot + 1, 0)
-        if index.partial_bytes:
-            told.add("DUMP-006", index.entries * index.entry_size, f"{index.partial_bytes} bytes are left, an entry has {index.entry_size}")
+        tell_partial(index, told)
 
 
 def _opened(stack: ExitStack, target: Target, told: Told) -> DataFile | None:

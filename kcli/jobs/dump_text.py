@@ -1,12 +1,11 @@
 """`dump -o text`: what DumpLogSegments prints for a file, as rows of `kcli.output.dump_log`; it goes on where the tool dies."""
 
 import os
+from collections import deque
 from collections.abc import Generator, Iterable
-from contextlib import ExitStack
 
 from formats.control import control_record
 from formats.errors import FormatError
-from formats.index import TXN_INDEX_ENTRY
 from formats.names import KRAFT_SNAPSHOT, LOG, OFFSET_INDEX, PRODUCER_SNAPSHOT, TIME_INDEX, TXN_INDEX
 from formats.producer_snapshot import read_snapshot
 from formats.record_columns import RecordColumns
@@ -16,24 +15,14 @@ from kcli.engine.contract import Unit
 from kcli.jobs.dump_batches import good_and_bad, records, tell
 from kcli.jobs.dump_bulk import Log, batch_lines, checked, is_bulk, is_plain, parts, record_lines, windows
 from kcli.jobs.dump_bytes import redacted, text_of
-from kcli.jobs.dump_common import MAX_INT, Here, Item, Options, Reader, Scanned, Told, file_name, sibling
+from kcli.jobs.dump_common import MAX_INT, Here, Item, Options, Reader, Scanned, Told, file_name
 from kcli.jobs.dump_decoders import DECODER_CLASSES, shown_by, shown_with
 from kcli.jobs.dump_files import producer_values
-from kcli.jobs.dump_index import (
-    ENTRIES_BETWEEN_STOPS,
-    batch_of,
-    first_last_offset,
-    is_zero,
-    largest_timestamp,
-    opened_offset_index,
-    sanity_of_offset_index,
-    sanity_of_time_index,
-)
 from kcli.jobs.dump_log import RECORDS_BETWEEN_STOPS
 from kcli.jobs.dump_seek import part
-from kcli.logdir.buffers import DataFile, FileError, read_whole, reading
+from kcli.jobs.dump_text_index import offset_index_text, time_index_text, txn_index_text
+from kcli.logdir.buffers import DataFile, read_whole, reading
 from kcli.logdir.bulk import Window
-from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
 from kcli.logdir.segment import Stop
 from kcli.logdir.tree import Target
 from kcli.output.dump_log import (
@@ -41,17 +30,13 @@ from kcli.output.dump_log import (
     ENDS,
     INDENT,
     LINE,
-    MISMATCH,
     NON_CONSECUTIVE,
-    NOT_FOUND,
-    OUT_OF_ORDER,
     SAID,
-    TIME_MISMATCH,
     Shown,
-    aborted_line,
     batch_line,
     contents,
     control_text,
+    line,
     producer_line,
     record_line,
 )
@@ -60,10 +45,41 @@ from kcli.rows import Row
 
 BOOTSTRAP = "bootstrap.checkpoint"
 BEFORE_FIRST = -1
+BATCH_BEGINS = ("baseOffset: ", "offset: ")
+"""How lines of batches begin, of magic 2 and before."""
 
 
 def text(unit: Unit, options: Options, told: Told) -> Scanned:
     """Yield the lines of a file, and findings; files that the tool does not know are named as it names them."""
+    items = _text(unit, options, told)
+    return _last_records(items, options.tail) if options.tail is not None and options.records else items
+
+
+def _last_records(items: Scanned, count: int) -> Scanned:
+    """Yield the last lines of records, each batch's line before its first, and everything else: a tail comes in one piece."""
+    batch: Row | None = None
+    kept: deque[tuple[Row | None, Row]] = deque(maxlen=count)
+    behind: list[Item] = []
+    for item in items:
+        words = str(item.values[0]) if isinstance(item, Row) and item.type == LINE else ""
+        if words.startswith(BATCH_BEGINS):
+            batch = item if isinstance(item, Row) else None
+        elif words.startswith(INDENT) and isinstance(item, Row):
+            kept.append((batch, item))
+        elif kept or batch:
+            behind.append(item)
+        elif not isinstance(item, Here):
+            yield item
+    shown: Row | None = None
+    for batch, record in kept:
+        if batch is not None and batch is not shown:
+            yield batch
+        shown = batch
+        yield record
+    yield from (item for item in behind if not isinstance(item, Here))
+
+
+def _text(unit: Unit, options: Options, told: Told) -> Scanned:
     target = unit.target
     if not (unit.start or unit.mark):
         yield line(f"Dumping {target.shown}")
@@ -72,15 +88,6 @@ def text(unit: Unit, options: Options, told: Told) -> Scanned:
         yield Row(SAID, (f"Ignoring unknown file {target.shown}",))
         return
     yield from reader(unit, options, told)
-
-
-def line(words: str) -> Row:
-    """Return the row of one line for stdout."""
-    return Row(LINE, (words,))
-
-
-def _absolute(target: Target) -> str:
-    return os.path.join(os.getcwd(), target.shown)
 
 
 # Logs and KRaft snapshots
@@ -116,7 +123,7 @@ def _log(unit: Unit, options: Options, told: Told) -> Scanned:
                 shown = 0
             else:
                 yield from tell(item, told)
-                if _ends(item):
+                if _ends(item, options):
                     told.beyond = True
                     yield from _trailing(item, end, target, options)
                     break
@@ -197,9 +204,9 @@ def _title(target: Target) -> str:
     return f"Snapshot end offset: {name.base_offset}, epoch: {name.epoch}"
 
 
-def _ends(item: Gap | Stop) -> bool:
-    """Whether the tool's walk ends here quietly; at an impossible length it dies, and kcli goes on."""
-    return isinstance(item, Stop) or item.reason in {"incomplete", "short"}
+def _ends(item: Gap | Stop, options: Options) -> bool:
+    """Whether the tool's walk ends here quietly; at an impossible length it dies, and kcli goes on, as it does to what is selected."""
+    return isinstance(item, Stop) or (item.reason in {"incomplete", "short"} and not options.selects)
 
 
 def _trailing(item: Gap | Stop, end: int, target: Target, options: Options) -> Scanned:
@@ -236,91 +243,7 @@ def _shown(record: AnyRecord, options: Options) -> tuple[Shown, str | None]:
     return Shown(key, value), None
 
 
-# Indexes
-
-
-def _offset_index(unit: Unit, options: Options, told: Told) -> Scanned:
-    target = unit.target
-    with ExitStack() as stack:
-        index = stack.enter_context(OffsetIndexFile(target.path, file_name(target).base_offset or 0))
-        log = _log_beside(stack, target, told)
-        if options.index_sanity_check and index.entries:
-            yield from _sanity(sanity_of_offset_index(index), target, told)
-        elif not index.entries or is_zero(index, 0):
-            yield line(f"{target.shown} is empty.")
-        else:
-            for slot in range(unit.start, index.entries):
-                offset, position = index.entry(slot)
-                if slot and offset == index.base_offset:
-                    break
-                found = offset if log is None else first_last_offset(log, position, options)
-                if found != offset:
-                    told.add("DUMP-004", slot * index.entry_size, f"offset {offset}: the batch at byte {position} ends with {found}")
-                    if found is not None:
-                        yield Row(MISMATCH, (_absolute(target), offset, found))
-                yield from _entry(f"offset: {offset} position: {position}", slot, options)
-
-
-def _time_index(unit: Unit, options: Options, told: Told) -> Scanned:
-    target, path = unit.target, _absolute(unit.target)
-    base = file_name(target).base_offset or 0
-    with ExitStack() as stack:
-        index = stack.enter_context(TimeIndexFile(target.path, base))
-        log = _log_beside(stack, target, told)
-        offsets = opened_offset_index(stack, target, base) if log is not None else None
-        if options.index_sanity_check:
-            yield from _sanity(sanity_of_time_index(index), target, told)
-            return
-        before = index.entry(unit.start - 1)[0]
-        for slot in range(unit.start, index.entries):
-            timestamp, offset = index.entry(slot)
-            if is_zero(index, slot) or (slot and offset == base):
-                break
-            if log is not None:
-                batch = batch_of(log, offsets, offset)
-                found = batch.header.last_offset if batch is not None else -1
-                if batch is None or found != offset:
-                    told.add("DUMP-004", slot * index.entry_size, f"offset {offset}: no batch ends with it")
-                    yield Row(NOT_FOUND, (path, offset, found))
-                else:
-                    latest = largest_timestamp(log, batch, options, told)
-                    if latest is not None and latest != timestamp:
-                        told.add("DUMP-004", slot * index.entry_size, f"timestamp {timestamp}: offset {offset} has {latest}")
-                        yield Row(TIME_MISMATCH, (path, timestamp, latest))
-                    if before >= timestamp:
-                        told.add("DUMP-003", slot * index.entry_size, f"timestamp {timestamp} follows {before}")
-                        yield Row(OUT_OF_ORDER, (path, timestamp, before))
-            yield from _entry(f"timestamp: {timestamp} offset: {offset}", slot, options)
-            before = timestamp
-
-
-def _entry(words: str, slot: int, options: Options) -> Scanned:
-    if not options.verify_index_only:
-        yield line(words)
-    if slot % ENTRIES_BETWEEN_STOPS == 0:
-        yield Here(slot + 1, 0)
-
-
-def _log_beside(stack: ExitStack, target: Target, told: Told) -> DataFile | None:
-    path = sibling(target, "log")
-    try:
-        if path is not None:
-            return stack.enter_context(DataFile(path))
-    except FileError as error:
-        told.add("DUMP-007", None, f"the log beside it cannot be read: {error.message}")
-        return None
-    told.add("DUMP-007", None, "there is no log beside it")
-    return None
-
-
-def _sanity(trouble: str | None, target: Target, told: Told) -> Scanned:
-    if trouble is None:
-        yield line(f"{target.shown} passed sanity check.")
-    else:
-        told.add("DUMP-008", None, trouble)
-
-
-# Producers and transactions
+# Producers
 
 
 def _producers(unit: Unit, options: Options, told: Told) -> Scanned:  # noqa: ARG001 - the shape of every reader
@@ -332,18 +255,11 @@ def _producers(unit: Unit, options: Options, told: Told) -> Scanned:  # noqa: AR
                 yield Here(number + 1, 0)
 
 
-def _aborted(unit: Unit, options: Options, told: Told) -> Scanned:  # noqa: ARG001 - the shape of every reader
-    with IndexFile(unit.target.path, TXN_INDEX_ENTRY.size) as index:
-        for slot in range(unit.start, index.entries):
-            yield line(aborted_line(TXN_INDEX_ENTRY.read(*index.raw(slot))))
-            yield Here(slot + 1, 0)
-
-
 _READERS: dict[str, Reader] = {
     LOG: _log,
     KRAFT_SNAPSHOT: _log,
-    OFFSET_INDEX: _offset_index,
-    TIME_INDEX: _time_index,
+    OFFSET_INDEX: offset_index_text,
+    TIME_INDEX: time_index_text,
     PRODUCER_SNAPSHOT: _producers,
-    TXN_INDEX: _aborted,
+    TXN_INDEX: txn_index_text,
 }

@@ -112,6 +112,11 @@ _CLOSING: dict[str, tuple[str, str, int]] = {
 }
 
 
+def line(words: str) -> Row:
+    """Return the row of one line for stdout."""
+    return Row(LINE, (words,))
+
+
 def batch_line(batch: Batch, *, valid: bool) -> str:
     """Return the line of a batch; `position` is where it lies in the file."""
     position, header = batch

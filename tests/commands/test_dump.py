@@ -197,21 +197,6 @@ class Forgetful(dict):
 # Selection
 
 
-@pytest.fixture
-def long_log(log_dir):
-    """A partition of 200 batches of two records each, with an index entry for every tenth batch."""
-    folder = log_dir.path / "orders-0"
-    folder.mkdir()
-    data, index = b"", b""
-    for number in range(200):
-        if number % 10 == 9:
-            index += (2 * number + 1).to_bytes(4, "big") + len(data).to_bytes(4, "big")
-        data += put_records([put_record(value=b"a"), put_record(offset_delta=1, value=b"b")], base_offset=2 * number)
-    (folder / LOG).write_bytes(data)
-    (folder / "00000000000000000000.index").write_bytes(index)
-    return folder
-
-
 @pytest.mark.parametrize(
     ("words", "first", "last"),
     [("100..200", 100, 200), ("101..102", 101, 102), ("390..", 390, 399), ("..3", 0, 3), ("77", 77, 77), ("0..0", 0, 0)],
@@ -357,50 +342,3 @@ def test_an_index_without_its_log(dump, long_log):
 
 def test_verify_index_only_prints_no_entries(dump, long_log):
     assert dump(long_log / "00000000000000000000.index", "--verify-index-only")[0] == {}
-
-
-# The words of kafka-dump-log
-
-
-def test_text_of_contents_alone(kcli, long_log):
-    done = kcli("dump", "-o", "text", "--print-data-log", "--skip-record-metadata", "--files", long_log / LOG, "--max-bytes", 150)
-
-    assert done.stdout.split("\n")[3:] == ["| payload: a", "| payload: b", ""]
-
-
-def test_text_of_trailing_bytes(kcli, long_log):
-    with (long_log / LOG).open("ab") as file:
-        file.write(b"\0" * 8 + b"\0\0\1\0" + b"\2" * 20)
-
-    assert kcli("dump", "-o", "text", long_log / LOG).stdout.split("\n")[-2] == f"Found 32 invalid bytes at the end of {LOG}"
-    assert "Found" not in kcli("dump", "-o", "text", long_log / LOG, "--max-bytes", 100_000).stdout
-
-
-def test_text_goes_on_where_the_tool_dies(kcli, long_log):
-    data = bytearray((long_log / LOG).read_bytes())
-    data[8:12] = b"\xff" * 4
-    (long_log / LOG).write_bytes(data)
-    done = kcli("dump", "-o", "text", long_log / LOG)
-
-    assert (done.exit_code, len(done.stdout.split("\n"))) == (1, 2 + 199 + 1)
-    assert "DUMP-001" in done.stderr
-
-
-def test_text_of_files_that_the_tool_does_not_know(kcli, log_dir):
-    path = log_dir.path / "meta.properties"
-    done = kcli("dump", "-o", "text", path)
-
-    assert (done.stdout, done.stderr) == (f"Dumping {path}\n", f"Ignoring unknown file {path}\n")
-
-
-def test_text_closes_with_what_does_not_fit(kcli, long_log):
-    index = long_log / "00000000000000000000.index"
-    index.write_bytes(b"".join(number.to_bytes(4, "big") for number in (18, 0, 20, 0)))
-    done = kcli("dump", "-o", "text", "--verify-index-only", index)
-
-    assert done.stdout == f"Dumping {index}\n"
-    assert done.stderr.startswith(f"Mismatches in :{index}\n  Index offset: 20, log offset: 1\n  Index offset: 18, log offset: 1\n")
-
-
-def test_text_prints_lines_not_columns(kcli, long_log):
-    assert kcli("dump", "-o", "text", "--columns", "offset", long_log).exit_code == 2

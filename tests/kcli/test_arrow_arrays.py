@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,6 +55,7 @@ VALUES = {
     pa.string(): st.text(),
     pa.binary(): st.binary(),
     NESTED: st.fixed_dictionaries({"key": st.none() | st.text(), "value": st.none() | st.binary()}),
+    pa.struct([pa.field("size", pa.int64(), nullable=False)]): st.fixed_dictionaries({"size": st.integers(0, 9)}),
     pa.list_(NESTED): st.lists(st.fixed_dictionaries({"key": st.text(), "value": st.none() | st.binary()}), max_size=3),
     pa.list_(pa.int64()): st.lists(st.none() | st.integers(0, 9), max_size=3),
 }
@@ -66,6 +68,7 @@ def test_values_of_python(kind, data):
     found = column(values, kind)
 
     found.validate(full=True)
+    pa.parquet.write_table(pa.table({"column": found}), pa.BufferOutputStream())
     assert (found.type, found.null_count) == (kind, values.count(None))
     assert found.to_pylist() == values
     assert found == pa.array(values, kind)

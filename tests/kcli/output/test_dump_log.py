@@ -4,6 +4,8 @@ import codecs
 import random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from formats.control import ControlRecord, Endpoint, KRaftVersion, LeaderChange, LeaderVoter, VersionRange, Voter, Voters
 from kcli.output.dump_log import LINE, MISMATCH, NON_CONSECUTIVE, NOT_FOUND, SAID, control_text, dump_log_lines, java_string
@@ -114,3 +116,27 @@ def test_summaries_come_last_in_the_order_of_the_tool(capsys):
         "  -1 is followed by 9",
         "",
     ]
+
+
+PIECES = [
+    b"\xed\xa0\x80",
+    b"\xed\xa0",
+    b"\xed",
+    b"\x80",
+    b"\xe2\x82",
+    b"\xe2\x82\xac",
+    b"\xf0\x9f\x98\x80",
+    b"\xf0\x9f\x98",
+    b"\xc3\xa9",
+    b"\xff",
+    b"a",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=30).map(b"".join), st.integers(5, 9))
+def test_long_text_is_that_of_its_pieces(data, size):
+    whole = java_string(data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kcli.output.dump_log.LONG_TEXT", size)
+
+        assert java_string(data) == whole

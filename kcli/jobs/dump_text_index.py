@@ -1,0 +1,142 @@
+"""`dump -o text` of indexes: the lines of DumpLogSegments; findings about order and tail are those of `kcli.jobs.dump_index`."""
+
+import os
+from contextlib import ExitStack
+
+from formats.index import TXN_INDEX_ENTRY
+from kcli.engine.contract import Unit
+from kcli.jobs.dump_common import Here, Options, Scanned, Told, file_name, sibling
+from kcli.jobs.dump_index import (
+    ENTRIES_BETWEEN_STOPS,
+    batch_of,
+    first_last_offset,
+    is_zero,
+    largest_timestamp,
+    opened_offset_index,
+    sanity_of_offset_index,
+    sanity_of_time_index,
+    tell_order,
+    tell_partial,
+    tell_rest,
+    tell_version,
+)
+from kcli.logdir.buffers import DataFile, FileError
+from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
+from kcli.logdir.segment import only_zeros
+from kcli.logdir.tree import Target
+from kcli.output.dump_log import MISMATCH, NOT_FOUND, OUT_OF_ORDER, TIME_MISMATCH, aborted_line, line
+from kcli.rows import Row
+
+
+def _absolute(target: Target) -> str:
+    return os.path.join(os.getcwd(), target.shown)
+
+
+def offset_index_text(unit: Unit, options: Options, told: Told) -> Scanned:
+    """Yield the line of every entry of an offset index, what does not fit the log beside it, and findings."""
+    target = unit.target
+    with ExitStack() as stack:
+        index = stack.enter_context(OffsetIndexFile(target.path, file_name(target).base_offset or 0))
+        log = _log_beside(stack, target, told)
+        if options.index_sanity_check and index.entries:
+            yield from _sanity(sanity_of_offset_index(index), target, told)
+        elif only_zeros(index.file, 0, index.entries * index.entry_size):
+            yield line(f"{target.shown} is empty.")
+            tell_rest(unit, 0, index, options, told)
+        else:
+            slot, before = unit.start, index.entry(unit.start - 1) if unit.start else None
+            # the tool takes zeros in the first slot for an entry
+            begins_with_zeros = is_zero(index, 0)
+            if begins_with_zeros and not unit.start:
+                tell_rest(unit, 0, index, options, told)
+            for slot in range(unit.start, index.entries):
+                offset, position = entry = index.entry(slot)
+                if slot and offset == index.base_offset:
+                    break
+                if not begins_with_zeros:
+                    tell_order(slot, entry, before, index, told)
+                before = entry
+                found = offset if log is None else first_last_offset(log, position, options)
+                if found != offset:
+                    told.add("DUMP-004", slot * index.entry_size, f"offset {offset}: the batch at byte {position} ends with {found}")
+                    if found is not None:
+                        yield Row(MISMATCH, (_absolute(target), offset, found))
+                yield from _entry(f"offset: {offset} position: {position}", slot, options)
+            else:
+                slot = index.entries
+            if not begins_with_zeros:
+                tell_rest(unit, slot, index, options, told)
+
+
+def time_index_text(unit: Unit, options: Options, told: Told) -> Scanned:
+    """Yield the line of every entry of a time index, what does not fit the log beside it, and findings."""
+    target, path = unit.target, _absolute(unit.target)
+    base = file_name(target).base_offset or 0
+    with ExitStack() as stack:
+        index = stack.enter_context(TimeIndexFile(target.path, base))
+        log = _log_beside(stack, target, told)
+        offsets = opened_offset_index(stack, target, base) if log is not None else None
+        if options.index_sanity_check:
+            yield from _sanity(sanity_of_time_index(index), target, told)
+            return
+        slot, before = unit.start, index.entry(unit.start - 1)
+        for slot in range(unit.start, index.entries):
+            timestamp, offset = entry = index.entry(slot)
+            if is_zero(index, slot) or (slot and offset == base):
+                break
+            tell_order(slot, entry, before if slot else None, index, told)
+            if log is not None:
+                batch = batch_of(log, offsets, offset)
+                found = batch.header.last_offset if batch is not None else -1
+                if batch is None or found != offset:
+                    told.add("DUMP-004", slot * index.entry_size, f"offset {offset}: no batch ends with it")
+                    yield Row(NOT_FOUND, (path, offset, found))
+                else:
+                    latest = largest_timestamp(log, batch, options, told)
+                    if latest is not None and latest != timestamp:
+                        told.add("DUMP-004", slot * index.entry_size, f"timestamp {timestamp}: offset {offset} has {latest}")
+                        yield Row(TIME_MISMATCH, (path, timestamp, latest))
+                    if before[0] >= timestamp:
+                        yield Row(OUT_OF_ORDER, (path, timestamp, before[0]))
+            yield from _entry(f"timestamp: {timestamp} offset: {offset}", slot, options)
+            before = entry
+        else:
+            slot = index.entries
+        tell_rest(unit, slot, index, options, told)
+
+
+def _entry(words: str, slot: int, options: Options) -> Scanned:
+    if not options.verify_index_only:
+        yield line(words)
+    if slot % ENTRIES_BETWEEN_STOPS == 0:
+        yield Here(slot + 1, 0)
+
+
+def _log_beside(stack: ExitStack, target: Target, told: Told) -> DataFile | None:
+    path = sibling(target, "log")
+    try:
+        if path is not None:
+            return stack.enter_context(DataFile(path))
+    except FileError as error:
+        told.add("DUMP-007", None, f"the log beside it cannot be read: {error.message}")
+        return None
+    told.add("DUMP-007", None, "there is no log beside it")
+    return None
+
+
+def _sanity(trouble: str | None, target: Target, told: Told) -> Scanned:
+    if trouble is None:
+        yield line(f"{target.shown} passed sanity check.")
+    else:
+        told.add("DUMP-008", None, trouble)
+
+
+def txn_index_text(unit: Unit, options: Options, told: Told) -> Scanned:  # noqa: ARG001 - the shape of every reader
+    """Yield the line of every aborted transaction, and findings."""
+    with IndexFile(unit.target.path, TXN_INDEX_ENTRY.size) as index:
+        for slot in range(unit.start, index.entries):
+            entry = TXN_INDEX_ENTRY.read(*index.raw(slot))
+            tell_version(slot, entry, told)
+            yield line(aborted_line(entry))
+            yield Here(slot + 1, 0)
+        tell_partial(index, told)

@@ -1,0 +1,148 @@
+"""`kcli dump -o text`: the words of kafka-dump-log, and what it says beside them."""
+
+import json
+
+import pytest
+
+from tests.builders import put_record, put_records
+
+LOG = "00000000000000000000.log"
+INDEX = "00000000000000000000.index"
+
+
+def test_text_of_contents_alone(kcli, long_log):
+    done = kcli("dump", "-o", "text", "--print-data-log", "--skip-record-metadata", "--files", long_log / LOG, "--max-bytes", 150)
+
+    assert done.stdout.split("\n")[3:] == ["| payload: a", "| payload: b", ""]
+
+
+def test_text_of_trailing_bytes(kcli, long_log):
+    with (long_log / LOG).open("ab") as file:
+        file.write(b"\0" * 8 + b"\0\0\1\0" + b"\2" * 20)
+
+    assert kcli("dump", "-o", "text", long_log / LOG).stdout.split("\n")[-2] == f"Found 32 invalid bytes at the end of {LOG}"
+    assert "Found" not in kcli("dump", "-o", "text", long_log / LOG, "--max-bytes", 100_000).stdout
+
+
+def test_text_goes_on_where_the_tool_dies(kcli, long_log):
+    data = bytearray((long_log / LOG).read_bytes())
+    data[8:12] = b"\xff" * 4
+    (long_log / LOG).write_bytes(data)
+    done = kcli("dump", "-o", "text", long_log / LOG)
+
+    assert (done.exit_code, len(done.stdout.split("\n"))) == (1, 2 + 199 + 1)
+    assert "DUMP-001" in done.stderr
+
+
+def test_text_of_files_that_the_tool_does_not_know(kcli, log_dir):
+    path = log_dir.path / "meta.properties"
+    done = kcli("dump", "-o", "text", path)
+
+    assert (done.stdout, done.stderr) == (f"Dumping {path}\n", f"Ignoring unknown file {path}\n")
+
+
+def test_text_closes_with_what_does_not_fit(kcli, long_log):
+    index = long_log / "00000000000000000000.index"
+    index.write_bytes(b"".join(number.to_bytes(4, "big") for number in (18, 0, 20, 0)))
+    done = kcli("dump", "-o", "text", "--verify-index-only", index)
+
+    assert done.stdout == f"Dumping {index}\n"
+    assert done.stderr.startswith(f"Mismatches in :{index}\n  Index offset: 20, log offset: 1\n  Index offset: 18, log offset: 1\n")
+
+
+def test_text_prints_lines_not_columns(kcli, long_log):
+    assert kcli("dump", "-o", "text", "--columns", "offset", long_log).exit_code == 2
+
+
+def entries(*pairs):
+    return b"".join(number.to_bytes(4, "big") for pair in pairs for number in pair)
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        (bytes(8), ["{} is empty."]),
+        (bytes(8 * 9), ["{} is empty."]),
+        (entries((0, 0), (1, 0), (3, 80)), ["offset: 0 position: 0", "offset: 1 position: 0", "offset: 3 position: 80"]),
+        (entries((0, 0), (0, 0), (3, 80)), ["offset: 0 position: 0"]),
+    ],
+)
+def test_an_index_is_empty_if_nothing_but_zeros_is_there(kcli, long_log, content, lines):
+    path = long_log / INDEX
+    path.write_bytes(content)
+
+    assert kcli("dump", "-o", "text", path).stdout.split("\n")[1:] == [*(line.format(path) for line in lines), ""]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        (INDEX, entries((19, 760), (19, 760)) + b"\0"),
+        (INDEX, entries((1, 0), (0, 0), (3, 80))),
+        (INDEX, entries((0, 0), (1, 0), (3, 80))),
+        (INDEX, entries((1, 0)) + bytes(80)),
+        ("00000000000000000000.timeindex", entries((0, 5), (1, 0), (4, 1), (0, 0), (0, 0), (0, 0), (0, 9), (2, 0))),
+        ("00000000000000000000.txnindex", (256).to_bytes(2, "big") + bytes(32) + b"\0\1" + bytes(32) + b"\0\0\0"),
+    ],
+)
+def test_findings_about_indexes_are_those_of_the_other_outputs(kcli, long_log, name, content):
+    (long_log / LOG).unlink()
+    (long_log / name).write_bytes(content)
+    done = kcli("dump", "-o", "json", long_log / name)
+    found = json.loads(done.stdout)["findings"]
+    told = kcli("dump", "-o", "text", long_log / name, "--fail-on", "error")
+
+    assert {finding["code"] for finding in found if finding["severity"] != "info"} == {
+        line.split()[1] for line in told.stderr.splitlines() if line.startswith(("error ", "warning "))
+    }
+    assert told.exit_code == kcli("dump", "-o", "json", long_log / name, "--fail-on", "error").exit_code
+
+
+def test_the_version_of_an_aborted_transaction_is_its_high_byte(kcli, tmp_path):
+    (tmp_path / "00000000000000000000.txnindex").write_bytes(b"\0\1" + bytes(32) + b"\xff\0" + bytes(32))
+    lines = kcli("dump", "-o", "text", tmp_path / "00000000000000000000.txnindex").stdout.splitlines()
+
+    assert [line.split()[1] for line in lines[1:]] == ["0", "-1"]
+
+
+@pytest.fixture
+def log_of_tens(log_dir):
+    """A partition of batches of ten records."""
+    folder = log_dir.path / "tens-0"
+    folder.mkdir()
+    batches = [
+        put_records([put_record(number, value=b"v") for number in range(10)], base_offset=at, last_offset_delta=9)
+        for at in range(0, 90, 10)
+    ]
+    (folder / LOG).write_bytes(b"".join(batches))
+    return folder
+
+
+def shown(done):
+    return [
+        int(line.split()[2 if line.startswith("|") else 1]) for line in done.stdout.splitlines() if line.startswith(("|", "baseOffset"))
+    ]
+
+
+@pytest.mark.parametrize(("count", "lines"), [(1, [80, 89]), (10, [80, *range(80, 90)]), (12, [70, 78, 79, 80, *range(80, 90)])])
+def test_a_tail_is_of_records_where_they_are_printed(kcli, log_of_tens, count, lines):
+    assert shown(kcli("dump", "-o", "text", "--records", "--tail", count, log_of_tens)) == lines
+    assert shown(kcli("dump", "-o", "text", "--tail", 2, log_of_tens)) == [70, 80]
+
+
+def test_what_is_selected_is_printed_from_behind_damage_too(kcli, log_of_tens):
+    data = bytearray((log_of_tens / LOG).read_bytes())
+    size = len(data) // 9
+    data[2 * size + 8] = 0x40
+    (log_of_tens / LOG).write_bytes(data)
+
+    assert shown(kcli("dump", "-o", "text", "--records", "--offsets", "49..51", log_of_tens)) == [40, 49, 50, 50, 51]
+    assert shown(kcli("dump", "-o", "text", log_of_tens)) == [0, 10]
+
+
+def test_gaps_are_told_at_the_end(kcli, tmp_path):
+    offsets = [0, 2, 3, 7, 5]
+    (tmp_path / LOG).write_bytes(put_records([put_record(offset, value=b"v") for offset in offsets], last_offset_delta=7))
+    told = kcli("dump", "-o", "text", "--records", tmp_path / LOG).stderr
+
+    assert told.splitlines()[1:] == ["  0 is followed by 2", "  3 is followed by 7", "  7 is followed by 5"]
