@@ -67,17 +67,12 @@ def column(values: Sequence[Any], kind: DataType) -> Array:
     import pyarrow as pa  # noqa: PLC0415
 
     missing = values.count(None)
-    if missing == len(values):
+    if missing == len(values) and not pa.types.is_struct(kind):
         return pa.nulls(len(values), kind)
     buffers = [_bits(np.array([value is not None for value in values], np.bool_)) if missing else None]
     children: list[Array] | None = None
     if pa.types.is_struct(kind):
-        there = [value for value in values if value is not None]
-        children = [column([value[field.name] for value in there], field.type) for field in kind]
-        if missing:
-            # in the place of a null stands the value before it: a field may be one that is never null
-            place = np.cumsum([value is not None for value in values]) - 1
-            children = [child.take(integers(np.maximum(place, 0))) for child in children]
+        children = [_field(field, values) for field in kind]
     elif pa.types.is_list(kind):
         lists = [value or () for value in values]
         buffers.append(_ends(lists))
@@ -90,6 +85,18 @@ def column(values: Sequence[Any], kind: DataType) -> Array:
         numbers = np.array([value or 0 for value in values] if missing else values, kind.to_pandas_dtype())
         buffers.append(_bits(numbers) if pa.types.is_boolean(kind) else pa.py_buffer(numbers))
     return pa.Array.from_buffers(kind, len(values), buffers, children=children)
+
+
+def _field(field: Any, values: Sequence[Any]) -> Array:
+    """Return a field of structs; in those that are null it is null, too, unless it never is: then it is 0 or empty."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    nothing: Any = None
+    if not field.nullable and not pa.types.is_struct(field.type):
+        nothing = (
+            () if pa.types.is_list(field.type) else "" if pa.types.is_string(field.type) else b"" if pa.types.is_binary(field.type) else 0
+        )
+    return column([nothing if value is None else value[field.name] for value in values], field.type)
 
 
 def _ends(parts: Sequence[Sized]) -> Any:
