@@ -26,9 +26,6 @@ from formats.java_text import BLANKS, INT_BITS, LONG_BITS, Line, integer, lines,
 from formats.types import Buffer, TopicPartition
 
 VERSION = 0
-LARGEST_FILE = 64 << 20
-"""Bytes above which a caller should refuse to load a checkpoint: millions of partitions fit below."""
-
 FIRST_ENTRY_LINE = 3
 
 T = TypeVar("T")

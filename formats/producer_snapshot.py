@@ -24,7 +24,6 @@ from formats.types import Buffer
 
 VERSION = 1
 CRC_FROM = 6
-NO_TRANSACTION = -1
 SHOWN_CRC = "0x{:08x}"
 
 SNAPSHOT_VERSION_DECLARATION = Struct("version" / Int16sb * "1")

@@ -38,7 +38,6 @@ SCALARS: dict[str, Value] = {
 
 INDENT = 4
 LATEST = 0x7FFF
-ARRAY = "[]"
 
 _MESSAGE = re.compile(r"(?P<name>\w+) (?P<key>\d+) versions (?P<versions>[\d-]+)(?: flexible (?P<flexible>\d+)\+)?")
 _FIELD = re.compile(

@@ -82,11 +82,6 @@ class Crew:
         """Whether a worker waits for a message."""
         return bool(self._idle)
 
-    @property
-    def is_resting(self) -> bool:
-        """Whether no worker has a message to answer."""
-        return not self._busy
-
     def give(self, message: bytes) -> Connection:
         """Give a waiting worker a message; returns the pipe that its answer comes from."""
         pipe = self._idle.pop()

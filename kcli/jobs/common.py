@@ -10,7 +10,7 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.logdir.buffers import CANNOT_READ, FileError, shown
 from kcli.logdir.directory import FATAL_FILES
 from kcli.logdir.partition import Partition, shown_error
-from kcli.logdir.tree import PARTITION, Found, Note, Target
+from kcli.logdir.tree import PARTITION, Found, Note
 from kcli.rows import Failure, Row, Value
 
 PARTITIONS_ONLY = frozenset({PARTITION})
@@ -92,7 +92,6 @@ def directory_findings(partition: Partition) -> Iterator[Finding]:
 
 __all__ = [
     "PARTITIONS_ONLY",
-    "Target",
     "answer",
     "directory_findings",
     "failure_of",

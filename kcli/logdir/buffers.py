@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple, Self
 
-from formats.errors import FormatError, LimitError, TruncatedError
+from formats.errors import FormatError, LimitError
 
 WHOLE_FILE_LIMIT = 64 * 1024 * 1024
 """Small files (checkpoints, snapshots, properties) are read whole up to this many bytes."""
@@ -209,10 +209,3 @@ def read_optional(path: str, limit: int = WHOLE_FILE_LIMIT) -> bytes | None:
         if error.code == "not-found":
             return None
         raise
-
-
-def require(data: bytes, length: int, position: int, field: str) -> bytes:
-    """Return `data`, or raise TruncatedError if it is shorter than `length`."""
-    if len(data) < length:
-        raise TruncatedError(position, field, f"{length} bytes", len(data))
-    return data
