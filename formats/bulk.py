@@ -90,7 +90,7 @@ def chain(window: Buffer, size: int, left: int, *, whole: bool, hints: "Places |
 
     `size` is how many bytes of the window count, `left` how many bytes there are from its start to the end of the log.
     With `whole` a batch that runs past the window is left out, to be met again in the next. `hints` are places where
-    may begin, rising: they make it faster, and change nothing.
+    batches may begin, rising: they make it faster, and change nothing.
     """
     return _followed(window, size, left, whole=whole, hints=hints)[0]
 

@@ -1,1 +1,1 @@
-"""The algorithms of a broker: values in, values out. One question per module; nothing prints or sleeps."""
+"""The algorithms of a broker, one question per module. Files are read through `kcli.logdir` alone; nothing is changed or printed."""

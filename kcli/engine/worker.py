@@ -111,8 +111,8 @@ def unpacked(payload: bytes) -> Any:
     if payload[:1] == COMPRESSED:
         import cramjam  # noqa: PLC0415
 
-        return pickle.loads(cramjam.lz4.decompress_block(memoryview(payload)[1:]))  # noqa: S301 - see above
-    return pickle.loads(payload)  # noqa: S301
+        return pickle.loads(cramjam.lz4.decompress_block(memoryview(payload)[1:]))  # noqa: S301 - our own workers wrote it
+    return pickle.loads(payload)  # noqa: S301 - as above
 
 
 def packed(outcome: Outcome, unit: Unit) -> bytes:
