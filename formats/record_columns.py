@@ -11,8 +11,6 @@ nothing else: a batch that it refuses is named, so that the plain reader tells w
 """
 
 from collections.abc import Iterator, Sequence
-from functools import cache
-from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from formats.batch import COMPRESSION_CODEC_MASK, HEADER_SIZE, LOG_OVERHEAD, MAX_INT, NO_SEQUENCE, TIMESTAMP_TYPE_MASK
@@ -20,6 +18,7 @@ from formats.bulk import gathered
 from formats.compression import decompress
 from formats.errors import FormatError
 from formats.record import MAGIC
+from formats.record_chains import VARINT, chains
 from formats.types import Buffer
 
 if TYPE_CHECKING:
@@ -32,20 +31,20 @@ CHUNK_BYTES = 1 << 20
 """Decompressed bytes that are decoded together, one batch more or less."""
 CHUNK_RECORDS = 1 << 16
 """Records that are decoded together; batches that claim more than fit are taken one by one."""
-LARGEST_BODY = 4 << 20
+LARGEST_BODY = 16 << 20
 """A batch of more bytes, decompressed, is left to the plain reader, which holds one record at a time."""
+WHOLE_BODY = 4 << 20
 MOST_RECORDS = 1 << 17
-"""A batch of more records is left to the plain reader: columns would take more memory than its bytes."""
+"""A batch of more bytes or records is decoded in parts: columns would take more memory than its bytes."""
+LARGEST_MEAN = 1 << 12
+"""Of a batch of more than WHOLE_BODY bytes whose records have more than so many each, one is worth no column."""
+SMALLEST_RECORD = 7
 MOST_HEADERS = 256
 """A batch with a record of more headers is left to the plain reader: each header costs a step, however few have it.
 
 So is one with more headers in all than CHUNK_BYTES have room for."""
 
-RECORDS_A_STEP = 32
-"""A step of many batches at once costs as much as so many records one by one."""
-
-VARINT, VARLONG = 5, 10
-LONG, NO_RECORD = -1, 0
+VARLONG = 10
 
 
 class RecordColumns(NamedTuple):
@@ -77,6 +76,10 @@ class RecordColumns(NamedTuple):
     header_key_length: "Ints"
     header_value_start: "Ints"
     header_value_length: "Ints"
+    before: int = 0
+    """Records of the first batch before the first one here: a batch of very many comes in parts, alone."""
+    ends: bool = True
+    """Whether the last record is its batch's last."""
 
 
 class Left(NamedTuple):
@@ -92,7 +95,7 @@ def record_columns(
 
     Each batch is decompressed to no more than `limit` bytes. CRCs are not looked at. Every batch is in exactly one of
     the results: in columns if `formats.record.batch_records` reads it to its end, else alone as Left; as Left, too, if
-    it is beyond LARGEST_BODY, MOST_RECORDS or MOST_HEADERS. `headers` are the batches' rows as of `formats.bulk`, for
+    it is beyond LARGEST_BODY, LARGEST_MEAN or MOST_HEADERS. One of more than MOST_RECORDS or WHOLE_BODY comes in parts. `headers` are the batches' rows as of `formats.bulk`, for
     callers that have them.
     """
     import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
@@ -113,6 +116,17 @@ def record_columns(
             body = view[start:end] if count else b""
             if codec and count:
                 body = _decompressed(codec, body, limit)
+        if body is not None and (count > MOST_RECORDS or len(body) > WHOLE_BODY):
+            if bodies:
+                yield from _decoded(bodies, headers, first)
+            first, bodies, size, records = number + 1, [], 0, 0
+            if count * SMALLEST_RECORD > len(body) or len(body) > LARGEST_MEAN * count:
+                body = None  # it is large, and whoever reads it plainly unpacks it again
+                yield Left(number)
+                continue
+            data, body = b"".join([body, b"\0\0"]), None
+            yield from _in_parts(data, headers[number : number + 1], number)
+            continue
         more, claimed = (0, 0) if body is None else (len(body), count)
         if bodies and (size + more > CHUNK_BYTES or records + claimed > CHUNK_RECORDS):
             yield from _decoded(bodies, headers, first)
@@ -135,7 +149,7 @@ def headers_at(window: Buffer, positions: "Sequence[int] | Ints") -> "NDArray[np
 def _fits(headers: "NDArray[np.void]", sizes: "Ints", positions: "Ints", end: int) -> list[bool]:
     count = headers["records_count"]
     fits = (headers["magic"] == MAGIC) & (sizes >= HEADER_SIZE) & (sizes <= HEADER_SIZE + LARGEST_BODY) & (positions + sizes <= end)
-    found: list[bool] = (fits & (count >= 0) & (count <= MOST_RECORDS)).tolist()
+    found: list[bool] = (fits & (count >= 0)).tolist()
     return found
 
 
@@ -154,8 +168,7 @@ def _decoded(bodies: list[Buffer | None], headers: "NDArray[np.void]", first: in
     data = b"".join([*(body for body in bodies if body), b"\0\0"])
     headers = headers[first : first + len(bodies)]
     claimed = [0 if body is None else count for body, count in zip(bodies, headers["records_count"].tolist(), strict=True)]
-    walk = _stepped if sum(claimed) >= RECORDS_A_STEP * max(claimed) else _walked
-    starts, limits, broken = walk(data, bodies, claimed)
+    starts, limits, broken = chains(data, [len(body or b"") for body in bodies], claimed)
     columns, damaged = _columns(data, starts, limits, headers)
     bad = broken.union(number for number, body in enumerate(bodies) if body is None)
     begin = 0
@@ -165,6 +178,28 @@ def _decoded(bodies: list[Buffer | None], headers: "NDArray[np.void]", first: in
         if number < len(bodies):
             yield Left(first + number)
         begin = number + 1
+
+
+def _in_parts(data: bytes, header: "NDArray[np.void]", number: int) -> Iterator[RecordColumns | Left]:
+    """Yield the records of one batch in parts, once all of them are known to be good."""
+    count = int(header["records_count"][0])
+    starts, _, broken = chains(data, [len(data) - 2], [count])
+    spans = [slice(at, at + CHUNK_RECORDS) for at in range(0, count, CHUNK_RECORDS)]
+    if broken or any(_columns_of(data, starts, span, header)[1] for span in spans):
+        yield Left(number)
+        return
+    for span in spans:
+        columns, _ = _columns_of(data, starts, span, header)
+        yield columns._replace(first=number, before=span.start, ends=span is spans[-1])
+
+
+def _columns_of(data: bytes, starts: "Ints", span: slice, header: "NDArray[np.void]") -> tuple[RecordColumns, set[int]]:
+    """Return the columns of some records of one batch, and its number, 0, if one of them is damaged."""
+    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
+
+    some = starts[span]
+    begin, end = int(some[0]), int(starts[span.stop]) if span.stop < len(starts) else len(data) - 2
+    return _columns(data[begin:end] + b"\0\0", some - begin, np.array([0, len(some)]), header)
 
 
 def _part(columns: RecordColumns, begin: int, end: int, first: int) -> RecordColumns:
@@ -179,98 +214,6 @@ def _part(columns: RecordColumns, begin: int, end: int, first: int) -> RecordCol
 
 
 _PER_RECORD = RecordColumns._fields[4:15]
-
-
-def _stepped(data: bytes, bodies: list[Buffer | None], counts: list[int]) -> "tuple[Ints, Ints, set[int]]":
-    """Return what `_walked` does, all batches a record further in each step."""
-    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
-
-    ends = np.cumsum([len(body or b"") for body in bodies])
-    records = np.array(counts)
-    # those of most records first, so that the ones still under way are the first ones
-    order = np.argsort(-records, kind="stable")
-    at = np.concatenate(([0], ends[:-1]))[order]
-    going = np.searchsorted(-records[order], -np.arange(records.max()), side="left").tolist()
-    starts = np.zeros(records.sum(), np.int64)
-    place = (np.cumsum(records) - records)[order]
-    broken = np.zeros(len(bodies), np.bool_)
-    pairs = np.ndarray((len(data) - 1,), "<u2", data, strides=(1,))
-    widths = _widths()
-    for step, some in enumerate(going):
-        here = at[:some]
-        starts[place[:some] + step] = here
-        width = widths[pairs[np.minimum(here, len(pairs) - 1)]]
-        if width.min() <= 0:
-            for number in np.flatnonzero(width == LONG).tolist():
-                value, size = _length(data, int(here[number]))
-                width[number] = NO_RECORD if value & 1 or not value else (value >> 1) + size
-            broken[:some] |= width == NO_RECORD
-        here += width
-    bad = np.empty(len(bodies), np.bool_)
-    bad[order] = broken | (at != ends[order])
-    if bad.any():
-        starts = starts[np.repeat(~bad, records)]
-        records[bad] = 0
-    return starts, np.concatenate(([0], np.cumsum(records))), set(np.flatnonzero(bad).tolist())
-
-
-@cache
-def _widths() -> "NDArray[np.int64]":
-    """Return for the first two bytes of a record, the low one first, how many bytes it has with its length.
-
-    LONG for a length of more than two bytes, NO_RECORD for one that no record has.
-    """
-    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
-
-    pair = np.arange(1 << 16)
-    is_short = pair & 0x80 == 0
-    value = np.where(is_short, pair & 0x7F, pair & 0x7F | pair >> 1 & 0x3F80)
-    width = np.where((value & 1 != 0) | (value == 0), NO_RECORD, (value >> 1) + np.where(is_short, 1, 2))
-    return np.where(pair & 0x8080 == 0x8080, LONG, width)
-
-
-def _walked(data: bytes, bodies: list[Buffer | None], counts: list[int]) -> "tuple[Ints, Ints, set[int]]":
-    """Return where the length of each record stands, the first record of each batch, and the batches of broken chains.
-
-    A batch with a broken chain has no records.
-    """
-    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
-
-    starts: list[int] = []
-    bounds, broken, at, end = [0], set(), 0, 0
-    append = starts.append
-    for number, (body, count) in enumerate(zip(bodies, counts, strict=True)):
-        at, end = end, end + len(body or b"")
-        for _ in repeat(None, count):
-            if at >= end:
-                break
-            append(at)
-            value, size = data[at], 1
-            if value >= 0x80:
-                high, size = data[at + 1], 2
-                if high < 0x80:
-                    value += (high - 1) << 7
-                else:
-                    value, size = _length(data, at)
-            if value & 1 or not value:
-                break
-            at += (value >> 1) + size
-        if at != end or len(starts) - bounds[-1] != count:
-            broken.add(number)
-            del starts[bounds[-1] :]
-        bounds.append(len(starts))
-    return np.array(starts, np.int64), np.array(bounds, np.int64), broken
-
-
-def _length(data: bytes, at: int) -> tuple[int, int]:
-    """Return the bits and the bytes of a length's varint; no bits for one that is too long."""
-    value, shift = 0, 0
-    for size, byte in enumerate(data[at : at + VARINT], 1):
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value & 0xFFFFFFFF, size
-        shift += 7
-    return 0, 0
 
 
 def _columns(data: bytes, starts: "Ints", limits: "Ints", headers: "NDArray[np.void]") -> tuple[RecordColumns, set[int]]:

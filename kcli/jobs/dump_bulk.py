@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from formats import legacy
 from formats.batch import BATCH, LOG_OVERHEAD, NO_SEQUENCE
 from formats.record import MAGIC, Record
+from formats.types import Buffer
 from kcli.analysis.salvage import Checked, Gap, checked_windows
 from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD
 from kcli.jobs.dump_batches import bounded, check
@@ -93,11 +94,17 @@ def is_bulk(window: Window, options: Options) -> bool:
     )
 
 
-def parts(window: Window, options: Options) -> "Iterator[RecordColumns | int]":
+def parts(window: Window, of: Log) -> "Iterator[RecordColumns | int]":
     """Yield the records of a window's batches as columns; the number of a batch where they must be read one by one."""
     from formats.record_columns import Left, record_columns  # noqa: PLC0415 - numpy
 
-    for part in record_columns(window.data, window.positions - window.base, options.max_batch_bytes, window.fields):
+    data: Buffer = window.data
+    base = window.base
+    if not data:
+        # one batch, larger than a window
+        base = int(window.positions[0])
+        data = of.file.read(base, LOG_OVERHEAD + int(window.fields["batch_length"][0]))
+    for part in record_columns(data, window.positions - base, of.options.max_batch_bytes, window.fields):
         yield part.number if isinstance(part, Left) else part
 
 
@@ -134,9 +141,15 @@ def record_lines(part: "RecordColumns", window: Window, last: int | None, of: Lo
     if len(part.offset):
         last = int(part.offset[-1])
         yield Row(ENDS, (of.path, last))
-    size = LOG_OVERHEAD + int(part.headers["batch_length"][-1])
-    yield Here(int(positions[-1]) + size, 0, held)
+    yield _here(part, positions, held)
     return last
+
+
+def _here(part: "RecordColumns", positions: "NDArray[np.int64]", held: int) -> Here:
+    """Return the place behind a part's records: in its batch, if there are more of them."""
+    if not part.ends:
+        return Here(int(positions[0]), part.before + len(part.offset), held)
+    return Here(int(positions[-1]) + LOG_OVERHEAD + int(part.headers["batch_length"][-1]), 0, held)
 
 
 def _tell(part: "RecordColumns", decoder: str, options: Options, troubles: "list[Trouble]") -> Callable[[int], str]:
@@ -180,7 +193,7 @@ def record_block(part: "RecordColumns", window: Window, where: Sequence[Value]) 
     positions = window.positions[part.first : part.first + len(part.headers)]
     found = record_batch(part, where, positions)
     yield Block(DUMP_RECORD.name, (found,))
-    yield Here(int(positions[-1]) + LOG_OVERHEAD + int(part.headers["batch_length"][-1]), 0, found.nbytes)
+    yield _here(part, positions, found.nbytes)
 
 
 def _verdicts(window: Window) -> "NDArray[np.bool_]":

@@ -78,7 +78,7 @@ def _window(window: Window, of: Log) -> Scanned:
         if not of.options.records:
             yield from batch_block(window, of.where)
             return
-        numbers = parts(window, of.options)
+        numbers = parts(window, of)
     for number in numbers:
         if isinstance(number, int):
             yield from _batch(checked(of.file, window, number, of.options.max_batch_bytes), 0, None, of)

@@ -45,6 +45,7 @@ from kcli.rows import Row
 
 BOOTSTRAP = "bootstrap.checkpoint"
 BEFORE_FIRST = -1
+BYTES_BETWEEN_STOPS = 1 << 20
 BATCH_BEGINS = ("baseOffset: ", "offset: ")
 """How lines of batches begin, of magic 2 and before."""
 
@@ -141,7 +142,7 @@ def _window(window: Window, last: int | None, of: Log) -> Generator[Item, None, 
         if not options.records:
             yield from batch_lines(window)
             return last
-        numbers = parts(window, options)
+        numbers = parts(window, of)
     for number in numbers:
         if isinstance(number, int):
             last = yield from _batch(checked(of.file, window, number, options.max_batch_bytes), 0, last, of)
@@ -171,11 +172,12 @@ def _is_shown(item: Checked, told: Told, options: Options) -> bool:
 
 def _records(item: Checked, shown: int, last: int | None, of: Log) -> Generator[Item, None, int | None]:
     """Yield the lines of a batch's records behind the first `shown`; return the offset of its last."""
-    options = of.options
+    options, held = of.options, 0
     for number, record in enumerate(records(item, of.told, options, told_before=shown > 0)):
         if number >= shown:
-            if number % RECORDS_BETWEEN_STOPS == 0 and number:
-                yield from _here(item.batch.position, number, last, of)
+            if number and (number % RECORDS_BETWEEN_STOPS == 0 or held >= BYTES_BETWEEN_STOPS):
+                yield from _here(item.batch.position, number, last, of, held)
+                held = 0
             if of.selects and not is_wanted(options.wanted, record):
                 continue
             if not of.selects:
@@ -183,16 +185,19 @@ def _records(item: Checked, shown: int, last: int | None, of: Log) -> Generator[
                     yield Row(BEGINS, (of.path, record.offset))
                 elif record.offset != last + 1:
                     yield Row(NON_CONSECUTIVE, (of.path, packed(last, record.offset)))
-            yield line(_record(item, record, of.told, options))
+            words = _record(item, record, of.told, options)
+            held += len(words)
+            yield line(words)
+            del words
         last = record.offset
     return last
 
 
-def _here(position: int, shown: int, last: int | None, of: Log) -> Scanned:
+def _here(position: int, shown: int, last: int | None, of: Log, held: int = 0) -> Scanned:
     """Yield a place to stop at, and what whoever goes on there does not know."""
     if last is not None and of.options.records:
         yield Row(ENDS, (of.path, last))
-    yield Here(position, shown)
+    yield Here(position, shown, held)
 
 
 def _title(target: Target) -> str:

@@ -29,7 +29,7 @@ SMALLEST_WINDOW = 1 << 16
 WINDOWS_A_SECOND = 10
 GROWTH = 4
 """Windows grow by this factor up to the largest: a walk that damage breaks off soon has not read megabytes."""
-KEPT_MEMORY = 16 << 20
+KEPT_MEMORY = 8 << 20
 WORTH_A_THREAD = 1 << 18
 """Fewer bytes are there sooner than another thread begins to read."""
 HINTED_FROM = 8 << 20

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from formats import record_chains
 from formats import record_columns as module
 from formats.batch import BATCH, HEADER_SIZE
 from formats.record import Record, batch_records
@@ -49,19 +50,42 @@ def rows(columns):
 
 def fast(given, limit=LIMIT):
     """Return the records of each batch, None for one that is left to the plain reader, however their lengths are walked."""
-    window, positions = joined(given)
     ways = []
     for records in WALKS.values():
-        found = []
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(module, "RECORDS_A_STEP", records)
-            for item in record_columns(window, positions, limit):
-                assert (item.number if isinstance(item, Left) else item.first) == len(found)
-                found += [None] if isinstance(item, Left) else rows(item)
-        assert len(found) == len(given)
-        ways.append(found)
+            patch.setattr(record_chains, "RECORDS_A_STEP", records)
+            ways.append(read(given, limit))
     assert ways[0] == ways[1]
     return ways[0]
+
+
+def read(given, limit):
+    window, positions = joined(given)
+    found, ended = [], True
+    for item in record_columns(window, positions, limit):
+        if isinstance(item, Left):
+            assert (item.number, ended) == (len(found), True)
+            found.append(None)
+            continue
+        assert ended == (item.before == 0)
+        if item.before:
+            (more,) = rows(item)
+            assert (item.first, item.before) == (len(found) - 1, len(found[-1]))
+            found[-1] += more
+        else:
+            assert item.first == len(found)
+            found += rows(item)
+        ended = item.ends
+    assert (len(found), ended) == (len(given), True)
+    return found
+
+
+def in_parts(given, limit=LIMIT):
+    """Return what `fast` does, every batch of more than one record in parts of two."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "MOST_RECORDS", 1)
+        patch.setattr(module, "CHUNK_RECORDS", 2)
+        return read(given, limit)
 
 
 def plain(given, limit=LIMIT):
@@ -70,13 +94,13 @@ def plain(given, limit=LIMIT):
 
 
 def check(given, limit=LIMIT):
-    assert fast(given, limit) == plain(given, limit)
+    assert fast(given, limit) == plain(given, limit) == in_parts(given, limit)
 
 
 @pytest.mark.parametrize("name", [*LOGS, *LEGACY])
 def test_recorded_files(name):
     found = [batch for _, batch in batches(f"{name}.log")]
-    assert fast(found) == plain(found)
+    check(found)
     assert plain(found).count(None) == (len(found) if name in LEGACY else 0)
 
 
@@ -266,10 +290,26 @@ def test_many_headers_in_all_are_left_to_the_plain_reader(monkeypatch):
     assert fast([few, more, GOOD]) == [plain([few])[0], None, plain([GOOD])[0]]
 
 
-def test_many_records_are_left_to_the_plain_reader(monkeypatch):
+def test_many_records_come_in_parts(monkeypatch):
     monkeypatch.setattr(module, "MOST_RECORDS", 3)
-    found = [put_records([RECORD] * count) for count in (3, 4, 1)]
-    assert fast(found) == [plain(found)[0], None, plain(found)[2]]
+    monkeypatch.setattr(module, "CHUNK_RECORDS", 2)
+    found = [put_records([put_record(number, value=b"v") for number in range(count)], codec) for codec in range(5) for count in (3, 5, 1)]
+    check(found)
+    window, positions = joined(found)
+    sizes = [(item.first, item.before, len(item.offset), item.ends) for item in record_columns(window, positions, LIMIT)]
+    assert sizes[:5] == [(0, 0, 3, True), (1, 0, 2, False), (1, 2, 2, False), (1, 4, 1, True), (2, 0, 1, True)]
+
+
+def test_large_records_of_a_large_batch_are_left_to_the_plain_reader(monkeypatch):
+    monkeypatch.setattr(module, "WHOLE_BODY", 2000)
+    monkeypatch.setattr(module, "LARGEST_MEAN", 100)
+    found = [
+        put_records([put_record(number, value=bytes(size)) for number in range(count)]) for size, count in ((60, 30), (60, 40), (200, 20))
+    ]
+    assert fast(found) == [*plain(found[:2]), None]
+    window, positions = joined(found)
+    monkeypatch.setattr(module, "CHUNK_RECORDS", 30)
+    assert [len(item.offset) for item in record_columns(window, positions, LIMIT) if not isinstance(item, Left)] == [30, 30, 10]
 
 
 def test_chunks_are_bounded_and_say_the_same(monkeypatch):

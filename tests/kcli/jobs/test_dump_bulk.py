@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from formats import record_columns
 from kcli.analysis.findings import merged
 from kcli.engine.contract import Unit
 from kcli.engine.local import inline
@@ -76,6 +77,8 @@ def test_random_logs_and_damage(seed, options, tmp_path, monkeypatch):
     chance = random.Random(seed)
     monkeypatch.setattr(bulk, "WINDOW", chance.choice([400, 3000, 1 << 20]))
     monkeypatch.setattr(dump_common, "BYTES_PER_CALL", chance.choice([500, 1 << 22]))
+    monkeypatch.setattr(record_columns, "MOST_RECORDS", chance.choice([2, 1 << 17]))
+    monkeypatch.setattr(record_columns, "CHUNK_RECORDS", chance.choice([2, 1 << 16]))
     batches = log(chance)
     path = tmp_path / f"{0:020}.log"
     path.write_bytes(b"".join(batches))
