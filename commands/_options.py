@@ -115,7 +115,7 @@ class Common:
         for regex in self.topic_regex or ():
             try:
                 re.compile(regex)
-            except re.error as error:
+            except (re.error, OverflowError, RecursionError) as error:
                 raise Usage(f"--topic-regex {regex}: {error}") from error
         return Selection(
             topics=tuple(self.topic or ()),

@@ -247,7 +247,7 @@ def _wanted(
     pattern = None if grep is None else os.fsencode(grep)
     try:
         re.compile(pattern or b"")
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise Usage(f"--grep {grep}: {error}") from error
     return Wanted(
         offsets=None if offsets is None else parse_offsets(offsets),

@@ -77,7 +77,7 @@ def _user_partition(word: str) -> tuple[str, int]:
     from formats.primitives import uuid_bytes  # noqa: PLC0415 - kept out of --help
 
     topic_id, _, number = word.rpartition(":")
-    if not number.isascii() or not number.isdecimal() or int(number) > INT32:
+    if not number.isascii() or not number.isdecimal() or len(number) > len(str(INT32)) or int(number) > INT32:
         raise Usage(f"{word}: not TOPIC_ID:PARTITION, for example u4NdSfWRQjaZ_ENyxMXLJA:0")
     try:
         uuid_bytes(topic_id, "topic id")

@@ -154,7 +154,10 @@ def _snappy(data: memoryview, limit: int, _magic: int) -> Buffer:
         except cramjam.DecompressionError as error:
             raise CorruptError(start, "snappy block", "a snappy block", str(error)) from error
         # the common single block is handed on as it is, not copied
-        out = out + room if out else room
+        if out:
+            out += room
+        else:
+            out = room
     return out
 
 

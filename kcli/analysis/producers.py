@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 from formats.batch import NO_PRODUCER_ID, BatchHeader
-from formats.errors import FormatError
+from formats.errors import FormatError, LimitError
 from formats.producer_snapshot import read_snapshot as decode_snapshot
 from formats.record import batch_records
 from kcli.analysis.log_segment import (
@@ -28,7 +28,7 @@ from kcli.analysis.log_segment import (
     places,
     translate_offset,
 )
-from kcli.logdir.buffers import DataFile, read_whole
+from kcli.logdir.buffers import DataFile, file_error, read_whole
 
 CONTROL_KEY = struct.Struct(">hh")
 COORDINATOR_EPOCH = struct.Struct(">hi")
@@ -211,6 +211,9 @@ def read_marker(log: DataFile, place: Place) -> Marker | None:
 
     BrokerError InvalidRecordException for broken bytes, IllegalArgumentException for a control record of another type.
     """
+    if place.size > LARGEST_CONTROL_BATCH:
+        most = f"at most {LARGEST_CONTROL_BATCH} bytes"
+        raise file_error(log.path, LimitError(place.position, "control batch size", most, place.size))
     try:
         record = next(batch_records(log.read(place.position, place.size), LARGEST_CONTROL_BATCH), None)
         if record is None:

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from formats.batch import BATCH, CRC_FROM, HEADER_SIZE, NO_PRODUCER_ID, BatchHeader
-from formats.crc import crc32c
+from formats.crc import crc32, crc32c
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
-from formats.legacy import is_valid
+from formats.legacy import CRC_FROM as LEGACY_CRC_FROM
+from formats.legacy import MESSAGE_V0, is_valid
 from kcli.analysis.epochs import EpochCache, assign
 from kcli.analysis.log_segment import (
     CORRUPT_RECORD,
@@ -38,6 +39,7 @@ CUTS = frozenset({CORRUPT_RECORD, INVALID_RECORD})
 NO_TIMESTAMP = -1
 
 _CRC = BATCH.only("crc")
+_LEGACY_CRC = MESSAGE_V0.only("crc")
 _OFFSET_ENTRY = struct.Struct(">ii")
 _TIME_ENTRY = struct.Struct(">qi")
 
@@ -209,15 +211,16 @@ def _ensure_valid(log: DataFile, place: Place) -> None:
     if place.magic >= MAGIC_V2 and place.size < HEADER_SIZE:
         raise BrokerError(CORRUPT_RECORD, log.path, place.position, f"a batch of {place.size} bytes, its header alone has {HEADER_SIZE}")
     view = memoryview(place.window)[place.at : place.at + place.size]
-    if place.magic < MAGIC_V2:
-        valid = is_valid(view if len(view) == place.size else log.read(place.position, place.size))
+    if len(view) == place.size and place.magic < MAGIC_V2:
+        valid = is_valid(view)
     else:
-        found = crc32c(view[CRC_FROM:])
+        update, start, crc = (crc32c, CRC_FROM, _CRC) if place.magic >= MAGIC_V2 else (crc32, LEGACY_CRC_FROM, _LEGACY_CRC)
+        found = update(view[start:])
         position, end = place.position + len(view), place.position + place.size
         while position < end:
             piece = log.read(position, min(CHUNK, end - position))
-            found = crc32c(piece, found)
+            found = update(piece, found)
             position += len(piece)
-        valid = found == _CRC.unpack_from(view)[0]
+        valid = found == crc.unpack_from(view)[0]
     if not valid:
         raise BrokerError(CORRUPT_RECORD, log.path, place.position, f"the batch at offset {place.base_offset} does not match its checksum")

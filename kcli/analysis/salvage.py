@@ -121,7 +121,7 @@ def _past_damage(  # noqa: PLR0917
     suspect: int | None = None
     budget = Budget(file.size)
     while True:
-        limit = cut if start < cut else end
+        limit = cut if 0 <= start < cut else end
         walk = walk_from(start, limit)
         suspect = yield from walked(walk, suspect)
         stop = walk.stop

@@ -113,7 +113,11 @@ class Dump:
                 result.failures.append(FileError(target.shown, *error.args[1:]))
         if not (self.only_partitions or self.options.selects):
             for log_dir in found.named_log_dirs:
-                result.targets.extend(_log_dir(log_dir))
+                try:
+                    for target in _log_dir(log_dir, result.failures):
+                        result.targets.append(target)
+                except FileError as error:
+                    result.failures.append(FileError(shown(log_dir), *error.args[1:]))
         return result
 
     def _tail(self, unit: Unit, options: Options, told: Told) -> Scanned:  # noqa: ARG002 - each log has its own
@@ -134,15 +138,21 @@ class Dump:
         return iter(logs if self.options.tail is not None else in_range(logs, self.options))
 
 
-def _log_dir(log_dir: str) -> Iterator[Target]:
-    """Yield what lies in a log dir beside its partitions, names that Kafka does not know included."""
+def _log_dir(log_dir: str, failures: list[FileError]) -> Iterator[Target]:
+    """Yield what lies in a log dir beside its partitions, names that Kafka does not know included.
+
+    A directory in it that cannot be listed is added to the failures.
+    """
     target = Target(kind=PARTITION, path=log_dir, shown=shown(log_dir), name=None, log_dir=log_dir)
     for file in _files(target, log_dir, shown(log_dir)):
         name = os.path.basename(file.path)
         if not os.path.isdir(file.path):
             yield file
         elif name == REMOTE_LOG_INDEX_CACHE:
-            yield from _files(target, file.path, file.shown)
+            try:
+                yield from _files(target, file.path, file.shown)
+            except FileError as error:
+                failures.append(FileError(file.shown, *error.args[1:]))
         elif parse_partition_dir(name) is None:
             yield file
 

@@ -24,6 +24,7 @@ from kcli.logdir.segment import Batch
 from kcli.rows import Row, Value
 
 RECORDS_BETWEEN_STOPS = 256
+BYTES_BETWEEN_STOPS = 1 << 18
 NOTHING_DECODED = (None,) * 5
 
 Where: TypeAlias = tuple[Value, ...]
@@ -99,7 +100,7 @@ def _batch(item: Checked, shown: int, decoder: str | None, of: Log) -> Scanned:
     for number, record in enumerate(records(item, of.told, options, told_before=shown > 0)):
         if number < shown or (some and not is_wanted(wanted, record)):
             continue
-        if number and (number % RECORDS_BETWEEN_STOPS == 0 or held > RECORDS_BETWEEN_STOPS):
+        if number and (number % RECORDS_BETWEEN_STOPS == 0 or held > BYTES_BETWEEN_STOPS):
             yield Here(batch.position, number, held)
             held = 0
         held += len(record.key or b"") + len(record.value or b"") + _headers_held(record)
@@ -149,7 +150,7 @@ def _told(decoder: str | None, batch: Batch, record: AnyRecord, told: Told, opti
 
 
 def record_row(where: Where, batch: Batch, record: AnyRecord, decoded_values: Where) -> Row:
-    """Return the row of a record; the last values are those of `kcli.jobs.dump_decoders.Told`."""
+    """Return the row of a record; the last values are those of `kcli.analysis.contents.Told`."""
     headers: list[Value] = []
     sequence, control = NO_SEQUENCE, None
     if isinstance(record, Record):

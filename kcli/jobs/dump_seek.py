@@ -65,7 +65,7 @@ def _at_offset(file: DataFile, index: OffsetIndexFile, offset: int) -> int | Non
         position = index.lookup(offset, index.valid_entries(file.size))[1]
     except FileError:
         return None
-    found = next(checked_batches(file, position), None)
+    found = next(checked_batches(file, position), None) if position >= 0 else None
     if isinstance(found, Checked) and found.valid and (position == 0 or found.batch.header.base_offset <= offset):
         return position
     return None
@@ -87,7 +87,7 @@ def _before_time(file: DataFile, index: OffsetIndexFile, target: Target, timesta
         return None
     if largest < 0:
         return 0
-    there = next((batch for batch in Walk(file, position) if batch.header.last_offset >= offset), None)
+    there = next((batch for batch in Walk(file, position) if batch.header.last_offset >= offset), None) if position >= 0 else None
     is_true = there is not None and there.header.max_timestamp == largest and there.header.base_offset <= offset
     return _at_offset(file, index, offset) if is_true else None
 
@@ -128,9 +128,11 @@ def _from_the_end(file: DataFile, target: Target) -> Iterator[int]:
 
 def _enough(file: DataFile, position: int, options: Options) -> bool:
     """Whether the log from a position on holds as many batches or records as wanted, in an unbroken chain."""
+    if position <= 0:
+        return False
     walk = Walk(file, position)
     count = sum(_records_of(batch, options) for batch in walk)
-    return position > 0 and count >= (options.tail or 0) and walk.stop is not None and walk.stop.reason in UNBROKEN
+    return count >= (options.tail or 0) and walk.stop is not None and walk.stop.reason in UNBROKEN
 
 
 def _records_of(batch: Batch, options: Options) -> int:

@@ -3,6 +3,7 @@
 import os
 from collections import deque
 from collections.abc import Generator, Iterable
+from sys import getsizeof
 
 from formats.control import control_record
 from formats.errors import FormatError
@@ -18,7 +19,7 @@ from kcli.jobs.dump_bytes import redacted, text_of
 from kcli.jobs.dump_common import MAX_INT, Here, Item, Options, Reader, Scanned, Told, file_name
 from kcli.jobs.dump_decoders import DECODER_CLASSES, shown_by, shown_with
 from kcli.jobs.dump_files import producer_values
-from kcli.jobs.dump_log import RECORDS_BETWEEN_STOPS
+from kcli.jobs.dump_log import BYTES_BETWEEN_STOPS, RECORDS_BETWEEN_STOPS
 from kcli.jobs.dump_seek import part
 from kcli.jobs.dump_text_index import offset_index_text, time_index_text, txn_index_text
 from kcli.logdir.buffers import DataFile, read_whole, reading
@@ -45,7 +46,6 @@ from kcli.rows import Row
 
 BOOTSTRAP = "bootstrap.checkpoint"
 BEFORE_FIRST = -1
-BYTES_BETWEEN_STOPS = 1 << 20
 BATCH_BEGINS = ("baseOffset: ", "offset: ")
 """How lines of batches begin, of magic 2 and before."""
 
@@ -186,7 +186,7 @@ def _records(item: Checked, shown: int, last: int | None, of: Log) -> Generator[
                 elif record.offset != last + 1:
                     yield Row(NON_CONSECUTIVE, (of.path, packed(last, record.offset)))
             words = _record(item, record, of.told, options)
-            held += len(words)
+            held += getsizeof(words)  # a character takes up to four bytes
             yield line(words)
             del words
         last = record.offset

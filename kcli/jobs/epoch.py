@@ -183,5 +183,5 @@ def _batches(partition: Partition, segments: Sequence[Segment], stops: list[Find
             walk = Walk(log)
             for _, header in walk:
                 yield header.partition_leader_epoch, header.base_offset
-            if walk.stop is not None and segment is not loaded_segments(partition)[-1]:
+            if walk.stop is not None and segment != loaded_segments(partition)[-1]:
                 stops.extend(stop_findings(partition, segment, walk.stop))

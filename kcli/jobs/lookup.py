@@ -91,8 +91,7 @@ def _translate(
         with index:
             counted = index.valid_entries(file.size) if log.is_recovered(segment, index) else index.entries
             entry = index.lookup(target, counted)
-        walk = Walk(file, entry[1])
-        first = next(iter(walk), None)
+        first = next(iter(Walk(file, entry[1])), None) if entry[1] >= 0 else None
         if entry[1] and (first is None or first.header.base_offset > entry[0]):
             yield Finding(
                 "IDX-002",
@@ -177,7 +176,7 @@ def _search(log: Recovery, segment: Segment, asked: int, start_offset: int, limi
     with segment.open_log() as file, index or nullcontext(), times or nullcontext():
         if index is not None and not log.is_recovered(segment, index):
             earlier = times.lookup(asked)[1] if times is not None else segment.base_offset
-            start = index.lookup(max(earlier, start_offset))[1]
+            start = max(index.lookup(max(earlier, start_offset))[1], 0)
         for batch in Walk(file, start):
             if batch.header.max_timestamp >= asked and batch.header.last_offset >= start_offset:
                 record = lookup.first_record(_records(file, batch, limit), asked, start_offset)
@@ -199,7 +198,7 @@ def _largest(partition: Partition, found: Ends, limit: int) -> Generator[Finding
     segment, (timestamp, offset) = segments[place], largest[place]
     index = segment.offset_index()
     with segment.open_log() as file, index or nullcontext():
-        start = index.lookup(offset)[1] if index is not None and not log.is_recovered(segment, index) else 0
+        start = max(index.lookup(offset)[1], 0) if index is not None and not log.is_recovered(segment, index) else 0
         batch = next((batch for batch in Walk(file, start) if batch.header.max_timestamp == timestamp), None)
         record = lookup.record_of_max(_records(file, batch, limit), timestamp) if batch is not None and batch.header.magic else None
     return _found(segment, batch, record) if batch is not None and record is not None else _nothing(lookup.NO_TIMESTAMPS)

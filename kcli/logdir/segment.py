@@ -210,7 +210,7 @@ class Segment:
         index = self.offset_index()
         if index is not None:
             with index:
-                position = index.lookup(target, index.valid_entries(log.size))[1]
+                position = max(index.lookup(target, index.valid_entries(log.size))[1], 0)
         return next((batch for batch in Walk(log, position) if batch.header.last_offset >= target), None)
 
 

@@ -14,6 +14,7 @@ from formats.batch import LOG_OVERHEAD
 from formats.record import MAGIC
 from kcli.analysis.salvage import checked_windows
 from kcli.analysis.selection import HIGHEST, LOWEST, Wanted
+from kcli.arrow_arrays import booleans
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.dump import LOGS, Dump, Options
 from kcli.jobs.dump_common import EVERYTHING, Told
@@ -80,9 +81,7 @@ class Ranged:
             mask = reduce(lambda one, other: one & other, masks)
             if mask.all():
                 return row
-            import pyarrow as pa  # noqa: PLC0415
-
-            return Block(row.type, (row.batch.filter(pa.array(mask)),)) if mask.any() else None
+            return Block(row.type, (row.batch.filter(booleans(mask)),)) if mask.any() else None
         values: dict[str, Any] = dict(zip(ROW_TYPES[row.type].names, row.values, strict=True))
         bounds = [(name, low, high) for name, low, high in self._bounds() if name != "base_offset" or not _is_wrapper(values)]
         return row if all(low <= values[name] <= high for name, low, high in bounds) else None

@@ -10,6 +10,7 @@ from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD, FROM_FILE
 from kcli.jobs import dump_common
 from tests.builders import put_record, put_records
 from tests.formats import recorded
+from tests.nobody import as_nobody
 
 FILES = Path(__file__).parents[1] / "data" / "files"
 LOG = "00000000000000000000.log"
@@ -342,3 +343,22 @@ def test_an_index_without_its_log(dump, long_log):
 
 def test_verify_index_only_prints_no_entries(dump, long_log):
     assert dump(long_log / "00000000000000000000.index", "--verify-index-only")[0] == {}
+
+
+def test_a_directory_that_cannot_be_listed_spoils_nothing_else(log_dir):
+    log_dir.partition("orders-0")
+    cache = log_dir.path / "remote-log-index-cache"
+    cache.mkdir()
+    cache.chmod(0)
+    run = "CliRunner().invoke(app, ['dump', '-o', 'json', sys.argv[1]]).stdout"
+    # once before, so that nothing is left to import
+    told = as_nobody(f"from commands.app import app\nfrom typer.testing import CliRunner\n{run}", f"print({run})", log_dir.path)
+    document = json.loads(told)
+
+    assert "dump_batch" in {row["type"] for row in document["rows"]}
+    assert [(error["path"], error["error"]) for error in document["errors"]] == [(str(cache), "no-permission")]
+
+
+@pytest.mark.parametrize("words", [("--grep", "a{99999999999999}"), ("--topic-regex", "a{99999999999999}"), ("--grep", "(" * 5000)])
+def test_patterns_that_are_none(kcli, log_dir, words):
+    assert kcli("dump", *words, log_dir.path).exit_code == 2
