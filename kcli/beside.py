@@ -7,7 +7,7 @@ long as much of what is done between.
 from collections.abc import Callable
 from queue import SimpleQueue
 from threading import Thread
-from typing import Self, TypeAlias
+from typing import ClassVar, Self, TypeAlias
 
 Call: TypeAlias = Callable[[], object]
 
@@ -17,6 +17,9 @@ class Beside:
 
     A context manager: on leaving it no call is made any more, and the last one has ended.
     """
+
+    helps: ClassVar[bool] = True
+    """Whether there is a core for another thread; not where as many processes as cores do the same work."""
 
     def __init__(self) -> None:
         self.is_busy = False

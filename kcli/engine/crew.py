@@ -17,6 +17,7 @@ from multiprocessing.process import BaseProcess
 from typing import NamedTuple, Self, TypeAlias
 
 from formats.types import Buffer
+from kcli.beside import Beside
 from kcli.engine.errors import EngineMissingError
 from kcli.engine.scratch import scratch_directory
 
@@ -46,6 +47,7 @@ class Crew:
 
     def __init__(self, size: int, answer: Answer) -> None:
         self._size = size
+        self._is_crowded = size >= cores()
         self._answer = answer
         self._spare_starts = size
         self._workers: dict[Connection, BaseProcess] = {}
@@ -128,7 +130,7 @@ class Crew:
         ours, theirs = connection.Pipe()
         with theirs, _careful_start():
             # forkserver: a fork of this process would copy its threads' locks, and a thread may be drawing progress.
-            process = get_context("forkserver").Process(target=_serve, args=(theirs, self._answer), daemon=True)
+            process = get_context("forkserver").Process(target=_serve, args=(theirs, self._answer, self._is_crowded), daemon=True)
             try:
                 process.start()
             except (OSError, EOFError):
@@ -182,10 +184,16 @@ def _careful_start() -> Iterator[None]:
             os.environ["PYTHONSAFEPATH"] = before
 
 
-def _serve(pipe: Connection, answer: Answer) -> None:
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _serve(pipe: Connection, answer: Answer, is_crowded: bool) -> None:  # noqa: FBT001 - as it travels
     """Answer messages until there are no more; end with the parent however it ends."""
     import threading  # noqa: PLC0415 - runs in the worker
 
+    Beside.helps = not is_crowded
     parent = parent_process()
     if parent is not None:
 

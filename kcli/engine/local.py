@@ -1,6 +1,5 @@
 """On this machine: in this process, or over a pool of processes. Both give the same outcomes in the same order."""
 
-import os
 import pickle
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -80,7 +79,9 @@ def pool(jobs: int) -> Engine:
 
 def _shares(units: int, jobs: int) -> tuple[int, int]:
     """Return how many units a chunk has, and how many workers are worth starting."""
-    workers = min(jobs, max(FEW_WORKERS, WORKERS_A_CORE * len(os.sched_getaffinity(0))))
+    from kcli.engine.crew import cores  # noqa: PLC0415 - only a pool pays for it
+
+    workers = min(jobs, max(FEW_WORKERS, WORKERS_A_CORE * cores()))
     size = max(1, min(UNITS_A_CHUNK, units // (workers * CHUNKS_A_WORKER * 2)))
     return size, min(workers, -(-units // size))
 

@@ -131,7 +131,7 @@ class BulkWalk:
             next_base, next_held = base + found.chain.next, max(size - found.chain.next, 0)
             if self.verify and not is_large and found.chain.stop is None:
                 next_size = min(most, self.end - next_base)
-                if next_size - next_held >= WORTH_A_THREAD:
+                if reader.helps and next_size - next_held >= WORTH_A_THREAD:
                     spare = _room(spare, 0, next_size)
                     spare[:next_held] = view[size - next_held : size]
                     reader.begin(partial(self.file.read_into, spare[next_held:next_size], next_base + next_held))
