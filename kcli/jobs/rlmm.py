@@ -23,11 +23,11 @@ from formats.remote_snapshot import (
     read_header,
 )
 from formats.types import Buffer
-from kcli.analysis.findings import Finding
 from kcli.analysis.remote import METADATA_TOPIC, metadata_partition, refusal
 from kcli.bounds import LARGEST_BATCH
 from kcli.engine.contract import Outcome, Scan, Unit
 from kcli.jobs.common import failure_of, internal_failure
+from kcli.jobs.dump_common import Told
 from kcli.jobs.rlmm_rows import event_row, record_columns
 from kcli.logdir.buffers import DataFile, FileError, read_whole, reading, shown
 from kcli.logdir.partition import Partition, shown_error
@@ -133,30 +133,6 @@ class _Mark(NamedTuple):
         return _Mark(mark >> 1, bool(mark & 1))
 
 
-class _Findings:
-    """Findings of one call: one per code, the first in full, with how many more there are."""
-
-    def __init__(self, target: Target) -> None:
-        self.target = target
-        self.first: dict[str, Finding] = {}
-        self.more: dict[str, int] = {}
-
-    def add(self, code: str, position: int | None, message: str) -> None:
-        if code in self.first:
-            self.more[code] += 1
-        else:
-            self.first[code] = Finding(
-                code, message, dir=os.path.dirname(self.target.shown) or ".", file=self.target.shown, position=position
-            )
-            self.more[code] = 0
-
-    def told(self) -> list[Finding]:
-        return [
-            found._replace(message=f"{found.message} (and {self.more[code]} more)") if self.more[code] else found
-            for code, found in self.first.items()
-        ]
-
-
 def _place(target: Target) -> dict[str, Value]:
     directory, name = os.path.split(target.shown)
     return {"dir": directory or ".", "file": name}
@@ -168,17 +144,17 @@ def _metadata_partition(target: Target) -> int | None:
 
 def _segment(unit: Unit) -> Outcome:
     rows: list[Row] = []
-    findings = _Findings(unit.target)
+    findings = Told(unit.target)
     rest, error = None, None
     try:
         with DataFile(unit.target.path) as file:
             rest = _events(file, unit, rows, findings)
     except FileError as trouble:
         error = _failure(unit, trouble)
-    return Outcome(number=unit.number, rows=rows, findings=findings.told(), rest=rest, error=error)
+    return Outcome(number=unit.number, rows=rows, findings=findings.take(), rest=rest, error=error)
 
 
-def _events(file: DataFile, unit: Unit, rows: list[Row], findings: _Findings) -> Unit | None:
+def _events(file: DataFile, unit: Unit, rows: list[Row], findings: Told) -> Unit | None:
     """Append the rows of as many batches as one call may hold; return the unit for those that are left."""
     mark = _Mark.unpack(unit.mark)
     where = {**_place(unit.target), "metadata_partition": _metadata_partition(unit.target)}
@@ -205,7 +181,7 @@ def _events(file: DataFile, unit: Unit, rows: list[Row], findings: _Findings) ->
     return None
 
 
-def _records(file: DataFile, batch: Batch, findings: _Findings, *, again: bool) -> Iterator[Record | LegacyRecord]:
+def _records(file: DataFile, batch: Batch, findings: Told, *, again: bool) -> Iterator[Record | LegacyRecord]:
     """Yield the records of a batch; one that is not read, or not to its end, leaves a finding; a wrong CRC does, once."""
     position, header = batch
     at = f"offset {header.base_offset}"
@@ -226,7 +202,7 @@ def _records(file: DataFile, batch: Batch, findings: _Findings, *, again: bool) 
             findings.add("LOG-003", position, f"{at}: {error.moved(position)}")
 
 
-def _messages(raw: bytes, batch: Batch, findings: _Findings) -> Iterator[LegacyRecord]:
+def _messages(raw: bytes, batch: Batch, findings: Told) -> Iterator[LegacyRecord]:
     """Yield the records of a message of magic 0 or 1; those in a wrapper have checksums of their own, and can be cut."""
     position, header = batch
     opened = message_set(raw, LARGEST_BATCH)
@@ -238,7 +214,7 @@ def _messages(raw: bytes, batch: Batch, findings: _Findings) -> Iterator[LegacyR
         findings.add("LOG-003", position, f"offset {header.base_offset}: {opened.cut} bytes of a last message that is cut")
 
 
-def _event_row(where: dict[str, Value], record: Record | LegacyRecord, position: int, findings: _Findings) -> tuple[Row, bool]:
+def _event_row(where: dict[str, Value], record: Record | LegacyRecord, position: int, findings: Told) -> tuple[Row, bool]:
     """Return the row of a record, and whether its value has the layout that only releases before 3.6 read."""
     columns = {**where, "metadata_offset": record.offset, "timestamp": record.timestamp}
     at = f"offset {record.offset}"
@@ -262,11 +238,11 @@ def _raw(metadata: RemoteLogMetadata, value: Buffer) -> bytes | None:
     return bytes(value) if metadata.unknown_tags else None
 
 
-def _tell_stop(stop: Stop, grown: int, findings: _Findings) -> None:
-    if stop.reason == "end":
-        return
+def _tell_stop(stop: Stop, grown: int, findings: Told) -> None:
     if grown > 0:
         findings.add("LOG-005", stop.position, f"it grew by {grown} bytes while it was read")
+    elif stop.reason == "end":
+        return
     elif stop.reason in {"short", "incomplete"}:
         findings.add("LOG-001", stop.position, f"the last batch is incomplete ({stop.reason}, {stop.found} bytes)")
     elif stop.reason == "zeros":
@@ -280,17 +256,17 @@ def _tell_stop(stop: Stop, grown: int, findings: _Findings) -> None:
 
 def _snapshot(unit: Unit) -> Outcome:
     rows: list[Row] = []
-    findings = _Findings(unit.target)
+    findings = Told(unit.target)
     rest, error = None, None
     try:
         with DataFile(unit.target.path) as file, reading(file.path):
             rest = _entries(file, unit, rows, findings)
     except FileError as trouble:
         error = _failure(unit, trouble)
-    return Outcome(number=unit.number, rows=rows, findings=findings.told(), rest=rest, error=error)
+    return Outcome(number=unit.number, rows=rows, findings=findings.take(), rest=rest, error=error)
 
 
-def _entries(file: DataFile, unit: Unit, rows: list[Row], findings: _Findings) -> Unit | None:
+def _entries(file: DataFile, unit: Unit, rows: list[Row], findings: Told) -> Unit | None:
     """Append the header's row and those of as many entries as one call may hold; return the unit for the others."""
     where, name = _place(unit.target), unit.target.name
     header = _snapshot_header(file, findings)
@@ -310,7 +286,7 @@ def _entries(file: DataFile, unit: Unit, rows: list[Row], findings: _Findings) -
     return None
 
 
-def _snapshot_header(file: DataFile, findings: _Findings) -> SnapshotHeader | None:
+def _snapshot_header(file: DataFile, findings: Told) -> SnapshotHeader | None:
     raw = file.read(0, SNAPSHOT_HEADER.size)
     if not raw:
         findings.add("RLMM-006", 0, "an empty file")
@@ -321,7 +297,7 @@ def _snapshot_header(file: DataFile, findings: _Findings) -> SnapshotHeader | No
     return None
 
 
-def _entry_row(where: dict[str, Value], entry: SnapshotEntry, findings: _Findings) -> Row:
+def _entry_row(where: dict[str, Value], entry: SnapshotEntry, findings: Told) -> Row:
     try:
         metadata = decode_entry(entry)
     except FormatError as error:

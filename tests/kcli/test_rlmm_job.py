@@ -157,7 +157,7 @@ def test_values_that_are_none(partition):
         ("RLMM-001", 0),
         ("RLMM-003", 0),
     ]
-    assert result.findings[1].message.endswith("(and 2 more)")
+    assert result.findings[1].more == 2
     assert result.findings[2].message == "offset 14: state 9 is unknown"
     assert [line.split(",")[1] for line in kafka_lines(result.rows)] == [" offset: 10", " offset: 15"]
 

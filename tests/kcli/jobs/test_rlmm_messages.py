@@ -1,9 +1,13 @@
 """`rlmm dump` over messages of magic 0 and 1: no release wrote them there, Kafka reads them all the same."""
 
+import json
+
 import pytest
 
+from kcli.analysis.findings import merged
 from kcli.jobs import rlmm
 from kcli.rows import RLMM_EVENT
+from tests.builders import put_record, put_records
 from tests.messages import put_message, put_wrapper
 from tests.partitions import unit
 
@@ -22,7 +26,7 @@ def dump(tmp_path):
         assert outcome.error is None
         events = [dict(zip(RLMM_EVENT.names, values, strict=True)) for _, values in outcome.rows]
         shown = [(event["metadata_offset"], event["timestamp"], event["state"], event["error"]) for event in events]
-        return shown, [(found.code, found.position, found.message) for found in outcome.findings]
+        return shown, [(found.code, found.position, found.message) for found in merged(outcome.findings)]
 
     return run
 
@@ -66,3 +70,15 @@ def test_a_wrapper_that_cannot_be_opened_is_told_and_passed_over(dump):
     assert len(shown) == 1
     assert [finding[:2] for finding in findings] == [("LOG-003", 0)]
     assert "byte 34: gzip" in findings[0][2]
+
+
+def test_findings_of_a_kind_are_told_once_in_whatever_pieces_a_log_is_read(kcli, tmp_path, monkeypatch):
+    monkeypatch.setattr(rlmm, "ROWS_PER_CALL", 4)
+    folder = tmp_path / "__remote_log_metadata-7"
+    folder.mkdir()
+    batches = [put_records([put_record(value=b"text")] * 3, base_offset=at, last_offset_delta=2) for at in range(0, 30, 3)]
+    (folder / f"{0:020}.log").write_bytes(b"".join(batches))
+    document = json.loads(kcli("rlmm", "dump", "-o", "json", folder).stdout)
+
+    assert [(finding["code"], finding["message"].partition(" (")[2]) for finding in document["findings"]] == [("RLMM-001", "and 29 more)")]
+    assert len(document["rows"]) == 30
