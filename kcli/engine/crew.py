@@ -128,15 +128,15 @@ class Crew:
 
     def _start(self) -> None:
         ours, theirs = connection.Pipe()
-        with theirs, _careful_start():
-            # forkserver: a fork of this process would copy its threads' locks, and a thread may be drawing progress.
-            process = get_context("forkserver").Process(target=_serve, args=(theirs, self._answer, self._is_crowded), daemon=True)
-            try:
+        try:
+            with theirs, _careful_start():
+                # forkserver: a fork of this process would copy its threads' locks, and a thread may be drawing progress.
+                process = get_context("forkserver").Process(target=_serve, args=(theirs, self._answer, self._is_crowded), daemon=True)
                 process.start()
-            except (OSError, EOFError):
-                ours.close()
-                self._spare_starts -= 1
-                return
+        except (OSError, EOFError):
+            ours.close()
+            self._spare_starts -= 1
+            return
         self._workers[ours] = process
         self._starting.add(ours)
 
