@@ -37,8 +37,11 @@ class Beside:
             self._thread.join()
 
     def begin(self, call: Call) -> None:
-        """Have a call made, once the one before has been waited for."""
+        """Have a call made, once the one before has been waited for; at once where another thread does not help."""
         self.wait()
+        if not self.helps:
+            call()
+            return
         if self._thread is None:
             self._thread = Thread(target=self._work, daemon=True)
             self._thread.start()

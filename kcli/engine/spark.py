@@ -219,8 +219,10 @@ def _runner(bins: list[bytes], directory: str | None, most_bytes: int) -> Callab
         if os.path.isdir(os.path.join(root, "kcli")) and root not in sys.path[:1]:
             sys.path.insert(0, root)  # before the working directory, which may have a `formats` of its own
         from kcli.arrow_arrays import column  # noqa: PLC0415
+        from kcli.beside import Beside  # noqa: PLC0415
         from kcli.engine.worker import packed_bin  # noqa: PLC0415
 
+        Beside.helps = False  # Spark has a worker for each core
         kinds = (pyarrow.int64(), pyarrow.int64(), pyarrow.binary())
 
         with contextlib.nullcontext() if directory is None else contextlib.chdir(directory):

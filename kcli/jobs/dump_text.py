@@ -53,17 +53,22 @@ BATCH_BEGINS = ("baseOffset: ", "offset: ")
 def text(unit: Unit, options: Options, told: Told) -> Scanned:
     """Yield the lines of a file, and findings; files that the tool does not know are named as it names them."""
     items = _text(unit, options, told)
-    return _last_records(items, options.tail) if options.tail is not None and options.records else items
+    return items if options.tail is None else _last(items, options.tail, records=options.records)
 
 
-def _last_records(items: Scanned, count: int) -> Scanned:
-    """Yield the last lines of records, each batch's line before its first, and everything else: a tail comes in one piece."""
+def _last(items: Scanned, count: int, *, records: bool) -> Scanned:
+    """Yield the last lines of batches, or of records, each batch's line before its first; and everything else.
+
+    A tail comes in one piece.
+    """
     batch: Row | None = None
     kept: deque[tuple[Row | None, Row]] = deque(maxlen=count)
     behind: list[Item] = []
     for item in items:
         words = str(item.values[0]) if isinstance(item, Row) and item.type == LINE else ""
-        if words.startswith(BATCH_BEGINS):
+        if words.startswith(BATCH_BEGINS) and isinstance(item, Row) and not records:
+            kept.append((None, item))
+        elif words.startswith(BATCH_BEGINS):
             batch = item if isinstance(item, Row) else None
         elif words.startswith(INDENT) and isinstance(item, Row):
             kept.append((batch, item))

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.builders import put_record, put_records
+from tests.builders import put_batch, put_record, put_records
 
 LOG = "00000000000000000000.log"
 INDEX = "00000000000000000000.index"
@@ -146,3 +146,19 @@ def test_gaps_are_told_at_the_end(kcli, tmp_path):
     told = kcli("dump", "-o", "text", "--records", tmp_path / LOG).stderr
 
     assert told.splitlines()[1:] == ["  0 is followed by 2", "  3 is followed by 7", "  7 is followed by 5"]
+
+
+def test_a_tail_is_no_longer_than_asked_whatever_cannot_be_read(kcli, tmp_path):
+    times = {"base_timestamp": 1000, "max_timestamp": 1000}
+    log = [
+        put_records([put_record()], base_offset=0, **times),
+        put_batch(b"\x0e" + bytes(3), 1, base_offset=10, **times),
+        put_records([put_record()], base_offset=20, **times),
+        put_batch(b"\x0e" + bytes(3), 1, base_offset=30, **times),
+    ]
+    (tmp_path / LOG).write_bytes(b"".join(log))
+    words = ("--time", "..1163", "--tail", "1", tmp_path / LOG)
+    rows = json.loads(kcli("dump", "-o", "json", *words).stdout)["rows"]
+
+    assert shown(kcli("dump", "-o", "text", *words)) == [row["base_offset"] for row in rows]
+    assert len(rows) == 1

@@ -53,3 +53,15 @@ def test_no_thread_without_a_call():
     before = threading.active_count()
     with Beside():
         assert threading.active_count() == before
+
+
+def test_where_a_thread_does_not_help_calls_are_made_at_once(monkeypatch):
+    monkeypatch.setattr(Beside, "helps", False)
+    made = []
+    before = threading.active_count()
+    with Beside() as beside:
+        beside.begin(lambda: made.append(threading.current_thread()))
+        assert (made, beside.is_busy, threading.active_count()) == ([threading.main_thread()], False, before)
+        with pytest.raises(ZeroDivisionError):
+            beside.begin(lambda: 1 // 0)
+        beside.wait()
