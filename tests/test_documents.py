@@ -24,6 +24,7 @@ EXAMPLES = [
 SOURCES = [path for package in ("formats", "kcli", "commands", "pyspark_kcli") for path in sorted((ROOT / package).rglob("*.py"))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "output"), [example for example in EXAMPLES if "jq" not in example[0] or shutil.which("jq")])
 def test_readme_example_prints_what_it_says(command, output, demo, kcli, monkeypatch):
     environment = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "200", "NO_COLOR": "1"}

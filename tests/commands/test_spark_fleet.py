@@ -90,6 +90,7 @@ def test_a_large_result_is_refused_only_where_all_of_it_would_come_here(kcli, bi
     assert (other.exit_code, "pyspark_of_another_world" in other.stderr) == ((4, True) if "--spark" in way else (0, False))
 
 
+@pytest.mark.slow
 def test_a_killed_process_changes_no_byte(kcli, big):
     ask = ("dump", big / "orders-0" / f"{0:020}.log", "-o", "text", "--print-data-log")
     whole = kcli(*ask).stdout_bytes

@@ -170,6 +170,7 @@ for name, codec, stream in bombs:
 """
 
 
+@pytest.mark.slow
 def test_bombs_go_off_within_the_limit():
     """In a process of their own: the peak of this one has seen the bombs being made."""
     made = list(bombs())

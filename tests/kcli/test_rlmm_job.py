@@ -351,6 +351,7 @@ def test_a_snapshot_with_one_bad_entry_shows_the_others(tmp_path):
     assert result.codes == ["RLMM-003"]
 
 
+@pytest.mark.slow
 def test_a_long_snapshot_comes_in_pieces(tmp_path):
     item = next(item for name, item in SNAPSHOTS.items() if name.startswith("3.7.2/one/"))
     data = base64.b64decode(item["bytes"])
