@@ -44,9 +44,10 @@ _CRC = BATCH.only("crc")
 
 BYTES_A_HEADER = 512
 """What a header of a record costs in memory, about: so many of the bytes that a batch may have stand for one."""
-MOST_HEADERS = (64 << 20) // BYTES_A_HEADER
-FEWEST_HEADERS = 256
-"""A record may have so many, whatever the bound is."""
+HEADER_KEYS_SHARE = 8
+"""The keys of a record's headers may have this part of the bytes that a batch may have: they are shown as text, by escapes where they are none."""
+FEWEST_HEADERS, SHORTEST_KEYS = 256, 1 << 16
+"""A record may have so many headers, and so many bytes of their keys, whatever the bound is."""
 
 
 class Record(NamedTuple):
@@ -73,13 +74,12 @@ def batch_records(batch: Buffer, limit: int) -> Iterator[Record]:
     behind a codec they name the codec's stream, and the field tells the decompressed byte.
     """
     header = _header(batch)
-    most_headers = max(limit // BYTES_A_HEADER, FEWEST_HEADERS)
     if not header.codec:
-        yield from records(header, bytes(batch)[: header.size], HEADER_SIZE, most_headers)
+        yield from records(header, bytes(batch)[: header.size], HEADER_SIZE, limit)
         return
     _, body = unpacked(batch, limit)
     try:
-        yield from records(header, body, most_headers=most_headers)
+        yield from records(header, body, 0, limit)
     except FormatError as error:
         field = f"{error.field} at decompressed byte {error.position}"
         raise type(error)(HEADER_SIZE, field, error.expected, error.found) from error
@@ -102,21 +102,22 @@ def unpacked(batch: Buffer, limit: int) -> tuple[BatchHeader, bytes]:
         raise error.moved(HEADER_SIZE) from error
 
 
-def records(header: BatchHeader, data: bytes, start: int = 0, most_headers: int = MOST_HEADERS) -> Iterator[Record]:
+def records(header: BatchHeader, data: bytes, start: int, limit: int) -> Iterator[Record]:
     """Yield the records that the header counts from their decompressed bytes, the first of them at `start`.
 
     Bytes behind the last record, or a record that does not fill its length, are a
     CorruptError; too few bytes are a TruncatedError. Both come when the iteration
     gets there, as Kafka's own iterator does it. A count of 0 yields nothing and
-    looks at nothing. Positions of errors count from the start of `data`. A record of more headers than `most_headers` is
-    a LimitError: each takes many times its bytes.
+    looks at nothing. Positions of errors count from the start of `data`. A record of more headers,
+    or of longer header keys, than a batch of `limit` bytes may have is a LimitError: they take many times their bytes.
     """
+    most_headers, longest_keys = max(limit // BYTES_A_HEADER, FEWEST_HEADERS), max(limit // HEADER_KEYS_SHARE, SHORTEST_KEYS)
     position = start
     append_time = header.max_timestamp if header.attributes & TIMESTAMP_TYPE_MASK else None
     if header.records_count < 0:
         raise CorruptError(start, "records count", "0 or more", header.records_count)
     for left in range(header.records_count, 0, -1):
-        record, position = _record(header, data, position, append_time, most_headers)
+        record, position = _record(header, data, position, append_time, most_headers, longest_keys)
         if left == 1 and position != len(data):
             raise CorruptError(position, "records", f"{header.records_count} records to the end", f"{len(data) - position} bytes more")
         yield record
@@ -137,7 +138,9 @@ def _header(batch: Buffer) -> BatchHeader:
     return header
 
 
-def _record(header: BatchHeader, data: bytes, start: int, append_time: int | None, most_headers: int) -> tuple[Record, int]:
+def _record(  # noqa: PLR0917
+    header: BatchHeader, data: bytes, start: int, append_time: int | None, most_headers: int, longest_keys: int
+) -> tuple[Record, int]:
     length, position = varint(data, start, "record length")
     end = position + length
     if length < 1:
@@ -155,12 +158,15 @@ def _record(header: BatchHeader, data: bytes, start: int, append_time: int | Non
         raise CorruptError(count_at, "headers count", f"0 to {end - position}", count)
     if count > most_headers:
         raise LimitError(count_at, "headers count", f"at most {most_headers}", count)
-    headers = []
+    headers, keys = [], 0
     for _ in range(count):
         key_at = position
         name, position = _bytes(data, position, end, "header key")
         if name is None:
             raise CorruptError(key_at, "header key", "a key", "null")
+        keys += len(name)
+        if keys > longest_keys:
+            raise LimitError(key_at, "header keys", f"at most {longest_keys} bytes", keys)
         header_value, position = _bytes(data, position, end, "header value")
         headers.append((name, header_value))
     if position != end:

@@ -43,6 +43,8 @@ MOST_HEADERS = 256
 """A batch with a record of more headers is left to the plain reader: each header costs a step, however few have it.
 
 So is one with more headers in all than CHUNK_BYTES have room for."""
+LONGEST_HEADER_KEY = 1 << 12
+"""A batch with a longer one is left to the plain reader, which knows how long one may be."""
 
 VARLONG = 10
 
@@ -274,7 +276,7 @@ def _headers(read: "_Reader", count: "Ints", at: "Ints") -> "tuple[Ints, Ints, I
         having = having[count[having] > step]
         slots, here = first[having] + step, at[having]
         columns[0][slots], columns[1][slots], here = key = read.sized(here, having)
-        read.bad[having[key[1] < 0]] = True
+        read.bad[having[(key[1] < 0) | (key[1] > LONGEST_HEADER_KEY)]] = True
         columns[2][slots], columns[3][slots], here = read.sized(here, having)
         at[having] = here
     return (first, columns[0], columns[1], columns[2], columns[3])

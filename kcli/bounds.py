@@ -2,11 +2,10 @@
 
 from formats.errors import FormatError, LimitError
 
-LARGEST_BATCH = 12 << 20
+LARGEST_BATCH = 6 << 20
 """Bytes of a batch, packed and unpacked, whose records are read; a larger one is shown by its header.
 
-What is made of a value takes some times its size: with this bound about 64 MiB in the usual outputs, up to four times that
-where bytes are shown by escapes or hex.
+What is made of a value takes up to ten times its size where it is shown whole: with this bound no more than 64 MiB.
 """
 
 RAISES_THE_BOUND = "; --max-batch-bytes raises the bound"

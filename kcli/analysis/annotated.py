@@ -33,6 +33,7 @@ from kcli.bounds import in_words
 UNREADABLE = "unreadable"
 CHUNK = 4096
 SHOWN_OF_A_RANGE = 64 << 10
+LONGEST_TEXT = 1 << 20
 """Bytes of a range without structure that are shown; of a larger one the rest is counted."""
 
 BATCH_HEADER = "batch header"
@@ -102,7 +103,7 @@ def shown(value: Any) -> str:
 
 def _bytes_text(data: bytes) -> str:
     try:
-        text = data.decode()
+        text = data.decode() if len(data) <= LONGEST_TEXT else "\0"
     except UnicodeDecodeError:
         text = "\0"
     return text if text.isprintable() else f"0x{data.hex()}"

@@ -25,12 +25,20 @@ REDACTED = object_schema({"size": {"type": "integer"}, "hash": {"type": "string"
 TEXT_OR_BYTES = {"anyOf": [{"type": "string"}, object_schema({"base64": {"type": "string", "contentEncoding": "base64"}})]}
 
 
+LONG = 1 << 20
+CONTROLS = bytes(range(0x20))
+MOST_CONTROLS = 4
+"""A long value is no text if more than one in so many characters is a control character: JSON takes six bytes for one."""
+
+
 def _text(data: bytes) -> Value:
     """Return UTF-8 as text; other bytes as an object, which no text can be mistaken for."""
     try:
-        return data.decode()
+        if len(data) <= LONG or len(data) - len(data.translate(None, CONTROLS)) <= len(data) // MOST_CONTROLS:
+            return data.decode()
     except UnicodeDecodeError:
-        return {"base64": base64.b64encode(data).decode()}
+        pass
+    return {"base64": base64.b64encode(data).decode()}
 
 
 MODES: dict[str, Show] = {

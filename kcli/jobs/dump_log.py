@@ -109,7 +109,9 @@ def _batch(item: Checked, shown: int, decoder: str | None, of: Log) -> Scanned:
 
 
 def _headers_held(record: AnyRecord) -> int:
-    return BYTES_A_HEADER * len(record.headers) if isinstance(record, Record) else 0
+    if not isinstance(record, Record):
+        return 0
+    return sum(BYTES_A_HEADER + len(key) + len(value or b"") for key, value in record.headers)
 
 
 def batch_row(where: Where, batch: Batch, *, valid: bool) -> Row:

@@ -262,8 +262,16 @@ _CONTROL_TITLES: dict[type, str] = {
 
 def java_string(data: bytes) -> str:
     """Return the text of bytes as `new String(bytes, UTF_8)` does: Java counts damaged sequences otherwise than Python."""
-    if len(data) > LONG_TEXT:
-        return "".join(map(java_string, _pieces(data)))
+    return "".join(java_strings(data)) if len(data) > LONG_TEXT else _java_string(data)
+
+
+def java_strings(data: bytes) -> Iterator[str]:
+    """Yield the text of `java_string` in pieces."""
+    for piece in _pieces(data) if len(data) > LONG_TEXT else (data,):
+        yield _java_string(piece)
+
+
+def _java_string(data: bytes) -> str:
     return _HALF_A_PAIR.sub(_ONE_MARK, data).decode("utf-8", "replace")
 
 

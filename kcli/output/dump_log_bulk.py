@@ -23,7 +23,7 @@ from formats.batch import (
 from formats.control import control_record
 from formats.errors import FormatError
 from formats.record_columns import RecordColumns, add_sequences
-from kcli.output.dump_log import INDENT, control_text, java_string
+from kcli.output.dump_log import INDENT, control_text, java_strings
 from kcli.output.pairs import packed
 
 if TYPE_CHECKING:
@@ -146,7 +146,10 @@ def record_text(
         after = starts.pop()
         found = _records(columns, slice(start, end), text, starts, troubles, contents=contents, metadata=metadata, tell=tell)
         found = found + after if after else found
-        yield found if found.isascii() else java_string(found.encode(LATIN_1))
+        if found.isascii():
+            yield found
+        else:
+            yield from java_strings(found.encode(LATIN_1))
 
 
 def non_consecutive(columns: RecordColumns, last: int) -> bytes:

@@ -6,7 +6,6 @@ a directory of parts that way: `part-00000-<uuid>.parquet` and so on, sorted by 
 """
 
 import errno
-import io
 import os
 import shutil
 import time
@@ -30,7 +29,9 @@ FILE_FORMATS = (PARQUET, "csv", "ndjson")
 SUCCESS = "_SUCCESS"
 
 ROWS_A_BATCH = 2000
-BYTES_A_BATCH = 8 << 20
+BYTES_A_BATCH = 4 << 20
+BYTES_A_VALUE = 64
+"""What a value costs beside its own bytes, about."""
 ROWS_A_GROUP = 100_000
 BYTES_A_GROUP = 8 << 20
 """Of a row group of Parquet, uncompressed: so much is held in memory."""
@@ -65,12 +66,29 @@ class Writer(Protocol):
         ...
 
 
+class _Utf8:
+    """Text on its way to an open file, which nobody sees before it is complete."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def write(self, text: str) -> None:
+        self._file.write(text.encode(*_ENCODING))
+
+    def writelines(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            self.write(text)
+
+    def flush(self) -> None:
+        pass
+
+
 class TextWriter:
     """Writes csv or ndjson, the same bytes as on stdout."""
 
     def __init__(self, file: BinaryIO, view: View) -> None:
         self.rows = 0
-        self._file = file
+        self._text = _Utf8(file)
         self._view = view
         self._format = _TEXTS[view.format]
 
@@ -78,18 +96,13 @@ class TextWriter:
         """Write rows."""
         shown = list(self._view.chosen(rows))
         if shown:
-            self._put(shown, _nothing)
+            self._format(shown, self._view, self._text, _nothing)
             self._view = replace(self._view, headers=False)
             self.rows += len(shown)
 
     def finish(self, tail: Tail) -> None:
         """Write findings and errors, if the format has a place for them, and the header of a csv without rows."""
-        self._put((), tail)
-
-    def _put(self, rows: Sequence[Row], tail: Tail) -> None:
-        text = io.StringIO()
-        self._format(rows, self._view, text, tail)
-        self._file.write(text.getvalue().encode(*_ENCODING))
+        self._format((), self._view, self._text, tail)
 
 
 class ParquetWriter:
@@ -255,7 +268,7 @@ def _size(values: Iterable[Any]) -> int:
             total += _size(value)
         elif isinstance(value, dict):
             total += _size(value.values())
-        total += 8
+        total += BYTES_A_VALUE
     return total
 
 

@@ -5,9 +5,10 @@ What a scan found beside its rows is known only when the rows are exhausted:
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TextIO, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from kcli.analysis.findings import Finding
+from kcli.output.long_values import csv_pieces, is_long, json_pieces, tsv_pieces
 from kcli.output.values import compact, csv_cell, failure_values, finding_values, spaced, tsv_cell
 from kcli.output.view import View
 from kcli.rows import Failure, Row, Value
@@ -17,7 +18,23 @@ DOCUMENT_VERSION = 1
 Tail: TypeAlias = Callable[[], tuple[list[Finding], list[Failure]]]
 
 
-def write_json(rows: Iterable[Row], view: View, out: TextIO, tail: Tail) -> None:
+class TextOut(Protocol):
+    """Where text goes."""
+
+    def write(self, text: str, /) -> object:
+        """Write text."""
+        ...
+
+    def writelines(self, texts: Iterable[str], /) -> object:
+        """Write texts, one behind the other."""
+        ...
+
+    def flush(self) -> None:
+        """Let what is written be seen."""
+        ...
+
+
+def write_json(rows: Iterable[Row], view: View, out: TextOut, tail: Tail) -> None:
     """Write one JSON document, row by row; it is closed properly however the rows end."""
     names = {row_type.name: view.names_of(row_type) for row_type in view.types}
     out.write(f'{{"command": {spaced(view.command)}, "version": {DOCUMENT_VERSION},\n "rows": [')
@@ -25,7 +42,8 @@ def write_json(rows: Iterable[Row], view: View, out: TextIO, tail: Tail) -> None
     for row in view.shown(rows):
         values: dict[str, Value] = {"type": row.type} if view.tagged else {}
         values.update(zip(names[row.type], row.values, strict=True))
-        out.write(separator + spaced(values))
+        out.write(separator)
+        out.writelines(json_pieces(values, spaced, ", ", ": ") if is_long(row.values) else (spaced(values),))
         separator = ",\n  "
     findings, failures = tail()
     out.write(f'],\n "findings": [{_items(map(finding_values, findings))}],\n "errors": [{_items(map(failure_values, failures))}]}}\n')
@@ -35,27 +53,51 @@ def _items(values: Iterable[dict[str, Value]]) -> str:
     return ",".join(f"\n  {spaced(value)}" for value in values)
 
 
-def write_ndjson(rows: Iterable[Row], view: View, out: TextIO, tail: Tail) -> None:
+def write_ndjson(rows: Iterable[Row], view: View, out: TextOut, tail: Tail) -> None:
     """Write one JSON object a line, each with its `type`, each flushed; findings and errors at the end."""
     names = {row_type.name: ("type", *view.names_of(row_type)) for row_type in view.types}
     for row in view.shown(rows):
-        out.write(compact(dict(zip(names[row.type], (row.type, *row.values), strict=True))))
-        # a line may be long: it is not copied for the sake of its end
-        out.write("\n")
+        values = dict(zip(names[row.type], (row.type, *row.values), strict=True))
+        if is_long(row.values):
+            out.writelines(json_pieces(values, compact))
+            out.write("\n")
+        else:
+            out.write(compact(values) + "\n")
         out.flush()
     findings, failures = tail()
     out.writelines(compact({"type": "finding", **finding_values(finding)}) + "\n" for finding in findings)
     out.writelines(compact({"type": "error", **failure_values(failure)}) + "\n" for failure in failures)
 
 
-def write_tsv(rows: Iterable[Row], view: View, out: TextIO, tail: Tail) -> None:
+def write_tsv(rows: Iterable[Row], view: View, out: TextOut, tail: Tail) -> None:
     """Write tab-separated values."""
-    out.writelines("\t".join(map(tsv_cell, values)) + "\n" for values in _with_header(rows, view, tail))
+    _write_cells(_with_header(rows, view, tail), out, "\t", tsv_cell, tsv_pieces)
 
 
-def write_csv(rows: Iterable[Row], view: View, out: TextIO, tail: Tail) -> None:
+def write_csv(rows: Iterable[Row], view: View, out: TextOut, tail: Tail) -> None:
     """Write comma-separated values, quoted as in RFC 4180; lines end in a newline alone."""
-    out.writelines(",".join(map(csv_cell, values)) + "\n" for values in _with_header(rows, view, tail))
+    _write_cells(_with_header(rows, view, tail), out, ",", csv_cell, csv_pieces)
+
+
+def _write_cells(
+    rows: Iterable[tuple[Any, ...]], out: TextOut, separator: str, cell: Callable[[Any], str], pieces: Callable[[Any], Iterator[str]]
+) -> None:
+    for values in rows:
+        if is_long(values):
+            out.writelines(_in_pieces(values, separator, cell, pieces))
+        else:
+            out.write(separator.join(map(cell, values)) + "\n")
+
+
+def _in_pieces(
+    values: tuple[Any, ...], separator: str, cell: Callable[[Any], str], pieces: Callable[[Any], Iterator[str]]
+) -> Iterator[str]:
+    before = ""
+    for value in values:
+        yield before
+        yield from pieces(value) if is_long(value) else (cell(value),)
+        before = separator
+    yield "\n"
 
 
 def _with_header(rows: Iterable[Row], view: View, tail: Tail) -> Iterator[tuple[Any, ...]]:

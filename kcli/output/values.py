@@ -51,7 +51,12 @@ _TSV_ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"
 
 def tsv_cell(value: Value) -> str:
     r"""Return a value as a tsv cell: tab, line ends and backslash escaped; a null is an unescaped `\N`."""
-    return NULL if value is None else cell(value).translate(_TSV_ESCAPES)
+    return NULL if value is None else tsv_escaped(cell(value))
+
+
+def tsv_escaped(text: str) -> str:
+    """Return text that fits in a tsv cell."""
+    return text.translate(_TSV_ESCAPES)
 
 
 _QUOTED = frozenset(',"\r\n')
@@ -60,9 +65,12 @@ _QUOTED = frozenset(',"\r\n')
 def csv_cell(value: Value) -> str:
     r"""Return a value as a csv cell, quoted where needed; a null is an unquoted `\N`, an empty text is `""`."""
     text = cell(value)
-    if value is not None and (not text or text == NULL or not _QUOTED.isdisjoint(text)):
-        return '"' + text.replace('"', '""') + '"'
-    return text
+    return '"' + text.replace('"', '""') + '"' if value is not None and needs_quotes(text) else text
+
+
+def needs_quotes(text: str) -> bool:
+    """Whether a csv cell of this text, which is no null, is quoted."""
+    return not text or text == NULL or not _QUOTED.isdisjoint(text)
 
 
 _CONTROLS = {code: f"\\x{code:02x}" for code in [*range(0x20), *range(0x7F, 0xA0)]}

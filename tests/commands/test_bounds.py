@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from formats.compression import GZIP, LZ4, NONE, SNAPPY, ZSTD
+from formats.record import HEADER_KEYS_SHARE
 from kcli.bounds import LARGEST_BATCH
 from tests.builders import put_record, put_records
 
@@ -61,6 +62,34 @@ def test_the_largest_batch_that_is_read_costs_64_mib(codec, shown, usual, tmp_pa
 
     assert status == 0
     assert peak - usual[shown] <= MOST
+
+
+NO_TEXT = b"\xff"
+MOST_KEYS = LARGEST_BATCH // HEADER_KEYS_SHARE
+CHANGED = {
+    "text": (["-o", "text", "--print-data-log", "--grep", "a|^."], {"value": b"a" * (LARGEST_BATCH - ROOM) + "\U0001f600".encode()}),
+    "ndjson": (["-o", "ndjson", "--bytes", "text"], {"value": b"\x01" * (LARGEST_BATCH - ROOM)}),
+    "csv": (["-o", "csv", "--bytes", "hex"], {"key": NO_TEXT * (LARGEST_BATCH // 2), "value": NO_TEXT * (LARGEST_BATCH // 2 - ROOM)}),
+    "parquet": (["--out", "x.parquet", "--bytes", "text"], {"value": bytes(LARGEST_BATCH - ROOM)}),
+    "parquet, hex": (["--out", "x.parquet", "--bytes", "hex"], {"headers": ((b"k", NO_TEXT * (LARGEST_BATCH - ROOM)),)}),
+    "ndjson, keys": (["-o", "ndjson"], {"headers": ((NO_TEXT * MOST_KEYS, None),), "value": bytes(LARGEST_BATCH - MOST_KEYS - ROOM)}),
+    "parquet, keys": (
+        ["--out", "x.parquet"],
+        {"headers": ((NO_TEXT * MOST_KEYS, None),), "value": bytes(LARGEST_BATCH - MOST_KEYS - ROOM)},
+    ),
+    "ndjson, layout": (["-o", "ndjson", "--layout"], {"value": "\U0001f600".encode() * (LARGEST_BATCH // 4 - ROOM)}),
+}
+"""Values that take several times their bytes where they are shown."""
+
+
+@pytest.mark.parametrize("case", CHANGED)
+def test_values_that_grow_where_they_are_shown_cost_no_more(case, usual, tmp_path):
+    words, record = CHANGED[case]
+    (tmp_path / LOG).write_bytes(put_records([put_record(**record)], ZSTD))
+    status, peak, _ = run(tmp_path, *words)
+
+    assert status == 0
+    assert peak - usual[case.partition(",")[0]] <= MOST
 
 
 @pytest.mark.parametrize("size", [20, 1 << 16])

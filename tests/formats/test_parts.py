@@ -64,13 +64,13 @@ def rebuilt(header, parts):
 
 def check_records(header, body):
     parts, error = collected(record_parts(header, body))
-    expected, expected_error = collected(records(header, body))
+    expected, expected_error = collected(records(header, body, 0, LIMIT))
     assert same(error, expected_error)
     end = without_gaps(parts)
     assert end == len(body) or error is not None or not header.records_count
     found = rebuilt(header, parts)[: len(expected)]
     base = header._replace(attributes=0)
-    again, _ = collected(records(base, body))
+    again, _ = collected(records(base, body, 0, LIMIT))
     assert found == [
         (read.offset - header.base_offset, read.timestamp - header.base_timestamp, read.key, read.value, read.headers, read.attributes)
         for read in again[: len(expected)]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from formats.batch import BATCH, HEADER_SIZE
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
-from formats.record import Record, batch_records, is_valid, records
+from formats.record import SHORTEST_KEYS, Record, batch_records, is_valid, records
 from tests.builders import attempt, compress, put_batch, put_record, put_records, put_varint
 from tests.examples import examples
 from tests.formats.recorded import CODECS, FOLDER, LOGS, batches, golden_batches, golden_records, stored
@@ -248,8 +248,18 @@ def test_bytes_behind_the_batch_do_not_matter():
 def test_positions_start_at_the_base():
     header = BATCH.read(put_batch(RECORD[:-1], 1))
     with pytest.raises(TruncatedError) as caught:
-        list(records(header, RECORD[:-1], 1000))
+        list(records(header, bytes(1000) + RECORD[:-1], 1000, LIMIT))
     assert caught.value.position == 1000
+
+
+@pytest.mark.parametrize("keys", [(SHORTEST_KEYS,), (SHORTEST_KEYS - 1, 1), (1,) * 8])
+def test_header_keys_have_a_bound_of_their_own(keys):
+    record = put_record(headers=[(b"k" * size, None) for size in keys])
+    over = put_record(headers=[(b"k" * size, None) for size in (*keys, SHORTEST_KEYS)])
+    assert len(list(batch_records(put_records([record]), 0))) == 1
+    with pytest.raises(LimitError, match=f"header keys: expected at most {SHORTEST_KEYS} bytes"):
+        list(batch_records(put_records([over]), 0))
+    assert len(list(batch_records(put_records([over]), 8 * sum((*keys, SHORTEST_KEYS))))) == 1
 
 
 def small(name):

@@ -291,6 +291,12 @@ def test_many_headers_are_left_to_the_plain_reader():
     assert fast([most, more, GOOD]) == [plain([most])[0], None, plain([GOOD])[0]]
 
 
+def test_long_header_keys_are_left_to_the_plain_reader():
+    longest = module.LONGEST_HEADER_KEY
+    most, more = (put_records([put_record(headers=((b"k" * size, None),))]) for size in (longest, longest + 1))
+    assert fast([most, more, GOOD]) == [plain([most])[0], None, plain([GOOD])[0]]
+
+
 @pytest.mark.parametrize("codec", range(5))
 def test_large_batches_are_left_to_the_plain_reader(monkeypatch, codec):
     monkeypatch.setattr(module, "LARGEST_BODY", len(RECORD) * 3)

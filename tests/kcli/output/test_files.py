@@ -116,7 +116,7 @@ def test_batches_are_bounded_by_rows_and_by_bytes(monkeypatch):
     large = [Row("t", ([{"value": b"x" * 400}], None)) for _ in range(7)]
     many = [Row("t", (1,)) for _ in range(4001)]
 
-    assert list(map(len, in_batches(large))) == [3, 3, 1]
+    assert list(map(len, in_batches(large))) == [2, 2, 2, 1]
     monkeypatch.setattr(files, "BYTES_A_BATCH", 1 << 20)
     assert list(map(len, in_batches(many))) == [2000, 2000, 1]
     assert list(in_batches([])) == []

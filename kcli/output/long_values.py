@@ -1,0 +1,73 @@
+"""JSON, and cells of csv and tsv, of rows with long values: in pieces, so that a value is never in memory once more as a whole."""
+
+import base64
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from kcli.columns import Value
+from kcli.output.values import compact, needs_quotes, tsv_escaped
+
+LONG = 1 << 16
+"""Bytes or characters beyond which a value is written in pieces."""
+PIECE = 3 << 14
+"""Bytes or characters of a piece; base64 takes three bytes at a time."""
+
+
+def is_long(value: Any) -> bool:
+    """Whether a value is long, or any in it is; a tuple is a row's values."""
+    if isinstance(value, (str, bytes)):
+        return len(value) > LONG
+    if isinstance(value, (list, tuple)):
+        return any(map(is_long, value))
+    return isinstance(value, dict) and any(map(is_long, value.values()))
+
+
+def json_pieces(value: Any, encode: Callable[[Any], str], comma: str = ",", colon: str = ":") -> Iterator[str]:
+    """Yield what `encode` makes of a value, in pieces; `comma` and `colon` are those that it writes."""
+    if not is_long(value):
+        yield encode(value)
+    elif isinstance(value, str):
+        yield '"'
+        yield from (encode(piece)[1:-1] for piece in _slices(value))
+        yield '"'
+    elif isinstance(value, bytes):
+        yield '"'
+        yield from _base64(value)
+        yield '"'
+    elif isinstance(value, dict):
+        for number, (name, inside) in enumerate(value.items()):
+            yield f"{comma if number else '{'}{encode(name)}{colon}"
+            yield from json_pieces(inside, encode, comma, colon)
+        yield "}"
+    else:
+        for number, inside in enumerate(value):
+            yield comma if number else "["
+            yield from json_pieces(inside, encode, comma, colon)
+        yield "]"
+
+
+def csv_pieces(value: Value) -> Iterator[str]:
+    """Yield the csv cell of a long value in pieces, as `kcli.output.values.csv_cell` has it."""
+    quote = "" if isinstance(value, bytes) or (isinstance(value, str) and not needs_quotes(value)) else '"'
+    yield quote
+    yield from (piece.replace('"', '""') for piece in _cell(value))
+    yield quote
+
+
+def tsv_pieces(value: Value) -> Iterator[str]:
+    """Yield the tsv cell of a long value in pieces, as `kcli.output.values.tsv_cell` has it."""
+    return map(tsv_escaped, _cell(value))
+
+
+def _cell(value: Value) -> Iterable[str]:
+    if isinstance(value, str):
+        return _slices(value)
+    return _base64(value) if isinstance(value, bytes) else json_pieces(value, compact)
+
+
+def _slices(text: str) -> Iterator[str]:
+    return (text[at : at + PIECE] for at in range(0, len(text), PIECE))
+
+
+def _base64(data: bytes) -> Iterator[str]:
+    return (base64.b64encode(data[at : at + PIECE]).decode() for at in range(0, len(data), PIECE))
