@@ -27,11 +27,12 @@ from kcli.logdir.bulk import Window
 from kcli.logdir.segment import Stop
 from kcli.logdir.tree import Target
 from kcli.output.dump_log import (
+    BATCH_LINE,
     BEGINS,
     ENDS,
     INDENT,
-    LINE,
     NON_CONSECUTIVE,
+    RECORD_LINE,
     SAID,
     Shown,
     batch_line,
@@ -46,8 +47,6 @@ from kcli.rows import Row
 
 BOOTSTRAP = "bootstrap.checkpoint"
 BEFORE_FIRST = -1
-BATCH_BEGINS = ("baseOffset: ", "offset: ")
-"""How lines of batches begin, of magic 2 and before."""
 
 
 def text(unit: Unit, options: Options, told: Told) -> Scanned:
@@ -65,12 +64,9 @@ def _last(items: Scanned, count: int, *, records: bool) -> Scanned:
     kept: deque[tuple[Row | None, Row]] = deque(maxlen=count)
     behind: list[Item] = []
     for item in items:
-        words = str(item.values[0]) if isinstance(item, Row) and item.type == LINE else ""
-        if words.startswith(BATCH_BEGINS) and isinstance(item, Row) and not records:
-            kept.append((None, item))
-        elif words.startswith(BATCH_BEGINS):
-            batch = item if isinstance(item, Row) else None
-        elif words.startswith(INDENT) and isinstance(item, Row):
+        if isinstance(item, Row) and item.type == BATCH_LINE and records:
+            batch = item
+        elif isinstance(item, Row) and item.type in {BATCH_LINE, RECORD_LINE}:
             kept.append((batch, item))
         elif kept or batch:
             behind.append(item)
@@ -161,7 +157,7 @@ def _batch(item: Checked, shown: int, last: int | None, of: Log) -> Generator[It
     if of.selects and not _is_shown(item, of.told, of.options):
         return last
     if not shown:
-        yield line(batch_line(item.batch, valid=item.valid))
+        yield line(batch_line(item.batch, valid=item.valid), BATCH_LINE)
     if of.options.records:
         last = yield from _records(item, shown, last, of)
     yield from _here(item.batch.position + item.batch.header.size, 0, last, of)
@@ -192,7 +188,7 @@ def _records(item: Checked, shown: int, last: int | None, of: Log) -> Generator[
                     yield Row(NON_CONSECUTIVE, (of.path, packed(last, record.offset)))
             words = _record(item, record, of.told, options)
             held += getsizeof(words)  # a character takes up to four bytes
-            yield line(words)
+            yield line(words, RECORD_LINE)
             del words
         last = record.offset
     return last

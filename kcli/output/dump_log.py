@@ -23,6 +23,8 @@ from kcli.rows import Lines, Row
 
 LINE = "text"
 """Row type of lines for stdout: (one of them, without its newline,), or Lines."""
+BATCH_LINE, RECORD_LINE = "text_batch", "text_record"
+"""The same of one line about a batch, or about a record."""
 SAID = "text_said"
 """Row type of one line for stderr, told at once: (line,)."""
 MISMATCH = "text_mismatch"
@@ -39,6 +41,8 @@ BEGINS = "text_begins"
 """(absolute path, offset of the first record of a piece of a log, the one before it is in another piece)."""
 ENDS = "text_ends"
 """(absolute path, offset of the last record so far)."""
+
+_PRINTED = {LINE, BATCH_LINE, RECORD_LINE}
 
 INDENT = "|"
 LONG_TEXT = 1 << 16
@@ -63,7 +67,7 @@ def dump_log_lines(rows: Iterable[Row]) -> Iterator[str | Lines]:
         ends: dict[Any, Any] = {}
         for row in rows:
             kind, values = row
-            if kind == LINE:
+            if kind in _PRINTED:
                 yield row if isinstance(row, Lines) else str(values[0])
             elif kind == SAID:
                 sys.stdout.flush()
@@ -112,9 +116,9 @@ _CLOSING: dict[str, tuple[str, str, int]] = {
 }
 
 
-def line(words: str) -> Row:
+def line(words: str, kind: str = LINE) -> Row:
     """Return the row of one line for stdout."""
-    return Row(LINE, (words,))
+    return Row(kind, (words,))
 
 
 def batch_line(batch: Batch, *, valid: bool) -> str:
