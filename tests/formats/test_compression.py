@@ -349,5 +349,12 @@ def test_zstd_contradictions(stream, error, field):
     assert caught.value.field == field
 
 
+def test_thousands_of_snappy_blocks_take_no_quadratic_time():
+    block = bytes(256)
+    count = 60_000
+    framed = put_xerial([snap(block)] * count)
+    assert len(decompress(SNAPPY, framed, count * len(block))) == count * len(block)
+
+
 def test_thousands_of_gzip_members_take_no_quadratic_time():
     assert opened(GZIP, gzip.compress(b"x", mtime=0) * 30_000) == b"x" * 30_000

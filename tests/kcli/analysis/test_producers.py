@@ -1,13 +1,15 @@
 """Producer state: which snapshots a broker writes, loads, deletes, and which transactions it holds open."""
 
 import struct
+import tracemalloc
 
 import pytest
 
 from formats.crc import crc32c
 from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, ProducerEntry, SnapshotHeader
 from kcli.analysis.log_segment import BrokerError, LoadedSegment
-from kcli.analysis.producers import PRODUCER_EXPIRATION_MS, Producer, ProducerState, read_snapshot, rebuild, replay
+from kcli.analysis.producers import LARGEST_CONTROL_BATCH, PRODUCER_EXPIRATION_MS, Producer, ProducerState, read_snapshot, rebuild, replay
+from kcli.logdir.buffers import FileError
 from tests.builders import put_record, put_records
 from tests.partitions import put_range
 
@@ -192,6 +194,16 @@ def test_what_the_broker_would_throw(tmp_path, batches, exception):
     assert thrown.value.exception == exception
     assert thrown.value.path == held.log_path
     assert thrown.value.position == held.log_size - len(batches[-1])
+
+
+def test_a_control_batch_that_is_too_large_is_not_read(tmp_path):
+    log = segment(tmp_path, 0, marker(0, 7, COMMIT, value=bytes(LARGEST_CONTROL_BATCH)))
+    tracemalloc.start()
+    with pytest.raises(FileError, match=f"control batch size: expected at most {LARGEST_CONTROL_BATCH} bytes"):
+        replay(state(), log, 0, log.log_size)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < LARGEST_CONTROL_BATCH // 2
 
 
 def test_copies_do_not_touch_one_another():
