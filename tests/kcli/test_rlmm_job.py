@@ -2,38 +2,16 @@
 
 import base64
 import gzip
-import json
-from pathlib import Path
 
 import pytest
 
-from kcli.analysis.findings import CATALOGUE
 from kcli.engine.contract import Unit
 from kcli.jobs import rlmm
-from kcli.jobs.common import plan
 from kcli.jobs.rlmm_rows import kafka_lines, kip405_lines, record_columns, record_of
 from kcli.logdir.tree import Selection, find
-from kcli.rows import RLMM_COMMITTED, RLMM_EVENT, RLMM_SNAPSHOT, ROW_TYPES
-from tests.builders import put_batch, put_record, put_records
-
-DATA = Path(__file__).parents[1] / "data" / "rlmm"
-LOG = "00000000000000000000.log"
-
-
-def recorded(name):
-    return json.loads(gzip.decompress((DATA / name).read_bytes()))
-
-
-VALUES = recorded("values.json.gz")
-EVENTS = recorded("tiered/events.json.gz")
-SNAPSHOTS = recorded("snapshots.json.gz")
-OFFSETS = recorded("committed-offsets.json.gz")
-DELETE = bytes.fromhex("01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000")
-
-
-def batch(base_offset, values, *, key=None, codec=0, **fields):
-    records = [put_record(delta, delta, key, value) for delta, value in enumerate(values)]
-    return put_records(records, codec, base_offset=base_offset, **fields)
+from kcli.rows import RLMM_COMMITTED, RLMM_EVENT, RLMM_SNAPSHOT
+from tests.builders import put_batch
+from tests.kcli.rlmm_dumps import DATA, DELETE, EVENTS, LOG, SNAPSHOTS, VALUES, Result, batch, snapshot_file
 
 
 @pytest.fixture
@@ -61,31 +39,6 @@ def partition(tmp_path):
         return directory
 
     return write
-
-
-class Result:
-    """All outcomes of a dump, as an engine would put them together."""
-
-    def __init__(self, *paths):
-        units, failures = plan(rlmm.expand(find([str(path) for path in paths], Selection())), rlmm.ACCEPTS)
-        self.calls, self.rows, self.findings, self.failures = 0, [], [], failures
-        for unit in units:
-            rest = unit
-            while rest is not None:
-                outcome = rlmm.dump(rest)
-                self.calls += 1
-                self.rows += outcome.rows
-                self.findings += outcome.findings
-                self.failures += [outcome.error] if outcome.error else []
-                rest = outcome.rest
-
-    @property
-    def events(self):
-        return [dict(zip(ROW_TYPES[row.type].names, row.values, strict=True)) for row in self.rows]
-
-    @property
-    def codes(self):
-        return [finding.code for finding in self.findings]
 
 
 def test_every_event_of_a_log_dir_is_what_kafkas_serde_read(log_dir):
@@ -293,88 +246,6 @@ def test_a_log_dir_without_any(tmp_path):
     (tmp_path / "meta.properties").write_text("version=1\n")
 
     assert rlmm.expand(find([str(tmp_path)], Selection())).targets == []
-
-
-def snapshot_file(tmp_path, name, data):
-    directory = tmp_path / name
-    directory.mkdir(parents=True, exist_ok=True)
-    (directory / "remote_log_snapshot").write_bytes(data)
-    return directory / "remote_log_snapshot"
-
-
-REFUSED_SINCE_3_6 = {"damaged/start-offset-negative": ["RLMM-003"], "damaged/end-before-start": ["RLMM-003"]}
-"""Offsets that the caches of 3.1 to 3.5 load all the same."""
-
-
-@pytest.mark.parametrize("name", SNAPSHOTS)
-def test_every_recorded_snapshot_file(name, tmp_path):
-    item = SNAPSHOTS[name]
-    data = base64.b64decode(item["bytes"])
-    path = snapshot_file(tmp_path, f"{item['topic']}-{item['partition']}" if "topic" in item else "t-0", data)
-    result = Result(path)
-    header, entries = result.events[:1], result.events[1:]
-
-    if not data:
-        assert (result.rows, result.codes) == ([], ["RLMM-006"])
-    elif len(data) < 18:
-        assert (result.rows, result.codes) == ([], ["RLMM-005"])
-    elif "read" in item and "cache_error" not in item:
-        assert (result.codes, result.failures) == (REFUSED_SINCE_3_6.get(item["case"], []), [])
-        assert header[0]["metadata_partition"] == item["read"]["metadataPartition"]
-        assert header[0]["metadata_partition_offset"] == item["read"]["metadataPartitionOffset"]
-        assert [entry["segment_id"] for entry in entries] == [entry["segmentId"] for entry in item["read"]["entries"]]
-        assert {(entry["topic"], entry["partition"], entry["metadata_offset"]) for entry in entries} <= {
-            (item["topic"], item["partition"], None)
-        }
-        if item["version"] >= "3.6":
-            expected = [entry["toString"][:-1] + ", txnIdxEmpty=false}" for entry in item["read"]["entries"]]
-            assert list(kafka_lines(result.rows))[1:] == [f"value: {text}" for text in expected]
-    else:
-        told = any(CATALOGUE[code].severity == "error" for code in result.codes)
-        assert told or [failure.error for failure in result.failures] in (["truncated"], ["corrupt"], ["unsupported"])
-
-
-def test_a_partition_directory_with_nothing_but_a_snapshot(tmp_path):
-    item = next(item for name, item in SNAPSHOTS.items() if name.startswith("3.7.2/one/"))
-    path = snapshot_file(tmp_path, "t-0", base64.b64decode(item["bytes"]))
-
-    assert Result(path.parent).rows == Result(path).rows
-    assert len(Result(path).rows) == 2
-
-
-def test_a_snapshot_with_one_bad_entry_shows_the_others(tmp_path):
-    item = next(item for name, item in SNAPSHOTS.items() if name.startswith("3.7.2/damaged/entry-state-9"))
-    result = Result(snapshot_file(tmp_path, "t-0", base64.b64decode(item["bytes"])))
-
-    assert len(result.rows) == 21
-    assert "9" in {event["state"] for event in result.events[1:]}
-    assert result.codes == ["RLMM-003"]
-
-
-@pytest.mark.slow
-def test_a_long_snapshot_comes_in_pieces(tmp_path):
-    item = next(item for name, item in SNAPSHOTS.items() if name.startswith("3.7.2/one/"))
-    data = base64.b64decode(item["bytes"])
-    path = snapshot_file(tmp_path, "t-0", data[:14] + (5000).to_bytes(4, "big") + data[18:] * 5000)
-    result = Result(path)
-
-    assert (len(result.rows), result.calls, result.failures) == (5001, 3, [])
-    assert [row.type for row in result.rows[:2]] == [RLMM_SNAPSHOT.name, RLMM_EVENT.name]
-
-
-@pytest.mark.parametrize("item", OFFSETS, ids=lambda item: item["case"])
-def test_every_recorded_committed_offsets_file(item, tmp_path):
-    path = tmp_path / "_rlmm_committed_offsets"
-    path.write_bytes(item["text"].encode())
-    result = Result(path)
-
-    if "read" in item:
-        assert result.failures == []
-        assert {str(event["metadata_partition"]): event["committed_offset"] for event in result.events} == item["read"]
-        assert {row.type for row in result.rows} <= {RLMM_COMMITTED.name}
-    else:
-        assert result.rows == []
-        assert [failure.path for failure in result.failures] == [str(path)]
 
 
 def test_a_log_dir_of_3_5_shows_all_three(log_dir):

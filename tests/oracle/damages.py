@@ -1,0 +1,144 @@
+"""What can have happened to a partition directory before a broker loads it: each changes the files of one."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+
+def names(directory: Path, *suffixes: str) -> list[Path]:
+    return sorted(path for path in directory.iterdir() if path.name.endswith(suffixes))
+
+
+def torn_tail(directory: Path, choose: random.Random) -> None:
+    log = choose.choice(names(directory, ".log")[-2:])
+    size = log.stat().st_size
+    os.truncate(log, max(0, size - choose.randrange(1, 80)))
+
+
+def flipped_byte(directory: Path, choose: random.Random) -> None:
+    log = choose.choice(names(directory, ".log"))
+    data = bytearray(log.read_bytes())
+    if data:
+        data[choose.randrange(len(data))] ^= 1 << choose.randrange(8)
+        log.write_bytes(data)
+
+
+def zero_tail(directory: Path, choose: random.Random) -> None:
+    with names(directory, ".log")[-1].open("ab") as log:
+        log.write(bytes(choose.randrange(1, 200)))
+
+
+def garbage_tail(directory: Path, choose: random.Random) -> None:
+    with names(directory, ".log")[-1].open("ab") as log:
+        log.write(choose.randbytes(choose.randrange(1, 100)))
+
+
+def missing_files(directory: Path, choose: random.Random) -> None:
+    there = names(directory, *choose.choice([[".index"], [".timeindex"], [".index", ".timeindex", ".txnindex"]]))
+    for path in choose.sample(there, min(len(there), choose.choice([1, 2, 9]))):
+        path.unlink()
+
+
+def missing_segment(directory: Path, choose: random.Random) -> None:
+    log = choose.choice(names(directory, ".log"))
+    log.unlink()
+
+
+def bad_index(directory: Path, choose: random.Random) -> None:
+    index = choose.choice(
+        names(directory, ".index", ".timeindex") or names(directory, ".log")[:0] or [directory / "00000000000000000000.index"]
+    )
+    if not index.exists():
+        return
+    data = index.read_bytes()
+    kind = choose.randrange(4)
+    if kind == 0:
+        index.write_bytes(data + bytes(choose.choice([8, 12, 24, 240, 5])))
+    elif kind == 1:
+        index.write_bytes(bytes(len(data)))
+    elif kind == 2:
+        index.write_bytes(data[: choose.randrange(len(data) + 1)])
+    else:
+        index.write_bytes(choose.randbytes(choose.choice([8, 12, 24, 48])))
+
+
+def lost_snapshots(directory: Path, choose: random.Random) -> None:
+    there = names(directory, ".snapshot")
+    for path in choose.sample(there, min(len(there), choose.choice([1, 2, 99]))):
+        path.unlink()
+
+
+def bad_snapshot(directory: Path, choose: random.Random) -> None:
+    for path in names(directory, ".snapshot")[-1:]:
+        data = bytearray(path.read_bytes())
+        data[choose.randrange(len(data))] ^= 0x10
+        path.write_bytes(data[: choose.choice([len(data), len(data), 4, 0])])
+
+
+def stray_snapshots(directory: Path, choose: random.Random) -> None:
+    there = names(directory, ".snapshot")
+    data = choose.choice(there).read_bytes() if there else bytes(10)
+    for _ in range(choose.randrange(1, 4)):
+        (directory / f"{choose.randrange(0, 200):020d}.snapshot").write_bytes(data)
+
+
+def epoch_lines(directory: Path, choose: random.Random) -> None:
+    path = directory / "leader-epoch-checkpoint"
+    lines = [line.split() for line in path.read_text().splitlines()[2:]] if path.exists() else []
+    for _ in range(choose.randrange(1, 3)):
+        lines.insert(choose.randrange(len(lines) + 1), [str(choose.randrange(-1, 40)), str(choose.randrange(0, 400))])
+    path.write_text(f"0\n{len(lines)}\n" + "".join(" ".join(line) + "\n" for line in lines))
+
+
+def no_epochs(directory: Path, choose: random.Random) -> None:
+    path = directory / "leader-epoch-checkpoint"
+    kind = choose.randrange(3)
+    if kind == 0:
+        path.unlink(missing_ok=True)
+    else:
+        path.write_text(["0\n", "0\n3\n1 2\n"][kind - 1])
+
+
+def leftovers(directory: Path, choose: random.Random) -> None:
+    logs = names(directory, ".log")
+    log = choose.choice(logs)
+    suffix = choose.choice([".deleted", ".swap", ".swap", ".cleaned"])
+    for path in [path for path in directory.iterdir() if path.name.startswith(log.stem + ".") and path.name.count(".") == 1]:
+        if choose.random() < 0.8:
+            (directory / (path.name + suffix)).write_bytes(path.read_bytes())
+            if choose.random() < 0.5 and suffix != ".cleaned":
+                path.unlink()
+    if choose.random() < 0.2:
+        (directory / f"{choose.randrange(0, 200):020d}.log.cleaned").write_bytes(b"")
+
+
+def txn_index(directory: Path, choose: random.Random) -> None:
+    for path in names(directory, ".txnindex")[-1:]:
+        data = bytearray(path.read_bytes())
+        if data:
+            data[choose.choice([0, 1, 18, 20, 25])] ^= choose.choice([1, 0x80])
+        path.write_bytes(data + bytes(choose.choice([0, 0, 10])))
+
+
+DAMAGE = (
+    torn_tail,
+    torn_tail,
+    flipped_byte,
+    flipped_byte,
+    zero_tail,
+    garbage_tail,
+    missing_files,
+    missing_files,
+    missing_segment,
+    bad_index,
+    lost_snapshots,
+    bad_snapshot,
+    stray_snapshots,
+    epoch_lines,
+    no_epochs,
+    leftovers,
+    leftovers,
+    txn_index,
+)
