@@ -196,11 +196,11 @@ def test_one_huge_batch_comes_in_pieces(partition):
 
 def test_large_values_come_in_pieces_too(partition):
     """Values that are no remote log metadata: what a call holds is bounded by their bytes, compressed or not."""
-    directory = partition(*(batch(n * 3, [b"x" * 3_000_000] * 3, codec=1) for n in range(4)))
+    directory = partition(*(batch(n * 3, [b"x" * 1_800_000] * 3, codec=1) for n in range(6)))
 
     result = Result(directory)
 
-    assert [event["metadata_offset"] for event in result.events] == list(range(12))
+    assert [event["metadata_offset"] for event in result.events] == list(range(18))
     assert result.calls == 6
 
 

@@ -19,7 +19,7 @@ from kcli.logdir.tree import Selection, find
 from kcli.rows import TRUNCATION
 from tests.recordings import pack
 
-from .damages import DAMAGE
+from .damages import DAMAGE, names
 from .oracle import Oracle, cases
 
 pytestmark = pytest.mark.oracle
