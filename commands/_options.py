@@ -75,7 +75,13 @@ class Common:
 
     output: Annotated[
         str | None,
-        _option("-o", "--output", panel=OUTPUT, metavar="FORMAT", text="table, json, ndjson, csv or tsv; table on a terminal, else tsv."),
+        _option(
+            "-o",
+            "--output",
+            panel=OUTPUT,
+            metavar="FORMAT",
+            text="table, json, ndjson, csv or tsv, of dumps text, too; table on a terminal, else tsv.",
+        ),
     ] = None
     out: Annotated[
         str | None,

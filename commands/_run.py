@@ -21,6 +21,7 @@ from commands._options import Common
 from commands._signals import Interrupted, expose, exposed, obey, shielded
 from commands._status import ExitStatus, Usage, worst
 from kcli.analysis.findings import SEVERITIES, Finding
+from kcli.columns import TITLE
 from kcli.engine.contract import Engine, Outcome, Scan, Sink, Unit
 from kcli.engine.errors import EngineMissingError, NotWrittenError
 from kcli.jobs.common import PARTITIONS_ONLY, internal_failure, notes_as_findings, plan
@@ -64,7 +65,8 @@ class Verdict:
             self.failures.append(outcome.error)
         if outcome.part is not None:
             self.parts.append(outcome.part)
-        self.answered += bool(outcome.rows or outcome.taken) or (outcome.rest is None and outcome.error is None)
+        has_rows = outcome.taken or any(row.type != TITLE for row in outcome.rows)
+        self.answered += bool(has_rows) or (outcome.rest is None and outcome.error is None)
 
     def end(self, status: ExitStatus, error: str, message: str) -> None:
         """Note that the command ended before its inputs did, for no fault of any of them."""

@@ -62,10 +62,11 @@ def dump(
         str | None, _option("--time", panel=SELECTION, metavar="A..B", text="Of records, inclusive: epoch ms, ISO-8601 or @-1h.")
     ] = None,
     epoch: Annotated[
-        list[int] | None, _option("--epoch", panel=SELECTION, metavar="N", text="Written in this leader epoch; repeatable.")
+        list[int] | None,
+        _option("--epoch", panel=SELECTION, metavar="N", text="Written in this leader epoch; repeatable.", min=-1, max=INT32),
     ] = None,
     producer_id: Annotated[
-        list[int] | None, _option("--producer-id", panel=SELECTION, metavar="N", text="Of this producer; repeatable.")
+        list[int] | None, _option("--producer-id", panel=SELECTION, metavar="N", text="Of this producer; repeatable.", min=-1, max=INT64)
     ] = None,
     transactional: Annotated[
         bool | None, _option("--transactional/--no-transactional", panel=SELECTION, text="Part of a transaction, or not.")

@@ -16,6 +16,10 @@ Schema = dict[str, Any]
 Value: TypeAlias = "int | str | bool | bytes | float | list[Value] | dict[str, Value] | None"
 
 
+TITLE = "title"
+"""Type of a row that says what comes: it answers nothing yet."""
+
+
 class Row(NamedTuple):
     """One row: the name of its type, and its values in column order."""
 

@@ -30,24 +30,43 @@ def to_json(schema: Schema, version: int, fields: dict[str, Value]) -> dict[str,
 
 def json_text(node: Any) -> str:
     """Return JSON as Jackson prints it on one line: no blanks, control characters as upper case hex, doubles as Java."""
+    pieces: list[str] = []
+    _put(node, pieces)
+    return "".join(pieces)
+
+
+def _put(node: Any, pieces: list[str]) -> None:
     kind = type(node)
-    if kind is str:
-        return _quoted(node)
-    if kind is int:
-        return str(node)
     if kind is dict:
-        members = []
+        before = "{"
         for name, value in node.items():
             # most are leaves: a call for each costs as much again
             kind = type(value)
-            text = str(value) if kind is int else _quoted(value) if kind is str else json_text(value)
-            members.append(_member(name) + text)
-        return "{" + ",".join(members) + "}"
-    if kind is list:
-        return "[" + ",".join([json_text(value) for value in node]) + "]"
-    if kind is float:
-        return _double(node)
-    return json.dumps(node)
+            if kind is int:
+                pieces.append(f"{before}{_member(name)}{value}")
+            elif kind is str:
+                pieces.append(f"{before}{_member(name)}{_quoted(value)}")
+            else:
+                pieces.append(before + _member(name))
+                _put(value, pieces)
+            before = ","
+        pieces.append("}" if node else "{}")
+    elif kind is list:
+        before = "["
+        for value in node:
+            pieces.append(before)
+            _put(value, pieces)
+            before = ","
+        pieces.append("]" if node else "[]")
+    else:
+        pieces.append(_leaf(node))
+
+
+def _leaf(node: Any) -> str:
+    kind = type(node)
+    if kind is str:
+        return _quoted(node)
+    return str(node) if kind is int else _double(node) if kind is float else json.dumps(node)
 
 
 @cache

@@ -28,6 +28,7 @@ from formats.message_set import message_parts, message_set, messages
 from formats.record import record_parts, unpacked
 from formats.types import Buffer
 from kcli.analysis.annotated_messages import Contents
+from kcli.analysis.contents import longest_for
 from kcli.bounds import in_words
 
 UNREADABLE = "unreadable"
@@ -166,7 +167,7 @@ def batch(raw: bytes, position: int, limit: int, topic: str | None, *, records: 
     if header.codec:
         yield payload._replace(value=f"{len(body)} bytes decompressed")
         inside = Place(body, 0, in_stream=True)
-    end, contents = 0, Contents(topic, control=header.is_control)
+    end, contents = 0, Contents(topic, control=header.is_control, longest=longest_for(limit))
     try:
         for part in record_parts(header, body):
             yield from _field(part, inside, contents, position)
@@ -191,7 +192,7 @@ def _field(part: Part, place: Place, contents: Contents, position: int) -> Itera
         end = inner.end
     if split.error is not None:
         yield inside.unreadable(f"{part.field} of {part.structure}", end, split.error)
-        yield Trouble("DUMP-002", f"batch at byte {position}: {part.field} of {part.structure}: {split.error}")
+        yield Trouble("DUMP-002", f"batch at byte {position}: {part.field} of {part.structure}: {in_words(split.error)}")
     elif end < part.end - part.start:
         rest = inside.data[end:]
         yield inside.told(Part(f"{part.field} of {part.structure}", "trailing", end, end + len(rest), bytes(rest), "behind the message"))

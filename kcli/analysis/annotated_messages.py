@@ -8,14 +8,16 @@ from typing import Any, NamedTuple
 
 from formats import primitives
 from formats.control import CONTROL_KEY, control_key, control_parts
-from formats.errors import FormatError
+from formats.errors import FormatError, LimitError
 from formats.layout import Part
 from formats.messages import decode, metadata, remote
 from formats.messages.declare import Field, Schema
 from formats.messages.reader import Found, Span, reader
+from formats.remote_metadata import LONGEST_VALUE
 from formats.remote_metadata import decode as decode_remote_metadata
 
 REMOTE_LOG_METADATA = "__remote_log_metadata"
+DECODED = frozenset({*decode.TOPICS, decode.CLUSTER_METADATA, REMOTE_LOG_METADATA})
 UNKNOWN = "of a type or version that is not declared"
 
 _INT16 = struct.Struct(">h")
@@ -33,14 +35,18 @@ class Split(NamedTuple):
 class Contents:
     """Splits keys and values of records: of control records, and of a topic's that is internal; the key comes first."""
 
-    def __init__(self, topic: str | None, *, control: bool = False) -> None:
+    def __init__(self, topic: str | None, *, control: bool = False, longest: int = LONGEST_VALUE) -> None:
         self.topic = topic
         """A name that `decode` knows; another's contents have no fields."""
         self.control = control
+        self.longest = longest
+        """Bytes of a key or value that is split."""
         self.type: int | None = None
 
     def split(self, field: str, data: bytes) -> Split | None:
         """Return the fields of a record's key or value; None for bytes without any."""
+        if len(data) > self.longest and self.topic in DECODED:
+            return Split([], LimitError(0, field, f"at most {self.longest} bytes to decode", len(data)))
         read = self._control if self.control else self._message
         try:
             return read(field, data)

@@ -8,7 +8,7 @@ does not use up a value.
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-from formats.errors import FormatError, UnsupportedError
+from formats.errors import FormatError, LimitError, UnsupportedError
 from formats.message_set import LegacyRecord
 from formats.messages import metadata
 from formats.messages.decode import (
@@ -39,6 +39,8 @@ from kcli.bounds import in_words
 AnyRecord: TypeAlias = Record | LegacyRecord
 
 NULL_VALUE = "null value"
+LONGEST_SHARE = 6
+"""A key or value that is decoded may have this part of the bytes that a batch may have."""
 TAGS_TOLD = 8
 """Unknown tagged fields that an error names."""
 
@@ -66,9 +68,12 @@ class Told(NamedTuple):
 def told(topic: str, record: AnyRecord, max_batch_bytes: int) -> Told:
     """Return what a record of one of the five topics says; control records must not be asked about.
 
-    What makes more of a value than the bound allows (64 bytes for each element of its arrays) is an error that names
-    the switch which raises it.
+    A key or value that is too long, or makes more of its bytes than the bound allows (64 bytes for each element of its
+    arrays), is an error that names the switch which raises it.
     """
+    error = too_long(record, max_batch_bytes)
+    if error is not None:
+        return Told(None, None, None, None, in_words(error), damaged=True)
     return _TOLD.get(topic, _coordinators)(topic, record, max_batch_bytes)
 
 
@@ -205,8 +210,20 @@ def elements_for(max_batch_bytes: int) -> int:
 
 
 def longest_for(max_batch_bytes: int) -> int:
-    """Return how long a value of remote log metadata may be, given the bound on a batch; never less than usual."""
-    return max(LONGEST_VALUE, max_batch_bytes // BYTES_PER_ELEMENT)
+    """Return how long a key or value that is decoded may be, given the bound on a batch; never less than usual.
+
+    Decoded, and shown as JSON, it takes many times its bytes.
+    """
+    return max(LONGEST_VALUE, max_batch_bytes // LONGEST_SHARE)
+
+
+def too_long(record: AnyRecord, max_batch_bytes: int) -> LimitError | None:
+    """Return why a record is not decoded whose key or value is too long; None for others."""
+    longest = longest_for(max_batch_bytes)
+    for word, data in (("key", record.key), ("value", record.value)):
+        if data is not None and len(data) > longest:
+            return LimitError(0, word, f"at most {longest} bytes to decode", len(data))
+    return None
 
 
 def _int16(data: Buffer | None) -> int | None:

@@ -67,7 +67,7 @@ class Recovery:
             return None
         point = (facts.recovery_points or {}).get(TopicPartition(name.topic, name.partition), 0)
         bases = [segment.base_offset for segment in loaded_segments(self.partition)]
-        return bases[floor_segment(bases, point)]
+        return bases[floor_segment(bases, point)] if bases else None
 
     def is_recovered(self, segment: Segment, index: OffsetIndexFile | None) -> bool:
         """Whether the broker rebuilds the segment's indexes: after an unclean stop, or when it has no offset index.

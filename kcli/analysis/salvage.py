@@ -14,7 +14,7 @@ from formats.crc import crc32, crc32c
 from formats.record import MAGIC, is_valid
 from kcli.bounds import LARGEST_BATCH
 from kcli.logdir.buffers import DataFile
-from kcli.logdir.bulk import BulkWalk, Window
+from kcli.logdir.bulk import BulkWalk, Window, hints_of
 from kcli.logdir.segment import Batch, Stop, Walk
 
 if TYPE_CHECKING:
@@ -145,10 +145,11 @@ def _past_damage(  # noqa: PLR0917
 
 
 class Budget:
-    """How many bytes the searches in a file may still checksum."""
+    """How many bytes the searches in a file may still checksum: by looks at every byte, and where its index leads."""
 
     def __init__(self, size: int) -> None:
         self.left = LEAST_BUDGET + BUDGET_A_BYTE * size
+        self.indexed = LEAST_BUDGET
 
 
 def behind(file: DataFile, stop: Stop, suspect: int | None, end: int, budget: Budget) -> tuple[Gap | None, Stop | None]:
@@ -162,8 +163,10 @@ def behind(file: DataFile, stop: Stop, suspect: int | None, end: int, budget: Bu
         return None, stop
     bad = stop.position if suspect is None else suspect
     found, gave_up = next_batch(file, bad + 1, end, budget)
+    if gave_up:
+        found = _indexed_batch(file, bad + 1, end, budget)
     if found is not None:
-        return Gap(bad, found.position, stop.reason, stop.found, found.header.base_offset, stop.position), None
+        return Gap(bad, found.position, stop.reason, stop.found, found.header.base_offset, stop.position, gave_up), None
     if stop.reason in {"bad-length", "bad-magic"} or gave_up:
         return Gap(stop.position, end, stop.reason, stop.found, None, stop.position, gave_up), stop
     return None, stop
@@ -182,13 +185,37 @@ def next_batch(file: DataFile, position: int, end: int, budget: Budget) -> tuple
             budget.left -= length
             if budget.left < 0:
                 return None, True
-            raw = file.read(position + at, length)
-            magic = raw[MAGIC_POSITION]
-            if is_valid(raw) if magic >= MAGIC else _is_legacy(raw):
-                return Batch(position + at, BATCH.read(raw) if magic >= MAGIC else legacy.read_header(raw)), False
+            found = _batch_at(file, position + at, length)
+            if found is not None:
+                return found, False
         position += size
         size = min(size * GROWTH, WINDOW)
     return None, False
+
+
+def _indexed_batch(file: DataFile, position: int, end: int, budget: Budget) -> Batch | None:
+    """Return the first whole batch of right checksum, at or behind a position, that the log's offset index leads to."""
+    stem, log, suffix = file.path.rpartition(".log")
+    places = hints_of(file, f"{stem}.index{suffix}", least=0) if log else None
+    for place in () if places is None else places[places.searchsorted(position) :].tolist():
+        head = file.read(place, min(HEADER_UP_TO_MAGIC + HEADER_SIZE, max(end - place, 0)))
+        if not _candidates(head, place, end, 1):
+            continue
+        length = LOG_OVERHEAD + int.from_bytes(head[8:LOG_OVERHEAD], "big")
+        budget.indexed -= length
+        found = _batch_at(file, place, length) if budget.indexed >= 0 else None
+        if found is not None or budget.indexed < 0:
+            return found
+    return None
+
+
+def _batch_at(file: DataFile, position: int, length: int) -> Batch | None:
+    """Return a batch whose header is plausible, if its checksum matches."""
+    raw = file.read(position, length)
+    magic = raw[MAGIC_POSITION]
+    if not (is_valid(raw) if magic >= MAGIC else _is_legacy(raw)):
+        return None
+    return Batch(position, BATCH.read(raw) if magic >= MAGIC else legacy.read_header(raw))
 
 
 def _is_valid(raw: bytes, magic: int) -> bool:

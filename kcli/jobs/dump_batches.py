@@ -86,7 +86,7 @@ def gap_text(gap: Gap) -> str:
     """Return a damaged range in words: from where to where, why, and what comes next."""
     why = f"{gap.reason.replace('-', ' ')} {gap.found}"
     after = f"next good offset {gap.next_offset}" if gap.next_offset is not None else "no good batch follows"
-    bound = " (the search met its bound)" if gap.gave_up else ""
+    bound = " (the search met its bound: there may be good ones among them)" if gap.gave_up else ""
     return f"bytes {gap.start} to {gap.end} are no batches ({why}); {after}{bound}"
 
 

@@ -152,7 +152,7 @@ def _here(part: "RecordColumns", positions: "NDArray[np.int64]", held: int) -> H
     return Here(int(positions[-1]) + LOG_OVERHEAD + int(part.headers["batch_length"][-1]), 0, held)
 
 
-def _tell(part: "RecordColumns", decoder: str, options: Options, troubles: "list[Trouble]") -> Callable[[int], str]:
+def _tell(part: "RecordColumns", decoder: str, options: Options, troubles: "list[Trouble]") -> Callable[[int], Iterator[str]]:
     """Return what prints the contents of one of the part's records by a decoder; what is wrong with them is added to `troubles`."""
     from kcli.output.dump_log_bulk import Trouble  # noqa: PLC0415 - numpy
 
@@ -161,7 +161,7 @@ def _tell(part: "RecordColumns", decoder: str, options: Options, troubles: "list
     offsets, key_starts, key_lengths, value_starts, value_lengths, batches = (column.tolist() for column in columns)
     prefix = f"{INDENT} " if options.skip_record_metadata else " "
 
-    def tell(number: int) -> str:
+    def tell(number: int) -> Iterator[str]:
         key = _bytes(data, key_starts[number], key_lengths[number])
         value = _bytes(data, value_starts[number], value_lengths[number])
         record = Record(offsets[number], 0, NO_SEQUENCE, key, value, (), 0)

@@ -16,12 +16,12 @@ from kcli.analysis.selection import AnyRecord
 from kcli.bounds import LARGEST_BATCH, in_words
 from kcli.jobs.dump_common import Options
 from kcli.logdir.tree import Target
-from kcli.output.dump_log import Shown, java_string
+from kcli.output.dump_log import Shown, Words, java_words
 
 if TYPE_CHECKING:
     from kcli.analysis.contents import Told
 
-Decoder: TypeAlias = Callable[[bytes], str]
+Decoder: TypeAlias = Callable[[bytes], Words]
 
 REMOTE_LOG_METADATA = "__remote_log_metadata"
 DECODERS = ("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata", REMOTE_LOG_METADATA)
@@ -49,9 +49,12 @@ def decoded(topic: str, record: AnyRecord, max_batch_bytes: int = LARGEST_BATCH)
 
 def shown_by(decoder: str, record: AnyRecord, max_batch_bytes: int = LARGEST_BATCH) -> tuple[Shown, str | None]:
     """Return what is printed of a record's key and value by the decoder of a topic, and what is wrong with them."""
+    printed, elements_for, too_long = _coordinator()
+    error = too_long(record, max_batch_bytes)
+    if error is not None:
+        return Shown(f"Error at offset {record.offset}, skipping. {error}", None), in_words(error)
     if decoder == REMOTE_LOG_METADATA:
         return _remote_text(record, max_batch_bytes)
-    printed, elements_for = _coordinator()
     told = printed(decoder, record.offset, record.key, record.value, elements_for(max_batch_bytes))
     return Shown(told.key, told.payload), None if told.error is None else in_words(told.error)
 
@@ -60,9 +63,9 @@ def shown_by(decoder: str, record: AnyRecord, max_batch_bytes: int = LARGEST_BAT
 def _coordinator() -> tuple[Any, ...]:
     """Return the functions that `shown_by` calls; a statement that imports costs a record more than some of them."""
     from formats.messages.printed import printed  # noqa: PLC0415 - most dumps decode nothing
-    from kcli.analysis.contents import elements_for  # noqa: PLC0415 - as above
+    from kcli.analysis.contents import elements_for, too_long  # noqa: PLC0415 - as above
 
-    return printed, elements_for
+    return printed, elements_for, too_long
 
 
 @cache
@@ -92,7 +95,7 @@ def shown_with(key_decoder: Decoder, value_decoder: Decoder, record: AnyRecord) 
 
     Where a class of Kafka would throw, and end the dump, stands an error in the place of the text.
     """
-    texts: list[str | None] = []
+    texts: list[Words | None] = []
     troubles: list[str] = []
     for word, decoder, data in (("key", key_decoder, record.key), ("value", value_decoder, record.value)):
         try:
@@ -118,7 +121,7 @@ def _base64(data: bytes) -> str:
 
 
 DECODER_CLASSES: dict[str, Decoder] = {
-    "org.apache.kafka.tools.api.StringDecoder": java_string,
+    "org.apache.kafka.tools.api.StringDecoder": java_words,
     "org.apache.kafka.tools.api.DefaultDecoder": _base64,
     "org.apache.kafka.tools.api.IntegerDecoder": _number(4, "IntegerDecoder"),
     "org.apache.kafka.tools.api.LongDecoder": _number(8, "LongDecoder"),

@@ -52,12 +52,12 @@ def time_index(unit: Unit, options: Options, told: Told) -> Scanned:
     with ExitStack() as stack:
         index = stack.enter_context(TimeIndexFile(target.path, base))
         log = _opened(stack, target, told)
-        offsets = opened_offset_index(stack, target, base) if log is not None else None
+        finder = Finder(log, opened_offset_index(stack, target, base)) if log is not None else None
 
         def compare(entry: tuple[int, int]) -> str | None:
-            if log is None:
+            if log is None or finder is None:
                 return None
-            batch = batch_of(log, offsets, entry[1])
+            batch = finder.batch(entry[1])
             if batch is None or batch.header.last_offset != entry[1]:
                 return f"offset {entry[1]}: no batch ends with it"
             latest = largest_timestamp(log, batch, options, told)
@@ -170,12 +170,31 @@ def first_last_offset(log: DataFile, position: int, options: Options) -> int | N
     return batch.header.last_offset if batch is not None else None
 
 
-def batch_of(log: DataFile, offsets: OffsetIndexFile | None, offset: int) -> Batch | None:
-    """Return the first batch that ends with an offset or behind it, from where the offset index leads; None past the end."""
-    position = offsets.lookup(offset)[1] if offsets is not None else 0
-    if position < 0:
-        return None
-    return next((batch for batch in Walk(log, position, ahead=INTERVAL) if batch.header.last_offset >= offset), None)
+class Finder:
+    """Finds the first batch that ends with an offset or behind it, from where the offset index leads.
+
+    Where the index leads to the same place for one offset after another, as an empty one does, it goes on where it was.
+    """
+
+    def __init__(self, log: DataFile, offsets: OffsetIndexFile | None) -> None:
+        self._log = log
+        self._offsets = offsets
+        self._led_to, self._offset = -1, 0
+        self._found: Batch | None = None
+
+    def batch(self, offset: int) -> Batch | None:
+        """Return the batch; None past the end of the log."""
+        position = self._offsets.lookup(offset)[1] if self._offsets is not None else 0
+        if position < 0:
+            return None
+        start = position
+        if position == self._led_to and offset >= self._offset:
+            if self._found is None:
+                return None
+            start = self._found.position
+        self._led_to, self._offset = position, offset
+        self._found = next((batch for batch in Walk(self._log, start, ahead=INTERVAL) if batch.header.last_offset >= offset), None)
+        return self._found
 
 
 def largest_timestamp(log: DataFile, batch: Batch, options: Options, told: Told) -> int | None:

@@ -2,8 +2,10 @@
 
 import os
 from collections import deque
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
+from itertools import chain
 from sys import getsizeof
+from typing import Any
 
 from formats.control import control_record
 from formats.errors import FormatError
@@ -12,6 +14,7 @@ from formats.producer_snapshot import read_snapshot
 from formats.record_columns import RecordColumns
 from kcli.analysis.salvage import Checked, Gap
 from kcli.analysis.selection import AnyRecord, holds, is_wanted
+from kcli.columns import TITLE
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_batches import good_and_bad, records, tell
 from kcli.jobs.dump_bulk import Log, batch_lines, checked, is_bulk, is_plain, parts, record_lines, windows
@@ -31,6 +34,7 @@ from kcli.output.dump_log import (
     BEGINS,
     ENDS,
     INDENT,
+    LONG_TEXT,
     NON_CONSECUTIVE,
     RECORD_LINE,
     SAID,
@@ -43,7 +47,7 @@ from kcli.output.dump_log import (
     record_line,
 )
 from kcli.output.pairs import packed
-from kcli.rows import Row
+from kcli.rows import Lines, Row
 
 BOOTSTRAP = "bootstrap.checkpoint"
 BEFORE_FIRST = -1
@@ -84,7 +88,7 @@ def _last(items: Scanned, count: int, *, records: bool) -> Scanned:
 def _text(unit: Unit, options: Options, told: Told) -> Scanned:
     target = unit.target
     if not (unit.start or unit.mark):
-        yield line(f"Dumping {target.shown}")
+        yield line(f"Dumping {target.shown}", TITLE)
     reader = _READERS.get(target.kind)
     if reader is None or file_name(target).suffix:
         yield Row(SAID, (f"Ignoring unknown file {target.shown}",))
@@ -186,10 +190,10 @@ def _records(item: Checked, shown: int, last: int | None, of: Log) -> Generator[
                     yield Row(BEGINS, (of.path, record.offset))
                 elif record.offset != last + 1:
                     yield Row(NON_CONSECUTIVE, (of.path, packed(last, record.offset)))
-            words = _record(item, record, of.told, options)
-            held += getsizeof(words)  # a character takes up to four bytes
-            yield line(words, RECORD_LINE)
-            del words
+            row, size = _row(_record(item, record, of.told, options))
+            held += size
+            yield row
+            del row
         last = record.offset
     return last
 
@@ -221,22 +225,40 @@ def _trailing(item: Gap | Stop, end: int, target: Target, options: Options) -> S
         yield line(f"Found {left} invalid bytes at the end of {os.path.basename(target.shown)}")
 
 
-def _record(item: Checked, record: AnyRecord, told: Told, options: Options) -> str:
+def _row(words: Iterator[str]) -> tuple[Row, int]:
+    """Return the row of a record's line, and its size in bytes: of much text, bytes, for a character takes up to four."""
+    held: list[str] = []
+    length = 0
+    for word in words:
+        held.append(word)
+        length += len(word)
+        if length > LONG_TEXT:
+            break
+    else:
+        text = "".join(held)
+        return line(text, RECORD_LINE), getsizeof(text)
+    data: Any = bytearray()
+    for word in chain(held, words, ("\n",)):
+        for at in range(0, len(word), LONG_TEXT):
+            data += word[at : at + LONG_TEXT].encode(errors="backslashreplace")
+    return Lines(RECORD_LINE, (data,)), len(data)
+
+
+def _record(item: Checked, record: AnyRecord, told: Told, options: Options) -> Iterator[str]:
+    """Yield the words that are printed of a record."""
     position, header = item.batch
-    words = ""
     if not options.skip_record_metadata:
-        words = record_line(redacted(record, options), header.timestamp_type)
+        yield record_line(redacted(record, options), header.timestamp_type)
         if header.is_control:
             try:
-                words += control_text(control_record(record.key, record.value))
+                yield control_text(control_record(record.key, record.value))
             except FormatError as error:
                 told.add("DUMP-002", position, f"offset {record.offset}: {error}")
     if options.print_data_log and not header.is_control:
         shown, trouble = _shown(record, options)
         if trouble is not None:
             told.add("DUMP-002", position, f"offset {record.offset}: {trouble}")
-        return contents(shown, f"{INDENT} " if options.skip_record_metadata else " ", words)
-    return words
+        yield from contents(shown, f"{INDENT} " if options.skip_record_metadata else " ")
 
 
 def _shown(record: AnyRecord, options: Options) -> tuple[Shown, str | None]:

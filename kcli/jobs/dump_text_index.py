@@ -8,7 +8,7 @@ from kcli.engine.contract import Unit
 from kcli.jobs.dump_common import Here, Options, Scanned, Told, file_name, sibling
 from kcli.jobs.dump_index import (
     ENTRIES_BETWEEN_STOPS,
-    batch_of,
+    Finder,
     first_last_offset,
     is_zero,
     largest_timestamp,
@@ -75,7 +75,7 @@ def time_index_text(unit: Unit, options: Options, told: Told) -> Scanned:
     with ExitStack() as stack:
         index = stack.enter_context(TimeIndexFile(target.path, base))
         log = _log_beside(stack, target, told)
-        offsets = opened_offset_index(stack, target, base) if log is not None else None
+        finder = Finder(log, opened_offset_index(stack, target, base)) if log is not None else None
         if options.index_sanity_check:
             yield from _sanity(sanity_of_time_index(index), target, told)
             return
@@ -85,8 +85,8 @@ def time_index_text(unit: Unit, options: Options, told: Told) -> Scanned:
             if is_zero(index, slot) or (slot and offset == base):
                 break
             tell_order(slot, entry, before if slot else None, index, told)
-            if log is not None:
-                batch = batch_of(log, offsets, offset)
+            if log is not None and finder is not None:
+                batch = finder.batch(offset)
                 found = batch.header.last_offset if batch is not None else -1
                 if batch is None or found != offset:
                     told.add("DUMP-004", slot * index.entry_size, f"offset {offset}: no batch ends with it")

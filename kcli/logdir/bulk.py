@@ -52,12 +52,12 @@ class Window(NamedTuple):
     data: memoryview
 
 
-def hints_of(log: DataFile, index_path: str | None) -> "NDArray[np.int64] | None":
-    """Return the places of batches that a log's offset index names, rising; None where it is not worth reading.
+def hints_of(log: DataFile, index_path: str | None, least: int | None = None) -> "NDArray[np.int64] | None":
+    """Return the places of batches that a log's offset index names, rising; None where it is not worth it: of a log below `least` bytes.
 
     They are hints: what is wrong with them costs time, and nothing else. The last ones are kept, for the next piece of the log.
     """
-    if index_path is None or log.size < HINTED_FROM:
+    if index_path is None or log.size < (HINTED_FROM if least is None else least):
         return None
     import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
 

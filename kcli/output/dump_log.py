@@ -10,15 +10,17 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from formats.batch import COMPRESSION_NAMES
 from formats.control import ABORT, COMMIT, ControlRecord, EndTxnMarker, KRaftVersion, LeaderChange, SnapshotFooter, SnapshotHeader, Voters
 from formats.index import AbortedTxn
 from formats.message_set import LegacyRecord
 from formats.record import MAGIC, Record
+from kcli.columns import TITLE
 from kcli.logdir.segment import Batch
 from kcli.output.pairs import Pairs, packed
+from kcli.output.values import one_line
 from kcli.rows import Lines, Row
 
 LINE = "text"
@@ -42,7 +44,7 @@ BEGINS = "text_begins"
 ENDS = "text_ends"
 """(absolute path, offset of the last record so far)."""
 
-_PRINTED = {LINE, BATCH_LINE, RECORD_LINE}
+_PRINTED = {TITLE, LINE, BATCH_LINE, RECORD_LINE}
 
 INDENT = "|"
 LONG_TEXT = 1 << 16
@@ -53,11 +55,15 @@ LONGEST_SEQUENCE = 4
 """Bytes of UTF-8 that stand for one character."""
 
 
+Words: TypeAlias = str | Iterator[str]
+"""Text, in pieces where it is long."""
+
+
 class Shown(NamedTuple):
     """What of a record's contents is printed: key and payload as text; None for what is left out."""
 
-    key: str | None
-    payload: str | None
+    key: Words | None
+    payload: Words | None
 
 
 def dump_log_lines(rows: Iterable[Row]) -> Iterator[str | Lines]:
@@ -71,7 +77,7 @@ def dump_log_lines(rows: Iterable[Row]) -> Iterator[str | Lines]:
                 yield row if isinstance(row, Lines) else str(values[0])
             elif kind == SAID:
                 sys.stdout.flush()
-                sys.stderr.write(str(values[0]) + "\n")
+                sys.stderr.write(one_line(str(values[0])) + "\n")
             elif kind == ENDS:
                 ends[values[0]] = values[1]
             else:
@@ -152,11 +158,13 @@ def record_line(record: Record | LegacyRecord, timestamp_type: str) -> str:
     return f"{line} sequence: {record.sequence} headerKeys: [{keys}]"
 
 
-def contents(shown: Shown, prefix: str, text: str = "") -> str:
-    """Return key and payload as they follow a record's `text`, or stand alone behind the indent."""
-    if shown.key is not None:
-        text, prefix = f"{text}{prefix}key: {shown.key}", " "
-    return text if shown.payload is None else f"{text}{prefix}payload: {shown.payload}"
+def contents(shown: Shown, prefix: str) -> Iterator[str]:
+    """Yield the words of key and payload as they follow a record's line, or stand alone behind the indent."""
+    for name, words in zip(Shown._fields, shown, strict=True):
+        if words is not None:
+            yield f"{prefix}{name}: "
+            yield from (words,) if isinstance(words, str) else words
+            prefix = " "
 
 
 def plain(record: Record | LegacyRecord) -> Shown:
@@ -267,6 +275,11 @@ _CONTROL_TITLES: dict[type, str] = {
 def java_string(data: bytes) -> str:
     """Return the text of bytes as `new String(bytes, UTF_8)` does: Java counts damaged sequences otherwise than Python."""
     return "".join(java_strings(data)) if len(data) > LONG_TEXT else _java_string(data)
+
+
+def java_words(data: bytes) -> Words:
+    """Return the text of `java_string`, in pieces where it is long."""
+    return java_strings(data) if len(data) > LONG_TEXT else _java_string(data)
 
 
 def java_strings(data: bytes) -> Iterator[str]:

@@ -6,7 +6,7 @@ every key and value lies between ASCII characters, so that none can spoil its ne
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from formats.batch import (
@@ -43,8 +43,8 @@ Piece: TypeAlias = str | list[str]
 
 LATIN_1 = "latin-1"
 
-Tell: TypeAlias = Callable[[int], str]
-"""What stands behind a record's words, given its number in the columns."""
+Tell: TypeAlias = Callable[[int], Iterable[str]]
+"""The words that stand behind a record's, given its number in the columns."""
 
 
 class Trouble(NamedTuple):
@@ -205,8 +205,8 @@ def _records(
             pieces.append(_control_texts(columns, span, control, troubles))
     if contents and tell is not None:
         numbers = range(len(columns.offset))[span]
-        texts = [tell(number) if not is_control else "" for number, is_control in zip(numbers, control.tolist(), strict=True)]
-        pieces.append([text.encode().decode(LATIN_1) for text in texts])
+        texts = (tell(number) if not is_control else () for number, is_control in zip(numbers, control.tolist(), strict=True))
+        pieces.append(["".join([word.encode().decode(LATIN_1) for word in words]) for words in texts])
     elif contents:
         key = (columns.key_length[span] >= 0) & ~control
         value = (columns.value_length[span] >= 0) & ~control

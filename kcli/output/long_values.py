@@ -8,18 +8,22 @@ from kcli.columns import Value
 from kcli.output.values import compact, needs_quotes, tsv_escaped
 
 LONG = 1 << 16
-"""Bytes or characters beyond which a value is written in pieces."""
+"""Bytes and characters beyond which a value is written in pieces."""
 PIECE = 3 << 14
 """Bytes or characters of a piece; base64 takes three bytes at a time."""
 
 
 def is_long(value: Any) -> bool:
-    """Whether a value is long, or any in it is; a tuple is a row's values."""
+    """Whether the texts and bytes in a value are long together; a tuple is a row's values."""
+    return _length(value) > LONG
+
+
+def _length(value: Any) -> int:
     if isinstance(value, (str, bytes)):
-        return len(value) > LONG
+        return len(value)
     if isinstance(value, (list, tuple)):
-        return any(map(is_long, value))
-    return isinstance(value, dict) and any(map(is_long, value.values()))
+        return sum(map(_length, value))
+    return sum(map(_length, value.values())) if isinstance(value, dict) else 0
 
 
 def json_pieces(value: Any, encode: Callable[[Any], str], comma: str = ",", colon: str = ":") -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import json
 import random
+import struct
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 
 from formats.compression import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from formats.record import HEADER_KEYS_SHARE
+from kcli.analysis.contents import LONGEST_SHARE
 from kcli.bounds import LARGEST_BATCH
 from tests.builders import put_record, put_records
 
@@ -90,6 +92,47 @@ def test_values_that_grow_where_they_are_shown_cost_no_more(case, usual, tmp_pat
 
     assert status == 0
     assert peak - usual[case.partition(",")[0]] <= MOST
+
+
+TOPIC_NAME = "\U0001f600".encode() + b"\x01" * 32_000
+"""Of it JSON makes six characters for each byte, of four bytes each in memory."""
+DECODED = {
+    "text": ["-o", "text", "--print-data-log", "--transaction-log-decoder"],
+    "ndjson": ["-o", "ndjson", "--decoder", "__transaction_state"],
+    "csv": ["-o", "csv", "--decoder", "__transaction_state"],
+    "parquet": ["--out", "x.parquet", "--decoder", "__transaction_state"],
+}
+
+
+def transaction(size):
+    """The record of a transaction whose value has about so many bytes."""
+    topics = size // len(TOPIC_NAME)
+    value = struct.pack(">hqhibi", 0, 1, 0, 1, 1, topics)
+    value += (struct.pack(">h", len(TOPIC_NAME)) + TOPIC_NAME + bytes(4)) * topics + struct.pack(">qq", 1, 1)
+    return put_record(key=bytes(3) + b"\x02tx", value=value)
+
+
+@pytest.mark.parametrize("shown", DECODED)
+@pytest.mark.parametrize("share", [2, LONGEST_SHARE])
+def test_values_that_are_decoded_cost_no_more(share, shown, usual, tmp_path):
+    (tmp_path / LOG).write_bytes(put_records([transaction(LARGEST_BATCH // share)], ZSTD))
+    status, peak, _ = run(tmp_path, *DECODED[shown])
+
+    assert status == (share < LONGEST_SHARE)
+    assert peak - usual[shown] <= MOST
+
+
+def test_a_value_too_long_to_be_decoded_names_the_switch(tmp_path):
+    (tmp_path / LOG).write_bytes(put_records([transaction(LARGEST_BATCH // 2)], ZSTD))
+    _, _, shown = run(tmp_path, *DECODED["ndjson"])
+    row, finding = map(json.loads, shown.splitlines())
+
+    assert row["decoded_value"] is None and row["value"]
+    assert row["error"] in finding["message"]
+    assert "value: expected at most 1048576 bytes to decode" in row["error"] and "--max-batch-bytes raises the bound" in row["error"]
+    status, _, shown = run(tmp_path, *DECODED["ndjson"], "--max-batch-bytes", 3 * LARGEST_BATCH)
+    assert status == 0
+    assert len(json.loads(shown)["decoded_value"]["transactionPartitions"]) == LARGEST_BATCH // 2 // len(TOPIC_NAME)
 
 
 @pytest.mark.parametrize("size", [20, 1 << 16])

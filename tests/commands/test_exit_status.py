@@ -338,3 +338,32 @@ def test_version():
     done = subprocess.run([*KCLI, "--version"], capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stdout) == (0, "kcli 0.1.0\n")
+
+
+@pytest.mark.parametrize("words", [("ls",), ("epoch", "show"), ("epoch", "end-offset", "--epoch", "3"), ("epoch", "at", "3")])
+def test_a_partition_without_a_log_is_answered(kcli, log_dir, words):
+    """After an unclean stop, of which the log dir tells."""
+    (log_dir.path / "empty-0").mkdir()
+    done = kcli(*words, "-o", "json", log_dir.path)
+
+    document = json.loads(done.stdout)
+    assert document["errors"] == []
+    assert "LOG-007" in {finding["code"] for finding in document["findings"]}
+    assert done.exit_code in {0, 1}
+
+
+def test_text_of_what_cannot_be_read_answers_nothing(kcli, tmp_path):
+    (tmp_path / f"{5:020d}.snapshot").write_bytes(bytes(30))
+    done = kcli("dump", "-o", "text", tmp_path / f"{5:020d}.snapshot")
+
+    assert done.exit_code == 3
+    assert done.stdout.startswith("Dumping ")
+
+
+def test_a_name_makes_no_line_of_its_own(kcli, tmp_path):
+    (tmp_path / "a\nerror b").mkdir()
+    (tmp_path / "a\nerror b" / "leader-epoch-checkpoint").write_text("0\n0\n")
+    done = kcli("dump", "-o", "text", tmp_path / "a\nerror b" / "leader-epoch-checkpoint")
+
+    assert "Ignoring unknown file" in done.stderr
+    assert not any(text.startswith("error b") for text in done.stderr.splitlines())

@@ -200,8 +200,8 @@ DEATHS = {
         {"00000000000000000007.snapshot": b"\0\2" + bytes(8)},
         "00000000000000000007.snapshot",
         (),
-        (set(), 4),
-        "an error, told in kcli's words, and the exit status of inputs that gave a part of the answer",
+        (set(), 3),
+        "an error, told in kcli's words, and the exit status of inputs that gave no answer",
     ),
 }
 

@@ -62,7 +62,7 @@ def slow(given, positions, valid, troubles, **shown):
                     except FormatError as error:
                         troubles.append((number, record.offset, str(error)))
             if shown["contents"] and not header.is_control:
-                words += contents(plain(record), " " if shown["metadata"] else f"{INDENT} ")
+                words += "".join(contents(plain(record), " " if shown["metadata"] else f"{INDENT} "))
             lines.append(words)
     return "".join(f"{line}\n" for line in lines)
 
