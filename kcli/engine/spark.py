@@ -30,7 +30,8 @@ Batches: TypeAlias = Iterator[Any]
 
 NAMES = ("bin", "sequence", "payload")
 UNITS_A_BIN = 256
-BYTES_A_BIN = 256 << 20
+BYTES_A_BIN = 1 << 30
+"""A bin is a job of Spark, which costs as much as to read some 100 MiB."""
 COST_OF_A_UNIT = 64 << 10
 """What it takes to open a file or a directory, in bytes read."""
 BINS_A_CORE = 4
