@@ -146,6 +146,14 @@ def lines(scale: Scale) -> list[Line]:
             (Slopes((JOBS, JOBS + LARGE), (KCLI, KCLI + LARGE), "byte", Target(1.6)),),
             _scans_right,
         ),
+        Line(
+            "deep-jobs",
+            "dump --records -o text, lz4, two sizes",
+            tuple(Spec("records.lz4", count) for count in scale.spark_records),
+            partial(_two_sizes, one=(KCLI, []), other=(JOBS, TWO), words=("dump", "--records", "-o", "text")),
+            (Slopes((JOBS, JOBS + LARGE), (KCLI, KCLI + LARGE), "record", Target(1.7)),),
+            _texts_right,
+        ),
         _growth("growth-bytes", "scan, 18 KB batches", "big", 4 * scale.big, "byte", ("scan", "-o", "ndjson"), _grown_scans)._replace(
             times=3
         ),
@@ -277,6 +285,11 @@ def _two_sizes(programs, made, one, other, words, to_file=False):
 
 def _scans_right(made, outputs):
     return [wrong for key, output in outputs.items() for wrong in scanned(output, made[key.endswith(LARGE)].facts, key)]
+
+
+def _texts_right(made, outputs):
+    records = {key: made[key.endswith(LARGE)].facts.records for key in outputs}
+    return [wrong for key, output in outputs.items() for wrong in counted(output, RECORD, records[key], f"{key}: records")]
 
 
 def _parquets_right(made, outputs):
