@@ -220,9 +220,10 @@ def longest_for(max_batch_bytes: int) -> int:
 def too_long(record: AnyRecord, max_batch_bytes: int) -> LimitError | None:
     """Return why a record is not decoded whose key or value is too long; None for others."""
     longest = longest_for(max_batch_bytes)
-    for word, data in (("key", record.key), ("value", record.value)):
-        if data is not None and len(data) > longest:
-            return LimitError(0, word, f"at most {longest} bytes to decode", len(data))
+    if len(record.key or b"") > longest:
+        return LimitError(0, "key", f"at most {longest} bytes to decode", len(record.key or b""))
+    if len(record.value or b"") > longest:
+        return LimitError(0, "value", f"at most {longest} bytes to decode", len(record.value or b""))
     return None
 
 

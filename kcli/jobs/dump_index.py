@@ -55,12 +55,12 @@ def time_index(unit: Unit, options: Options, told: Told) -> Scanned:
         finder = Finder(log, opened_offset_index(stack, target, base)) if log is not None else None
 
         def compare(entry: tuple[int, int]) -> str | None:
-            if log is None or finder is None:
+            if finder is None:
                 return None
             batch = finder.batch(entry[1])
             if batch is None or batch.header.last_offset != entry[1]:
                 return f"offset {entry[1]}: no batch ends with it"
-            latest = largest_timestamp(log, batch, options, told)
+            latest = largest_timestamp(finder.log, batch, options, told)
             return None if latest in {None, entry[0]} else f"timestamp {entry[0]}: the batch that ends with {entry[1]} has {latest}"
 
         if options.index_sanity_check:
@@ -177,7 +177,7 @@ class Finder:
     """
 
     def __init__(self, log: DataFile, offsets: OffsetIndexFile | None) -> None:
-        self._log = log
+        self.log = log
         self._offsets = offsets
         self._led_to, self._offset = -1, 0
         self._found: Batch | None = None
@@ -193,7 +193,7 @@ class Finder:
                 return None
             start = self._found.position
         self._led_to, self._offset = position, offset
-        self._found = next((batch for batch in Walk(self._log, start, ahead=INTERVAL) if batch.header.last_offset >= offset), None)
+        self._found = next((batch for batch in Walk(self.log, start, ahead=INTERVAL) if batch.header.last_offset >= offset), None)
         return self._found
 
 

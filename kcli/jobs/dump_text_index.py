@@ -85,14 +85,14 @@ def time_index_text(unit: Unit, options: Options, told: Told) -> Scanned:
             if is_zero(index, slot) or (slot and offset == base):
                 break
             tell_order(slot, entry, before if slot else None, index, told)
-            if log is not None and finder is not None:
+            if finder is not None:
                 batch = finder.batch(offset)
                 found = batch.header.last_offset if batch is not None else -1
                 if batch is None or found != offset:
                     told.add("DUMP-004", slot * index.entry_size, f"offset {offset}: no batch ends with it")
                     yield Row(NOT_FOUND, (path, offset, found))
                 else:
-                    latest = largest_timestamp(log, batch, options, told)
+                    latest = largest_timestamp(finder.log, batch, options, told)
                     if latest is not None and latest != timestamp:
                         told.add("DUMP-004", slot * index.entry_size, f"timestamp {timestamp}: offset {offset} has {latest}")
                         yield Row(TIME_MISMATCH, (path, timestamp, latest))

@@ -284,8 +284,7 @@ def java_words(data: bytes) -> Words:
 
 def java_strings(data: bytes) -> Iterator[str]:
     """Yield the text of `java_string` in pieces."""
-    for piece in _pieces(data) if len(data) > LONG_TEXT else (data,):
-        yield _java_string(piece)
+    return map(_java_string, _pieces(data))
 
 
 def _java_string(data: bytes) -> str:

@@ -206,7 +206,7 @@ def _records(
     if contents and tell is not None:
         numbers = range(len(columns.offset))[span]
         texts = (tell(number) if not is_control else () for number, is_control in zip(numbers, control.tolist(), strict=True))
-        pieces.append(["".join([word.encode().decode(LATIN_1) for word in words]) for words in texts])
+        pieces.append(["".join([word if word.isascii() else word.encode().decode(LATIN_1) for word in words]) for words in texts])
     elif contents:
         key = (columns.key_length[span] >= 0) & ~control
         value = (columns.value_length[span] >= 0) & ~control

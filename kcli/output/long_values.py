@@ -12,6 +12,8 @@ LONG = 1 << 16
 PIECE = 3 << 14
 """Bytes or characters of a piece; base64 takes three bytes at a time."""
 
+_HOLDERS = frozenset({tuple, list, dict})
+
 
 def is_long(value: Any) -> bool:
     """Whether the texts and bytes in a value are long together; a tuple is a row's values."""
@@ -19,11 +21,14 @@ def is_long(value: Any) -> bool:
 
 
 def _length(value: Any) -> int:
-    if isinstance(value, (str, bytes)):
-        return len(value)
-    if isinstance(value, (list, tuple)):
-        return sum(map(_length, value))
-    return sum(map(_length, value.values())) if isinstance(value, dict) else 0
+    total, left = 0, [value]
+    # a loop over what is in the row: each row of an output is weighed
+    for some in left:
+        if isinstance(some, (str, bytes)):
+            total += len(some)
+        elif type(some) in _HOLDERS:
+            left += some.values() if isinstance(some, dict) else some
+    return total
 
 
 def json_pieces(value: Any, encode: Callable[[Any], str], comma: str = ",", colon: str = ":") -> Iterator[str]:

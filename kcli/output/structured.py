@@ -43,7 +43,7 @@ def write_json(rows: Iterable[Row], view: View, out: TextOut, tail: Tail) -> Non
         values: dict[str, Value] = {"type": row.type} if view.tagged else {}
         values.update(zip(names[row.type], row.values, strict=True))
         out.write(separator)
-        out.writelines(json_pieces(values, spaced, ", ", ": ") if is_long(row.values) else (spaced(values),))
+        out.writelines(json_pieces(values, spaced, ", ", ": "))
         separator = ",\n  "
     findings, failures = tail()
     out.write(f'],\n "findings": [{_items(map(finding_values, findings))}],\n "errors": [{_items(map(failure_values, failures))}]}}\n')
@@ -58,11 +58,8 @@ def write_ndjson(rows: Iterable[Row], view: View, out: TextOut, tail: Tail) -> N
     names = {row_type.name: ("type", *view.names_of(row_type)) for row_type in view.types}
     for row in view.shown(rows):
         values = dict(zip(names[row.type], (row.type, *row.values), strict=True))
-        if is_long(row.values):
-            out.writelines(json_pieces(values, compact))
-            out.write("\n")
-        else:
-            out.write(compact(values) + "\n")
+        out.writelines(json_pieces(values, compact))
+        out.write("\n")
         out.flush()
     findings, failures = tail()
     out.writelines(compact({"type": "finding", **finding_values(finding)}) + "\n" for finding in findings)

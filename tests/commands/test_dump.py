@@ -362,3 +362,10 @@ def test_a_directory_that_cannot_be_listed_spoils_nothing_else(log_dir):
 @pytest.mark.parametrize("words", [("--grep", "a{99999999999999}"), ("--topic-regex", "a{99999999999999}"), ("--grep", "(" * 5000)])
 def test_patterns_that_are_none(kcli, log_dir, words):
     assert kcli("dump", *words, log_dir.path).exit_code == 2
+
+
+@pytest.mark.parametrize(("switch", "number"), [("--epoch", -2), ("--epoch", 1 << 31), ("--producer-id", -2), ("--producer-id", 1 << 63)])
+def test_numbers_that_no_batch_can_have_are_refused(switch, number, log_dir, kcli):
+    done = kcli("dump", log_dir.partition("orders-0"), switch, number)
+    assert done.exit_code == 2
+    assert switch in done.stderr and str(number) in done.stderr
