@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from commands._options import INT32, INT64, Common, Paths, Usage, common_options, parse_time
-from kcli.bounds import LARGEST_BATCH
+from kcli.bounds import LARGEST_BATCH, LARGEST_BATCH_GROWN
 
 if TYPE_CHECKING:
     from kcli.analysis.selection import Wanted
@@ -52,9 +52,9 @@ def dump(
         str | None, _option("--salt", panel=CONTENTS, metavar="TEXT", text="Salt for --redact, to compare dumps; else made anew.")
     ] = None,
     max_batch_bytes: Annotated[
-        int,
-        _option("--max-batch-bytes", panel=CONTENTS, metavar="N", min=1, max=INT32, text="Bound on a batch, packed and unpacked."),
-    ] = LARGEST_BATCH,
+        int | None,
+        _option("--max-batch-bytes", panel=CONTENTS, metavar="N", min=1, max=INT32, text="Bound on a batch, packed and unpacked; 10 MiB."),
+    ] = None,
     offsets: Annotated[
         str | None, _option("--offsets", panel=SELECTION, metavar="A..B", text="Inclusive; either end may be left out.")
     ] = None,
@@ -167,7 +167,7 @@ def dump(
         limit=common.limit if common.sort is None else None,
         bytes_as=_bytes_as(bytes_as, redact=redact),
         salt=_salt(salt, redact=redact),
-        max_batch_bytes=max_batch_bytes,
+        max_batch_bytes=max_batch_bytes or _largest_batch(bytes_as, common.out),
     )
     some = bool(common.topic or common.topic_regex or common.partition)
     job = Dump(options, only_partitions=some)
@@ -190,6 +190,11 @@ def dump(
 def _takes_blocks(common: Common) -> bool:
     """Whether rows go to a file of columns as they come."""
     return common.out is not None and common.out.endswith(".parquet") and common.sort is None and common.limit is None
+
+
+def _largest_batch(bytes_as: str | None, out: str | None) -> int:
+    grows = bytes_as in {"text", "hex"} and out is not None and out.endswith(".parquet")
+    return LARGEST_BATCH_GROWN if grows else LARGEST_BATCH
 
 
 def _topic(decoder: str) -> str | None:

@@ -36,6 +36,8 @@ LARGEST_BODY = 16 << 20
 WHOLE_BODY = 4 << 20
 MOST_RECORDS = 1 << 17
 """A batch of more bytes or records is decoded in parts: columns would take more memory than its bytes."""
+PART_RECORDS = 1 << 14
+"""Records of a part: beside them all of the batch is in memory."""
 LARGEST_MEAN = 1 << 12
 """Of a batch of more than WHOLE_BODY bytes whose records have more than so many each, one is worth no column."""
 SMALLEST_RECORD = 7
@@ -186,7 +188,7 @@ def _in_parts(data: bytes, header: "NDArray[np.void]", number: int) -> Iterator[
     """Yield the records of one batch in parts, once all of them are known to be good."""
     count = int(header["records_count"][0])
     starts, _, broken = chains(data, [len(data) - 2], [count])
-    spans = [slice(at, at + CHUNK_RECORDS) for at in range(0, count, CHUNK_RECORDS)]
+    spans = [slice(at, at + PART_RECORDS) for at in range(0, count, PART_RECORDS)]
     if broken or any(_columns_of(data, starts, span, header)[1] for span in spans):
         yield Left(number)
         return

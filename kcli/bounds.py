@@ -2,11 +2,13 @@
 
 from formats.errors import FormatError, LimitError
 
-LARGEST_BATCH = 6 << 20
+LARGEST_BATCH = 10 << 20
 """Bytes of a batch, packed and unpacked, whose records are read; a larger one is shown by its header.
 
-What is made of a value takes up to ten times its size where it is shown whole: with this bound no more than 64 MiB.
+Shown, it takes up to six times its bytes: no more than 64 MiB.
 """
+LARGEST_BATCH_GROWN = LARGEST_BATCH // 2
+"""The same where Arrow is given bytes as text, which takes twice as much."""
 
 RAISES_THE_BOUND = "; --max-batch-bytes raises the bound"
 

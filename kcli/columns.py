@@ -40,22 +40,22 @@ class Block(Row):
 
 
 class Lines(Row):
-    """Many lines of text at once: its only value is their bytes, each line with its newline.
+    """Many lines of text at once, or a long one: its values are their bytes, one behind the other, each line with its newline.
 
-    They are a buffer of their own on the way between processes.
+    They are buffers of their own on the way between processes.
     """
 
     @property
-    def data(self) -> Buffer:
+    def buffers(self) -> tuple[Buffer, ...]:
         """The bytes, of UTF-8."""
-        value: Any = self.values[0]
-        data: Buffer = value
-        return data
+        values: Any = self.values
+        buffers: tuple[Buffer, ...] = values
+        return buffers
 
-    def __reduce__(self) -> tuple[type["Lines"], tuple[str, "tuple[PickleBuffer]"]]:
+    def __reduce__(self) -> tuple[type["Lines"], tuple[str, "tuple[PickleBuffer, ...]"]]:
         from pickle import PickleBuffer  # noqa: PLC0415 - there, when this is called
 
-        return Lines, (self.type, (PickleBuffer(self.data),))
+        return Lines, (self.type, tuple(map(PickleBuffer, self.buffers)))
 
 
 class Failure(NamedTuple):

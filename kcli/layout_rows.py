@@ -15,7 +15,8 @@ DUMP_LAYOUT = RowType(
         binary("bytes", "as stored; null where only their number is told"),
         text(
             "value",
-            "number as Kafka reads it, text, or 0x and hex for other bytes; null where the bytes are told field by field",
+            "number as Kafka reads it, text, or 0x and hex for other bytes, how many where they are above 1 MiB;"
+            " null where the bytes are told field by field",
             null=True,
         ),
         text("meaning", "of the field, from the declaration; null where its name says it", null=True),

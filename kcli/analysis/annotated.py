@@ -34,8 +34,9 @@ from kcli.bounds import in_words
 UNREADABLE = "unreadable"
 CHUNK = 4096
 SHOWN_OF_A_RANGE = 64 << 10
-LONGEST_TEXT = 1 << 20
 """Bytes of a range without structure that are shown; of a larger one the rest is counted."""
+LONGEST_TEXT = 1 << 20
+"""Bytes of a field that are told as text or hex beside the bytes themselves; of a longer one their number."""
 
 BATCH_HEADER = "batch header"
 RECORD = "record "
@@ -103,8 +104,10 @@ def shown(value: Any) -> str:
 
 
 def _bytes_text(data: bytes) -> str:
+    if len(data) > LONGEST_TEXT:
+        return f"{len(data)} bytes"
     try:
-        text = data.decode() if len(data) <= LONGEST_TEXT else "\0"
+        text = data.decode()
     except UnicodeDecodeError:
         text = "\0"
     return text if text.isprintable() else f"0x{data.hex()}"

@@ -39,7 +39,7 @@ from kcli.bounds import in_words
 AnyRecord: TypeAlias = Record | LegacyRecord
 
 NULL_VALUE = "null value"
-LONGEST_SHARE = 6
+LONGEST_SHARE = 10
 """A key or value that is decoded may have this part of the bytes that a batch may have."""
 TAGS_TOLD = 8
 """Unknown tagged fields that an error names."""

@@ -136,8 +136,10 @@ def record_lines(part: "RecordColumns", window: Window, last: int | None, of: Lo
         lines = text.encode()
         held += len(lines)
         yield Lines(LINE, (lines,))
-    for trouble in sorted(troubles, key=attrgetter("batch")):
-        of.told.add("DUMP-002", int(positions[trouble.batch]), f"offset {trouble.offset}: {trouble.error}")
+        # they come with each piece: there may be one for every record
+        for trouble in sorted(troubles, key=attrgetter("batch")):
+            of.told.add("DUMP-002", int(positions[trouble.batch]), f"offset {trouble.offset}: {trouble.error}")
+        troubles.clear()
     if len(part.offset):
         last = int(part.offset[-1])
         yield Row(ENDS, (of.path, last))
@@ -156,24 +158,21 @@ def _tell(part: "RecordColumns", decoder: str, options: Options, troubles: "list
     """Return what prints the contents of one of the part's records by a decoder; what is wrong with them is added to `troubles`."""
     from kcli.output.dump_log_bulk import Trouble  # noqa: PLC0415 - numpy
 
-    data = part.data
-    columns = (part.offset, part.key_start, part.key_length, part.value_start, part.value_length, part.batch)
-    offsets, key_starts, key_lengths, value_starts, value_lengths, batches = (column.tolist() for column in columns)
     prefix = f"{INDENT} " if options.skip_record_metadata else " "
 
     def tell(number: int) -> Iterator[str]:
-        key = _bytes(data, key_starts[number], key_lengths[number])
-        value = _bytes(data, value_starts[number], value_lengths[number])
-        record = Record(offsets[number], 0, NO_SEQUENCE, key, value, (), 0)
+        key = _bytes(part.data, part.key_start[number], part.key_length[number])
+        value = _bytes(part.data, part.value_start[number], part.value_length[number])
+        record = Record(int(part.offset[number]), 0, NO_SEQUENCE, key, value, (), 0)
         shown, trouble = shown_by(decoder, record, options.max_batch_bytes)
         if trouble is not None:
-            troubles.append(Trouble(batches[number], record.offset, trouble))
+            troubles.append(Trouble(int(part.batch[number]), record.offset, trouble))
         return contents(shown, prefix)
 
     return tell
 
 
-def _bytes(data: bytes, start: int, length: int) -> bytes | None:
+def _bytes(data: bytes, start: "np.int64", length: "np.int64") -> bytes | None:
     return None if length < 0 else data[start : start + length]
 
 

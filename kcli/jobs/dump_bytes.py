@@ -15,6 +15,8 @@ from kcli.analysis.selection import AnyRecord
 from kcli.columns import Column
 from kcli.columns import record as object_schema
 from kcli.jobs.dump_common import Options
+from kcli.output.dump_log import Words
+from kcli.output.long_values import PIECE, base64_pieces
 from kcli.rows import ROW_TYPES, Row, RowType, Value
 
 Show: TypeAlias = Callable[[bytes], Value]
@@ -66,11 +68,15 @@ def shown_as(options: Options) -> Show | None:
     return MODES[options.bytes_as] if options.bytes_as not in {None, "base64"} else None
 
 
-def text_of(data: bytes, options: Options) -> str:
+def words_of(data: bytes, options: Options) -> Words:
     """Return how key or payload is printed in text where it is not as kafka-dump-log prints it."""
     if options.salt is not None:
         return f"{len(data)} bytes, hash {salted(data, options.salt)}"
-    return base64.b64encode(data).decode() if options.bytes_as == "base64" else str(MODES[options.bytes_as or "text"](data))
+    if options.bytes_as == "base64":
+        return "".join(base64_pieces(data)) if len(data) <= PIECE else base64_pieces(data)
+    if options.bytes_as == "hex":
+        return data.hex() if len(data) <= PIECE else (data[at : at + PIECE].hex() for at in range(0, len(data), PIECE))
+    return str(MODES[options.bytes_as or "text"](data))
 
 
 def redacted(record: AnyRecord, options: Options) -> AnyRecord:
@@ -130,4 +136,4 @@ def _column(column: Column, options: Options) -> Column:
     return column
 
 
-__all__ = ["MODES", "bytes_columns", "redacted", "salted", "shown_as", "shown_row", "text_of", "types_as_shown"]
+__all__ = ["MODES", "bytes_columns", "redacted", "salted", "shown_as", "shown_row", "types_as_shown", "words_of"]

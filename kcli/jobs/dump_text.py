@@ -18,7 +18,7 @@ from kcli.columns import TITLE
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_batches import good_and_bad, records, tell
 from kcli.jobs.dump_bulk import Log, batch_lines, checked, is_bulk, is_plain, parts, record_lines, windows
-from kcli.jobs.dump_bytes import redacted, text_of
+from kcli.jobs.dump_bytes import redacted, words_of
 from kcli.jobs.dump_common import MAX_INT, Here, Item, Options, Reader, Scanned, Told, file_name
 from kcli.jobs.dump_decoders import DECODER_CLASSES, shown_by, shown_with
 from kcli.jobs.dump_files import producer_values
@@ -237,11 +237,20 @@ def _row(words: Iterator[str]) -> tuple[Row, int]:
     else:
         text = "".join(held)
         return line(text, RECORD_LINE), getsizeof(text)
-    data: Any = bytearray()
-    for word in chain(held, words, ("\n",)):
+    pieces: Any = tuple(_encoded(chain(held, words, ("\n",))))
+    return Lines(RECORD_LINE, pieces), sum(map(len, pieces))
+
+
+def _encoded(words: Iterable[str]) -> Iterator[bytearray]:
+    """Yield words as UTF-8 in pieces: one that grows is moved, and takes its place twice."""
+    piece = bytearray()
+    for word in words:
         for at in range(0, len(word), LONG_TEXT):
-            data += word[at : at + LONG_TEXT].encode(errors="backslashreplace")
-    return Lines(RECORD_LINE, (data,)), len(data)
+            piece += word[at : at + LONG_TEXT].encode(errors="backslashreplace")
+            if len(piece) > LONG_TEXT:
+                yield piece
+                piece = bytearray()
+    yield piece
 
 
 def _record(item: Checked, record: AnyRecord, told: Told, options: Options) -> Iterator[str]:
@@ -267,7 +276,7 @@ def _shown(record: AnyRecord, options: Options) -> tuple[Shown, str | None]:
         return shown_by(options.decoder, record, options.max_batch_bytes)
     if options.salt is None and options.bytes_as in {None, "text"}:
         return shown_with(DECODER_CLASSES[options.key_decoder], DECODER_CLASSES[options.value_decoder], record)
-    key, value = (None if data is None else text_of(data, options) for data in (record.key, record.value))
+    key, value = (None if data is None else words_of(data, options) for data in (record.key, record.value))
     return Shown(key, value), None
 
 

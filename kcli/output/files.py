@@ -211,7 +211,7 @@ def write_rows(path: str, rows: Iterable[Row], view: View, tail: Tail, text: Tex
             def counted() -> Iterator[str | Lines]:
                 nonlocal count
                 for lines in text(view.chosen(rows)):
-                    count += bytes(lines.data).count(b"\n") if isinstance(lines, Lines) else lines.count("\n") + 1
+                    count += sum(bytes(data).count(b"\n") for data in lines.buffers) if isinstance(lines, Lines) else lines.count("\n") + 1
                     yield lines
 
             write_lines(counted(), file, beside=True)
@@ -237,10 +237,10 @@ def write_lines(lines: Iterable[str | Lines], file: BinaryIO, *, beside: bool) -
                 # a line may be long: it is not copied for the sake of its end
                 file.write(some.encode(*_ENCODING))
                 file.write(b"\n")
-            elif beside and len(some.data) >= WORTH_A_THREAD:
-                writing.begin(partial(file.write, some.data))
+            elif beside and sum(map(len, some.buffers)) >= WORTH_A_THREAD:
+                writing.begin(partial(file.writelines, some.buffers))
             else:
-                file.write(some.data)
+                file.writelines(some.buffers)
         writing.wait()
 
 

@@ -41,7 +41,7 @@ def json_pieces(value: Any, encode: Callable[[Any], str], comma: str = ",", colo
         yield '"'
     elif isinstance(value, bytes):
         yield '"'
-        yield from _base64(value)
+        yield from base64_pieces(value)
         yield '"'
     elif isinstance(value, dict):
         for number, (name, inside) in enumerate(value.items()):
@@ -71,12 +71,13 @@ def tsv_pieces(value: Value) -> Iterator[str]:
 def _cell(value: Value) -> Iterable[str]:
     if isinstance(value, str):
         return _slices(value)
-    return _base64(value) if isinstance(value, bytes) else json_pieces(value, compact)
+    return base64_pieces(value) if isinstance(value, bytes) else json_pieces(value, compact)
 
 
 def _slices(text: str) -> Iterator[str]:
     return (text[at : at + PIECE] for at in range(0, len(text), PIECE))
 
 
-def _base64(data: bytes) -> Iterator[str]:
+def base64_pieces(data: bytes) -> Iterator[str]:
+    """Return the base64 of bytes in pieces."""
     return (base64.b64encode(data[at : at + PIECE]).decode() for at in range(0, len(data), PIECE))

@@ -15,7 +15,7 @@
 | `epochs`          | batches, records: only batches of these leader epochs, with commas                             |
 | `producer_ids`    | batches, records: only batches of these producers, with commas                                 |
 | `partitions`      | how many tasks; by default a few per core, more for much data                                  |
-| `max_batch_bytes` | bound on one batch, packed and unpacked; 6 MiB                                                 |
+| `max_batch_bytes` | bound on one batch, packed and unpacked; 10 MiB                                                |
 """
 
 import json

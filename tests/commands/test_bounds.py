@@ -11,7 +11,7 @@ import pytest
 from formats.compression import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from formats.record import HEADER_KEYS_SHARE
 from kcli.analysis.contents import LONGEST_SHARE
-from kcli.bounds import LARGEST_BATCH
+from kcli.bounds import LARGEST_BATCH, LARGEST_BATCH_GROWN
 from tests.builders import put_record, put_records
 
 pytestmark = pytest.mark.slow
@@ -46,10 +46,19 @@ def run(directory, *words):
     return status, peak, (directory / "shown").read_text()
 
 
+@pytest.fixture
+def tmp_path(tmp_path):
+    """A directory in that of the test: pytest has a `.lock` in the one around it, as a log dir has."""
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    return inside
+
+
 @pytest.fixture(scope="module")
 def usual(tmp_path_factory):
     """The peak of each way to show a batch of a few bytes."""
-    directory = tmp_path_factory.mktemp("usual")
+    directory = tmp_path_factory.mktemp("usual") / "inside"
+    directory.mkdir()
     (directory / LOG).write_bytes(put_records([put_record(value=b"v")]))
     return {name: run(directory, *words)[1] for name, words in SHOWN.items()}
 
@@ -72,8 +81,15 @@ CHANGED = {
     "text": (["-o", "text", "--print-data-log", "--grep", "a|^."], {"value": b"a" * (LARGEST_BATCH - ROOM) + "\U0001f600".encode()}),
     "ndjson": (["-o", "ndjson", "--bytes", "text"], {"value": b"\x01" * (LARGEST_BATCH - ROOM)}),
     "csv": (["-o", "csv", "--bytes", "hex"], {"key": NO_TEXT * (LARGEST_BATCH // 2), "value": NO_TEXT * (LARGEST_BATCH // 2 - ROOM)}),
-    "parquet": (["--out", "x.parquet", "--bytes", "text"], {"value": bytes(LARGEST_BATCH - ROOM)}),
-    "parquet, hex": (["--out", "x.parquet", "--bytes", "hex"], {"headers": ((b"k", NO_TEXT * (LARGEST_BATCH - ROOM)),)}),
+    "text, no text": (["-o", "text", "--print-data-log"], {"value": NO_TEXT * (LARGEST_BATCH - ROOM)}),
+    "text, hex": (["-o", "text", "--bytes", "hex"], {"value": bytes(LARGEST_BATCH - ROOM)}),
+    "text, base64": (
+        ["-o", "text", "--bytes", "base64"],
+        {"headers": ((NO_TEXT * MOST_KEYS, None),), "value": bytes(LARGEST_BATCH - MOST_KEYS - ROOM)},
+    ),
+    "ndjson, wide": (["-o", "ndjson", "--bytes", "text"], {"value": b"a" * (LARGEST_BATCH - ROOM) + "\U0001f600".encode()}),
+    "parquet": (["--out", "x.parquet", "--bytes", "text"], {"value": bytes(LARGEST_BATCH_GROWN - ROOM)}),
+    "parquet, hex": (["--out", "x.parquet", "--bytes", "hex"], {"headers": ((b"k", NO_TEXT * (LARGEST_BATCH_GROWN - ROOM)),)}),
     "ndjson, keys": (["-o", "ndjson"], {"headers": ((NO_TEXT * MOST_KEYS, None),), "value": bytes(LARGEST_BATCH - MOST_KEYS - ROOM)}),
     "parquet, keys": (
         ["--out", "x.parquet"],
@@ -130,9 +146,19 @@ def test_a_value_too_long_to_be_decoded_names_the_switch(tmp_path):
     assert row["decoded_value"] is None and row["value"]
     assert row["error"] in finding["message"]
     assert "value: expected at most 1048576 bytes to decode" in row["error"] and "--max-batch-bytes raises the bound" in row["error"]
-    status, _, shown = run(tmp_path, *DECODED["ndjson"], "--max-batch-bytes", 3 * LARGEST_BATCH)
+    status, _, shown = run(tmp_path, *DECODED["ndjson"], "--max-batch-bytes", LARGEST_BATCH * LONGEST_SHARE // 2)
     assert status == 0
     assert len(json.loads(shown)["decoded_value"]["transactionPartitions"]) == LARGEST_BATCH // 2 // len(TOPIC_NAME)
+
+
+@pytest.mark.parametrize(("words", "status"), [("--skip-record-metadata", 0), ("--offsets-decoder", 1)])
+def test_records_without_contents_cost_no_more(words, status, usual, tmp_path):
+    record = put_record()
+    (tmp_path / LOG).write_bytes(put_records([record] * ((LARGEST_BATCH - ROOM) // len(record)), ZSTD))
+    found, peak, _ = run(tmp_path, "-o", "text", words)
+
+    assert found == status
+    assert peak - usual["text"] <= MOST
 
 
 @pytest.mark.parametrize("size", [20, 1 << 16])

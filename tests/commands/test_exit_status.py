@@ -324,7 +324,7 @@ def test_a_demo_that_nobody_reads_on_stops(tmp_path):
     filled = os.write(theirs, bytes(fcntl.fcntl(ours, fcntl.F_SETPIPE_SZ, 4096) - ROOM))
     with subprocess.Popen(command, stdout=theirs, stderr=subprocess.PIPE, text=True) as demo:
         os.close(theirs)
-        while waiting(ours) == filled:
+        while demo.poll() is None and waiting(ours) == filled:
             time.sleep(0.01)
         os.close(ours)
         _, told = demo.communicate()

@@ -85,6 +85,7 @@ def in_parts(given, limit=LIMIT):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "MOST_RECORDS", 1)
         patch.setattr(module, "CHUNK_RECORDS", 2)
+        patch.setattr(module, "PART_RECORDS", 2)
         return read(given, limit)
 
 
@@ -313,6 +314,7 @@ def test_many_headers_in_all_are_left_to_the_plain_reader(monkeypatch):
 def test_many_records_come_in_parts(monkeypatch):
     monkeypatch.setattr(module, "MOST_RECORDS", 3)
     monkeypatch.setattr(module, "CHUNK_RECORDS", 2)
+    monkeypatch.setattr(module, "PART_RECORDS", 2)
     found = [put_records([put_record(number, value=b"v") for number in range(count)], codec) for codec in range(5) for count in (3, 5, 1)]
     check(found)
     window, positions = joined(found)
@@ -329,6 +331,7 @@ def test_large_records_of_a_large_batch_are_left_to_the_plain_reader(monkeypatch
     assert fast(found) == [*plain(found[:2]), None]
     window, positions = joined(found)
     monkeypatch.setattr(module, "CHUNK_RECORDS", 30)
+    monkeypatch.setattr(module, "PART_RECORDS", 30)
     assert [len(item.offset) for item in record_columns(window, positions, LIMIT) if not isinstance(item, Left)] == [30, 30, 10]
 
 
@@ -342,6 +345,7 @@ def test_chunks_are_bounded_and_say_the_same(monkeypatch):
     check(found)
     monkeypatch.setattr(module, "CHUNK_BYTES", LIMIT)
     monkeypatch.setattr(module, "CHUNK_RECORDS", 40)
+    monkeypatch.setattr(module, "PART_RECORDS", 40)
     by_records = list(record_columns(window, positions, LIMIT))
     assert len(by_records) > 5
     assert all(len(columns.offset) <= 40 for columns in by_records)

@@ -79,6 +79,7 @@ def test_random_logs_and_damage(seed, options, tmp_path, monkeypatch):
     monkeypatch.setattr(dump_common, "BYTES_PER_CALL", chance.choice([500, 1 << 22]))
     monkeypatch.setattr(record_columns, "MOST_RECORDS", chance.choice([2, 1 << 17]))
     monkeypatch.setattr(record_columns, "CHUNK_RECORDS", chance.choice([2, 1 << 16]))
+    monkeypatch.setattr(record_columns, "PART_RECORDS", chance.choice([2, 1 << 16]))
     batches = log(chance)
     path = tmp_path / f"{0:020}.log"
     path.write_bytes(b"".join(batches))
