@@ -111,7 +111,7 @@ def _walked(data: bytes, sizes: list[int], counts: list[int]) -> "tuple[Ints, In
             broken.add(number)
             del starts[bounds[-1] :]
         bounds.append(len(starts))
-    return np.array(starts, np.int64), np.array(bounds, np.int64), broken
+    return np.frombuffer(starts, np.int64), np.array(bounds, np.int64), broken
 
 
 def _length(data: bytes, at: int) -> tuple[int, int]:
