@@ -14,7 +14,7 @@ from kcli.jobs.common import failure_of, internal_failure
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.tree import PARTITION, Target
-from kcli.rows import Row, Value
+from kcli.rows import Lines, Row, Value
 
 ROWS_PER_CALL = 2000
 BYTES_PER_CALL = 4 << 20
@@ -101,7 +101,9 @@ def in_pieces(unit: Unit, options: Options, read: "Reader") -> Outcome:
     most = ROWS_PER_CALL if options.limit is None else min(max(options.limit, 1), ROWS_PER_CALL)
     try:
         for item in items:
-            if isinstance(item, Row):
+            if isinstance(item, Lines) and rows and isinstance(rows[-1], Lines) and rows[-1].type == item.type:
+                rows[-1] = Lines(item.type, rows[-1].values + item.values)  # they are written together
+            elif isinstance(item, Row):
                 rows.append(item)
             elif isinstance(item, Finding):
                 findings.append(item)

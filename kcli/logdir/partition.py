@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from formats.checkpoint import EpochEntry, check_epoch_entries, read_leader_epoch_checkpoint
-from formats.names import EXTENSION_KINDS, IN_PARTITION, PRODUCER_SNAPSHOT, FileName, parse_file
+from formats.names import EXTENSION_KINDS, FileName, parse_file
 from formats.properties import read_partition_metadata
 from kcli.logdir.buffers import FileError, file_error, read_optional, reading
 from kcli.logdir.directory import NO_DIRECTORY, DirectoryFacts, directory_facts
@@ -74,18 +74,6 @@ class Partition:
                 beside.setdefault(stem, set()).add(extension)
         found = [Segment(self.path, int(stem), stem, frozenset(kinds)) for stem, kinds in beside.items() if "log" in kinds]
         return tuple(sorted(found, key=lambda segment: segment.base_offset))
-
-    @cached_property
-    def snapshot_offsets(self) -> tuple[int, ...]:
-        """The offsets of the producer snapshots, ascending."""
-        found = (parse_file(name) for name in self.names if name.endswith(".snapshot"))
-        return tuple(
-            sorted(
-                file.base_offset
-                for file in found
-                if file.kind == PRODUCER_SNAPSHOT and file.scheme == IN_PARTITION and file.base_offset is not None
-            )
-        )
 
     def epoch_entries(self) -> list[EpochEntry] | None:
         """Return the lines of leader-epoch-checkpoint in file order, or None if there is no such file.

@@ -27,6 +27,8 @@ PARQUET = "parquet"
 FILE_FORMATS = (PARQUET, "csv", "ndjson")
 """Also the extensions of their files."""
 SUCCESS = "_SUCCESS"
+DIGITS = 5
+"""Of a part's number, as Spark writes it; more where there are more parts: sorted by name they are in order."""
 
 ROWS_A_BATCH = 2000
 BYTES_A_BATCH = 4 << 20
@@ -373,7 +375,8 @@ def keep_parts(path: str, parts: Parts, written: Sequence[Part], tail: Tail) -> 
     for name in there - known:
         os.unlink(os.path.join(directory, name))
     run = uuid.uuid4()
-    names = [f"part-{number:05}-{run}.{view.format}" for number in range(len(written) + 1)]
+    digits = max(len(str(len(written))), DIGITS)
+    names = [f"part-{number:0{digits}}-{run}.{view.format}" for number in range(len(written) + 1)]
     for part, name in zip(written, names, strict=False):
         os.rename(os.path.join(directory, part.name), os.path.join(directory, name))
     if not written or (view.format == "ndjson" and (findings or failures)):

@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.bench.figures import memory
 from tests.bench.inputs import Made, Spec, load
 from tests.bench.lines import FULL, GIB, QUICK, TOOL, USUAL, Line, Programs, Scale, lines
-from tests.bench.machine import described
+from tests.bench.machine import described, two_at_once
 from tests.bench.process import Failed, Quiet, adopt_orphans, alternate, too_busy
 from tests.bench.report import Result, as_json, head, summary, table
 from tests.oracle.oracle import build
@@ -65,7 +65,7 @@ def main() -> int:
         cache = given.cache or Path(temporary) / "inputs"
         cache.mkdir(parents=True, exist_ok=True)
         programs = Programs((_kcli(),), ("java", "-cp", build()))
-        machine = described()
+        machine = described() | ({} if given.no_bounds else {"two processes do": f"{two_at_once():.2f} times what one does"})
         print(*(f"{name}: {value}" for name, value in machine.items()), sep="; ", file=talk)
         limits = {} if given.no_bounds else _bounds(cache, Path(temporary), scale)
         if limits:

@@ -46,6 +46,28 @@ def rate(work: Callable[[], int], least: float = SECONDS) -> float:
     return done / (time.perf_counter() - start)
 
 
+COUNTING = """
+import sys, time
+end, done, seen = time.perf_counter() + float(sys.argv[1]), 0, {}
+while time.perf_counter() < end:
+    for number in range(1000):
+        seen[number] = f"{done} {number}"
+    done += 1
+print(done)
+"""
+
+
+def two_at_once(seconds: float = 2 * SECONDS) -> float:
+    """Return how much two processes do together, one alone being 1: no `--jobs 2` gains more."""
+
+    def done(count: int) -> int:
+        command = [sys.executable, "-c", COUNTING, str(seconds)]
+        processes = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(count)]
+        return sum(int(process.communicate()[0]) for process in processes)
+
+    return done(2) / done(1)
+
+
 def bounds(log: Path, scratch: Path) -> dict[str, float]:
     """Return bytes a second of one core at each part of the work: the limits that the lines are held against.
 

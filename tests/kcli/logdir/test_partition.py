@@ -35,13 +35,6 @@ def test_segments_in_order(tmp_path):
     assert found[1].path("log") == f"{directory}/00000000000000000007.log"
 
 
-def test_producer_snapshots(tmp_path):
-    directory = orders(tmp_path / "d")
-    for name in ("00000000000000000012.snapshot", "00000000000000000003.snapshot", "00000000000000000001.snapshot.deleted", "x.snapshot"):
-        (directory / name).write_bytes(b"")
-    assert partition(directory).snapshot_offsets == (3, 12)
-
-
 def test_its_own_checkpoints(tmp_path):
     directory = orders(tmp_path / "d", epochs=((1, 0), (4, 10)))
     (directory / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n")

@@ -207,6 +207,16 @@ def test_parts_become_a_directory_in_their_order(tmp_path, output):
         assert [(path / name).read_bytes() for name in names[1:]] == [on_stdout(rows, view_of(output)) for rows in (ROWS[:2], ROWS[2:])]
 
 
+def test_parts_are_in_order_by_name_however_many_they_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "DIGITS", 1)
+    with new_directory(str(tmp_path / "out")) as hidden:
+        parts = Parts(hidden, view_of("csv"))
+        keep_parts(str(tmp_path / "out"), parts, written(parts, *(ROWS[:1] for _ in range(12))), nothing)
+
+    numbers = [name.split("-")[1] for name in sorted(os.listdir(tmp_path / "out")) if name.startswith("part-")]
+    assert numbers == [f"{number:02}" for number in range(12)]
+
+
 @pytest.mark.parametrize("output", FORMATS)
 def test_an_attempt_that_fails_leaves_no_part(tmp_path, output):
     def attempt():
