@@ -71,7 +71,10 @@ class Message(NamedTuple):
 
 
 class LegacyRecord(NamedTuple):
-    """One message with key and value; null is None, empty is b"". `is_valid`: whether its own CRC is right."""
+    """One message with key and value; null is None, empty is b"". `is_valid`: whether its own CRC is right.
+
+    The sizes are as stored: -1 for null as Kafka writes it, and null for it, too, whatever else below 0.
+    """
 
     offset: int
     timestamp: int
@@ -82,6 +85,8 @@ class LegacyRecord(NamedTuple):
     is_valid: bool
     key: bytes | None
     value: bytes | None
+    key_size: int
+    value_size: int
 
 
 def message_set(message: Buffer, limit: int) -> MessageSet:
@@ -150,7 +155,7 @@ def set_records(opened: MessageSet) -> Iterator[LegacyRecord]:
             key, value = _key_and_value(found)
         except FormatError as error:
             raise (error if opened.stream is None else _behind(opened.stream, error.moved(found.position))) from error
-        yield LegacyRecord(*found[:6], is_valid(found.data), key, value)
+        yield LegacyRecord(*found[:6], is_valid(found.data), key, value, *_sizes(found, key))
 
 
 def base_offset(message: Buffer, limit: int) -> int:
@@ -193,6 +198,12 @@ def _key_and_value(message: Message) -> tuple[bytes | None, bytes | None]:
     start, end = _span(data, max(key_start, key_end), "value")
     key = None if key_start > key_end else bytes(data[key_start:key_end])
     return key, None if start > end else bytes(data[start:end])
+
+
+def _sizes(message: Message, key: bytes | None) -> tuple[int, int]:
+    position = _key_position(message.magic)
+    of_key, of_value = (_LENGTH.unpack_from(message.data, at)[0] for at in (position, position + _LENGTH.size + len(key or b"")))
+    return of_key, of_value
 
 
 def message_parts(data: Buffer, structure: str = "message") -> Iterator[Part]:

@@ -148,12 +148,11 @@ def batch_line(batch: Batch, *, valid: bool) -> str:
 
 def record_line(record: Record | LegacyRecord, timestamp_type: str) -> str:
     """Return what is printed of a record, its contents apart; the timestamp's type is that of its batch."""
-    line = (
-        f"{INDENT} offset: {record.offset} {timestamp_type}: {record.timestamp}"
-        f" keySize: {_size(record.key)} valueSize: {_size(record.value)}"
-    )
+    line = f"{INDENT} offset: {record.offset} {timestamp_type}: {record.timestamp}"
     if isinstance(record, LegacyRecord):
-        return f"{line} isValid: {_bool(record.is_valid)} crc: {record.crc}"
+        # they may be wrong, and below -1: the tool prints what is stored
+        return f"{line} keySize: {record.key_size} valueSize: {record.value_size} isValid: {_bool(record.is_valid)} crc: {record.crc}"
+    line += f" keySize: {_size(record.key)} valueSize: {_size(record.value)}"
     keys = ",".join(java_string(key) for key, _ in record.headers)
     return f"{line} sequence: {record.sequence} headerKeys: [{keys}]"
 

@@ -99,8 +99,8 @@ def test_what_is_cut_of_a_last_message_is_counted():
 def test_a_message_without_a_codec_is_its_own_record():
     v1 = bytes.fromhex("0000000000000005000000186a5500fb01000000018bcfe56800ffffffff000000027631")
     v0 = bytes.fromhex("00000000000000050000001257e7496e0000000000026b31000000027631")
-    assert read(v1) == [LegacyRecord(5, 1700000000000, "CreateTime", 1, 0, 0x6A5500FB, True, None, b"v1")]
-    assert read(v0) == [LegacyRecord(5, -1, "NoTimestampType", 0, 0, 0x57E7496E, True, b"k1", b"v1")]
+    assert read(v1) == [LegacyRecord(5, 1700000000000, "CreateTime", 1, 0, 0x6A5500FB, True, None, b"v1", -1, 2)]
+    assert read(v0) == [LegacyRecord(5, -1, "NoTimestampType", 0, 0, 0x57E7496E, True, b"k1", b"v1", 2, 2)]
     assert base_offset(v1, 0) == 5
     assert read(put_message(5, 1, 9, attributes=8, key=b"", crc=1))[0][1:8] == (9, "LogAppendTime", 1, 8, 1, False, b"")
 
