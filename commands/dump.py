@@ -82,7 +82,12 @@ def dump(
     tail: Annotated[
         int | None,
         _option(
-            "--tail", panel=SELECTION, metavar="N", min=1, text="The last N batches, or records, of each partition or file named.", max=MOST_OF_A_TAIL
+            "--tail",
+            panel=SELECTION,
+            metavar="N",
+            min=1,
+            text="The last N batches, or records, of each partition or file named.",
+            max=MOST_OF_A_TAIL,
         ),
     ] = None,
     files: Annotated[str | None, _option("--files", panel=TOOL, metavar="A,B", text="Paths in one word.")] = None,

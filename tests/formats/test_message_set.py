@@ -106,9 +106,9 @@ def test_a_message_without_a_codec_is_its_own_record():
 
 
 def test_null_is_not_empty_and_bytes_behind_the_value_are_passed_over():
-    assert read(put_message(0, key=b"", value=None, tail=b"more"))[0][-2:] == (b"", None)
-    assert read(put_message(0, key=None, value=b"", tail=b"more"))[0][-2:] == (None, b"")
-    assert read(put_message(0, key=(-2, b""), value=(-3, b"")))[0][-2:] == (None, None)
+    assert read(put_message(0, key=b"", value=None, tail=b"more"))[0][-4:] == (b"", None, 0, -1)
+    assert read(put_message(0, key=None, value=b"", tail=b"more"))[0][-4:] == (None, b"", -1, 0)
+    assert read(put_message(0, key=(-2, b""), value=(-3, b"")))[0][-4:] == (None, None, -2, -3)
 
 
 @pytest.mark.parametrize("codec", [1, 2, 3])

@@ -94,7 +94,7 @@ def test_every_difference_is_met(compared, difference):
     assert any(section.kcli != section.golden and tolerated(section) for name in NAMES for section in compared(name))
 
 
-@pytest.mark.parametrize("name", (*BATCHES, "v1-crc-wrong"))
+@pytest.mark.parametrize("name", [*BATCHES, "v1-crc-wrong"])
 def test_batches_of_every_kind(kcli, tmp_path, monkeypatch, name):
     golden = recorded.stored(f"{name}.print.txt").decode()
     path = Path(golden.partition("\n")[0].removeprefix("Dumping "))
