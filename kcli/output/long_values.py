@@ -12,7 +12,7 @@ LONG = 1 << 16
 PIECE = 3 << 14
 """Bytes or characters of a piece; base64 takes three bytes at a time."""
 
-_HOLDERS = frozenset({tuple, list, dict})
+_TEXTS, _HOLDERS = frozenset({str, bytes}), frozenset({tuple, list, dict})
 
 
 def is_long(value: Any) -> bool:
@@ -24,10 +24,11 @@ def _length(value: Any) -> int:
     total, left = 0, [value]
     # a loop over what is in the row: each row of an output is weighed
     for some in left:
-        if isinstance(some, (str, bytes)):
+        kind = type(some)
+        if kind in _TEXTS:
             total += len(some)
-        elif type(some) in _HOLDERS:
-            left += some.values() if isinstance(some, dict) else some
+        elif kind in _HOLDERS:
+            left += some.values() if kind is dict else some
     return total
 
 
