@@ -3,6 +3,7 @@
 import os
 import re
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -179,11 +180,12 @@ def dump(
     run(
         "dump",
         [*(paths or []), *(files.split(",") if files else [])],
-        replace(common, include_leftovers=True),
+        # of text lines are counted, not rows: some rows are none
+        replace(common, include_leftovers=True, limit=None if options.text else common.limit),
         job,
         ACCEPTS,
         expand=job.expand,
-        text=layout_lines if layout else dump_log_lines,
+        text=layout_lines if layout else partial(dump_log_lines, limit=common.limit),
         present=job.row_types,
         types=types_as_shown(COMMANDS["dump"], options),
         stops=True,

@@ -24,7 +24,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from construct import Int16sb, Int16ub, Int32sb, Int64sb, Struct
 
-from formats.errors import CorruptError, FormatError, UnsupportedError
+from formats.errors import CorruptError, FormatError, LimitError, UnsupportedError
 from formats.layout import Layout, Part
 from formats.primitives import TaggedField, compact_array_length, compact_string, tagged_fields, uuid
 from formats.reading import Reading
@@ -34,6 +34,8 @@ T = TypeVar("T")
 
 ABORT, COMMIT, LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS = range(7)
 UNKNOWN_NAME = "UNKNOWN"
+LONGEST_CONTROL = 1 << 16
+"""Bytes of a value that is read unless a caller allows more."""
 CONTROL_NAMES = {
     ABORT: "ABORT",
     COMMIT: "COMMIT",
@@ -234,9 +236,10 @@ def control_type(key: bytes | None) -> str:
     return CONTROL_NAMES.get(number, str(number))
 
 
-def control_record(key: Buffer | None, value: Buffer | None) -> ControlRecord:
+def control_record(key: Buffer | None, value: Buffer | None, longest: int = LONGEST_CONTROL) -> ControlRecord:
     """Return what a control record says; positions of errors count from the start of key or value.
 
+    A value of more than `longest` bytes is a LimitError: read, its arrays and tags take up to a hundred times their bytes.
     END_TXN markers of a later version are read as version 0, as the broker does; a
     later version of a KRaft value is an UnsupportedError. Bytes behind a value are
     not looked at, as in Kafka's own readers.
@@ -247,6 +250,8 @@ def control_record(key: Buffer | None, value: Buffer | None) -> ControlRecord:
         return ControlRecord(found.type, found.name, None, ())
     if value is None:
         raise CorruptError(0, f"{found.name} value", "a value", "null")
+    if len(value) > longest:
+        raise LimitError(0, f"{found.name} value", f"at most {longest} bytes", len(value))
     tags: list[UnknownTag] = []
     return ControlRecord(found.type, found.name, reader(Reading(value), tags), tuple(tags))
 

@@ -29,7 +29,7 @@ from formats.record import record_parts, unpacked
 from formats.types import Buffer
 from kcli.analysis.annotated_messages import Contents
 from kcli.analysis.contents import longest_for
-from kcli.bounds import in_words
+from kcli.bounds import in_words, longest_control_for
 
 UNREADABLE = "unreadable"
 CHUNK = 4096
@@ -170,7 +170,10 @@ def batch(raw: bytes, position: int, limit: int, topic: str | None, *, records: 
     if header.codec:
         yield payload._replace(value=f"{len(body)} bytes decompressed")
         inside = Place(body, 0, in_stream=True)
-    end, contents = 0, Contents(topic, control=header.is_control, longest=longest_for(limit))
+    end, contents = (
+        0,
+        Contents(topic, control=header.is_control, longest=longest_control_for(limit) if header.is_control else longest_for(limit)),
+    )
     try:
         for part in record_parts(header, body):
             yield from _field(part, inside, contents, position)

@@ -10,6 +10,7 @@ from formats.batch import BATCH, LOG_OVERHEAD, NO_SEQUENCE
 from formats.record import MAGIC, Record
 from formats.types import Buffer
 from kcli.analysis.salvage import Checked, Gap, checked_windows
+from kcli.bounds import in_words, longest_control_for
 from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD
 from kcli.jobs.dump_batches import bounded, check
 from kcli.jobs.dump_common import STRING_DECODER, Here, Item, Options, Told, sibling
@@ -131,6 +132,7 @@ def record_lines(part: "RecordColumns", window: Window, last: int | None, of: Lo
         troubles,
         contents=of.options.print_data_log,
         metadata=not of.options.skip_record_metadata,
+        longest_control=longest_control_for(of.options.max_batch_bytes),
         tell=None if of.options.decoder is None else _tell(part, of.options.decoder, of.options, troubles),
     ):
         lines = text.encode()
@@ -138,7 +140,8 @@ def record_lines(part: "RecordColumns", window: Window, last: int | None, of: Lo
         yield Lines(LINE, (lines,))
         # they come with each piece: there may be one for every record
         for trouble in sorted(troubles, key=attrgetter("batch")):
-            of.told.add("DUMP-002", int(positions[trouble.batch]), f"offset {trouble.offset}: {trouble.error}")
+            words = trouble.error if isinstance(trouble.error, str) else in_words(trouble.error)
+            of.told.add("DUMP-002", int(positions[trouble.batch]), f"offset {trouble.offset}: {words}")
         troubles.clear()
     if len(part.offset):
         last = int(part.offset[-1])

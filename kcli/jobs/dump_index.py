@@ -37,7 +37,7 @@ def offset_index(unit: Unit, options: Options, told: Told) -> Scanned:
 
         def compare(entry: tuple[int, int]) -> str | None:
             found = first_last_offset(log, entry[1], options) if log is not None else entry[0]
-            return None if found == entry[0] else f"offset {entry[0]}: the batch at byte {entry[1]} ends with {found}"
+            return None if found == entry[0] else differs(entry, found)
 
         if options.index_sanity_check:
             _sanity(sanity_of_offset_index(index), told)
@@ -168,6 +168,12 @@ def first_last_offset(log: DataFile, position: int, options: Options) -> int | N
         return None
     batch = next(iter(Walk(log, position, position + options.max_message_size, ahead=LONGEST_HEADER)), None)
     return batch.header.last_offset if batch is not None else None
+
+
+def differs(entry: tuple[int, int], found: int | None) -> str:
+    """Return in words that an entry of an offset index leads to a batch that ends elsewhere, or to none."""
+    what = "no batch at" if found is None else f"{found} is the last offset of the batch at"
+    return f"offset {entry[0]}: {what} byte {entry[1]}"
 
 
 class Finder:

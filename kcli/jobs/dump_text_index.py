@@ -9,6 +9,7 @@ from kcli.jobs.dump_common import Here, Options, Scanned, Told, file_name, sibli
 from kcli.jobs.dump_index import (
     ENTRIES_BETWEEN_STOPS,
     Finder,
+    differs,
     first_last_offset,
     is_zero,
     largest_timestamp,
@@ -58,7 +59,7 @@ def offset_index_text(unit: Unit, options: Options, told: Told) -> Scanned:
                 before = entry
                 found = offset if log is None else first_last_offset(log, position, options)
                 if found != offset:
-                    told.add("DUMP-004", slot * index.entry_size, f"offset {offset}: the batch at byte {position} ends with {found}")
+                    told.add("DUMP-004", slot * index.entry_size, differs(entry, found))
                     if found is not None:
                         yield Row(MISMATCH, (_absolute(target), offset, found))
                 yield from _entry(f"offset: {offset} position: {position}", slot, options)

@@ -66,15 +66,22 @@ class Shown(NamedTuple):
     payload: Words | None
 
 
-def dump_log_lines(rows: Iterable[Row]) -> Iterator[str | Lines]:
-    """Yield the lines for stdout, one or many at a time; write to stderr what the tool writes there, its summaries at the end."""
+def dump_log_lines(rows: Iterable[Row], limit: int | None = None) -> Iterator[str | Lines]:
+    """Yield the lines for stdout, one or many at a time; write to stderr what the tool writes there, its summaries at the end.
+
+    With a limit, rows of one line each: so many are yielded, and nothing is read behind them.
+    """
     with ExitStack() as stack:
         at_end: dict[str, dict[str, Pairs]] = {kind: {} for kind in _CLOSING}
         ends: dict[Any, Any] = {}
-        for row in rows:
+        left = sys.maxsize if limit is None else limit
+        for row in rows if left else ():
             kind, values = row
             if kind in _PRINTED:
                 yield row if isinstance(row, Lines) else str(values[0])
+                left -= 1
+                if not left:
+                    break
             elif kind == SAID:
                 sys.stdout.flush()
                 sys.stderr.write(one_line(str(values[0])) + "\n")

@@ -20,7 +20,7 @@ from formats.batch import (
     TIMESTAMP_TYPES,
     TRANSACTIONAL_MASK,
 )
-from formats.control import control_record
+from formats.control import LONGEST_CONTROL, control_record
 from formats.errors import FormatError
 from formats.record_columns import RecordColumns, add_sequences
 from kcli.output.dump_log import INDENT, control_text, java_strings
@@ -122,6 +122,7 @@ def record_text(
     contents: bool = True,
     metadata: bool = True,
     tell: Tell | None = None,
+    longest_control: int = LONGEST_CONTROL,
 ) -> Iterator[str]:
     """Yield the lines of the columns' batches, each followed by those of its records, each with its newline, in pieces.
 
@@ -144,7 +145,17 @@ def record_text(
             starts[at - start] += line
         begin = until
         after = starts.pop()
-        found = _records(columns, slice(start, end), text, starts, troubles, contents=contents, metadata=metadata, tell=tell)
+        found = _records(
+            columns,
+            slice(start, end),
+            text,
+            starts,
+            troubles,
+            contents=contents,
+            metadata=metadata,
+            tell=tell,
+            longest_control=longest_control,
+        )
         found = found + after if after else found
         if found.isascii():
             yield found
@@ -179,6 +190,7 @@ def _records(
     contents: bool,
     metadata: bool,
     tell: Tell | None,
+    longest_control: int,
 ) -> str:
     """Return the lines of some records behind what starts each, contents as Latin-1."""
     batch = columns.batch[span]
@@ -202,7 +214,7 @@ def _records(
             "]",
         ]
         if control.any():
-            pieces.append(_control_texts(columns, span, control, troubles))
+            pieces.append(_control_texts(columns, span, control, troubles, longest_control))
     if contents and tell is not None:
         numbers = range(len(columns.offset))[span]
         texts = (tell(number) if not is_control else () for number, is_control in zip(numbers, control.tolist(), strict=True))
@@ -239,7 +251,7 @@ def _header_keys(columns: RecordColumns, span: slice, text: str) -> Piece:
     return [",".join(keys[at : at + some]) if some else "" for at, some in zip(bounds, count.tolist(), strict=True)]
 
 
-def _control_texts(columns: RecordColumns, span: slice, control: "NDArray[np.bool_]", troubles: list[Trouble]) -> list[str]:
+def _control_texts(columns: RecordColumns, span: slice, control: "NDArray[np.bool_]", troubles: list[Trouble], longest: int) -> list[str]:
     import numpy as np  # noqa: PLC0415 - heavy: only who asks for bulk pays for it
 
     texts = [""] * len(control)
@@ -247,7 +259,7 @@ def _control_texts(columns: RecordColumns, span: slice, control: "NDArray[np.boo
         row = span.start + at
         key, value = (_part(columns.data, starts[row], lengths[row]) for starts, lengths in _contents(columns))
         try:
-            texts[at] = control_text(control_record(key, value)).encode().decode(LATIN_1)
+            texts[at] = control_text(control_record(key, value, longest)).encode().decode(LATIN_1)
         except FormatError as error:
             troubles.append(Trouble(int(columns.batch[row]), int(columns.offset[row]), error))
     return texts

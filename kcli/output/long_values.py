@@ -69,6 +69,16 @@ def tsv_pieces(value: Value) -> Iterator[str]:
     return map(tsv_escaped, _cell(value))
 
 
+def beginning(value: Value, length: int) -> str:
+    """Return the first characters of a cell of csv or tsv, not yet escaped."""
+    text = ""
+    for piece in _cell(value):
+        text += piece
+        if len(text) >= length:
+            break
+    return text[:length]
+
+
 def _cell(value: Value) -> Iterable[str]:
     if isinstance(value, str):
         return _slices(value)

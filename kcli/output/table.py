@@ -1,15 +1,18 @@
-"""The table for people: aligned, coloured on a terminal, never cutting a value."""
+"""The table for people: aligned, coloured on a terminal, never cutting a value but one of more than 64 KiB, and saying so."""
 
 from collections.abc import Iterable
 from typing import TextIO
 
+from kcli.output.long_values import beginning, is_long
 from kcli.output.structured import Tail
 from kcli.output.values import cell, iso, one_line
 from kcli.output.view import View
 from kcli.rows import Column, Row, Value
 
-WIDE = 1_000_000
+WIDE = 1 << 24
 """Columns of the console: a table is as wide as its values, whatever the terminal does with long lines."""
+SHOWN_OF_A_LONG_VALUE = 1000
+"""Characters."""
 
 
 def write_table(rows: Iterable[Row], view: View, out: TextIO, tail: Tail, *, colored: bool) -> None:
@@ -49,6 +52,8 @@ def write_table(rows: Iterable[Row], view: View, out: TextIO, tail: Tail, *, col
 def _cell(value: Value, column: Column) -> str:
     if value is None:
         return "-"
+    if is_long(value):
+        return f"{one_line(beginning(value, SHOWN_OF_A_LONG_VALUE))}... (its beginning; -o json shows all)"
     text = one_line(cell(value))
     if column.kind == "timestamp" and isinstance(value, int):
         twin = iso(value)

@@ -1,10 +1,12 @@
 """`kcli dump -o text`: the words of kafka-dump-log, and what it says beside them."""
 
 import json
+import struct
 
 import pytest
 
-from tests.builders import put_batch, put_record, put_records
+from formats.compression import ZSTD
+from tests.builders import put_batch, put_record, put_records, put_unsigned_varint
 
 LOG = "00000000000000000000.log"
 INDEX = "00000000000000000000.index"
@@ -162,3 +164,38 @@ def test_a_tail_is_no_longer_than_asked_whatever_cannot_be_read(kcli, tmp_path):
 
     assert shown(kcli("dump", "-o", "text", *words)) == [row["base_offset"] for row in rows]
     assert len(rows) == 1
+
+
+@pytest.mark.parametrize("words", [(), ("--print-data-log",), ("--print-data-log", "--offsets", "0.."), ("--print-data-log", "--jobs", 2)])
+def test_a_limit_counts_lines(words, kcli, long_log):
+    """What goes between jobs and output and is no line does not count."""
+    everything = kcli("dump", "-o", "text", *words, long_log / LOG).stdout.splitlines()
+    for limit in (0, 1, 2, 3, 36, len(everything) - 1, len(everything), len(everything) + 5):
+        assert kcli("dump", "-o", "text", *words, "--limit", limit, long_log / LOG).stdout.splitlines() == everything[:limit]
+
+
+def test_a_limit_counts_a_long_line_once(kcli, tmp_path):
+    (tmp_path / LOG).write_bytes(put_records([put_record(number, value=b"v" * 1_000_000) for number in range(3)]))
+    everything = kcli("dump", "-o", "text", "--print-data-log", tmp_path / LOG).stdout.splitlines()
+    assert len(everything) == 6
+    for limit in range(7):
+        done = kcli("dump", "-o", "text", "--print-data-log", "--limit", limit, tmp_path / LOG)
+        assert done.stdout.splitlines() == everything[:limit]
+
+
+def leader_change(voters):
+    """A control batch that names so many voters."""
+    value = struct.pack(">hi", 0, 1) + put_unsigned_varint(voters + 1) + (struct.pack(">i", 7) + b"\0") * voters + b"\1\0"
+    return put_records([put_record(key=struct.pack(">hh", 0, 2), value=value)], ZSTD, attributes=0x20)
+
+
+@pytest.mark.parametrize("words", [("-o", "text"), ("-o", "text", "--tail", 1), ("-o", "text", "--layout")])
+def test_a_control_record_that_is_too_long_is_not_read(words, kcli, tmp_path):
+    path = tmp_path / LOG
+    path.write_bytes(leader_change(40_000))
+    done = kcli("dump", "--records", *words, path)
+    assert done.exit_code == 1
+    assert "at most 163840 bytes" in done.stderr and "--max-batch-bytes raises the bound" in done.stderr
+    assert len(done.stdout) < 10_000 or "--layout" in words
+    allowed = kcli("dump", "--records", *words, "--max-batch-bytes", 64 << 20, path)
+    assert allowed.exit_code == 0 and allowed.stdout.count("oterId") + allowed.stdout.count("node_id") >= 40_000

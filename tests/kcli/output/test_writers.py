@@ -111,6 +111,16 @@ def test_table_shows_timestamps_twice_and_cuts_nothing():
     assert first.split()[2] == "-"
 
 
+@pytest.mark.parametrize("value", ["w" * 1_200_000, b"\1" * 1_200_000, "\U0001f600" * 70_000, ["a" * 40_000, "b" * 40_000]])
+def test_table_says_where_it_shows_the_beginning_of_a_value_alone(value):
+    row = AT._replace(values=(value, *AT.values[1:]))
+    header, line = write(write_table, [row], colored=False).splitlines()
+
+    assert header.split() == write(write_table, [AT], colored=False).splitlines()[0].split()
+    assert "... (its beginning; -o json shows all)" in line and len(line) < 10_000
+    assert line.endswith("first at or after")
+
+
 def test_table_has_one_line_a_row():
     row = AT._replace(values=("d\u2028\u2029\x85\x1ce", *AT.values[1:]))
 
