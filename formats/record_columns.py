@@ -36,7 +36,7 @@ LARGEST_BODY = 16 << 20
 WHOLE_BODY = 4 << 20
 MOST_RECORDS = 1 << 17
 """A batch of more bytes or records is decoded in parts: columns would take more memory than its bytes."""
-PART_RECORDS = 1 << 14
+PART_RECORDS = 1 << 13
 """Records of a part: beside them all of the batch is in memory."""
 LARGEST_MEAN = 1 << 12
 """Of a batch of more than WHOLE_BODY bytes whose records have more than so many each, one is worth no column."""

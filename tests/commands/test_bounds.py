@@ -151,9 +151,9 @@ def test_a_value_too_long_to_be_decoded_names_the_switch(tmp_path):
     assert len(json.loads(shown)["decoded_value"]["transactionPartitions"]) == LARGEST_BATCH // 2 // len(TOPIC_NAME)
 
 
-@pytest.mark.parametrize(("words", "status"), [("--skip-record-metadata", 0), ("--offsets-decoder", 1)])
+@pytest.mark.parametrize(("words", "status"), [("--skip-record-metadata", 0), ("--offsets-decoder", 1), ("--cluster-metadata-decoder", 1)])
 def test_records_without_contents_cost_no_more(words, status, usual, tmp_path):
-    record = put_record()
+    record = put_record(headers=((b"\xff", b"\x01"),))
     (tmp_path / LOG).write_bytes(put_records([record] * ((LARGEST_BATCH - ROOM) // len(record)), ZSTD))
     found, peak, _ = run(tmp_path, "-o", "text", words)
 
