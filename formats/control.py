@@ -35,7 +35,7 @@ T = TypeVar("T")
 ABORT, COMMIT, LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS = range(7)
 UNKNOWN_NAME = "UNKNOWN"
 LONGEST_CONTROL = 1 << 16
-"""Bytes of a value that is read unless a caller allows more."""
+"""Bytes that a value with arrays or tags may have, whatever a caller allows: read, it takes up to a hundred times its bytes."""
 CONTROL_NAMES = {
     ABORT: "ABORT",
     COMMIT: "COMMIT",
@@ -239,7 +239,7 @@ def control_type(key: bytes | None) -> str:
 def control_record(key: Buffer | None, value: Buffer | None, longest: int = LONGEST_CONTROL) -> ControlRecord:
     """Return what a control record says; positions of errors count from the start of key or value.
 
-    A value of more than `longest` bytes is a LimitError: read, its arrays and tags take up to a hundred times their bytes.
+    A value with arrays or tags of more than `longest` bytes, and of more than LONGEST_CONTROL, is a LimitError.
     END_TXN markers of a later version are read as version 0, as the broker does; a
     later version of a KRaft value is an UnsupportedError. Bytes behind a value are
     not looked at, as in Kafka's own readers.
@@ -250,19 +250,26 @@ def control_record(key: Buffer | None, value: Buffer | None, longest: int = LONG
         return ControlRecord(found.type, found.name, None, ())
     if value is None:
         raise CorruptError(0, f"{found.name} value", "a value", "null")
-    if len(value) > longest:
-        raise LimitError(0, f"{found.name} value", f"at most {longest} bytes", len(value))
+    _bounded(found.type, value, longest)
     tags: list[UnknownTag] = []
     return ControlRecord(found.type, found.name, reader(Reading(value), tags), tuple(tags))
 
 
-def control_parts(number: int, value: Buffer) -> tuple[list[Part], FormatError | None]:
+def _bounded(number: int, value: Buffer, longest: int) -> None:
+    most = max(longest, LONGEST_CONTROL)
+    if number in _READERS and number not in {ABORT, COMMIT} and len(value) > most:
+        raise LimitError(0, f"{CONTROL_NAMES[number]} value", f"at most {most} bytes", len(value))
+
+
+def control_parts(number: int, value: Buffer, longest: int = LONGEST_CONTROL) -> tuple[list[Part], FormatError | None]:
     """Return every field of the value of a control record of this type, and the error that ended the reading.
 
+    A value is bounded as by `control_record`.
     None of an unknown type; the bytes behind the last part are those that could not be read, or that Kafka passes over.
     """
     reading = Reading(value)
     try:
+        _bounded(number, value, longest)
         if number in _READERS:
             _READERS[number](reading, [])
     except FormatError as error:

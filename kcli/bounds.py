@@ -11,15 +11,9 @@ LARGEST_BATCH_GROWN = LARGEST_BATCH // 2
 """The same where Arrow is given bytes as text, which takes twice as much."""
 
 CONTROL_SHARE = 64
-"""The value of a control record that is read may have this part of the bytes that a batch may have, or SHORTEST_CONTROL bytes."""
-SHORTEST_CONTROL = 1 << 16
+"""The value of a control record that is read may have this part of the bytes that a batch may have."""
 
 RAISES_THE_BOUND = "; --max-batch-bytes raises the bound"
-
-
-def longest_control_for(max_batch_bytes: int) -> int:
-    """Return how long the value of a control record may be, given the bound on a batch: read, it takes a hundred times its bytes."""
-    return max(SHORTEST_CONTROL, max_batch_bytes // CONTROL_SHARE)
 
 
 def in_words(error: FormatError) -> str:

@@ -29,7 +29,7 @@ from formats.record import record_parts, unpacked
 from formats.types import Buffer
 from kcli.analysis.annotated_messages import Contents
 from kcli.analysis.contents import longest_for
-from kcli.bounds import in_words, longest_control_for
+from kcli.bounds import CONTROL_SHARE, in_words
 
 UNREADABLE = "unreadable"
 CHUNK = 4096
@@ -170,10 +170,8 @@ def batch(raw: bytes, position: int, limit: int, topic: str | None, *, records: 
     if header.codec:
         yield payload._replace(value=f"{len(body)} bytes decompressed")
         inside = Place(body, 0, in_stream=True)
-    end, contents = (
-        0,
-        Contents(topic, control=header.is_control, longest=longest_control_for(limit) if header.is_control else longest_for(limit)),
-    )
+    longest = limit // CONTROL_SHARE if header.is_control else longest_for(limit)
+    end, contents = 0, Contents(topic, control=header.is_control, longest=longest)
     try:
         for part in record_parts(header, body):
             yield from _field(part, inside, contents, position)

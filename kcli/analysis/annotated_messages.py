@@ -45,7 +45,7 @@ class Contents:
 
     def split(self, field: str, data: bytes) -> Split | None:
         """Return the fields of a record's key or value; None for bytes without any."""
-        if len(data) > self.longest and (self.control or self.topic in DECODED):
+        if len(data) > self.longest and not self.control and self.topic in DECODED:
             return Split([], LimitError(0, field, f"at most {self.longest} bytes to decode", len(data)))
         read = self._control if self.control else self._message
         try:
@@ -61,7 +61,7 @@ class Contents:
         if field == "key":
             self.type = control_key(data).type
             return Split(list(CONTROL_KEY.parts(data)), None)
-        return Split(*control_parts(self.type, data)) if self.type is not None else None
+        return Split(*control_parts(self.type, data, self.longest)) if self.type is not None else None
 
     def _message(self, field: str, data: bytes) -> Split | None:
         message: decode.Message | decode.Unknown | None = None

@@ -10,7 +10,7 @@ from formats.batch import BATCH, LOG_OVERHEAD, NO_SEQUENCE
 from formats.record import MAGIC, Record
 from formats.types import Buffer
 from kcli.analysis.salvage import Checked, Gap, checked_windows
-from kcli.bounds import in_words, longest_control_for
+from kcli.bounds import CONTROL_SHARE, in_words
 from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD
 from kcli.jobs.dump_batches import bounded, check
 from kcli.jobs.dump_common import STRING_DECODER, Here, Item, Options, Told, sibling
@@ -132,7 +132,7 @@ def record_lines(part: "RecordColumns", window: Window, last: int | None, of: Lo
         troubles,
         contents=of.options.print_data_log,
         metadata=not of.options.skip_record_metadata,
-        longest_control=longest_control_for(of.options.max_batch_bytes),
+        longest_control=of.options.max_batch_bytes // CONTROL_SHARE,
         tell=None if of.options.decoder is None else _tell(part, of.options.decoder, of.options, troubles),
     ):
         lines = text.encode()

@@ -14,7 +14,7 @@ from formats.producer_snapshot import read_snapshot
 from formats.record_columns import RecordColumns
 from kcli.analysis.salvage import Checked, Gap
 from kcli.analysis.selection import AnyRecord, holds, is_wanted
-from kcli.bounds import in_words, longest_control_for
+from kcli.bounds import CONTROL_SHARE, in_words
 from kcli.columns import TITLE
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_batches import good_and_bad, records, tell
@@ -261,7 +261,7 @@ def _record(item: Checked, record: AnyRecord, told: Told, options: Options) -> I
         yield record_line(redacted(record, options), header.timestamp_type)
         if header.is_control:
             try:
-                yield control_text(control_record(record.key, record.value, longest_control_for(options.max_batch_bytes)))
+                yield control_text(control_record(record.key, record.value, options.max_batch_bytes // CONTROL_SHARE))
             except FormatError as error:
                 told.add("DUMP-002", position, f"offset {record.offset}: {in_words(error)}")
     if options.print_data_log and not header.is_control:

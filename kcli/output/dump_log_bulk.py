@@ -129,7 +129,7 @@ def record_text(
     A batch's own line stands where its records begin. They are those of `dump_log.batch_line`, `record_line`, `control_text` and `contents(plain(record))`. `positions`
     and `valid` are those of the columns' batches; `contents` prints keys and payloads, `metadata` what is in front of
     them. With `tell` contents are what it makes of a record's number in the columns. Control records that cannot be told
-    are added to `troubles`.
+    are added to `troubles`; `longest_control` bounds their values as in `control_record`.
     """
     lines = batch_text(columns.headers, positions, valid).splitlines(keepends=True) if not columns.before else [""]
     text = columns.data.decode(LATIN_1)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from formats import control as c
 from formats.batch import BATCH
-from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
+from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
 from formats.record import batch_records
 from tests.builders import attempt
 from tests.formats.recorded import batches, golden_batches, golden_records
@@ -166,3 +166,20 @@ def test_a_snapshot_begins_with_its_header_and_ends_with_its_footer():
 def test_noise_raises_nothing_but_format_errors(number, value):
     found = attempt(c.control_record, key(number), value)
     assert found.type == number if isinstance(found, c.ControlRecord) else 0 <= found.position <= len(value)
+
+
+@pytest.mark.parametrize("number", [c.LEADER_CHANGE, c.SNAPSHOT_HEADER, c.SNAPSHOT_FOOTER, c.KRAFT_VERSION, c.KRAFT_VOTERS])
+def test_values_with_arrays_or_tags_are_bounded(number):
+    long = bytes(c.LONGEST_CONTROL + 1)
+    with pytest.raises(LimitError):
+        c.control_record(key(number), long)
+    assert isinstance(c.control_parts(number, long)[1], LimitError)
+    assert not isinstance(c.control_parts(number, long, len(long))[1], LimitError)
+
+
+@pytest.mark.parametrize("number", [c.ABORT, c.COMMIT, 99])
+def test_values_without_any_may_be_long(number):
+    """Kafka reads a marker's fields, and nothing behind them."""
+    long = bytes(c.LONGEST_CONTROL + 1)
+    assert c.control_record(key(number), long).type == number
+    assert c.control_parts(number, long)[1] is None

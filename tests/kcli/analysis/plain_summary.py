@@ -92,13 +92,15 @@ def first_of(tally, value):
 
 
 def ends(raw):
-    from formats.control import control_record
+    from formats.control import control_key, control_record
     from formats.errors import FormatError
     from formats.record import batch_records
 
     try:
         record = next(batch_records(raw, 1 << 20), None)
-        return record is not None and control_record(record.key, record.value).type in {ABORTED, COMMITTED}
+        if record is None or control_key(record.key).type not in {ABORTED, COMMITTED}:
+            return False
+        return control_record(record.key, record.value).value is not None
     except FormatError:
         return False
 
