@@ -69,7 +69,7 @@ def _run() -> int:
 def _prepare_workers(words: list[str]) -> None:
     """Let the workers of a command line with --jobs get ready while it is still being read; a guess, which costs little."""
     if any(word.startswith("--jobs") for word in words) and "1" not in words:
-        from kcli.engine.crew import prepare  # noqa: PLC0415 - only for --jobs
+        from kcli.engine.nursery import prepare  # noqa: PLC0415 - only for --jobs
 
         prepare(["kcli.engine.local", *WORKERS_IMPORT.get(words[0], ())])
 

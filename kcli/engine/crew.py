@@ -8,18 +8,15 @@ An answer is a stream of parcels: a worker goes no further ahead than its pipe h
 """
 
 import os
-import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from multiprocessing import connection, forkserver, get_context, parent_process, resource_tracker
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
+from contextlib import suppress
+from functools import partial
+from multiprocessing.connection import Connection, wait
 from typing import NamedTuple, Self, TypeAlias
 
 from formats.types import Buffer
 from kcli.beside import Beside
-from kcli.engine.errors import EngineMissingError
-from kcli.engine.scratch import scratch_directory
+from kcli.engine import nursery
 
 Parts: TypeAlias = Sequence[Buffer]
 
@@ -35,9 +32,6 @@ Answer: TypeAlias = Callable[[bytes], Iterable[Parcel]]
 SIZE = 8
 READY = Parcel((), last=True)
 
-LEFT_TO_THE_PARENT = {signal.SIGINT, signal.SIGHUP}
-"""Signals that a terminal sends to every process of a command."""
-
 
 class Crew:
     """Up to `size` workers; those that die are replaced, those that never become ready once each.
@@ -50,13 +44,12 @@ class Crew:
         self._is_crowded = size >= cores()
         self._answer = answer
         self._spare_starts = size
-        self._workers: dict[Connection, BaseProcess] = {}
+        self._workers: dict[Connection, nursery.Worker] = {}
         self._starting: set[Connection] = set()
         self._busy: set[Connection] = set()
         self._idle: list[Connection] = []
 
     def __enter__(self) -> Self:
-        scratch_directory()
         try:
             for _ in range(self._size):
                 self._start()
@@ -69,10 +62,8 @@ class Crew:
         self._end()
 
     def _end(self) -> None:
-        for process in self._workers.values():
-            process.kill()
         while self._workers:
-            _bury(*self._workers.popitem())
+            nursery.end(self._workers.popitem()[1])
 
     @property
     def is_lost(self) -> bool:
@@ -97,7 +88,7 @@ class Crew:
 
         None for a pipe from which nothing comes any more, before the last parcel.
         """
-        for pipe in connection.wait([*self._starting, *wanted], timeout):
+        for pipe in wait([*self._starting, *wanted], timeout):
             assert isinstance(pipe, Connection)
             was_busy = pipe in self._busy
             try:
@@ -120,68 +111,20 @@ class Crew:
         self._replace(pipe, was_busy=True)
 
     def _replace(self, pipe: Connection, *, was_busy: bool) -> None:
-        _bury(pipe, self._workers.pop(pipe))
+        nursery.end(self._workers.pop(pipe))
         if not was_busy:
             self._spare_starts -= 1
         if self._spare_starts >= 0:
             self._start()
 
     def _start(self) -> None:
-        ours, theirs = connection.Pipe()
         try:
-            with theirs, _careful_start():
-                # forkserver: a fork of this process would copy its threads' locks, and a thread may be drawing progress.
-                process = get_context("forkserver").Process(target=_serve, args=(theirs, self._answer, self._is_crowded), daemon=True)
-                process.start()
-        except (OSError, EOFError):
-            ours.close()
+            worker = nursery.start(partial(_serve, self._answer, self._is_crowded))
+        except OSError:
             self._spare_starts -= 1
             return
-        self._workers[ours] = process
-        self._starting.add(ours)
-
-
-def prepare(modules: Sequence[str]) -> None:
-    """Start what starts workers, with modules that they will need, while this process has other things to do.
-
-    What goes wrong here is told when workers are asked for.
-    """
-    forkserver.set_forkserver_preload(list(modules))
-    with suppress(EngineMissingError, OSError):
-        scratch_directory()
-        with _careful_start():
-            pass
-
-
-def _bury(pipe: Connection, process: BaseProcess) -> None:
-    """End a process and wait until it is gone."""
-    process.kill()
-    process.join()
-    process.close()
-    pipe.close()
-
-
-@contextmanager
-def _careful_start() -> Iterator[None]:
-    """Start processes that import nothing from the working directory and leave the terminal's signals to this one.
-
-    The mask is inherited: a worker would else meet Ctrl-C, with a traceback, before it could ignore it.
-    """
-    before = os.environ.get("PYTHONSAFEPATH")
-    os.environ["PYTHONSAFEPATH"] = "1"
-    try:
-        resource_tracker.ensure_running()  # first: it unblocks signals
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, LEFT_TO_THE_PARENT)
-        try:
-            forkserver.ensure_running()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        yield
-    finally:
-        if before is None:
-            del os.environ["PYTHONSAFEPATH"]
-        else:
-            os.environ["PYTHONSAFEPATH"] = before
+        self._workers[worker.pipe] = worker
+        self._starting.add(worker.pipe)
 
 
 def cores() -> int:
@@ -189,26 +132,14 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _serve(pipe: Connection, answer: Answer, is_crowded: bool) -> None:  # noqa: FBT001 - as it travels
-    """Answer messages until there are no more; end with the parent however it ends."""
-    import threading  # noqa: PLC0415 - runs in the worker
-
+def _serve(answer: Answer, is_crowded: bool, pipe: Connection) -> None:  # noqa: FBT001 - as it travels
+    """Answer messages until there are no more, or the answer is not wanted any more."""
     Beside.helps = not is_crowded
-    parent = parent_process()
-    if parent is not None:
-
-        def follow() -> None:
-            parent.join()
-            os._exit(1)
-
-        threading.Thread(target=follow, daemon=True).start()
-    try:
+    with suppress(EOFError, OSError):
         _send(pipe, READY)
         while True:
             for parcel in answer(pipe.recv_bytes()):
                 _send(pipe, parcel)
-    except (EOFError, OSError):  # the parent has gone, or does not want the answer any more
-        return
 
 
 def _send(pipe: Connection, parcel: Parcel) -> None:

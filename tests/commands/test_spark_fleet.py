@@ -98,8 +98,8 @@ def test_a_killed_process_changes_no_byte(kcli, big):
         [*KCLI, *map(str, ask), "--jobs", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)}
     )
     begun = os.read(process.stdout.fileno(), 1000)  # the rest waits: nobody reads
-    server = {pid for pid, (parent, _, words) in processes().items() if parent == process.pid and "forkserver" in words}
-    worker = next(pid for pid, (parent, _, _) in processes().items() if parent in server)
+    nursery = {pid for pid, (parent, _, _) in processes().items() if parent == process.pid}
+    worker = next(pid for pid, (parent, _, _) in processes().items() if parent in nursery)
     os.kill(worker, signal.SIGKILL)
     rest, error = process.communicate(timeout=WAIT_SECONDS)
 

@@ -1,0 +1,139 @@
+"""The process that workers are forked from, and how each of them ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kcli.engine import nursery
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[3]
+SECONDS = 20
+
+OWNER = """
+import time
+from kcli.engine import nursery
+from tests.kcli.engine.test_nursery import life_of_work, numbers
+nursery.prepare(["json"])
+print(*numbers(nursery.start(life_of_work)), flush=True)
+time.sleep(60)
+"""
+
+
+def introduced(pipe):
+    pipe.send_bytes(f"{os.getpid()} {os.getppid()}".encode())
+
+
+def life_of_waiting(pipe):
+    introduced(pipe)
+    pipe.send_bytes(pipe.recv_bytes())
+
+
+def life_of_work(pipe):
+    introduced(pipe)
+    while True:
+        pass
+
+
+def life_in_ruins(pipe):
+    raise ValueError("ruins")
+
+
+def numbers(worker):
+    """Return the process numbers of a worker and of its nursery."""
+    return [int(number) for number in worker.pipe.recv_bytes().split()]
+
+
+def is_gone(process):
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def will_be_gone(process):
+    end = time.monotonic() + SECONDS
+    while not is_gone(process) and time.monotonic() < end:
+        time.sleep(0.01)
+    return is_gone(process)
+
+
+@pytest.mark.parametrize("life", [life_of_waiting, life_of_work])
+def test_a_worker_is_gone_once_it_has_been_ended(life):
+    worker = nursery.start(life)
+    process, _ = numbers(worker)
+    assert not is_gone(process)
+    begun = time.monotonic()
+    nursery.end(worker)
+
+    assert time.monotonic() - begun < nursery.SECONDS_TO_END  # its leash told
+    assert will_be_gone(process)
+
+
+def test_workers_of_a_nursery_that_dies_go_on_and_others_come_from_another():
+    first = nursery.start(life_of_waiting)
+    process, parent = numbers(first)
+    os.kill(parent, signal.SIGKILL)
+    assert will_be_gone(parent)
+    second = nursery.start(life_of_waiting)
+    first.pipe.send_bytes(b"still here")
+
+    assert first.pipe.recv_bytes() == b"still here"
+    assert numbers(second)[1] not in {parent, os.getpid()}
+    assert will_be_gone(process)
+    for worker in (first, second):
+        nursery.end(worker)
+
+
+def test_what_a_worker_has_to_say_ends_where_it_dies():
+    worker = nursery.start(life_in_ruins)
+
+    with pytest.raises(EOFError):
+        worker.pipe.recv_bytes()
+    nursery.end(worker)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_nothing_outlives_its_owner(number):
+    with subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as owner:
+        worker, parent = map(int, owner.stdout.readline().split())
+        is_forked = Path(f"/proc/{parent}/cmdline").read_bytes() == Path(f"/proc/{owner.pid}/cmdline").read_bytes()
+        os.kill(owner.pid, number)
+
+        assert is_forked
+        assert will_be_gone(worker)
+        assert will_be_gone(parent)
+
+
+def test_a_terminal_ends_the_owner_only():
+    worker = nursery.start(life_of_waiting)
+    for process in numbers(worker):
+        os.kill(process, signal.SIGINT)
+        os.kill(process, signal.SIGHUP)
+    worker.pipe.send_bytes(b"still here")
+
+    assert worker.pipe.recv_bytes() == b"still here"
+    nursery.end(worker)
+
+
+def test_nothing_comes_from_the_working_directory(tmp_path):
+    for name in ("socket", "pickle", "json"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('not the real one')\n")
+    code = """if True:
+        import sys
+        from kcli.engine import nursery
+        from tests.kcli.engine.test_nursery import introduced, numbers
+        sys.path.insert(0, "")
+        print(*numbers(nursery.start(introduced)))
+        """
+    told = subprocess.run(
+        [sys.executable, "-P", "-c", code], capture_output=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False
+    )
+
+    assert (told.stderr, len(told.stdout.split())) == (b"", 2)
