@@ -15,7 +15,7 @@ from formats.record import MAGIC, is_valid
 from kcli.bounds import LARGEST_BATCH
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import BulkWalk, Window, hints_of
-from kcli.logdir.segment import Batch, Stop, Walk
+from kcli.logdir.segment import LONGEST_HEADER, Batch, Stop, Walk
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,13 +75,23 @@ def checked_batches(
 
     def walked(walk: Walk, suspect: int | None) -> Generator[Checked, None, int | None]:
         for batch in walk:
-            raw = file.read(batch.position, batch.header.size) if batch.header.size <= largest else None
-            valid = _is_valid(raw, batch.header.magic) if raw is not None else _is_valid_in_parts(file, batch)
-            suspect = None if valid else batch.position if suspect is None else suspect
-            yield Checked(batch, raw, valid)
+            checked = _checked(file, batch, largest)
+            suspect = None if checked.valid else batch.position if suspect is None else suspect
+            yield checked
         return suspect
 
     yield from _past_damage(file, start, end, lambda place, end: Walk(file, place, end), walked, cut)
+
+
+def leads_to_a_batch(file: DataFile, position: int) -> bool:
+    """Whether a batch of right checksum begins at a position: no more than it is read."""
+    batch = next(iter(Walk(file, position, ahead=LONGEST_HEADER)), None)
+    return batch is not None and _checked(file, batch, LARGEST_BATCH).valid
+
+
+def _checked(file: DataFile, batch: Batch, largest: int) -> Checked:
+    raw = file.read(batch.position, batch.header.size) if batch.header.size <= largest else None
+    return Checked(batch, raw, _is_valid(raw, batch.header.magic) if raw is not None else _is_valid_in_parts(file, batch))
 
 
 def checked_windows(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from formats.names import LOG
-from kcli.analysis.salvage import Checked, checked_batches
+from kcli.analysis.salvage import leads_to_a_batch
 from kcli.engine.contract import Engine, Outcome, Scan, Unit
 from kcli.jobs.dump_common import file_name, sibling
 from kcli.logdir.buffers import DataFile, FileError
@@ -68,7 +68,7 @@ def _places(target: Target, size: int) -> list[int]:
             entries = index.valid_entries(file.size)
             for wanted in range(size, file.size - size // 2, size):
                 place = _at_or_above(index, entries, wanted)
-                if place is not None and place > (found[-1] if found else 0) and _leads_to_a_batch(file, place):
+                if place is not None and place > (found[-1] if found else 0) and leads_to_a_batch(file, place):
                     found.append(place)
     except (OSError, FileError):
         return found
@@ -85,11 +85,6 @@ def _at_or_above(index: OffsetIndexFile, entries: int, position: int) -> int | N
         else:
             high = middle
     return index.position(low) if low < entries else None
-
-
-def _leads_to_a_batch(file: DataFile, position: int) -> bool:
-    found = next(checked_batches(file, position), None)
-    return isinstance(found, Checked) and found.valid
 
 
 __all__ = ["InPieces", "cut"]
