@@ -14,7 +14,8 @@ The truth is `org.apache.kafka.storage.internals.log.{LogFileUtils, LocalLog, Re
     topic-0.<32 hex digits>-delete             also -stray, -future
 
 Kafka reads a base offset as `Long.parseLong` of what stands before the first
-dot, so fewer than 20 digits pass; but it opens the name with 20.
+dot, and the kind from what stands behind the last, so fewer than 20 digits pass,
+and words between (`42.old.log`); but it opens the name with 20 and none.
 """
 
 import re
@@ -87,7 +88,7 @@ LONGEST_DIRECTORY_NAME = 255
 """Characters to which the topic is cut in the names of -delete and -stray directories."""
 
 _SUFFIXES = r"((?:\.(?:deleted|cleaned|swap|tmp))*)"
-_SEGMENT = re.compile(r"([^.]+)\.([a-z_]+?)" + _SUFFIXES)
+_SEGMENT = re.compile(r"([^.]+)\.(?:(.+?)\.)??([a-z_]+?)" + _SUFFIXES, re.DOTALL)
 _TIERED_STEM = re.compile(r"([0-9]+)-([A-Za-z0-9_-]{22})")
 _UUID = re.compile(r"[A-Za-z0-9_-]{22}")
 _KRAFT = re.compile(r"(.{20})-([^-.]{10})(?:-[^.]*)?\.checkpoint((?:\.part|\.deleted)?)")
@@ -114,6 +115,13 @@ class FileName(NamedTuple):
     epoch: int | None = None
     segment_id: str | None = None
     is_canonical: bool = True
+    inserted: str = ""
+    """What stands between the first and the last word: of a copy, `.old` in `42.old.log`."""
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether it is no part of a log: it waits for something, or is a copy."""
+        return bool(self.suffix or self.inserted)
 
 
 class PartitionDir(NamedTuple):
@@ -204,12 +212,15 @@ def _segment_file(name: str) -> FileName | None:
     match = _SEGMENT.fullmatch(name)
     if match is None:
         return None
-    stem, extension, suffix = match.groups()
+    stem, between, extension, suffix = match.groups()
     kind = EXTENSION_KINDS.get(extension)
     base_offset = integer(stem, LONG_BITS)
     if kind is not None and base_offset is not None:
-        is_canonical = stem == f"{base_offset:020d}"
-        return FileName(name, kind, IN_PARTITION, base_offset, suffix, is_canonical=is_canonical)
+        is_canonical = between is None and stem == f"{base_offset:020d}"
+        inserted = "" if between is None else f".{between}"
+        return FileName(name, kind, IN_PARTITION, base_offset, suffix, is_canonical=is_canonical, inserted=inserted)
+    if between is not None:
+        return None
     start, _, segment_id = stem.partition("_")
     base_offset = integer(start, LONG_BITS)
     if kind is not None and base_offset is not None and _UUID.fullmatch(segment_id):

@@ -13,7 +13,7 @@ nothing else: a batch that it refuses is named, so that the plain reader tells w
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from formats.batch import COMPRESSION_CODEC_MASK, HEADER_SIZE, LOG_OVERHEAD, MAX_INT, NO_SEQUENCE, TIMESTAMP_TYPE_MASK
+from formats.batch import COMPRESSION_CODEC_MASK, CONTROL_MASK, HEADER_SIZE, LOG_OVERHEAD, MAX_INT, NO_SEQUENCE, TIMESTAMP_TYPE_MASK
 from formats.bulk import gathered
 from formats.compression import decompress
 from formats.errors import FormatError
@@ -84,6 +84,12 @@ class RecordColumns(NamedTuple):
     """Records of the first batch before the first one here: a batch of very many comes in parts, alone."""
     ends: bool = True
     """Whether the last record is its batch's last."""
+
+    def controls(self) -> list[int]:
+        """Return the numbers of the control records."""
+        control = self.headers["attributes"] & CONTROL_MASK != 0
+        found: list[int] = control[self.batch].nonzero()[0].tolist() if control.any() else []
+        return found
 
 
 class Left(NamedTuple):

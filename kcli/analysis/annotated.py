@@ -21,11 +21,12 @@ from formats.batch import (
     TIMESTAMP_TYPES,
     TRANSACTIONAL_MASK,
 )
+from formats.control import control_record
 from formats.errors import FormatError
 from formats.layout import Part
 from formats.legacy import is_valid, read_header
 from formats.message_set import message_parts, message_set, messages
-from formats.record import record_parts, unpacked
+from formats.record import batch_records, record_parts, unpacked
 from formats.types import Buffer
 from kcli.analysis.annotated_messages import Contents
 from kcli.analysis.contents import longest_for
@@ -176,6 +177,8 @@ def batch(raw: bytes, position: int, limit: int, topic: str | None, *, records: 
         for part in record_parts(header, body):
             yield from _field(part, inside, contents, position)
             end = part.end
+        if header.is_control:
+            yield from _without_contents(raw, limit, position)
     except FormatError as error:
         yield inside.unreadable("records", end, error)
         yield _trouble(position, header.base_offset, _located(error, HEADER_SIZE, packed=bool(header.codec)))
@@ -200,6 +203,16 @@ def _field(part: Part, place: Place, contents: Contents, position: int) -> Itera
     elif end < part.end - part.start:
         rest = inside.data[end:]
         yield inside.told(Part(f"{part.field} of {part.structure}", "trailing", end, end + len(rest), bytes(rest), "behind the message"))
+
+
+def _without_contents(raw: bytes, limit: int, position: int) -> Iterator[Trouble]:
+    """Yield what is wrong with control records that have no key or no value: no row shows it."""
+    for number, record in enumerate(batch_records(raw, limit)):
+        try:
+            if record.key is None or record.value is None:
+                control_record(record.key, record.value)
+        except FormatError as error:
+            yield Trouble("DUMP-002", f"batch at byte {position}: record {number}: {in_words(error)}")
 
 
 def batch_header(raw: bytes, position: int, structure: str = BATCH_HEADER) -> Iterator[Annotated]:

@@ -4,13 +4,14 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from formats.batch import BatchHeader
+from formats.control import ControlRecord, control_record
 from formats.errors import FormatError
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.record import MAGIC, batch_records
 from kcli.analysis.salvage import Checked, Gap, checked_batches
 from kcli.analysis.selection import HIGHEST, LOWEST, AnyRecord, can_hold
-from kcli.bounds import RAISES_THE_BOUND, in_words
-from kcli.jobs.dump_common import MOST_GAPS, Options, Scanned, Told
+from kcli.bounds import CONTROL_SHARE, RAISES_THE_BOUND, in_words
+from kcli.jobs.dump_common import MOST_GAPS, Options, Scanned, Told, inside
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Stop
 
@@ -105,6 +106,24 @@ def records(item: Checked, told: Told, options: Options, *, told_before: bool = 
     except FormatError as error:
         if not told_before:
             told.add("DUMP-002", position, f"{at}: {in_words(error.moved(position))}")
+
+
+def control_of(record: AnyRecord, options: Options) -> ControlRecord:
+    """Return what a control record says; FormatError when it cannot be read."""
+    return control_record(record.key, record.value, options.max_batch_bytes // CONTROL_SHARE)
+
+
+def check_control(position: int, record: AnyRecord, told: Told, options: Options) -> None:
+    """Keep a finding about a control record that cannot be read."""
+    try:
+        control_of(record, options)
+    except FormatError as error:
+        told.add("DUMP-002", position, inside(record.offset, words_about(error, options)))
+
+
+def words_about(error: FormatError, options: Options) -> str:
+    """Return an error about contents in words; without the bytes that were found, where contents are redacted."""
+    return in_words(error) if options.salt is None else f"byte {error.position}: {error.field}"
 
 
 def _messages(item: Checked, raw: bytes, told: Told, options: Options, *, told_before: bool) -> Iterator[LegacyRecord]:

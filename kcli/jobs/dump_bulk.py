@@ -12,8 +12,8 @@ from formats.types import Buffer
 from kcli.analysis.salvage import Checked, Gap, checked_windows
 from kcli.bounds import CONTROL_SHARE, in_words
 from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD
-from kcli.jobs.dump_batches import bounded, check
-from kcli.jobs.dump_common import STRING_DECODER, Here, Item, Options, Told, sibling
+from kcli.jobs.dump_batches import bounded, check, check_control
+from kcli.jobs.dump_common import STRING_DECODER, Here, Item, Options, Told, inside, sibling
 from kcli.jobs.dump_decoders import shown_by
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window, hints_of
@@ -141,7 +141,7 @@ def record_lines(part: "RecordColumns", window: Window, last: int | None, of: Lo
         # they come with each piece: there may be one for every record
         for trouble in sorted(troubles, key=attrgetter("batch")):
             words = trouble.error if isinstance(trouble.error, str) else in_words(trouble.error)
-            of.told.add("DUMP-002", int(positions[trouble.batch]), f"offset {trouble.offset}: {words}")
+            of.told.add("DUMP-002", int(positions[trouble.batch]), inside(trouble.offset, words))
         troubles.clear()
     if len(part.offset):
         last = int(part.offset[-1])
@@ -164,15 +164,20 @@ def _tell(part: "RecordColumns", decoder: str, options: Options, troubles: "list
     prefix = f"{INDENT} " if options.skip_record_metadata else " "
 
     def tell(number: int) -> Iterator[str]:
-        key = _bytes(part.data, part.key_start[number], part.key_length[number])
-        value = _bytes(part.data, part.value_start[number], part.value_length[number])
-        record = Record(int(part.offset[number]), 0, NO_SEQUENCE, key, value, (), 0)
+        record = _record(part, number)
         shown, trouble = shown_by(decoder, record, options.max_batch_bytes)
         if trouble is not None:
             troubles.append(Trouble(int(part.batch[number]), record.offset, trouble))
         return contents(shown, prefix)
 
     return tell
+
+
+def _record(part: "RecordColumns", number: int) -> Record:
+    """Return the offset, the key and the value of one of the part's records."""
+    key = _bytes(part.data, part.key_start[number], part.key_length[number])
+    value = _bytes(part.data, part.value_start[number], part.value_length[number])
+    return Record(int(part.offset[number]), 0, NO_SEQUENCE, key, value, (), 0)
 
 
 def _bytes(data: bytes, start: "np.int64", length: "np.int64") -> bytes | None:
@@ -188,12 +193,14 @@ def batch_block(window: Window, where: Sequence[Value]) -> Iterator[Item]:
     yield Here(_behind(window), 0, found.nbytes)
 
 
-def record_block(part: "RecordColumns", window: Window, where: Sequence[Value]) -> Iterator[Item]:
-    """Yield the rows of records, and the place behind them."""
+def record_block(part: "RecordColumns", window: Window, of: Log) -> Iterator[Item]:
+    """Yield the rows of records, and the place behind them; findings about control records that cannot be read are kept."""
     from kcli.output.record_arrow import record_batch  # noqa: PLC0415 - pyarrow
 
     positions = window.positions[part.first : part.first + len(part.headers)]
-    found = record_batch(part, where, positions)
+    found = record_batch(part, of.where, positions)
+    for number in part.controls():
+        check_control(int(positions[part.batch[number]]), _record(part, number), of.told, of.options)
     yield Block(DUMP_RECORD.name, (found,))
     yield _here(part, positions, found.nbytes)
 

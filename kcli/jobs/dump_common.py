@@ -147,6 +147,11 @@ def sibling(target: Target, extension: str) -> str | None:
     return path if os.path.lexists(path) else None
 
 
+def inside(offset: int, words: str) -> str:
+    """Return words about the key or the value of a record, from whose beginning they count bytes."""
+    return f"offset {offset}, inside its key or value: {words}"
+
+
 class Told:
     """Findings about one file: one per code, the first in full, with how many more there are.
 
@@ -202,5 +207,6 @@ __all__ = [
     "file_name",
     "from_file",
     "in_pieces",
+    "inside",
     "sibling",
 ]

@@ -51,7 +51,6 @@ from kcli.jobs.dump_seek import part
 from kcli.layout_rows import DUMP_LAYOUT
 from kcli.logdir.buffers import DataFile, read_whole, reading
 from kcli.logdir.segment import Stop
-from kcli.logdir.tree import Target
 from kcli.rows import Row, Value
 
 ROWS_BETWEEN_STOPS = 256
@@ -88,7 +87,7 @@ def _log(unit: Unit, options: Options, told: Told) -> Scanned:
         where, skip, shown_to = from_file(target), unit.mark, 0
         for item in good_and_bad(file, unit.start or start, end, told, options, again=unit.mark > 0):
             if isinstance(item, Checked):
-                if _is_asked_for(item, options):
+                if _is_asked_for(item, told, options):
                     yield from _batch(where, item, _batch_fields(file, item, decoder_for(target, options), options), told, skip)
                 skip = 0
                 continue
@@ -100,14 +99,20 @@ def _log(unit: Unit, options: Options, told: Told) -> Scanned:
             told.add("LOG-005", None, f"it grew by {file.grown()} bytes while it was read")
 
 
-def _is_asked_for(item: Checked, options: Options) -> bool:
+def _is_asked_for(item: Checked, told: Told, options: Options) -> bool:
+    """Whether a batch that may hold what is wanted holds it; what cannot be read of it is told, unless its rows will tell it."""
     wanted = options.wanted
     if not wanted:
         return True
-    quiet = Told(Target(kind="", path="", shown="", name=None, log_dir=None))
+    met = Told(told.target)
     if wanted.contents:
-        return any(is_wanted(wanted, record) for record in records(item, quiet, options))
-    return holds(wanted, item.batch.header, records(item, quiet, options))
+        asked = any(is_wanted(wanted, record) for record in records(item, met, options))
+    else:
+        asked = holds(wanted, item.batch.header, records(item, met, options))
+    if not (asked and options.records):
+        for finding in met.take():
+            told.add(finding.code, finding.position, finding.message)
+    return asked
 
 
 def _batch(where: Where, item: Checked, saids: Iterator[Said], told: Told, skip: int) -> Scanned:

@@ -12,10 +12,10 @@ from kcli.analysis.salvage import Checked
 from kcli.analysis.selection import AnyRecord, holds, is_wanted
 from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD
 from kcli.engine.contract import Unit
-from kcli.jobs.dump_batches import good_and_bad, records, tell
+from kcli.jobs.dump_batches import check_control, good_and_bad, records, tell
 from kcli.jobs.dump_bulk import Log, batch_block, checked, is_bulk, is_plain, parts, record_block, windows
 from kcli.jobs.dump_bytes import redacted
-from kcli.jobs.dump_common import Here, Options, Scanned, Told, from_file
+from kcli.jobs.dump_common import Here, Options, Scanned, Told, from_file, inside
 from kcli.jobs.dump_decoders import decoded, decoder_for
 from kcli.jobs.dump_seek import part
 from kcli.logdir.buffers import DataFile
@@ -84,7 +84,7 @@ def _window(window: Window, of: Log) -> Scanned:
         if isinstance(number, int):
             yield from _batch(checked(of.file, window, number, of.options.max_batch_bytes), 0, None, of)
         else:
-            yield from record_block(number, window, of.where)
+            yield from record_block(number, window, of)
 
 
 def _batch(item: Checked, shown: int, decoder: str | None, of: Log) -> Scanned:
@@ -104,6 +104,8 @@ def _batch(item: Checked, shown: int, decoder: str | None, of: Log) -> Scanned:
             yield Here(batch.position, number, held)
             held = 0
         held += len(record.key or b"") + len(record.value or b"") + _headers_held(record)
+        if batch.header.is_control:
+            check_control(batch.position, record, of.told, options)
         yield record_row(where, batch, redacted(record, options), _told(decoder, batch, record, of.told, options))
     yield Here(batch.position + batch.header.size, 0, held)
 
@@ -147,7 +149,7 @@ def _told(decoder: str | None, batch: Batch, record: AnyRecord, told: Told, opti
         return NOTHING_DECODED
     *values, damaged = decoded(decoder, record, options.max_batch_bytes)
     if damaged:
-        told.add("DUMP-002", batch.position, f"offset {record.offset}: {values[-1]}")
+        told.add("DUMP-002", batch.position, inside(record.offset, str(values[-1])))
     return tuple(values)
 
 

@@ -1,8 +1,9 @@
 """Where `dump` begins to read a log: by the indexes beside it where they can be trusted, else (a finding) from the beginning."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from kcli.analysis.salvage import Checked, checked_batches
 from kcli.analysis.selection import can_hold, is_wanted
@@ -13,6 +14,7 @@ from kcli.logdir.indexes import OffsetIndexFile, TimeIndexFile
 from kcli.logdir.segment import Batch, Walk
 from kcli.logdir.tree import Target
 
+NOTHING: Mapping[int, int] = MappingProxyType({})
 UNBROKEN = frozenset({"end", "zeros", "short", "incomplete"})
 """How a walk ends whose every batch is one that a broker would find, too."""
 
@@ -97,17 +99,40 @@ def tail_start(file: DataFile, target: Target, options: Options, start: int = 0)
 
     Of records there may be more: their first batch is begun with.
     """
-    count = options.tail or 0
-    if not options.wanted:
-        start = next((position for position in _from_the_end(file, target) if _enough(file, position, options)), 0)
+    if options.wanted:
+        found = _last(_counted(file, start, options), options)
+    else:
+        known: dict[int, int] = {}
+        unsure: list[int] = [0]
+        while unsure:
+            start = next((position for position in _from_the_end(file, target) if _enough(file, position, options, known)), 0)
+            found = _last(_counted(file, start, options, known), options)
+            unsure = [position for position, _ in found if options.records and position not in known]
+            known.update((position, _readable(file, position, options)) for position in unsure)
+    return (found[0][0] if found else file.size), sum(number for _, number in found)
+
+
+def _last(counted: Iterable[tuple[int, int]], options: Options) -> list[tuple[int, int]]:
+    """Return the last batches that hold as many as are wanted, with how many each holds."""
     found: deque[tuple[int, int]] = deque()
     held = 0
-    for position, number in _counted(file, start, options):
+    for position, number in counted:
         found.append((position, number))
         held += number
-        while held - found[0][1] >= count:
+        while held - found[0][1] >= (options.tail or 0):
             held -= found.popleft()[1]
-    return (found[0][0] if found else file.size), held
+    return list(found)
+
+
+def _readable(file: DataFile, position: int, options: Options) -> int:
+    """Return how many records of a batch can be read: its header may say what is not so."""
+    item = next(checked_batches(file, position, None, options.max_batch_bytes), None)
+    return sum(1 for _ in records(item, _nobody(), options)) if isinstance(item, Checked) else 0
+
+
+def _nobody() -> Told:
+    """Return what takes findings that are told where the records are shown."""
+    return Told(Target(kind="", path="", shown="", name=None, log_dir=None))
 
 
 def _from_the_end(file: DataFile, target: Target) -> Iterator[int]:
@@ -126,12 +151,15 @@ def _from_the_end(file: DataFile, target: Target) -> Iterator[int]:
             return
 
 
-def _enough(file: DataFile, position: int, options: Options) -> bool:
-    """Whether the log from a position on holds as many batches or records as wanted, in an unbroken chain."""
+def _enough(file: DataFile, position: int, options: Options, known: Mapping[int, int]) -> bool:
+    """Whether the log from a position on holds as many batches or records as wanted, in an unbroken chain.
+
+    `known` are the numbers of records of some batches, by position.
+    """
     if position <= 0:
         return False
     walk = Walk(file, position)
-    count = sum(_records_of(batch, options) for batch in walk)
+    count = sum(known.get(batch.position, _records_of(batch, options)) for batch in walk)
     return count >= (options.tail or 0) and walk.stop is not None and walk.stop.reason in UNBROKEN
 
 
@@ -141,16 +169,14 @@ def _records_of(batch: Batch, options: Options) -> int:
     return 1 if not options.records or count is None else max(count, 0)
 
 
-def _counted(file: DataFile, start: int, options: Options) -> Iterator[tuple[int, int]]:
+def _counted(file: DataFile, start: int, options: Options, known: Mapping[int, int] = NOTHING) -> Iterator[tuple[int, int]]:
     """Yield the position of every batch that holds something wanted, and how many of its records (or 1) are."""
     for item in checked_batches(file, start, None, options.max_batch_bytes):
         if not isinstance(item, Checked) or not can_hold(options.wanted, item.batch.header):
             continue
-        number = _records_of(item.batch, options)
-        hidden = options.records and item.batch.header.records_count is None
-        if hidden or (options.wanted and (options.records or options.wanted.times is not None)):
-            quiet = Told(Target(kind="", path="", shown="", name=None, log_dir=None))
-            matching = sum(is_wanted(options.wanted, record) for record in records(item, quiet, options))
+        number = known.get(item.batch.position, _records_of(item.batch, options))
+        if options.wanted and (options.records or options.wanted.times is not None):
+            matching = sum(is_wanted(options.wanted, record) for record in records(item, _nobody(), options))
             number = matching if options.records else min(matching, 1)
         if number:
             yield item.batch.position, number
@@ -173,7 +199,7 @@ def tails(logs: list[Target], options: Options) -> list[tuple[Target, Options]]:
     Leftovers (.deleted, .cleaned, .swap) are not part of the log, unless there is nothing else.
     """
     left, found = options.tail or 0, []
-    logs = [target for target in logs if not file_name(target).suffix] or logs
+    logs = [target for target in logs if not file_name(target).is_aside] or logs
     for target in reversed(in_range(logs, options)):
         if left <= 0:
             break

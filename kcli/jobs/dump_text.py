@@ -7,20 +7,19 @@ from itertools import chain
 from sys import getsizeof
 from typing import Any
 
-from formats.control import control_record
+from formats.control import ABORT, COMMIT
 from formats.errors import FormatError
 from formats.names import KRAFT_SNAPSHOT, LOG, OFFSET_INDEX, PRODUCER_SNAPSHOT, TIME_INDEX, TXN_INDEX
 from formats.producer_snapshot import read_snapshot
 from formats.record_columns import RecordColumns
 from kcli.analysis.salvage import Checked, Gap
 from kcli.analysis.selection import AnyRecord, holds, is_wanted
-from kcli.bounds import CONTROL_SHARE, in_words
 from kcli.columns import TITLE
 from kcli.engine.contract import Unit
-from kcli.jobs.dump_batches import good_and_bad, records, tell
+from kcli.jobs.dump_batches import control_of, good_and_bad, records, tell, words_about
 from kcli.jobs.dump_bulk import Log, batch_lines, checked, is_bulk, is_plain, parts, record_lines, windows
 from kcli.jobs.dump_bytes import redacted, words_of
-from kcli.jobs.dump_common import MAX_INT, Here, Item, Options, Reader, Scanned, Told, file_name
+from kcli.jobs.dump_common import MAX_INT, Here, Item, Options, Reader, Scanned, Told, file_name, inside
 from kcli.jobs.dump_decoders import DECODER_CLASSES, shown_by, shown_with
 from kcli.jobs.dump_files import producer_values
 from kcli.jobs.dump_log import BYTES_BETWEEN_STOPS, RECORDS_BETWEEN_STOPS
@@ -178,7 +177,7 @@ def _is_shown(item: Checked, told: Told, options: Options) -> bool:
 
 def _records(item: Checked, shown: int, last: int | None, of: Log) -> Generator[Item, None, int | None]:
     """Yield the lines of a batch's records behind the first `shown`; return the offset of its last."""
-    options, held = of.options, 0
+    options, held, read = of.options, 0, 0
     for number, record in enumerate(records(item, of.told, options, told_before=shown > 0)):
         if number >= shown:
             if number and (number % RECORDS_BETWEEN_STOPS == 0 or held >= BYTES_BETWEEN_STOPS):
@@ -195,7 +194,10 @@ def _records(item: Checked, shown: int, last: int | None, of: Log) -> Generator[
             held += size
             yield row
             del row
-        last = record.offset
+        last, read = record.offset, number + 1
+    header = item.batch.header
+    if item.valid and read < (1 if header.records_count is None else header.records_count):
+        return header.last_offset  # what could not be read is no gap in the log
     return last
 
 
@@ -260,15 +262,25 @@ def _record(item: Checked, record: AnyRecord, told: Told, options: Options) -> I
     if not options.skip_record_metadata:
         yield record_line(redacted(record, options), header.timestamp_type)
         if header.is_control:
-            try:
-                yield control_text(control_record(record.key, record.value, options.max_batch_bytes // CONTROL_SHARE))
-            except FormatError as error:
-                told.add("DUMP-002", position, f"offset {record.offset}: {in_words(error)}")
+            yield from _control(position, record, told, options)
     if options.print_data_log and not header.is_control:
         shown, trouble = _shown(record, options)
         if trouble is not None:
-            told.add("DUMP-002", position, f"offset {record.offset}: {trouble}")
+            told.add("DUMP-002", position, inside(record.offset, trouble))
         yield from contents(shown, f"{INDENT} " if options.skip_record_metadata else " ")
+
+
+def _control(position: int, record: AnyRecord, told: Told, options: Options) -> Iterator[str]:
+    """Yield what is printed of a control record; of one that is redacted, a transaction's outcome alone."""
+    try:
+        found = control_of(record, options)
+    except FormatError as error:
+        told.add("DUMP-002", position, inside(record.offset, words_about(error, options)))
+        return
+    if options.salt is None or found.value is None or found.type in {ABORT, COMMIT}:
+        yield control_text(found)
+    else:
+        yield f" controlType: {found.name}({found.type}) {words_of(record.value or b'', options)}"
 
 
 def _shown(record: AnyRecord, options: Options) -> tuple[Shown, str | None]:

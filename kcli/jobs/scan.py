@@ -147,7 +147,7 @@ def _place(name: str) -> tuple[bool, int, str]:
 
 def _is_log(name: str) -> bool:
     parsed = parse_file(name)
-    return parsed.kind == LOG and not parsed.suffix
+    return parsed.kind == LOG and not parsed.is_aside
 
 
 def _inside(target: Target, name: str) -> Target:
@@ -236,7 +236,7 @@ def _joined(outcomes: Iterable[Outcome]) -> Outcome | None:
 def _is_segment(target: Target) -> bool:
     """Whether a file is a segment of a log: offsets of a leftover, a snapshot or a remote segment may be those of another."""
     parsed = parse_file(os.path.basename(target.path))
-    return (parsed.kind, parsed.scheme, parsed.suffix) == (LOG, IN_PARTITION, "")
+    return (parsed.kind, parsed.scheme, parsed.is_aside) == (LOG, IN_PARTITION, False)
 
 
 def _findings(target: Target, piece: Piece, before: int | None) -> Iterator[Finding]:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from formats.batch import CONTROL_MASK
 from formats.control import control_type
 from formats.record_columns import RecordColumns
 from kcli.arrow_arrays import column, integers, repeated
@@ -13,9 +12,6 @@ from kcli.dump_rows import DUMP_RECORD, FROM_FILE
 from kcli.output.arrow import ArrowSchema, RecordBatch, schema
 
 if TYPE_CHECKING:
-    from numpy import bool_
-    from numpy.typing import NDArray
-
     from formats.record_columns import Ints
 
 Array: TypeAlias = Any
@@ -98,11 +94,10 @@ def _control_types(columns: RecordColumns) -> Array:
     import numpy as np  # noqa: PLC0415 - heavy: only who asks for columns pays for it
     import pyarrow as pa  # noqa: PLC0415
 
-    control: NDArray[bool_] = (columns.headers["attributes"] & CONTROL_MASK != 0)[columns.batch]
-    at = np.flatnonzero(control)
+    at = np.array(columns.controls(), np.int64)
     if not len(at):
-        return pa.nulls(len(control), pa.string())
-    types: list[str | None] = [None] * len(control)
+        return pa.nulls(len(columns.batch), pa.string())
+    types: list[str | None] = [None] * len(columns.batch)
     for row, key in zip(at.tolist(), _binary(columns.data, columns.key_start[at], columns.key_length[at]).to_pylist(), strict=True):
         types[row] = control_type(key)
     return column(types, pa.string())

@@ -159,7 +159,7 @@ def _logs(options: Options, query: Query, found: Found, pushed: Pushed) -> tuple
 
 
 def _is_log(target: Target, *, leftovers: bool) -> bool:
-    return target.kind == LOG and (leftovers or parse_file(os.path.basename(target.path)).suffix == "")
+    return target.kind == LOG and (leftovers or not parse_file(os.path.basename(target.path)).is_aside)
 
 
 def _wanted(pushed: Pushed, *, records: bool) -> Wanted:

@@ -100,7 +100,26 @@ FILES = [
 
 @pytest.mark.parametrize("expected", FILES, ids=[case[0] for case in FILES])
 def test_files(expected):
-    assert parse_file(expected[0]) == expected
+    assert parse_file(expected[0]) == (*expected, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "suffix", "inserted"),
+    [
+        ("1.2.log", names.LOG, "", ".2"),
+        (f"{ZERO}.old.copy.index", names.OFFSET_INDEX, "", ".old.copy"),
+        (f"{ZERO}.log.log", names.LOG, "", ".log"),
+        (f"{ZERO}.deleted.log", names.LOG, "", ".deleted"),
+        (f"{ZERO}.old.log.deleted", names.LOG, ".deleted", ".old"),
+        (f"{ZERO}.log.deleted", names.LOG, ".deleted", ""),
+        (f"{ZERO}.\n.log", names.LOG, "", ".\n"),
+    ],
+)
+def test_the_last_word_is_the_kind(name, kind, suffix, inserted):
+    """LocalLog.isLogFile looks at the end of the name, LogFileUtils.offsetFromFileName at what stands before the first dot."""
+    found = parse_file(name)
+    assert (found.kind, found.suffix, found.inserted, found.is_canonical) == (kind, suffix, inserted, not inserted)
+    assert found.is_aside == bool(suffix or inserted)
 
 
 def test_every_kind_is_named_by_some_file():
@@ -124,7 +143,7 @@ def test_every_kind_is_named_by_some_file():
         "1.LOG",
         "1.log.gz",
         "1.log.deleted.gz",
-        "1.2.log",
+        "1.log.gz.2",
         "9223372036854775808.log",
         "9" * 5000 + ".log",
         "1.leader_epoch_checkpoint",
