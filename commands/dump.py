@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +14,7 @@ from kcli.bounds import LARGEST_BATCH, LARGEST_BATCH_GROWN
 
 if TYPE_CHECKING:
     from kcli.analysis.selection import Wanted
+    from kcli.output.structured import Form
 
 TEXT = "text"
 SELECTION, CONTENTS, TOOL = "Selection", "Contents", "As kafka-dump-log"
@@ -157,7 +159,8 @@ def dump(
         records=records or print_data_log or deep_iteration or forced is not None or wanted.contents,
         text=as_text and not layout,
         layout=layout,
-        blocks=_takes_blocks(common),
+        blocks=_takes_rows_at_once(common) and _format(common) == "parquet",
+        form=_form(common) if not (as_text or layout) else None,
         print_data_log=print_data_log or records or forced is not None or wanted.contents,
         decoder=None if redact else forced,
         decode_by_name=decoder == AUTO and not ((as_text and not layout) or redact),
@@ -194,9 +197,24 @@ def dump(
     )
 
 
-def _takes_blocks(common: Common) -> bool:
-    """Whether rows go to a file of columns as they come."""
-    return common.out is not None and common.out.endswith(".parquet") and common.sort is None and common.limit is None
+def _takes_rows_at_once(common: Common) -> bool:
+    """Whether rows are written as they come, all of them."""
+    return common.sort is None and common.limit is None
+
+
+def _format(common: Common) -> str | None:
+    """Return the format of the output, None if it is that of a terminal or a pipe."""
+    return common.output if common.out is None else common.out.rpartition(".")[2]
+
+
+def _form(common: Common) -> "Form | None":
+    """Return the format in which rows can be made where they are read, and which columns; None where there is none."""
+    from kcli.output.structured import TEXTS, Form  # noqa: PLC0415 - kept out of --help
+
+    form = _format(common) or ("table" if sys.stdout.isatty() else "tsv")
+    if form not in TEXTS or not _takes_rows_at_once(common):
+        return None
+    return Form(form, None if common.columns is None else tuple(word.strip() for word in common.columns.split(",")))
 
 
 def _largest_batch(bytes_as: str | None, out: str | None) -> int:

@@ -58,6 +58,33 @@ class Lines(Row):
         return Lines, (self.type, tuple(map(PickleBuffer, self.buffers)))
 
 
+class Written(Row):
+    """Many rows of one type, written in the format that was asked for: how many they are, and their bytes, of UTF-8.
+
+    In a json document they stand with commas between them, else each ends with its newline. Only who asks a job for a
+    format gets any.
+    """
+
+    @property
+    def rows(self) -> int:
+        """How many they are."""
+        values: Any = self.values
+        rows: int = values[0]
+        return rows
+
+    @property
+    def buffer(self) -> Buffer:
+        """The bytes."""
+        values: Any = self.values
+        buffer: Buffer = values[1]
+        return buffer
+
+    def __reduce__(self) -> tuple[type["Written"], tuple[str, tuple[int, "PickleBuffer"]]]:
+        from pickle import PickleBuffer  # noqa: PLC0415 - there, when this is called
+
+        return Written, (self.type, (self.rows, PickleBuffer(self.buffer)))
+
+
 class Failure(NamedTuple):
     """An input that could not be answered; `position` in bytes, path as reached from the argument."""
 

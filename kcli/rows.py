@@ -13,6 +13,7 @@ from kcli.columns import (
     RowType,
     Schema,
     Value,
+    Written,
     array,
     binary,
     boolean,
@@ -321,6 +322,7 @@ __all__ = [
     "RowType",
     "Schema",
     "Value",
+    "Written",
     "column_schema",
     "row_schema",
 ]

@@ -1,7 +1,7 @@
 """`dump -o text` of whole logs, many batches at a time: the same lines as one by one, where nothing is selected or decoded."""
 
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -184,25 +184,42 @@ def _bytes(data: bytes, start: "np.int64", length: "np.int64") -> bytes | None:
     return None if length < 0 else data[start : start + length]
 
 
-def batch_block(window: Window, where: Sequence[Value]) -> Iterator[Item]:
+def batch_block(window: Window, of: Log) -> Iterator[Item]:
     """Yield the rows of a window's batches, all of magic 2, and the place behind them."""
-    from kcli.output.batch_arrow import batches  # noqa: PLC0415 - pyarrow
+    columns, held = (window.fields, window.positions, _verdicts(window)), 0
+    if of.options.form is not None:
+        from kcli.output.rows_bulk import batch_rows  # noqa: PLC0415 - numpy
 
-    found = batches(window.fields, window.positions, _verdicts(window), where)
-    yield Block(DUMP_BATCH.name, (found,))
-    yield Here(_behind(window), 0, found.nbytes)
+        for rows in batch_rows(*columns, of.where, of.options.form):
+            held += len(rows.buffer)
+            yield rows
+    else:
+        from kcli.output.batch_arrow import batches  # noqa: PLC0415 - pyarrow
+
+        found = batches(*columns, of.where)
+        held = found.nbytes
+        yield Block(DUMP_BATCH.name, (found,))
+    yield Here(_behind(window), 0, held)
 
 
 def record_block(part: "RecordColumns", window: Window, of: Log) -> Iterator[Item]:
     """Yield the rows of records, and the place behind them; findings about control records that cannot be read are kept."""
-    from kcli.output.record_arrow import record_batch  # noqa: PLC0415 - pyarrow
-
-    positions = window.positions[part.first : part.first + len(part.headers)]
-    found = record_batch(part, of.where, positions)
+    positions, held = window.positions[part.first : part.first + len(part.headers)], 0
     for number in part.controls():
         check_control(int(positions[part.batch[number]]), _record(part, number), of.told, of.options)
-    yield Block(DUMP_RECORD.name, (found,))
-    yield _here(part, positions, found.nbytes)
+    if of.options.form is not None:
+        from kcli.output.rows_bulk import record_rows  # noqa: PLC0415 - numpy
+
+        for rows in record_rows(part, positions, of.where, of.options.form):
+            held += len(rows.buffer)
+            yield rows
+    else:
+        from kcli.output.record_arrow import record_batch  # noqa: PLC0415 - pyarrow
+
+        found = record_batch(part, of.where, positions)
+        held = found.nbytes
+        yield Block(DUMP_RECORD.name, (found,))
+    yield _here(part, positions, held)
 
 
 def _verdicts(window: Window) -> "NDArray[np.bool_]":

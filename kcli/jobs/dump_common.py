@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from formats.names import FileName, parse_file
 from kcli.analysis.findings import Finding
@@ -15,6 +15,9 @@ from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.tree import PARTITION, Target
 from kcli.rows import Lines, Row, Value
+
+if TYPE_CHECKING:
+    from kcli.output.structured import Form
 
 ROWS_PER_CALL = 2000
 BYTES_PER_CALL = 4 << 20
@@ -37,12 +40,13 @@ class Options:
     `decode_by_name`, which takes the decoder of the topic that a directory is named after; `key_decoder` and `value_decoder` are
     the classes that print other contents in text. `tail` is how many of the last batches (or records)
     of each partition are shown, `limit` how many rows at most. `bytes_as` is one of kcli.jobs.dump_bytes.MODES; a
-    `salt` redacts keys and values. `blocks`: rows of logs as Arrow where they can be made in bulk. `max_batch_bytes` bounds a batch, compressed and decompressed.
+    `salt` redacts keys and values. `blocks`: rows of logs as Arrow where they can be made in bulk; `form`: as the text of a format. `max_batch_bytes` bounds a batch, compressed and decompressed.
     """
 
     records: bool = False
     text: bool = False
     blocks: bool = False
+    form: "Form | None" = None
     layout: bool = False
     print_data_log: bool = False
     skip_record_metadata: bool = False

@@ -54,7 +54,7 @@ def _log(unit: Unit, options: Options, told: Told) -> Scanned:
         start, end = part(file, target, options, told)
         start = unit.start or start
         decoder = decoder_for(target, options)
-        bulk = options.blocks and decoder is None and is_plain(options) and not shown
+        bulk = (options.blocks or options.form is not None) and decoder is None and is_plain(options) and not shown
         walk = (
             windows(file, start, end, told, unit.end)
             if bulk
@@ -73,11 +73,11 @@ def _log(unit: Unit, options: Options, told: Told) -> Scanned:
 
 
 def _window(window: Window, of: Log) -> Scanned:
-    """Yield the rows of a window's batches, as blocks where they are of magic 2 and can be read in bulk."""
+    """Yield the rows of a window's batches, many at once where they are of magic 2 and can be read in bulk."""
     numbers: Iterable[RecordColumns | int] = range(len(window.positions))
     if is_bulk(window, of.options):
         if not of.options.records:
-            yield from batch_block(window, of.where)
+            yield from batch_block(window, of)
             return
         numbers = parts(window, of)
     for number in numbers:

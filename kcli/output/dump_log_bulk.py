@@ -1,7 +1,6 @@
 """The text of kafka-dump-log for many batches and records at once: the fast twin of `kcli.output.dump_log`.
 
-A chunk's lines are one join over their pieces. A column with one value throughout becomes part of the words around
-it. While it is assembled, a byte is a character (Latin-1); what is not ASCII is made Java's text once, at the end:
+A chunk's lines are one join over their pieces. While it is assembled, a byte is a character (Latin-1); what is not ASCII is made Java's text once, at the end:
 every key and value lies between ASCII characters, so that none can spoil its neighbour.
 """
 
@@ -25,6 +24,7 @@ from formats.errors import FormatError
 from formats.record_columns import RecordColumns, add_sequences
 from kcli.output.dump_log import INDENT, control_text, java_strings
 from kcli.output.pairs import packed
+from kcli.output.pieces import Piece, either, is_constant, numerals, side_by_side
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,12 +34,6 @@ if TYPE_CHECKING:
 
 LINES_AT_ONCE = 1 << 11
 """Lines whose pieces are in memory together. Of many more the interpreter gives the memory back each time, and asks for it again."""
-
-REPEATS = 4
-"""Numbers that occur so often each are looked up."""
-
-Piece: TypeAlias = str | list[str]
-"""What stands at one place of every line: the same words, or one text per line."""
 
 LATIN_1 = "latin-1"
 
@@ -65,11 +59,11 @@ def batch_text(headers: "NDArray[np.void]", positions: "Sequence[int] | Ints", v
     attributes = headers["attributes"]
     sequence = headers["base_sequence"].astype(np.int64)
     delta = headers["last_offset_delta"].astype(np.int64)
-    first = _numbers(headers["base_offset"])
+    first = numerals(headers["base_offset"])
     # tiny batches end where they begin
-    last = first if not delta.any() else _numbers(headers["base_offset"].astype(np.int64) + delta)
+    last = first if not delta.any() else numerals(headers["base_offset"].astype(np.int64) + delta)
     last_sequence = np.where(sequence == NO_SEQUENCE, NO_SEQUENCE, add_sequences(sequence, delta))
-    return _lines(
+    return side_by_side(
         len(headers),
         [
             "baseOffset: ",
@@ -77,37 +71,37 @@ def batch_text(headers: "NDArray[np.void]", positions: "Sequence[int] | Ints", v
             " lastOffset: ",
             last,
             " count: ",
-            _numbers(headers["records_count"]),
+            numerals(headers["records_count"]),
             " baseSequence: ",
-            _numbers(sequence),
+            numerals(sequence),
             " lastSequence: ",
-            _numbers(last_sequence),
+            numerals(last_sequence),
             " producerId: ",
-            _numbers(headers["producer_id"]),
+            numerals(headers["producer_id"]),
             " producerEpoch: ",
-            _numbers(headers["producer_epoch"]),
+            numerals(headers["producer_epoch"]),
             " partitionLeaderEpoch: ",
-            _numbers(headers["partition_leader_epoch"]),
+            numerals(headers["partition_leader_epoch"]),
             " isTransactional: ",
-            _either(attributes & TRANSACTIONAL_MASK != 0, "true", "false"),
+            either(attributes & TRANSACTIONAL_MASK != 0, "true", "false"),
             " isControl: ",
-            _either(attributes & CONTROL_MASK != 0, "true", "false"),
+            either(attributes & CONTROL_MASK != 0, "true", "false"),
             " deleteHorizonMs: ",
             _horizons(headers),
             " position: ",
-            _numbers(np.asarray(positions)),
+            numerals(np.asarray(positions)),
             *_timestamp_type(attributes),
-            _numbers(headers["max_timestamp"]),
+            numerals(headers["max_timestamp"]),
             " size: ",
-            _numbers(headers["batch_length"].astype(np.int64) + LOG_OVERHEAD),
+            numerals(headers["batch_length"].astype(np.int64) + LOG_OVERHEAD),
             " magic: ",
-            _numbers(headers["magic"]),
+            numerals(headers["magic"]),
             " compresscodec: ",
             _codecs(attributes & COMPRESSION_CODEC_MASK),
             " crc: ",
-            _numbers(headers["crc"]),
+            numerals(headers["crc"]),
             " isvalid: ",
-            _either(np.asarray(valid, np.bool_), "true", "false"),
+            either(np.asarray(valid, np.bool_), "true", "false"),
             "\n",
         ],
     )
@@ -200,15 +194,15 @@ def _records(
     if metadata:
         pieces += [
             f"{INDENT} offset: ",
-            _numbers(columns.offset[span]),
+            numerals(columns.offset[span]),
             *_timestamp_type(attributes),
-            _numbers(columns.timestamp[span]),
+            numerals(columns.timestamp[span]),
             " keySize: ",
-            _numbers(columns.key_length[span]),
+            numerals(columns.key_length[span]),
             " valueSize: ",
-            _numbers(columns.value_length[span]),
+            numerals(columns.value_length[span]),
             " sequence: ",
-            _numbers(columns.sequence[span]),
+            numerals(columns.sequence[span]),
             " headerKeys: [",
             _header_keys(columns, span, text),
             "]",
@@ -224,12 +218,12 @@ def _records(
         value = (columns.value_length[span] >= 0) & ~control
         prefix = " " if metadata else f"{INDENT} "
         pieces += [
-            _either(key, f"{prefix}key: ", ""),
+            either(key, f"{prefix}key: ", ""),
             _cut(text, columns.key_start[span], columns.key_length[span] * key),
-            _either(value, " payload: ", "") if metadata or key.all() else _first_or_second(key, value, prefix),
+            either(value, " payload: ", "") if metadata or key.all() else _first_or_second(key, value, prefix),
             _cut(text, columns.value_start[span], columns.value_length[span] * value),
         ]
-    return _lines(len(starts), [*pieces, "\n"])
+    return side_by_side(len(starts), [*pieces, "\n"])
 
 
 def _first_or_second(key: "NDArray[np.bool_]", value: "NDArray[np.bool_]", prefix: str) -> Piece:
@@ -273,50 +267,9 @@ def _part(data: bytes, start: "np.int64", length: "np.int64") -> bytes | None:
     return None if length < 0 else data[start : start + length]
 
 
-# Pieces of lines
-
-
-def _lines(count: int, pieces: list[Piece]) -> str:
-    """Return the lines that the pieces make side by side."""
-    columns: list[Piece] = []
-    for piece in pieces:
-        if isinstance(piece, str) and columns and isinstance(columns[-1], str):
-            columns[-1] += piece
-        else:
-            columns.append(piece)
-    flat = [""] * (count * len(columns))
-    for at, piece in enumerate(columns):
-        flat[at :: len(columns)] = [piece] * count if isinstance(piece, str) else piece
-    return "".join(flat)
-
-
-def _numbers(column: "NDArray[np.integer]") -> Piece:
-    if _is_constant(column):
-        return str(column[0])
-    import numpy as np  # noqa: PLC0415 - heavy: only who asks for bulk pays for it
-
-    least, most = (int(column.min()), int(column.max())) if len(column) else (0, 0)
-    if (most - least) * REPEATS < len(column):
-        # few different ones, sizes mostly: each is made text once
-        texts = np.array([str(number) for number in range(least, most + 1)], object)
-        found: list[str] = texts[column.astype(np.int64) - least].tolist()
-        return found
-    return [f"{number}" for number in column.tolist()]
-
-
-def _either(column: "NDArray[np.bool_]", yes: str, no: str) -> Piece:
-    if _is_constant(column):
-        return yes if column[0] else no
-    return [yes if value else no for value in column.tolist()]
-
-
-def _is_constant(column: "NDArray[np.generic]") -> bool:
-    return bool(len(column)) and bool((column == column[0]).all())
-
-
 def _timestamp_type(attributes: "NDArray[np.integer]") -> list[Piece]:
     create, append = (f" {name}: " for name in TIMESTAMP_TYPES)
-    return [_either(attributes & TIMESTAMP_TYPE_MASK != 0, append, create)]
+    return [either(attributes & TIMESTAMP_TYPE_MASK != 0, append, create)]
 
 
 def _horizons(headers: "NDArray[np.void]") -> Piece:
@@ -329,7 +282,7 @@ def _horizons(headers: "NDArray[np.void]") -> Piece:
 
 def _codecs(codecs: "NDArray[np.integer]") -> Piece:
     names = [COMPRESSION_NAMES.get(codec, str(codec)) for codec in range(COMPRESSION_CODEC_MASK + 1)]
-    return names[codecs[0]] if _is_constant(codecs) else [names[codec] for codec in codecs.tolist()]
+    return names[codecs[0]] if is_constant(codecs) else [names[codec] for codec in codecs.tolist()]
 
 
 def _cut(text: str, starts: "Ints", lengths: "Ints") -> list[str]:

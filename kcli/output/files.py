@@ -21,7 +21,7 @@ from kcli.beside import Beside
 from kcli.output.arrow import RecordBatch, batch, schema
 from kcli.output.structured import Tail, write_csv, write_ndjson
 from kcli.output.view import View
-from kcli.rows import ROW_TYPES, Block, Failure, Lines, Row, RowType
+from kcli.rows import ROW_TYPES, Block, Failure, Lines, Row, RowType, Written
 
 PARQUET = "parquet"
 FILE_FORMATS = (PARQUET, "csv", "ndjson")
@@ -72,10 +72,10 @@ class _Utf8:
     """Text on its way to an open file, which nobody sees before it is complete."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self._file = file
+        self.buffer = file
 
     def write(self, text: str) -> None:
-        self._file.write(text.encode(*_ENCODING))
+        self.buffer.write(text.encode(*_ENCODING))
 
     def writelines(self, texts: Iterable[str]) -> None:
         for text in texts:
@@ -100,7 +100,7 @@ class TextWriter:
         if shown:
             self._format(shown, self._view, self._text, _nothing)
             self._view = replace(self._view, headers=False)
-            self.rows += len(shown)
+            self.rows += sum(row.rows if isinstance(row, Written) else 1 for row in shown)
 
     def finish(self, tail: Tail) -> None:
         """Write findings and errors, if the format has a place for them, and the header of a csv without rows."""
@@ -252,7 +252,7 @@ def in_batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
     size = 0
     for row in rows:
         held.append(row)
-        size += row.batch.nbytes if isinstance(row, Block) else _size(row.values)
+        size += row.batch.nbytes if isinstance(row, Block) else len(row.buffer) if isinstance(row, Written) else _size(row.values)
         if len(held) >= ROWS_A_BATCH or size >= BYTES_A_BATCH:
             yield held
             held, size = [], 0

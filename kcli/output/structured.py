@@ -5,17 +5,29 @@ What a scan found beside its rows is known only when the rows are exhausted:
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
 from kcli.analysis.findings import Finding
 from kcli.output.long_values import csv_pieces, is_long, json_pieces, tsv_pieces
 from kcli.output.values import compact, csv_cell, failure_values, finding_values, spaced, tsv_cell
 from kcli.output.view import View
-from kcli.rows import Failure, Row, Value
+from kcli.rows import Failure, Row, Value, Written
 
 DOCUMENT_VERSION = 1
+BETWEEN_ROWS = ",\n  "
+"""In a json document."""
 
 Tail: TypeAlias = Callable[[], tuple[list[Finding], list[Failure]]]
+
+
+class Form(NamedTuple):
+    """How rows are written: in a format of TEXTS, and with these columns; None for all."""
+
+    format: str
+    columns: tuple[str, ...] | None
+
+
+TEXTS = frozenset({"json", "ndjson", "csv", "tsv"})
 
 
 class TextOut(Protocol):
@@ -33,6 +45,11 @@ class TextOut(Protocol):
         """Let what is written be seen."""
         ...
 
+    @property
+    def buffer(self) -> BinaryIO:
+        """Where the text goes as bytes."""
+        ...
+
 
 def write_json(rows: Iterable[Row], view: View, out: TextOut, tail: Tail) -> None:
     """Write one JSON document, row by row; it is closed properly however the rows end."""
@@ -40,13 +57,21 @@ def write_json(rows: Iterable[Row], view: View, out: TextOut, tail: Tail) -> Non
     out.write(f'{{"command": {spaced(view.command)}, "version": {DOCUMENT_VERSION},\n "rows": [')
     separator = "\n  "
     for row in view.shown(rows):
+        out.write(separator)
+        separator = BETWEEN_ROWS
+        if isinstance(row, Written):
+            _write_bytes(row, out)
+            continue
         values: dict[str, Value] = {"type": row.type} if view.tagged else {}
         values.update(zip(names[row.type], row.values, strict=True))
-        out.write(separator)
         out.writelines(json_pieces(values, spaced, ", ", ": "))
-        separator = ",\n  "
     findings, failures = tail()
     out.write(f'],\n "findings": [{_items(map(finding_values, findings))}],\n "errors": [{_items(map(failure_values, failures))}]}}\n')
+
+
+def _write_bytes(row: Written, out: TextOut) -> None:
+    out.flush()
+    out.buffer.write(row.buffer)
 
 
 def _items(values: Iterable[dict[str, Value]]) -> str:
@@ -57,6 +82,9 @@ def write_ndjson(rows: Iterable[Row], view: View, out: TextOut, tail: Tail) -> N
     """Write one JSON object a line, each with its `type`, each flushed; findings and errors at the end."""
     names = {row_type.name: ("type", *view.names_of(row_type)) for row_type in view.types}
     for row in view.shown(rows):
+        if isinstance(row, Written):
+            _write_bytes(row, out)
+            continue
         values = dict(zip(names[row.type], (row.type, *row.values), strict=True))
         out.writelines(json_pieces(values, compact))
         out.write("\n")
@@ -77,10 +105,16 @@ def write_csv(rows: Iterable[Row], view: View, out: TextOut, tail: Tail) -> None
 
 
 def _write_cells(
-    rows: Iterable[tuple[Any, ...]], out: TextOut, separator: str, cell: Callable[[Any], str], pieces: Callable[[Any], Iterator[str]]
+    rows: Iterable[tuple[Any, ...] | Written],
+    out: TextOut,
+    separator: str,
+    cell: Callable[[Any], str],
+    pieces: Callable[[Any], Iterator[str]],
 ) -> None:
     for values in rows:
-        if is_long(values):
+        if isinstance(values, Written):
+            _write_bytes(values, out)
+        elif is_long(values):
             out.writelines(_in_pieces(values, separator, cell, pieces))
         else:
             out.write(separator.join(map(cell, values)) + "\n")
@@ -97,13 +131,13 @@ def _in_pieces(
     yield "\n"
 
 
-def _with_header(rows: Iterable[Row], view: View, tail: Tail) -> Iterator[tuple[Any, ...]]:
+def _with_header(rows: Iterable[Row], view: View, tail: Tail) -> Iterator[tuple[Any, ...] | Written]:
     """Yield the header and the rows; a failure without any row must not look like an empty table."""
     header = view.names_of(view.types[0]) if view.headers else None
     for row in view.shown(rows):
         if header is not None:
             yield header
             header = None
-        yield row.values
+        yield row if isinstance(row, Written) else row.values
     if header is not None and not tail()[1]:
         yield header

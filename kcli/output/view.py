@@ -6,7 +6,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import Any
 
-from kcli.rows import Column, Row, RowType, Value
+from kcli.rows import Column, Row, RowType, Value, Written
 
 FORMATS = ("table", "json", "ndjson", "csv", "tsv")
 FLAT = frozenset({"table", "csv", "tsv", "parquet"})
@@ -69,7 +69,10 @@ class View:
             return
         positions = {row_type.name: [row_type.names.index(name) for name in self.names_of(row_type)] for row_type in self.types}
         for row in self.chosen(rows):
-            yield Row(row.type, tuple(row.values[position] for position in positions[row.type]))
+            if isinstance(row, Written):
+                yield row
+            else:
+                yield Row(row.type, tuple(row.values[position] for position in positions[row.type]))
 
     def _sorted(self, rows: Iterable[Row]) -> list[Row]:
         """Return rows sorted by every key, stable; nulls and rows without the column come last either way."""
