@@ -242,8 +242,7 @@ def decode(value: Buffer, longest: int = LONGEST_VALUE) -> RemoteLogMetadata:
     Positions of errors count from the value's first byte. States and tags that are not known are kept as they are;
     what a broker refuses although it can be decoded is the caller's question. TruncatedError where the value ends
     too early, UnsupportedError for an unknown frame version, api key or message version, CorruptError otherwise.
-    Kafka is laxer in three places that it never writes: names that are not UTF-8, the size of TxnIndexEmpty, and tags
-    out of order.
+    Kafka is laxer with names that are not UTF-8, which it never writes.
     """
     if len(value) > longest:
         raise LimitError(0, "value", f"at most {longest} bytes", len(value))
@@ -348,14 +347,14 @@ def _tail(value: Buffer, position: int, tags: list[UnknownTag], *, txn_index: bo
     if not old:
         custom_metadata, position = compact_nullable_bytes(value, position, "custom metadata")
     state, at = _integer(value, position, 1, "state")
-    own, position = tagged_fields(value, at, "tagged fields")
+    own, position = tagged_fields(value, at, "tagged fields", {TXN_INDEX_EMPTY_TAG: 1} if txn_index else {})
     _expect_end(value, position)
     # A tagged field that is left out has its default, which is false here: so every reader since 4.0 takes it.
     txn_index_empty = False if txn_index and not old else None
     tagged = False
     for tag, data in own:
         if txn_index and tag == TXN_INDEX_EMPTY_TAG:
-            txn_index_empty, tagged = _boolean(data, at, "TxnIndexEmpty"), True
+            txn_index_empty, tagged = data != b"\0", True
         else:
             tags.append(UnknownTag(RECORD_STRUCT, tag, data))
     layout = LAYOUT_3_0 if old else LAYOUT_4_0 if tagged else LAYOUT_3_6
@@ -375,12 +374,6 @@ def _integer(value: Buffer, position: int, size: int, field: str) -> tuple[int, 
     if len(raw) < size:
         raise TruncatedError(position, field, f"{size} bytes", len(raw))
     return int.from_bytes(raw, "big", signed=True), position + size
-
-
-def _boolean(data: bytes, position: int, field: str) -> bool:
-    if len(data) != 1:
-        raise CorruptError(position, field, "1 byte", len(data))
-    return data != b"\0"
 
 
 def _expect_end(value: Buffer, position: int) -> None:

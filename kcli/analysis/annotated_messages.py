@@ -159,12 +159,14 @@ def _value(schema: Schema, version: int, declared: dict[tuple[str, str], Field],
         one = schema._replace(name=span.struct, fields=(field,))
         return reader(one, version)(raw + _NO_TAGS if flexible else raw, 0, Found())[0][name]
     if word == "count" and name == "tagged fields":
-        return primitives.unsigned_varint(raw, 0)[0]
+        return primitives.java_int(primitives.unsigned_varint(raw, 0)[0])
     if word == "count":
-        count = primitives.unsigned_varint(raw, 0)[0] - 1 if flexible else int(_INT32.unpack(raw)[0])
+        count = primitives.compact_length(raw, 0)[0] if flexible else int(_INT32.unpack(raw)[0])
         return None if count < 0 else count
     if word == "null or not":
-        return "null" if raw[0] > 0x7F or (raw[0] == 0 and declared[span.struct, name].tag is not None) else "not null"
+        tagged = declared[span.struct, name].tag is not None
+        null = primitives.java_int(primitives.unsigned_varint(raw, 0)[0]) <= 0 if tagged else raw[0] > 0x7F
+        return "null" if null else "not null"
     if word.endswith(" and size"):
         tag, after = primitives.unsigned_varint(raw, 0)
         return f"tag {tag}, {primitives.unsigned_varint(raw, after)[0]} bytes"

@@ -201,6 +201,9 @@ def _not_shown(message: Message) -> list[str]:
         tags = ", ".join(f"{tag.struct} {tag.tag}" for tag in message.unknown_tags[:TAGS_TOLD])
         more = len(message.unknown_tags) - TAGS_TOLD
         words.append(f"unknown tagged fields: {tags}" + (f" and {more} more" if more > 0 else ""))
+    if message.replaced:
+        tag = message.replaced[0]
+        words.append(f"tagged fields that come again, of which the last is shown: {tag.struct} {tag.tag}, {len(message.replaced)} in all")
     return words
 
 

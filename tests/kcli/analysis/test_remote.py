@@ -111,7 +111,7 @@ def test_lines_of_flipped_values_are_those_of_the_formatter_of_4_3():
         for at, mask, line in item["flips"]:
             flipped = bytearray(value)
             flipped[at] ^= mask
-            if line is None or "\ufffd" in line or at == len(value) - 2:
+            if line is None or "\ufffd" in line:
                 continue
             assert kafka_text(0, 0, decode(bytes(flipped))) == line
             checked += 1
