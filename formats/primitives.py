@@ -36,7 +36,8 @@ UUID_LONGEST_TEXT = 24
 """Characters of a UUID's text with its padding: what `Uuid.fromString` accepts at most."""
 
 SMALLEST_TAGGED_FIELD = 2
-STRING_MAX = 0x7FFF
+SHORT_MAX = 0x7FFF
+STRING_MAX = SHORT_MAX
 """Bytes of a string, the compact kind too: more stops Kafka's own readers."""
 
 _INT16 = struct.Struct(">h")
@@ -71,6 +72,17 @@ def unsigned_varint(buffer: Buffer, position: int, field: str = "unsigned varint
         if shift == 35:
             raise CorruptError(position, field, "a varint of at most 5 bytes", "a longer one")
     raise TruncatedError(position, field, "a varint", f"{max(end - position, 0)} bytes of it")
+
+
+def short_varint(buffer: Buffer, position: int, field: str = "unsigned varint") -> tuple[int, int]:
+    """Return a number of 16 bits that is written as an unsigned varint, and the position after it.
+
+    One above 32767 is a CorruptError; of an int below 0 the low 16 bits count: so `AbstractApiMessageSerde` reads its frame.
+    """
+    value, after = unsigned_varint(buffer, position, field)
+    if SHORT_MAX < value < 1 << 31:
+        raise CorruptError(position, field, f"at most {SHORT_MAX}", value)
+    return ((value & 0xFFFF) ^ 0x8000) - 0x8000, after
 
 
 def varint(buffer: Buffer, position: int, field: str = "varint") -> tuple[int, int]:

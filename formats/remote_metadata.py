@@ -35,8 +35,8 @@ from formats.primitives import (
     compact_array_length,
     compact_nullable_bytes,
     compact_string,
+    short_varint,
     tagged_fields,
-    unsigned_varint,
     uuid,
     uuid_text,
 )
@@ -252,15 +252,15 @@ def decode(value: Buffer, longest: int = LONGEST_VALUE) -> RemoteLogMetadata:
 
 def read_envelope(value: Buffer) -> Envelope:
     """Return frame version, api key and message version; UnsupportedError if one of them is unknown."""
-    frame_version, position = unsigned_varint(value, 0, "frame version")
+    frame_version, position = short_varint(value, 0, "frame version")
     if frame_version != FRAME_VERSION:
         raise UnsupportedError(0, "frame version", FRAME_VERSION, frame_version)
     at = position
-    api_key, position = unsigned_varint(value, position, "api key")
+    api_key, position = short_varint(value, position, "api key")
     if api_key not in _READERS:
         raise UnsupportedError(at, "api key", "0, 1, 2 or 3", api_key)
     at = position
-    version, position = unsigned_varint(value, position, "message version")
+    version, position = short_varint(value, position, "message version")
     if version != MESSAGE_VERSION:
         raise UnsupportedError(at, "message version", MESSAGE_VERSION, version)
     return Envelope(frame_version, api_key, version, position)

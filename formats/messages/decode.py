@@ -163,11 +163,11 @@ def decode_metadata(value: Buffer | None, elements: int = ELEMENTS_MAX, *, marks
     """
     if value is None:
         raise CorruptError(0, f"{CLUSTER_METADATA} value", "a value", "null")
-    frame_version, at = primitives.unsigned_varint(value, 0, "frame version")
+    frame_version, at = primitives.short_varint(value, 0, "frame version")
     if frame_version != metadata.FRAME_VERSION:
         raise UnsupportedError(0, "frame version", metadata.FRAME_VERSION, frame_version)
-    api_key, at = primitives.unsigned_varint(value, at, "record type")
-    version, at = primitives.unsigned_varint(value, at, "record version")
+    api_key, at = primitives.short_varint(value, at, "record type")
+    version, at = primitives.short_varint(value, at, "record version")
     schema = metadata.RECORDS.get(api_key)
     if schema is None or version not in schema.versions:
         return Unknown(api_key, version, bytes(value))
@@ -194,7 +194,7 @@ def spans(message: Message, data: Buffer) -> tuple[Span, ...]:
         names = ("frame version", "record type", "record version")
         framed, start = [], 0
         for name in names:
-            _, end = primitives.unsigned_varint(data, start, name)
+            _, end = primitives.short_varint(data, start, name)
             framed.append(Span(message.name, name, start, end))
             start = end
     else:

@@ -29,7 +29,7 @@ from formats.messages.decode import (
 from formats.messages.printed import value_json
 from formats.messages.reader import BYTES_PER_ELEMENT, ELEMENTS_MAX
 from formats.messages.remote import RECORDS as REMOTE_RECORDS
-from formats.primitives import unsigned_varint
+from formats.primitives import short_varint
 from formats.record import Record
 from formats.remote_metadata import FRAME_VERSION, LONGEST_VALUE, decode
 from formats.types import Buffer
@@ -238,10 +238,10 @@ def _envelope(value: Buffer | None) -> tuple[int | None, int | None]:
     """Return the api key and the version of a framed value; None for what cannot be read or is in no known frame."""
     number = None
     try:
-        frame_version, at = unsigned_varint(value or b"", 0)
+        frame_version, at = short_varint(value or b"", 0)
         if frame_version != FRAME_VERSION:
             return None, None
-        number, at = unsigned_varint(value or b"", at)
-        return number, unsigned_varint(value or b"", at)[0]
+        number, at = short_varint(value or b"", at)
+        return number, short_varint(value or b"", at)[0]
     except FormatError:
         return number, None

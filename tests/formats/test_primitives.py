@@ -139,6 +139,17 @@ def test_hostile_lengths(reader, data, error):
     assert 0 <= caught.value.position < len(data) // 2
 
 
+@pytest.mark.parametrize(
+    ("data", "value"),
+    [("01", 1), ("8100", 1), ("ffff01", 32767), ("8180808008", 1), ("ffffffff0f", -1), ("8080828008", -32768), ("ffff81800c", 32767)],
+)
+def test_short_varints(data, value):
+    """As `AbstractApiMessageSerde.unsignedIntToShort` has them."""
+    assert p.short_varint(bytes.fromhex(data), 0) == (value, len(data) // 2)
+    with pytest.raises(CorruptError):
+        p.short_varint(bytes.fromhex("808002"), 0)
+
+
 def test_the_size_that_a_known_tag_tells_is_not_looked_at():
     data = bytes.fromhex("0305ffffffff0f0105000205017f")
     assert p.tagged_fields(data, 0, "tags", {5: 1}) == ([(5, b"\x01"), (5, b"\x02"), (5, b"\x7f")], len(data))

@@ -171,6 +171,18 @@ def test_hostile_lengths(topic: str, api_key: int, data: str, error: type[Format
     assert raised.value.field == field
 
 
+def test_numbers_of_the_frame_as_kafka_takes_them():
+    """Of those below 0 the low 16 bits; none above 32767."""
+    usual = bytes.fromhex("01 14 00 00")
+    odd = bytes.fromhex("8180808008 9400 8080808008 00")
+    assert decode_metadata(odd) == decode_metadata(usual)
+    assert [span.end for span in spans(decode_metadata(odd), odd)] == [5, 7, 12, 13]
+    assert decode_metadata(bytes.fromhex("01 ffffffff0f 00 00")).api_key == -1
+    for data in ("808002 14 00 00", "01 808002 00 00", "01 14 808002 00"):
+        with pytest.raises(CorruptError, match="at most 32767"):
+            decode_metadata(bytes.fromhex(data))
+
+
 HASH = "0000 00000000"
 """A ConsumerGroupMetadataValue up to its tags, of which 0 is metadataHash, an int64."""
 

@@ -130,6 +130,11 @@ def test_tags_as_kafka_takes_them():
     assert [(part.field, part.value) for part in none.parts[3:]] == [("tagged fields: count", -1)]
 
 
+def test_a_frame_of_longer_numbers():
+    parts = Contents("__cluster_metadata").split("value", bytes.fromhex("8180808008 9400 8000 00")).parts
+    assert [part.value for part in parts] == [1, 20, 0, 0]
+
+
 def test_lengths_below_0_are_null():
     change = bytes.fromhex("01050000000000" + "00" * 16 + "010000" + "ffffffff0f")
     parts = Contents("__cluster_metadata").split("value", change).parts
