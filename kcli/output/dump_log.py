@@ -4,7 +4,6 @@ The truth is `org.apache.kafka.tools.DumpLogSegments`. Here are the words alone;
 which of them a file gives is the job's affair.
 """
 
-import json
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing
@@ -16,6 +15,7 @@ from formats.batch import COMPRESSION_NAMES
 from formats.control import ABORT, COMMIT, ControlRecord, EndTxnMarker, KRaftVersion, LeaderChange, SnapshotFooter, SnapshotHeader, Voters
 from formats.index import AbortedTxn
 from formats.message_set import LegacyRecord
+from formats.messages.converter import json_text
 from formats.record import MAGIC, Record
 from kcli.columns import TITLE
 from kcli.logdir.segment import Batch
@@ -185,7 +185,7 @@ def control_text(record: ControlRecord) -> str:
         return f" endTxnMarker: {record.name} coordinatorEpoch: {value.coordinator_epoch}"
     if value is None:
         return f" controlType: {record.name}({record.type})"
-    return f" {_CONTROL_TITLES[type(value)]} {_json(_CONTROL_JSON.get(type(value), _fields)(value))}"
+    return f" {_CONTROL_TITLES[type(value)]} {json_text(_CONTROL_JSON.get(type(value), _fields)(value))}"
 
 
 def producer_line(values: tuple[int | None, ...]) -> str:
@@ -221,10 +221,6 @@ def _optional_long(value: int | None) -> str:
 
 
 # The JSON of control records, as Kafka's generated converters write it
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _fields(value: Any) -> dict[str, object]:
