@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import random
 import re
+from collections.abc import Callable
+from typing import TypeAlias
 
 import pytest
 
@@ -141,6 +144,9 @@ DECODERS = {
 }
 
 
+Records: TypeAlias = Callable[[Oracle, random.Random, str], list[tuple[bytes | None, bytes | None]]]
+
+
 def random_records(oracle: Oracle, rng: random.Random, topic: str) -> list[tuple[bytes | None, bytes | None]]:
     """A key of every type with values of every version, tombstones, unknown types and versions, damage."""
     found: list[tuple[bytes | None, bytes | None]] = []
@@ -163,14 +169,46 @@ def random_records(oracle: Oracle, rng: random.Random, topic: str) -> list[tuple
     return [*found, unknown]
 
 
+def damaged_records(oracle: Oracle, rng: random.Random, topic: str) -> list[tuple[bytes | None, bytes | None]]:
+    """A damaged value of every type and version in every way, and a damaged key with it; envelopes stay whole."""
+    found: list[tuple[bytes | None, bytes | None]] = []
+    frame = 3 if topic == CLUSTER_METADATA else 2
+    for api_key, schema in VALUES[topic].items():
+        if schema.name in NOT_IN_4_3:
+            continue
+        for version in range(schema.versions.highest + 1):
+            seed = rng.randrange(1 << 30)
+            count = cases(len(DAMAGES) * 3)
+            values = [made(m) for m in oracle.ask("messages", name=schema.name, version=version, seed=seed, count=count)["messages"]]
+            key = None
+            if topic != CLUSTER_METADATA:
+                key = made(oracle.ask("messages", name=KEYS[topic][api_key].name, version=0, seed=seed)["messages"][0])
+            for value, damage in zip(values, itertools.cycle(DAMAGES.values()), strict=False):
+                if len(value) > frame:
+                    found.append((key, value[:frame] + damage(rng, value[frame:], schema, version)))
+                if key is not None:
+                    found.append((key[:2] + damage(rng, key[2:], KEYS[topic][api_key], 0), value))
+    if topic == CONSUMER_OFFSETS:
+        for version in range(4):
+            asked = oracle.ask(
+                "messages", name="ConsumerProtocolSubscription", version=version, seed=rng.randrange(1 << 30), count=cases(12)
+            )
+            schema = group.CONSUMER_PROTOCOL["ConsumerProtocolSubscription"]
+            for message, damage in zip(asked["messages"], itertools.cycle(DAMAGES.values()), strict=False):
+                blob = made(message)
+                found.append((b"\0\2\0\1g", group_value(blob[:2] + damage(rng, blob[2:], schema, version), b"\0\0")))
+    return found
+
+
 def made(message: dict[str, str]) -> bytes:
     return base64.b64decode(message["bytes"])
 
 
+@pytest.mark.parametrize("records_of", [random_records, damaged_records])
 @pytest.mark.parametrize("topic", DECODERS)
-def test_printed_as_kafka_dump_log_prints_it(oracle: Oracle, oracle_seed: int, topic: str):
+def test_printed_as_kafka_dump_log_prints_it(oracle: Oracle, oracle_seed: int, topic: str, records_of: Records):
     """But for the reason behind "skipping.", which is ours where bytes are bad."""
-    records = random_records(oracle, random.Random(oracle_seed), topic)
+    records = records_of(oracle, random.Random(oracle_seed), topic)
     directory = oracle.fresh(f"{topic}-0")
     directory.mkdir()
     log = directory / "00000000000000000000.log"
@@ -183,7 +221,7 @@ def test_printed_as_kafka_dump_log_prints_it(oracle: Oracle, oracle_seed: int, t
         shown = "".join(f" {word}: {part}" for word, part in (("key", ours.key), ("payload", ours.payload)) if part is not None)
         if ours.error is not None:
             shown, rest = shown.partition("skipping.")[0], rest.partition("skipping.")[0]
-        assert shown == rest
+        assert shown == rest, (key and key.hex(), value and value.hex())
 
 
 def damaged(rng: random.Random, data: bytes, _schema: Schema, _version: int) -> bytes:
