@@ -33,6 +33,7 @@ from formats.layout import Layout
 from formats.primitives import (
     UUID_SIZE,
     compact_array_length,
+    compact_java_string,
     compact_nullable_bytes,
     compact_string,
     short_varint,
@@ -219,6 +220,10 @@ RemoteLogMetadata: TypeAlias = (
 )
 
 
+Name: TypeAlias = Callable[[Buffer, int, str], tuple[str, int]]
+"""What reads a topic's name."""
+
+
 class Envelope(NamedTuple):
     """What precedes the message; `size` is the position at which the message begins."""
 
@@ -236,18 +241,18 @@ class _Tail(NamedTuple):
     unknown_tags: tuple[UnknownTag, ...]
 
 
-def decode(value: Buffer, longest: int = LONGEST_VALUE) -> RemoteLogMetadata:
+def decode(value: Buffer, longest: int = LONGEST_VALUE, *, marks: bool = False) -> RemoteLogMetadata:
     """Return the record that a value holds; the whole value must be used up. LimitError beyond `longest` bytes.
 
     Positions of errors count from the value's first byte. States and tags that are not known are kept as they are;
     what a broker refuses although it can be decoded is the caller's question. TruncatedError where the value ends
     too early, UnsupportedError for an unknown frame version, api key or message version, CorruptError otherwise.
-    Kafka is laxer with names that are not UTF-8, which it never writes.
+    What is not UTF-8 in a name is a CorruptError; with `marks` U+FFFD, as where Kafka prints it.
     """
     if len(value) > longest:
         raise LimitError(0, "value", f"at most {longest} bytes", len(value))
     envelope = read_envelope(value)
-    return _READERS[envelope.api_key](value, envelope)
+    return _READERS[envelope.api_key](value, envelope, compact_java_string if marks else compact_string)
 
 
 def read_envelope(value: Buffer) -> Envelope:
@@ -266,8 +271,8 @@ def read_envelope(value: Buffer) -> Envelope:
     return Envelope(frame_version, api_key, version, position)
 
 
-def _segment_metadata(value: Buffer, envelope: Envelope) -> RemoteLogSegmentMetadata:
-    names, segment_id, position, tags = _segment_id(value, envelope.size)
+def _segment_metadata(value: Buffer, envelope: Envelope, name: Name) -> RemoteLogSegmentMetadata:
+    names, segment_id, position, tags = _segment_id(value, envelope.size, name)
     body = SEGMENT_BODY.read(value, position)
     epochs, position = _segment_leader_epochs(value, position + SEGMENT_BODY.size, tags)
     size, position = _integer(value, position, 4, "segment size")
@@ -275,16 +280,16 @@ def _segment_metadata(value: Buffer, envelope: Envelope) -> RemoteLogSegmentMeta
     return RemoteLogSegmentMetadata(tail.layout, envelope.version, *names, segment_id, *body, epochs, size, *tail[1:4], tail.unknown_tags)
 
 
-def _segment_metadata_update(value: Buffer, envelope: Envelope) -> RemoteLogSegmentMetadataUpdate:
-    names, segment_id, position, tags = _segment_id(value, envelope.size)
+def _segment_metadata_update(value: Buffer, envelope: Envelope, name: Name) -> RemoteLogSegmentMetadataUpdate:
+    names, segment_id, position, tags = _segment_id(value, envelope.size, name)
     event = EVENT.read(value, position)
     tail = _tail(value, position + EVENT.size, tags, txn_index=False)
     return RemoteLogSegmentMetadataUpdate(tail.layout, envelope.version, *names, segment_id, *event, *tail[1:3], tail.unknown_tags)
 
 
-def _partition_delete_metadata(value: Buffer, envelope: Envelope) -> RemotePartitionDeleteMetadata:
+def _partition_delete_metadata(value: Buffer, envelope: Envelope, name: Name) -> RemotePartitionDeleteMetadata:
     tags: list[UnknownTag] = []
-    names, position = _topic_id_partition(value, envelope.size, tags)
+    names, position = _topic_id_partition(value, envelope.size, tags, name)
     event = EVENT.read(value, position)
     state, position = _integer(value, position + EVENT.size, 1, "state")
     position = _unknown_tags(value, position, RECORD_STRUCT, tags)
@@ -292,7 +297,7 @@ def _partition_delete_metadata(value: Buffer, envelope: Envelope) -> RemoteParti
     return RemotePartitionDeleteMetadata(LAYOUT_3_0, envelope.version, *names, *event, state, tuple(tags))
 
 
-def _segment_metadata_snapshot(value: Buffer, envelope: Envelope) -> RemoteLogSegmentMetadataSnapshot:
+def _segment_metadata_snapshot(value: Buffer, envelope: Envelope, _name: Name) -> RemoteLogSegmentMetadataSnapshot:
     tags: list[UnknownTag] = []
     segment_id, position = uuid(value, envelope.size, "segment id")
     body = SEGMENT_BODY.read(value, position)
@@ -302,7 +307,7 @@ def _segment_metadata_snapshot(value: Buffer, envelope: Envelope) -> RemoteLogSe
     return RemoteLogSegmentMetadataSnapshot(tail.layout, envelope.version, segment_id, *body, epochs, size, *tail[1:])
 
 
-_READERS: dict[int, Callable[[Buffer, Envelope], RemoteLogMetadata]] = {
+_READERS: dict[int, Callable[[Buffer, Envelope, Name], RemoteLogMetadata]] = {
     SEGMENT_METADATA: _segment_metadata,
     SEGMENT_METADATA_UPDATE: _segment_metadata_update,
     PARTITION_DELETE_METADATA: _partition_delete_metadata,
@@ -310,16 +315,16 @@ _READERS: dict[int, Callable[[Buffer, Envelope], RemoteLogMetadata]] = {
 }
 
 
-def _topic_id_partition(value: Buffer, position: int, tags: list[UnknownTag]) -> tuple[tuple[str, str, int], int]:
-    topic, position = compact_string(value, position, "topic")
+def _topic_id_partition(value: Buffer, position: int, tags: list[UnknownTag], name: Name) -> tuple[tuple[str, str, int], int]:
+    topic, position = name(value, position, "topic")
     body = TOPIC_ID.read(value, position)
     position = _unknown_tags(value, position + TOPIC_ID.size, TOPIC_ID_PARTITION_STRUCT, tags)
     return (topic, uuid_text(body.topic_id), body.partition), position
 
 
-def _segment_id(value: Buffer, position: int) -> tuple[tuple[str, str, int], str, int, list[UnknownTag]]:
+def _segment_id(value: Buffer, position: int, name: Name) -> tuple[tuple[str, str, int], str, int, list[UnknownTag]]:
     tags: list[UnknownTag] = []
-    names, position = _topic_id_partition(value, position, tags)
+    names, position = _topic_id_partition(value, position, tags, name)
     segment_id, position = uuid(value, position, "segment id")
     return names, segment_id, _unknown_tags(value, position, SEGMENT_ID_STRUCT, tags), tags
 

@@ -177,10 +177,10 @@ def decode_metadata(value: Buffer | None, elements: int = ELEMENTS_MAX, *, marks
     return message
 
 
-def decode_remote(value: Buffer, layout: str, elements: int = ELEMENTS_MAX) -> Message:
-    """Return a value that `formats.remote_metadata.decode` takes, and whose layout it tells, as a message."""
+def decode_remote(value: Buffer, layout: str, elements: int = ELEMENTS_MAX, *, marks: bool = False) -> Message:
+    """Return a value that `formats.remote_metadata.decode` takes, and whose layout it tells, as a message; `marks` as there."""
     envelope = read_envelope(value)
-    return _message(remote.RECORDS[envelope.api_key], remote.LAYOUTS[layout], value, envelope.size, elements)
+    return _message(remote.RECORDS[envelope.api_key], remote.LAYOUTS[layout], value, envelope.size, elements, marks=marks)
 
 
 def message_json(message: Message) -> dict[str, Any]:

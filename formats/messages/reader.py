@@ -99,6 +99,16 @@ class Found:
             self.spans.append(Span(struct_name, field, start, end))
 
 
+class Unlike(dict[str, Value]):
+    """Fields of a struct with unknown tags inside: whatever they are, they are not the default that a tagged field is left out for."""
+
+    __hash__ = None
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether this is the very same."""
+        return self is other
+
+
 Reader: TypeAlias = Callable[[Buffer, int, Found], tuple[Any, int]]
 _Step: TypeAlias = Callable[[Buffer, int, Found, dict[str, Value]], int]
 
@@ -258,7 +268,11 @@ def _nullable_struct(label: str, inner: Reader, *, tagged: bool) -> Reader:
         else:
             raise TruncatedError(position, label, "1 byte", 0)
         found.span(f"{label}: null or not", position, after)
-        return (None, after) if is_null else inner(buffer, after, found)
+        if is_null:
+            return None, after
+        unknown = len(found.unknown_tags)
+        values, end = inner(buffer, after, found)
+        return (Unlike(values) if tagged and len(found.unknown_tags) > unknown else values), end
 
     return read
 

@@ -42,8 +42,6 @@ from .oracle import Oracle, cases, encoded
 
 pytestmark = pytest.mark.oracle
 
-STRICTER = re.compile("topic: expected UTF-8")
-"""What is refused here only: a name in remote log metadata."""
 NOT_IN_4_3 = {"AccessControlRecord"}
 WRITTEN = {
     name: 0 if name in remote.SCHEMAS else schema.versions.highest
@@ -77,7 +75,7 @@ ALL = [(name, version) for name, highest in WRITTEN.items() for version in range
 def decoded(name: str, data: bytes) -> Message:
     schema = SCHEMAS[name]
     if name in remote.SCHEMAS:
-        return decode_remote(data, decode(data).layout)
+        return decode_remote(data, decode(data, marks=True).layout, marks=True)
     if name in {record.name for record in VALUES[CLUSTER_METADATA].values()}:
         return decode_metadata(data, marks=True)
     topic = next(topic for topic in KEYS if schema in (*KEYS[topic].values(), *VALUES[topic].values()))
@@ -119,7 +117,7 @@ def test_damaged_bytes_are_read_as_kafka_reads_them_or_not_at_all(oracle: Oracle
             try:
                 ours = decoded(name, value)
             except FormatError as error:
-                assert theirs is None or "error" in theirs or STRICTER.search(str(error)), (name, value.hex(), error, theirs)
+                assert theirs is None or "error" in theirs, (name, value.hex(), error, theirs)
                 refused += 1
                 continue
             if isinstance(ours, Unknown) or (ours.name != name and theirs is None):  # a key of another type is not asked for
@@ -273,6 +271,9 @@ def other_tags(rng: random.Random, data: bytes, schema: Schema, version: int) ->
     return data[:-1] + section + rng.choice([b"", b"", b"", b"\0"])
 
 
+DEFAULTS = {name: bytes(kind.sizeof()) for name, (kind, _) in FIXED.items()}
+
+
 def some_value(rng: random.Random, field: Field) -> bytes:
     """Bytes of a value as a flexible message has it; now and then null, whether it may be or not."""
     if field.array:
@@ -280,7 +281,10 @@ def some_value(rng: random.Random, field: Field) -> bytes:
         count = rng.choice([-1, 0, 1, 3])
         return put_unsigned_varint(count + 1) + b"".join(some_value(rng, one) for _ in range(count))
     if field.struct is not None:
-        inside = b"".join(some_value(rng, inner) for inner in field.struct if inner.tag is None) + b"\0"
+        plain = [inner for inner in field.struct if inner.tag is None]
+        zeros = rng.random() < 0.5
+        inside = b"".join(DEFAULTS.get(inner.type, b"\1") if zeros else some_value(rng, inner) for inner in plain)
+        inside += rng.choice([b"\0", b"\1\x05\1a", b"\1\x05\0"])
         return rng.choice([b"\0", b"\1" + inside, b"\xff\xff\xff\xff\x0f"]) if field.tag is not None and field.nullable else inside
     if field.type in {"string", "bytes"}:
         text = rng.choice([None, b"", b"a", *BAD_TEXT])

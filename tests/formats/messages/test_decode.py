@@ -227,6 +227,17 @@ def test_any_compact_length_below_0_is_null(length: str):
     assert decode_metadata(change).fields["isr"] is None
 
 
+@pytest.mark.parametrize(
+    ("inside", "shown"),
+    [("00000000 01 00", ""), ("00000000 01 01 05 00", ',"classicMemberMetadata":{"sessionTimeoutMs":0,"supportedProtocols":[]}')],
+)
+def test_a_tagged_struct_with_unknown_tags_is_not_at_its_default(inside: str, shown: str):
+    """So Kafka's converter, which compares them too."""
+    data = bytes.fromhex("0000 00 00 01 01 01 00 00000000 00 01 00 07 01" + inside)
+    text = json_text(message_json(decode_value(CONSUMER_OFFSETS, 5, data)))
+    assert text.endswith('"serverAssignor":null' + shown + "}")
+
+
 def test_text_that_is_not_utf_8():
     """An error, or marks as many as Java makes."""
     key = bytes.fromhex("0001 0002 61ff 0003 eda080 00000005")
