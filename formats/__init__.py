@@ -16,5 +16,5 @@ Which module reads which file:
 
 Underneath: types, errors, layout (one Construct declaration, many readers),
 primitives (varints, strings, uuids, tagged fields), crc, compression, and
-java_text and json_text (numbers, lines and JSON as Java reads them).
+java_text and json_text (text, numbers, lines and JSON as Java reads them).
 """

@@ -17,6 +17,9 @@ with the schemas of `org.apache.kafka.common.message` for the others.
                               a voter: i32 id, uuid of its directory, compact array of endpoints,
                               i16 least and i16 largest kraft version, tags; tags
                               an endpoint: compact strings name and host, u16 port, tags
+
+Whatever version they tell, Kafka reads types 3 to 6 as version 0, and LEADER_CHANGE
+too: here a LEADER_CHANGE of version 1 keeps its directories, and a later one is refused.
 """
 
 from collections.abc import Callable
@@ -26,7 +29,7 @@ from construct import Int16sb, Int16ub, Int32sb, Int64sb, Struct
 
 from formats.errors import CorruptError, FormatError, LimitError, UnsupportedError
 from formats.layout import Layout, Part
-from formats.primitives import TaggedField, compact_array_length, compact_string, tagged_fields, uuid
+from formats.primitives import TaggedField, compact_array_length, compact_java_string, tagged_fields, uuid
 from formats.reading import Reading
 from formats.types import Buffer
 
@@ -56,19 +59,19 @@ END_TXN_MARKER_DECLARATION = Struct(
     "coordinator_epoch" / Int32sb * "epoch of the transaction coordinator that ended the transaction",
 )
 LEADER_DECLARATION = Struct(
-    "version" / Int16sb * "0, or 1 with directory ids",
+    "version" / Int16sb * "1 with directory ids; 0 or less without",
     "leader_id" / Int32sb * "node id of the new leader",
 )
 SNAPSHOT_HEADER_DECLARATION = Struct(
-    "version" / Int16sb * "0",
+    "version" / Int16sb * "0; any other is read as 0",
     "last_contained_log_timestamp" / Int64sb * "ms; append time of the last record in the snapshot",
 )
-SNAPSHOT_FOOTER_DECLARATION = Struct("version" / Int16sb * "0")
+SNAPSHOT_FOOTER_DECLARATION = Struct("version" / Int16sb * "0; any other is read as 0")
 KRAFT_VERSION_DECLARATION = Struct(
-    "version" / Int16sb * "0",
+    "version" / Int16sb * "0; any other is read as 0",
     "kraft_version" / Int16sb * "the finalized kraft.version",
 )
-VERSION_DECLARATION = Struct("version" / Int16sb * "0")
+VERSION_DECLARATION = Struct("version" / Int16sb * "0; any other is read as 0")
 NODE_DECLARATION = Struct("node_id" / Int32sb * "node id of a voter")
 PORT_DECLARATION = Struct("port" / Int16ub * "TCP port")
 VERSION_RANGE_DECLARATION = Struct(
@@ -204,6 +207,7 @@ F = TypeVar("F", SnapshotHeader, SnapshotFooter, KRaftVersion)
 
 CONTROL_KEY = Layout(CONTROL_KEY_DECLARATION, ControlKey, "control record key")
 END_TXN_MARKER = Layout(END_TXN_MARKER_DECLARATION, EndTxnMarker, "end transaction marker")
+LEADER_VERSION = Layout(VERSION_DECLARATION, _Version, "LeaderChangeMessage")
 LEADER = Layout(LEADER_DECLARATION, _Leader, "LeaderChangeMessage")
 SNAPSHOT_HEADER_VALUE = Layout(SNAPSHOT_HEADER_DECLARATION, SnapshotHeader, "SnapshotHeaderRecord")
 SNAPSHOT_FOOTER_VALUE = Layout(SNAPSHOT_FOOTER_DECLARATION, SnapshotFooter, "SnapshotFooterRecord")
@@ -240,9 +244,9 @@ def control_record(key: Buffer | None, value: Buffer | None, longest: int = LONG
     """Return what a control record says; positions of errors count from the start of key or value.
 
     A value with arrays or tags of more than `longest` bytes, and of more than LONGEST_CONTROL, is a LimitError.
-    END_TXN markers of a later version are read as version 0, as the broker does; a
-    later version of a KRaft value is an UnsupportedError. Bytes behind a value are
-    not looked at, as in Kafka's own readers.
+    END_TXN markers of a later version are read as version 0, as the broker does, and KRaft values of any version but
+    a LEADER_CHANGE's above 1, which is an UnsupportedError. Bytes behind a value are not looked at, and what is not
+    UTF-8 in a text is U+FFFD, as in Kafka's own readers.
     """
     found = control_key(key)
     reader = _READERS.get(found.type)
@@ -290,7 +294,6 @@ def _end_txn_marker(value: Reading, _tags: list[UnknownTag]) -> EndTxnMarker:
 
 def _fixed(layout: Layout[F]) -> Callable[[Reading, list[UnknownTag]], F]:
     def read(value: Reading, tags: list[UnknownTag]) -> F:
-        _known_version(value, layout.name, 0)
         row = value.fixed(layout)
         _tags(value, layout.name, tags)
         return row
@@ -299,12 +302,14 @@ def _fixed(layout: Layout[F]) -> Callable[[Reading, list[UnknownTag]], F]:
 
 
 def _leader_change(value: Reading, tags: list[UnknownTag]) -> LeaderChange:
-    _known_version(value, LEADER.name, LEADER_CHANGE_WITH_DIRECTORIES)
+    version = LEADER_VERSION.read(value.buffer).version
+    if version > LEADER_CHANGE_WITH_DIRECTORIES:
+        raise UnsupportedError(0, f"{LEADER.name} version", f"at most {LEADER_CHANGE_WITH_DIRECTORIES}", version)
     leader = value.fixed(LEADER)
 
     def voter() -> LeaderVoter:
         node, directory = value.fixed(NODE).node_id, None
-        if leader.version >= LEADER_CHANGE_WITH_DIRECTORIES:
+        if version == LEADER_CHANGE_WITH_DIRECTORIES:
             directory = value.take("Voter", "voter directory id", uuid)
         _tags(value, "Voter", tags)
         return LeaderVoter(node, directory)
@@ -316,11 +321,9 @@ def _leader_change(value: Reading, tags: list[UnknownTag]) -> LeaderChange:
 
 
 def _voters(value: Reading, tags: list[UnknownTag]) -> Voters:
-    _known_version(value, VOTERS_VERSION.name, 0)
-
     def endpoint() -> Endpoint:
-        name = value.take("Endpoint", "endpoint name", compact_string)
-        host = value.take("Endpoint", "endpoint host", compact_string)
+        name = value.take("Endpoint", "endpoint name", compact_java_string)
+        host = value.take("Endpoint", "endpoint host", compact_java_string)
         port = value.fixed(PORT).port
         _tags(value, "Endpoint", tags)
         return Endpoint(name, host, port)
@@ -338,12 +341,6 @@ def _voters(value: Reading, tags: list[UnknownTag]) -> Voters:
     voters = _array(value, VOTERS_VERSION.name, "voters", voter)
     _tags(value, VOTERS_VERSION.name, tags)
     return Voters(version, voters)
-
-
-def _known_version(value: Reading, name: str, highest: int) -> None:
-    version = VOTERS_VERSION.read(value.buffer).version
-    if not 0 <= version <= highest:
-        raise UnsupportedError(0, f"{name} version", f"0 to {highest}" if highest else 0, version)
 
 
 def _array(value: Reading, structure: str, field: str, element: Callable[[], T]) -> tuple[T, ...]:

@@ -1,4 +1,4 @@
-r"""How Java reads the lines and numbers of a text file, to the letter.
+r"""How Java makes text of bytes, and reads the lines and numbers of a text file, to the letter.
 
 The broker's text files are read by `BufferedReader.readLine`, `Integer.parseInt`,
 `Long.parseLong` and `Pattern.split`. Python's own `splitlines`, `int` and
@@ -8,6 +8,7 @@ The broker's text files are read by `BufferedReader.readLine`, `Integer.parseInt
     number   one optional + or -, then decimal digits of any script in the Basic
              Multilingual Plane; no blanks, no underscores; within the type's range
     split    at runs of a pattern; a leading empty token stays, trailing ones go
+    text     U+FFFD for what is not UTF-8, as many as `new String(bytes, UTF_8)` has
 """
 
 import re
@@ -30,6 +31,10 @@ _LINE = re.compile(rb"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
 _NUMBER = re.compile(r"([+-]?)(\d+)")
 _LAST_BMP = "\uffff"
 _LONG_DIGITS = 19
+_HALF_A_PAIR = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
+"""Where they differ: UTF-8 that stands for half a surrogate pair is one mark in Java, and one for each byte in Python."""
+_ONE_MARK = b"\xff"
+"""Never part of UTF-8: one mark in either."""
 
 
 class Line(NamedTuple):
@@ -47,6 +52,11 @@ class Line(NamedTuple):
     def corrupt(self, expected: str) -> CorruptError:
         """Return the error that this line is not what was expected."""
         return CorruptError(self.position, self.field, expected, shown(self.text))
+
+
+def java_string(data: bytes) -> str:
+    """Return the text of bytes as `new String(bytes, UTF_8)` does: Java counts damaged sequences otherwise than Python."""
+    return _HALF_A_PAIR.sub(_ONE_MARK, data).decode("utf-8", "replace")
 
 
 def shown(text: str) -> str:

@@ -12,14 +12,21 @@ varints, `org.apache.kafka.common.Uuid`, and the generated messages of
     bytes             i32 length; -1 is null             compact: uvarint length + 1; 0 is null
     array             -                                  compact: uvarint count + 1; 0 is null
     uuid              16 bytes; as text 22 characters of base64url
-    tagged fields     uvarint count, then per field uvarint tag, uvarint size, data; tags rise
+    tagged fields     uvarint count, then per field uvarint tag, uvarint size, data
+
+Lengths and counts are ints of 32 bits, as Java has them: the uvarint 0xffffffff is -1.
+Whatever is below 0 is null, a count of tagged fields none. Kafka writes tags that
+rise; its readers take them in any order.
 """
 
 import binascii
 import struct
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from formats.errors import CorruptError, TruncatedError
+from formats.java_text import java_string
 from formats.types import Buffer
 
 T = TypeVar("T")
@@ -29,7 +36,9 @@ UUID_LONGEST_TEXT = 24
 """Characters of a UUID's text with its padding: what `Uuid.fromString` accepts at most."""
 
 SMALLEST_TAGGED_FIELD = 2
-NULL_LENGTH = -1
+SHORT_MAX = 0x7FFF
+STRING_MAX = SHORT_MAX
+"""Bytes of a string, the compact kind too: more stops Kafka's own readers."""
 
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
@@ -65,6 +74,17 @@ def unsigned_varint(buffer: Buffer, position: int, field: str = "unsigned varint
     raise TruncatedError(position, field, "a varint", f"{max(end - position, 0)} bytes of it")
 
 
+def short_varint(buffer: Buffer, position: int, field: str = "unsigned varint") -> tuple[int, int]:
+    """Return a number of 16 bits that is written as an unsigned varint, and the position after it.
+
+    One above 32767 is a CorruptError; of an int below 0 the low 16 bits count: so `AbstractApiMessageSerde` reads its frame.
+    """
+    value, after = unsigned_varint(buffer, position, field)
+    if SHORT_MAX < value < 1 << 31:
+        raise CorruptError(position, field, f"at most {SHORT_MAX}", value)
+    return ((value & 0xFFFF) ^ 0x8000) - 0x8000, after
+
+
 def varint(buffer: Buffer, position: int, field: str = "varint") -> tuple[int, int]:
     """Return a signed (zigzag) varint of 32 bits and the position after it."""
     # most are one byte: the short way halves the time of reading records
@@ -93,10 +113,34 @@ def varlong(buffer: Buffer, position: int, field: str = "varlong") -> tuple[int,
     raise TruncatedError(position, field, "a varlong", f"{max(end - position, 0)} bytes of it")
 
 
+def java_int(bits: int) -> int:
+    """Return the number that Java's int of these 32 bits is."""
+    return bits if bits < 1 << 31 else bits - (1 << 32)
+
+
+def compact_length(buffer: Buffer, position: int, field: str = "length") -> tuple[int, int]:
+    """Return the length or count that a uvarint of one more tells, and the position after it; below 0 it is null."""
+    more, after = unsigned_varint(buffer, position, field)
+    return java_int((more - 1) & 0xFFFFFFFF), after
+
+
+def string_bytes(buffer: Buffer, position: int, field: str = "string") -> tuple[bytes | None, int]:
+    """Return the bytes of a string of i16 length, None for null, and the position after it."""
+    return _sized(buffer, position, *_fixed_length(buffer, position, field, _INT16), field)
+
+
+def compact_string_bytes(buffer: Buffer, position: int, field: str = "string") -> tuple[bytes | None, int]:
+    """Return the bytes of a compact string, None for null, and the position after it; more than STRING_MAX are a CorruptError."""
+    length, after = compact_length(buffer, position, field)
+    if length > STRING_MAX:
+        raise CorruptError(position, field, f"at most {STRING_MAX} bytes", length)
+    return _sized(buffer, position, length, after, field)
+
+
 def nullable_string(buffer: Buffer, position: int, field: str = "string") -> tuple[str | None, int]:
     """Return a string of i16 length, None for null, and the position after it."""
-    data, after = _sized(buffer, position, *_fixed_length(buffer, position, field, _INT16), field)
-    return _text(data, position, field), after
+    data, after = string_bytes(buffer, position, field)
+    return None if data is None else utf8(data, position, field), after
 
 
 def string(buffer: Buffer, position: int, field: str = "string") -> tuple[str, int]:
@@ -112,8 +156,8 @@ def nullable_bytes(buffer: Buffer, position: int, field: str = "bytes") -> tuple
 
 def compact_nullable_string(buffer: Buffer, position: int, field: str = "string") -> tuple[str | None, int]:
     """Return a compact string, None for null, and the position after it."""
-    data, after = compact_nullable_bytes(buffer, position, field)
-    return _text(data, position, field), after
+    data, after = compact_string_bytes(buffer, position, field)
+    return None if data is None else utf8(data, position, field), after
 
 
 def compact_string(buffer: Buffer, position: int, field: str = "string") -> tuple[str, int]:
@@ -122,10 +166,23 @@ def compact_string(buffer: Buffer, position: int, field: str = "string") -> tupl
     return _present(text, position, field), after
 
 
+def compact_java_string(buffer: Buffer, position: int, field: str = "string") -> tuple[str, int]:
+    """Return a compact string as Java has it, U+FFFD for what is not UTF-8, and the position after it; null is a CorruptError."""
+    data, after = compact_string_bytes(buffer, position, field)
+    return java_string(_present(data, position, field)), after
+
+
+def utf8(data: bytes, position: int, field: str) -> str:
+    """Return the text of a string's bytes; CorruptError, with the first of them, for what is not UTF-8."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise CorruptError(position, field, "UTF-8", data[:32].hex()) from error
+
+
 def compact_nullable_bytes(buffer: Buffer, position: int, field: str = "bytes") -> tuple[bytes | None, int]:
     """Return compact bytes, None for null, and the position after them."""
-    length, after = unsigned_varint(buffer, position, field)
-    return _sized(buffer, position, length - 1, after, field)
+    return _sized(buffer, position, *compact_length(buffer, position, field), field)
 
 
 def compact_bytes(buffer: Buffer, position: int, field: str = "bytes") -> tuple[bytes, int]:
@@ -170,24 +227,30 @@ def uuid_bytes(text: str, field: str = "uuid") -> bytes:
     return raw
 
 
-def tagged_fields(buffer: Buffer, position: int, field: str = "tagged fields") -> tuple[list[TaggedField], int]:
-    """Return the tagged fields that end a flexible struct and the position after them.
+def tagged_fields(
+    buffer: Buffer, position: int, field: str = "tagged fields", sizes: Mapping[int, int] = MappingProxyType({})
+) -> tuple[list[TaggedField], int]:
+    """Return the tagged fields that end a flexible struct, as they come, and the position after them.
 
-    Tags must rise: a repeated or falling one is a CorruptError.
+    `sizes` are those of tags whose fixed-width types are known: there Kafka's readers do not look at the size that is told.
     """
-    count, at = unsigned_varint(buffer, position, field)
+    count, at = tag_count(buffer, position, field)
     if count * SMALLEST_TAGGED_FIELD > len(buffer) - at:
         raise TruncatedError(position, field, f"{count} tagged fields", f"{len(buffer) - at} bytes")
     found: list[TaggedField] = []
     for _ in range(count):
         start = at
         tag, at = unsigned_varint(buffer, at, field)
-        if found and tag <= found[-1].tag:
-            raise CorruptError(start, field, f"a tag above {found[-1].tag}", tag)
         size, at = unsigned_varint(buffer, at, field)
-        data, at = _sized(buffer, start, size, at, field)
+        data, at = _sized(buffer, start, sizes.get(tag, size), at, field)
         found.append(TaggedField(tag, _present(data, start, field)))
     return found, at
+
+
+def tag_count(buffer: Buffer, position: int, field: str = "tagged fields") -> tuple[int, int]:
+    """Return how many tagged fields are to be read, and the position of the first; Java's loop reads none of a count below 0."""
+    count, after = unsigned_varint(buffer, position, field)
+    return max(java_int(count), 0), after
 
 
 def _fixed_length(buffer: Buffer, position: int, field: str, form: struct.Struct) -> tuple[int, int]:
@@ -198,22 +261,11 @@ def _fixed_length(buffer: Buffer, position: int, field: str, form: struct.Struct
 
 
 def _sized(buffer: Buffer, position: int, length: int, start: int, field: str) -> tuple[bytes | None, int]:
-    if length == NULL_LENGTH:
-        return None, start
     if length < 0:
-        raise CorruptError(position, field, "a length of -1 or more", length)
+        return None, start
     if length > len(buffer) - start:
         raise TruncatedError(position, field, f"{length} bytes", max(len(buffer) - start, 0))
     return bytes(buffer[start : start + length]), start + length
-
-
-def _text(data: bytes | None, position: int, field: str) -> str | None:
-    if data is None:
-        return None
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise CorruptError(position, field, "UTF-8", data[:32].hex()) from error
 
 
 def _present(value: T | None, position: int, field: str) -> T:

@@ -33,10 +33,11 @@ from formats.layout import Layout
 from formats.primitives import (
     UUID_SIZE,
     compact_array_length,
+    compact_java_string,
     compact_nullable_bytes,
     compact_string,
+    short_varint,
     tagged_fields,
-    unsigned_varint,
     uuid,
     uuid_text,
 )
@@ -219,6 +220,10 @@ RemoteLogMetadata: TypeAlias = (
 )
 
 
+Name: TypeAlias = Callable[[Buffer, int, str], tuple[str, int]]
+"""What reads a topic's name."""
+
+
 class Envelope(NamedTuple):
     """What precedes the message; `size` is the position at which the message begins."""
 
@@ -236,39 +241,38 @@ class _Tail(NamedTuple):
     unknown_tags: tuple[UnknownTag, ...]
 
 
-def decode(value: Buffer, longest: int = LONGEST_VALUE) -> RemoteLogMetadata:
+def decode(value: Buffer, longest: int = LONGEST_VALUE, *, marks: bool = False) -> RemoteLogMetadata:
     """Return the record that a value holds; the whole value must be used up. LimitError beyond `longest` bytes.
 
     Positions of errors count from the value's first byte. States and tags that are not known are kept as they are;
     what a broker refuses although it can be decoded is the caller's question. TruncatedError where the value ends
     too early, UnsupportedError for an unknown frame version, api key or message version, CorruptError otherwise.
-    Kafka is laxer in three places that it never writes: names that are not UTF-8, the size of TxnIndexEmpty, and tags
-    out of order.
+    What is not UTF-8 in a name is a CorruptError; with `marks` U+FFFD, as where Kafka prints it.
     """
     if len(value) > longest:
         raise LimitError(0, "value", f"at most {longest} bytes", len(value))
     envelope = read_envelope(value)
-    return _READERS[envelope.api_key](value, envelope)
+    return _READERS[envelope.api_key](value, envelope, compact_java_string if marks else compact_string)
 
 
 def read_envelope(value: Buffer) -> Envelope:
     """Return frame version, api key and message version; UnsupportedError if one of them is unknown."""
-    frame_version, position = unsigned_varint(value, 0, "frame version")
+    frame_version, position = short_varint(value, 0, "frame version")
     if frame_version != FRAME_VERSION:
         raise UnsupportedError(0, "frame version", FRAME_VERSION, frame_version)
     at = position
-    api_key, position = unsigned_varint(value, position, "api key")
+    api_key, position = short_varint(value, position, "api key")
     if api_key not in _READERS:
         raise UnsupportedError(at, "api key", "0, 1, 2 or 3", api_key)
     at = position
-    version, position = unsigned_varint(value, position, "message version")
+    version, position = short_varint(value, position, "message version")
     if version != MESSAGE_VERSION:
         raise UnsupportedError(at, "message version", MESSAGE_VERSION, version)
     return Envelope(frame_version, api_key, version, position)
 
 
-def _segment_metadata(value: Buffer, envelope: Envelope) -> RemoteLogSegmentMetadata:
-    names, segment_id, position, tags = _segment_id(value, envelope.size)
+def _segment_metadata(value: Buffer, envelope: Envelope, name: Name) -> RemoteLogSegmentMetadata:
+    names, segment_id, position, tags = _segment_id(value, envelope.size, name)
     body = SEGMENT_BODY.read(value, position)
     epochs, position = _segment_leader_epochs(value, position + SEGMENT_BODY.size, tags)
     size, position = _integer(value, position, 4, "segment size")
@@ -276,16 +280,16 @@ def _segment_metadata(value: Buffer, envelope: Envelope) -> RemoteLogSegmentMeta
     return RemoteLogSegmentMetadata(tail.layout, envelope.version, *names, segment_id, *body, epochs, size, *tail[1:4], tail.unknown_tags)
 
 
-def _segment_metadata_update(value: Buffer, envelope: Envelope) -> RemoteLogSegmentMetadataUpdate:
-    names, segment_id, position, tags = _segment_id(value, envelope.size)
+def _segment_metadata_update(value: Buffer, envelope: Envelope, name: Name) -> RemoteLogSegmentMetadataUpdate:
+    names, segment_id, position, tags = _segment_id(value, envelope.size, name)
     event = EVENT.read(value, position)
     tail = _tail(value, position + EVENT.size, tags, txn_index=False)
     return RemoteLogSegmentMetadataUpdate(tail.layout, envelope.version, *names, segment_id, *event, *tail[1:3], tail.unknown_tags)
 
 
-def _partition_delete_metadata(value: Buffer, envelope: Envelope) -> RemotePartitionDeleteMetadata:
+def _partition_delete_metadata(value: Buffer, envelope: Envelope, name: Name) -> RemotePartitionDeleteMetadata:
     tags: list[UnknownTag] = []
-    names, position = _topic_id_partition(value, envelope.size, tags)
+    names, position = _topic_id_partition(value, envelope.size, tags, name)
     event = EVENT.read(value, position)
     state, position = _integer(value, position + EVENT.size, 1, "state")
     position = _unknown_tags(value, position, RECORD_STRUCT, tags)
@@ -293,7 +297,7 @@ def _partition_delete_metadata(value: Buffer, envelope: Envelope) -> RemoteParti
     return RemotePartitionDeleteMetadata(LAYOUT_3_0, envelope.version, *names, *event, state, tuple(tags))
 
 
-def _segment_metadata_snapshot(value: Buffer, envelope: Envelope) -> RemoteLogSegmentMetadataSnapshot:
+def _segment_metadata_snapshot(value: Buffer, envelope: Envelope, _name: Name) -> RemoteLogSegmentMetadataSnapshot:
     tags: list[UnknownTag] = []
     segment_id, position = uuid(value, envelope.size, "segment id")
     body = SEGMENT_BODY.read(value, position)
@@ -303,7 +307,7 @@ def _segment_metadata_snapshot(value: Buffer, envelope: Envelope) -> RemoteLogSe
     return RemoteLogSegmentMetadataSnapshot(tail.layout, envelope.version, segment_id, *body, epochs, size, *tail[1:])
 
 
-_READERS: dict[int, Callable[[Buffer, Envelope], RemoteLogMetadata]] = {
+_READERS: dict[int, Callable[[Buffer, Envelope, Name], RemoteLogMetadata]] = {
     SEGMENT_METADATA: _segment_metadata,
     SEGMENT_METADATA_UPDATE: _segment_metadata_update,
     PARTITION_DELETE_METADATA: _partition_delete_metadata,
@@ -311,16 +315,16 @@ _READERS: dict[int, Callable[[Buffer, Envelope], RemoteLogMetadata]] = {
 }
 
 
-def _topic_id_partition(value: Buffer, position: int, tags: list[UnknownTag]) -> tuple[tuple[str, str, int], int]:
-    topic, position = compact_string(value, position, "topic")
+def _topic_id_partition(value: Buffer, position: int, tags: list[UnknownTag], name: Name) -> tuple[tuple[str, str, int], int]:
+    topic, position = name(value, position, "topic")
     body = TOPIC_ID.read(value, position)
     position = _unknown_tags(value, position + TOPIC_ID.size, TOPIC_ID_PARTITION_STRUCT, tags)
     return (topic, uuid_text(body.topic_id), body.partition), position
 
 
-def _segment_id(value: Buffer, position: int) -> tuple[tuple[str, str, int], str, int, list[UnknownTag]]:
+def _segment_id(value: Buffer, position: int, name: Name) -> tuple[tuple[str, str, int], str, int, list[UnknownTag]]:
     tags: list[UnknownTag] = []
-    names, position = _topic_id_partition(value, position, tags)
+    names, position = _topic_id_partition(value, position, tags, name)
     segment_id, position = uuid(value, position, "segment id")
     return names, segment_id, _unknown_tags(value, position, SEGMENT_ID_STRUCT, tags), tags
 
@@ -348,14 +352,14 @@ def _tail(value: Buffer, position: int, tags: list[UnknownTag], *, txn_index: bo
     if not old:
         custom_metadata, position = compact_nullable_bytes(value, position, "custom metadata")
     state, at = _integer(value, position, 1, "state")
-    own, position = tagged_fields(value, at, "tagged fields")
+    own, position = tagged_fields(value, at, "tagged fields", {TXN_INDEX_EMPTY_TAG: 1} if txn_index else {})
     _expect_end(value, position)
     # A tagged field that is left out has its default, which is false here: so every reader since 4.0 takes it.
     txn_index_empty = False if txn_index and not old else None
     tagged = False
     for tag, data in own:
         if txn_index and tag == TXN_INDEX_EMPTY_TAG:
-            txn_index_empty, tagged = _boolean(data, at, "TxnIndexEmpty"), True
+            txn_index_empty, tagged = data != b"\0", True
         else:
             tags.append(UnknownTag(RECORD_STRUCT, tag, data))
     layout = LAYOUT_3_0 if old else LAYOUT_4_0 if tagged else LAYOUT_3_6
@@ -375,12 +379,6 @@ def _integer(value: Buffer, position: int, size: int, field: str) -> tuple[int, 
     if len(raw) < size:
         raise TruncatedError(position, field, f"{size} bytes", len(raw))
     return int.from_bytes(raw, "big", signed=True), position + size
-
-
-def _boolean(data: bytes, position: int, field: str) -> bool:
-    if len(data) != 1:
-        raise CorruptError(position, field, "1 byte", len(data))
-    return data != b"\0"
 
 
 def _expect_end(value: Buffer, position: int) -> None:

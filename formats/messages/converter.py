@@ -3,8 +3,7 @@
 The truth is the `write` methods of the generated `*JsonConverter` classes, and
 Jackson's `JsonNode.toString` for the text. Uuids are Kafka's text, bytes base64.
 Numbers that JSON does not have are texts: `NaN`, `Infinity`, `-Infinity`. A field of
-another version is left out, and so is a tagged field at its default (Kafka shows a
-tagged struct at its default if there are unknown tags inside; here it is left out).
+another version is left out, and so is a tagged field at its default.
 """
 
 import binascii

@@ -69,7 +69,8 @@ class Message(NamedTuple):
     """A decoded key or value: its fields in declared order, by the names of Kafka's JSON.
 
     `version` is a layout's number where Kafka writes 0 for all of them: see `formats.messages.remote`. Fields of other versions are not there; tagged fields that were left out have
-    their default. `rest` are bytes behind the message, which Kafka does not look at.
+    their default. `rest` are bytes behind the message, which Kafka does not look at; `replaced` are tagged fields that
+    came again, of which the last is in `fields`.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Message(NamedTuple):
     fields: dict[str, Value]
     unknown_tags: tuple[UnknownTag, ...]
     rest: bytes
+    replaced: tuple[UnknownTag, ...] = ()
 
 
 class Unknown(NamedTuple):
@@ -111,10 +113,11 @@ def decode_key_value(topic: str, key: Buffer | None, value: Buffer | None, eleme
     return Decoded(found, None if value is None else decode_value(topic, found.api_key, value, elements))
 
 
-def decode_key(topic: str, key: Buffer | None, *, previews: bool = False) -> Message | Unknown:
+def decode_key(topic: str, key: Buffer | None, *, previews: bool = False, marks: bool = False) -> Message | Unknown:
     """Return the key of a coordinator's record; null is a CorruptError, as for the coordinator itself.
 
-    With `previews` types that only a preview wrote are known, too.
+    With `previews` types that only a preview wrote are known, too. With `marks` what is not UTF-8 in a string is U+FFFD, as
+    where Kafka prints it; else a CorruptError.
     """
     if key is None:
         raise CorruptError(0, f"{topic} key", "a key", "null")
@@ -122,18 +125,18 @@ def decode_key(topic: str, key: Buffer | None, *, previews: bool = False) -> Mes
     schema = KEYS[topic].get(api_key) or (PREVIEW_KEYS.get(topic, {}).get(api_key) if previews else None)
     if schema is None:
         return Unknown(api_key, None, bytes(key))
-    return _message(schema, KEY_VERSION, key, _INT16.size, ELEMENTS_MAX)
+    return _message(schema, KEY_VERSION, key, _INT16.size, ELEMENTS_MAX, marks=marks)
 
 
-def decode_value(topic: str, api_key: int, value: Buffer, elements: int = ELEMENTS_MAX) -> Message | Unknown:
-    """Return the value of a coordinator's record whose key is of this type."""
+def decode_value(topic: str, api_key: int, value: Buffer, elements: int = ELEMENTS_MAX, *, marks: bool = False) -> Message | Unknown:
+    """Return the value of a coordinator's record whose key is of this type; `marks` as for a key."""
     schema = VALUES[topic].get(api_key)
     if schema is None:
         return Unknown(api_key, _INT16.unpack_from(value)[0] if len(value) >= _INT16.size else None, bytes(value))
     version = _int16(value, f"{schema.name} version")
     if version not in schema.versions:
         return Unknown(api_key, version, bytes(value))
-    return _message(schema, version, value, _INT16.size, elements)
+    return _message(schema, version, value, _INT16.size, elements, marks=marks)
 
 
 def decode_preview(topic: str, api_key: int, value: Buffer, elements: int = ELEMENTS_MAX) -> Message | None:
@@ -149,35 +152,35 @@ def decode_preview(topic: str, api_key: int, value: Buffer, elements: int = ELEM
         message = _message(schema, 0, value, _INT16.size, elements)
     except FormatError:
         return None  # the error of the layout in use is the one to tell
-    return None if message.rest or message.unknown_tags else message
+    return None if message.rest or message.unknown_tags or message.replaced else message
 
 
-def decode_metadata(value: Buffer | None, elements: int = ELEMENTS_MAX) -> Message | Unknown:
-    """Return a record of the metadata log or of a snapshot of it.
+def decode_metadata(value: Buffer | None, elements: int = ELEMENTS_MAX, *, marks: bool = False) -> Message | Unknown:
+    """Return a record of the metadata log or of a snapshot of it; `marks` as for a key.
 
     Null, or bytes behind the message, are a CorruptError; another frame version
     than 1 (0: the preview of 2.8) is an UnsupportedError, for what follows it is not known.
     """
     if value is None:
         raise CorruptError(0, f"{CLUSTER_METADATA} value", "a value", "null")
-    frame_version, at = primitives.unsigned_varint(value, 0, "frame version")
+    frame_version, at = primitives.short_varint(value, 0, "frame version")
     if frame_version != metadata.FRAME_VERSION:
         raise UnsupportedError(0, "frame version", metadata.FRAME_VERSION, frame_version)
-    api_key, at = primitives.unsigned_varint(value, at, "record type")
-    version, at = primitives.unsigned_varint(value, at, "record version")
+    api_key, at = primitives.short_varint(value, at, "record type")
+    version, at = primitives.short_varint(value, at, "record version")
     schema = metadata.RECORDS.get(api_key)
     if schema is None or version not in schema.versions:
         return Unknown(api_key, version, bytes(value))
-    message = _message(schema, version, value, at, elements)
+    message = _message(schema, version, value, at, elements, marks=marks)
     if message.rest:
         raise CorruptError(len(value) - len(message.rest), schema.name, "no more bytes", len(message.rest))
     return message
 
 
-def decode_remote(value: Buffer, layout: str, elements: int = ELEMENTS_MAX) -> Message:
-    """Return a value that `formats.remote_metadata.decode` takes, and whose layout it tells, as a message."""
+def decode_remote(value: Buffer, layout: str, elements: int = ELEMENTS_MAX, *, marks: bool = False) -> Message:
+    """Return a value that `formats.remote_metadata.decode` takes, and whose layout it tells, as a message; `marks` as there."""
     envelope = read_envelope(value)
-    return _message(remote.RECORDS[envelope.api_key], remote.LAYOUTS[layout], value, envelope.size, elements)
+    return _message(remote.RECORDS[envelope.api_key], remote.LAYOUTS[layout], value, envelope.size, elements, marks=marks)
 
 
 def message_json(message: Message) -> dict[str, Any]:
@@ -191,21 +194,22 @@ def spans(message: Message, data: Buffer) -> tuple[Span, ...]:
         names = ("frame version", "record type", "record version")
         framed, start = [], 0
         for name in names:
-            _, end = primitives.unsigned_varint(data, start, name)
+            _, end = primitives.short_varint(data, start, name)
             framed.append(Span(message.name, name, start, end))
             start = end
     else:
         start = _INT16.size
         framed = [Span(message.name, "record type" if message.name.endswith("Key") else "version", 0, start)]
-    found = Found(spans=True)
+    found = Found(spans=True, marks=True)
     reader(SCHEMAS[message.name], message.version)(data, start, found)
     return (*framed, *(found.spans or ()))
 
 
-def _message(schema: Schema, version: int, buffer: Buffer, position: int, elements: int) -> Message:
-    found = Found(elements)
+def _message(schema: Schema, version: int, buffer: Buffer, position: int, elements: int, *, marks: bool = False) -> Message:
+    found = Found(elements, marks=marks)
     fields, end = reader(schema, version)(buffer, position, found)
-    return Message(schema.name, schema.api_key, version, fields, tuple(found.unknown_tags), bytes(buffer[end:]))
+    rest = bytes(buffer[end:])
+    return Message(schema.name, schema.api_key, version, fields, tuple(found.unknown_tags), rest, tuple(found.replaced))
 
 
 def _int16(buffer: Buffer, field: str) -> int:

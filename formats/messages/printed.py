@@ -57,7 +57,7 @@ def printed(topic: str, offset: int, key: Buffer | None, value: Buffer | None, e
             return Printed(f"Unknown record type {decoded.api_key} at offset {offset}, skipping.", None, None)
         if value is None:
             return Printed(shown, DELETED, None)
-        data = decode_value(topic, decoded.api_key, value, elements)
+        data = decode_value(topic, decoded.api_key, value, elements, marks=True)
     except FormatError as error:
         return Printed(f"Error at offset {offset}, skipping. {error}", None, error)
     if isinstance(data, Unknown):
@@ -68,7 +68,7 @@ def printed(topic: str, offset: int, key: Buffer | None, value: Buffer | None, e
 
 def _key(topic: str, key: Buffer | None) -> tuple[Message | Unknown, str | None]:
     """Return a key decoded, and its text."""
-    decoded = decode_key(topic, key)
+    decoded = decode_key(topic, key, marks=True)
     return decoded, None if isinstance(decoded, Unknown) else key_text(decoded)
 
 
@@ -83,21 +83,22 @@ def key_text(key: Message) -> str:
 
 
 def value_text(value: Message, elements: int = ELEMENTS_MAX) -> str:
-    """Return the JSON of a value: version and data, for metadata the type too."""
-    data = value_json(value, elements)
+    """Return the JSON of a value: version and data, for metadata the type too; as the tool, with U+FFFD for what is not UTF-8."""
+    data = value_json(value, elements, marks=True)
     if value.name in metadata.SCHEMAS:
         return json_text({"type": metadata.type_name(value.name), "version": value.version, "data": data})
     return json_text({"version": str(value.version), "data": data})
 
 
-def value_json(value: Message, elements: int = ELEMENTS_MAX) -> dict[str, Any]:
+def value_json(value: Message, elements: int = ELEMENTS_MAX, *, marks: bool = False) -> dict[str, Any]:
     """Return the data of a value; in a group's metadata what the consumer protocol wrote is decoded, where it can be.
 
-    All members' subscriptions and assignments may have so many elements; where there are more they stay base64.
+    All members' subscriptions and assignments may have so many elements; where there are more they stay base64. So do those
+    with text that is not UTF-8, unless with `marks`.
     """
     data = message_json(value)
     if value.name == GROUP_METADATA and value.fields["protocolType"] == CONSUMER:
-        found = Found(elements)
+        found = Found(elements, marks=marks)
         for shown, member in zip(data["members"], _members(value), strict=True):
             for field, name in group.CONSUMER_PROTOCOL_FIELDS.items():
                 shown[field] = _consumer_protocol(name, member[field], shown[field], found)
@@ -106,7 +107,7 @@ def value_json(value: Message, elements: int = ELEMENTS_MAX) -> dict[str, Any]:
 
 def _metadata(offset: int, value: Buffer | None, elements: int) -> Printed:
     try:
-        record = decode_metadata(value, elements)
+        record = decode_metadata(value, elements, marks=True)
     except FormatError as error:
         return Printed(None, f"Error at {offset}, skipping. {error}", error)
     if isinstance(record, Message):

@@ -10,8 +10,10 @@ what Kafka's generator makes of a schema (`org.apache.kafka.message`): the
     flexible                compact lengths; tagged fields end every struct
     nullable struct         i8, below 0 is null; as a tagged field a uvarint, 0 is null
 
-Kafka's reader does not look at the size of a tagged field that it knows; here
-the field must fill it.
+Lengths and counts are Java's ints: any below 0 is null, a count of tagged fields
+below 0 is none. Tags come in any order; of one that comes twice the last counts.
+The size of a tagged field that is known is not looked at: the field is read by its
+type, and reading goes on behind it.
 """
 
 import struct
@@ -24,6 +26,7 @@ from construct import Bytes, Float64b, Int8sb, Int8ub, Int16sb, Int16ub, Int32sb
 
 from formats import primitives
 from formats.errors import CorruptError, LimitError, TruncatedError
+from formats.java_text import java_string
 from formats.layout import Layout
 from formats.messages.declare import Field, Schema, Value, zero
 from formats.types import Buffer
@@ -35,9 +38,6 @@ BYTES_PER_ELEMENT = 64
 """Memory that an element costs at most: how many a caller allows who thinks in bytes."""
 
 STRUCT_WEIGHT = 8
-
-STRING_MAX = 0x7FFF
-"""Bytes of a string, the compact kind too: more stops Kafka's own reader."""
 
 FIXED: dict[str, tuple[Any, Callable[[Any], Value] | None]] = {
     "bool": (Int8ub, bool),
@@ -55,7 +55,7 @@ _INT32 = struct.Struct(">i")
 
 
 class UnknownTag(NamedTuple):
-    """A tagged field that no declared version has: the struct that held it, its number and its bytes."""
+    """A tagged field that no declared version has, or that came again: the struct that held it, its number and its bytes."""
 
     struct: str
     tag: int
@@ -72,12 +72,17 @@ class Span(NamedTuple):
 
 
 class Found:
-    """What a reader collects beside the fields: unknown tags, spans if wanted, and how many array elements it may still make."""
+    """What a reader collects beside the fields: tags that no field shows, spans if wanted, and how many array elements it may still make.
 
-    __slots__ = ("elements", "elements_left", "spans", "unknown_tags")
+    With `marks` what is not UTF-8 in a string becomes U+FFFD as in Java; else it is a CorruptError.
+    """
 
-    def __init__(self, elements: int = ELEMENTS_MAX, *, spans: bool = False) -> None:
+    __slots__ = ("elements", "elements_left", "marks", "replaced", "spans", "unknown_tags")
+
+    def __init__(self, elements: int = ELEMENTS_MAX, *, spans: bool = False, marks: bool = False) -> None:
         self.unknown_tags: list[UnknownTag] = []
+        self.replaced: list[UnknownTag] = []
+        self.marks = marks
         self.spans: list[Span] | None = [] if spans else None
         self.elements = self.elements_left = elements
 
@@ -92,6 +97,16 @@ class Found:
         if self.spans is not None:
             struct_name, _, field = label.partition(" ")
             self.spans.append(Span(struct_name, field, start, end))
+
+
+class Unlike(dict[str, Value]):
+    """Fields of a struct with unknown tags inside: whatever they are, they are not the default that a tagged field is left out for."""
+
+    __hash__ = None
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether this is the very same."""
+        return self is other
 
 
 Reader: TypeAlias = Callable[[Buffer, int, Found], tuple[Any, int]]
@@ -218,16 +233,15 @@ def _fixed(label: str, field: Field) -> tuple[Reader, int]:
 
 
 def _string(label: str, version: _Version, *, nullable: bool) -> Reader:
-    if not version.flexible:
-        plain = primitives.nullable_string if nullable else primitives.string
-        return lambda buffer, position, _found: plain(buffer, position, label)
-    compact = primitives.compact_nullable_string if nullable else primitives.compact_string
+    sized = primitives.compact_string_bytes if version.flexible else primitives.string_bytes
 
-    def read(buffer: Buffer, position: int, _found: Found) -> tuple[str | None, int]:
-        length = primitives.unsigned_varint(buffer, position, label)[0] - 1
-        if length > STRING_MAX:
-            raise CorruptError(position, label, f"at most {STRING_MAX} bytes", length)
-        return compact(buffer, position, label)
+    def read(buffer: Buffer, position: int, found: Found) -> tuple[str | None, int]:
+        data, after = sized(buffer, position, label)
+        if data is None:
+            if not nullable:
+                raise CorruptError(position, label, "a value", "null")
+            return None, after
+        return java_string(data) if found.marks else primitives.utf8(data, position, label), after
 
     return read
 
@@ -248,13 +262,17 @@ def _nullable_struct(label: str, inner: Reader, *, tagged: bool) -> Reader:
     def read(buffer: Buffer, position: int, found: Found) -> tuple[Value, int]:
         if tagged:
             mark, after = primitives.unsigned_varint(buffer, position, label)
-            is_null = mark == 0
+            is_null = primitives.java_int(mark) <= 0
         elif position < len(buffer):
             is_null, after = buffer[position] > 0x7F, position + 1
         else:
             raise TruncatedError(position, label, "1 byte", 0)
         found.span(f"{label}: null or not", position, after)
-        return (None, after) if is_null else inner(buffer, after, found)
+        if is_null:
+            return None, after
+        unknown = len(found.unknown_tags)
+        values, end = inner(buffer, after, found)
+        return (Unlike(values) if tagged and len(found.unknown_tags) > unknown else values), end
 
     return read
 
@@ -290,46 +308,41 @@ def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
 
 def _count(buffer: Buffer, position: int, label: str, *, flexible: bool) -> tuple[int | None, int]:
     if flexible:
-        count, after = primitives.unsigned_varint(buffer, position, label)
-        return (count - 1 if count else None), after
+        count, after = primitives.compact_length(buffer, position, label)
+        return (None if count < 0 else count), after
     if position + _INT32.size > len(buffer):
         raise TruncatedError(position, label, f"a count of {_INT32.size} bytes", max(len(buffer) - position, 0))
     count = _INT32.unpack_from(buffer, position)[0]
-    if count < primitives.NULL_LENGTH:
-        raise CorruptError(position, label, "a count of -1 or more", count)
-    return (None if count == primitives.NULL_LENGTH else count), position + _INT32.size
+    return (None if count < 0 else count), position + _INT32.size
 
 
 def _tags(name: str, known: dict[int, _Step], of_other_versions: set[int]) -> _Step:
     label = f"{name} tagged fields"
 
     def step(buffer: Buffer, position: int, found: Found, values: dict[str, Value]) -> int:
-        count, at = primitives.unsigned_varint(buffer, position, label)
+        count, at = primitives.tag_count(buffer, position, label)
         if count * primitives.SMALLEST_TAGGED_FIELD > len(buffer) - at:
             raise TruncatedError(position, label, f"{count} tagged fields", f"{len(buffer) - at} bytes")
         found.spend(position, label, count, STRUCT_WEIGHT)
         found.span(f"{label}: count", position, at)
-        last = -1
+        met: dict[int, tuple[int, int]] = {}
         for _ in range(count):
             start = at
             tag, at = primitives.unsigned_varint(buffer, at, label)
-            if tag <= last:
-                raise CorruptError(start, label, f"a tag above {last}", tag)
             if tag in of_other_versions:
                 raise CorruptError(start, label, "a tag of this version", tag)
             size, at = primitives.unsigned_varint(buffer, at, label)
-            if size > len(buffer) - at:
-                raise TruncatedError(start, label, f"{size} bytes", len(buffer) - at)
             found.span(f"{label}: tag {tag} and size", start, at)
-            last, end = tag, at + size
             if tag in known:
-                try:
-                    at = known[tag](memoryview(buffer)[:end], at, found, values)
-                except TruncatedError as error:  # the buffer goes on: the size contradicts what is inside
-                    raise CorruptError(error.position, error.field, f"{error.expected} within its tagged field", error.found) from None
-                if at != end:
-                    raise CorruptError(at, f"{label}: tag {tag}", f"to end at byte {end}", f"its end at byte {at}")
+                if tag in met:
+                    before, after = met[tag]
+                    found.replaced.append(UnknownTag(name, tag, bytes(buffer[before:after])))
+                end = known[tag](buffer, at, found, values)
+                met[tag] = at, end
             else:
+                if size > len(buffer) - at:
+                    raise TruncatedError(start, label, f"{size} bytes", len(buffer) - at)
+                end = at + size
                 found.unknown_tags.append(UnknownTag(name, tag, bytes(buffer[at:end])))
                 found.span(f"{label}: tag {tag}", at, end)
             at = end

@@ -101,19 +101,23 @@ class Contents:
 
 def _metadata_frame(data: bytes) -> tuple[Schema | None, int, int]:
     """Return the schema, version and first byte of a record of the metadata log."""
-    _, at = primitives.unsigned_varint(data, 0)
-    api_key, at = primitives.unsigned_varint(data, at)
-    version, at = primitives.unsigned_varint(data, at)
+    _, at = primitives.short_varint(data, 0)
+    api_key, at = primitives.short_varint(data, at)
+    version, at = primitives.short_varint(data, at)
     return metadata.RECORDS.get(api_key), version, at
 
 
 def message_fields(message: decode.Message, data: bytes) -> Iterator[Part]:
     """Yield every field of a decoded message with what its bytes hold, in order and without gaps, the frame first."""
     spans = decode.spans(message, data)
-    framed = 3 if message.name in metadata.SCHEMAS or message.name in remote.SCHEMAS else 1
-    for span in spans[:framed]:
-        yield Part(span.struct, span.field, span.start, span.end, _frame(data[span.start : span.end]))
-    yield from _valued(decode.SCHEMAS[message.name], message.version, spans[framed:], data)
+    framed = message.name in metadata.SCHEMAS or message.name in remote.SCHEMAS
+    size = 3 if framed else 1
+    for span in spans[:size]:
+        raw = data[span.start : span.end]
+        yield Part(
+            span.struct, span.field, span.start, span.end, primitives.short_varint(raw, 0)[0] if framed else int(_INT16.unpack(raw)[0])
+        )
+    yield from _valued(decode.SCHEMAS[message.name], message.version, spans[size:], data)
 
 
 def _valued(schema: Schema, version: int, spans: Iterable[Span], data: bytes) -> Iterator[Part]:
@@ -130,10 +134,6 @@ def _read_so_far(schema: Schema, version: int, start: int, data: bytes) -> Itera
     with suppress(FormatError):  # the caller has it: decoding met it first
         reader(schema, version)(data, start, found)
     yield from _valued(schema, version, found.spans or (), data)
-
-
-def _frame(raw: bytes) -> int:
-    return int(_INT16.unpack(raw)[0]) if len(raw) == _INT16.size else primitives.unsigned_varint(raw, 0)[0]
 
 
 @cache
@@ -159,12 +159,14 @@ def _value(schema: Schema, version: int, declared: dict[tuple[str, str], Field],
         one = schema._replace(name=span.struct, fields=(field,))
         return reader(one, version)(raw + _NO_TAGS if flexible else raw, 0, Found())[0][name]
     if word == "count" and name == "tagged fields":
-        return primitives.unsigned_varint(raw, 0)[0]
+        return primitives.java_int(primitives.unsigned_varint(raw, 0)[0])
     if word == "count":
-        count = primitives.unsigned_varint(raw, 0)[0] - 1 if flexible else int(_INT32.unpack(raw)[0])
+        count = primitives.compact_length(raw, 0)[0] if flexible else int(_INT32.unpack(raw)[0])
         return None if count < 0 else count
     if word == "null or not":
-        return "null" if raw[0] > 0x7F or (raw[0] == 0 and declared[span.struct, name].tag is not None) else "not null"
+        tagged = declared[span.struct, name].tag is not None
+        null = primitives.java_int(primitives.unsigned_varint(raw, 0)[0]) <= 0 if tagged else raw[0] > 0x7F
+        return "null" if null else "not null"
     if word.endswith(" and size"):
         tag, after = primitives.unsigned_varint(raw, 0)
         return f"tag {tag}, {primitives.unsigned_varint(raw, after)[0]} bytes"

@@ -29,7 +29,7 @@ from formats.messages.decode import (
 from formats.messages.printed import value_json
 from formats.messages.reader import BYTES_PER_ELEMENT, ELEMENTS_MAX
 from formats.messages.remote import RECORDS as REMOTE_RECORDS
-from formats.primitives import unsigned_varint
+from formats.primitives import short_varint
 from formats.record import Record
 from formats.remote_metadata import FRAME_VERSION, LONGEST_VALUE, decode
 from formats.types import Buffer
@@ -201,6 +201,9 @@ def _not_shown(message: Message) -> list[str]:
         tags = ", ".join(f"{tag.struct} {tag.tag}" for tag in message.unknown_tags[:TAGS_TOLD])
         more = len(message.unknown_tags) - TAGS_TOLD
         words.append(f"unknown tagged fields: {tags}" + (f" and {more} more" if more > 0 else ""))
+    if message.replaced:
+        tag = message.replaced[0]
+        words.append(f"tagged fields that come again, of which the last is shown: {tag.struct} {tag.tag}, {len(message.replaced)} in all")
     return words
 
 
@@ -235,10 +238,10 @@ def _envelope(value: Buffer | None) -> tuple[int | None, int | None]:
     """Return the api key and the version of a framed value; None for what cannot be read or is in no known frame."""
     number = None
     try:
-        frame_version, at = unsigned_varint(value or b"", 0)
+        frame_version, at = short_varint(value or b"", 0)
         if frame_version != FRAME_VERSION:
             return None, None
-        number, at = unsigned_varint(value or b"", at)
-        return number, unsigned_varint(value or b"", at)[0]
+        number, at = short_varint(value or b"", at)
+        return number, short_varint(value or b"", at)[0]
     except FormatError:
         return number, None

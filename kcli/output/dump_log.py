@@ -4,18 +4,18 @@ The truth is `org.apache.kafka.tools.DumpLogSegments`. Here are the words alone;
 which of them a file gives is the job's affair.
 """
 
-import json
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
+from formats import java_text
 from formats.batch import COMPRESSION_NAMES
 from formats.control import ABORT, COMMIT, ControlRecord, EndTxnMarker, KRaftVersion, LeaderChange, SnapshotFooter, SnapshotHeader, Voters
 from formats.index import AbortedTxn
 from formats.message_set import LegacyRecord
+from formats.messages.converter import json_text
 from formats.record import MAGIC, Record
 from kcli.columns import TITLE
 from kcli.logdir.segment import Batch
@@ -185,7 +185,7 @@ def control_text(record: ControlRecord) -> str:
         return f" endTxnMarker: {record.name} coordinatorEpoch: {value.coordinator_epoch}"
     if value is None:
         return f" controlType: {record.name}({record.type})"
-    return f" {_CONTROL_TITLES[type(value)]} {_json(_CONTROL_JSON.get(type(value), _fields)(value))}"
+    return f" {_CONTROL_TITLES[type(value)]} {json_text(_CONTROL_JSON.get(type(value), _fields)(value))}"
 
 
 def producer_line(values: tuple[int | None, ...]) -> str:
@@ -221,10 +221,6 @@ def _optional_long(value: int | None) -> str:
 
 
 # The JSON of control records, as Kafka's generated converters write it
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _fields(value: Any) -> dict[str, object]:
@@ -280,21 +276,17 @@ _CONTROL_TITLES: dict[type, str] = {
 
 def java_string(data: bytes) -> str:
     """Return the text of bytes as `new String(bytes, UTF_8)` does: Java counts damaged sequences otherwise than Python."""
-    return "".join(java_strings(data)) if len(data) > LONG_TEXT else _java_string(data)
+    return "".join(java_strings(data)) if len(data) > LONG_TEXT else java_text.java_string(data)
 
 
 def java_words(data: bytes) -> Words:
     """Return the text of `java_string`, in pieces where it is long."""
-    return java_strings(data) if len(data) > LONG_TEXT else _java_string(data)
+    return java_strings(data) if len(data) > LONG_TEXT else java_text.java_string(data)
 
 
 def java_strings(data: bytes) -> Iterator[str]:
     """Yield the text of `java_string` in pieces."""
-    return map(_java_string, _pieces(data))
-
-
-def _java_string(data: bytes) -> str:
-    return _HALF_A_PAIR.sub(_ONE_MARK, data).decode("utf-8", "replace")
+    return map(java_text.java_string, _pieces(data))
 
 
 def _pieces(data: bytes) -> Iterator[bytes]:
@@ -306,9 +298,3 @@ def _pieces(data: bytes) -> Iterator[bytes]:
         lead = next((at for at in range(end, end - LONGEST_SEQUENCE, -1) if data[at : at + 1] and data[at] & 0xC0 != 0x80), end)
         yield data[start:lead]
         start = lead
-
-
-_HALF_A_PAIR = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
-"""Where they differ: UTF-8 that stands for half a surrogate pair is one mark in Java, and one for each byte in Python."""
-_ONE_MARK = b"\xff"
-"""Never part of UTF-8: one mark in either."""

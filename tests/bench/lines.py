@@ -17,6 +17,7 @@ TWO = ["--jobs", "2"]
 ON_SPARK = ["--spark-master", "local[2]"]
 STEPS = ("1x", "4x", "16x")
 VALID, RECORD, LINE_END = b" isvalid: true", b" headerKeys: [", b"\n"
+RECORD_ROW = b'{"type":"dump_record",'
 ANSWER = b'"requested_epoch":5,"leader_epoch":5,"end_offset":101,'
 
 Command = Callable[[Path], Sequence[str]]
@@ -127,6 +128,14 @@ def lines(scale: Scale) -> list[Line]:
             _parquet,
             (Ratio(KCLI, TOOL, Target(3)),),
             _parquet_right,
+        ),
+        Line(
+            "dump-ndjson-lz4",
+            "dump --records -o ndjson, lz4, against its text",
+            (Spec("records.lz4", scale.records),),
+            _ndjson,
+            (Ratio(KCLI, TOOL), Ratio(JOBS, TOOL)),
+            _ndjson_right,
         ),
         _decoded("dump-text-rlmm", "remote log metadata", Spec("events", scale.events_text), "--remote-log-metadata-decoder"),
         _decoded("dump-text-offsets", "offset commits", Spec("commits", scale.commits), "--offsets-decoder"),
@@ -269,9 +278,21 @@ def _parquet(programs, made):
     return {KCLI: programs.ours_to_file("dump", "--records", log), TOOL: programs.tool(log, "--deep-iteration", "--print-data-log")}
 
 
+def _ndjson(programs, made):
+    words = ("dump", "--records", "-o", "ndjson", made[0].log)
+    tool = programs.tool(made[0].log, "--deep-iteration", "--print-data-log")
+    return {KCLI: programs.ours(*words), JOBS: programs.ours(*words, *TWO), TOOL: tool}
+
+
 def _parquet_right(made, outputs):
     expected = made[0].facts.records
     return parquet_rows(aside(outputs[KCLI]), expected, KCLI) + counted(outputs[TOOL], RECORD, expected, f"records of {TOOL}")
+
+
+def _ndjson_right(made, outputs):
+    expected = made[0].facts.records
+    rows = counted(outputs[KCLI], RECORD_ROW, expected, f"rows of {KCLI}")
+    return rows + same(outputs[KCLI], outputs[JOBS], (KCLI, JOBS)) + counted(outputs[TOOL], RECORD, expected, f"records of {TOOL}")
 
 
 def _two_sizes(programs, made, one, other, words, to_file=False):

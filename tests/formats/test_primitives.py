@@ -88,6 +88,15 @@ def test_varints_come_back_as_written(unsigned, signed, long):
         (p.uuid, "03fe030405060708090a0b0c0d0e0f10", "A_4DBAUGBwgJCgsMDQ4PEA"),
         (p.tagged_fields, "00", []),
         (p.tagged_fields, "0203020102c80100", [(3, b"\x01\x02"), (200, b"")]),
+        # as Java's readers take them: ints of 32 bits, whatever is below 0 is null or none, tags as they come
+        (p.nullable_string, "8000", None),
+        (p.nullable_bytes, "fffffffe", None),
+        (p.compact_nullable_string, "ffffffff0f", None),
+        (p.compact_nullable_bytes, "8180808008", None),
+        (p.tagged_fields, "ffffffff0f", []),
+        (p.tagged_fields, "8080808008", []),
+        (p.tagged_fields, "0305000400050107", [(5, b""), (4, b""), (5, b"\x07")]),
+        (p.compact_java_string, "0661ff62eda0", "a\ufffdb\ufffd"),
     ],
 )
 def test_values(reader, data, value):
@@ -107,19 +116,20 @@ def test_values(reader, data, value):
         (p.string, "fffe", CorruptError),
         (p.string, "00027fff", CorruptError),
         (p.string, "0002c328", CorruptError),
-        (p.nullable_bytes, "fffffffe", CorruptError),
+        (p.compact_string, "818002", CorruptError),
         (p.nullable_bytes, "7fffffff00", TruncatedError),
         (p.compact_string, "00", CorruptError),
         (p.compact_string, "03c328", CorruptError),
         (p.compact_bytes, "00", CorruptError),
-        (p.compact_nullable_bytes, "ffffffff0f00", TruncatedError),
+        (p.compact_string, "ffffffff0f00", CorruptError),
+        (p.compact_java_string, "00", CorruptError),
+        (p.compact_nullable_bytes, "ffffffff0700", TruncatedError),
+        (p.compact_nullable_bytes, "808080800800", TruncatedError),
         (p.compact_array_length, "00", CorruptError),
         (p.compact_array_length, "0300", TruncatedError),
         (p.compact_array_length, "ffffffff0f0000", TruncatedError),
-        (p.tagged_fields, "ffffffff0f0000", TruncatedError),
+        (p.tagged_fields, "ffffffff070000", TruncatedError),
         (p.tagged_fields, "020000", TruncatedError),
-        (p.tagged_fields, "0205000500", CorruptError),
-        (p.tagged_fields, "0205000400", CorruptError),
         (p.tagged_fields, "0105ffffffff0f00", TruncatedError),
     ],
 )
@@ -127,6 +137,24 @@ def test_hostile_lengths(reader, data, error):
     with pytest.raises(error) as caught:
         reader(bytes.fromhex(data), 0)
     assert 0 <= caught.value.position < len(data) // 2
+
+
+@pytest.mark.parametrize(
+    ("data", "value"),
+    [("01", 1), ("8100", 1), ("ffff01", 32767), ("8180808008", 1), ("ffffffff0f", -1), ("8080828008", -32768), ("ffff81800c", 32767)],
+)
+def test_short_varints(data, value):
+    """As `AbstractApiMessageSerde.unsignedIntToShort` has them."""
+    assert p.short_varint(bytes.fromhex(data), 0) == (value, len(data) // 2)
+    with pytest.raises(CorruptError):
+        p.short_varint(bytes.fromhex("808002"), 0)
+
+
+def test_the_size_that_a_known_tag_tells_is_not_looked_at():
+    data = bytes.fromhex("0305ffffffff0f0105000205017f")
+    assert p.tagged_fields(data, 0, "tags", {5: 1}) == ([(5, b"\x01"), (5, b"\x02"), (5, b"\x7f")], len(data))
+    with pytest.raises(TruncatedError):
+        p.tagged_fields(data[:-1], 0, "tags", {5: 1})
 
 
 def test_array_lengths():

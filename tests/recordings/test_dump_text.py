@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
+from formats.batch import CONTROL_MASK
+from tests.builders import put_record, put_records
 from tests.formats import recorded
 from tests.recordings import pack
 from tests.recordings.golden import dumped
@@ -26,6 +28,9 @@ class Section(NamedTuple):
     kcli: tuple[str, ...]
 
 
+LEADER_CHANGE = (b"\0\0\0\2", bytes.fromhex("0001000000030200000001" + "000100" + "00" * 12 + "01" + "000100"))
+"""A leader change of version 1, which has the directories of voters: one, AAEAAAAAAAAAAAAAAAAAAQ; nobody granted."""
+
 ZEROS = re.compile(r"(offset: (?P<base>\d+) position: 0|timestamp: 0 offset: (?P<start>\d+))")
 
 DIFFERENCES = {
@@ -35,6 +40,16 @@ DIFFERENCES = {
     ),
 }
 """What kcli prints otherwise on purpose: why, and whether a section is of that sort."""
+
+MISREAD = {
+    "LeaderChange of version 1": (
+        "the tool reads it as version 0, and takes the directories for tags and voters; kcli prints them",
+        LEADER_CHANGE,
+        'LeaderChange: {"version":1,"leaderId":3,"voters":[{"voterId":1,"voterDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA"}],"grantingVoters":[]}',
+        'LeaderChange: {"version":1,"leaderId":3,"voters":[{"voterId":1,"voterDirectoryId":"AAEAAAAAAAAAAAAAAAAAAQ"}],"grantingVoters":[]}',
+    ),
+}
+"""The same, of control records that no recording has: why, key and value, what the tool printed, what kcli prints."""
 
 
 def is_zero_slot(section):
@@ -94,6 +109,18 @@ def test_every_difference_is_met(compared, difference):
     assert any(section.kcli != section.golden and tolerated(section) for name in NAMES for section in compared(name))
 
 
+@pytest.mark.parametrize("difference", MISREAD)
+def test_what_the_tool_misreads(kcli, tmp_path, difference):
+    _, (key, value), theirs, ours = MISREAD[difference]
+    path = tmp_path / LOG
+    path.write_bytes(put_records([put_record(0, key=key, value=value)], attributes=CONTROL_MASK))
+    done = kcli("dump", "-o", "text", "--deep-iteration", path)
+
+    assert done.exit_code == 0
+    assert done.stdout.endswith(f" headerKeys: [] {ours}\n")
+    assert ours != theirs
+
+
 @pytest.mark.parametrize("name", [*BATCHES, "v1-crc-wrong"])
 def test_batches_of_every_kind(kcli, tmp_path, monkeypatch, name):
     golden = recorded.stored(f"{name}.print.txt").decode()
@@ -138,6 +165,8 @@ WHOLE = recorded.stored("codec-none.log")
 LOG = "00000000000000000000.log"
 INDEX = "00000000000000000000.index"
 TIME_INDEX = "00000000000000000000.timeindex"
+
+LEADER_CHANGED = bytes.fromhex("0001000000030200000001" + "ff" * 16 + "000200000001" + "ff" * 16 + "0000")
 
 DEATHS = {
     "CorruptRecordException: preallocated zeros behind the last batch": (
@@ -195,6 +224,13 @@ DEATHS = {
         (),
         ({"DUMP-007"}, 0),
         "the entries are printed, and told not to have been compared",
+    ),
+    "BufferUnderflowException: a leader change with directories, of one who was granted": (
+        {LOG: put_records([put_record(0, key=LEADER_CHANGE[0], value=LEADER_CHANGED)], attributes=CONTROL_MASK)},
+        LOG,
+        ("--deep-iteration",),
+        (set(), 0),
+        "it is printed with its directories",
     ),
     "message on stderr: a snapshot of producers that is damaged": (
         {"00000000000000000007.snapshot": b"\0\2" + bytes(8)},

@@ -152,23 +152,102 @@ def test_frame_version():
 @pytest.mark.parametrize(
     ("topic", "api_key", "data", "error", "field"),
     [
-        (CONSUMER_OFFSETS, 7, "0000 ffffffff0f", TruncatedError, "ConsumerGroupTargetAssignmentMemberValue topicPartitions"),
+        (CONSUMER_OFFSETS, 7, "0000 ffffffff0f", CorruptError, "ConsumerGroupTargetAssignmentMemberValue topicPartitions"),
+        (CONSUMER_OFFSETS, 7, "0000 8080808008", TruncatedError, "ConsumerGroupTargetAssignmentMemberValue topicPartitions"),
+        (CONSUMER_OFFSETS, 7, "0000 ffffffff07", TruncatedError, "ConsumerGroupTargetAssignmentMemberValue topicPartitions"),
         (CONSUMER_OFFSETS, 7, "0000 00 00", CorruptError, "ConsumerGroupTargetAssignmentMemberValue topicPartitions"),
         (CONSUMER_OFFSETS, 2, "0000 7fff 61", TruncatedError, "GroupMetadataValue protocolType"),
         (CONSUMER_OFFSETS, 2, "0000 ffff", CorruptError, "GroupMetadataValue protocolType"),
         (TRANSACTION_STATE, 0, "0000" + "00" * 15 + "7fffffff" + "00" * 16, TruncatedError, "TransactionLogValue transactionPartitions"),
-        (TRANSACTION_STATE, 0, "0000" + "00" * 15 + "fffffffe" + "00" * 16, CorruptError, "TransactionLogValue transactionPartitions"),
-        (CONSUMER_OFFSETS, 3, "0000 00000000 01 00 07" + "00" * 8, CorruptError, "ConsumerGroupMetadataValue metadataHash"),
-        (CONSUMER_OFFSETS, 3, "0000 00000000 01 00 09" + "00" * 9, CorruptError, "ConsumerGroupMetadataValue tagged fields: tag 0"),
-        (CONSUMER_OFFSETS, 3, "0000 00000000 02 01 00 01 00", CorruptError, "ConsumerGroupMetadataValue tagged fields"),
+        (CONSUMER_OFFSETS, 3, "0000 00000000 01 00 07" + "00" * 7, TruncatedError, "ConsumerGroupMetadataValue metadataHash"),
+        (CONSUMER_OFFSETS, 3, "0000 00000000 02 01 00 01 01", TruncatedError, "ConsumerGroupMetadataValue tagged fields"),
         (CONSUMER_OFFSETS, 3, "0000 00000000 01 05 7f", TruncatedError, "ConsumerGroupMetadataValue tagged fields"),
-        (CONSUMER_OFFSETS, 3, "0000 00000000 ffffffff0f", TruncatedError, "ConsumerGroupMetadataValue tagged fields"),
+        (CONSUMER_OFFSETS, 3, "0000 00000000 ffffffff07", TruncatedError, "ConsumerGroupMetadataValue tagged fields"),
     ],
 )
 def test_hostile_lengths(topic: str, api_key: int, data: str, error: type[FormatError], field: str):
     with pytest.raises(error) as raised:
         decode_value(topic, api_key, bytes.fromhex(data))
     assert raised.value.field == field
+
+
+def test_numbers_of_the_frame_as_kafka_takes_them():
+    """Of those below 0 the low 16 bits; none above 32767."""
+    usual = bytes.fromhex("01 14 00 00")
+    odd = bytes.fromhex("8180808008 9400 8080808008 00")
+    assert decode_metadata(odd) == decode_metadata(usual)
+    assert [span.end for span in spans(decode_metadata(odd), odd)] == [5, 7, 12, 13]
+    assert decode_metadata(bytes.fromhex("01 ffffffff0f 00 00")).api_key == -1
+    for data in ("808002 14 00 00", "01 808002 00 00", "01 14 808002 00"):
+        with pytest.raises(CorruptError, match="at most 32767"):
+            decode_metadata(bytes.fromhex(data))
+
+
+HASH = "0000 00000000"
+"""A ConsumerGroupMetadataValue up to its tags, of which 0 is metadataHash, an int64."""
+
+
+@pytest.mark.parametrize(
+    ("tags", "value", "unknown", "replaced"),
+    [
+        ("ffffffff0f", 0, [], []),
+        ("02 070161 00 08 0000000000000005", 5, [(7, b"a")], []),
+        ("03 00 08 0000000000000005 07 00 00 08 0000000000000006", 6, [(7, b"")], [(0, b"\0" * 7 + b"\5")]),
+        ("03 07 0161 07 00 07 0162", 0, [(7, b"a"), (7, b""), (7, b"b")], []),
+        ("01 00 ffffffff0f 0000000000000005", 5, [], []),
+        ("02 00 00 0000000000000005 07 0161", 5, [(7, b"a")], []),
+    ],
+)
+def test_tags_as_kafka_takes_them(tags: str, value: int, unknown: list[tuple[int, bytes]], replaced: list[tuple[int, bytes]]):
+    """In any order, twice, of any size if they are known; of a count below 0 none."""
+    data = bytes.fromhex(HASH + tags)
+    found = decode_value(CONSUMER_OFFSETS, 3, data)
+    assert (found.fields["metadataHash"], found.rest) == (value, b"")
+    assert found.unknown_tags == tuple(UnknownTag(found.name, *tag) for tag in unknown)
+    assert found.replaced == tuple(UnknownTag(found.name, *tag) for tag in replaced)
+    places = spans(found, data)
+    assert [span.start for span in places] == [0, *(span.end for span in places[:-1])]
+    assert places[-1].end == len(data)
+
+
+@pytest.mark.parametrize("length", ["fffe", "8000"])
+def test_any_length_below_0_is_null(length: str):
+    head = "0000 0001 67 00000001"
+    value = decode_value(CONSUMER_OFFSETS, 2, bytes.fromhex(head + length + length + "00000000"))
+    assert (value.fields["protocol"], value.fields["leader"], value.fields["members"]) == (None, None, [])
+    partitions = decode_value(TRANSACTION_STATE, 0, bytes(17) + bytes.fromhex(length + "0000") + bytes(16))
+    assert partitions.fields["transactionPartitions"] is None
+
+
+@pytest.mark.parametrize("length", ["00", "ffffffff0f", "8180808008"])
+def test_any_compact_length_below_0_is_null(length: str):
+    data = bytes.fromhex("010400 02 0261 0261" + length + "00")
+    assert decode_metadata(data).fields["value"] is None
+    change = bytes.fromhex("010500 00000000" + "00" * 16 + "01 00 00" + length)
+    assert decode_metadata(change).fields["isr"] is None
+
+
+@pytest.mark.parametrize(
+    ("inside", "shown"),
+    [("00000000 01 00", ""), ("00000000 01 01 05 00", ',"classicMemberMetadata":{"sessionTimeoutMs":0,"supportedProtocols":[]}')],
+)
+def test_a_tagged_struct_with_unknown_tags_is_not_at_its_default(inside: str, shown: str):
+    """So Kafka's converter, which compares them too."""
+    data = bytes.fromhex("0000 00 00 01 01 01 00 00000000 00 01 00 07 01" + inside)
+    text = json_text(message_json(decode_value(CONSUMER_OFFSETS, 5, data)))
+    assert text.endswith('"serverAssignor":null' + shown + "}")
+
+
+def test_text_that_is_not_utf_8():
+    """An error, or marks as many as Java makes."""
+    key = bytes.fromhex("0001 0002 61ff 0003 eda080 00000005")
+    with pytest.raises(CorruptError, match="UTF-8"):
+        decode_key(CONSUMER_OFFSETS, key)
+    assert decode_key(CONSUMER_OFFSETS, key, marks=True).fields == {"group": "a\ufffd", "topic": "\ufffd", "partition": 5}
+    begin = bytes.fromhex("01 17 00 01 00 03 02 ff")
+    with pytest.raises(CorruptError, match="UTF-8"):
+        decode_metadata(begin)
+    assert decode_metadata(begin, marks=True).fields == {"name": "\ufffd"}
 
 
 def test_a_tag_of_another_version():

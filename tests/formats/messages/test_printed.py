@@ -8,7 +8,7 @@ from formats.errors import CorruptError, TruncatedError
 from formats.messages import metadata
 from formats.messages.decode import CLUSTER_METADATA, CONSUMER_OFFSETS, decode_metadata, decode_value
 from formats.messages.group import CONSUMER_PROTOCOL
-from formats.messages.printed import Printed, printed, value_text
+from formats.messages.printed import Printed, printed, value_json, value_text
 
 from .kafka import Made, every
 
@@ -67,6 +67,15 @@ def test_bad_bytes():
     assert (record.key, type(record.error)) == (None, TruncatedError)
 
 
+def test_text_that_is_not_utf_8_is_marked_as_by_the_tool():
+    key = bytes.fromhex("0001 0002 61ff 0001 74 00000005")
+    assert printed(CONSUMER_OFFSETS, 7, key, None).key == OFFSET_KEY_TEXT.replace('"g"', '"a\ufffd"')
+    value = bytes.fromhex("0003 000000000000002a 00000007 0003 eda080 0000000000000001")
+    assert '"metadata":"\ufffd"' in printed(CONSUMER_OFFSETS, 7, OFFSET_KEY, value).payload
+    record = printed(CLUSTER_METADATA, 7, None, bytes.fromhex("01 17 00 01 00 03 02 ff"))
+    assert record == Printed(None, '{"type":"BEGIN_TRANSACTION_RECORD","version":0,"data":{"name":"\ufffd"}}', None)
+
+
 def group_value(subscription: bytes, assignment: bytes, protocol_type: bytes = b"consumer") -> bytes:
     def sized(data: bytes, size: int) -> bytes:
         return len(data).to_bytes(size, "big") + data
@@ -84,6 +93,13 @@ def test_consumer_protocol_is_shown_decoded(message: Made):
     assert f'"{other}":"AA=="' in text  # too short for a version: the bytes stay
     as_bytes = value_text(decode_value(CONSUMER_OFFSETS, 2, group_value(message.data, b"", b"connect")))
     assert message.json not in as_bytes
+
+
+def test_consumer_protocol_with_text_that_is_not_utf_8():
+    """Printed with marks; as facts it stays whole."""
+    value = decode_value(CONSUMER_OFFSETS, 2, group_value(bytes.fromhex("0000 00000001 0001 ff ffffffff"), b""))
+    assert '"subscription":{"topics":["\ufffd"],"userData":null}' in value_text(value)
+    assert value_json(value)["members"][0]["subscription"] == "AAAAAAABAAH//////w=="
 
 
 def test_a_newer_consumer_protocol_is_read_as_the_last_known():

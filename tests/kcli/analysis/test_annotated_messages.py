@@ -105,8 +105,47 @@ def test_a_tagged_field_and_one_that_no_version_has():
         ("tagged fields: tag 5", b"c"),
     ]
     damaged = Contents("__cluster_metadata").split("value", data)
-    assert [(part.field, part.value) for part in damaged.parts] == [("frame", b"\1\x17\0"), ("tagged fields: count", 1)]
+    assert [(part.field, part.value) for part in damaged.parts] == [
+        ("frame", b"\1\x17\0"),
+        ("tagged fields: count", 1),
+        ("tagged fields: tag 0 and size", "tag 0, 4 bytes"),
+    ]
     assert type(damaged.error).__name__ == "TruncatedError"
+
+
+def test_tags_as_kafka_takes_them():
+    """In any order, twice, of any size; of a count below 0 none."""
+    split = Contents("__cluster_metadata").split("value", bytes.fromhex("01170003 050163 007f026 1 0000036162".replace(" ", "")))
+    assert split.error is None
+    assert [(part.field, part.value) for part in split.parts[3:]] == [
+        ("tagged fields: count", 3),
+        ("tagged fields: tag 5 and size", "tag 5, 1 bytes"),
+        ("tagged fields: tag 5", b"c"),
+        ("tagged fields: tag 0 and size", "tag 0, 127 bytes"),
+        ("name", "a"),
+        ("tagged fields: tag 0 and size", "tag 0, 0 bytes"),
+        ("name", "ab"),
+    ]
+    none = Contents("__cluster_metadata").split("value", bytes.fromhex("011700ffffffff0f"))
+    assert [(part.field, part.value) for part in none.parts[3:]] == [("tagged fields: count", -1)]
+
+
+def test_a_frame_of_longer_numbers():
+    parts = Contents("__cluster_metadata").split("value", bytes.fromhex("8180808008 9400 8000 00")).parts
+    assert [part.value for part in parts] == [1, 20, 0, 0]
+
+
+def test_lengths_below_0_are_null():
+    change = bytes.fromhex("01050000000000" + "00" * 16 + "010000" + "ffffffff0f")
+    parts = Contents("__cluster_metadata").split("value", change).parts
+    assert (parts[-1].field, parts[-1].value) == ("isr", None)
+    contents = Contents("__consumer_offsets")
+    contents.type = 5
+    member = contents.split("value", bytes.fromhex("0000 00 00 01 01 01 00 00000000 00 01 00 05 8080808008".replace(" ", "")))
+    assert [(part.field, part.value) for part in member.parts[-2:]] == [
+        ("tagged fields: tag 0 and size", "tag 0, 5 bytes"),
+        ("classicMemberMetadata: null or not", "null"),
+    ]
 
 
 def test_the_key_says_what_the_value_is():

@@ -123,6 +123,30 @@ def test_what_json_does_not_show_is_told():
     assert tags == Told("NO_OP_RECORD", 0, None, {}, f"unknown tagged fields: {named} and 2 more")
 
 
+def test_tagged_fields_that_come_again_are_told():
+    value = bytes.fromhex("01 17 00 02 00 02 0261 00 02 0262")
+    again = "tagged fields that come again, of which the last is shown: BeginTransactionRecord 0, 1 in all"
+    assert decoded(METADATA, record(None, value)) == Told("BEGIN_TRANSACTION_RECORD", 0, None, {"name": "b"}, again)
+    assert shown_by(METADATA, record(None, value))[0].payload.endswith('"data":{"name":"b"}}')
+
+
+@pytest.mark.parametrize(
+    ("topic", "key", "value"),
+    [
+        (OFFSETS, bytes.fromhex("0001 0002 61ff 0001 74 00000005"), None),
+        (METADATA, None, bytes.fromhex("01 1c 00 03 61ff 00")),
+        (REMOTE, None, DELETE[:4] + b"a\xffb" + DELETE[7:]),
+    ],
+)
+def test_text_that_is_not_utf_8_is_an_error_in_rows_and_marked_in_lines(topic: str, key: bytes | None, value: bytes | None):
+    told = decoded(topic, record(key, value))
+    assert (told.decoded_key, told.decoded_value, told.damaged) == (None, None, True)
+    assert "expected UTF-8" in told.error
+    shown, trouble = shown_by(topic, record(key, value))
+    assert trouble is None
+    assert "a\ufffd" in (shown.key or "") + shown.payload
+
+
 def test_remote_metadata_that_kafka_refuses_is_shown_with_the_reason():
     told = decoded(REMOTE, record(None, DELETE[:-2] + b"\7\0"))
     assert (told.decoded_value["remotePartitionDeleteState"], told.error, told.damaged) == (7, "state 7 is unknown", True)

@@ -7,7 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formats.control import ControlRecord, Endpoint, KRaftVersion, LeaderChange, LeaderVoter, VersionRange, Voter, Voters
+from formats.control import (
+    ControlRecord,
+    Endpoint,
+    KRaftVersion,
+    LeaderChange,
+    LeaderVoter,
+    SnapshotFooter,
+    SnapshotHeader,
+    VersionRange,
+    Voter,
+    Voters,
+)
 from kcli.output.dump_log import LINE, MISMATCH, NON_CONSECUTIVE, NOT_FOUND, SAID, control_text, dump_log_lines, java_string
 from kcli.output.pairs import packed
 from kcli.rows import Row
@@ -72,6 +83,18 @@ def test_the_short_cut_gives_what_the_long_way_gives():
                 '"grantingVoters":[{"voterId":3}]}'
             ),
         ),
+        (
+            ControlRecord(
+                6, "KRAFT_VOTERS", Voters(-1, (Voter(1, DIRECTORY, (Endpoint("\x1f\x0b\t\ufffd", "\x7f", 1),), VersionRange(0, 1)),)), ()
+            ),
+            (
+                ' KRaftVoters {"version":-1,"voters":[{"voterId":1,"voterDirectoryId":"u4NdSfWRQjaZ_ENyxMXLJA",'
+                '"endpoints":[{"name":"\\u001F\\u000B\\t\ufffd","host":"\x7f","port":1}],'
+                '"kRaftVersionFeature":{"minSupportedVersion":0,"maxSupportedVersion":1}}]}'
+            ),
+        ),
+        (ControlRecord(3, "SNAPSHOT_HEADER", SnapshotHeader(1, 5), ()), ' SnapshotHeader {"version":1,"lastContainedLogTimestamp":5}'),
+        (ControlRecord(4, "SNAPSHOT_FOOTER", SnapshotFooter(7), ()), ' SnapshotFooter {"version":7}'),
         (ControlRecord(5, "KRAFT_VERSION", KRaftVersion(0, 1), ()), ' KRaftVersion {"version":0,"kRaftVersion":1}'),
         (
             ControlRecord(
