@@ -120,8 +120,9 @@ class FileName(NamedTuple):
 
     @property
     def is_aside(self) -> bool:
-        """Whether it is no part of a log: it waits for something, or is a copy."""
-        return bool(self.suffix or self.inserted)
+        """Whether it is no part of a log: it waits for something, is a copy, or its offset is not in plain digits."""
+        stem = self.name.partition(".")[0]
+        return bool(self.suffix or self.inserted) or (self.scheme == IN_PARTITION and not (stem.isascii() and stem.isdecimal()))
 
 
 class PartitionDir(NamedTuple):

@@ -155,9 +155,10 @@ def decode_preview(topic: str, api_key: int, value: Buffer, elements: int = ELEM
     return None if message.rest or message.unknown_tags or message.replaced else message
 
 
-def decode_metadata(value: Buffer | None, elements: int = ELEMENTS_MAX, *, marks: bool = False) -> Message | Unknown:
+def decode_metadata(value: Buffer | None, elements: int = ELEMENTS_MAX, *, marks: bool = False, nearest: bool = False) -> Message | Unknown:
     """Return a record of the metadata log or of a snapshot of it; `marks` as for a key.
 
+    With `nearest` one of an unknown version is read as the known one next to it, which its message then has.
     Null, or bytes behind the message, are a CorruptError; another frame version
     than 1 (0: the preview of 2.8) is an UnsupportedError, for what follows it is not known.
     """
@@ -169,9 +170,10 @@ def decode_metadata(value: Buffer | None, elements: int = ELEMENTS_MAX, *, marks
     api_key, at = primitives.short_varint(value, at, "record type")
     version, at = primitives.short_varint(value, at, "record version")
     schema = metadata.RECORDS.get(api_key)
-    if schema is None or version not in schema.versions:
+    if schema is None or (version not in schema.versions and not nearest):
         return Unknown(api_key, version, bytes(value))
-    message = _message(schema, version, value, at, elements, marks=marks)
+    known = max(min(version, schema.versions.highest), schema.versions.lowest)
+    message = _message(schema, known, value, at, elements, marks=marks)
     if message.rest:
         raise CorruptError(len(value) - len(message.rest), schema.name, "no more bytes", len(message.rest))
     return message

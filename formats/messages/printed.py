@@ -5,7 +5,7 @@ OffsetsMessageParser and ClusterMetadataLogMessageParser. What follows "skipping
 is Kafka's where a type or version is unknown and ours where bytes are bad.
 
 Other than Kafka: a coordinator's record without a key is told and does not end
-the dump; a metadata record of an unknown version is not read as the last known.
+the dump.
 """
 
 from functools import lru_cache
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from formats.errors import FormatError
 from formats.messages import group, metadata
 from formats.messages.converter import json_text, to_json
+from formats.messages.declare import Value
 from formats.messages.decode import (
     CLUSTER_METADATA,
     Message,
@@ -82,11 +83,14 @@ def key_text(key: Message) -> str:
     return json_text({"type": str(key.api_key), "data": message_json(key)})
 
 
-def value_text(value: Message, elements: int = ELEMENTS_MAX) -> str:
-    """Return the JSON of a value: version and data, for metadata the type too; as the tool, with U+FFFD for what is not UTF-8."""
+def value_text(value: Message, elements: int = ELEMENTS_MAX, version: int | None = None) -> str:
+    """Return the JSON of a value: version and data, for metadata the type too; as the tool, with U+FFFD for what is not UTF-8.
+
+    `version` is told instead of the one that the value was read as.
+    """
     data = value_json(value, elements, marks=True)
     if value.name in metadata.SCHEMAS:
-        return json_text({"type": metadata.type_name(value.name), "version": value.version, "data": data})
+        return json_text({"type": metadata.type_name(value.name), "version": value.version if version is None else version, "data": data})
     return json_text({"version": str(value.version), "data": data})
 
 
@@ -108,16 +112,22 @@ def value_json(value: Message, elements: int = ELEMENTS_MAX, *, marks: bool = Fa
 def _metadata(offset: int, value: Buffer | None, elements: int) -> Printed:
     try:
         record = decode_metadata(value, elements, marks=True)
+        if isinstance(record, Unknown) and record.api_key in metadata.RECORDS:
+            # Kafka's readers of structs look whether they know a version, those of whole messages do not
+            nearest = decode_metadata(value, elements, marks=True, nearest=True)
+            if isinstance(nearest, Message) and not any(map(_holds_structs, nearest.fields.values())):
+                return Printed(None, value_text(nearest, elements, record.version), None)
+            return Printed(None, f"Error at {offset}, skipping. Failed to deserialize record with type {record.api_key}", None)
     except FormatError as error:
         return Printed(None, f"Error at {offset}, skipping. {error}", error)
     if isinstance(record, Message):
         return Printed(None, value_text(record, elements), None)
-    schema = metadata.RECORDS.get(record.api_key)
-    if schema is None:
-        why = f"org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id {record.api_key}"
-    else:
-        why = f"Unknown version {record.version} of {metadata.type_name(schema.name)}"
+    why = f"org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id {record.api_key}"
     return Printed(None, f"Error at {offset}, skipping. {why}", None)
+
+
+def _holds_structs(value: Value) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))
 
 
 def _members(value: Message) -> list[Any]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from formats.index import OFFSET_INDEX_ENTRY, TXN_INDEX_ENTRY
+from formats.java_text import LONG_BITS, integer
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import (
     KAFKA_EXCEPTION,
@@ -47,11 +48,10 @@ class Files(NamedTuple):
 
 def offset_of(partition: Partition, name: str) -> int:
     """Return the offset that a file's name begins with; BrokerError where it begins with no number."""
-    stem = name.partition(".")[0]
-    digits = stem[1:] if stem[:1] in ("+", "-") else stem
-    if not (digits.isascii() and digits.isdigit()):
+    offset = integer(name.partition(".")[0], LONG_BITS)
+    if offset is None:
         raise BrokerError("NumberFormatException", os.path.join(partition.path, name), None, "the name does not begin with an offset")
-    return int(stem)
+    return offset
 
 
 def surviving_files(partition: Partition, findings: list[Finding]) -> Files:
@@ -142,8 +142,13 @@ def _classified(partition: Partition, present: Mapping[str, str], known: frozens
         if "." not in name or kind not in {"log", "snapshot", *INDEX_KINDS}:
             continue
         offset = offset_of(partition, name)
-        if kind != "snapshot" and name != f"{offset:0{LONGEST_OFFSET}d}.{kind}":
-            raise BrokerError(KAFKA_EXCEPTION, path, None, "a name of other than 20 digits stands for a file of another name")
+        own = f"{offset:0{LONGEST_OFFSET}d}"
+        if kind != "snapshot" and name != f"{own}.{kind}":
+            # It stands for the file of the name that Kafka writes, which is read instead; an index that has no log goes.
+            if kind == "log" and f"{own}.log" not in present:
+                message = f"the broker takes it for {own}.log, and begins that as an empty segment: what follows is not foreseen here"
+                raise FileError(path, "unsupported", message)
+            continue
         if kind == "log":
             with DataFile(path) as file:
                 logs[offset] = (path, file.size)

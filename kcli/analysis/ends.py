@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from formats.java_text import LONG_BITS, integer
 from formats.names import EXTENSION_KINDS, UNKNOWN, parse_file
 from formats.types import TopicPartition
 from kcli.analysis.findings import Finding
@@ -183,8 +184,7 @@ def _recovery_findings(partition: Partition, segments: Sequence[Segment]) -> Ite
         message = "not stopped cleanly, or running: a start checks the checksums of unflushed segments; here they were not"
         yield Finding("START-005", message, dir=shown(partition.target.log_dir))
     for name in partition.names:
-        stem, _, extension = name.partition(".")
-        if extension in EXTENSION_KINDS and not (stem.isascii() and stem.isdecimal()):
+        if name.rpartition(".")[2] in EXTENSION_KINDS and "." in name and integer(name.partition(".")[0], LONG_BITS) is None:
             yield Finding("LOG-010", "the name does not begin with an offset", dir=partition.shown, file=name)
     if any(segment.suffix for segment in segments):
         yield Finding("START-003", "an interrupted swap is taken as finished, as a start finishes it", dir=partition.shown)

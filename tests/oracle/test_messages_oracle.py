@@ -156,6 +156,8 @@ def random_records(oracle: Oracle, rng: random.Random, topic: str) -> list[tuple
             values = [made(m) for m in oracle.ask("messages", name=schema.name, version=version, seed=seed, count=3)["messages"]]
             if topic == CLUSTER_METADATA:
                 found += [(None, value) for value in values]
+                if version == schema.versions.highest:  # later ones, which Kafka reads all the same
+                    found += [(None, values[0][:2] + bytes([version + more]) + values[0][3:]) for more in (1, 3)]
                 continue
             name = KEYS[topic][api_key].name
             key = made(oracle.ask("messages", name=name, version=0, seed=seed)["messages"][0])
@@ -219,7 +221,12 @@ def test_printed_as_kafka_dump_log_prints_it(oracle: Oracle, oracle_seed: int, t
         shown = "".join(f" {word}: {part}" for word, part in (("key", ours.key), ("payload", ours.payload)) if part is not None)
         if ours.error is not None:
             shown, rest = shown.partition("skipping.")[0], rest.partition("skipping.")[0]
-        assert shown == rest, (key and key.hex(), value and value.hex())
+        assert parsed_doubles(shown) == parsed_doubles(rest), (key and key.hex(), value and value.hex())
+
+
+def parsed_doubles(text: str) -> str:
+    """Return a text with its doubles as Python writes them: Java before 19 prints a digit too many of some."""
+    return re.sub(r"\d+\.\d+E-?\d+", lambda found: repr(float(found[0])), text)
 
 
 def damaged(rng: random.Random, data: bytes, _schema: Schema, _version: int) -> bytes:

@@ -156,6 +156,16 @@ def test_truncation_over_segments(oracle: Oracle):
     assert sorted(name for name in below["files"] if "snapshot" in name) == ["00000000000000000099.snapshot"]
 
 
+@pytest.mark.parametrize("name", ["0.index", f"{0:020}.old.log", f"{100:020}.copy.index", f"{0:020}.a.txnindex", "100.timeindex"])
+def test_a_copy_beside_a_segment_changes_no_truncation(oracle: Oracle, name):
+    directory, _ = written(oracle, batches=30, roll_every=10)
+    without = truncated(oracle, directory, 99)["truncated"]
+    (directory / name).write_bytes((directory / f"{200:020}.{name.rpartition('.')[2]}").read_bytes() if "txn" not in name else b"")
+    beside = truncated(oracle, directory, 99)["truncated"]
+    assert beside["segments"] == without["segments"]
+    assert beside["log_end_offset"] == 99
+
+
 def test_truncation_below_the_first_segment(oracle: Oracle):
     directory, _ = written(oracle, start_offset=100, batches=20, roll_every=10)
     full = truncated(oracle, directory, 50)["truncated"]

@@ -48,7 +48,7 @@ def test_a_coordinators_record(key: bytes, value: bytes | None, expected: str):
                 None,
             ),
         ),
-        (CLUSTER_METADATA, None, b"\1\2\1\0", Printed(None, "Error at 7, skipping. Unknown version 1 of TOPIC_RECORD", None)),
+        (CLUSTER_METADATA, None, b"\1\x14\1\0", Printed(None, '{"type":"NO_OP_RECORD","version":1,"data":{}}', None)),
         (CLUSTER_METADATA, b"key", b"\1\x14\0\0", Printed(None, '{"type":"NO_OP_RECORD","version":0,"data":{}}', None)),
     ],
 )

@@ -45,6 +45,24 @@ def partition(tmp_path):
     return named(orders(tmp_path / "d", *tens(0, 10, 20), epochs=((0, 0), (3, 30)), log_start=5, recovery=12, watermark=25))
 
 
+COPIES = ["0.index", f"{0:020}.old.log", f"{0:020}.copy.index", f"{0:020}.a.txnindex", "77.timeindex", f"{77:020}.old.timeindex"]
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_a_copy_beside_a_segment_changes_nothing(partition, name):
+    without = row(partition, to_offset=15)
+    (partition / name).write_bytes(bytes(24))
+    assert row(partition, to_offset=15) == without | {"warnings": row(partition, to_offset=15)["warnings"]}
+
+
+@pytest.mark.parametrize("name", ["42.old.log", "42.log", "+42.log", "\u0664\u0662.log"])
+def test_a_log_that_stands_for_one_that_is_not_there_is_refused(partition, name):
+    (partition / name).write_bytes(tens(42)[0])
+    error = run(partition, to_offset=15).error
+    assert (error.error, error.path) == ("unsupported", str(partition / name))
+    assert f"the broker takes it for {42:020}.log" in error.message
+
+
 def test_every_field_of_a_row(partition):
     before = snapshot(partition)
     found = row(partition, to_offset=15)
