@@ -38,7 +38,7 @@ def scan(
     Example: kcli scan --summary --jobs 4 /var/lib/kafka/data
     """
     from commands._run import run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.scan import ACCEPTS, Merged, Options, ScanLog, expand  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.scan import ACCEPTS, PIECE_BYTES, Merged, Options, ScanLog, expand, piece_bytes  # noqa: PLC0415 - kept out of --help
     from kcli.scan_rows import SCAN_PARTITION, SCAN_SEGMENT  # noqa: PLC0415 - kept out of --help
 
     if summary and common.only == SCAN_SEGMENT.name:
@@ -58,8 +58,9 @@ def scan(
         cold=cold or rate is not None,
         rows=frozenset(wanted),
     )
-    spreads = common.jobs > 1 or bool(common.spark or common.spark_master or common.spark_remote or common.spark_conf)
-    through = partial(Merged, options=options, cuts=spreads)
+    spreads = bool(common.spark or common.spark_master or common.spark_remote or common.spark_conf)
+    cuts = PIECE_BYTES if spreads else piece_bytes(common.jobs) if common.jobs > 1 else 0
+    through = partial(Merged, options=options, cuts=cuts)
     run("scan", paths, common, ScanLog(options), ACCEPTS, expand=expand, present=lambda _: options.rows, through=through)
 
 

@@ -73,7 +73,7 @@ def read_piece(file: DataFile, start: int, end: int | None, wanted: Wanted, *, h
     position: int | None = start
     budget = Budget(file.size)
     while position is not None:
-        walk = BulkWalk(file, position, end, verify=wanted.verify, hints=hints)
+        walk = BulkWalk(file, position, end, verify=wanted.verify, hints=hints, eager=wanted.verify and position == start)
         found = reduce(_add, _parts(file, walk, wanted), piece._replace(suspect=None))
         if walk.stop is None:
             raise AssertionError("a walk that has ended says where")

@@ -106,7 +106,7 @@ def checked_windows(
             yield window
         return suspect
 
-    yield from _past_damage(file, start, end, lambda place, end: BulkWalk(file, place, end, hints=hints), walked, cut)
+    yield from _past_damage(file, start, end, lambda place, end: BulkWalk(file, place, end, hints=hints, eager=place == start), walked, cut)
 
 
 def _suspect(window: Window, before: int | None) -> int | None:

@@ -35,7 +35,9 @@ from kcli.scan_rows import SCAN_PARTITION, SCAN_SEGMENT
 
 ACCEPTS = frozenset({LOG, KRAFT_SNAPSHOT, PARTITION})
 PIECE_BYTES = 64 << 20
-"""A segment of twice this size is cut into pieces of about this size."""
+"""Of a piece of a big segment, at least."""
+MANY_WORKERS = 8
+"""So many share a segment of a gibibyte in the smallest pieces, two each; fewer do with larger ones."""
 PIECE = "piece"
 
 Where: TypeAlias = tuple[Value, ...]
@@ -158,12 +160,13 @@ def _inside(target: Target, name: str) -> Target:
 class Merged:
     """An engine over another, for `ScanLog` alone: rows of segments and partitions where the other gives pieces.
 
-    `cuts`: whether big segments are cut; of no use where one process does it all.
+    `cuts`: a segment of twice so many bytes is cut into pieces of about so many, as `piece_bytes` says; 0 where one
+    process does it all.
     """
 
     engine: Engine
     options: Options
-    cuts: bool
+    cuts: int
 
     def __call__(self, scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
         """Yield an outcome for each unit; the last of a directory's carries its partition's row."""
@@ -205,7 +208,7 @@ class Merged:
 
     def _segments(self, scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
         """Yield one outcome for each unit, its pieces joined."""
-        parts = [list(cut(unit, PIECE_BYTES)) if self.cuts else [unit] for unit in units]
+        parts = [list(cut(unit, self.cuts)) if self.cuts else [unit] for unit in units]
         flat = [replace(part, number=number) for number, part in enumerate(part for several in parts for part in several)]
         outcomes = iter(self.engine(scan, flat))
         for unit, several in zip(units, parts, strict=True):
@@ -214,6 +217,11 @@ class Merged:
             if joined is None:
                 joined = next(iter(self.engine(scan, [replace(unit, number=0)])))
             yield replace(joined, number=unit.number)
+
+
+def piece_bytes(workers: int) -> int:
+    """Return how large pieces are worth their cost, a millisecond each, to so many workers."""
+    return max(PIECE_BYTES, PIECE_BYTES * MANY_WORKERS // workers)
 
 
 def _unpacked(row: Row) -> list[Piece]:

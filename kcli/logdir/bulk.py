@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 WINDOW = 4 << 20
 SMALLEST_WINDOW = 1 << 16
+EAGER_WINDOW = 1 << 20
 WINDOWS_A_SECOND = 10
 GROWTH = 4
 """Windows grow by this factor up to the largest: a walk that damage breaks off soon has not read megabytes."""
@@ -83,6 +84,7 @@ class BulkWalk:
     """Iterates over the batches of a log between two positions, in windows; `stop` is set when it has ended.
 
     `hints` are places (bytes of the file) where batches may begin, rising: with them small batches are walked faster.
+    `eager`: the first window is large, for a walk that damage has not broken off before.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class BulkWalk:
         *,
         verify: bool = True,
         hints: "NDArray[np.int64] | None" = None,
+        eager: bool = False,
     ) -> None:
         self.file = file
         self.position = position
@@ -104,6 +107,7 @@ class BulkWalk:
             size = max(SMALLEST_WINDOW, min(size, file.reading.rate // WINDOWS_A_SECOND))
         self._size = size
         self._hints = hints
+        self._first = min(EAGER_WINDOW if eager else SMALLEST_WINDOW, size)
 
     def __iter__(self) -> Iterator[Window]:
         _keep_memory()
@@ -111,7 +115,7 @@ class BulkWalk:
             yield from self._windows(reader)
 
     def _windows(self, reader: Beside) -> Iterator[Window]:
-        most = min(SMALLEST_WINDOW, self._size)
+        most = self._first
         view, spare = memoryview(b""), memoryview(b"")
         base, held = self.position, 0
         while self.stop is None:

@@ -50,7 +50,7 @@ class SegmentScan:
 
     def __call__(self, unit: Unit) -> Outcome:
         """Return the row of a segment."""
-        (outcome,) = scan.Merged(inline, self.options, cuts=False)(scan.ScanLog(self.options), [unit])
+        (outcome,) = scan.Merged(inline, self.options, cuts=0)(scan.ScanLog(self.options), [unit])
         return outcome
 
 

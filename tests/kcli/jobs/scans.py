@@ -1,6 +1,7 @@
 """Scans of small partition directories for tests."""
 
 from kcli.engine.local import inline
+from kcli.jobs import scan
 from kcli.jobs.common import plan
 from kcli.jobs.scan import ACCEPTS, Merged, Options, ScanLog, expand
 from kcli.logdir.tree import Selection, find
@@ -39,7 +40,7 @@ def units_of(*paths):
 
 def scanned(*paths, engine=inline, cuts=False, **options):
     wanted = Options(**options)
-    return list(Merged(engine, wanted, cuts)(ScanLog(wanted), units_of(*paths)))
+    return list(Merged(engine, wanted, scan.PIECE_BYTES if cuts else 0)(ScanLog(wanted), units_of(*paths)))
 
 
 def rows(outcomes, kind):

@@ -281,3 +281,8 @@ def test_the_rate_holds_for_damage_and_zeros_too(tmp_path, middle):
 
     assert outcome.error is None
     assert time.monotonic() - began >= 0.3
+
+
+@pytest.mark.parametrize(("workers", "size"), [(2, 256), (4, 128), (8, 64), (50, 64)])
+def test_few_workers_have_large_pieces(workers, size):
+    assert scan.piece_bytes(workers) == size << 20
