@@ -13,7 +13,7 @@ from formats.batch import BATCH, CRC_FROM, LOG_OVERHEAD
 from formats.crc import crc32c
 from tests.bench.__main__ import choose, unjudged
 from tests.bench.checks import counted, same, scanned
-from tests.bench.figures import Figure, Growth, Ratio, Slopes, Target, line, memory, per_unit
+from tests.bench.figures import Figure, Growth, Ratio, Slopes, Target, Together, line, memory, per_unit
 from tests.bench.inputs import STAMP, Facts, Spec, load
 from tests.bench.lines import FULL, QUICK, USUAL, Programs, lines
 from tests.bench.machine import cpu_model, rate
@@ -211,6 +211,11 @@ def test_target(target, value, met):
 def test_figure_without_a_number_or_a_target_is_neither_met_nor_missed():
     assert Figure("w", None, "x", Target(2)).met is None
     assert Figure("w", 1.0, "x").met is None
+
+
+def test_together_is_the_part_of_what_two_runs_at_once_do():
+    [figure] = Together("kcli --jobs 2", "twice").figures(taken(**{"kcli --jobs 2": 4.0, "twice": (6.0, 9.0, 5.0)}), "work", [])
+    assert (figure.work, figure.value, figure.ours, figure.base, figure.met) == ("work, --jobs 2", 0.75, 4.0, 3.0, None)
 
 
 def test_slopes_leave_the_start_out():

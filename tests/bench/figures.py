@@ -58,6 +58,17 @@ class Ratio(NamedTuple):
         return [Figure(_of(work, self.ours), value, "of its time" if self.share else "x as fast", self.target, ours, base, self.base)]
 
 
+class Together(NamedTuple):
+    """How much of what the machine gives `ours` takes: `both` are two runs at once of the work that one process does alone."""
+
+    ours: str
+    both: str
+
+    def figures(self, taken: Mapping[str, Measured], work: str, facts: Sequence[Facts]) -> list[Figure]:
+        ours, both = taken[self.ours].seconds, taken[self.both].seconds
+        return [Figure(_of(work, self.ours), both / (2 * ours), "of what two runs at once do", None, ours, both / 2, self.both)]
+
+
 class Slopes(NamedTuple):
     """How the cost of more input compares: (small, large) of ours and of the base, start-up left out and told in the note."""
 

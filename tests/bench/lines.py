@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.bench.checks import counted, parquet_rows, same, scanned
-from tests.bench.figures import Growth, Ratio, Slopes, Target
+from tests.bench.figures import Growth, Ratio, Slopes, Target, Together
 from tests.bench.inputs import Made, Spec
 from tests.bench.process import aside
 
 MIB, GIB = 1 << 20, 1 << 30
 KCLI, JOBS, SPARK, TOOL = "kcli", "kcli --jobs 2", "kcli --spark", "DumpLogSegments"
 LARGE = " (large)"
+TWICE = "kcli twice at once" + LARGE
 TWO = ["--jobs", "2"]
 ON_SPARK = ["--spark-master", "local[2]"]
 STEPS = ("1x", "4x", "16x")
@@ -92,7 +93,7 @@ class Line(NamedTuple):
     work: str
     inputs: tuple[Spec, ...]
     commands: Callable[[Programs, Sequence[Made]], Mapping[str, Command]]
-    figures: tuple[Ratio | Slopes | Growth, ...]
+    figures: tuple[Ratio | Slopes | Growth | Together, ...]
     check: Callable[[Sequence[Made], Mapping[str, Path]], list[str]]
     times: int = 1
     most: int = 100
@@ -159,8 +160,12 @@ def lines(scale: Scale) -> list[Line]:
             "deep-jobs",
             "dump --records -o text, lz4, two sizes",
             tuple(Spec("records.lz4", count) for count in scale.spark_records),
-            partial(_two_sizes, one=(KCLI, []), other=(JOBS, TWO), words=("dump", "--records", "-o", "text")),
-            (Slopes((JOBS, JOBS + LARGE), (KCLI, KCLI + LARGE), "record", Target(1.7)),),
+            _deep,
+            (
+                Ratio(JOBS + LARGE, KCLI + LARGE, Target(1.7)),
+                Slopes((JOBS, JOBS + LARGE), (KCLI, KCLI + LARGE), "record", Target(1.7)),
+                Together(JOBS + LARGE, TWICE),
+            ),
             _texts_right,
         ),
         _growth("growth-bytes", "scan, 18 KB batches", "big", 4 * scale.big, "byte", ("scan", "-o", "ndjson"), _grown_scans)._replace(
@@ -301,6 +306,15 @@ def _two_sizes(programs, made, one, other, words, to_file=False):
         key + more: start(*words, *options, size.folder)
         for more, size in zip(("", LARGE), made, strict=True)
         for key, options in (one, other)
+    }
+
+
+def _deep(programs, made):
+    words = ("dump", "--records", "-o", "text")
+    twice = programs.ours(*words, made[1].folder)
+    return {
+        **_two_sizes(programs, made, (KCLI, []), (JOBS, TWO), words),
+        TWICE: lambda out: ["sh", "-c", '"$@" >"$0" & "$@"; wait', str(out), *twice(out)],
     }
 
 
