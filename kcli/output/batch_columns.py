@@ -1,6 +1,6 @@
 """The columns of DUMP_BATCH, of batches of magic 2, as numpy makes them of header fields."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from formats.batch import (
@@ -15,6 +15,7 @@ from formats.batch import (
     TRANSACTIONAL_MASK,
 )
 from formats.record_columns import add_sequences
+from kcli.output.pieces import Piece, either, is_constant, numerals
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,18 +42,21 @@ BatchColumn: TypeAlias = "NDArray[Any] | Words | Sometimes"
 
 
 def batch_columns(
-    fields: "NDArray[np.void]", positions: "NDArray[np.int64]", valid: "NDArray[np.bool_]", names: Sequence[str]
+    fields: "NDArray[np.void]", positions: "NDArray[np.int64]", valid: "NDArray[np.bool_]", names: Iterable[str]
 ) -> dict[str, BatchColumn]:
     """Return columns of DUMP_BATCH by name, those of FROM_FILE apart; positions are bytes of the file."""
     import numpy as np  # noqa: PLC0415 - heavy: only who asks for columns pays for it
 
     attributes = fields["attributes"]
     delta = fields["last_offset_delta"].astype(np.int64)
+    base_offset = fields["base_offset"]
     sequence = fields["base_sequence"].astype(np.int64)
     made: dict[str, BatchColumn] = {
         "position": positions,
         "size": fields["batch_length"].astype(np.int64) + LOG_OVERHEAD,
-        "last_offset": fields["base_offset"].astype(np.int64) + delta,
+        "base_offset": base_offset,
+        # tiny batches end where they begin: the same object, so that it is made text once
+        "last_offset": base_offset.astype(np.int64) + delta if delta.any() else base_offset,
         "count": fields["records_count"],
         "last_sequence": np.where(sequence == NO_SEQUENCE, NO_SEQUENCE, add_sequences(sequence, delta)),
         "is_transactional": attributes & TRANSACTIONAL_MASK != 0,
@@ -63,3 +67,16 @@ def batch_columns(
         "is_valid": valid,
     }
     return {name: made[name] if name in made else fields[name] for name in names}
+
+
+def column_piece(column: BatchColumn, cell: Callable[[str | None], str], number: Callable[[int], str] = str) -> Piece:
+    """Return a column as text: words and what is missing as `cell` writes them, numbers that may be missing as `number` does."""
+    if isinstance(column, Words):
+        named = [cell(word) for word in column.named]
+        return named[column.which[0]] if is_constant(column.which) else [named[which] for which in column.which.tolist()]
+    if isinstance(column, Sometimes):
+        if column.missing.all():
+            return cell(None)
+        pairs = zip(column.values.tolist(), column.missing.tolist(), strict=True)
+        return [cell(None) if missing else number(value) for value, missing in pairs]
+    return either(column, "true", "false") if column.dtype.kind == "b" else numerals(column)

@@ -9,22 +9,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from formats.batch import (
-    COMPRESSION_CODEC_MASK,
-    COMPRESSION_NAMES,
     CONTROL_MASK,
-    DELETE_HORIZON_MASK,
-    LOG_OVERHEAD,
-    NO_SEQUENCE,
     TIMESTAMP_TYPE_MASK,
     TIMESTAMP_TYPES,
-    TRANSACTIONAL_MASK,
 )
 from formats.control import LONGEST_CONTROL, control_record
 from formats.errors import FormatError
-from formats.record_columns import RecordColumns, add_sequences
+from formats.record_columns import RecordColumns
+from kcli.output.batch_columns import batch_columns, column_piece
 from kcli.output.dump_log import INDENT, control_text, java_strings
 from kcli.output.pairs import packed
-from kcli.output.pieces import Piece, either, is_constant, numerals, side_by_side
+from kcli.output.pieces import Piece, either, numerals, side_by_side
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,6 +31,29 @@ LINES_AT_ONCE = 1 << 11
 """Lines whose pieces are in memory together. Of many more the interpreter gives the memory back each time, and asks for it again."""
 
 LATIN_1 = "latin-1"
+
+BATCH_LINE = {
+    "baseOffset: ": "base_offset",
+    " lastOffset: ": "last_offset",
+    " count: ": "count",
+    " baseSequence: ": "base_sequence",
+    " lastSequence: ": "last_sequence",
+    " producerId: ": "producer_id",
+    " producerEpoch: ": "producer_epoch",
+    " partitionLeaderEpoch: ": "partition_leader_epoch",
+    " isTransactional: ": "is_transactional",
+    " isControl: ": "is_control",
+    " deleteHorizonMs: ": "delete_horizon_ms",
+    " position: ": "position",
+    " ": "timestamp_type",
+    ": ": "max_timestamp",
+    " size: ": "size",
+    " magic: ": "magic",
+    " compresscodec: ": "compression",
+    " crc: ": "crc",
+    " isvalid: ": "is_valid",
+}
+"""What stands in front of each column of DUMP_BATCH in a batch's line."""
 
 Tell: TypeAlias = Callable[[int], Iterable[str]]
 """The words that stand behind a record's, given its number in the columns."""
@@ -56,55 +74,14 @@ def batch_text(headers: "NDArray[np.void]", positions: "Sequence[int] | Ints", v
     """
     import numpy as np  # noqa: PLC0415 - heavy: only who asks for bulk pays for it
 
-    attributes = headers["attributes"]
-    sequence = headers["base_sequence"].astype(np.int64)
-    delta = headers["last_offset_delta"].astype(np.int64)
-    first = numerals(headers["base_offset"])
-    # tiny batches end where they begin
-    last = first if not delta.any() else numerals(headers["base_offset"].astype(np.int64) + delta)
-    last_sequence = np.where(sequence == NO_SEQUENCE, NO_SEQUENCE, add_sequences(sequence, delta))
-    return side_by_side(
-        len(headers),
-        [
-            "baseOffset: ",
-            first,
-            " lastOffset: ",
-            last,
-            " count: ",
-            numerals(headers["records_count"]),
-            " baseSequence: ",
-            numerals(sequence),
-            " lastSequence: ",
-            numerals(last_sequence),
-            " producerId: ",
-            numerals(headers["producer_id"]),
-            " producerEpoch: ",
-            numerals(headers["producer_epoch"]),
-            " partitionLeaderEpoch: ",
-            numerals(headers["partition_leader_epoch"]),
-            " isTransactional: ",
-            either(attributes & TRANSACTIONAL_MASK != 0, "true", "false"),
-            " isControl: ",
-            either(attributes & CONTROL_MASK != 0, "true", "false"),
-            " deleteHorizonMs: ",
-            _horizons(headers),
-            " position: ",
-            numerals(np.asarray(positions)),
-            *_timestamp_type(attributes),
-            numerals(headers["max_timestamp"]),
-            " size: ",
-            numerals(headers["batch_length"].astype(np.int64) + LOG_OVERHEAD),
-            " magic: ",
-            numerals(headers["magic"]),
-            " compresscodec: ",
-            _codecs(attributes & COMPRESSION_CODEC_MASK),
-            " crc: ",
-            numerals(headers["crc"]),
-            " isvalid: ",
-            either(np.asarray(valid, np.bool_), "true", "false"),
-            "\n",
-        ],
-    )
+    made = batch_columns(headers, np.asarray(positions), np.asarray(valid, np.bool_), BATCH_LINE.values())
+    columns = {id(column): column for column in made.values()}
+    told = {key: column_piece(column, _word, "OptionalLong[{}]".format) for key, column in columns.items()}
+    return side_by_side(len(headers), [*(piece for words, name in BATCH_LINE.items() for piece in (words, told[id(made[name])])), "\n"])
+
+
+def _word(value: str | None) -> str:
+    return "OptionalLong.empty" if value is None else value
 
 
 def record_text(
@@ -270,19 +247,6 @@ def _part(data: bytes, start: "np.int64", length: "np.int64") -> bytes | None:
 def _timestamp_type(attributes: "NDArray[np.integer]") -> list[Piece]:
     create, append = (f" {name}: " for name in TIMESTAMP_TYPES)
     return [either(attributes & TIMESTAMP_TYPE_MASK != 0, append, create)]
-
-
-def _horizons(headers: "NDArray[np.void]") -> Piece:
-    has = headers["attributes"] & DELETE_HORIZON_MASK != 0
-    if not has.any():
-        return "OptionalLong.empty"
-    times = headers["base_timestamp"].tolist()
-    return [f"OptionalLong[{time}]" if some else "OptionalLong.empty" for some, time in zip(has.tolist(), times, strict=True)]
-
-
-def _codecs(codecs: "NDArray[np.integer]") -> Piece:
-    names = [COMPRESSION_NAMES.get(codec, str(codec)) for codec in range(COMPRESSION_CODEC_MASK + 1)]
-    return names[codecs[0]] if is_constant(codecs) else [names[codec] for codec in codecs.tolist()]
 
 
 def _cut(text: str, starts: "Ints", lengths: "Ints") -> list[str]:

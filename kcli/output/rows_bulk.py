@@ -9,8 +9,8 @@ from formats.control import control_type
 from formats.record_columns import RecordColumns
 from kcli.columns import RowType, Value, Written
 from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD, FROM_FILE
-from kcli.output.batch_columns import BatchColumn, Sometimes, Words, batch_columns
-from kcli.output.pieces import Piece, either, is_constant, numerals, side_by_side
+from kcli.output.batch_columns import batch_columns, column_piece
+from kcli.output.pieces import Piece, numerals, side_by_side
 from kcli.output.structured import BETWEEN_ROWS, Form
 from kcli.output.values import compact, csv_cell, spaced, tsv_cell
 
@@ -60,7 +60,7 @@ def batch_rows(
     for start in range(0, len(positions), ROWS_AT_ONCE):
         span = slice(start, start + ROWS_AT_ONCE)
         made = batch_columns(fields[span], positions[span], valid[span], [name for name in names if name not in constant])
-        cells = [(name, [_piece(made[name], style) if name in made else style.cell(constant[name])]) for name in names]
+        cells = [(name, [column_piece(made[name], style.cell) if name in made else style.cell(constant[name])]) for name in names]
         yield _written(DUMP_BATCH, cells, len(positions[span]), style)
 
 
@@ -100,18 +100,6 @@ def _written(row_type: RowType, cells: Sequence[tuple[str, list[Piece]]], count:
 
 def _same(value: Value, style: _Style) -> list[Piece]:
     return [style.cell(value)]
-
-
-def _piece(column: BatchColumn, style: _Style) -> Piece:
-    if isinstance(column, Words):
-        named = [style.cell(word) for word in column.named]
-        return named[column.which[0]] if is_constant(column.which) else [named[which] for which in column.which.tolist()]
-    if isinstance(column, Sometimes):
-        if column.missing.all():
-            return style.cell(None)
-        pairs = zip(column.values.tolist(), column.missing.tolist(), strict=True)
-        return [style.cell(None) if missing else str(value) for value, missing in pairs]
-    return either(column, "true", "false") if column.dtype.kind == "b" else numerals(column)
 
 
 def _binary(data: bytes, starts: "Ints", lengths: "Ints", style: _Style) -> list[Piece]:
