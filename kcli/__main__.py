@@ -83,15 +83,16 @@ def _prepare_workers(words: list[str]) -> None:
 def _complete_streams() -> None:
     """Make stdout and stderr fit for any path, and give closed ones a stand-in: no data file may get their numbers.
 
-    A closed stdout becomes a pipe that nobody reads; stdin stays None, so that whoever wants to read it can tell.
+    To write to a closed stdout is an error, as it would be without the stand-in; stdin stays None, so that whoever wants to read
+    it can tell.
     """
     if sys.stdin is None:
         os.open(os.devnull, os.O_RDONLY)
     if sys.stdout is None:
-        reader, writer = os.pipe()
-        os.dup2(writer, 1)
-        for end in {reader, writer} - {1}:
-            os.close(end)
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, 1)
+        if null != 1:
+            os.close(null)
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - for good
     if sys.stderr is None:
         sys.stderr = open(os.open(os.devnull, os.O_WRONLY), "w", closefd=False)  # noqa: SIM115

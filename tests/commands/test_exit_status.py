@@ -200,18 +200,23 @@ def test_a_full_disk_is_not_silent(orders, words):
     assert (done.returncode, done.stderr) == (4, "kcli: cannot write output: no space left on device\n")
 
 
+NOT_OPEN = "kcli: cannot write output: bad file descriptor\n"
+
+
 @pytest.mark.parametrize(
     ("redirection", "words", "status", "told"),
     [
-        (">&-", ASK, 0, ""),
-        (">&-", (*ASK, "-o", "json"), 0, ""),
+        (">&-", ASK, 4, NOT_OPEN),
+        (">&-", (*ASK, "-o", "json"), 4, NOT_OPEN),
         (">&-", (*ASK, "-q"), 0, ""),
-        (">&-", ("--version",), 0, ""),
+        (">&-", (*ASK, "--jobs", "2"), 4, NOT_OPEN),
+        (">&-", ("--version",), 4, NOT_OPEN),
+        (">&-", (*ASK, "--out", "../ends.csv"), 0, ""),
         ("<&-", (*ASK, "-q"), 0, ""),
         ("<&-", (*ASK, "-"), 2, "kcli: -: stdin is closed\n"),
         ("<&-", (*ASK, "--files-from", "-"), 2, "kcli: --files-from -: stdin is closed\n"),
         ("2>&-", (*ASK, "absent", "-q"), 4, ""),
-        ("<&- >&- 2>&-", (*ASK, "absent"), 0, ""),
+        ("<&- >&- 2>&-", (*ASK, "absent"), 4, ""),
     ],
 )
 def test_closed_streams(orders, redirection, words, status, told):
