@@ -198,7 +198,11 @@ def _warnings(loaded: LoadedLog, prediction: Prediction, directory: str) -> Iter
         yield f"not every batch that goes could be counted: {prediction.removed.trouble}"
     lost = _lost(loaded, prediction)
     if lost is not None:
-        yield f"this saves what will be lost: kcli dump --records --offsets {lost} -o ndjson {_quoted(directory)}/*.log"
+        yield f"this saves what will be lost: kcli dump --records --offsets {lost} -o ndjson {_quoted(directory)}/{LOGS}"
+
+
+LOGS = "?" * len(f"{0:020}") + ".log"
+"""What a shell takes for the logs of a directory, not for copies that somebody made of them."""
 
 
 def _quoted(path: str) -> str:
