@@ -119,3 +119,14 @@ def test_what_is_no_rate(kcli, data, text):
 
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == f"kcli: --rate {text}: not like 500K, 50M or 1G\n"
+
+
+@pytest.mark.parametrize("name", ["+9.log", "\u0663.log", "00000000000000000009.old.log"])
+def test_a_log_under_another_name_is_no_segment(kcli, log_dir, name):
+    partition = log_dir.partition("orders-0")
+    asked = [("scan", "-o", "json"), ("dump", "--records", "--tail", "3", "-o", "ndjson")]
+    before = [kcli(*words, partition).stdout for words in asked]
+    (partition / name).write_bytes(put_range(9, 5))
+
+    assert [kcli(*words, partition).stdout for words in asked] == before
+    assert all(before)
