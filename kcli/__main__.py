@@ -1,6 +1,7 @@
 """The door: `kcli`, `python -m kcli`."""
 
 import gc
+import io
 import os
 import signal
 import sys
@@ -84,7 +85,7 @@ def _complete_streams() -> None:
     """Make stdout and stderr fit for any path, and give closed ones a stand-in: no data file may get their numbers.
 
     To write to a closed stdout is an error, as it would be without the stand-in; stdin stays None, so that whoever wants to read
-    it can tell.
+    it can tell. Stdout is buffered even if PYTHONUNBUFFERED says otherwise, as images for servers do: that is meant for logs.
     """
     if sys.stdin is None:
         os.open(os.devnull, os.O_RDONLY)
@@ -94,6 +95,8 @@ def _complete_streams() -> None:
         if null != 1:
             os.close(null)
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - for good
+    elif isinstance(sys.stdout.buffer, io.RawIOBase):
+        sys.stdout = open(sys.stdout.fileno(), "w", closefd=False)  # noqa: SIM115 - as above
     if sys.stderr is None:
         sys.stderr = open(os.open(os.devnull, os.O_WRONLY), "w", closefd=False)  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
