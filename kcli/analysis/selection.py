@@ -6,7 +6,7 @@ still hold a record inside it: then its records decide.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
@@ -92,7 +92,7 @@ def _first(header: Header) -> int:
 
 
 def _has(pattern: bytes, record: AnyRecord) -> bool:
-    search = _compiled(pattern).search
+    search = searcher(pattern)
     if any(search(data) for data in (record.key, record.value) if data is not None):
         return True
     headers = record.headers if isinstance(record, Record) else ()
@@ -100,5 +100,6 @@ def _has(pattern: bytes, record: AnyRecord) -> bool:
 
 
 @cache
-def _compiled(pattern: bytes) -> re.Pattern[bytes]:
-    return re.compile(pattern)
+def searcher(pattern: bytes) -> Callable[[bytes], re.Match[bytes] | None]:
+    """Return what looks for a regular expression in bytes."""
+    return re.compile(pattern).search

@@ -1,4 +1,4 @@
-"""What `dump` reads of a log: its batches past damage, the records of a batch, and what is wrong with them."""
+"""What `dump` reads of a log: how many damaged ranges it tells, the records of a batch, and what is wrong with them."""
 
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
@@ -8,11 +8,10 @@ from formats.control import ControlRecord, control_record
 from formats.errors import FormatError
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.record import MAGIC, batch_records
-from kcli.analysis.salvage import Checked, Gap, checked_batches
-from kcli.analysis.selection import HIGHEST, LOWEST, AnyRecord, can_hold
+from kcli.analysis.salvage import Checked, Gap
+from kcli.analysis.selection import AnyRecord
 from kcli.bounds import CONTROL_SHARE, RAISES_THE_BOUND, in_words
 from kcli.jobs.dump_common import MOST_GAPS, Options, Scanned, Told, inside
-from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Stop
 
 Met = TypeVar("Met")
@@ -34,34 +33,6 @@ def bounded(items: Iterable[Met], told: Told, cut: int) -> Iterator[Met]:
                 told.add("DUMP-001", item.start, f"more than {MOST_GAPS} damaged ranges: this one up to byte {item.end}")
                 continue
         yield item
-
-
-def good_and_bad(
-    file: DataFile, start: int, end: int, told: Told, options: Options, *, cut: int = 0, again: bool = False
-) -> Iterator[Checked | Gap | Stop]:
-    """Yield the batches that may hold what is wanted, every damaged range and where it all stops.
-
-    Findings about wrong checksums are kept, also of batches that are not wanted: what rules them out may be the damage.
-    `again`: those of the first batch are told already.
-    """
-    wanted, some = options.wanted, bool(options.wanted)
-    first, last = wanted.offsets or (LOWEST, HIGHEST)
-    passed: BatchHeader | None = None
-    for item in bounded(checked_batches(file, start, end, options.max_batch_bytes, cut), told, cut):
-        if not isinstance(item, Checked):
-            yield item
-            continue
-        header = item.batch.header
-        if not again and (header.last_offset >= first or not item.valid):
-            check(item, told)
-        again = False
-        if not some or can_hold(wanted, header):
-            yield item
-        # No checksum covers the base offset: one batch beyond the last that is wanted may only say so. Two that rise do not.
-        is_beyond = item.valid and isinstance(header, BatchHeader) and last < header.base_offset <= header.last_offset
-        if is_beyond and passed is not None and header.base_offset > passed.last_offset:
-            return
-        passed = header if is_beyond and isinstance(header, BatchHeader) else None
 
 
 def check(item: Checked, told: Told) -> None:

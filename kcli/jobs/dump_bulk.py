@@ -95,8 +95,11 @@ def is_bulk(window: Window, options: Options) -> bool:
     )
 
 
-def parts(window: Window, of: Log) -> "Iterator[RecordColumns | int]":
-    """Yield the records of a window's batches as columns; the number of a batch where they must be read one by one."""
+def parts(window: Window, file: DataFile, largest: int) -> "Iterator[RecordColumns | int]":
+    """Yield the records of a window's batches as columns; the number of a batch where they must be read one by one.
+
+    A batch is unpacked to no more than `largest` bytes.
+    """
     from formats.record_columns import Left, record_columns  # noqa: PLC0415 - numpy
 
     data: Buffer = window.data
@@ -104,8 +107,8 @@ def parts(window: Window, of: Log) -> "Iterator[RecordColumns | int]":
     if not data:
         # one batch, larger than a window
         base = int(window.positions[0])
-        data = of.file.read(base, LOG_OVERHEAD + int(window.fields["batch_length"][0]))
-    for part in record_columns(data, window.positions - base, of.options.max_batch_bytes, window.fields):
+        data = file.read(base, LOG_OVERHEAD + int(window.fields["batch_length"][0]))
+    for part in record_columns(data, window.positions - base, largest, window.fields):
         yield part.number if isinstance(part, Left) else part
 
 

@@ -44,10 +44,11 @@ from kcli.analysis.salvage import Checked, Gap
 from kcli.analysis.selection import holds, is_wanted
 from kcli.bounds import RAISES_THE_BOUND
 from kcli.engine.contract import Unit
-from kcli.jobs.dump_batches import good_and_bad, records, tell
+from kcli.jobs.dump_batches import records, tell
 from kcli.jobs.dump_common import Here, Options, Reader, Scanned, Told, from_file
 from kcli.jobs.dump_decoders import decoder_for
 from kcli.jobs.dump_seek import part
+from kcli.jobs.dump_select import good_and_bad
 from kcli.layout_rows import DUMP_LAYOUT
 from kcli.logdir.buffers import DataFile, read_whole, reading
 from kcli.logdir.segment import Stop

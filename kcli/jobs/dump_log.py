@@ -12,12 +12,13 @@ from kcli.analysis.salvage import Checked
 from kcli.analysis.selection import AnyRecord, holds, is_wanted
 from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD
 from kcli.engine.contract import Unit
-from kcli.jobs.dump_batches import check_control, good_and_bad, records, tell
+from kcli.jobs.dump_batches import check_control, records, tell
 from kcli.jobs.dump_bulk import Log, batch_block, checked, is_bulk, is_plain, parts, record_block, windows
 from kcli.jobs.dump_bytes import redacted
 from kcli.jobs.dump_common import Here, Options, Scanned, Told, from_file, inside
 from kcli.jobs.dump_decoders import decoded, decoder_for
 from kcli.jobs.dump_seek import part
+from kcli.jobs.dump_select import good_and_bad
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window
 from kcli.logdir.segment import Batch
@@ -79,7 +80,7 @@ def _window(window: Window, of: Log) -> Scanned:
         if not of.options.records:
             yield from batch_block(window, of)
             return
-        numbers = parts(window, of)
+        numbers = parts(window, of.file, of.options.max_batch_bytes)
     for number in numbers:
         if isinstance(number, int):
             yield from _batch(checked(of.file, window, number, of.options.max_batch_bytes), 0, None, of)

@@ -16,7 +16,7 @@ from kcli.analysis.salvage import Checked, Gap
 from kcli.analysis.selection import AnyRecord, holds, is_wanted
 from kcli.columns import TITLE
 from kcli.engine.contract import Unit
-from kcli.jobs.dump_batches import control_of, good_and_bad, records, tell, words_about
+from kcli.jobs.dump_batches import control_of, records, tell, words_about
 from kcli.jobs.dump_bulk import Log, batch_lines, checked, is_bulk, is_plain, parts, record_lines, windows
 from kcli.jobs.dump_bytes import redacted, words_of
 from kcli.jobs.dump_common import MAX_INT, Here, Item, Options, Reader, Scanned, Told, file_name, inside
@@ -24,6 +24,7 @@ from kcli.jobs.dump_decoders import DECODER_CLASSES, shown_by, shown_with
 from kcli.jobs.dump_files import producer_values
 from kcli.jobs.dump_log import BYTES_BETWEEN_STOPS, RECORDS_BETWEEN_STOPS
 from kcli.jobs.dump_seek import part
+from kcli.jobs.dump_select import good_and_bad
 from kcli.jobs.dump_text_index import offset_index_text, time_index_text, txn_index_text
 from kcli.logdir.buffers import DataFile, read_whole, reading
 from kcli.logdir.bulk import Window
@@ -147,7 +148,7 @@ def _window(window: Window, last: int | None, of: Log) -> Generator[Item, None, 
         if not options.records:
             yield from batch_lines(window)
             return last
-        numbers = parts(window, of)
+        numbers = parts(window, of.file, options.max_batch_bytes)
     for number in numbers:
         if isinstance(number, int):
             last = yield from _batch(checked(of.file, window, number, options.max_batch_bytes), 0, last, of)

@@ -1,0 +1,155 @@
+"""Which batches of a log `dump` reads: past damage all of them, or those that may hold what is wanted.
+
+Of large logs batches are ruled out many at a time, by columns of their headers and records: in most of them nobody finds
+the one key that is asked for. What is left is read one by one, as if nothing had been ruled out.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from formats.batch import COMPRESSION_CODEC_MASK, COMPRESSION_NAMES, CONTROL_MASK, LOG_OVERHEAD, TRANSACTIONAL_MASK, BatchHeader
+from formats.record import MAGIC
+from kcli.analysis.salvage import Checked, Gap, checked_batches
+from kcli.analysis.selection import HIGHEST, LOWEST, Wanted, can_hold, searcher
+from kcli.jobs.dump_batches import bounded, check
+from kcli.jobs.dump_bulk import checked, parts, windows
+from kcli.jobs.dump_common import Options, Told
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.bulk import Window
+from kcli.logdir.segment import Stop
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from formats.record_columns import Ints, RecordColumns
+
+WORTH_COLUMNS = 1 << 20
+"""A log of fewer bytes is read one by one sooner than numpy is there."""
+
+
+def good_and_bad(
+    file: DataFile, start: int, end: int, told: Told, options: Options, *, cut: int = 0, again: bool = False
+) -> Iterator[Checked | Gap | Stop]:
+    """Yield the batches that may hold what is wanted, every damaged range and where it all stops.
+
+    Findings about wrong checksums are kept, also of batches that are not wanted: what rules them out may be the damage.
+    `again`: those of the first batch are told already.
+    """
+    wanted, some = options.wanted, bool(options.wanted)
+    if some and wanted.offsets is None and not again and end - start >= WORTH_COLUMNS:
+        yield from _ruled_out(windows(file, start, end, told, cut), file, options)
+        return
+    first, last = wanted.offsets or (LOWEST, HIGHEST)
+    passed: BatchHeader | None = None
+    for item in bounded(checked_batches(file, start, end, options.max_batch_bytes, cut), told, cut):
+        if not isinstance(item, Checked):
+            yield item
+            continue
+        header = item.batch.header
+        if not again and (header.last_offset >= first or not item.valid):
+            check(item, told)
+        again = False
+        if not some or can_hold(wanted, header):
+            yield item
+        # No checksum covers the base offset: one batch beyond the last that is wanted may only say so. Two that rise do not.
+        is_beyond = item.valid and isinstance(header, BatchHeader) and last < header.base_offset <= header.last_offset
+        if is_beyond and passed is not None and header.base_offset > passed.last_offset:
+            return
+        passed = header if is_beyond and isinstance(header, BatchHeader) else None
+
+
+def _ruled_out(walk: Iterator[Window | Gap | Stop], file: DataFile, options: Options) -> Iterator[Checked | Gap | Stop]:
+    """Yield what a walk finds, batches one by one, without those in which nothing is wanted, and of which nothing is to be told."""
+    for item in walk:
+        if not isinstance(item, Window):
+            yield item
+            continue
+        for number in _left(item, file, options).nonzero()[0].tolist():
+            batch = checked(file, item, number, options.max_batch_bytes)
+            if can_hold(options.wanted, batch.batch.header):
+                yield batch
+
+
+def _left(window: Window, file: DataFile, options: Options) -> "NDArray[np.bool_]":
+    """Return which batches of a window are to be read."""
+    wanted, fields = options.wanted, window.fields
+    current = fields["magic"] == MAGIC
+    left: NDArray[np.bool_] = ~current | _can_hold(wanted, fields)
+    if not _records_decide(options):
+        return left
+    # what is larger than allowed is not unpacked, and told
+    numbers = (left & current & (fields["batch_length"] <= options.max_batch_bytes - LOG_OVERHEAD)).nonzero()[0]
+    left[numbers] = False
+    some = window._replace(positions=window.positions[numbers], fields=fields[numbers])
+    for part in parts(some, file, options.max_batch_bytes) if len(numbers) else ():
+        left[numbers[part if isinstance(part, int) else part.first + part.batch[_wanted(wanted, part)]]] = True
+    return left
+
+
+def _records_decide(options: Options) -> bool:
+    """Whether a batch is not shown in which no record is wanted; lines of batches are shown for what their headers say of times."""
+    if options.text or options.layout:
+        return options.wanted.contents
+    return options.records and (options.wanted.contents or options.wanted.times is not None)
+
+
+def _can_hold(wanted: Wanted, fields: "NDArray[np.void]") -> "NDArray[np.bool_]":
+    """Return which batches of magic 2 may hold a wanted record, as `can_hold` does; offsets are not asked about."""
+    import numpy as np  # noqa: PLC0415 - heavy: only large logs pay for it
+
+    attributes = fields["attributes"]
+    able = np.ones(len(fields), np.bool_)
+    if wanted.times is not None:
+        able &= fields["max_timestamp"] >= wanted.times[0]
+    if wanted.codecs:
+        codecs = [codec for codec in range(COMPRESSION_CODEC_MASK + 1) if COMPRESSION_NAMES.get(codec, str(codec)) in wanted.codecs]
+        able &= np.isin(attributes & COMPRESSION_CODEC_MASK, codecs)
+    for asked, name in ((wanted.epochs, "partition_leader_epoch"), (wanted.producer_ids, "producer_id")):
+        if asked:
+            able &= np.isin(fields[name], sorted(asked))
+    for is_asked, mask in ((wanted.transactional, TRANSACTIONAL_MASK), (wanted.control, CONTROL_MASK)):
+        if is_asked is not None:
+            able &= (attributes & mask != 0) == is_asked
+    return able
+
+
+def _wanted(wanted: Wanted, part: "RecordColumns") -> "Ints":
+    """Return the numbers of the records that are wanted, as `is_wanted` does; offsets are not asked about."""
+    import numpy as np  # noqa: PLC0415 - heavy: only large logs pay for it
+
+    able = np.ones(len(part.offset), np.bool_)
+    if wanted.times is not None:
+        able &= (part.timestamp >= wanted.times[0]) & (part.timestamp <= wanted.times[1])
+    if wanted.key is not None:
+        able &= (part.key_length == len(wanted.key)) & (wanted.key in part.data)
+        able[able] = [data == wanted.key for data in _slices(part.data, part.key_start[able], part.key_length[able])]
+    if wanted.grep is not None:
+        able[able] = _matches(wanted.grep, part, able.nonzero()[0])
+    return able.nonzero()[0]
+
+
+def _matches(pattern: bytes, part: "RecordColumns", numbers: "Ints") -> list[bool]:
+    """Return whether a key, a value or a header of each record matches."""
+    search, data = searcher(pattern), part.data
+    columns = ((part.key_start, part.key_length), (part.value_start, part.value_length))
+    found = [
+        any(search(contents) for contents in pair if contents is not None)
+        for pair in zip(*(_slices(data, starts[numbers], lengths[numbers]) for starts, lengths in columns), strict=True)
+    ]
+    headers = ((part.header_key_start, part.header_key_length), (part.header_value_start, part.header_value_length))
+    for at, (first, count) in enumerate(zip(part.headers_first[numbers].tolist(), part.headers_count[numbers].tolist(), strict=True)):
+        if count and not found[at]:
+            span = slice(first, first + count)
+            found[at] = any(
+                search(contents)
+                for starts, lengths in headers
+                for contents in _slices(data, starts[span], lengths[span])
+                if contents is not None
+            )
+    return found
+
+
+def _slices(data: bytes, starts: "Ints", lengths: "Ints") -> list[bytes | None]:
+    """Return parts of the data; None where a length is below 0."""
+    return [None if length < 0 else data[start : start + length] for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
