@@ -66,10 +66,10 @@ class Out:
             yield None if directory is None else Parts(directory, view)
 
     def write(self, rows: Iterable[Row], view: View, tail: Tail, verdict: "Verdict", *, text: Text | None, sink: Sink | None) -> bool:
-        """Write rows to where they go; returns whether. Not if the verdict is that the command ended before its inputs did."""
+        """Write rows to where they go; returns whether. Not if the command ended before its inputs did, or none of them had an answer."""
 
         def complete() -> tuple[list[Finding], list[Failure]]:
-            if verdict.ended is not ExitStatus.CLEAN:
+            if verdict.ended is not ExitStatus.CLEAN or verdict.status() is ExitStatus.NOTHING_ANSWERED:
                 raise IncompleteError
             return tail()
 

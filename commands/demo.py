@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from commands._boundary import boundary, lost
-from commands._status import ExitStatus, Missing, Usage
+from commands._status import ExitStatus, Missing, Refused, Usage
 
 MAIN_JOBS = (
     "epoch end-offset --epoch all kcli-demo --topic orders --partition 0 --columns requested_epoch,leader_epoch,end_offset,log_end_offset,rule",
@@ -27,6 +27,9 @@ COMMANDS = (
 ON_SPARK = tuple(f"{line} --spark --spark-master local[2]" for line in MAIN_JOBS)
 
 
+FOLDER = "kcli-demo"
+
+
 def demo(
     *,
     spark: Annotated[bool, typer.Option("--spark", help="Run on a local Spark instead.")] = False,
@@ -42,6 +45,7 @@ def demo(
 
     with boundary():
         if keep is not None:
+            _refuse(keep)
             try:
                 os.makedirs(keep, exist_ok=True)
             except OSError as error:
@@ -55,6 +59,16 @@ def demo(
             with TemporaryDirectory(prefix="kcli-demo-", dir=scratch) as folder:
                 status = _run_all(folder, ON_SPARK if spark else COMMANDS)
         raise typer.Exit(status)
+
+
+def _refuse(keep: str) -> None:
+    """Refuse a place in a log dir, and one where something has the demo's name."""
+    from kcli.logdir.tree import is_of_a_log_dir  # noqa: PLC0415 - kept out of --help
+
+    if is_of_a_log_dir(os.path.abspath(keep)):
+        raise Refused(f"--keep {keep}: this is a log dir, or lies in one; kcli writes nothing there")
+    if os.path.lexists(os.path.join(keep, FOLDER)):
+        raise Refused(f"--keep {keep}: there is a {FOLDER} in it; remove it, or name another directory")
 
 
 def _run_all(folder: str, lines: tuple[str, ...]) -> int:

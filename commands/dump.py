@@ -136,8 +136,10 @@ def dump(
     if as_text and (common.only or common.columns or common.sort):
         raise Usage("--only, --columns and --sort are about rows; -o text prints lines")
     from commands._run import run  # noqa: PLC0415 - kept out of --help
+    from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.dump import ACCEPTS, Dump, Options  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.dump_bytes import types_as_shown  # noqa: PLC0415 - kept out of --help
+    from kcli.layout_rows import DUMP_LAYOUT  # noqa: PLC0415 - kept out of --help
     from kcli.output.dump_log import dump_log_lines  # noqa: PLC0415 - kept out of --help
     from kcli.output.hexdump import layout_lines  # noqa: PLC0415 - kept out of --help
     from kcli.rows import COMMANDS  # noqa: PLC0415 - kept out of --help
@@ -180,6 +182,8 @@ def dump(
     )
     some = bool(common.topic or common.topic_regex or common.partition)
     job = Dump(options, only_partitions=some)
+    if common.only in {DUMP_BATCH.name, DUMP_RECORD.name, DUMP_LAYOUT.name} - {job.row_type_of_a_log}:
+        raise Usage(f"--only {common.only}: here a log gives rows of {job.row_type_of_a_log} (--records and --layout decide)")
     run(
         "dump",
         [*(paths or []), *(files.split(",") if files else [])],

@@ -49,6 +49,7 @@ def submit_command(
     Example: kcli spark submit-command --master yarn -- epoch end-offset --epoch all -o ndjson /data/kafka
     """
     from kcli.logdir.buffers import FileError  # noqa: PLC0415 - kept out of --help
+    from kcli.logdir.tree import is_of_a_log_dir  # noqa: PLC0415
     from kcli.spark_source.submit import PackagesError, submit_lines, write_files  # noqa: PLC0415
 
     with boundary():
@@ -60,7 +61,7 @@ def submit_command(
         line, needs_directory = _over_spark(words)
         directory = os.path.abspath(folder)
         try:
-            if _is_of_a_log_dir(directory):
+            if is_of_a_log_dir(directory):
                 raise Refused(f"--dir {folder}: this is a log dir, or lies in one; kcli writes nothing there")
             if not dry_run:
                 write_files(directory)
@@ -132,19 +133,3 @@ def _with_spark(words: list[str], found: _Parsed) -> list[str]:
 def _absolute(archive: str | None) -> str | None:
     """Return the path of an archive from whatever directory; a URL as it is."""
     return archive if archive is None or URL.match(archive) else os.path.abspath(archive)
-
-
-def _is_of_a_log_dir(directory: str) -> bool:
-    """Whether a directory, or the nearest one around it that is there, is a log dir or a partition's, or lies in one."""
-    from formats.names import LOCK, WELL_KNOWN_KINDS, parse_partition_dir  # noqa: PLC0415 - kept out of --help
-    from kcli.logdir.tree import LOG_DIR_FILES, PARTITION, directory_kind  # noqa: PLC0415
-
-    while not os.path.isdir(directory) and directory != os.path.dirname(directory):
-        directory = os.path.dirname(directory)
-    around = os.path.dirname(directory)
-    telling = [name for name in LOG_DIR_FILES if WELL_KNOWN_KINDS.get(name) != LOCK]  # others, too, have a .lock
-    return (
-        directory_kind(directory) is not None
-        or (parse_partition_dir(os.path.basename(around)) is not None and directory_kind(around) == PARTITION)
-        or any(os.path.lexists(os.path.join(around, name)) for name in telling)
-    )

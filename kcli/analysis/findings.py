@@ -4,9 +4,6 @@ Codes are promises: scripts grep for them. `kcli explain CODE` prints an entry;
 a test fails when a code is used but not explained, or explained but not used.
 """
 
-from collections.abc import Iterable
-from itertools import groupby
-from operator import attrgetter
 from typing import NamedTuple
 
 SEVERITIES = ("info", "warning", "error")
@@ -40,33 +37,6 @@ class Finding(NamedTuple):
     def severity(self) -> str:
         """The severity that the catalogue gives this code: info, warning or error."""
         return CATALOGUE[self.code].severity
-
-
-def merged(findings: Iterable[Finding]) -> list[Finding]:
-    """Return findings, those of one kind in one file as the first of them, which says how many more there are.
-
-    Those of one file come in the order of its bytes, in whatever pieces it was read.
-    """
-    result: list[Finding] = []
-    places: dict[tuple[str, str | None, str | None], int] = {}
-    for finding in findings:
-        place = places.setdefault((finding.code, finding.dir, finding.file), len(result)) if finding.more is not None else len(result)
-        if place == len(result):
-            result.append(finding)
-        else:
-            first = result[place]
-            result[place] = first._replace(more=(first.more or 0) + (finding.more or 0) + 1)
-    files = groupby(result, key=attrgetter("dir", "file"))
-    return [_counted(finding) for _, several in files for finding in sorted(several, key=_place)]
-
-
-def _place(finding: Finding) -> tuple[bool, int, str]:
-    return finding.position is None, finding.position or 0, finding.code
-
-
-def _counted(finding: Finding) -> Finding:
-    words = f"{finding.message} (and {finding.more} more)" if finding.more else finding.message
-    return finding._replace(message=words, more=None)
 
 
 CATALOGUE: dict[str, Rule] = {
@@ -135,6 +105,12 @@ CATALOGUE: dict[str, Rule] = {
         "Offsets do not rise from one batch to the next.",
         "A clean start does not notice; recovery fails with InvalidOffsetException where such a batch would become an index entry.",
         "No broker appends like this: find out what wrote the segment, and compare with another replica.",
+    ),
+    "LOG-012": Rule(
+        "error",
+        "What is named like a file of a log is none: a directory, a pipe, a link that leads nowhere.",
+        "It passes over it, as if nothing were there, and fails where it makes a file of that name.",
+        "Find out what made it, and whether a segment or an index is missing.",
     ),
     "IDX-001": Rule(
         "info",

@@ -8,9 +8,9 @@ from typing import TypeAlias
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Outcome, Unit
 from kcli.logdir.buffers import CANNOT_READ, FileError, shown
-from kcli.logdir.directory import FATAL_FILES
+from kcli.logdir.directory import FATAL_FILES, NO_DIRECTORY, directory_facts
 from kcli.logdir.partition import Partition, shown_error
-from kcli.logdir.tree import PARTITION, Found, Note
+from kcli.logdir.tree import PARTITION, Found, Note, Target
 from kcli.rows import Failure, Row, Value
 
 PARTITIONS_ONLY = frozenset({PARTITION})
@@ -36,6 +36,8 @@ def notes_as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
     for note in notes:
         if note.kind == "leftover":
             yield Finding("DIR-002", "left out; name --include-leftovers to read it", dir=note.path)
+        elif note.kind == "no-file":
+            yield _no_file(*os.path.split(note.path))
         else:
             yield Finding("DIR-001", "not a name that Kafka knows in a log dir", file=note.path)
 
@@ -83,11 +85,27 @@ def answer(unit: Unit, work: Callable[[Partition], Yield]) -> Outcome:
 
 
 def directory_findings(partition: Partition) -> Iterator[Finding]:
-    """Yield what could not be used of the log dir's own files: kcli could not read them, or the broker cannot."""
-    for problem in partition.directory.problems:
+    """Yield what could not be used of the log dir's own files, and what is no file where a file of the log could be."""
+    yield from log_dir_findings(partition.target)
+    try:
+        names = partition.no_files
+    except FileError:
+        return  # it cannot be listed, and its error says so
+    yield from (_no_file(partition.shown, shown(name)) for name in names)
+
+
+def log_dir_findings(target: Target) -> Iterator[Finding]:
+    """Yield what could not be used of the files of the log dir around a target: kcli could not read them, or the broker cannot."""
+    facts = NO_DIRECTORY if target.log_dir is None else directory_facts(target.log_dir)
+    directory = target.shown if target.kind == PARTITION else os.path.dirname(target.shown) or "."
+    for problem in facts.problems:
         damaged = "DIR-005" if os.path.basename(problem.path) in FATAL_FILES else "DIR-003"
         code = "DIR-004" if problem.code in CANNOT_READ else damaged
-        yield Finding(code, problem.message, dir=partition.shown, file=problem.path, position=problem.position)
+        yield Finding(code, problem.message, dir=directory, file=problem.path, position=problem.position)
+
+
+def _no_file(directory: str, name: str) -> Finding:
+    return Finding("LOG-012", "no file, though it is named like one of a log", dir=directory, file=name)
 
 
 __all__ = [

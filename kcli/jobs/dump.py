@@ -29,8 +29,8 @@ from kcli.jobs.dump_log import log
 from kcli.jobs.dump_seek import in_range, tails
 from kcli.jobs.dump_text import text
 from kcli.layout_rows import DUMP_LAYOUT
-from kcli.logdir.buffers import FileError, file_error, shown
-from kcli.logdir.tree import PARTITION, Found, Target
+from kcli.logdir.buffers import FileError, shown
+from kcli.logdir.tree import PARTITION, Found, Target, listed
 
 LOGS = frozenset({LOG, KRAFT_SNAPSHOT})
 _READERS: dict[str, Reader] = {
@@ -88,9 +88,15 @@ class Dump:
             return layout if kind in HAS_LAYOUT else named
         return text if self.options.text else _READERS.get(kind)
 
+    @property
+    def row_type_of_a_log(self) -> str:
+        """The name of the row type that logs give."""
+        of_data = DUMP_RECORD if self.options.records else DUMP_BATCH
+        return (DUMP_LAYOUT if self.options.layout else of_data).name
+
     def row_types(self, targets: Iterable[Target]) -> frozenset[str]:
         """Return the names of the row types that these targets can give."""
-        logs = {DUMP_RECORD.name if self.options.records else DUMP_BATCH.name}
+        logs = {self.row_type_of_a_log}
         if self.options.layout:
             from kcli.jobs.dump_layout import HAS_LAYOUT  # noqa: PLC0415 - it needs the tables of every message
 
@@ -114,8 +120,8 @@ class Dump:
         if not (self.only_partitions or self.options.selects):
             for log_dir in found.named_log_dirs:
                 try:
-                    for target in _log_dir(log_dir, result.failures):
-                        result.targets.append(target)
+                    known = {failure.path for failure in found.failures}
+                    result.targets.extend(target for target in _log_dir(log_dir, result.failures) if target.shown not in known)
                 except FileError as error:
                     result.failures.append(FileError(shown(log_dir), *error.args[1:]))
         return result
@@ -158,14 +164,11 @@ def _log_dir(log_dir: str, failures: list[FileError]) -> Iterator[Target]:
 
 
 def _files(target: Target, path: str, shown_path: str) -> Iterator[Target]:
-    """Yield every entry of a directory, sorted by name; directories are of kind unknown."""
-    try:
-        names = sorted(os.listdir(path))
-    except OSError as error:
-        raise file_error(path, error) from error
-    for name in names:
+    """Yield every entry of a directory, sorted by name; what is no file is of kind unknown."""
+    files, others = listed(path)
+    for name in sorted([*files, *others]):
         inside = os.path.join(path, name)
-        kind = UNKNOWN if os.path.isdir(inside) else parse_file(name).kind
+        kind = UNKNOWN if name in others else parse_file(name).kind
         yield replace(target, kind=kind, path=inside, shown=os.path.join(shown_path, shown(name)))
 
 

@@ -26,7 +26,7 @@ from formats.types import Buffer
 from kcli.analysis.remote import METADATA_TOPIC, metadata_partition, refusal
 from kcli.bounds import LARGEST_BATCH
 from kcli.engine.contract import Outcome, Scan, Unit
-from kcli.jobs.common import failure_of, internal_failure
+from kcli.jobs.common import failure_of, internal_failure, log_dir_findings
 from kcli.jobs.dump_common import Told
 from kcli.jobs.rlmm_rows import event_row, record_columns
 from kcli.logdir.buffers import DataFile, FileError, read_whole, reading, shown
@@ -105,7 +105,9 @@ def _committed_offsets_of(log_dirs: Iterable[str]) -> Iterator[Target]:
 def dump(unit: Unit) -> Outcome:
     """Return the rows of one file, or of the next piece of one: what it holds before a bad place is always shown."""
     try:
-        return _DUMPS[unit.target.kind](unit)
+        outcome = _DUMPS[unit.target.kind](unit)
+        told = [] if unit.start or unit.mark else log_dir_findings(unit.target)
+        return replace(outcome, findings=[*told, *outcome.findings])
     except FileError as error:
         return Outcome(number=unit.number, error=_failure(unit, error))
     except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others

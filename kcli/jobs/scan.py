@@ -23,13 +23,13 @@ from kcli.analysis.summary import EMPTY, Codec, Summary, merge
 from kcli.bounds import LARGEST_BATCH
 from kcli.columns import WHERE
 from kcli.engine.contract import Engine, Outcome, Scan, Unit
-from kcli.jobs.common import failure_of, internal_failure
+from kcli.jobs.common import failure_of, internal_failure, log_dir_findings
 from kcli.jobs.cuts import cut
 from kcli.jobs.dump_common import Told, from_file, sibling
-from kcli.logdir.buffers import DataFile, FileError, Reading, file_error, shown
+from kcli.logdir.buffers import DataFile, FileError, Reading, shown
 from kcli.logdir.bulk import hints_of
 from kcli.logdir.segment import Stop
-from kcli.logdir.tree import PARTITION, Found, Target, partition_of
+from kcli.logdir.tree import PARTITION, Found, Note, Target, listed, partition_of
 from kcli.rows import Row, Value
 from kcli.scan_rows import SCAN_PARTITION, SCAN_SEGMENT
 
@@ -82,12 +82,13 @@ class ScanLog:
         try:
             if unit.target.kind == PARTITION:
                 where = from_file(replace(unit.target, shown=os.path.join(unit.target.shown, "-")))
-                return Outcome(number=unit.number, rows=[Row(PIECE, (*where, None))])
+                return Outcome(number=unit.number, rows=[Row(PIECE, (*where, None))], findings=list(log_dir_findings(unit.target)))
             wanted = Wanted(options.verify, options.ratio, options.max_batch_bytes)
             with DataFile(unit.target.path, Reading(options.rate, options.cold)) as file:
                 hints = hints_of(file, sibling(unit.target, "index"))
                 piece = read_piece(file, unit.start, unit.end or None, wanted, hints=hints)
-            return Outcome(number=unit.number, rows=[Row(PIECE, (*from_file(unit.target), pickle.dumps(piece)))])
+            row = Row(PIECE, (*from_file(unit.target), pickle.dumps(piece)))
+            return Outcome(number=unit.number, rows=[row], findings=list(log_dir_findings(unit.target)))
         except FileError as error:
             return Outcome(number=unit.number, error=failure_of(FileError(unit.target.shown, *error.args[1:])))
         except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
@@ -99,7 +100,7 @@ def expand(found: Found) -> Found:
 
     Directories come in the order in which they are named. A partition directory without a log stays.
     """
-    result = replace(found, targets=[], failures=list(found.failures))
+    result = replace(found, targets=[], failures=list(found.failures), notes=list(found.notes))
     directories: dict[str, dict[str, Target]] = {}
     real = cache(os.path.realpath)
     for target in found.targets:
@@ -107,11 +108,12 @@ def expand(found: Found) -> Found:
             result.targets.append(target)
             continue
         try:
-            logs = _logs(target)
-        except OSError as error:
-            result.failures.append(FileError(target.shown, *file_error(target.path, error).args[1:]))
+            logs, others = _logs(target)
+        except FileError as error:
+            result.failures.append(FileError(target.shown, *error.args[1:]))
             continue
         files = directories.setdefault(_identity(_directory(target).path, real), {})
+        result.notes.extend(Note("no-file", path) for path in others)
         for log in logs:
             name = "" if log.kind == PARTITION else os.path.basename(log.path)
             files.setdefault(name, _beside(next(iter(files.values())), log, name) if files else log)
@@ -119,10 +121,11 @@ def expand(found: Found) -> Found:
     return result
 
 
-def _logs(target: Target) -> list[Target]:
-    """Return the logs of a partition directory, or the target itself where it is a file or has none."""
-    names = [name for name in os.listdir(target.path) if _is_log(name)] if target.kind == PARTITION else []
-    return [_inside(target, name) for name in names] or [target]
+def _logs(target: Target) -> tuple[list[Target], list[str]]:
+    """Return the logs of a partition directory, or the target itself where it is a file or has none; and what is no file, but named like a log."""
+    files, others = listed(target.path) if target.kind == PARTITION else ([], [])
+    logs = [_inside(target, name) for name in files if _is_log(name)]
+    return logs or [target], [_inside(target, name).shown for name in others if _is_log(name)]
 
 
 def _directory(target: Target) -> Target:
@@ -183,7 +186,7 @@ class Merged:
         for unit, outcome in group:
             if last is not None:
                 yield last
-            last = Outcome(number=unit.number, error=outcome.error)
+            last = Outcome(number=unit.number, error=outcome.error, findings=list(outcome.findings))
             is_segment = _is_segment(unit.target)
             for row in outcome.rows:
                 where = row.values[: len(WHERE)]
@@ -229,7 +232,7 @@ def _unpacked(row: Row) -> list[Piece]:
     return [pickle.loads(data)] if isinstance(data, bytes) else []  # noqa: S301 - our own workers wrote it
 
 
-def _joined(outcomes: Iterable[Outcome]) -> Outcome | None:
+def _joined(outcomes: Sequence[Outcome]) -> Outcome | None:
     """Return the outcome of pieces of a segment as one; None if they do not join, or one could not be read."""
     rows = [row for outcome in outcomes for row in outcome.rows]
     pieces = [piece for row in rows for piece in _unpacked(row)]
@@ -238,7 +241,8 @@ def _joined(outcomes: Iterable[Outcome]) -> Outcome | None:
     whole: Piece | None = pieces[0]
     for piece in pieces[1:]:
         whole = None if whole is None else join(whole, piece)
-    return None if whole is None else Outcome(number=0, rows=[Row(PIECE, (*rows[0].values[:-1], pickle.dumps(whole)))])
+    row = Row(PIECE, (*rows[0].values[:-1], pickle.dumps(whole)))
+    return None if whole is None else Outcome(number=0, rows=[row], findings=outcomes[0].findings)
 
 
 def _is_segment(target: Target) -> bool:

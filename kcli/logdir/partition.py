@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from formats.checkpoint import EpochEntry, check_epoch_entries, read_leader_epoch_checkpoint
-from formats.names import EXTENSION_KINDS, FileName, parse_file
+from formats.names import EXTENSION_KINDS, UNKNOWN, FileName, parse_file
 from formats.properties import read_partition_metadata
-from kcli.logdir.buffers import FileError, file_error, read_optional, reading
+from kcli.logdir.buffers import FileError, read_optional, reading
 from kcli.logdir.directory import NO_DIRECTORY, DirectoryFacts, directory_facts
 from kcli.logdir.segment import Segment
-from kcli.logdir.tree import Target
+from kcli.logdir.tree import Target, listed
 
 LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
@@ -51,17 +51,23 @@ class Partition:
         """What the log dir around it says; empty facts for a partition directory alone."""
         return directory_facts(self.target.log_dir) if self.target.log_dir is not None else NO_DIRECTORY
 
+    @property
+    def names(self) -> list[str]:
+        """The files of the directory, sorted by name as the broker sorts them."""
+        return self._listed[0]
+
+    @property
+    def no_files(self) -> tuple[str, ...]:
+        """Names that a file of a log would have, of directories and the like: the broker passes over them."""
+        return tuple(name for name in self._listed[1] if parse_file(name).kind != UNKNOWN)
+
     @cached_property
-    def names(self) -> tuple[str, ...]:
-        """All entries of the directory, sorted by name as the broker sorts them."""
-        try:
-            return tuple(sorted(os.listdir(self.path)))
-        except OSError as error:
-            raise file_error(self.path, error) from error
+    def _listed(self) -> tuple[list[str], list[str]]:
+        return listed(self.path)
 
     @cached_property
     def files(self) -> tuple[tuple[str, FileName], ...]:
-        """Every entry with its parsed name."""
+        """Every file with its parsed name."""
         return tuple((name, parse_file(name)) for name in self.names)
 
     @cached_property

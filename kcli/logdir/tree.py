@@ -4,6 +4,7 @@ Every entry that is met is classified; what is not read is told (`Note`), so
 that nothing is skipped unseen. The grammar of names is `formats.names`.
 """
 
+import fnmatch
 import glob
 import os
 import re
@@ -84,7 +85,7 @@ class Selection:
 
 
 class Note(NamedTuple):
-    """An entry that was met and not read: `unknown` to Kafka, or a `leftover` directory."""
+    """An entry that was met and not read: `unknown` to Kafka, a `leftover` directory, or `no-file` where a log could be."""
 
     kind: str
     path: str
@@ -115,13 +116,32 @@ class Found:
 def expand(arguments: Iterable[str]) -> Iterator[str]:
     """Yield the paths that arguments stand for: themselves, or what a glob matches, sorted.
 
-    A pattern that matches nothing stays as it is, so that it fails by name.
+    A pattern that matches nothing stays as it is, so that it fails by name; so does a directory that cannot be searched.
     """
     for argument in arguments:
         if glob.has_magic(argument) and not os.path.lexists(argument):
-            yield from sorted(glob.glob(argument)) or [argument]
+            yield from sorted(set(_matches(argument))) or [argument]
         else:
             yield argument
+
+
+def _matches(pattern: str) -> Iterator[str]:
+    """Yield what `glob.glob` does, and where it could not look: it would leave that out in silence."""
+    around, name = os.path.split(pattern)
+    for directory in _matches(around) if glob.has_magic(around) else (around,):
+        try:
+            if glob.has_magic(name):
+                hidden = name.startswith(".")
+                names = (entry for entry in os.listdir(directory or ".") if hidden or not entry.startswith("."))
+                yield from (os.path.join(directory, entry) for entry in fnmatch.filter(names, name))
+            else:
+                path = os.path.join(directory, name)
+                os.lstat(path)
+                yield path
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            yield (directory or ".") if glob.has_magic(name) else os.path.join(directory, name)
 
 
 def find(arguments: Iterable[str], selection: Selection) -> Found:
@@ -209,6 +229,29 @@ def _entry(entry: os.DirEntry[str]) -> Entry:
         return Entry(entry.name, entry.path, is_directory=False, error=error)
 
 
+def listed(path: str) -> tuple[list[str], list[str]]:
+    """Return the sorted names of a directory's files, and of its other entries: directories, pipes, links that lead nowhere.
+
+    A broker that loads a log looks at files only (`java.io.File.isFile`).
+    """
+    files: list[str] = []
+    others: list[str] = []
+    try:
+        with os.scandir(path) as listing:
+            for entry in listing:
+                (files if _is_file(entry) else others).append(entry.name)
+    except OSError as error:
+        raise file_error(path, error) from error
+    return sorted(files), sorted(others)
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # a link that cannot be followed
+        return False
+
+
 def directory_kind(path: str) -> str | None:
     """Return `partition`, `log-dir` or None by what a directory holds; by its name only when it holds nothing."""
     return _kind(path, _entries(path))
@@ -241,6 +284,19 @@ def enclosing_log_dir(partition_path: str) -> str | None:
         return None
     beside = os.path.dirname(partition_path)
     return beside if beside and os.path.basename(partition_path) not in {".", ".."} else parent
+
+
+def is_of_a_log_dir(directory: str) -> bool:
+    """Whether a directory, or the nearest one around it that is there, is a log dir or a partition's, or lies in one."""
+    while not os.path.isdir(directory) and directory != os.path.dirname(directory):
+        directory = os.path.dirname(directory)
+    around = os.path.dirname(directory)
+    telling = [name for name in LOG_DIR_FILES if WELL_KNOWN_KINDS.get(name) != LOCK]  # others, too, have a .lock
+    return (
+        directory_kind(directory) is not None
+        or (parse_partition_dir(os.path.basename(around)) is not None and directory_kind(around) == PARTITION)
+        or any(os.path.lexists(os.path.join(around, name)) for name in telling)
+    )
 
 
 def _log_dir(path: str, entries: list[Entry], selection: Selection, found: Found) -> None:

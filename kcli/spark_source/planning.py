@@ -17,13 +17,12 @@ from kcli.analysis.selection import Wanted
 from kcli.engine.contract import Outcome, Scan, Unit
 from kcli.engine.local import inline
 from kcli.jobs import epoch, rlmm, scan
-from kcli.jobs.common import PARTITIONS_ONLY, directory_findings, notes_as_findings, plan
+from kcli.jobs.common import PARTITIONS_ONLY, log_dir_findings, notes_as_findings, plan
 from kcli.jobs.dump import ACCEPTS as DUMPED
 from kcli.jobs.dump import Dump, Options
 from kcli.jobs.ls import ls
 from kcli.logdir.buffers import shown
-from kcli.logdir.partition import Partition
-from kcli.logdir.tree import PARTITION, Found, Selection, Target, find, partition_of
+from kcli.logdir.tree import PARTITION, Found, Selection, Target, find
 from kcli.rows import Failure
 from kcli.scan_rows import SCAN_SEGMENT
 from kcli.spark_source.cutting import in_pieces
@@ -222,10 +221,8 @@ def _useful(view: str, found: Found) -> Found:
 def _of_log_dirs(targets: Iterable[Target]) -> Iterator[Finding]:
     """Yield what is wrong with the log dirs' own files, once for each log dir; scans tell it for each partition."""
     for log_dir, group in groupby(targets, key=lambda target: target.log_dir):
-        first = next(group)
         if log_dir is not None:
-            inside = Partition(first if first.kind == PARTITION else partition_of(first))
-            yield from (finding._replace(dir=shown(log_dir)) for finding in directory_findings(inside))
+            yield from (finding._replace(dir=shown(log_dir)) for finding in log_dir_findings(next(group)))
 
 
 def is_of_log_dir(finding: Finding) -> bool:

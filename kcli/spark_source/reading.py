@@ -11,7 +11,8 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any, TypeAlias
 
-from kcli.analysis.findings import Finding, merged
+from kcli.analysis.findings import Finding
+from kcli.analysis.merging import merged
 from kcli.engine.contract import Scan, Unit
 from kcli.engine.worker import scanned_to_end
 from kcli.jobs.dump import Dump

@@ -324,16 +324,16 @@ ROOM = 200
 
 @pytest.mark.skipif(not hasattr(fcntl, "F_SETPIPE_SZ"), reason="only Linux says how large a pipe is")
 def test_a_demo_that_nobody_reads_on_stops(tmp_path):
-    command = [sys.executable, "-X", "importtime", "-m", "kcli", "demo", "--keep", tmp_path]
+    command = [sys.executable, "-X", "importtime", "-m", "kcli", "demo", "--keep"]
     ours, theirs = os.pipe()
     filled = os.write(theirs, bytes(fcntl.fcntl(ours, fcntl.F_SETPIPE_SZ, 4096) - ROOM))
-    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.PIPE, text=True) as demo:
+    with subprocess.Popen([*command, tmp_path / "left"], stdout=theirs, stderr=subprocess.PIPE, text=True) as demo:
         os.close(theirs)
         while demo.poll() is None and waiting(ours) == filled:
             time.sleep(0.01)
         os.close(ours)
         _, told = demo.communicate()
-    read = subprocess.run(command, capture_output=True, text=True, check=True)
+    read = subprocess.run([*command, tmp_path / "read"], capture_output=True, text=True, check=True)
 
     assert demo.returncode == 0 and "kcli: " not in told
     assert jobs_loaded(told)[-1] == "ls"

@@ -313,3 +313,20 @@ def test_an_interrupt_leaves_what_was_there(many, tmp_path, jobs, number, status
     assert (process.returncode, out, error) == (status, "", "error interrupted: the rows are not complete\n")
     assert os.listdir(tmp_path) == [f"x.{output}"]
     assert path.read_text() == "before"
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.ndjson", "x.parquet", "x.txt"])
+@pytest.mark.parametrize("words", [("absent",), ("orders-0", "--topic", "other")])
+def test_a_file_stays_as_it_is_when_nothing_has_an_answer(kcli, log_dir, tmp_path, monkeypatch, name, words):
+    log_dir.partition("orders-0")
+    monkeypatch.chdir(log_dir.path)
+    out = tmp_path / name
+    text = ("-o", "text") if name == "x.txt" else ("--only", "dump_batch")
+    assert kcli("dump", "orders-0", *text, "--out", out).exit_code == 0
+    before = out.read_bytes()
+    done = kcli("dump", *words, *text, "--out", out)
+    assert (done.exit_code, out.read_bytes()) == (3, before)
+    assert done.stderr
+
+    assert kcli("dump", *words, *text, "--out", tmp_path / f"new-{name}").exit_code == 3
+    assert not (tmp_path / f"new-{name}").exists()

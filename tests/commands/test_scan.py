@@ -130,3 +130,13 @@ def test_a_log_under_another_name_is_no_segment(kcli, log_dir, name):
 
     assert [kcli(*words, partition).stdout for words in asked] == before
     assert all(before)
+
+
+@pytest.mark.parametrize("command", [("scan",), ("rlmm", "dump"), ("ls",)])
+@pytest.mark.parametrize("jobs", [(), ("--jobs", "2")])
+def test_a_damaged_file_of_the_log_dir_is_told(kcli, log_dir, command, jobs):
+    """Else the columns that it would fill are null as if there were none."""
+    log_dir.partition("__remote_log_metadata-0")
+    (log_dir.path / "meta.properties").write_text("version=7\n")
+    told = json.loads(kcli(*command, "-o", "json", *jobs, log_dir.path / "__remote_log_metadata-0").stdout)
+    assert [finding["file"] for finding in told["findings"] if finding["code"] == "DIR-005"] == [str(log_dir.path / "meta.properties")]

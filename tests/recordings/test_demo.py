@@ -34,3 +34,19 @@ def test_kcli_demo_runs():
     done = CliRunner().invoke(app, ["demo"])
     assert done.exit_code == 0, done.output
     assert done.stdout.count("$ kcli ") >= 5
+
+
+def test_the_demo_is_kept_where_nothing_is_harmed(demo, tmp_path, kcli):
+    """Neither in a log dir nor in place of something of the same name."""
+    before = sorted((path, path.stat().st_mtime_ns) for path in demo.rglob("*"))
+    done = kcli("demo", "--keep", demo / "below")
+    assert (done.exit_code, done.stderr) == (
+        5,
+        f"kcli: --keep {demo}/below: this is a log dir, or lies in one; kcli writes nothing there\n",
+    )
+    assert kcli("demo", "--keep", demo / "orders-0").exit_code == 5
+    assert sorted((path, path.stat().st_mtime_ns) for path in demo.rglob("*")) == before
+
+    (tmp_path / "kcli-demo").mkdir()
+    done = kcli("demo", "--keep", tmp_path)
+    assert (done.exit_code, list((tmp_path / "kcli-demo").iterdir())) == (5, [])

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from formats import record_columns
-from kcli.analysis.findings import merged
+from kcli.analysis.merging import merged
 from kcli.engine.contract import Unit
 from kcli.engine.local import inline
 from kcli.engine.worker import scanned_to_end

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from formats.batch import LOG_OVERHEAD
-from kcli.analysis.findings import merged
+from kcli.analysis.merging import merged
 from kcli.engine.contract import Unit
 from kcli.engine.worker import scanned_to_end
 from kcli.jobs import dump_common

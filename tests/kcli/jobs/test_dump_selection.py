@@ -343,7 +343,17 @@ def test_a_record_of_a_million_headers_is_refused_and_the_switch_is_named(kcli, 
 
 
 @pytest.mark.parametrize(
-    "words", [("--tail", "5", "--max-bytes", "9"), ("--tail", str(2**63)), ("--redact", "--salt", ""), ("--offsets", "1_0..2_0")]
+    "words",
+    [
+        ("--tail", "5", "--max-bytes", "9"),
+        ("--tail", str(2**63)),
+        ("--redact", "--salt", ""),
+        ("--offsets", "1_0..2_0"),
+        ("--only", "dump_record"),
+        ("--records", "--only", "dump_batch"),
+        ("--layout", "-o", "json", "--only", "dump_batch"),
+        ("--only", "dump_layout"),
+    ],
 )
 def test_words_that_do_not_go_together(kcli, made, words):
     result = kcli("dump", *words, made)

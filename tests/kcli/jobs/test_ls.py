@@ -1,6 +1,13 @@
 """The row of a partition directory, and what is null when a piece cannot be read."""
 
+import json
+import os
+from pathlib import Path
+
+import pytest
+
 from kcli.jobs import ls
+from tests.nobody import as_nobody
 from tests.partitions import codes, log_dir, orders, put_range, rows, segment, unit
 
 LOG = (put_range(0, 10), put_range(10, 5, epoch=3))
@@ -64,11 +71,39 @@ def test_an_unreadable_piece_leaves_the_others(tmp_path):
 
 def test_an_unreadable_log(tmp_path):
     directory = orders(tmp_path / "d", *LOG)
-    (directory / f"{0:020d}.log").unlink()
-    (directory / f"{0:020d}.log").mkdir()
-    outcome = ls.ls(unit(directory))
-    assert outcome.rows[0].values[7:11] == (None, None, None, None)
-    assert outcome.error.error == "is-a-directory"
+    (directory / f"{0:020d}.log").chmod(0)
+    told = as_nobody(
+        "from kcli.jobs import ls; from tests.partitions import unit; from pathlib import Path",
+        "o = ls.ls(unit(Path(sys.argv[1]))); print(o.rows[0].values[7:11], o.error.error)",
+        directory,
+    )
+    assert told == "(None, None, None, None) no-permission\n"
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("nowhere"), lambda path: path.symlink_to(path)])
+@pytest.mark.parametrize("name", [f"{40:020d}.log", f"{0:020d}.timeindex", f"{10:020d}.log.swap"])
+def test_what_is_no_file_is_passed_over_as_the_broker_does(tmp_path, kcli, name, make):
+    """LogLoader looks at those of which File.isFile is true."""
+    directory = orders(tmp_path / "d", *LOG)
+    (directory / name).unlink(missing_ok=True)
+    before = {command: kcli(*command, directory, "-o", "json").stdout for command in EVERY}
+    make(directory / name)
+    for command in EVERY:
+        was, now = json.loads(before[command]), json.loads(kcli(*command, directory, "-o", "json").stdout)
+        told = [(finding["dir"], finding["file"]) for finding in now["findings"] if finding["code"] == "LOG-012"]
+        assert told == ([(str(directory), name)] if command != ("scan",) or name.endswith(".log") else [])
+        now["findings"] = [finding for finding in now["findings"] if finding["code"] != "LOG-012"]
+        assert now == was
+
+
+EVERY = [
+    ("ls",),
+    ("scan",),
+    ("epoch", "show"),
+    ("epoch", "end-offset", "--epoch", "0"),
+    ("lookup", "offset", "5"),
+    ("lookup", "timestamp", "0"),
+]
 
 
 def test_a_directory_that_is_gone(tmp_path):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kcli.analysis.findings import merged
+from kcli.analysis.merging import merged
 from kcli.jobs import rlmm
 from kcli.rows import RLMM_EVENT
 from tests.builders import put_record, put_records

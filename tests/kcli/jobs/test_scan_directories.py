@@ -5,6 +5,7 @@ import os
 import pytest
 
 from kcli.analysis.findings import Finding
+from kcli.engine.local import inline
 from tests.kcli.jobs.scans import rows, scanned, two_partitions
 from tests.partitions import log_dir, put_range, segment
 
@@ -131,9 +132,13 @@ def test_a_directory_without_a_log(tmp_path):
 
 def test_a_segment_that_cannot_be_read_leaves_the_others(data):
     log = data / "orders-0" / "00000000000000000040.log"
-    log.unlink()
-    log.mkdir()
-    outcomes = scanned(data)
+
+    def late(scan, units):
+        log.unlink()
+        log.mkdir()
+        return inline(scan, units)
+
+    outcomes = scanned(data, engine=late)
     partitions = rows(outcomes, "scan_partition")
 
     assert [o.error and o.error.error for o in outcomes] == [None, "is-a-directory", None, None, None]

@@ -1,10 +1,11 @@
 """From arguments to targets: kinds of directories, selections, leftovers, names that are hard to read."""
 
+import glob
 import os
 
 import pytest
 
-from kcli.logdir.tree import Selection, directory_kind, find, partition_of
+from kcli.logdir.tree import Selection, directory_kind, expand, find, partition_of
 from tests.nobody import as_nobody
 from tests.partitions import log_dir, orders, put_range, segment
 
@@ -127,6 +128,55 @@ def test_globs(kafka, tmp_path):
     literal = tmp_path / "x[1]" / "t-0"
     segment(literal, 0)
     assert names(find([str(literal)], EVERYTHING)) == ["t-0"]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "*",
+        "*/",
+        "*/orders-0",
+        "*/orders-?",
+        "?/*",
+        "**/orders-0",
+        ".*/orders-0",
+        "[ab]/*-0",
+        "*/x/y",
+        "a/orders-0*",
+        "./*/orders-0",
+        "b//*",
+        "f/*",
+        "*/..",
+    ],
+)
+def test_a_glob_matches_what_pythons_does(tmp_path, monkeypatch, pattern):
+    for name in ("a", "b", ".h"):
+        segment(tmp_path / name / "orders-0", 0)
+    (tmp_path / "f").touch()
+    (tmp_path / "a" / "lost").symlink_to("nowhere")
+    monkeypatch.chdir(tmp_path)
+    for asked in (pattern, f"{tmp_path}/{pattern}"):
+        assert list(expand([asked])) == (sorted(glob.glob(asked)) or [asked])
+
+
+@pytest.mark.parametrize("mode", [0, 0o111, 0o444])
+@pytest.mark.parametrize("pattern", ["*/orders-0", "*/orders-?", "**/orders-0/*.log", "*", "b/*"])
+def test_a_glob_does_not_pass_over_what_may_not_be_searched(tmp_path, mode, pattern):
+    around = tmp_path / "around"
+    roots = [log_dir(around / name) for name in ("a", "b", "c")]
+    around.chmod(0o755)
+    for root in roots:
+        segment(root / "orders-0", 0, put_range(0, 5))
+    roots[1].chmod(mode)
+    told = as_nobody(
+        "from kcli.logdir.tree import Selection, find; import os",
+        f"found = find([sys.argv[1] + '/{pattern}'], Selection())\n"
+        "print(*(f.path for f in found.failures), *(t.path for t in found.targets if not os.access(t.path, os.R_OK)))",
+        around,
+    )
+    roots[1].chmod(0o755)
+    may_go_through = mode == 0o111 and pattern in {"*/orders-0", "**/orders-0/*.log"}
+    assert (f"{around}/b" in told) is not may_go_through
 
 
 def test_names_that_are_hard_to_read(tmp_path):
