@@ -246,9 +246,9 @@ CATALOGUE: dict[str, Rule] = {
     ),
     "DIR-001": Rule(
         "warning",
-        "An entry of a log dir is not known to Kafka.",
-        "A directory whose name is no partition makes loading fail; a file is ignored.",
-        "Move it elsewhere before the broker starts.",
+        "A file of a log dir is not known to Kafka.",
+        "It ignores it.",
+        "Move it elsewhere: nothing else should lie there.",
     ),
     "DIR-002": Rule(
         "info",
@@ -273,6 +273,12 @@ CATALOGUE: dict[str, Rule] = {
         "A file of the log dir itself is damaged in a way that stops the broker.",
         "A bad meta.properties keeps it from starting; a bad replication-offset-checkpoint takes the log dir offline.",
         "Restore meta.properties from another log dir of the same node (directory.id differs); a bad checkpoint may be removed.",
+    ),
+    "DIR-006": Rule(
+        "error",
+        "A directory in a log dir is named like no partition.",
+        "It fails to parse the name while it loads the log dir (KafkaException), and does not start.",
+        "Move it elsewhere before the broker starts; lost+found of a disk means that the log dir should be a directory below.",
     ),
     "START-001": Rule(
         "warning",

@@ -36,6 +36,8 @@ def notes_as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
     for note in notes:
         if note.kind == "leftover":
             yield Finding("DIR-002", "left out; name --include-leftovers to read it", dir=note.path)
+        elif note.kind == "unknown-directory":
+            yield Finding("DIR-006", "its name is no partition's", file=note.path)
         elif note.kind == "no-file":
             yield _no_file(*os.path.split(note.path))
         else:

@@ -110,7 +110,9 @@ class Dump:
 
     def expand(self, found: Found) -> Found:
         """Return the same with one target per file: of partitions in their order, then of log dirs and their index caches."""
-        result = replace(found, targets=[], notes=[note for note in found.notes if note.kind != "unknown"], failures=list(found.failures))
+        result = replace(
+            found, targets=[], notes=[note for note in found.notes if not note.kind.startswith("unknown")], failures=list(found.failures)
+        )
         for target in found.targets:
             try:
                 is_open = target.kind == PARTITION and self.options.tail is None

@@ -85,7 +85,7 @@ class Selection:
 
 
 class Note(NamedTuple):
-    """An entry that was met and not read: `unknown` to Kafka, a `leftover` directory, or `no-file` where a log could be."""
+    """An entry that was met and not read: `unknown` to Kafka, an `unknown-directory`, a `leftover` directory, or `no-file` where a log could be."""
 
     kind: str
     path: str
@@ -313,7 +313,7 @@ def _log_dir(path: str, entries: list[Entry], selection: Selection, found: Found
         name = parse_partition_dir(entry.name)
         if name is None:
             if entry.name != REMOTE_LOG_INDEX_CACHE:
-                notes.append(Note("unknown", shown(entry.path)))
+                notes.append(Note("unknown-directory", shown(entry.path)))
         elif selection.wants(name):
             if name.kind != NORMAL and not selection.include_leftovers:
                 notes.append(Note("leftover", shown(entry.path)))
