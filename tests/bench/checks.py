@@ -27,14 +27,19 @@ def same(one: Path, other: Path, names: tuple[str, str]) -> list[str]:
 
 def counted(output: Path, mark: bytes, expected: int, what: str) -> list[str]:
     """Check how often a mark within a line, or a line's end, occurs in an output."""
+    found = occurrences(output, mark)
+    return [] if found == expected else [f"{what}: {found}, not {expected}"]
+
+
+def occurrences(output: Path, mark: bytes) -> int:
+    """Return how often a mark within a line, or a line's end, occurs in an output."""
     found, rest = 0, b""
     with output.open("rb") as file:
         while piece := file.read(PIECE):
             piece = rest + piece
             cut = piece.rfind(b"\n") + 1
             found, rest = found + piece.count(mark, 0, cut), piece[cut:]
-    found += rest.count(mark)
-    return [] if found == expected else [f"{what}: {found}, not {expected}"]
+    return found + rest.count(mark)
 
 
 def scanned(output: Path, facts: Facts, name: str) -> list[str]:

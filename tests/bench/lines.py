@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.bench.checks import counted, parquet_rows, same, scanned
+from tests.bench.checks import counted, occurrences, parquet_rows, same, scanned
 from tests.bench.figures import Growth, Ratio, Slopes, Target, Together
 from tests.bench.inputs import Made, Spec
 from tests.bench.process import aside
@@ -13,6 +13,7 @@ from tests.bench.process import aside
 MIB, GIB = 1 << 20, 1 << 30
 KCLI, JOBS, SPARK, TOOL = "kcli", "kcli --jobs 2", "kcli --spark", "DumpLogSegments"
 LARGE = " (large)"
+KEY = "key-83212"
 TWICE = "kcli twice at once" + LARGE
 TWO = ["--jobs", "2"]
 ON_SPARK = ["--spark-master", "local[2]"]
@@ -137,6 +138,14 @@ def lines(scale: Scale) -> list[Line]:
             _ndjson,
             (Ratio(KCLI, TOOL), Ratio(JOBS, TOOL)),
             _ndjson_right,
+        ),
+        Line(
+            "dump-key-lz4",
+            f"dump --records --key, lz4, {scale.records:,} records, against its text of all",
+            (Spec("records.lz4", scale.records),),
+            _key,
+            (Ratio(KCLI, TOOL),),
+            _key_right,
         ),
         _decoded("dump-text-rlmm", "remote log metadata", Spec("events", scale.events_text), "--remote-log-metadata-decoder"),
         _decoded("dump-text-offsets", "offset commits", Spec("commits", scale.commits), "--offsets-decoder"),
@@ -287,6 +296,19 @@ def _ndjson(programs, made):
     words = ("dump", "--records", "-o", "ndjson", made[0].log)
     tool = programs.tool(made[0].log, "--deep-iteration", "--print-data-log")
     return {KCLI: programs.ours(*words), JOBS: programs.ours(*words, *TWO), TOOL: tool}
+
+
+def _key(programs, made):
+    words = ("dump", "--records", "-o", "text", "--key", KEY, made[0].log)
+    tool = programs.tool(made[0].log, "--deep-iteration", "--print-data-log")
+    return {KCLI: programs.ours(*words), TOOL: tool}
+
+
+def _key_right(made, outputs):
+    wanted, expected = f" key: {KEY} payload: ".encode(), made[0].facts.records
+    told = occurrences(outputs[TOOL], wanted)
+    found = counted(outputs[KCLI], wanted, told, f"records of {KCLI}") + counted(outputs[KCLI], RECORD, told, f"records of {KCLI}")
+    return found + counted(outputs[TOOL], RECORD, expected, f"records of {TOOL}") + ([] if told else [f"no record has {KEY}"])
 
 
 def _parquet_right(made, outputs):
