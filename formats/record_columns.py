@@ -50,6 +50,13 @@ LONGEST_HEADER_KEY = 1 << 12
 
 VARLONG = 10
 
+EACH = (
+    "batch", "offset", "timestamp", "sequence", "attributes", "key_start", "key_length", "value_start", "value_length",
+    "headers_count", "headers_first",
+)  # fmt: skip
+EACH_HEADER = ("header_key_start", "header_key_length", "header_value_start", "header_value_length")
+"""The arrays of RecordColumns with an element per record, and per header."""
+
 
 class RecordColumns(NamedTuple):
     """The records of consecutive batches, one array element per record, in the order of the file.
@@ -90,6 +97,20 @@ class RecordColumns(NamedTuple):
         control = self.headers["attributes"] & CONTROL_MASK != 0
         found: list[int] = control[self.batch].nonzero()[0].tolist() if control.any() else []
         return found
+
+
+def taken(columns: RecordColumns, numbers: "Ints") -> RecordColumns:
+    """Return some of the records, given their numbers, rising; their batches' headers and the data stay whole."""
+    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
+
+    of_each = {name: getattr(columns, name)[numbers] for name in EACH}
+    count = of_each["headers_count"]
+    begin = np.cumsum(count) - count
+    headers = np.arange(count.sum()) + np.repeat(of_each["headers_first"] - begin, count)
+    return columns._replace(
+        **of_each | {"headers_first": begin} | {name: getattr(columns, name)[headers] for name in EACH_HEADER},
+        bounds=np.searchsorted(of_each["batch"], np.arange(len(columns.bounds))),
+    )
 
 
 class Left(NamedTuple):

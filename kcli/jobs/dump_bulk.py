@@ -48,20 +48,32 @@ class Log(NamedTuple):
 
 def is_plain(options: Options) -> bool:
     """Whether every line of a log is wanted, its contents as strings or by a decoder."""
+    return not options.selects and is_as_stored(options)
+
+
+def is_as_stored(options: Options) -> bool:
+    """Whether all that is wanted is shown, and contents as strings or by a decoder."""
     decoders = {options.key_decoder, options.value_decoder}
-    everything = not options.selects and options.limit is None
-    return everything and decoders == {STRING_DECODER} and options.salt is None and options.bytes_as is None
+    return options.limit is None and decoders == {STRING_DECODER} and options.salt is None and options.bytes_as is None
+
+
+def walked(file: DataFile, start: int, end: int, told: Told, cut: int) -> Iterator[Window | Gap | Stop]:
+    """Yield what `good_and_bad` does where everything is wanted, batches by the window; checksums that are wrong are not told."""
+    return bounded(checked_windows(file, start, end, cut, hints_of(file, sibling(told.target, "index"))), told, cut)
 
 
 def windows(file: DataFile, start: int, end: int, told: Told, cut: int) -> Iterator[Window | Gap | Stop]:
-    """Yield what `good_and_bad` does where everything is wanted, batches by the window."""
-    hints = hints_of(file, sibling(told.target, "index"))
-    for item in bounded(checked_windows(file, start, end, cut, hints), told, cut):
-        if isinstance(item, Window) and item.valid is not None and not (item.valid.all() and (item.fields["magic"] <= MAGIC).all()):
-            for number in range(len(item.positions)):
-                if not item.valid[number] or item.fields["magic"][number] > MAGIC:
-                    check(checked(file, item, number, 0), told)
+    """Yield the same; findings about wrong checksums are kept."""
+    for item in walked(file, start, end, told, cut):
+        if isinstance(item, Window):
+            for number in troubled(item).nonzero()[0].tolist():
+                check(checked(file, item, number, 0), told)
         yield item
+
+
+def troubled(window: Window) -> "NDArray[np.bool_]":
+    """Return which batches of a window have a wrong checksum, or a magic that is not known."""
+    return ~_verdicts(window) | (window.fields["magic"] > MAGIC)
 
 
 def checked(file: DataFile, window: Window, number: int, largest: int) -> Checked:
@@ -205,21 +217,24 @@ def batch_block(window: Window, of: Log) -> Iterator[Item]:
     yield Here(_behind(window), 0, held)
 
 
-def record_block(part: "RecordColumns", window: Window, of: Log) -> Iterator[Item]:
-    """Yield the rows of records, and the place behind them; findings about control records that cannot be read are kept."""
+def record_block(part: "RecordColumns", shown: "RecordColumns", window: Window, of: Log) -> Iterator[Item]:
+    """Yield the rows of those of the part's records that are shown, and the place behind it.
+
+    Findings about control records that cannot be read are kept.
+    """
     positions, held = window.positions[part.first : part.first + len(part.headers)], 0
-    for number in part.controls():
-        check_control(int(positions[part.batch[number]]), _record(part, number), of.told, of.options)
+    for number in shown.controls():
+        check_control(int(positions[shown.batch[number]]), _record(shown, number), of.told, of.options)
     if of.options.form is not None:
         from kcli.output.rows_bulk import record_rows  # noqa: PLC0415 - numpy
 
-        for rows in record_rows(part, positions, of.where, of.options.form):
+        for rows in record_rows(shown, positions, of.where, of.options.form):
             held += len(rows.buffer)
             yield rows
     else:
         from kcli.output.record_arrow import record_batch  # noqa: PLC0415 - pyarrow
 
-        found = record_batch(part, of.where, positions)
+        found = record_batch(shown, of.where, positions)
         held = found.nbytes
         yield Block(DUMP_RECORD.name, (found,))
     yield _here(part, positions, held)

@@ -13,12 +13,12 @@ from kcli.analysis.selection import AnyRecord, holds, is_wanted
 from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_batches import check_control, records, tell
-from kcli.jobs.dump_bulk import Log, batch_block, checked, is_bulk, is_plain, parts, record_block, windows
+from kcli.jobs.dump_bulk import Log, batch_block, checked, is_as_stored, is_bulk, parts, record_block, windows
 from kcli.jobs.dump_bytes import redacted
 from kcli.jobs.dump_common import Here, Options, Scanned, Told, from_file, inside
 from kcli.jobs.dump_decoders import decoded, decoder_for
 from kcli.jobs.dump_seek import part
-from kcli.jobs.dump_select import good_and_bad
+from kcli.jobs.dump_select import chosen, good_and_bad, is_told_by_columns, narrowed
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window
 from kcli.logdir.segment import Batch
@@ -55,7 +55,8 @@ def _log(unit: Unit, options: Options, told: Told) -> Scanned:
         start, end = part(file, target, options, told)
         start = unit.start or start
         decoder = decoder_for(target, options)
-        bulk = (options.blocks or options.form is not None) and decoder is None and is_plain(options) and not shown
+        bulk = (options.blocks or options.form is not None) and decoder is None and is_as_stored(options) and not shown
+        bulk = bulk and (not options.selects or (options.tail is None and is_told_by_columns(options, start, end)))
         walk = (
             windows(file, start, end, told, unit.end)
             if bulk
@@ -75,8 +76,13 @@ def _log(unit: Unit, options: Options, told: Told) -> Scanned:
 
 def _window(window: Window, of: Log) -> Scanned:
     """Yield the rows of a window's batches, many at once where they are of magic 2 and can be read in bulk."""
+    wanted = of.options.wanted
+    if of.selects:
+        window = narrowed(window, wanted)
     numbers: Iterable[RecordColumns | int] = range(len(window.positions))
-    if is_bulk(window, of.options):
+    if not len(window.positions):
+        return
+    if is_bulk(window, of.options) and (of.options.records or wanted.times is None):
         if not of.options.records:
             yield from batch_block(window, of)
             return
@@ -85,7 +91,7 @@ def _window(window: Window, of: Log) -> Scanned:
         if isinstance(number, int):
             yield from _batch(checked(of.file, window, number, of.options.max_batch_bytes), 0, None, of)
         else:
-            yield from record_block(number, window, of)
+            yield from record_block(number, chosen(number, wanted) if of.selects else number, window, of)
 
 
 def _batch(item: Checked, shown: int, decoder: str | None, of: Log) -> Scanned:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from formats.batch import COMPRESSION_CODEC_MASK, COMPRESSION_NAMES, CONTROL_MASK, LOG_OVERHEAD, TRANSACTIONAL_MASK, BatchHeader
 from formats.record import MAGIC
+from formats.record_columns import taken
 from kcli.analysis.salvage import Checked, Gap, checked_batches
 from kcli.analysis.selection import HIGHEST, LOWEST, Wanted, can_hold, searcher
 from kcli.jobs.dump_batches import bounded, check
-from kcli.jobs.dump_bulk import checked, parts, windows
+from kcli.jobs.dump_bulk import checked, parts, troubled, walked
 from kcli.jobs.dump_common import Options, Told
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window
@@ -37,8 +38,8 @@ def good_and_bad(
     `again`: those of the first batch are told already.
     """
     wanted, some = options.wanted, bool(options.wanted)
-    if some and wanted.offsets is None and not again and end - start >= WORTH_COLUMNS:
-        yield from _ruled_out(windows(file, start, end, told, cut), file, options)
+    if is_told_by_columns(options, start, end) and not again:
+        yield from _ruled_out(walked(file, start, end, told, cut), file, told, options)
         return
     first, last = wanted.offsets or (LOWEST, HIGHEST)
     passed: BatchHeader | None = None
@@ -59,27 +60,47 @@ def good_and_bad(
         passed = header if is_beyond and isinstance(header, BatchHeader) else None
 
 
-def _ruled_out(walk: Iterator[Window | Gap | Stop], file: DataFile, options: Options) -> Iterator[Checked | Gap | Stop]:
+def is_told_by_columns(options: Options, start: int, end: int) -> bool:
+    """Whether what is wanted of these bytes of a log is told by columns; offsets are not: an index leads to them, and away from them."""
+    return bool(options.wanted) and options.wanted.offsets is None and end - start >= WORTH_COLUMNS
+
+
+def narrowed(window: Window, wanted: Wanted) -> Window:
+    """Return the batches of a window that may hold a wanted record."""
+    able = _can_hold(wanted, window.fields)
+    return window._replace(
+        positions=window.positions[able], fields=window.fields[able], valid=None if window.valid is None else window.valid[able]
+    )
+
+
+def chosen(part: "RecordColumns", wanted: Wanted) -> "RecordColumns":
+    """Return the wanted records of columns."""
+    return taken(part, _wanted(wanted, part))
+
+
+def _ruled_out(walk: Iterator[Window | Gap | Stop], file: DataFile, told: Told, options: Options) -> Iterator[Checked | Gap | Stop]:
     """Yield what a walk finds, batches one by one, without those in which nothing is wanted, and of which nothing is to be told."""
     for item in walk:
         if not isinstance(item, Window):
             yield item
             continue
-        for number in _left(item, file, options).nonzero()[0].tolist():
-            batch = checked(file, item, number, options.max_batch_bytes)
-            if can_hold(options.wanted, batch.batch.header):
+        left, bad = _left(item, file, options), troubled(item)
+        for number in (left | bad).nonzero()[0].tolist():
+            batch = checked(file, item, number, options.max_batch_bytes if left[number] else 0)
+            if bad[number]:
+                check(batch, told)
+            if left[number]:
                 yield batch
 
 
 def _left(window: Window, file: DataFile, options: Options) -> "NDArray[np.bool_]":
     """Return which batches of a window are to be read."""
     wanted, fields = options.wanted, window.fields
-    current = fields["magic"] == MAGIC
-    left: NDArray[np.bool_] = ~current | _can_hold(wanted, fields)
+    left = _can_hold(wanted, fields)
     if not _records_decide(options):
         return left
     # what is larger than allowed is not unpacked, and told
-    numbers = (left & current & (fields["batch_length"] <= options.max_batch_bytes - LOG_OVERHEAD)).nonzero()[0]
+    numbers = (left & (fields["magic"] == MAGIC) & (fields["batch_length"] <= options.max_batch_bytes - LOG_OVERHEAD)).nonzero()[0]
     left[numbers] = False
     some = window._replace(positions=window.positions[numbers], fields=fields[numbers])
     for part in parts(some, file, options.max_batch_bytes) if len(numbers) else ():
@@ -95,7 +116,7 @@ def _records_decide(options: Options) -> bool:
 
 
 def _can_hold(wanted: Wanted, fields: "NDArray[np.void]") -> "NDArray[np.bool_]":
-    """Return which batches of magic 2 may hold a wanted record, as `can_hold` does; offsets are not asked about."""
+    """Return which batches may hold a wanted record, as `can_hold` does; offsets are not asked about."""
     import numpy as np  # noqa: PLC0415 - heavy: only large logs pay for it
 
     attributes = fields["attributes"]
@@ -110,7 +131,7 @@ def _can_hold(wanted: Wanted, fields: "NDArray[np.void]") -> "NDArray[np.bool_]"
             able &= np.isin(fields[name], sorted(asked))
     for is_asked, mask in ((wanted.transactional, TRANSACTIONAL_MASK), (wanted.control, CONTROL_MASK)):
         if is_asked is not None:
-            able &= (attributes & mask != 0) == is_asked
+            able &= ((attributes & mask != 0) & (fields["magic"] >= MAGIC)) == is_asked
     return able
 
 

@@ -26,7 +26,7 @@ def both(kcli, path, words, monkeypatch, form="parquet"):
     for at_once in (True, False):
         with monkeypatch.context() as patch:
             if not at_once:
-                patch.setattr("kcli.jobs.dump_log.is_plain", lambda _: False)
+                patch.setattr("kcli.jobs.dump_log.is_as_stored", lambda _: False)
             out = path.parents[2] / f"out.{form}"
             out.unlink(missing_ok=True)
             to = ("--out", out) if form in FILE_FORMATS else ("-o", form)

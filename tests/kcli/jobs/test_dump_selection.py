@@ -4,11 +4,16 @@ import base64
 import glob
 import hashlib
 import hmac
+import io
 import json
+import os
 import random
 import re
 import shlex
+import tempfile
+from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from formats.batch import BATCH, COMPRESSION_NAMES, CRC_FROM, LOG_OVERHEAD
@@ -190,11 +195,23 @@ def test_what_is_ruled_out_changes_nothing_in_logs_of_old_messages(kcli, tmp_pat
     assert len(same_either_way(kcli, monkeypatch, partition, random.Random(0)).splitlines()) > 20
 
 
+SHAPES = [
+    ("-o", "ndjson"),
+    ("-o", "csv"),
+    ("-o", "ndjson", "--records"),
+    ("-o", "tsv", "--records", "--columns", "offset,headers,control_type,value"),
+    ("-o", "json", "--records", "--tail", "5"),
+    ("-o", "ndjson", "--records", "--limit", "3"),
+    ("-o", "text", "--deep-iteration"),
+    ("-o", "ndjson", "--layout"),
+]
+
+
 def same_either_way(kcli, monkeypatch, made, chance):
     """Check that selections of a partition are the same with batches ruled out by columns; return what was printed."""
     printed = ""
     for words in SELECTIONS:
-        for shape in (("-o", "ndjson"), ("-o", "ndjson", "--records"), ("-o", "text", "--deep-iteration"), ("-o", "ndjson", "--layout")):
+        for shape in SHAPES:
             told, bound = [], chance.choice([90, 10 << 20])
             for least in (0, 1 << 40):
                 monkeypatch.setattr(dump_select, "WORTH_COLUMNS", least)
@@ -202,6 +219,13 @@ def same_either_way(kcli, monkeypatch, made, chance):
                 told.append((done.stdout, done.stderr, done.exit_code))
             assert told[0] == told[1], (words, shape)
             printed += told[0][0]
+        tables = []
+        for least in (0, 1 << 40):
+            monkeypatch.setattr(dump_select, "WORTH_COLUMNS", least)
+            with tempfile.NamedTemporaryFile(suffix=".parquet") as out:
+                kcli("dump", "--records", "--only", "dump_record", "--out", out.name, *words, made)
+                tables.append(pq.read_table(io.BytesIO(Path(out.name).read_bytes())) if os.path.getsize(out.name) else None)
+        assert tables[0] == tables[1], words
     return printed
 
 
