@@ -5,6 +5,7 @@ import io
 import os
 import signal
 import sys
+from contextlib import suppress
 from importlib.util import find_spec
 
 import kcli
@@ -51,6 +52,11 @@ def main() -> None:
         status = interrupted.status
     finally:
         ignore()
+    if "grpc" in sys.modules:
+        # its threads, and Spark's attempts to take leave of a server that has gone, would last for minutes
+        with suppress(OSError):
+            sys.stdout.flush()
+        os._exit(status)
     gc.freeze()  # the interpreter's last collection would look through all that ends anyway
     raise SystemExit(status)
 

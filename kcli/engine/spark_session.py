@@ -27,6 +27,10 @@ CANCEL_SECONDS = 0.2
 LISTENS_SECONDS = 5
 """How long a JVM may take to notice that its stdin is closed."""
 
+SECONDS_TO_CONNECT = 30
+SECONDS_TO_PART = 10
+"""For a Spark Connect server, which Spark itself would try to reach for ten minutes."""
+
 CORES_OF_A_SERVER = 16
 """A Spark Connect server does not tell how many cores it has."""
 
@@ -152,25 +156,37 @@ def _stop(session: Session) -> None:
         with suppress(Exception):  # it has gone away already
             session.stop()
 
-    thread = threading.Thread(target=stop)
+    thread = threading.Thread(target=stop, daemon=True)
     thread.start()
-    thread.join()
+    thread.join(SECONDS_TO_PART if is_connect(session) else None)
 
 
 def _connected(remote: str, conf: Mapping[str, str]) -> Session:
-    try:
-        from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415
+    """Return a session of a server; one that does not answer is asked for minutes by Spark itself, and no signal ends that."""
+    found: list[Session | Exception] = []
 
-        builder = SparkSession.Builder().remote(remote)
-        for key, value in conf.items():
-            builder = builder.config(key, value)
-        session = builder.getOrCreate()
-        session.range(1).collect()
-    except ImportError as error:
-        raise EngineMissingError(f"--spark-remote needs Spark Connect ({first_line(error)}): pip install 'pyspark[connect]'") from error
-    except Exception as error:
-        raise EngineMissingError(f"--spark-remote {remote}: no Spark Connect server answers: {first_line(error)}") from error
-    return session
+    def connect() -> None:
+        try:
+            from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415
+
+            builder = SparkSession.Builder().remote(remote)
+            for key, value in conf.items():
+                builder = builder.config(key, value)
+            session = builder.getOrCreate()
+            session.range(1).collect()
+            found.append(session)
+        except Exception as error:  # noqa: BLE001 - raised where it is waited for
+            found.append(error)
+
+    thread = threading.Thread(target=connect, daemon=True)
+    thread.start()
+    thread.join(SECONDS_TO_CONNECT)
+    answer = found[0] if found else TimeoutError(f"nothing for {SECONDS_TO_CONNECT} seconds")
+    if isinstance(answer, ImportError):
+        raise EngineMissingError(f"--spark-remote needs Spark Connect ({first_line(answer)}): pip install 'pyspark[connect]'") from answer
+    if isinstance(answer, Exception):
+        raise EngineMissingError(f"--spark-remote {remote}: no Spark Connect server answers: {first_line(answer)}") from answer
+    return answer
 
 
 def _started(master: str, conf: Mapping[str, str]) -> Session:

@@ -102,12 +102,13 @@ class BulkWalk:
         self.end = file.size if end is None else min(end, file.size)
         self.verify = verify
         self.stop: Stop | None = None
-        size = WINDOW if verify else SMALLEST_WINDOW
+        size = WINDOW
         if file.reading.rate:
             size = max(SMALLEST_WINDOW, min(size, file.reading.rate // WINDOWS_A_SECOND))
         self._size = size
         self._hints = hints
-        self._first = min(EAGER_WINDOW if eager else SMALLEST_WINDOW, size)
+        # headers alone: the batches may be large, and then most of a window is read for nothing
+        self._first = min(EAGER_WINDOW if eager and verify else SMALLEST_WINDOW, size)
 
     def __iter__(self) -> Iterator[Window]:
         _keep_memory()
@@ -154,7 +155,7 @@ class BulkWalk:
                 view[:next_held] = view[size - next_held : size]
             base, held = next_base, next_held
             if not self.verify and found.chain.next >= SKIP_FROM * max(len(found.chain.positions), 1):
-                base, held = (yield from self._hops(base)), 0
+                base, held, most = (yield from self._hops(base)), 0, self._first
 
     def _hinted(self, base: int, size: int) -> "NDArray[np.int64] | None":
         """Return the hints that lie in a window, from its start."""

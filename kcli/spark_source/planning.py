@@ -5,7 +5,7 @@ come in the order of `kcli dump`, `kcli ls` and the others; units of one directo
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
 from typing import NamedTuple
@@ -56,6 +56,15 @@ class SegmentScan:
 SEGMENT = SegmentScan(scan.Options(rows=frozenset({SCAN_SEGMENT.name})))
 HEADERS = SegmentScan(scan.Options(rows=frozenset({SCAN_SEGMENT.name}), verify=False))
 """The same for a segment whose checksums are known to match: findings then come from headers alone."""
+
+
+def of_directory(units: Sequence[Unit], sound: Collection[str]) -> Iterator[Outcome]:
+    """Yield the outcomes of all logs of a directory: one may reach back into the one before. Checksums of `sound` paths match."""
+
+    def piece(unit: Unit) -> Outcome:
+        return scan.ScanLog((HEADERS if unit.target.path in sound else SEGMENT).options)(unit)
+
+    return scan.Merged(inline, SEGMENT.options, cuts=0)(piece, units)
 
 
 class Work(NamedTuple):

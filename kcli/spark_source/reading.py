@@ -5,7 +5,7 @@ A unit that cannot be read gives the rows before the damage and no more; what is
 
 import os
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from kcli.analysis.findings import Finding
 from kcli.analysis.merging import merged
-from kcli.engine.contract import Scan, Unit
+from kcli.engine.contract import Outcome
 from kcli.engine.worker import scanned_to_end
 from kcli.jobs.dump import Dump
 from kcli.logdir.buffers import shown
@@ -21,7 +21,7 @@ from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.tree import PARTITION, Target
 from kcli.output.arrow import batch
 from kcli.rows import ROW_TYPES, Block, Failure, Row, RowType
-from kcli.spark_source.planning import HEADERS, SEGMENT, Work, directory_of, is_of_log_dir
+from kcli.spark_source.planning import SEGMENT, Work, directory_of, is_of_log_dir, of_directory
 from kcli.spark_source.views import FINDING, FINDINGS, HEAD, VIEWS, view_columns
 
 RecordBatch: TypeAlias = Any
@@ -168,9 +168,7 @@ def _findings(task: Task) -> Iterator[tuple[Target | None, list[Row]]]:
     for _, group in groupby(task.works, key=lambda work: directory_of(work.unit.target)):
         seen: set[Row] = set()
         sound: set[str] = set()
-        for work in group:
-            job = HEADERS if work.scan == SEGMENT and work.unit.target.path in sound else work.scan
-            findings, errors = _told(job, work.unit)
+        for work, findings, errors in _found(group, sound):
             if isinstance(work.scan, Dump) and not findings and not errors:
                 sound.add(work.unit.target.path)
             told = [_of_finding(finding, work.unit.target) for finding in findings if not is_of_log_dir(finding)]
@@ -180,11 +178,22 @@ def _findings(task: Task) -> Iterator[tuple[Target | None, list[Row]]]:
             yield work.unit.target, list(fresh)
 
 
-def _told(scan: Scan, unit: Unit) -> tuple[list[Finding], list[Failure]]:
-    """Return what a scan finds, those of one kind together as commands tell them, and why it ended if it could not go on."""
+def _found(works: Iterable[Work], sound: Collection[str]) -> Iterator[tuple[Work, list[Finding], list[Failure]]]:
+    """Yield what the works of a directory find; `sound` are logs of which all is known to match by then."""
+    for are_segments, some in groupby(works, key=lambda work: work.scan == SEGMENT):
+        several = list(some)
+        if are_segments:
+            outcomes = of_directory([work.unit for work in several], sound)
+            yield from ((work, *_told([outcome])) for work, outcome in zip(several, outcomes, strict=True))
+        else:
+            yield from ((work, *_told(scanned_to_end(work.scan, work.unit))) for work in several)
+
+
+def _told(outcomes: Iterable[Outcome]) -> tuple[list[Finding], list[Failure]]:
+    """Return what outcomes find, those of one kind together as commands tell them, and why they ended if they could not go on."""
     findings: list[Finding] = []
     errors: list[Failure] = []
-    for outcome in scanned_to_end(scan, unit):
+    for outcome in outcomes:
         findings += outcome.findings
         errors += [outcome.error] if outcome.error is not None else []
     return merged(findings), errors

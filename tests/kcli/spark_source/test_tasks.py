@@ -350,3 +350,14 @@ def test_relative_paths_start_where_they_should(dirs, monkeypatch):
 
     assert first.column("dir")[0].as_py().startswith(dirs[0].name)
     assert isinstance(first, pa.RecordBatch)
+
+
+@pytest.mark.parametrize("of", [{}, {"of": "segments"}])
+def test_segments_that_overlap_are_found(kcli, tmp_path, of):
+    partition = log_dir(tmp_path / "d") / "orders-0"
+    for base, count in ((0, 10), (5, 10), (40, 3)):
+        segment(partition, base, put_range(base, count))
+    segment(log_dir(tmp_path / "d") / "orders-1", 0, put_range(0, 3))
+    told = [(row["code"], row["message"]) for row in rows("findings", [tmp_path / "d"], **of) if row["severity"] == "error"]
+    assert told == [("LOG-011", "offset 5: not above 9, the last of the segment before")]
+    assert set(told) <= told_by_commands(kcli, [tmp_path / "d"])
