@@ -24,11 +24,25 @@ QUIET = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
 ENTRY = '''\
 """Runs a kcli command line over the session that spark-submit configures: rows go to stdout, all else to stderr."""
 
+import os
 import sys
 
 from pyspark.sql import SparkSession
 
+
+def part_streams():
+    """Give stderr its own place again: spark-submit reads both streams of Python from one pipe, and prints them to stdout."""
+    place = f"/proc/{os.getppid()}/fd"
+    try:
+        are_one = os.path.samestat(os.fstat(1), os.fstat(2))
+        if are_one and not os.path.samestat(os.stat(f"{place}/1"), os.stat(f"{place}/2")):
+            os.dup2(os.open(f"{place}/2", os.O_WRONLY | os.O_APPEND), 2)
+    except OSError:
+        pass  # where there is no /proc it stays as it is
+
+
 if __name__ == "__main__":
+    part_streams()
     session = SparkSession.builder.appName("kcli").getOrCreate()
     from kcli.__main__ import main  # not before: a session puts the packages at another place of sys.path
 

@@ -159,8 +159,12 @@ def test_a_place_that_cannot_be_written_is_told(kcli, tmp_path):
 
 
 @pytest.mark.spark
-def test_the_line_runs_as_printed(kcli, demo, tmp_path):
-    ask = ("epoch", "end-offset", "--epoch", "all", "-o", "ndjson", demo)
+@pytest.mark.parametrize("damage", [False, True])
+def test_the_line_runs_as_printed(kcli, demo, tmp_path, damage):
+    demo = shutil.copytree(demo, tmp_path / "kcli-demo")
+    if damage:
+        (demo / "payments-0" / "leader-epoch-checkpoint").write_text("x")
+    ask = ("epoch", "end-offset", "--epoch", "all", "-o", "csv", demo)
     line = submit(kcli, tmp_path, "--master", "local[2]", "--", *ask).stdout
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
@@ -169,4 +173,5 @@ def test_the_line_runs_as_printed(kcli, demo, tmp_path):
 
     local = kcli(*ask)
     assert (done.stdout, done.returncode) == (local.stdout, local.exit_code)
+    assert local.stderr in done.stderr and bool(local.stderr) is damage
     assert len(done.stdout.splitlines()) > 20
