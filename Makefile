@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -q
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "kcli needs Python 3.11 or newer; set PYTHON=..." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt --config-settings editable_mode=compat -e '.[spark,dev]'
+	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt --config-settings editable_mode=compat -e '.[connect,dev]'
 	$(BIN)/python -m compileall -q formats kcli commands pyspark_kcli
 	@touch $@
 

@@ -183,7 +183,7 @@ def _connected(remote: str, conf: Mapping[str, str]) -> Session:
     thread.join(SECONDS_TO_CONNECT)
     answer = found[0] if found else TimeoutError(f"nothing for {SECONDS_TO_CONNECT} seconds")
     if isinstance(answer, ImportError):
-        raise EngineMissingError(f"--spark-remote needs Spark Connect ({first_line(answer)}): pip install 'pyspark[connect]'") from answer
+        raise EngineMissingError(f"--spark-remote needs Spark Connect ({first_line(answer)}): pip install 'kcli[connect]'") from answer
     if isinstance(answer, Exception):
         raise EngineMissingError(f"--spark-remote {remote}: no Spark Connect server answers: {first_line(answer)}") from answer
     return answer
