@@ -144,6 +144,8 @@ def _range(option: str, words: str, upper: str, lower: str) -> Iterator[Filter]:
     first, dots, last = words.partition("..")
     if not dots or not (first or last):
         raise OptionError(f"option {option} {words}: not like 100..200, 100.. or ..200")
+    if first and last and _whole(option, first) > _whole(option, last):
+        raise OptionError(f"option {option} {words}: the first is beyond the last")
     if first:
         yield "GreaterThanOrEqual", upper, _whole(option, first)
     if last:

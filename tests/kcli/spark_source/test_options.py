@@ -48,6 +48,7 @@ def test_a_path_with_a_comma_is_one_if_it_is_there(tmp_path):
         ({"path": "a", "partitions": "0"}, "option partitions 0: a number from 1"),
         ({"path": "a", "leftovers": "yes"}, "option leftovers yes: one of true, false"),
         ({"path": "a", "offsets": "5"}, "option offsets 5: not like 100..200"),
+        ({"path": "a", "offsets": "9..1"}, "option offsets 9..1: the first is beyond the last"),
         ({"path": "a", "offsets": "..x"}, "option offsets x: not a whole number"),
         ({"path": "a", "view": "epochs", "epochs": "1"}, "option epochs: it is not for the view epochs"),
         ({"path": "a", "view": "rlmm", "topic": "a"}, "option topic: it is not for the view rlmm"),
