@@ -1,6 +1,7 @@
 """`dump -o text` of whole logs, many batches at a time: the same lines as one by one, where nothing is selected or decoded."""
 
 import os
+from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
@@ -62,18 +63,20 @@ def walked(file: DataFile, start: int, end: int, told: Told, cut: int) -> Iterat
     return bounded(checked_windows(file, start, end, cut, hints_of(file, sibling(told.target, "index"))), told, cut)
 
 
-def windows(file: DataFile, start: int, end: int, told: Told, cut: int) -> Iterator[Window | Gap | Stop]:
-    """Yield the same; findings about wrong checksums are kept."""
-    for item in walked(file, start, end, told, cut):
-        if isinstance(item, Window):
-            for number in troubled(item).nonzero()[0].tolist():
-                check(checked(file, item, number, 0), told)
-        yield item
-
-
 def troubled(window: Window) -> "NDArray[np.bool_]":
     """Return which batches of a window have a wrong checksum, or a magic that is not known."""
     return ~_verdicts(window) | (window.fields["magic"] > MAGIC)
+
+
+def checker(window: Window, of: Log) -> Callable[[int], None]:
+    """Return what keeps findings about the troubled batches of a window up to a position, in their order among other findings."""
+    numbers = deque(troubled(window).nonzero()[0].tolist())
+
+    def check_to(position: int) -> None:
+        while numbers and window.positions[numbers[0]] <= position:
+            check(checked(of.file, window, numbers.popleft(), 0), of.told)
+
+    return check_to
 
 
 def checked(file: DataFile, window: Window, number: int, largest: int) -> Checked:
@@ -122,6 +125,11 @@ def parts(window: Window, file: DataFile, largest: int) -> "Iterator[RecordColum
         data = file.read(base, LOG_OVERHEAD + int(window.fields["batch_length"][0]))
     for part in record_columns(data, window.positions - base, largest, window.fields):
         yield part.number if isinstance(part, Left) else part
+
+
+def last_position(part: "RecordColumns", window: Window) -> int:
+    """Return where the last of a part's batches begins, in bytes of the file."""
+    return int(window.positions[part.first + len(part.headers) - 1])
 
 
 def record_lines(part: "RecordColumns", window: Window, last: int | None, of: Log) -> Generator[Item, None, int | None]:

@@ -13,9 +13,9 @@ from kcli.analysis.selection import AnyRecord, holds, is_wanted
 from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_batches import check_control, records, tell
-from kcli.jobs.dump_bulk import Log, batch_block, checked, is_as_stored, is_bulk, parts, record_block, windows
+from kcli.jobs.dump_bulk import Log, batch_block, checked, checker, is_as_stored, is_bulk, last_position, parts, record_block, walked
 from kcli.jobs.dump_bytes import redacted
-from kcli.jobs.dump_common import Here, Options, Scanned, Told, from_file, inside
+from kcli.jobs.dump_common import LARGEST_OFFSET, Here, Options, Scanned, Told, from_file, inside
 from kcli.jobs.dump_decoders import decoded, decoder_for
 from kcli.jobs.dump_seek import part
 from kcli.jobs.dump_select import chosen, good_and_bad, is_told_by_columns, narrowed
@@ -58,7 +58,7 @@ def _log(unit: Unit, options: Options, told: Told) -> Scanned:
         bulk = (options.blocks or options.form is not None) and decoder is None and is_as_stored(options) and not shown
         bulk = bulk and (not options.selects or (options.tail is None and is_told_by_columns(options, start, end)))
         walk = (
-            windows(file, start, end, told, unit.end)
+            walked(file, start, end, told, unit.end)
             if bulk
             else good_and_bad(file, start, end, told, options, cut=unit.end, again=shown > 0)
         )
@@ -76,22 +76,27 @@ def _log(unit: Unit, options: Options, told: Told) -> Scanned:
 
 def _window(window: Window, of: Log) -> Scanned:
     """Yield the rows of a window's batches, many at once where they are of magic 2 and can be read in bulk."""
-    wanted = of.options.wanted
+    wanted, check_to = of.options.wanted, checker(window, of)
     if of.selects:
         window = narrowed(window, wanted)
     numbers: Iterable[RecordColumns | int] = range(len(window.positions))
     if not len(window.positions):
+        check_to(LARGEST_OFFSET)
         return
     if is_bulk(window, of.options) and (of.options.records or wanted.times is None):
         if not of.options.records:
+            check_to(LARGEST_OFFSET)
             yield from batch_block(window, of)
             return
         numbers = parts(window, of.file, of.options.max_batch_bytes)
     for number in numbers:
         if isinstance(number, int):
+            check_to(int(window.positions[number]))
             yield from _batch(checked(of.file, window, number, of.options.max_batch_bytes), 0, None, of)
         else:
+            check_to(last_position(number, window))
             yield from record_block(number, chosen(number, wanted) if of.selects else number, window, of)
+    check_to(LARGEST_OFFSET)
 
 
 def _batch(item: Checked, shown: int, decoder: str | None, of: Log) -> Scanned:

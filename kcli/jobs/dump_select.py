@@ -171,6 +171,6 @@ def _matches(pattern: bytes, part: "RecordColumns", numbers: "Ints") -> list[boo
     return found
 
 
-def _slices(data: bytes, starts: "Ints", lengths: "Ints") -> list[bytes | None]:
-    """Return parts of the data; None where a length is below 0."""
-    return [None if length < 0 else data[start : start + length] for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
+def _slices(data: bytes, starts: "Ints", lengths: "Ints") -> Iterator[bytes | None]:
+    """Yield parts of the data, one at a time; None where a length is below 0."""
+    return (None if length < 0 else data[start : start + length] for start, length in zip(starts.tolist(), lengths.tolist(), strict=True))

@@ -17,9 +17,9 @@ from kcli.analysis.selection import AnyRecord, holds, is_wanted
 from kcli.columns import TITLE
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_batches import control_of, records, tell, words_about
-from kcli.jobs.dump_bulk import Log, batch_lines, checked, is_bulk, is_plain, parts, record_lines, windows
+from kcli.jobs.dump_bulk import Log, batch_lines, checked, checker, is_bulk, is_plain, last_position, parts, record_lines, walked
 from kcli.jobs.dump_bytes import redacted, words_of
-from kcli.jobs.dump_common import MAX_INT, Here, Item, Options, Reader, Scanned, Told, file_name, inside
+from kcli.jobs.dump_common import LARGEST_OFFSET, MAX_INT, Here, Item, Options, Reader, Scanned, Told, file_name, inside
 from kcli.jobs.dump_decoders import DECODER_CLASSES, shown_by, shown_with
 from kcli.jobs.dump_files import producer_values
 from kcli.jobs.dump_log import BYTES_BETWEEN_STOPS, RECORDS_BETWEEN_STOPS
@@ -118,7 +118,7 @@ def _log(unit: Unit, options: Options, told: Told) -> Scanned:
                 start += begun.batch.header.size
                 shown = 0
         walk = (
-            windows(file, start, end, told, unit.end)
+            walked(file, start, end, told, unit.end)
             if bulk
             else good_and_bad(file, start, end, told, options, cut=unit.end, again=shown > 0)
         )
@@ -142,17 +142,20 @@ def _log(unit: Unit, options: Options, told: Told) -> Scanned:
 
 def _window(window: Window, last: int | None, of: Log) -> Generator[Item, None, int | None]:
     """Yield the lines of a window's batches; return the offset of the last record."""
-    options = of.options
+    options, check_to = of.options, checker(window, of)
     numbers: Iterable[RecordColumns | int] = range(len(window.positions))
     if is_bulk(window, options):
         if not options.records:
+            check_to(LARGEST_OFFSET)
             yield from batch_lines(window)
             return last
         numbers = parts(window, of.file, options.max_batch_bytes)
     for number in numbers:
         if isinstance(number, int):
+            check_to(int(window.positions[number]))
             last = yield from _batch(checked(of.file, window, number, options.max_batch_bytes), 0, last, of)
         else:
+            check_to(last_position(number, window))
             last = yield from record_lines(number, window, last, of)
     return last
 

@@ -21,7 +21,7 @@ from formats.crc import crc32c
 from kcli.jobs import dump_select
 from kcli.jobs.dump_bytes import LONG, MODES
 from tests.builders import put_record, put_records
-from tests.messages import put_message
+from tests.messages import put_message, put_wrapper
 from tests.partitions import log_dir, offset_entries, put_range, segment, time_entries
 
 pytestmark = pytest.mark.slow
@@ -205,6 +205,27 @@ SHAPES = [
     ("-o", "text", "--deep-iteration"),
     ("-o", "ndjson", "--layout"),
 ]
+
+
+@pytest.mark.parametrize("second", ["checksum", "magic"])
+@pytest.mark.parametrize("words", [(), ("--key", "k"), ("--no-control",)])
+@pytest.mark.parametrize("shape", [("-o", "ndjson", "--records"), ("-o", "text", "--deep-iteration"), ("-o", "csv")])
+def test_the_first_of_findings_is_that_of_the_first_byte(kcli, tmp_path, monkeypatch, second, words, shape):
+    """One of a message inside a wrapper comes before one of a later batch, though the batches of a window are verified together."""
+    wrapper = put_wrapper(1, put_message(0, key=b"k", value=b"v", crc=5) + put_message(1, key=b"k", value=b"v"))
+    bad = bytearray(put_range(2, 1))
+    bad[-1 if second == "checksum" else 16] ^= 1
+    partition = log_dir(tmp_path / "d") / "orders-0"
+    segment(partition, 0, wrapper + bytes(bad) + put_range(3, 2), b"", b"")
+    told = []
+    for least, limit in ((0, ()), (0, ("--limit", "99")), (1 << 40, ()), (1 << 40, ("--limit", "99"))):
+        monkeypatch.setattr(dump_select, "WORTH_COLUMNS", least)
+        done = kcli("dump", *shape, *words, *limit, partition / f"{0:020}.log")
+        told.append((done.stdout, done.stderr))
+    assert told[0] == told[1] == told[2] == told[3]
+    assert ("the checksum of a message inside a wrapper" in "".join(told[0])) is (
+        "--records" in shape or "--deep-iteration" in shape or "--key" in words
+    )
 
 
 def same_either_way(kcli, monkeypatch, made, chance):
