@@ -68,12 +68,12 @@ def troubled(window: Window) -> "NDArray[np.bool_]":
     return ~_verdicts(window) | (window.fields["magic"] > MAGIC)
 
 
-def checker(window: Window, of: Log) -> Callable[[int], None]:
-    """Return what keeps findings about the troubled batches of a window up to a position, in their order among other findings."""
+def checker(window: Window, of: Log) -> Callable[..., None]:
+    """Return what keeps findings about the troubled batches of a window up to a position, or all, in their order among other findings."""
     numbers = deque(troubled(window).nonzero()[0].tolist())
 
-    def check_to(position: int) -> None:
-        while numbers and window.positions[numbers[0]] <= position:
+    def check_to(position: int | None = None) -> None:
+        while numbers and (position is None or window.positions[numbers[0]] <= position):
             check(checked(of.file, window, numbers.popleft(), 0), of.told)
 
     return check_to

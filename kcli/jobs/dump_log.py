@@ -15,7 +15,7 @@ from kcli.engine.contract import Unit
 from kcli.jobs.dump_batches import check_control, records, tell
 from kcli.jobs.dump_bulk import Log, batch_block, checked, checker, is_as_stored, is_bulk, last_position, parts, record_block, walked
 from kcli.jobs.dump_bytes import redacted
-from kcli.jobs.dump_common import LARGEST_OFFSET, Here, Options, Scanned, Told, from_file, inside
+from kcli.jobs.dump_common import Here, Options, Scanned, Told, from_file, inside
 from kcli.jobs.dump_decoders import decoded, decoder_for
 from kcli.jobs.dump_seek import part
 from kcli.jobs.dump_select import chosen, good_and_bad, is_told_by_columns, narrowed
@@ -81,11 +81,11 @@ def _window(window: Window, of: Log) -> Scanned:
         window = narrowed(window, wanted)
     numbers: Iterable[RecordColumns | int] = range(len(window.positions))
     if not len(window.positions):
-        check_to(LARGEST_OFFSET)
+        check_to()
         return
     if is_bulk(window, of.options) and (of.options.records or wanted.times is None):
         if not of.options.records:
-            check_to(LARGEST_OFFSET)
+            check_to()
             yield from batch_block(window, of)
             return
         numbers = parts(window, of.file, of.options.max_batch_bytes)
@@ -96,7 +96,7 @@ def _window(window: Window, of: Log) -> Scanned:
         else:
             check_to(last_position(number, window))
             yield from record_block(number, chosen(number, wanted) if of.selects else number, window, of)
-    check_to(LARGEST_OFFSET)
+    check_to()
 
 
 def _batch(item: Checked, shown: int, decoder: str | None, of: Log) -> Scanned:

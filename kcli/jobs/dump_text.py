@@ -19,7 +19,7 @@ from kcli.engine.contract import Unit
 from kcli.jobs.dump_batches import control_of, records, tell, words_about
 from kcli.jobs.dump_bulk import Log, batch_lines, checked, checker, is_bulk, is_plain, last_position, parts, record_lines, walked
 from kcli.jobs.dump_bytes import redacted, words_of
-from kcli.jobs.dump_common import LARGEST_OFFSET, MAX_INT, Here, Item, Options, Reader, Scanned, Told, file_name, inside
+from kcli.jobs.dump_common import MAX_INT, Here, Item, Options, Reader, Scanned, Told, file_name, inside
 from kcli.jobs.dump_decoders import DECODER_CLASSES, shown_by, shown_with
 from kcli.jobs.dump_files import producer_values
 from kcli.jobs.dump_log import BYTES_BETWEEN_STOPS, RECORDS_BETWEEN_STOPS
@@ -146,7 +146,7 @@ def _window(window: Window, last: int | None, of: Log) -> Generator[Item, None, 
     numbers: Iterable[RecordColumns | int] = range(len(window.positions))
     if is_bulk(window, options):
         if not options.records:
-            check_to(LARGEST_OFFSET)
+            check_to()
             yield from batch_lines(window)
             return last
         numbers = parts(window, of.file, options.max_batch_bytes)
