@@ -5,6 +5,7 @@ inputs, hands the job to the engine, pulls the rows through the writer and ends
 with `typer.Exit`. `run_rows` is the same for commands that read no files.
 """
 
+import fcntl
 import os
 import stat
 import sys
@@ -29,13 +30,13 @@ from kcli.logdir.tree import Found, Target, find
 from kcli.output.structured import Tail, write_csv, write_json, write_ndjson, write_tsv
 from kcli.output.text import distinct, failure_line, finding_lines
 from kcli.output.view import View, ViewError, make_view
-from kcli.rows import COMMANDS, Failure, Lines, Row, RowType
+from kcli.rows import COMMANDS, Away, Failure, Lines, Row, RowType
 
 if TYPE_CHECKING:
     from commands._out import Out
 
 Expand = Callable[[Found], Found]
-Text = Callable[[Iterable[Row]], Iterable[str | Lines]]
+Text = Callable[[Iterable[Row]], Iterable[str | Lines | Away]]
 Present = Callable[[Iterable[Target]], frozenset[str]]
 Through = Callable[[Engine], Engine]
 
@@ -241,7 +242,8 @@ def _engine(common: Common) -> Callable[[Sink | None], Engine]:
         return lambda sink: spark(common.spark_master, common.spark_remote, conf, sink=sink)
     from kcli.engine.local import inline, pool  # noqa: PLC0415 - not with Spark
 
-    return lambda _: pool(common.jobs) if common.jobs > 1 else inline
+    writes = common.out is None and not common.quiet and _is_for_several()
+    return lambda _: pool(common.jobs, writes=writes) if common.jobs > 1 else inline
 
 
 def _asked(engine: Callable[[Sink | None], Engine], sink: Sink | None, common: Common, through: Through | None, *, pieces: bool) -> Engine:
@@ -348,14 +350,14 @@ def _writer(view: View, common: Common, text: Text | None) -> Callable[[Iterable
     return lambda rows, tail: STRUCTURED[view.format](rows, view, sys.stdout, tail)
 
 
-def _write_lines(lines: Iterable[str | Lines]) -> None:
+def _write_lines(lines: Iterable[str | Lines | Away]) -> None:
     from kcli.output.files import write_lines  # noqa: PLC0415 - only for text
 
     sys.stdout.flush()
     write_lines(_shown_at_once(lines) if sys.stdout.isatty() else lines, sys.stdout.buffer, beside=_is_file_of_its_own())
 
 
-def _shown_at_once(lines: Iterable[str | Lines]) -> Iterator[str | Lines]:
+def _shown_at_once(lines: Iterable[str | Lines | Away]) -> Iterator[str | Lines | Away]:
     """Yield lines, each of them on the terminal before the next is asked for."""
     for line in lines:
         yield line
@@ -369,6 +371,14 @@ def _is_file_of_its_own() -> bool:
     except OSError:
         return False
     return stat.S_ISREG(out.st_mode) and (out.st_dev, out.st_ino) != (told.st_dev, told.st_ino)
+
+
+def _is_for_several() -> bool:
+    """Whether workers can write to stdout by turns: a file whose place tells how far one came that died."""
+    try:
+        return _is_file_of_its_own() and sys.stdout.fileno() == 1 and not fcntl.fcntl(1, fcntl.F_GETFL) & os.O_APPEND
+    except (OSError, ValueError):  # stdout is not a file, in a program that calls this one
+        return False
 
 
 def _colored(when: str) -> bool:

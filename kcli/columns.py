@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from formats.types import Buffer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pickle import PickleBuffer
 
 Schema = dict[str, Any]
@@ -79,10 +80,29 @@ class Written(Row):
         buffer: Buffer = values[1]
         return buffer
 
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """The same as of Lines."""
+        return (self.buffer,)
+
     def __reduce__(self) -> tuple[type["Written"], tuple[str, tuple[int, "PickleBuffer"]]]:
         from pickle import PickleBuffer  # noqa: PLC0415 - there, when this is called
 
         return Written, (self.type, (self.rows, PickleBuffer(self.buffer)))
+
+
+class Away(Row):
+    """Lines or Written whose bytes are still in the process that made them, which writes them itself, without their being copied.
+
+    Only who says where stdout leads to gets any. Its only value is what writes them: good until the next outcome is asked for.
+    """
+
+    @property
+    def write(self) -> "Callable[[int], None]":
+        """Have the bytes written at the place where an open file is; given its descriptor. OSError when they cannot be."""
+        values: Any = self.values
+        write: Callable[[int], None] = values[0]
+        return write
 
 
 class Failure(NamedTuple):

@@ -83,3 +83,18 @@ def codes(outcome):
 def snapshot(directory: Path):
     """Return name -> bytes of all files of a directory: to show that nothing was touched."""
     return {path.name: path.read_bytes() for path in sorted(directory.iterdir()) if path.is_file()}
+
+
+BATCHES = 1200
+"""Of a log that is read in pieces."""
+
+
+def put_log(directory, batches=BATCHES, damaged=()):
+    """Write a segment of batches of 20 records, about 7 KB each, with an index entry for each batch; some have a flipped bit."""
+    records = [put_record(offset_delta=n, key=b"k%d" % n, value=bytes([65 + n]) * 300) for n in range(20)]
+    batch = put_records(records, base_timestamp=1000, max_timestamp=1000)
+    data = bytearray(b"".join((20 * n).to_bytes(8, "big") + batch[8:] for n in range(batches)))
+    for number in damaged:
+        data[number * len(batch) + 100] ^= 1
+    segment(directory, 0, bytes(data), offset_entries(*((20 * n + 19, n * len(batch)) for n in range(1, batches))))
+    return directory

@@ -8,6 +8,7 @@ An answer is a stream of parcels: a worker goes no further ahead than its pipe h
 """
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -31,6 +32,8 @@ class Parcel(NamedTuple):
 Answer: TypeAlias = Callable[[bytes], Iterable[Parcel]]
 SIZE = 8
 READY = Parcel((), last=True)
+SECONDS_TO_LISTEN = 0.0005
+"""At most so long a worker's other thread has the interpreter's lock when its owner asks for something."""
 
 
 class Crew:
@@ -39,10 +42,11 @@ class Crew:
     A context manager: on leaving it the processes are gone, whatever they were doing.
     """
 
-    def __init__(self, size: int, answer: Answer) -> None:
+    def __init__(self, size: int, answer: Answer, obey: nursery.Obey) -> None:
         self._size = size
         self._is_crowded = size >= cores()
         self._answer = answer
+        self._obey = obey
         self._spare_starts = size
         self._workers: dict[Connection, nursery.Worker] = {}
         self._starting: set[Connection] = set()
@@ -105,6 +109,11 @@ class Crew:
             if was_busy:
                 yield pipe, parcel
 
+    def ask(self, pipe: Connection, word: bytes) -> bytes | None:
+        """Give the worker at a pipe's end a word, whatever it does; return its reply, None if it has died."""
+        worker = self._workers.get(pipe)
+        return None if worker is None else nursery.ask(worker, word)
+
     def recall(self, pipe: Connection) -> None:
         """Take back the message that was given to a pipe, whatever of the answer is there."""
         self._busy.discard(pipe)
@@ -119,7 +128,7 @@ class Crew:
 
     def _start(self) -> None:
         try:
-            worker = nursery.start(partial(_serve, self._answer, self._is_crowded))
+            worker = nursery.start(partial(_serve, self._answer, self._is_crowded), self._obey)
         except OSError:
             self._spare_starts -= 1
             return
@@ -135,6 +144,7 @@ def cores() -> int:
 def _serve(answer: Answer, is_crowded: bool, pipe: Connection) -> None:  # noqa: FBT001 - as it travels
     """Answer messages until there are no more, or the answer is not wanted any more."""
     Beside.helps = not is_crowded
+    sys.setswitchinterval(SECONDS_TO_LISTEN)
     with suppress(EOFError, OSError):
         _send(pipe, READY)
         while True:

@@ -1,17 +1,22 @@
 """On this machine: in this process, or over a pool of processes. Both give the same outcomes in the same order."""
 
+import errno
 import pickle
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from kcli.engine.contract import Engine, Outcome, Scan, Unit
 from kcli.engine.worker import failed, packed, scanned_to_end
+from kcli.rows import Away, Lines, Written
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
+    from formats.types import Buffer
     from kcli.engine.crew import Crew, Parcel
 
 Chunk: TypeAlias = tuple[Unit, ...]
@@ -29,12 +34,20 @@ WORKERS_A_CORE = 4
 """More processes than this, or those few, only wait for each other, whatever was asked for."""
 
 
+class Task(NamedTuple):
+    """What is done with every unit, and whether workers write long text to stdout themselves."""
+
+    scan: Scan
+    writes: bool
+
+
 @dataclass(slots=True, eq=False)
 class Piece:
     """A chunk on its way: `pipe` leads to the worker that has it, `parcels` came from there and wait for their turn.
 
     A suspect was there when a worker died. `told` counts the outcomes of the chunk's first unit that are told, `skip` those that
-    a worker gives once more.
+    a worker gives once more. `home` leads to the worker that had it last: it may keep bytes still. If it died with some, they are
+    in `remade`, and `rest` is what is behind.
     """
 
     chunk: Chunk
@@ -44,6 +57,9 @@ class Piece:
     pipe: "Connection | None" = None
     parcels: "deque[Parcel]" = field(default_factory=deque)
     complete: bool = False
+    home: "Connection | None" = None
+    remade: Outcome | None = None
+    rest: Iterator[Outcome] | None = None
 
     @property
     def waits(self) -> bool:
@@ -57,22 +73,24 @@ def inline(scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
         yield from scanned_to_end(scan, unit)
 
 
-def pool(jobs: int) -> Engine:
+def pool(jobs: int, *, writes: bool = False) -> Engine:
     """Return an engine over `jobs` processes of this interpreter, fewer where more are of no use.
 
-    They start when it is given units. EngineMissingError when there is no place for a socket to talk to them.
+    They start when it is given units. `writes`: stdout is a regular file, and they may write to it what is long; there are
+    rows that are Away, then. EngineMissingError when there is no place for a socket to talk to them.
     """
 
     def run(scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
-        from kcli.engine.crew import Crew  # noqa: PLC0415 - only a pool pays for it
+        from kcli.engine.away import obey  # noqa: PLC0415 - only a pool pays for it
+        from kcli.engine.crew import Crew  # noqa: PLC0415
 
         size, workers = _shares(len(units), jobs)
         if any(unit.end for unit in units):
             size = 1  # pieces of a log come out large: each is to be told when its turn comes, and no sooner
         waiting: deque[Chunk] = deque(tuple(units[start : start + size]) for start in range(0, len(units), size))
         if waiting:
-            with Crew(workers, _answer) as crew:
-                yield from _spread(crew, scan, waiting, workers * CHUNKS_A_WORKER)
+            with Crew(workers, _answer, obey) as crew:
+                yield from _spread(crew, Task(scan, writes), waiting, workers * CHUNKS_A_WORKER)
 
     return run
 
@@ -86,21 +104,25 @@ def _shares(units: int, jobs: int) -> tuple[int, int]:
     return size, min(workers, -(-units // size))
 
 
-def _spread(crew: "Crew", scan: Scan, waiting: deque[Chunk], window: int) -> Iterator[Outcome]:
+def _spread(crew: "Crew", task: Task, waiting: deque[Chunk], window: int) -> Iterator[Outcome]:
     """Yield the outcomes of the waiting chunks in order, at most `window` of them on their way."""
     line: deque[Piece] = deque()
     while waiting or line:
         while waiting and len(line) < window:
             line.append(Piece(waiting.popleft()))
-        _feed(crew, scan, line)
+        _feed(crew, task, line)
         first = line[0]
-        if first.parcels:
-            yield from _told(first, _outcomes(first.parcels.popleft()))
+        if first.rest is not None:
+            if first.pipe is not None:
+                crew.recall(first.pipe)
+            yield from _told(line.popleft(), first.rest)
+        elif first.parcels:
+            yield from _told(first, _at_home(crew, task.scan, first, _outcomes(first.parcels.popleft())))
             _receive(crew, line, 0)
         elif first.complete:
             line.popleft()
         elif first.waits and crew.is_lost:
-            yield from _told(line.popleft(), _alone(scan, first))
+            yield from _told(line.popleft(), _alone(task.scan, first))
         else:
             _receive(crew, line, None)
 
@@ -117,7 +139,36 @@ def _told(piece: Piece, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
             piece.chunk, piece.told, piece.skip = piece.chunk[1:], 0, 0
 
 
-def _feed(crew: "Crew", scan: Scan, line: deque[Piece]) -> None:
+def _at_home(crew: "Crew", scan: Scan, piece: Piece, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+    """Yield outcomes; the bytes that a worker keeps of one are forgotten when the next is asked for, whether written or not."""
+    from kcli.engine.away import Turn  # noqa: PLC0415 - only a pool pays for it
+
+    for outcome in outcomes:
+        rows = list(outcome.rows)
+        turns: list[Turn] = []
+        for place, row in enumerate(rows):
+            if isinstance(row, Away) and piece.home is not None:
+                kept: Any = row.values[0]
+                turns.append(Turn(kept, partial(crew.ask, piece.home), partial(_anew, scan, piece, piece.told, place)))
+                write: Any = turns[-1].write
+                rows[place] = Away(row.type, (write,))
+        yield replace(outcome, rows=rows) if turns else outcome
+        for turn in turns:
+            turn.end()
+
+
+def _anew(scan: Scan, piece: Piece, told: int, place: int) -> "Sequence[Buffer]":
+    """Return the bytes of the row at a place of the outcome that is told: by another worker, which goes on with what is behind."""
+    if piece.rest is None:
+        piece.rest = islice(pool(1)(scan, piece.chunk), told, None)
+        piece.remade = next(piece.rest, None)
+    row = piece.remade.rows[place] if piece.remade is not None and place < len(piece.remade.rows) else None
+    if not isinstance(row, (Lines, Written)):
+        raise OSError(errno.EIO, "the processes that had it died (killed, or out of memory)")
+    return row.buffers
+
+
+def _feed(crew: "Crew", task: Task, line: deque[Piece]) -> None:
     """Give pieces to workers that wait; a suspect runs when it is first, and while nothing else does: only it can be to blame."""
     for piece in line:
         if piece.suspect:
@@ -131,7 +182,8 @@ def _feed(crew: "Crew", scan: Scan, line: deque[Piece]) -> None:
         if piece.waits:
             if not crew.is_ready:
                 return
-            piece.pipe = crew.give(pickle.dumps((scan, piece.chunk), pickle.HIGHEST_PROTOCOL))
+            work = task.scan, piece.chunk, task.writes and not piece.suspect
+            piece.pipe = piece.home = crew.give(pickle.dumps(work, pickle.HIGHEST_PROTOCOL))
         if piece.suspect:
             return
 
@@ -172,15 +224,18 @@ def _died(unit: Unit) -> Outcome:
 
 def _answer(message: bytes) -> Iterator["Parcel"]:
     """Yield the outcomes of a chunk of units: those of small ones together, those of large ones as they come."""
-    scan, chunk = pickle.loads(message)  # noqa: S301 - the parent wrote it
+    from kcli.engine.away import shelf  # noqa: PLC0415 - only a pool pays for it
+
+    scan, chunk, keeps = pickle.loads(message)  # noqa: S301 - the parent wrote it
     outcomes: list[Outcome] = []
     rows = 0
     for number, unit in enumerate(chunk):
         for outcome in scanned_to_end(scan, unit):
-            outcomes.append(outcome)
+            away = shelf.keep(outcome.rows) if keeps else None
+            outcomes.append(outcome if away is None else replace(outcome, rows=away))
             rows += len(outcome.rows)
             last = number == len(chunk) - 1 and outcome.rest is None
-            if last or outcome.rest is not None or rows >= ROWS_A_PARCEL:
+            if last or outcome.rest is not None or away is not None or rows >= ROWS_A_PARCEL:
                 yield _parcel(outcomes, chunk, last=last)
                 outcomes, rows = [], 0
 

@@ -22,9 +22,13 @@ from typing import NamedTuple, NoReturn, TypeAlias
 
 Life: TypeAlias = Callable[[Connection], None]
 """What a worker does with its end of a pipe, picklable; it ends when this does."""
+Obey: TypeAlias = Callable[[bytes], bytes]
+"""What a worker replies to a word that comes over its leash, whatever its life is busy with; picklable."""
+LONGEST_WORD = 16
+"""Bytes."""
 
-LEFT_TO_THE_OWNER = {signal.SIGINT, signal.SIGHUP}
-"""Signals that a terminal sends to every process of a command."""
+LEFT_TO_THE_OWNER = {signal.SIGINT, signal.SIGHUP, signal.SIGTERM}
+"""Signals that a terminal, `timeout` or a supervisor sends to every process of a command."""
 SECONDS_TO_END = 1.0
 """A worker that reads from a dead disk ends later."""
 
@@ -59,7 +63,7 @@ def prepare(modules: Sequence[str]) -> None:
     _nursery = ours
 
 
-def start(life: Life) -> Worker:
+def start(life: Life, obey: Obey) -> Worker:
     """Start a worker; OSError when there is no nursery and none can be made. One that could not be forked has nothing to say."""
     ours, theirs = Pipe()
     leash, collar = socket.socketpair()
@@ -67,11 +71,20 @@ def start(life: Life) -> Worker:
         with theirs, collar:
             _ask([theirs.fileno(), collar.fileno()])
         with suppress(OSError):  # it is dead already: reading from its pipe says so
-            ours.send_bytes(pickle.dumps(life))
+            ours.send_bytes(pickle.dumps((life, obey)))
     except BaseException:
         end(Worker(ours, leash))
         raise
     return Worker(ours, leash)
+
+
+def ask(worker: Worker, word: bytes) -> bytes | None:
+    """Give a worker a word, once its life has begun, and return the reply; None if it has died."""
+    try:
+        worker.leash.sendall(word)
+        return worker.leash.recv(LONGEST_WORD) or None
+    except OSError:
+        return None
 
 
 def end(worker: Worker) -> None:
@@ -80,7 +93,8 @@ def end(worker: Worker) -> None:
     with worker.leash as leash, suppress(OSError):
         leash.shutdown(socket.SHUT_WR)
         leash.settimeout(SECONDS_TO_END)
-        leash.recv(1)
+        while leash.recv(LONGEST_WORD):  # a reply that nobody has waited for
+            pass
 
 
 def _ask(files: list[int]) -> None:
@@ -143,14 +157,19 @@ def _tend(owner: socket.socket, modules: Sequence[str]) -> None:
 
 def _work(pipe: int, leash: int) -> None:
     """Be a worker."""
+    told: list[Obey] = []
 
     def follow() -> None:
-        os.read(leash, 1)
-        os._exit(1)
+        try:
+            while word := os.read(leash, LONGEST_WORD):
+                os.write(leash, told[0](word))
+        finally:
+            os._exit(1)
 
     threading.Thread(target=follow, daemon=True).start()
     talk = Connection(pipe)
-    life: Life = pickle.loads(talk.recv_bytes())  # noqa: S301 - the owner wrote it
+    life, obey = pickle.loads(talk.recv_bytes())  # noqa: S301 - the owner wrote it
+    told.append(obey)
     life(talk)
 
 

@@ -21,7 +21,7 @@ from kcli.columns import TITLE
 from kcli.logdir.segment import Batch
 from kcli.output.pairs import Pairs, packed
 from kcli.output.values import one_line
-from kcli.rows import Lines, Row
+from kcli.rows import Away, Lines, Row
 
 LINE = "text"
 """Row type of lines for stdout: (one of them, without its newline,), or Lines."""
@@ -66,7 +66,7 @@ class Shown(NamedTuple):
     payload: Words | None
 
 
-def dump_log_lines(rows: Iterable[Row], limit: int | None = None) -> Iterator[str | Lines]:
+def dump_log_lines(rows: Iterable[Row], limit: int | None = None) -> Iterator[str | Lines | Away]:
     """Yield the lines for stdout, one or many at a time; write to stderr what the tool writes there, its summaries at the end.
 
     With a limit, rows of one line each: so many are yielded, and nothing is read behind them.
@@ -78,7 +78,7 @@ def dump_log_lines(rows: Iterable[Row], limit: int | None = None) -> Iterator[st
         for row in rows if left else ():
             kind, values = row
             if kind in _PRINTED:
-                yield row if isinstance(row, Lines) else str(values[0])
+                yield row if isinstance(row, (Lines, Away)) else str(values[0])
                 left -= 1
                 if not left:
                     break

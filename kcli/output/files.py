@@ -21,7 +21,7 @@ from kcli.beside import Beside
 from kcli.output.arrow import RecordBatch, batch, schema
 from kcli.output.structured import Tail, write_csv, write_ndjson
 from kcli.output.view import View
-from kcli.rows import ROW_TYPES, Block, Failure, Lines, Row, RowType, Written
+from kcli.rows import ROW_TYPES, Away, Block, Failure, Lines, Row, RowType, Written
 
 PARQUET = "parquet"
 FILE_FORMATS = (PARQUET, "csv", "ndjson")
@@ -38,7 +38,7 @@ ROWS_A_GROUP = 100_000
 BYTES_A_GROUP = 8 << 20
 """Of a row group of Parquet, uncompressed: so much is held in memory."""
 
-Text: TypeAlias = Callable[[Iterable[Row]], Iterable[str | Lines]]
+Text: TypeAlias = Callable[[Iterable[Row]], Iterable[str | Lines | Away]]
 
 WORTH_A_THREAD = 1 << 18
 """Bytes that take longer to write than another thread takes to begin."""
@@ -213,6 +213,8 @@ def write_rows(path: str, rows: Iterable[Row], view: View, tail: Tail, text: Tex
             def counted() -> Iterator[str | Lines]:
                 nonlocal count
                 for lines in text(view.chosen(rows)):
+                    if isinstance(lines, Away):
+                        raise TypeError("these bytes can be written to stdout alone")
                     count += sum(bytes(data).count(b"\n") for data in lines.buffers) if isinstance(lines, Lines) else lines.count("\n") + 1
                     yield lines
 
@@ -227,7 +229,7 @@ def write_rows(path: str, rows: Iterable[Row], view: View, tail: Tail, text: Tex
             return out.rows
 
 
-def write_lines(lines: Iterable[str | Lines], file: BinaryIO, *, beside: bool) -> None:
+def write_lines(lines: Iterable[str | Lines | Away], file: BinaryIO, *, beside: bool) -> None:
     """Write lines to an open file, many of them `beside` the making of the next ones.
 
     A thread writes these: not for a pipe, in which a write may wait for ever.
@@ -239,6 +241,9 @@ def write_lines(lines: Iterable[str | Lines], file: BinaryIO, *, beside: bool) -
                 # a line may be long: it is not copied for the sake of its end
                 file.write(some.encode(*_ENCODING))
                 file.write(b"\n")
+            elif isinstance(some, Away):
+                file.flush()
+                some.write(file.fileno())
             elif beside and sum(map(len, some.buffers)) >= WORTH_A_THREAD:
                 writing.begin(partial(file.writelines, some.buffers))
             else:

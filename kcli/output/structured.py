@@ -11,7 +11,7 @@ from kcli.analysis.findings import Finding
 from kcli.output.long_values import csv_pieces, is_long, json_pieces, tsv_pieces
 from kcli.output.values import compact, csv_cell, failure_values, finding_values, spaced, tsv_cell
 from kcli.output.view import View
-from kcli.rows import Failure, Row, Value, Written
+from kcli.rows import Away, Failure, Row, Value, Written
 
 DOCUMENT_VERSION = 1
 BETWEEN_ROWS = ",\n  "
@@ -59,7 +59,7 @@ def write_json(rows: Iterable[Row], view: View, out: TextOut, tail: Tail) -> Non
     for row in view.shown(rows):
         out.write(separator)
         separator = BETWEEN_ROWS
-        if isinstance(row, Written):
+        if isinstance(row, (Written, Away)):
             _write_bytes(row, out)
             continue
         values: dict[str, Value] = {"type": row.type} if view.tagged else {}
@@ -69,9 +69,12 @@ def write_json(rows: Iterable[Row], view: View, out: TextOut, tail: Tail) -> Non
     out.write(f'],\n "findings": [{_items(map(finding_values, findings))}],\n "errors": [{_items(map(failure_values, failures))}]}}\n')
 
 
-def _write_bytes(row: Written, out: TextOut) -> None:
+def _write_bytes(row: Written | Away, out: TextOut) -> None:
     out.flush()
-    out.buffer.write(row.buffer)
+    if isinstance(row, Away):
+        row.write(out.buffer.fileno())
+    else:
+        out.buffer.write(row.buffer)
 
 
 def _items(values: Iterable[dict[str, Value]]) -> str:
@@ -82,7 +85,7 @@ def write_ndjson(rows: Iterable[Row], view: View, out: TextOut, tail: Tail) -> N
     """Write one JSON object a line, each with its `type`, each flushed; findings and errors at the end."""
     names = {row_type.name: ("type", *view.names_of(row_type)) for row_type in view.types}
     for row in view.shown(rows):
-        if isinstance(row, Written):
+        if isinstance(row, (Written, Away)):
             _write_bytes(row, out)
             continue
         values = dict(zip(names[row.type], (row.type, *row.values), strict=True))
@@ -105,14 +108,14 @@ def write_csv(rows: Iterable[Row], view: View, out: TextOut, tail: Tail) -> None
 
 
 def _write_cells(
-    rows: Iterable[tuple[Any, ...] | Written],
+    rows: Iterable[tuple[Any, ...] | Written | Away],
     out: TextOut,
     separator: str,
     cell: Callable[[Any], str],
     pieces: Callable[[Any], Iterator[str]],
 ) -> None:
     for values in rows:
-        if isinstance(values, Written):
+        if isinstance(values, (Written, Away)):
             _write_bytes(values, out)
         elif is_long(values):
             out.writelines(_in_pieces(values, separator, cell, pieces))
@@ -131,13 +134,13 @@ def _in_pieces(
     yield "\n"
 
 
-def _with_header(rows: Iterable[Row], view: View, tail: Tail) -> Iterator[tuple[Any, ...] | Written]:
+def _with_header(rows: Iterable[Row], view: View, tail: Tail) -> Iterator[tuple[Any, ...] | Written | Away]:
     """Yield the header and the rows; a failure without any row must not look like an empty table."""
     header = view.names_of(view.types[0]) if view.headers else None
     for row in view.shown(rows):
         if header is not None:
             yield header
             header = None
-        yield row if isinstance(row, Written) else row.values
+        yield row if isinstance(row, (Written, Away)) else row.values
     if header is not None and not tail()[1]:
         yield header

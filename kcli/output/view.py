@@ -6,7 +6,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import Any
 
-from kcli.rows import Column, Row, RowType, Value, Written
+from kcli.rows import Away, Column, Row, RowType, Value, Written
 
 FORMATS = ("table", "json", "ndjson", "csv", "tsv")
 FLAT = frozenset({"table", "csv", "tsv", "parquet"})
@@ -69,7 +69,7 @@ class View:
             return
         positions = {row_type.name: [row_type.names.index(name) for name in self.names_of(row_type)] for row_type in self.types}
         for row in self.chosen(rows):
-            if isinstance(row, Written):
+            if isinstance(row, (Written, Away)):
                 yield row
             else:
                 yield Row(row.type, tuple(row.values[position] for position in positions[row.type]))

@@ -13,25 +13,12 @@ import pytest
 
 from commands import _inputs
 from kcli.jobs import cuts
-from tests.builders import put_record, put_records
-from tests.partitions import log_dir, offset_entries, segment
+from tests.partitions import log_dir, put_log
 
 ROOT = Path(__file__).parents[2]
 KCLI = [sys.executable, "-m", "kcli"]
 WAIT_SECONDS = 120
 GONE_SECONDS = 30
-BATCHES = 1200
-
-
-def put_log(directory, batches=BATCHES, damaged=()):
-    """Write a segment of batches of 20 records, about 7 KB each, with an index entry for each batch; some have a flipped bit."""
-    records = [put_record(offset_delta=n, key=b"k%d" % n, value=bytes([65 + n]) * 300) for n in range(20)]
-    batch = put_records(records, base_timestamp=1000, max_timestamp=1000)
-    data = bytearray(b"".join((20 * n).to_bytes(8, "big") + batch[8:] for n in range(batches)))
-    for number in damaged:
-        data[number * len(batch) + 100] ^= 1
-    segment(directory, 0, bytes(data), offset_entries(*((20 * n + 19, n * len(batch)) for n in range(1, batches))))
-    return directory
 
 
 @pytest.fixture

@@ -19,9 +19,9 @@ SECONDS = 20
 OWNER = """
 import time
 from kcli.engine import nursery
-from tests.kcli.engine.test_nursery import life_of_work, numbers
+from tests.kcli.engine.test_nursery import backwards, life_of_work, numbers
 nursery.prepare(["json"])
-print(*numbers(nursery.start(life_of_work)), flush=True)
+print(*numbers(nursery.start(life_of_work, backwards)), flush=True)
 time.sleep(60)
 """
 
@@ -45,6 +45,10 @@ def life_in_ruins(pipe):
     raise ValueError("ruins")
 
 
+def backwards(word):
+    return word[::-1]
+
+
 def numbers(worker):
     """Return the process numbers of a worker and of its nursery."""
     return [int(number) for number in worker.pipe.recv_bytes().split()]
@@ -66,7 +70,7 @@ def will_be_gone(process):
 
 @pytest.mark.parametrize("life", [life_of_waiting, life_of_work])
 def test_a_worker_is_gone_once_it_has_been_ended(life):
-    worker = nursery.start(life)
+    worker = nursery.start(life, backwards)
     process, _ = numbers(worker)
     assert not is_gone(process)
     begun = time.monotonic()
@@ -77,11 +81,11 @@ def test_a_worker_is_gone_once_it_has_been_ended(life):
 
 
 def test_workers_of_a_nursery_that_dies_go_on_and_others_come_from_another():
-    first = nursery.start(life_of_waiting)
+    first = nursery.start(life_of_waiting, backwards)
     process, parent = numbers(first)
     os.kill(parent, signal.SIGKILL)
     assert will_be_gone(parent)
-    second = nursery.start(life_of_waiting)
+    second = nursery.start(life_of_waiting, backwards)
     first.pipe.send_bytes(b"still here")
 
     assert first.pipe.recv_bytes() == b"still here"
@@ -92,7 +96,7 @@ def test_workers_of_a_nursery_that_dies_go_on_and_others_come_from_another():
 
 
 def test_what_a_worker_has_to_say_ends_where_it_dies():
-    worker = nursery.start(life_in_ruins)
+    worker = nursery.start(life_in_ruins, backwards)
 
     with pytest.raises(EOFError):
         worker.pipe.recv_bytes()
@@ -111,14 +115,33 @@ def test_nothing_outlives_its_owner(number):
         assert will_be_gone(parent)
 
 
-def test_a_terminal_ends_the_owner_only():
-    worker = nursery.start(life_of_waiting)
+def test_signals_to_a_whole_group_end_the_owner_only():
+    worker = nursery.start(life_of_waiting, backwards)
     for process in numbers(worker):
-        os.kill(process, signal.SIGINT)
-        os.kill(process, signal.SIGHUP)
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+            os.kill(process, number)
     worker.pipe.send_bytes(b"still here")
 
     assert worker.pipe.recv_bytes() == b"still here"
+    nursery.end(worker)
+
+
+def test_a_worker_obeys_whatever_it_is_busy_with_until_it_dies():
+    worker = nursery.start(life_of_work, backwards)
+    process, _ = numbers(worker)
+
+    assert [nursery.ask(worker, word) for word in (b"ab", b"abc")] == [b"ba", b"cba"]
+    os.kill(process, signal.SIGKILL)
+    assert nursery.ask(worker, b"ab") is None
+    nursery.end(worker)
+
+
+def test_one_that_cannot_obey_dies_of_it():
+    worker = nursery.start(life_of_work, int)
+    process, _ = numbers(worker)
+
+    assert nursery.ask(worker, b"ab") is None
+    assert will_be_gone(process)
     nursery.end(worker)
 
 
@@ -128,9 +151,9 @@ def test_nothing_comes_from_the_working_directory(tmp_path):
     code = """if True:
         import sys
         from kcli.engine import nursery
-        from tests.kcli.engine.test_nursery import introduced, numbers
+        from tests.kcli.engine.test_nursery import backwards, introduced, numbers
         sys.path.insert(0, "")
-        print(*numbers(nursery.start(introduced)))
+        print(*numbers(nursery.start(introduced, backwards)))
         """
     told = subprocess.run(
         [sys.executable, "-P", "-c", code], capture_output=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False

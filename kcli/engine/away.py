@@ -1,0 +1,134 @@
+"""Bytes that stay in the process that made them until it is their turn, and are then written from there.
+
+The text of a log's records is several times the log. To send it to the process that asked for it would copy it twice
+more, on cores that have work. Where stdout is a regular file, workers have it open, too: they write to it one after the
+other, each when told, and the place at which it is moves on for all of them.
+"""
+
+import errno
+import os
+from collections.abc import Callable, Sequence
+from threading import Condition
+from typing import Any, NamedTuple, TypeAlias
+
+from formats.types import Buffer
+from kcli.rows import Away, Lines, Row, Written
+
+STDOUT = 1
+WORTH_A_TURN = 1 << 16
+"""Bytes of a row that stay: fewer are sent as soon as a word about them."""
+ROOM = 32 << 20
+"""Bytes that a worker keeps at most, but for those that are sent together and are more."""
+NUMBER_SIZE, STATUS_SIZE = 8, 4
+
+Ask: TypeAlias = Callable[[bytes], bytes | None]
+"""Gives the worker that keeps bytes a word, and returns what it replies; None if it has died."""
+Again: TypeAlias = Callable[[], Sequence[Buffer]]
+"""Makes bytes anew that died with a worker."""
+
+
+class Kept(NamedTuple):
+    """What a worker tells of the bytes of a row that it keeps."""
+
+    number: int
+    size: int
+
+
+class Shelf:
+    """What a worker keeps, by number: its own thread puts it here, and the one that hears its owner takes it away."""
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._kept: dict[int, Sequence[Buffer]] = {}
+        self._size = 0
+        self._count = 0
+
+    def keep(self, rows: Sequence[Row]) -> list[Row] | None:
+        """Return what to send in place of rows that are sent together, once there is room for the bytes of the long ones; None if none is."""
+        long = {
+            place: row.buffers for place, row in enumerate(rows) if isinstance(row, (Lines, Written)) and _size(row.buffers) >= WORTH_A_TURN
+        }
+        if not long:
+            return None
+        sent = list(rows)
+        size = sum(map(_size, long.values()))
+        with self._changed:
+            self._changed.wait_for(lambda: not self._kept or self._size + size <= ROOM)
+            self._size += size
+            for place, buffers in long.items():
+                self._count += 1
+                self._kept[self._count] = buffers
+                kept: Any = Kept(self._count, _size(buffers))
+                sent[place] = Away(rows[place].type, (kept,))
+        return sent
+
+    def obey(self, word: bytes) -> bytes:
+        """Write to stdout what a word names, if it says so, and forget it; return 0 or the number of the error."""
+        number = int.from_bytes(word[1:])
+        status = 0
+        if word[0]:
+            try:
+                for buffer in self._kept[number]:
+                    write_all(STDOUT, buffer)
+            except OSError as error:
+                status = error.errno or errno.EIO
+        with self._changed:
+            self._size -= _size(self._kept.pop(number))
+            self._changed.notify()
+        return status.to_bytes(STATUS_SIZE)
+
+
+shelf = Shelf()
+"""Of this process, if it is a worker."""
+
+
+def obey(word: bytes) -> bytes:
+    """Return what this worker replies to a word of its owner."""
+    return shelf.obey(word)
+
+
+class Turn:
+    """The moment for bytes that a worker keeps: `write` has them written, and `end` forgets them if nobody did."""
+
+    def __init__(self, kept: Kept, ask: Ask, again: Again) -> None:
+        self._kept = kept
+        self._ask = ask
+        self._again = again
+        self._is_over = False
+
+    def write(self, file: int) -> None:
+        """Have the bytes written to an open file, which is the worker's stdout; OSError when they cannot be.
+
+        A worker that dies meanwhile has moved the file's place on behind what it had written.
+        """
+        before = os.lseek(file, 0, os.SEEK_CUR)
+        status = self._told(is_wanted=True)
+        done = os.lseek(file, 0, os.SEEK_CUR) - before
+        if status:
+            raise OSError(status, os.strerror(status))
+        if status is None and done < self._kept.size:
+            anew = b"".join(self._again())
+            if len(anew) != self._kept.size:
+                raise OSError(errno.EIO, "a process that read a file died, and the file has changed since")
+            write_all(file, memoryview(anew)[done:])
+
+    def end(self) -> None:
+        """Let the worker forget the bytes, unless they are written."""
+        if not self._is_over:
+            self._told(is_wanted=False)
+
+    def _told(self, *, is_wanted: bool) -> int | None:
+        self._is_over = True
+        reply = self._ask(bytes([is_wanted]) + self._kept.number.to_bytes(NUMBER_SIZE))
+        return None if reply is None else int.from_bytes(reply)
+
+
+def _size(buffers: Sequence[Buffer]) -> int:
+    return sum(map(len, buffers))
+
+
+def write_all(file: int, buffer: Buffer) -> None:
+    """Write all of a buffer to an open file."""
+    view = memoryview(buffer)
+    while view:
+        view = view[os.write(file, view) :]

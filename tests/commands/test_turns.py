@@ -1,0 +1,139 @@
+"""Workers that write to stdout by turns: the file is what one process would have written, whatever stdout is."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.partitions import log_dir, put_log
+
+pytestmark = pytest.mark.slow
+
+KCLI = [sys.executable, "-m", "kcli"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+FORMATS = [
+    ("text",),
+    ("ndjson",),
+    ("json",),
+    ("csv", "--only", "dump_record"),
+    ("tsv", "--only", "dump_record", "--columns", "offset,value"),
+]
+DAMAGED = (3, 700)
+WAIT_SECONDS = 20
+
+
+@pytest.fixture(scope="module")
+def big(tmp_path_factory):
+    """Several logs, one of them read in pieces, with damage; all in one log dir."""
+    home = log_dir(tmp_path_factory.mktemp("turns") / "data")
+    put_log(home / "orders-0", damaged=DAMAGED)
+    for number in range(1, 4):
+        put_log(home / f"orders-{number}", 40)
+    return home
+
+
+def words(given, jobs, output="text", *more):
+    return [*KCLI, "dump", "--records", "-o", output, *more, "--jobs", str(jobs), given]
+
+
+def run(given, path, jobs, *output, mode="wb", **more):
+    """Dump with a file as stdout; returns the status and what stderr says."""
+    with open(path, mode) as file:
+        done = subprocess.run(words(given, jobs, *output), stdout=file, stderr=subprocess.PIPE, check=False, env=ENVIRONMENT, **more)
+    return done.returncode, done.stderr
+
+
+@pytest.fixture(scope="module")
+def alone(big, tmp_path_factory):
+    """What one process writes, by format."""
+    told = {}
+    for output in FORMATS:
+        path = tmp_path_factory.mktemp("alone") / "out"
+        told[output] = *run(big, path, 1, *output), path.read_bytes()
+    return told
+
+
+@pytest.mark.parametrize("mode", ["wb", "ab"])
+@pytest.mark.parametrize("output", FORMATS, ids=lambda output: output[0])
+def test_a_file_has_the_same_bytes(big, alone, tmp_path, output, mode):
+    status, error, written = alone[output]
+    path = tmp_path / "out"
+    path.write_bytes(b"before\n")
+
+    assert len(written) > 1 << 19
+    assert run(big, path, 2, *output, mode=mode) == (status, error)
+    assert path.read_bytes() == (b"before\n" if mode == "ab" else b"") + written
+
+
+@pytest.mark.parametrize("output", FORMATS, ids=lambda output: output[0])
+def test_so_has_a_pipe(big, alone, output):
+    done = subprocess.run(words(big, 2, *output), capture_output=True, check=False, env=ENVIRONMENT)
+
+    assert (done.returncode, done.stderr, done.stdout) == alone[output]
+
+
+def test_others_who_write_to_the_file_before_and_behind_lose_nothing(big, alone, tmp_path):
+    shell = f'(echo before; {" ".join(map(str, words(big, 2)))} 2>/dev/null; echo behind) > "{tmp_path}/out"'
+    subprocess.run(shell, shell=True, check=True, env=ENVIRONMENT)
+
+    assert (tmp_path / "out").read_bytes() == b"before\n" + alone["text",][2] + b"behind\n"
+
+
+def test_what_is_told_stands_where_it_is_told_if_both_go_to_one_file(big, tmp_path):
+    told = []
+    for jobs in (1, 2):
+        subprocess.run(f"{' '.join(map(str, words(big, jobs)))} > '{tmp_path}/out' 2>&1", shell=True, check=False, env=ENVIRONMENT)
+        told.append((tmp_path / "out").read_bytes())
+
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_file_that_may_not_grow_is_not_silent(big, tmp_path, jobs):
+    most = 1_000_000
+    status, told = run(big, tmp_path / "out", jobs, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)))
+
+    assert (status, told) == (4, b"kcli: cannot write output: file too large\n")
+    assert (tmp_path / "out").stat().st_size == most
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_to_all_of_them_closes_the_document(big, tmp_path, number, status):
+    many = [big] * 60
+    with open(tmp_path / "out", "wb") as file:
+        process = subprocess.Popen(
+            [*words(many[0], 2, "text"), *map(str, many)], stdout=file, stderr=subprocess.PIPE, env=ENVIRONMENT, start_new_session=True
+        )
+        end = time.monotonic() + WAIT_SECONDS
+        while not (tmp_path / "out").stat().st_size and time.monotonic() < end:
+            time.sleep(0.001)
+        os.killpg(process.pid, number)
+        _, error = process.communicate(timeout=WAIT_SECONDS)
+
+    assert process.returncode == status
+    assert error.splitlines()[-1] == b"error interrupted: the rows are not complete"
+    assert (tmp_path / "out").read_bytes().endswith(b"\n")
+
+
+IS = "import sys; from commands._run import _is_for_several; sys.stderr.write(str(_is_for_several()))"
+
+
+@pytest.mark.parametrize(
+    ("redirection", "expected"),
+    [(">{}", "True"), ("1<>{}", "True"), (">>{}", "False"), ("|cat", "False"), (">/dev/null", "False"), (">&-", "False")],
+)
+def test_they_write_to_regular_files_that_are_not_appended_to(tmp_path, redirection, expected):
+    shell = f"{sys.executable} -c '{IS}' {redirection.format(tmp_path / 'out')}"
+
+    assert subprocess.run(shell, shell=True, stderr=subprocess.PIPE, text=True, check=False, env=ENVIRONMENT).stderr == expected
+
+
+def test_they_do_not_where_stderr_goes_to_the_same_file(tmp_path):
+    subprocess.run(f"{sys.executable} -c '{IS}' > {tmp_path}/out 2>&1", shell=True, check=True, env=ENVIRONMENT)
+
+    assert (tmp_path / "out").read_text() == "False"

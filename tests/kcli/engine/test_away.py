@@ -1,0 +1,265 @@
+"""Bytes that workers keep and write to stdout themselves, whatever happens to the workers."""
+
+import errno
+import os
+import signal
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from kcli.engine import nursery
+from kcli.engine.away import ROOM, WORTH_A_TURN, Kept, Shelf, Turn
+from kcli.engine.contract import Outcome
+from kcli.engine.local import inline, pool
+from kcli.output.files import write_lines
+from kcli.rows import Away, Lines, Row, Written
+from tests.engine_suite import shape, units
+
+pytestmark = pytest.mark.slow
+
+LONG = 3
+"""Outcomes of a unit, but for the last."""
+SIZE = WORTH_A_TURN + 5
+ENDLESS = 600
+
+
+@pytest.fixture
+def stdout(tmp_path):
+    return tmp_path / "stdout"
+
+
+@contextmanager
+def as_stdout(path):
+    """Make a file the stdout of this process, and of workers that begin meanwhile."""
+    saved, others = os.dup(1), nursery._nursery
+    file = os.open(path, os.O_RDWR | os.O_CREAT)
+    os.dup2(file, 1)
+    nursery._nursery = None
+    try:
+        yield
+    finally:
+        os.dup2(saved, 1)
+        for descriptor in (saved, file):
+            os.close(descriptor)
+        if nursery._nursery is not None:
+            nursery._nursery.close()
+        nursery._nursery = others
+
+
+def data(given, number, size=SIZE):
+    return b"%d %d %d\n" % (given.number, given.start, number) * (size // 6)
+
+
+def texts(given, *, marker=None, at=None, before=None, always=False):
+    """Answer with short and long rows of text; die where it is said, once or always."""
+    if given.start == at and (always or not os.path.exists(marker)):
+        open(marker, "w").close()
+        (before or now)(given)
+    rows = [
+        Row("text", (f"short {given.number} {given.start}",)),
+        Lines("text", (data(given, 1), bytearray(data(given, 2)), memoryview(b"small\n"))),
+        Row("text", ("between",)),
+        Lines("text", (b"a few\n",)),
+        Written("text", (7, data(given, 3))),
+    ]
+    rest = replace(given, start=given.start + 1) if given.start < LONG else None
+    return Outcome(number=given.number, rows=rows, rest=rest)
+
+
+def now(_given):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def soon(_given):
+    """Die once this worker has written a little of something, from a thread beside."""
+    place = os.lseek(1, 0, os.SEEK_CUR)
+
+    def watch():
+        end = time.monotonic() + 5
+        while os.lseek(1, 0, os.SEEK_CUR) == place and time.monotonic() < end:
+            pass
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=watch).start()
+
+
+def large(given, *, marker=None):
+    """Answer with rows that take a while to write; die while one is written."""
+    if given.number == 2 and marker is not None and not os.path.exists(marker):
+        open(marker, "w").close()
+        soon(given)
+    return Outcome(number=given.number, rows=[Lines("text", (data(given, number, ROOM // 2),)) for number in range(2)])
+
+
+def write(outcomes, path):
+    """Write rows to a file as `-o text` does to stdout; returns all that is not written."""
+    told = []
+
+    def lines():
+        for outcome in outcomes:
+            told.append(replace(outcome, rows=[]))
+            for row in outcome.rows:
+                if isinstance(row, Written):
+                    yield Lines(row.type, (row.buffer,))
+                else:
+                    yield row if isinstance(row, (Lines, Away)) else row.values[0]
+
+    with as_stdout(path), open(1, "wb", closefd=False) as file:
+        write_lines(lines(), file, beside=False)
+    return shape(told)
+
+
+def expected(scan, work):
+    rows = [row for outcome in inline(scan, work) for row in outcome.rows]
+    return b"".join(b"".join(row.buffers) if isinstance(row, (Lines, Written)) else row.values[0].encode() + b"\n" for row in rows)
+
+
+def test_workers_write_what_is_long_and_everything_stands_in_order(stdout):
+    work = units(*["answer"] * 9)
+    kinds = []
+
+    def seen():
+        for outcome in pool(2, writes=True)(texts, work):
+            kinds.append([type(row) for row in outcome.rows])
+            yield outcome
+
+    told = write(seen(), stdout)
+
+    assert stdout.read_bytes() == expected(texts, work)
+    assert told == shape(replace(outcome, rows=[]) for outcome in inline(texts, work))
+    assert kinds == [[Row, Away, Row, Lines, Away]] * 9 * (LONG + 1)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("before", [now, soon])
+@pytest.mark.parametrize("at", range(LONG + 1))
+def test_a_worker_that_dies_costs_no_byte_and_repeats_none(stdout, tmp_path, at, before, jobs):
+    work = units(*["answer"] * 5)
+    told = write(pool(jobs, writes=True)(partial(texts, marker=str(tmp_path / "died"), at=at, before=before), work), stdout)
+
+    assert (tmp_path / "died").exists()
+    assert stdout.read_bytes() == expected(texts, work)
+    assert told == shape(replace(outcome, rows=[]) for outcome in inline(texts, work))
+
+
+def test_a_worker_that_dies_while_it_writes_costs_no_byte_and_repeats_none(stdout, tmp_path):
+    work = units(*["answer"] * 6)
+    write(pool(2, writes=True)(partial(large, marker=str(tmp_path / "died")), work), stdout)
+
+    assert (tmp_path / "died").exists()
+    assert stdout.read_bytes() == expected(large, work)
+
+
+def test_many_units_of_a_chunk_survive_one_that_dies(stdout, tmp_path):
+    work = units(*["answer"] * 150)
+    write(pool(2, writes=True)(partial(texts, marker=str(tmp_path / "died"), at=1), work), stdout)
+
+    assert stdout.read_bytes() == expected(texts, work)
+
+
+def only(number, given, **more):
+    return texts(given, **more) if given.number == number else texts(given)
+
+
+@pytest.mark.parametrize("at", [1, LONG])
+def test_a_unit_that_always_kills_spoils_no_other(stdout, tmp_path, at):
+    work = units(*["answer"] * 5)
+    scan = partial(only, 2, marker=str(tmp_path / "died"), at=at, always=True)
+    told = write(pool(2, writes=True)(scan, work), stdout)
+    written = stdout.read_bytes()
+
+    assert told == shape(replace(outcome, rows=[]) for outcome in pool(2)(scan, work))
+    assert [row[3] and row[3][1] for row in told if row[0] == 2] == [*[None] * at, "worker-died"]
+    assert written.endswith(b"".join(expected(texts, [unit]) for unit in work[3:]))
+
+
+def test_what_nobody_writes_is_forgotten(stdout):
+    work = units(*["answer"] * 40)  # several in a chunk
+
+    with as_stdout(stdout):
+        assert [outcome.number for outcome in pool(2, writes=True)(large, work)] == list(range(40))
+    assert stdout.read_bytes() == b""
+
+
+def test_no_worker_at_all_is_no_reason_to_write_less(stdout, monkeypatch):
+    work = units(*["answer"] * 3)
+    monkeypatch.setattr(nursery, "start", lambda *_: (_ for _ in ()).throw(OSError(errno.EAGAIN, "no process")))
+    write(pool(2, writes=True)(texts, work), stdout)
+
+    assert stdout.read_bytes() == expected(texts, work)
+
+
+class TestShelf:
+    def test_small_rows_and_rows_of_other_kinds_are_sent(self):
+        rows = [Row("text", ("x" * SIZE,)), Lines("text", (b"x" * (WORTH_A_TURN - 1),)), Written("text", (1, b""))]
+
+        assert Shelf().keep(rows) is None
+        assert Shelf().keep([*rows, Lines("text", (bytes(SIZE),))]) == [*rows, ("text", (Kept(1, SIZE),))]
+
+    def test_there_is_room_for_what_is_sent_together_whatever_its_size_and_for_no_more(self):
+        shelf = Shelf()
+        first = shelf.keep([Lines("text", (bytes(ROOM + 1),)), Lines("text", (bytes(ROOM),))])
+        others = []
+        thread = threading.Thread(target=lambda: others.append(shelf.keep([Lines("text", (bytes(SIZE),))])), daemon=True)
+        thread.start()
+        time.sleep(0.1)
+
+        assert ([row.values for row in first], others) == ([(Kept(1, ROOM + 1),), (Kept(2, ROOM),)], [])
+        assert shelf.obey(b"\0" + (1).to_bytes(8)) == bytes(4)
+        time.sleep(0.1)
+        assert others == []
+        assert shelf.obey(b"\0" + (2).to_bytes(8)) == bytes(4)
+        thread.join(ENDLESS)
+        assert [row.values for (row,) in others] == [(Kept(3, SIZE),)]
+
+    def test_an_error_is_replied_and_the_room_is_free(self, monkeypatch):
+        monkeypatch.setattr("kcli.engine.away.STDOUT", os.open("/dev/full", os.O_WRONLY))
+        shelf = Shelf()
+        rows = [Lines("text", (bytes(ROOM),))]
+        shelf.keep(rows)
+
+        assert int.from_bytes(shelf.obey(b"\1" + (1).to_bytes(8))) == errno.ENOSPC
+        assert [row.values for row in shelf.keep(rows)] == [(Kept(2, ROOM),)]
+
+
+class TestTurn:
+    @pytest.fixture
+    def file(self, tmp_path):
+        return os.open(tmp_path / "out", os.O_RDWR | os.O_CREAT)
+
+    def test_an_error_of_the_worker_is_one_of_writing(self, file):
+        with pytest.raises(OSError, match="No space left") as told:
+            Turn(Kept(1, 5), lambda _: errno.ENOSPC.to_bytes(4), list).write(file)
+
+        assert told.value.errno == errno.ENOSPC
+
+    @pytest.mark.parametrize("done", range(6))
+    def test_what_a_dead_worker_left_is_written(self, file, done):
+        def die(word):
+            os.write(file, b"abcde"[:done])
+
+        Turn(Kept(1, 5), die, lambda: [b"ab", b"cde"]).write(file)
+
+        assert os.pread(file, 100, 0) == b"abcde"
+        assert os.lseek(file, 0, os.SEEK_CUR) == 5
+
+    def test_what_is_not_what_it_was_is_not_written(self, file):
+        with pytest.raises(OSError, match="has changed since") as told:
+            Turn(Kept(1, 5), lambda _: None, lambda: [b"ab"]).write(file)
+
+        assert told.value.errno == errno.EIO
+        assert os.pread(file, 100, 0) == b""
+
+    def test_what_is_written_is_not_forgotten_once_more(self, file):
+        words = []
+        turn = Turn(Kept(258, 5), lambda word: words.append(word) or bytes(4), list)
+        turn.write(file)
+        turn.end()
+        turn = Turn(Kept(259, 5), lambda word: words.append(word) or bytes(4), list)
+        turn.end()
+
+        assert words == [b"\1\0\0\0\0\0\0\1\2", b"\0\0\0\0\0\0\0\1\3"]
