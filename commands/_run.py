@@ -24,7 +24,7 @@ from commands._status import ExitStatus, Usage, worst
 from kcli.analysis.findings import SEVERITIES, Finding
 from kcli.columns import TITLE
 from kcli.engine.contract import Engine, Outcome, Scan, Sink, Unit
-from kcli.engine.errors import EngineMissingError, NotWrittenError
+from kcli.engine.errors import EngineMissingError, NotWrittenError, OutputError
 from kcli.jobs.common import PARTITIONS_ONLY, internal_failure, notes_as_findings, plan
 from kcli.logdir.tree import Found, Target, find
 from kcli.output.structured import Tail, write_csv, write_json, write_ndjson, write_tsv
@@ -275,6 +275,8 @@ def _scanned(engine: Engine, scan: Scan, units: list[Unit], verdict: Verdict, *,
                 done(outcome)
     except EngineMissingError as error:
         verdict.end(ExitStatus.SOME_UNANSWERED, "environment", str(error))
+    except OutputError:
+        raise
     except NotWrittenError as error:
         verdict.end(ExitStatus.SOME_UNANSWERED, "environment", f"--out {common.out}: {error}")
     except (Interrupted, KeyboardInterrupt) as error:

@@ -94,15 +94,16 @@ class Written(Row):
 class Away(Row):
     """Lines or Written whose bytes are still in the process that made them, which writes them itself, without their being copied.
 
-    Only who says where stdout leads to gets any. Its only value is what writes them: good until the next outcome is asked for.
+    Only who says that stdout is a regular file gets any. Whoever writes tells it of the file's descriptor, once everything
+    before it is in the file; the bytes are there when the next row is given.
     """
 
     @property
-    def write(self) -> "Callable[[int], None]":
-        """Have the bytes written at the place where an open file is; given its descriptor. OSError when they cannot be."""
+    def reached(self) -> "Callable[[int], None]":
+        """What is to be told of the file's descriptor."""
         values: Any = self.values
-        write: Callable[[int], None] = values[0]
-        return write
+        reached: Callable[[int], None] = values[0]
+        return reached
 
 
 class Failure(NamedTuple):

@@ -184,10 +184,20 @@ def _recovery_findings(partition: Partition, segments: Sequence[Segment]) -> Ite
         message = "not stopped cleanly, or running: a start checks the checksums of unflushed segments; here they were not"
         yield Finding("START-005", message, dir=shown(partition.target.log_dir))
     for name in partition.names:
-        if name.rpartition(".")[2] in EXTENSION_KINDS and "." in name and integer(name.partition(".")[0], LONG_BITS) is None:
-            yield Finding("LOG-010", "the name does not begin with an offset", dir=partition.shown, file=name)
+        if has_no_offset(name):
+            yield no_offset(partition.shown, name)
     if any(segment.suffix for segment in segments):
         yield Finding("START-003", "an interrupted swap is taken as finished, as a start finishes it", dir=partition.shown)
+
+
+def has_no_offset(name: str) -> bool:
+    """Return whether a file of a partition directory is named like one of its log, but for the offset: no broker loads that."""
+    return name.rpartition(".")[2] in EXTENSION_KINDS and "." in name and integer(name.partition(".")[0], LONG_BITS) is None
+
+
+def no_offset(directory: str, name: str) -> Finding:
+    """Return the finding about a file that `has_no_offset`."""
+    return Finding("LOG-010", "the name does not begin with an offset", dir=directory, file=name)
 
 
 def log_end_findings(partition: Partition, segment: Segment, end: LogEnd) -> list[Finding]:

@@ -12,6 +12,7 @@ from threading import Condition
 from typing import Any, NamedTuple, TypeAlias
 
 from formats.types import Buffer
+from kcli.engine.errors import OutputError
 from kcli.rows import Away, Lines, Row, Written
 
 STDOUT = 1
@@ -23,8 +24,6 @@ NUMBER_SIZE, STATUS_SIZE = 8, 4
 
 Ask: TypeAlias = Callable[[bytes], bytes | None]
 """Gives the worker that keeps bytes a word, and returns what it replies; None if it has died."""
-Again: TypeAlias = Callable[[], Sequence[Buffer]]
-"""Makes bytes anew that died with a worker."""
 
 
 class Kept(NamedTuple):
@@ -46,19 +45,19 @@ class Shelf:
     def keep(self, rows: Sequence[Row]) -> list[Row] | None:
         """Return what to send in place of rows that are sent together, once there is room for the bytes of the long ones; None if none is."""
         long = {
-            place: row.buffers for place, row in enumerate(rows) if isinstance(row, (Lines, Written)) and _size(row.buffers) >= WORTH_A_TURN
+            place: row.buffers for place, row in enumerate(rows) if isinstance(row, (Lines, Written)) and size(row.buffers) >= WORTH_A_TURN
         }
         if not long:
             return None
         sent = list(rows)
-        size = sum(map(_size, long.values()))
+        needed = sum(map(size, long.values()))
         with self._changed:
-            self._changed.wait_for(lambda: not self._kept or self._size + size <= ROOM)
-            self._size += size
+            self._changed.wait_for(lambda: not self._kept or self._size + needed <= ROOM)
+            self._size += needed
             for place, buffers in long.items():
                 self._count += 1
                 self._kept[self._count] = buffers
-                kept: Any = Kept(self._count, _size(buffers))
+                kept: Any = Kept(self._count, size(buffers))
                 sent[place] = Away(rows[place].type, (kept,))
         return sent
 
@@ -73,7 +72,7 @@ class Shelf:
             except OSError as error:
                 status = error.errno or errno.EIO
         with self._changed:
-            self._size -= _size(self._kept.pop(number))
+            self._size -= size(self._kept.pop(number))
             self._changed.notify()
         return status.to_bytes(STATUS_SIZE)
 
@@ -87,48 +86,40 @@ def obey(word: bytes) -> bytes:
     return shelf.obey(word)
 
 
-class Turn:
-    """The moment for bytes that a worker keeps: `write` has them written, and `end` forgets them if nobody did."""
+def written(kept: Kept, file: int, ask: Ask) -> int:
+    """Have kept bytes written to a file, which is the worker's stdout; return how many are there: not all if the worker has died.
 
-    def __init__(self, kept: Kept, ask: Ask, again: Again) -> None:
-        self._kept = kept
-        self._ask = ask
-        self._again = again
-        self._is_over = False
-
-    def write(self, file: int) -> None:
-        """Have the bytes written to an open file, which is the worker's stdout; OSError when they cannot be.
-
-        A worker that dies meanwhile has moved the file's place on behind what it had written.
-        """
-        before = os.lseek(file, 0, os.SEEK_CUR)
-        status = self._told(is_wanted=True)
-        done = os.lseek(file, 0, os.SEEK_CUR) - before
-        if status:
-            raise OSError(status, os.strerror(status))
-        if status is None and done < self._kept.size:
-            anew = b"".join(self._again())
-            if len(anew) != self._kept.size:
-                raise OSError(errno.EIO, "a process that read a file died, and the file has changed since")
-            write_all(file, memoryview(anew)[done:])
-
-    def end(self) -> None:
-        """Let the worker forget the bytes, unless they are written."""
-        if not self._is_over:
-            self._told(is_wanted=False)
-
-    def _told(self, *, is_wanted: bool) -> int | None:
-        self._is_over = True
-        reply = self._ask(bytes([is_wanted]) + self._kept.number.to_bytes(NUMBER_SIZE))
-        return None if reply is None else int.from_bytes(reply)
+    OutputError when they cannot be written. Whoever dies has moved the file's place on behind what it had written.
+    """
+    before = os.lseek(file, 0, os.SEEK_CUR)
+    reply = ask(_word(kept, is_wanted=True))
+    if reply is None:
+        return os.lseek(file, 0, os.SEEK_CUR) - before
+    status = int.from_bytes(reply)
+    if status:
+        raise OutputError(status, os.strerror(status))
+    return kept.size
 
 
-def _size(buffers: Sequence[Buffer]) -> int:
+def forgotten(kept: Kept, ask: Ask) -> None:
+    """Let the worker forget bytes that nobody wants."""
+    ask(_word(kept, is_wanted=False))
+
+
+def _word(kept: Kept, *, is_wanted: bool) -> bytes:
+    return bytes([is_wanted]) + kept.number.to_bytes(NUMBER_SIZE)
+
+
+def size(buffers: Sequence[Buffer]) -> int:
+    """Return how many bytes buffers have."""
     return sum(map(len, buffers))
 
 
 def write_all(file: int, buffer: Buffer) -> None:
-    """Write all of a buffer to an open file."""
+    """Write all of a buffer to an open file; OutputError when it cannot be."""
     view = memoryview(buffer)
-    while view:
-        view = view[os.write(file, view) :]
+    try:
+        while view:
+            view = view[os.write(file, view) :]
+    except OSError as error:
+        raise OutputError(*error.args) from error

@@ -32,6 +32,10 @@ class Parcel(NamedTuple):
 Answer: TypeAlias = Callable[[bytes], Iterable[Parcel]]
 SIZE = 8
 READY = Parcel((), last=True)
+BEGUN = Parcel((), last=False)
+"""A worker has its message: if it dies now, that may be the reason."""
+UNTOUCHED = Parcel((), last=True)
+"""Stands for the answer to a message that a worker was given and did not have: it had died for another reason."""
 SECONDS_TO_LISTEN = 0.0005
 """At most so long a worker's other thread has the interpreter's lock when its owner asks for something."""
 
@@ -51,6 +55,7 @@ class Crew:
         self._workers: dict[Connection, nursery.Worker] = {}
         self._starting: set[Connection] = set()
         self._busy: set[Connection] = set()
+        self._begun: set[Connection] = set()
         self._idle: list[Connection] = []
 
     def __enter__(self) -> Self:
@@ -83,14 +88,14 @@ class Crew:
         """Give a waiting worker a message; returns the pipe that its answer comes from."""
         pipe = self._idle.pop()
         self._busy.add(pipe)
-        with suppress(OSError):  # it died while it waited: reading from its pipe says so
+        with suppress(OSError):  # it has died just now: reading from its pipe says so
             pipe.send_bytes(message)
         return pipe
 
     def parcels(self, wanted: Iterable[Connection], timeout: float | None) -> Iterator[tuple[Connection, Parcel | None]]:
         """Wait for something to happen; yield what comes from the wanted pipes, of those that were given a message.
 
-        None for a pipe from which nothing comes any more, before the last parcel.
+        None for a pipe from which nothing comes any more, before the last parcel; UNTOUCHED if nothing ever came.
         """
         for pipe in wait([*self._starting, *wanted], timeout):
             assert isinstance(pipe, Connection)
@@ -99,15 +104,20 @@ class Crew:
                 parcel = _received(pipe)
             except (EOFError, OSError):
                 parcel = None
+            if parcel is not None and not (parcel.parts or parcel.last):
+                self._begun.add(pipe)
+                continue
+            had_begun = pipe in self._begun
             if parcel is None or parcel.last:
                 self._busy.discard(pipe)
+                self._begun.discard(pipe)
                 self._starting.discard(pipe)
             if parcel is None:
                 self._replace(pipe, was_busy=was_busy)
             elif parcel.last:
                 self._idle.append(pipe)
             if was_busy:
-                yield pipe, parcel
+                yield pipe, parcel if parcel is not None or had_begun else UNTOUCHED
 
     def ask(self, pipe: Connection, word: bytes) -> bytes | None:
         """Give the worker at a pipe's end a word, whatever it does; return its reply, None if it has died."""
@@ -117,6 +127,7 @@ class Crew:
     def recall(self, pipe: Connection) -> None:
         """Take back the message that was given to a pipe, whatever of the answer is there."""
         self._busy.discard(pipe)
+        self._begun.discard(pipe)
         self._replace(pipe, was_busy=True)
 
     def _replace(self, pipe: Connection, *, was_busy: bool) -> None:
@@ -148,7 +159,9 @@ def _serve(answer: Answer, is_crowded: bool, pipe: Connection) -> None:  # noqa:
     with suppress(EOFError, OSError):
         _send(pipe, READY)
         while True:
-            for parcel in answer(pipe.recv_bytes()):
+            message = pipe.recv_bytes()
+            _send(pipe, BEGUN)
+            for parcel in answer(message):
                 _send(pipe, parcel)
 
 

@@ -1,6 +1,5 @@
 """On this machine: in this process, or over a pool of processes. Both give the same outcomes in the same order."""
 
-import errno
 import pickle
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +15,6 @@ from kcli.rows import Away, Lines, Written
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-    from formats.types import Buffer
     from kcli.engine.crew import Crew, Parcel
 
 Chunk: TypeAlias = tuple[Unit, ...]
@@ -46,8 +44,8 @@ class Piece:
     """A chunk on its way: `pipe` leads to the worker that has it, `parcels` came from there and wait for their turn.
 
     A suspect was there when a worker died. `told` counts the outcomes of the chunk's first unit that are told, `skip` those that
-    a worker gives once more. `home` leads to the worker that had it last: it may keep bytes still. If it died with some, they are
-    in `remade`, and `rest` is what is behind.
+    a worker gives once more. `home` leads to the worker that had it last, and may keep bytes of it; if that died with some, `rest`
+    is what another one goes on with.
     """
 
     chunk: Chunk
@@ -58,7 +56,6 @@ class Piece:
     parcels: "deque[Parcel]" = field(default_factory=deque)
     complete: bool = False
     home: "Connection | None" = None
-    remade: Outcome | None = None
     rest: Iterator[Outcome] | None = None
 
     @property
@@ -117,7 +114,7 @@ def _spread(crew: "Crew", task: Task, waiting: deque[Chunk], window: int) -> Ite
                 crew.recall(first.pipe)
             yield from _told(line.popleft(), first.rest)
         elif first.parcels:
-            yield from _told(first, _at_home(crew, task.scan, first, _outcomes(first.parcels.popleft())))
+            yield from _in_turns(crew, task.scan, first, _told(first, _outcomes(first.parcels.popleft())))
             _receive(crew, line, 0)
         elif first.complete:
             line.popleft()
@@ -139,33 +136,43 @@ def _told(piece: Piece, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
             piece.chunk, piece.told, piece.skip = piece.chunk[1:], 0, 0
 
 
-def _at_home(crew: "Crew", scan: Scan, piece: Piece, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
-    """Yield outcomes; the bytes that a worker keeps of one are forgotten when the next is asked for, whether written or not."""
-    from kcli.engine.away import Turn  # noqa: PLC0415 - only a pool pays for it
+def _in_turns(crew: "Crew", scan: Scan, piece: Piece, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+    """Yield outcomes that are told; one with bytes that a worker keeps in parts, each up to such bytes, which are written then.
+
+    If the worker has died, another makes them anew, and goes on with the piece: see its `rest`. A unit of which they are fewer
+    now, or which ends that worker, too, is over.
+    """
+    from kcli.engine.away import forgotten, size, write_all, written  # noqa: PLC0415 - only a pool pays for it
 
     for outcome in outcomes:
-        rows = list(outcome.rows)
-        turns: list[Turn] = []
-        for place, row in enumerate(rows):
-            if isinstance(row, Away) and piece.home is not None:
-                kept: Any = row.values[0]
-                turns.append(Turn(kept, partial(crew.ask, piece.home), partial(_anew, scan, piece, piece.told, place)))
-                write: Any = turns[-1].write
-                rows[place] = Away(row.type, (write,))
-        yield replace(outcome, rows=rows) if turns else outcome
-        for turn in turns:
-            turn.end()
-
-
-def _anew(scan: Scan, piece: Piece, told: int, place: int) -> "Sequence[Buffer]":
-    """Return the bytes of the row at a place of the outcome that is told: by another worker, which goes on with what is behind."""
-    if piece.rest is None:
-        piece.rest = islice(pool(1)(scan, piece.chunk), told, None)
-        piece.remade = next(piece.rest, None)
-    row = piece.remade.rows[place] if piece.remade is not None and place < len(piece.remade.rows) else None
-    if not isinstance(row, (Lines, Written)):
-        raise OSError(errno.EIO, "the processes that had it died (killed, or out of memory)")
-    return row.buffers
+        unit, number, begun = piece.chunk[0], piece.told - 1, 0
+        remade: Outcome | None = None
+        for place, row in enumerate(outcome.rows):
+            if not isinstance(row, Away) or piece.home is None:
+                continue
+            kept: Any = row.values[0]
+            reached: list[int] = []
+            reach: Any = reached.append
+            yield Outcome(number=outcome.number, rows=[*outcome.rows[begun:place], Away(row.type, (reach,))], rest=outcome.rest or unit)
+            begun = place + 1
+            ask = partial(crew.ask, piece.home)
+            if not reached:
+                forgotten(kept, ask)
+                continue
+            done = written(kept, reached[0], ask)
+            if done == kept.size:
+                continue
+            if piece.rest is None:
+                piece.rest = islice(pool(1)(scan, piece.chunk), number, None)
+                remade = next(piece.rest, None)
+            anew = remade.rows[place] if remade is not None and place < len(remade.rows) else None
+            if not isinstance(anew, (Lines, Written)) or size(anew.buffers) < done:
+                yield _died(unit)
+                piece.chunk, piece.told = piece.chunk[1:], 0
+                piece.rest = pool(1)(scan, piece.chunk)
+                return
+            write_all(reached[0], memoryview(b"".join(anew.buffers))[done:])
+        yield replace(outcome, rows=outcome.rows[begun:]) if begun else outcome
 
 
 def _feed(crew: "Crew", task: Task, line: deque[Piece]) -> None:
@@ -190,15 +197,19 @@ def _feed(crew: "Crew", task: Task, line: deque[Piece]) -> None:
 
 def _receive(crew: "Crew", line: deque[Piece], timeout: float | None) -> None:
     """Take what is there: one parcel of each piece, then no more until its turn; what a dead worker had is tried again, unit by unit."""
+    from kcli.engine.crew import UNTOUCHED  # noqa: PLC0415 - only a pool pays for it
+
     wanted = [piece.pipe for piece in line if piece.pipe is not None and not piece.parcels]
     for pipe, parcel in crew.parcels(wanted, timeout):
         place = next(place for place, piece in enumerate(line) if piece.pipe is pipe)
         piece = line[place]
+        if parcel is None or parcel.last:
+            piece.pipe = None
+        if parcel is UNTOUCHED:
+            continue
         if parcel is not None:
             piece.parcels.append(parcel)
             piece.complete = parcel.last
-        if parcel is None or parcel.last:
-            piece.pipe = None
         if parcel is None and not piece.suspect:
             del line[place]
             told = [piece.told, *(0 for _ in piece.chunk[1:])]

@@ -139,20 +139,25 @@ def _tend(owner: socket.socket, modules: Sequence[str]) -> None:
     for module in modules:
         with suppress(ImportError):
             import_module(module)
+    workers: set[int] = set()
     gc.freeze()  # else every worker's first collection would copy all there is
     while True:
         told, files, *_ = socket.recv_fds(owner, 1, 2)
         if not told:
+            for worker in workers:
+                os.kill(worker, signal.SIGKILL)  # one may be too busy to notice, or stopped
             return
         with suppress(OSError):  # the files are closed, and the owner sees it
-            if not os.fork():
+            worker = os.fork()
+            if not worker:
                 owner.close()
                 _live(partial(_work, *files))
+            workers.add(worker)
         for file in files:
             os.close(file)
         with suppress(ChildProcessError):  # there are none
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
+            while ended := os.waitpid(-1, os.WNOHANG)[0]:
+                workers.discard(ended)
 
 
 def _work(pipe: int, leash: int) -> None:

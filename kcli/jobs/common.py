@@ -5,6 +5,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
+from kcli.analysis.ends import no_offset
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Outcome, Unit
 from kcli.logdir.buffers import CANNOT_READ, FileError, shown
@@ -40,6 +41,8 @@ def notes_as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
             yield Finding("DIR-006", "its name is no partition's", file=note.path)
         elif note.kind == "no-file":
             yield _no_file(*os.path.split(note.path))
+        elif note.kind == "no-offset":
+            yield no_offset(*os.path.split(note.path))
         else:
             yield Finding("DIR-001", "not a name that Kafka knows in a log dir", file=note.path)
 

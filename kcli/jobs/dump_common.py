@@ -1,5 +1,6 @@
 """What the readers of `dump` share: options, where rows are from, findings told once, and scans that stop and go on."""
 
+import atexit
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -87,6 +88,7 @@ Scanned: TypeAlias = Iterator[Item]
 
 _left: dict[tuple[Unit, Options], "tuple[Scanned, Told]"] = {}
 """The scan that stopped last in this process, at most one: if it goes on here, nothing is read or unpacked again."""
+atexit.register(_left.clear)  # a scan that ends only when the interpreter has been taken apart would complain
 
 
 def in_pieces(unit: Unit, options: Options, read: "Reader") -> Outcome:

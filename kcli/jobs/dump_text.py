@@ -166,9 +166,10 @@ def _batch(item: Checked, shown: int, last: int | None, of: Log) -> Generator[It
         return last
     if not shown:
         yield line(batch_line(item.batch, valid=item.valid), BATCH_LINE)
+    held = 0
     if of.options.records:
-        last = yield from _records(item, shown, last, of)
-    yield from _here(item.batch.position + item.batch.header.size, 0, last, of)
+        last, held = yield from _records(item, shown, last, of)
+    yield from _here(item.batch.position + item.batch.header.size, 0, last, of, held)
     return last
 
 
@@ -179,8 +180,8 @@ def _is_shown(item: Checked, told: Told, options: Options) -> bool:
     return holds(options.wanted, item.batch.header, records(item, told, options))
 
 
-def _records(item: Checked, shown: int, last: int | None, of: Log) -> Generator[Item, None, int | None]:
-    """Yield the lines of a batch's records behind the first `shown`; return the offset of its last."""
+def _records(item: Checked, shown: int, last: int | None, of: Log) -> Generator[Item, None, tuple[int | None, int]]:
+    """Yield the lines of a batch's records behind the first `shown`; return the offset of its last, and how many bytes came since the last place to stop at."""
     options, held, read = of.options, 0, 0
     for number, record in enumerate(records(item, of.told, options, told_before=shown > 0)):
         if number >= shown:
@@ -201,8 +202,8 @@ def _records(item: Checked, shown: int, last: int | None, of: Log) -> Generator[
         last, read = record.offset, number + 1
     header = item.batch.header
     if item.valid and read < (1 if header.records_count is None else header.records_count):
-        return header.last_offset  # what could not be read is no gap in the log
-    return last
+        last = header.last_offset  # what could not be read is no gap in the log
+    return last, held
 
 
 def _here(position: int, shown: int, last: int | None, of: Log, held: int = 0) -> Scanned:

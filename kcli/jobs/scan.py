@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from formats.batch import COMPRESSION_NAMES
 from formats.names import IN_PARTITION, KRAFT_SNAPSHOT, LOG, parse_file
+from kcli.analysis.ends import has_no_offset
 from kcli.analysis.findings import Finding
 from kcli.analysis.pieces import Piece, Wanted, join, read_piece
 from kcli.analysis.salvage import Gap
@@ -108,12 +109,12 @@ def expand(found: Found) -> Found:
             result.targets.append(target)
             continue
         try:
-            logs, others = _logs(target)
+            logs, notes = _logs(target)
         except FileError as error:
             result.failures.append(FileError(target.shown, *error.args[1:]))
             continue
         files = directories.setdefault(_identity(_directory(target).path, real), {})
-        result.notes.extend(Note("no-file", path) for path in others)
+        result.notes.extend(notes)
         for log in logs:
             name = "" if log.kind == PARTITION else os.path.basename(log.path)
             files.setdefault(name, _beside(next(iter(files.values())), log, name) if files else log)
@@ -121,11 +122,12 @@ def expand(found: Found) -> Found:
     return result
 
 
-def _logs(target: Target) -> tuple[list[Target], list[str]]:
-    """Return the logs of a partition directory, or the target itself where it is a file or has none; and what is no file, but named like a log."""
+def _logs(target: Target) -> tuple[list[Target], list[Note]]:
+    """Return the logs of a partition directory, or the target itself where it is a file or has none; and what is only named like one."""
     files, others = listed(target.path) if target.kind == PARTITION else ([], [])
     logs = [_inside(target, name) for name in files if _is_log(name)]
-    return logs or [target], [_inside(target, name).shown for name in others if _is_log(name)]
+    notes = [Note("no-file", _inside(target, name).shown) for name in others if _is_log(name)]
+    return logs or [target], notes + [Note("no-offset", _inside(target, name).shown) for name in files if has_no_offset(name)]
 
 
 def _directory(target: Target) -> Target:

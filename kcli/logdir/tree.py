@@ -85,7 +85,10 @@ class Selection:
 
 
 class Note(NamedTuple):
-    """An entry that was met and not read: `unknown` to Kafka, an `unknown-directory`, a `leftover` directory, or `no-file` where a log could be."""
+    """An entry that was met and not read.
+
+    `unknown` to Kafka, an `unknown-directory`, a `leftover` directory, `no-file` where a log could be, a file with `no-offset` in its name.
+    """
 
     kind: str
     path: str

@@ -243,7 +243,7 @@ def write_lines(lines: Iterable[str | Lines | Away], file: BinaryIO, *, beside: 
                 file.write(b"\n")
             elif isinstance(some, Away):
                 file.flush()
-                some.write(file.fileno())
+                some.reached(file.fileno())
             elif beside and sum(map(len, some.buffers)) >= WORTH_A_THREAD:
                 writing.begin(partial(file.writelines, some.buffers))
             else:

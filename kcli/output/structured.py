@@ -72,7 +72,7 @@ def write_json(rows: Iterable[Row], view: View, out: TextOut, tail: Tail) -> Non
 def _write_bytes(row: Written | Away, out: TextOut) -> None:
     out.flush()
     if isinstance(row, Away):
-        row.write(out.buffer.fileno())
+        row.reached(out.buffer.fileno())
     else:
         out.buffer.write(row.buffer)
 

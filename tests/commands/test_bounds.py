@@ -75,6 +75,33 @@ def test_the_largest_batch_that_is_read_costs_64_mib(codec, shown, usual, tmp_pa
     assert peak - usual[shown] <= MOST
 
 
+MANY = 12
+VARIANTS = {
+    **SHOWN,
+    "text, headers": ["-o", "text"],
+    "text, selected": ["-o", "text", "--print-data-log", "--grep", "a"],
+    "text, limited": ["-o", "text", "--print-data-log", "--limit", "100"],
+    "ndjson, selected": ["-o", "ndjson", "--time", "0.."],
+    "ndjson, limited": ["-o", "ndjson", "--limit", "100"],
+    "ndjson, layout": ["-o", "ndjson", "--layout"],
+    "parquet, selected": ["--out", "x.parquet", "--grep", "a"],
+}
+
+
+@pytest.mark.parametrize("shown", VARIANTS)
+def test_many_of_the_largest_batches_cost_what_two_cost(shown, tmp_path):
+    """A batch may come out a thousand times as large as it lies in the log: what was told of one is not kept for the next."""
+    batches = [put_records([put_record(value=b"a" * (LARGEST_BATCH - ROOM))], ZSTD, base_offset=number) for number in range(MANY)]
+    peaks = []
+    for count in (2, MANY):
+        (tmp_path / LOG).write_bytes(b"".join(batches[:count]))
+        status, peak, _ = run(tmp_path, *VARIANTS[shown])
+        assert status == 0
+        peaks.append(peak)
+
+    assert peaks[1] - peaks[0] <= 2 * LARGEST_BATCH
+
+
 NO_TEXT = b"\xff"
 MOST_KEYS = LARGEST_BATCH // HEADER_KEYS_SHARE
 CHANGED = {

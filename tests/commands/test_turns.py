@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,8 @@ FORMATS = [
 ]
 DAMAGED = (3, 700)
 WAIT_SECONDS = 20
+MOST_SECONDS = 4
+"""Two workers that do not end are waited for, a second each."""
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +121,36 @@ def test_a_signal_to_all_of_them_closes_the_document(big, tmp_path, number, stat
     assert process.returncode == status
     assert error.splitlines()[-1] == b"error interrupted: the rows are not complete"
     assert (tmp_path / "out").read_bytes().endswith(b"\n")
+
+
+@pytest.mark.parametrize("what", [signal.SIGSTOP, signal.SIGKILL])
+def test_a_signal_is_obeyed_whatever_has_become_of_the_workers(tmp_path, what):
+    """One that is stopped does not reply; what one had that was killed takes as long again."""
+    home = put_log(log_dir(tmp_path / "data") / "orders-0", 40_000)
+    (home / f"{0:020}.index").unlink()
+    with open(tmp_path / "out", "wb") as file:
+        process = subprocess.Popen(words(home, 2, "ndjson"), stdout=file, stderr=subprocess.PIPE, env=ENVIRONMENT)
+        end = time.monotonic() + WAIT_SECONDS
+        while (tmp_path / "out").stat().st_size < 50_000_000 and time.monotonic() < end:
+            time.sleep(0.001)
+        for worker in workers(process.pid):
+            os.kill(worker, what)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGTERM)
+        begun = time.monotonic()
+        process.communicate(timeout=WAIT_SECONDS)
+
+    assert process.returncode == 143
+    assert time.monotonic() - begun < MOST_SECONDS
+
+
+def workers(owner):
+    """Return the children of a process's children."""
+    parents = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            parents[int(path.parts[2])] = int(path.read_text().rpartition(")")[2].split()[1])
+    return [process for process, parent in parents.items() if parents.get(parent) == owner]
 
 
 IS = "import sys; from commands._run import _is_for_several; sys.stderr.write(str(_is_for_several()))"

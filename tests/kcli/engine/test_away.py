@@ -12,8 +12,9 @@ from functools import partial
 import pytest
 
 from kcli.engine import nursery
-from kcli.engine.away import ROOM, WORTH_A_TURN, Kept, Shelf, Turn
+from kcli.engine.away import ROOM, WORTH_A_TURN, Kept, Shelf, forgotten, written
 from kcli.engine.contract import Outcome
+from kcli.engine.errors import OutputError
 from kcli.engine.local import inline, pool
 from kcli.output.files import write_lines
 from kcli.rows import Away, Lines, Row, Written
@@ -74,13 +75,13 @@ def now(_given):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def soon(_given):
-    """Die once this worker has written a little of something, from a thread beside."""
+def soon(_given, size=None):
+    """Die once something more is written, from a thread beside; or once there are so many bytes in the file."""
     place = os.lseek(1, 0, os.SEEK_CUR)
 
     def watch():
         end = time.monotonic() + 5
-        while os.lseek(1, 0, os.SEEK_CUR) == place and time.monotonic() < end:
+        while (os.lseek(1, 0, os.SEEK_CUR) == place if size is None else os.fstat(1).st_size < size) and time.monotonic() < end:
             pass
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -101,7 +102,8 @@ def write(outcomes, path):
 
     def lines():
         for outcome in outcomes:
-            told.append(replace(outcome, rows=[]))
+            if not (outcome.rows and isinstance(outcome.rows[-1], Away)):  # more of it is to come
+                told.append(replace(outcome, rows=[]))
             for row in outcome.rows:
                 if isinstance(row, Written):
                     yield Lines(row.type, (row.buffer,))
@@ -131,7 +133,7 @@ def test_workers_write_what_is_long_and_everything_stands_in_order(stdout):
 
     assert stdout.read_bytes() == expected(texts, work)
     assert told == shape(replace(outcome, rows=[]) for outcome in inline(texts, work))
-    assert kinds == [[Row, Away, Row, Lines, Away]] * 9 * (LONG + 1)
+    assert kinds == [[Row, Away], [Row, Lines, Away], []] * 9 * (LONG + 1)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -177,11 +179,36 @@ def test_a_unit_that_always_kills_spoils_no_other(stdout, tmp_path, at):
     assert written.endswith(b"".join(expected(texts, [unit]) for unit in work[3:]))
 
 
+def one(given, size=ROOM // 2):
+    return Outcome(number=given.number, rows=[Lines("text", (data(given, 1, size),))])
+
+
+def shrinks(given, *, marker):
+    """Answer with one row; die while that of the second unit is written, of which there is less ever after."""
+    if given.number != 1:
+        return one(given)
+    if os.path.exists(marker):
+        return one(given, SIZE)
+    open(marker, "w").close()
+    soon(given, 2 * len(data(given, 1, ROOM // 2)) - ROOM // 4)
+    return one(given)
+
+
+def test_a_file_that_is_not_what_it_was_when_a_worker_died_ends_its_unit_alone(stdout, tmp_path):
+    work = units(*["answer"] * 4)
+    told = write(pool(2, writes=True)(partial(shrinks, marker=str(tmp_path / "died")), work), stdout)
+    written = stdout.read_bytes()
+
+    assert [row[3] and row[3][1] for row in told] == [None, "worker-died", None, None]
+    assert written.startswith(expected(one, work[:2])[: -ROOM // 4])
+    assert written.endswith(expected(one, work[2:]))
+
+
 def test_what_nobody_writes_is_forgotten(stdout):
     work = units(*["answer"] * 40)  # several in a chunk
 
     with as_stdout(stdout):
-        assert [outcome.number for outcome in pool(2, writes=True)(large, work)] == list(range(40))
+        assert sorted({outcome.number for outcome in pool(2, writes=True)(large, work)}) == list(range(40))
     assert stdout.read_bytes() == b""
 
 
@@ -226,40 +253,29 @@ class TestShelf:
         assert [row.values for row in shelf.keep(rows)] == [(Kept(2, ROOM),)]
 
 
-class TestTurn:
+class TestWriting:
     @pytest.fixture
     def file(self, tmp_path):
         return os.open(tmp_path / "out", os.O_RDWR | os.O_CREAT)
 
     def test_an_error_of_the_worker_is_one_of_writing(self, file):
-        with pytest.raises(OSError, match="No space left") as told:
-            Turn(Kept(1, 5), lambda _: errno.ENOSPC.to_bytes(4), list).write(file)
+        with pytest.raises(OutputError, match="No space left") as told:
+            written(Kept(1, 5), file, lambda _: errno.ENOSPC.to_bytes(4))
 
         assert told.value.errno == errno.ENOSPC
 
     @pytest.mark.parametrize("done", range(6))
-    def test_what_a_dead_worker_left_is_written(self, file, done):
+    def test_what_a_dead_worker_left_is_known(self, file, done):
         def die(word):
             os.write(file, b"abcde"[:done])
 
-        Turn(Kept(1, 5), die, lambda: [b"ab", b"cde"]).write(file)
+        os.write(file, b"before")
 
-        assert os.pread(file, 100, 0) == b"abcde"
-        assert os.lseek(file, 0, os.SEEK_CUR) == 5
+        assert written(Kept(1, 5), file, die) == done
 
-    def test_what_is_not_what_it_was_is_not_written(self, file):
-        with pytest.raises(OSError, match="has changed since") as told:
-            Turn(Kept(1, 5), lambda _: None, lambda: [b"ab"]).write(file)
-
-        assert told.value.errno == errno.EIO
-        assert os.pread(file, 100, 0) == b""
-
-    def test_what_is_written_is_not_forgotten_once_more(self, file):
+    def test_the_words(self, file):
         words = []
-        turn = Turn(Kept(258, 5), lambda word: words.append(word) or bytes(4), list)
-        turn.write(file)
-        turn.end()
-        turn = Turn(Kept(259, 5), lambda word: words.append(word) or bytes(4), list)
-        turn.end()
+        done = written(Kept(258, 5), file, lambda word: words.append(word) or bytes(4))
+        forgotten(Kept(259, 5), lambda word: words.append(word) or bytes(4))
 
-        assert words == [b"\1\0\0\0\0\0\0\1\2", b"\0\0\0\0\0\0\0\1\3"]
+        assert (done, words) == (5, [b"\1\0\0\0\0\0\0\1\2", b"\0\0\0\0\0\0\0\1\3"])

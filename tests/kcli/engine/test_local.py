@@ -1,9 +1,12 @@
 """The inline engine and the process pool."""
 
 import os
+import signal
 import tempfile
 import time
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -125,6 +128,28 @@ class TestTemporaryFiles:
         assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (4, "", 1)
         assert "no temporary directory is writable" in result.stderr
         assert os.listdir(tmp_path) == []
+
+
+def all_die_once(given, *, marker):
+    """End every worker at once, but only once: this one is told from none of those that wait."""
+    if given.number == 1 and not os.path.exists(marker):
+        open(marker, "w").close()
+        time.sleep(0.3)  # until the others wait
+        nursery = os.getppid()
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):
+                if int(path.read_text().rpartition(")")[2].split()[1]) == nursery and int(path.parts[2]) != os.getpid():
+                    os.kill(int(path.parts[2]), signal.SIGKILL)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return Outcome(number=given.number, rows=[Row("epoch", (given.number,))])
+
+
+@pytest.mark.parametrize("jobs", [2, 3])
+def test_workers_that_die_while_they_wait_are_no_fault_of_a_unit(tmp_path, jobs):
+    work = units(*["answer"] * 3)
+    outcomes = list(pool(jobs)(partial(all_die_once, marker=str(tmp_path / "died")), work))
+
+    assert [(outcome.rows, outcome.error) for outcome in outcomes] == [([("epoch", (number,))], None) for number in range(3)]
 
 
 def test_a_unit_that_goes_on_stays_where_it_is():

@@ -1,6 +1,7 @@
 """The process that workers are forked from, and how each of them ends."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -111,6 +112,28 @@ def test_nothing_outlives_its_owner(number):
         os.kill(owner.pid, number)
 
         assert is_forked
+        assert will_be_gone(worker)
+        assert will_be_gone(parent)
+
+
+def life_in_one_call(pipe):
+    introduced(pipe)
+    re.match(r"(a+)+$", "a" * 40 + "!")
+
+
+BUSY = OWNER.replace("life_of_work", "life_in_one_call")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize(("owner", "stopped"), [(BUSY, False), (OWNER, True)])
+def test_nor_does_one_that_is_too_busy_to_notice_or_stopped(number, owner, stopped):
+    with subprocess.Popen([sys.executable, "-c", owner], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as process:
+        worker, parent = map(int, process.stdout.readline().split())
+        if stopped:
+            os.kill(worker, signal.SIGSTOP)
+        time.sleep(0.2)
+        os.kill(process.pid, number)
+
         assert will_be_gone(worker)
         assert will_be_gone(parent)
 

@@ -1,5 +1,7 @@
 """What every job tells beside its rows: the log dir's own files, directories that are not Kafka's, odd names."""
 
+import json
+
 import pytest
 
 from kcli.jobs import epoch, ls, truncate
@@ -76,11 +78,14 @@ def test_selections_hold_for_files(tmp_path):
         ("-9.log", False),
     ],
 )
-def test_a_log_whose_name_is_no_offset(tmp_path, name, is_told):
+def test_a_log_whose_name_is_no_offset(kcli, tmp_path, name, is_told):
     directory = orders(tmp_path / "d", put_range(0, 5))
     (directory / name).write_bytes(b"")
     outcome = epoch.show(unit(directory))
     assert [(finding.code, finding.file) for finding in outcome.findings if finding.code == "LOG-010"] == [("LOG-010", name)] * is_told
+
+    found = json.loads(kcli("scan", directory, "-o", "json").stdout)["findings"]
+    assert [finding["file"] for finding in found if finding["code"] == "LOG-010"] == [name] * is_told
 
 
 def test_a_topic_of_bytes_that_are_not_utf8(tmp_path):
