@@ -5,7 +5,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from kcli.engine.contract import Engine, Outcome, Scan, Unit
@@ -163,7 +162,7 @@ def _in_turns(crew: "Crew", scan: Scan, piece: Piece, outcomes: Iterable[Outcome
             if done == kept.size:
                 continue
             if piece.rest is None:
-                piece.rest = islice(pool(1)(scan, piece.chunk), number, None)
+                piece.rest = _behind(number, pool(1)(scan, piece.chunk))
                 remade = next(piece.rest, None)
             anew = remade.rows[place] if remade is not None and place < len(remade.rows) else None
             if not isinstance(anew, (Lines, Written)) or size(anew.buffers) < done:
@@ -173,6 +172,16 @@ def _in_turns(crew: "Crew", scan: Scan, piece: Piece, outcomes: Iterable[Outcome
                 return
             write_all(reached[0], memoryview(b"".join(anew.buffers))[done:])
         yield replace(outcome, rows=outcome.rows[begun:]) if begun else outcome
+
+
+def _behind(count: int, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+    """Yield outcomes behind so many of the first unit, or from its last on if it has no more."""
+    for outcome in outcomes:
+        if count and outcome.rest is not None:
+            count -= 1
+        else:
+            count = 0
+            yield outcome
 
 
 def _feed(crew: "Crew", task: Task, line: deque[Piece]) -> None:

@@ -75,24 +75,20 @@ def now(_given):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def soon(_given, size=None):
-    """Die once something more is written, from a thread beside; or once there are so many bytes in the file."""
+def soon(_given):
+    """Die once something more is written, from a thread beside."""
     place = os.lseek(1, 0, os.SEEK_CUR)
 
     def watch():
         end = time.monotonic() + 5
-        while (os.lseek(1, 0, os.SEEK_CUR) == place if size is None else os.fstat(1).st_size < size) and time.monotonic() < end:
-            pass
+        while os.lseek(1, 0, os.SEEK_CUR) == place and time.monotonic() < end:
+            time.sleep(0)
         os.kill(os.getpid(), signal.SIGKILL)
 
     threading.Thread(target=watch).start()
 
 
-def large(given, *, marker=None):
-    """Answer with rows that take a while to write; die while one is written."""
-    if given.number == 2 and marker is not None and not os.path.exists(marker):
-        open(marker, "w").close()
-        soon(given)
+def large(given):
     return Outcome(number=given.number, rows=[Lines("text", (data(given, number, ROOM // 2),)) for number in range(2)])
 
 
@@ -148,14 +144,6 @@ def test_a_worker_that_dies_costs_no_byte_and_repeats_none(stdout, tmp_path, at,
     assert told == shape(replace(outcome, rows=[]) for outcome in inline(texts, work))
 
 
-def test_a_worker_that_dies_while_it_writes_costs_no_byte_and_repeats_none(stdout, tmp_path):
-    work = units(*["answer"] * 6)
-    write(pool(2, writes=True)(partial(large, marker=str(tmp_path / "died")), work), stdout)
-
-    assert (tmp_path / "died").exists()
-    assert stdout.read_bytes() == expected(large, work)
-
-
 def test_many_units_of_a_chunk_survive_one_that_dies(stdout, tmp_path):
     work = units(*["answer"] * 150)
     write(pool(2, writes=True)(partial(texts, marker=str(tmp_path / "died"), at=1), work), stdout)
@@ -179,8 +167,22 @@ def test_a_unit_that_always_kills_spoils_no_other(stdout, tmp_path, at):
     assert written.endswith(b"".join(expected(texts, [unit]) for unit in work[3:]))
 
 
-def one(given, size=ROOM // 2):
-    return Outcome(number=given.number, rows=[Lines("text", (data(given, 1, size),))])
+class Deadly(tuple):
+    """Buffers that end a worker when half of them are written; it is a thread of its own that writes."""
+
+    __slots__ = ()
+
+    def __iter__(self):
+        for number, buffer in enumerate(super().__iter__()):
+            if number == len(self) // 2 and threading.current_thread() is not threading.main_thread():
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield buffer
+
+
+def one(given, size=SIZE * 8, kind=tuple):
+    """Answer with one row of several buffers."""
+    whole = data(given, 1, size)
+    return Outcome(number=given.number, rows=[Lines("text", kind(whole[at : at + SIZE] for at in range(0, len(whole), SIZE)))])
 
 
 def shrinks(given, *, marker):
@@ -190,8 +192,26 @@ def shrinks(given, *, marker):
     if os.path.exists(marker):
         return one(given, SIZE)
     open(marker, "w").close()
-    soon(given, 2 * len(data(given, 1, ROOM // 2)) - ROOM // 4)
-    return one(given)
+    return one(given, kind=Deadly)
+
+
+def dies_writing(given, *, marker):
+    """Answer with two rows; die while the first of the third unit is written."""
+    kind = tuple
+    if given.number == 2 and not os.path.exists(marker):
+        open(marker, "w").close()
+        kind = Deadly
+    return Outcome(number=given.number, rows=[*one(given, kind=kind).rows, Row("text", ("between",)), *one(given).rows])
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_worker_that_dies_while_it_writes_costs_no_byte_and_repeats_none(stdout, tmp_path, jobs):
+    work = units(*["answer"] * 6)
+    scan = partial(dies_writing, marker=str(tmp_path / "died"))
+    write(pool(jobs, writes=True)(scan, work), stdout)
+
+    assert (tmp_path / "died").exists()
+    assert stdout.read_bytes() == expected(scan, work)
 
 
 def test_a_file_that_is_not_what_it_was_when_a_worker_died_ends_its_unit_alone(stdout, tmp_path):
@@ -200,8 +220,27 @@ def test_a_file_that_is_not_what_it_was_when_a_worker_died_ends_its_unit_alone(s
     written = stdout.read_bytes()
 
     assert [row[3] and row[3][1] for row in told] == [None, "worker-died", None, None]
-    assert written.startswith(expected(one, work[:2])[: -ROOM // 4])
-    assert written.endswith(expected(one, work[2:]))
+    assert written == expected(one, work[:1]) + expected(one, work[1:2])[: 4 * SIZE] + expected(one, work[2:])
+
+
+def ends_early(given, *, marker):
+    """Answer the first unit in three parts, and die while the last is written; ever after die at the second."""
+    if given.number or (given.start == 1 and os.path.exists(marker)):
+        return now(given) if not given.number else one(given, SIZE)
+    if given.start == 2:
+        open(marker, "w").close()
+        return one(given, kind=Deadly)
+    return replace(one(given, SIZE), rest=replace(given, start=given.start + 1))
+
+
+def test_a_unit_that_does_not_come_as_far_again_costs_no_other(stdout, tmp_path):
+    work = units(*["answer"] * 8)  # several in a chunk
+    told = write(pool(1, writes=True)(partial(ends_early, marker=str(tmp_path / "died")), work), stdout)
+    written = stdout.read_bytes()
+
+    assert [row[0] for row in told if row[3] is not None] == [0]
+    assert written.endswith(expected(partial(one, size=SIZE), work[1:]))
+    assert [row[0] for row in told] == [0, 0, *range(8)]
 
 
 def test_what_nobody_writes_is_forgotten(stdout):
