@@ -122,7 +122,7 @@ CATALOGUE: dict[str, Rule] = {
         "warning",
         "The last index entry does not lead to the end of the log; the log was scanned.",
         "A clean start trusts the entry and may compute a wrong log end offset.",
-        "Start uncleanly (remove the clean shutdown marker) so that the broker rebuilds the index.",
+        "kcli truncate --dry-run says where it would end. Start uncleanly (remove the clean shutdown marker): the broker rebuilds the index.",
     ),
     "IDX-003": Rule(
         "info",
