@@ -1,4 +1,4 @@
-"""Worker processes that answer messages: one at a time each, over a pipe of their own.
+"""Worker processes that answer messages: one after the other each, over a pipe of their own.
 
 A pipe has one writer, so whatever kills a worker ends its pipe and nobody
 else's: the message it was given is known, and a torn answer is never waited
@@ -54,9 +54,9 @@ class Crew:
         self._spare_starts = size
         self._workers: dict[Connection, nursery.Worker] = {}
         self._starting: set[Connection] = set()
-        self._busy: set[Connection] = set()
         self._begun: set[Connection] = set()
-        self._idle: list[Connection] = []
+        self._given: dict[Connection, int] = {}
+        """How many messages a worker that is ready was given and has not answered."""
 
     def __enter__(self) -> Self:
         try:
@@ -79,15 +79,14 @@ class Crew:
         """Whether no worker is left, and none can be started."""
         return not self._workers
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether a worker waits for a message."""
-        return bool(self._idle)
+    def is_ready(self, ahead: int = 0) -> bool:
+        """Return whether a worker waits for a message, or has no more than so many before it."""
+        return any(count <= ahead for count in self._given.values())
 
     def give(self, message: bytes) -> Connection:
-        """Give a waiting worker a message; returns the pipe that its answer comes from."""
-        pipe = self._idle.pop()
-        self._busy.add(pipe)
+        """Give the worker that has the fewest a message; returns the pipe that its answer comes from, behind those to earlier ones."""
+        pipe = min(self._given, key=self._given.__getitem__)
+        self._given[pipe] += 1
         with suppress(OSError):  # it has died just now: reading from its pipe says so
             pipe.send_bytes(message)
         return pipe
@@ -99,7 +98,7 @@ class Crew:
         """
         for pipe in wait([*self._starting, *wanted], timeout):
             assert isinstance(pipe, Connection)
-            was_busy = pipe in self._busy
+            was_busy = self._given.get(pipe, 0) > 0
             try:
                 parcel = _received(pipe)
             except (EOFError, OSError):
@@ -108,14 +107,12 @@ class Crew:
                 self._begun.add(pipe)
                 continue
             had_begun = pipe in self._begun
-            if parcel is None or parcel.last:
-                self._busy.discard(pipe)
-                self._begun.discard(pipe)
-                self._starting.discard(pipe)
             if parcel is None:
                 self._replace(pipe, was_busy=was_busy)
             elif parcel.last:
-                self._idle.append(pipe)
+                self._begun.discard(pipe)
+                self._starting.discard(pipe)
+                self._given[pipe] = self._given.get(pipe, 1) - 1
             if was_busy:
                 yield pipe, parcel if parcel is not None or had_begun else UNTOUCHED
 
@@ -125,12 +122,13 @@ class Crew:
         return None if worker is None else nursery.ask(worker, word)
 
     def recall(self, pipe: Connection) -> None:
-        """Take back the message that was given to a pipe, whatever of the answer is there."""
-        self._busy.discard(pipe)
-        self._begun.discard(pipe)
+        """Take back the messages that were given to a pipe, whatever of the answers is there."""
         self._replace(pipe, was_busy=True)
 
     def _replace(self, pipe: Connection, *, was_busy: bool) -> None:
+        self._begun.discard(pipe)
+        self._starting.discard(pipe)
+        self._given.pop(pipe, None)
         nursery.end(self._workers.pop(pipe))
         if not was_busy:
             self._spare_starts -= 1

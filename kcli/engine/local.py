@@ -22,6 +22,8 @@ UNITS_A_CHUNK = 64
 """At most so many units travel together: the transport of one costs as much as a small partition's scan."""
 ROWS_A_PARCEL = 10_000
 """Outcomes of small units travel together until they have so many rows."""
+AHEAD = 1
+"""Pieces of a log that wait in a worker's pipe: it begins the next at once, whatever the owner is busy with."""
 CHUNKS_A_WORKER = 2
 """So many chunks a worker are in flight or wait to be told: enough to keep it busy, few enough to keep memory flat."""
 WORTH_A_PART = 1 << 16
@@ -32,10 +34,11 @@ WORKERS_A_CORE = 4
 
 
 class Task(NamedTuple):
-    """What is done with every unit, and whether workers write long text to stdout themselves."""
+    """What is done with every unit, whether workers write long text to stdout themselves, and how many chunks they are given ahead."""
 
     scan: Scan
     writes: bool
+    ahead: int
 
 
 @dataclass(slots=True, eq=False)
@@ -44,7 +47,7 @@ class Piece:
 
     A suspect was there when a worker died. `told` counts the outcomes of the chunk's first unit that are told, `skip` those that
     a worker gives once more. `home` leads to the worker that had it last, and may keep bytes of it; if that died with some, `rest`
-    is what another one goes on with.
+    is what another one goes on with. `number` grows with each that is given.
     """
 
     chunk: Chunk
@@ -52,6 +55,7 @@ class Piece:
     told: int = 0
     skip: int = 0
     pipe: "Connection | None" = None
+    number: int = 0
     parcels: "deque[Parcel]" = field(default_factory=deque)
     complete: bool = False
     home: "Connection | None" = None
@@ -81,12 +85,14 @@ def pool(jobs: int, *, writes: bool = False) -> Engine:
         from kcli.engine.crew import Crew  # noqa: PLC0415
 
         size, workers = _shares(len(units), jobs)
+        ahead = 0
         if any(unit.end for unit in units):
             size = 1  # pieces of a log come out large: each is to be told when its turn comes, and no sooner
+            ahead = AHEAD if writes else 0
         waiting: deque[Chunk] = deque(tuple(units[start : start + size]) for start in range(0, len(units), size))
         if waiting:
             with Crew(workers, _answer, obey) as crew:
-                yield from _spread(crew, Task(scan, writes), waiting, workers * CHUNKS_A_WORKER)
+                yield from _spread(crew, Task(scan, writes, ahead), waiting, workers * (CHUNKS_A_WORKER + ahead))
 
     return run
 
@@ -109,8 +115,7 @@ def _spread(crew: "Crew", task: Task, waiting: deque[Chunk], window: int) -> Ite
         _feed(crew, task, line)
         first = line[0]
         if first.rest is not None:
-            if first.pipe is not None:
-                crew.recall(first.pipe)
+            _take_back(crew, line, first.pipe)
             yield from _told(line.popleft(), first.rest)
         elif first.parcels:
             yield from _in_turns(crew, task.scan, first, _told(first, _outcomes(first.parcels.popleft())))
@@ -190,43 +195,71 @@ def _feed(crew: "Crew", task: Task, line: deque[Piece]) -> None:
         if piece.suspect:
             if piece is not line[0]:
                 return
-            for other in line:
-                if other is not piece and other.pipe is not None:
-                    crew.recall(other.pipe)
-                    other.pipe = None
-                    other.parcels.clear()
+            for pipe in {other.pipe for other in line if other is not piece}:
+                _take_back(crew, line, pipe)
         if piece.waits:
-            if not crew.is_ready:
+            if not crew.is_ready(0 if piece.suspect else task.ahead):
                 return
             work = task.scan, piece.chunk, task.writes and not piece.suspect
+            piece.number = 1 + max(other.number for other in line)
             piece.pipe = piece.home = crew.give(pickle.dumps(work, pickle.HIGHEST_PROTOCOL))
         if piece.suspect:
             return
+
+
+def _take_back(crew: "Crew", line: Iterable[Piece], pipe: "Connection | None") -> None:
+    """End the worker at a pipe's end, if it is one; what it has not told of is for another."""
+    if pipe is None:
+        return
+    crew.recall(pipe)
+    for piece in line:
+        if piece.pipe is pipe:
+            piece.pipe = None
+            piece.parcels.clear()
 
 
 def _receive(crew: "Crew", line: deque[Piece], timeout: float | None) -> None:
     """Take what is there: one parcel of each piece, then no more until its turn; what a dead worker had is tried again, unit by unit."""
     from kcli.engine.crew import UNTOUCHED  # noqa: PLC0415 - only a pool pays for it
 
-    wanted = [piece.pipe for piece in line if piece.pipe is not None and not piece.parcels]
-    for pipe, parcel in crew.parcels(wanted, timeout):
-        place = next(place for place, piece in enumerate(line) if piece.pipe is pipe)
-        piece = line[place]
-        if parcel is None or parcel.last:
-            piece.pipe = None
-        if parcel is UNTOUCHED:
-            continue
-        if parcel is not None:
-            piece.parcels.append(parcel)
-            piece.complete = parcel.last
-        if parcel is None and not piece.suspect:
-            del line[place]
-            told = [piece.told, *(0 for _ in piece.chunk[1:])]
-            for unit, count in reversed(list(zip(piece.chunk, told, strict=True))):
-                line.insert(place, Piece((unit,), suspect=True, told=count, skip=count))
-        elif parcel is None:
-            piece.parcels.append(_parcel([_died(piece.chunk[0])], piece.chunk, last=True))
-            piece.skip, piece.complete = 0, True
+    begun = _begun(line)
+    for pipe, parcel in crew.parcels([pipe for pipe, piece in begun.items() if not piece.parcels], timeout):
+        if parcel is None or parcel is UNTOUCHED:
+            for piece in line:
+                if piece.pipe is pipe:
+                    piece.pipe = None
+        if parcel is None:
+            _blame(line, begun[pipe])
+        elif parcel is not UNTOUCHED:
+            _take(begun[pipe], parcel)
+
+
+def _begun(line: Iterable[Piece]) -> "dict[Connection, Piece]":
+    """Return the piece that each worker is at: of those that it was given, the first."""
+    begun: dict[Connection, Piece] = {}
+    for piece in sorted(line, key=lambda piece: piece.number):
+        if piece.pipe is not None:
+            begun.setdefault(piece.pipe, piece)
+    return begun
+
+
+def _take(piece: Piece, parcel: "Parcel") -> None:
+    piece.parcels.append(parcel)
+    if parcel.last:
+        piece.pipe, piece.complete = None, True
+
+
+def _blame(line: deque[Piece], piece: Piece) -> None:
+    """Note that a worker died at a piece: its units are suspects now; one that was is told of."""
+    if piece.suspect:
+        piece.parcels.append(_parcel([_died(piece.chunk[0])], piece.chunk, last=True))
+        piece.skip, piece.complete = 0, True
+        return
+    place = line.index(piece)
+    del line[place]
+    told = [piece.told, *(0 for _ in piece.chunk[1:])]
+    for unit, count in reversed(list(zip(piece.chunk, told, strict=True))):
+        line.insert(place, Piece((unit,), suspect=True, told=count, skip=count))
 
 
 def _alone(scan: Scan, piece: Piece) -> Iterator[Outcome]:

@@ -51,6 +51,15 @@ def as_stdout(path):
         nursery._nursery = others
 
 
+def units_of(count):
+    return units(*["answer"] * count)
+
+
+def pieces(count):
+    """Return units that are pieces of a log: workers are given some ahead."""
+    return [replace(unit, end=1) for unit in units(*["answer"] * count)]
+
+
 def data(given, number, size=SIZE):
     return b"%d %d %d\n" % (given.number, given.start, number) * (size // 6)
 
@@ -132,11 +141,12 @@ def test_workers_write_what_is_long_and_everything_stands_in_order(stdout):
     assert kinds == [[Row, Away], [Row, Lines, Away], []] * 9 * (LONG + 1)
 
 
+@pytest.mark.parametrize("made", [units_of, pieces])
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("before", [now, soon])
 @pytest.mark.parametrize("at", range(LONG + 1))
-def test_a_worker_that_dies_costs_no_byte_and_repeats_none(stdout, tmp_path, at, before, jobs):
-    work = units(*["answer"] * 5)
+def test_a_worker_that_dies_costs_no_byte_and_repeats_none(stdout, tmp_path, at, before, jobs, made):
+    work = made(9)
     told = write(pool(jobs, writes=True)(partial(texts, marker=str(tmp_path / "died"), at=at, before=before), work), stdout)
 
     assert (tmp_path / "died").exists()
@@ -155,9 +165,10 @@ def only(number, given, **more):
     return texts(given, **more) if given.number == number else texts(given)
 
 
+@pytest.mark.parametrize("made", [units_of, pieces])
 @pytest.mark.parametrize("at", [1, LONG])
-def test_a_unit_that_always_kills_spoils_no_other(stdout, tmp_path, at):
-    work = units(*["answer"] * 5)
+def test_a_unit_that_always_kills_spoils_no_other(stdout, tmp_path, at, made):
+    work = made(8)
     scan = partial(only, 2, marker=str(tmp_path / "died"), at=at, always=True)
     told = write(pool(2, writes=True)(scan, work), stdout)
     written = stdout.read_bytes()
@@ -204,9 +215,10 @@ def dies_writing(given, *, marker):
     return Outcome(number=given.number, rows=[*one(given, kind=kind).rows, Row("text", ("between",)), *one(given).rows])
 
 
+@pytest.mark.parametrize("made", [units_of, pieces])
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_worker_that_dies_while_it_writes_costs_no_byte_and_repeats_none(stdout, tmp_path, jobs):
-    work = units(*["answer"] * 6)
+def test_a_worker_that_dies_while_it_writes_costs_no_byte_and_repeats_none(stdout, tmp_path, jobs, made):
+    work = made(8)
     scan = partial(dies_writing, marker=str(tmp_path / "died"))
     write(pool(jobs, writes=True)(scan, work), stdout)
 
