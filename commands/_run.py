@@ -242,8 +242,10 @@ def _engine(common: Common) -> Callable[[Sink | None], Engine]:
         return lambda sink: spark(common.spark_master, common.spark_remote, conf, sink=sink)
     from kcli.engine.local import inline, pool  # noqa: PLC0415 - not with Spark
 
+    if common.jobs == 1:
+        return lambda _: inline
     writes = common.out is None and not common.quiet and _is_for_several()
-    return lambda _: pool(common.jobs, writes=writes) if common.jobs > 1 else inline
+    return lambda _: pool(common.jobs, writes=writes)
 
 
 def _asked(engine: Callable[[Sink | None], Engine], sink: Sink | None, common: Common, through: Through | None, *, pieces: bool) -> Engine:

@@ -143,6 +143,11 @@ class TieredDir(NamedTuple):
     topic_id: str
 
 
+def has_no_offset(name: str) -> bool:
+    """Return whether a file of a partition directory is named like one of its log, but for the offset: no broker loads that."""
+    return name.rpartition(".")[2] in EXTENSION_KINDS and "." in name and integer(name.partition(".")[0], LONG_BITS) is None
+
+
 def parse_file(name: str) -> FileName:
     """Return what the name of a file says, of kind `unknown` if no rule fits; never an error."""
     return _well_known(name) or _kraft_snapshot(name) or _segment_file(name) or FileName(name)

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from formats.java_text import LONG_BITS, integer
-from formats.names import EXTENSION_KINDS, UNKNOWN, parse_file
+from formats.names import UNKNOWN, has_no_offset, parse_file
 from formats.types import TopicPartition
-from kcli.analysis.findings import Finding
+from kcli.analysis.findings import WITHOUT_OFFSET, Finding
 from kcli.analysis.lookup import floor_segment
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.partition import Partition
@@ -185,19 +184,9 @@ def _recovery_findings(partition: Partition, segments: Sequence[Segment]) -> Ite
         yield Finding("START-005", message, dir=shown(partition.target.log_dir))
     for name in partition.names:
         if has_no_offset(name):
-            yield no_offset(partition.shown, name)
+            yield Finding("LOG-010", WITHOUT_OFFSET, dir=partition.shown, file=name)
     if any(segment.suffix for segment in segments):
         yield Finding("START-003", "an interrupted swap is taken as finished, as a start finishes it", dir=partition.shown)
-
-
-def has_no_offset(name: str) -> bool:
-    """Return whether a file of a partition directory is named like one of its log, but for the offset: no broker loads that."""
-    return name.rpartition(".")[2] in EXTENSION_KINDS and "." in name and integer(name.partition(".")[0], LONG_BITS) is None
-
-
-def no_offset(directory: str, name: str) -> Finding:
-    """Return the finding about a file that `has_no_offset`."""
-    return Finding("LOG-010", "the name does not begin with an offset", dir=directory, file=name)
 
 
 def log_end_findings(partition: Partition, segment: Segment, end: LogEnd) -> list[Finding]:

@@ -5,8 +5,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
-from kcli.analysis.ends import no_offset
-from kcli.analysis.findings import Finding
+from kcli.analysis.findings import WITHOUT_OFFSET, Finding
 from kcli.engine.contract import Outcome, Unit
 from kcli.logdir.buffers import CANNOT_READ, FileError, shown
 from kcli.logdir.directory import FATAL_FILES, NO_DIRECTORY, directory_facts
@@ -42,7 +41,8 @@ def notes_as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
         elif note.kind == "no-file":
             yield _no_file(*os.path.split(note.path))
         elif note.kind == "no-offset":
-            yield no_offset(*os.path.split(note.path))
+            directory, name = os.path.split(note.path)
+            yield Finding("LOG-010", WITHOUT_OFFSET, dir=directory, file=name)
         else:
             yield Finding("DIR-001", "not a name that Kafka knows in a log dir", file=note.path)
 

@@ -15,8 +15,7 @@ from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
 from formats.batch import COMPRESSION_NAMES
-from formats.names import IN_PARTITION, KRAFT_SNAPSHOT, LOG, parse_file
-from kcli.analysis.ends import has_no_offset
+from formats.names import IN_PARTITION, KRAFT_SNAPSHOT, LOG, has_no_offset, parse_file
 from kcli.analysis.findings import Finding
 from kcli.analysis.pieces import Piece, Wanted, join, read_piece
 from kcli.analysis.salvage import Gap
