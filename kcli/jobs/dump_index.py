@@ -5,8 +5,9 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TypeAlias
 
+from formats.batch import BATCH, LOG_OVERHEAD
 from formats.errors import FormatError
-from formats.index import TXN_INDEX_ENTRY, TXN_REFUSED_VERSION, ZERO_ENTRY, AbortedTxn
+from formats.index import OFFSET_INDEX_ENTRY, TXN_INDEX_ENTRY, TXN_REFUSED_VERSION, ZERO_ENTRY, AbortedTxn
 from formats.message_set import message_set, messages
 from formats.names import IN_PARTITION
 from formats.record import MAGIC, batch_records
@@ -15,9 +16,12 @@ from kcli.engine.contract import Unit
 from kcli.jobs.dump_common import Here, Options, Scanned, Told, file_name, from_file, sibling
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
-from kcli.logdir.segment import LONGEST_HEADER, Batch, Walk, only_zeros
+from kcli.logdir.segment import LONGEST_HEADER, SMALLEST_V2, Batch, Walk, only_zeros
 from kcli.logdir.tree import Target
 from kcli.rows import Row
+
+_ENTRY = OFFSET_INDEX_ENTRY.only("relative_offset", "position")
+_LAST_OFFSET = BATCH.only("base_offset", "batch_length", "magic", "last_offset_delta")
 
 ENTRIES_BETWEEN_STOPS = 512
 INTERVAL = 8 << 10
@@ -36,7 +40,9 @@ def offset_index(unit: Unit, options: Options, told: Told) -> Scanned:
         log = _opened(stack, target, told)
 
         def compare(entry: tuple[int, int]) -> str | None:
-            found = first_last_offset(log, entry[1], options) if log is not None else entry[0]
+            if log is None or _ends_with(entry[0], log, entry[1], options):
+                return None
+            found = first_last_offset(log, entry[1], options)
             return None if found == entry[0] else differs(entry, found)
 
         if options.index_sanity_check:
@@ -168,6 +174,36 @@ def first_last_offset(log: DataFile, position: int, options: Options) -> int | N
         return None
     batch = next(iter(Walk(log, position, position + options.max_message_size, ahead=LONGEST_HEADER)), None)
     return batch.header.last_offset if batch is not None else None
+
+
+def agreeing(index: OffsetIndexFile, log: DataFile | None, slot: int, options: Options) -> list[tuple[int, int]]:
+    """Return some of the entries from a slot on, each (offset, position): those of which there is nothing to tell, up to one that needs a look.
+
+    They rise, and the batch of magic 2 to which each leads ends with its offset. Where that cannot be read, the list ends.
+    """
+    offset, position = index.entry(slot - 1)
+    found: list[tuple[int, int]] = []
+    for relative, start in _ENTRY.iter_unpack(index.following(slot)):
+        if index.base_offset + relative <= offset or start < position:
+            break
+        offset, position = index.base_offset + relative, start
+        if log is not None and not _ends_with(offset, log, start, options):
+            break
+        found.append((offset, start))
+    return found
+
+
+def _ends_with(offset: int, log: DataFile, position: int, options: Options) -> bool:
+    """Whether a batch of magic 2 begins at a position of the log, all of it in reach, and ends with an offset."""
+    try:
+        head = log.read(position, _LAST_OFFSET.size)
+    except FileError:
+        return False
+    if len(head) < _LAST_OFFSET.size:
+        return False
+    first, length, magic, delta = _LAST_OFFSET.unpack(head)
+    in_reach: int = min(log.size - position, options.max_message_size) - LOG_OVERHEAD
+    return bool(first + delta == offset and magic == MAGIC and SMALLEST_V2 <= length <= in_reach)
 
 
 def differs(entry: tuple[int, int], found: int | None) -> str:

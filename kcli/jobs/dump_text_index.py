@@ -1,14 +1,16 @@
 """`dump -o text` of indexes: the lines of DumpLogSegments; findings about order and tail are those of `kcli.jobs.dump_index`."""
 
 import os
+from collections.abc import Sequence
 from contextlib import ExitStack
 
-from formats.index import TXN_INDEX_ENTRY
+from formats.index import OFFSET_INDEX_ENTRY, TXN_INDEX_ENTRY
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_common import Here, Options, Scanned, Told, file_name, sibling
 from kcli.jobs.dump_index import (
     ENTRIES_BETWEEN_STOPS,
     Finder,
+    agreeing,
     differs,
     first_last_offset,
     is_zero,
@@ -25,8 +27,8 @@ from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
 from kcli.logdir.segment import only_zeros
 from kcli.logdir.tree import Target
-from kcli.output.dump_log import MISMATCH, NOT_FOUND, OUT_OF_ORDER, TIME_MISMATCH, aborted_line, line
-from kcli.rows import Row
+from kcli.output.dump_log import LINE, MISMATCH, NOT_FOUND, OUT_OF_ORDER, TIME_MISMATCH, aborted_line, line
+from kcli.rows import Lines, Row
 
 
 def _absolute(target: Target) -> str:
@@ -45,26 +47,25 @@ def offset_index_text(unit: Unit, options: Options, told: Told) -> Scanned:
             yield line(f"{target.shown} is empty.")
             tell_rest(unit, 0, index, options, told)
         else:
-            slot, before = unit.start, index.entry(unit.start - 1) if unit.start else None
             # the tool takes zeros in the first slot for an entry
             begins_with_zeros = is_zero(index, 0)
             if begins_with_zeros and not unit.start:
                 tell_rest(unit, 0, index, options, told)
-            for slot in range(unit.start, index.entries):
-                offset, position = entry = index.entry(slot)
-                if slot and offset == index.base_offset:
+            slot = unit.start
+            while slot < index.entries:
+                if options.limit is None and (alike := agreeing(index, log, slot, options)):
+                    slot += len(alike)
+                    yield from _entries(alike, slot, options)
+                    continue
+                entry = index.entry(slot)
+                if slot and entry[0] == index.base_offset:
                     break
-                if not begins_with_zeros:
-                    tell_order(slot, entry, before, index, told)
-                before = entry
-                found = offset if log is None else first_last_offset(log, position, options)
-                if found != offset:
-                    told.add("DUMP-004", slot * index.entry_size, differs(entry, found))
-                    if found is not None:
-                        yield Row(MISMATCH, (_absolute(target), offset, found))
-                yield from _entry(f"offset: {offset} position: {position}", slot, options)
-            else:
-                slot = index.entries
+                if slot and not begins_with_zeros:
+                    tell_order(slot, entry, index.entry(slot - 1), index, told)
+                if log is not None:
+                    yield from _compared(slot, entry, log, options, told)
+                yield from _entry(f"offset: {entry[0]} position: {entry[1]}", slot, options)
+                slot += 1
             if not begins_with_zeros:
                 tell_rest(unit, slot, index, options, told)
 
@@ -111,6 +112,24 @@ def _entry(words: str, slot: int, options: Options) -> Scanned:
         yield line(words)
     if slot % ENTRIES_BETWEEN_STOPS == 0:
         yield Here(slot + 1, 0)
+
+
+def _compared(slot: int, entry: tuple[int, int], log: DataFile, options: Options, told: Told) -> Scanned:
+    offset, position = entry
+    found = first_last_offset(log, position, options)
+    if found != offset:
+        told.add("DUMP-004", slot * OFFSET_INDEX_ENTRY.size, differs(entry, found))
+        if found is not None:
+            yield Row(MISMATCH, (_absolute(told.target), offset, found))
+
+
+def _entries(entries: Sequence[tuple[int, int]], slot: int, options: Options) -> Scanned:
+    text = (
+        b"" if options.verify_index_only else "".join([f"offset: {offset} position: {position}\n" for offset, position in entries]).encode()
+    )
+    if text:
+        yield Lines(LINE, (text,))
+    yield Here(slot, 0, len(text))
 
 
 def _log_beside(stack: ExitStack, target: Target, told: Told) -> DataFile | None:

@@ -55,6 +55,12 @@ class IndexFile:
             page = self._pages[number] = self.file.read(number * self._page_size, self._page_size)
         return page, at
 
+    def following(self, slot: int) -> memoryview:
+        """Return the entries from a slot on, one or more as far as they are read at once; FileError as of `raw`."""
+        page, at = self.raw(slot)
+        whole = len(page) - len(page) % self.entry_size
+        return memoryview(page)[at:whole]
+
     def windows(self) -> Iterator[bytes]:
         """Yield the bytes of the file window by window."""
         for position in range(0, self.file.size, self._page_size):

@@ -1,14 +1,20 @@
-"""Entries of a time index are found in the log where the offset index leads, and where it leads nowhere new, without a second walk."""
+"""Index entries against the log: found where the offset index leads, without a second walk; told alike many at once and one by one."""
 
 import random
 
 import pytest
 
-from kcli.jobs import dump_index
+from kcli.analysis.merging import merged
+from kcli.engine.contract import Unit
+from kcli.engine.worker import scanned_to_end
+from kcli.jobs import dump_index, dump_text_index
+from kcli.jobs.dump import Dump, Options
 from kcli.jobs.dump_index import Finder
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.indexes import OffsetIndexFile
 from kcli.logdir.segment import Walk
+from kcli.logdir.tree import file_target
+from kcli.output.dump_log import dump_log_lines
 from tests.builders import put_record, put_records
 from tests.partitions import offset_entries
 
@@ -67,3 +73,71 @@ def test_without_entries_the_log_is_walked_once(log, monkeypatch):
     assert [finder.batch(last).header.last_offset for last in wanted] == wanted
     assert [finder.batch(10**6 + more) for more in range(100)] == [None] * 100
     assert walked <= 3 * BATCHES
+
+
+ENTRY = 8
+OPTIONS = {
+    "text": Options(text=True),
+    "verified": Options(text=True, verify_index_only=True),
+    "small reads": Options(text=True, max_message_size=80),
+    "rows": Options(),
+}
+
+
+def told(path, options, capsys):
+    outcomes = list(scanned_to_end(Dump(options), Unit(number=0, target=file_target(str(path)))))
+    rows = [row for outcome in outcomes for row in outcome.rows]
+    if options.text:
+        rows = b"".join(piece for lines in dump_log_lines(iter(rows)) for piece in _bytes(lines)), capsys.readouterr().err
+    return rows, merged(finding for outcome in outcomes for finding in outcome.findings), outcomes[-1].error
+
+
+def _bytes(lines):
+    return (f"{lines}\n".encode(),) if isinstance(lines, str) else map(bytes, lines.buffers)
+
+
+def wrong(chance, entries, size):
+    """Return the bytes of an index some of whose entries are not what they were."""
+    data = bytearray(offset_entries(*entries))
+    changed = chance.choice([0, 0, 1, 1, 2, 5])
+    for _ in range(changed):
+        at = chance.randrange(len(entries)) * ENTRY
+        what = chance.randrange(6)
+        if what == 0:
+            data[at : at + ENTRY] = bytes(ENTRY)
+        elif what == 1:
+            data[at : at + 4] = chance.choice([0, 1, -1, 600, 2**31 - 1]).to_bytes(4, "big", signed=True)
+        elif what == 2:
+            data[at + 4 : at + ENTRY] = chance.choice([0, 1, -1, -100, size, size - 20, 2**31 - 1]).to_bytes(4, "big", signed=True)
+        elif what == 3:
+            data[at + ENTRY : at + ENTRY] = data[at : at + ENTRY]
+        elif what == 4:
+            del data[at : at + ENTRY]
+        else:
+            data[at + 7] ^= 1 << chance.randrange(8)
+    return bytes(data) + chance.choice([b"", b"", bytes(ENTRY * 3), b"abc"])
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("seed", range(40))
+def test_many_entries_at_once_tell_what_each_alone_tells(log, monkeypatch, capsys, name, seed):
+    file, places = log
+    chance, options = random.Random(seed), OPTIONS[name]
+    path = file.path.replace(".log", ".index")
+    entries = [place for place in places[1 :: chance.choice([1, 3])] if place[0] > 2]
+    with open(path, "wb") as index:
+        index.write(wrong(chance, entries, file.size))
+    with open(file.path, "r+b") as data:
+        for _ in range(chance.choice([0, 0, 1, 4])):
+            at, byte = chance.choice([(11, 20), (16, 0), (16, 1), (16, 3), (16, 255), (chance.randrange(30), chance.randrange(256))])
+            data.seek(chance.choice(entries)[1] + at)
+            data.write(bytes([byte]))
+        if seed % 5 == 0:
+            data.truncate(file.size - chance.randrange(200))
+    at_once = told(path, options, capsys)
+    with monkeypatch.context() as patch:
+        patch.setattr(dump_text_index, "agreeing", lambda *_: [])
+        patch.setattr(dump_index, "_ends_with", lambda *_: False)
+        assert told(path, options, capsys) == at_once
+    if options.text and not options.verify_index_only:
+        assert at_once[0][0]
