@@ -92,11 +92,10 @@ class RecordColumns(NamedTuple):
     ends: bool = True
     """Whether the last record is its batch's last."""
 
-    def controls(self) -> list[int]:
+    def controls(self) -> "Ints":
         """Return the numbers of the control records."""
         control = self.headers["attributes"] & CONTROL_MASK != 0
-        found: list[int] = control[self.batch].nonzero()[0].tolist() if control.any() else []
-        return found
+        return control[self.batch].nonzero()[0] if control.any() else self.batch[:0]
 
 
 def taken(columns: RecordColumns, numbers: "Ints") -> RecordColumns:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from formats.record_columns import RecordColumns
-    from kcli.output.dump_log_bulk import Trouble
+    from formats.record_columns import Ints, RecordColumns
+    from kcli.output.dump_log_bulk import Tell, Trouble
 
 
 class Log(NamedTuple):
@@ -180,31 +180,36 @@ def _here(part: "RecordColumns", positions: "NDArray[np.int64]", held: int) -> H
     return Here(int(positions[-1]) + LOG_OVERHEAD + int(part.headers["batch_length"][-1]), 0, held)
 
 
-def _tell(part: "RecordColumns", decoder: str, options: Options, troubles: "list[Trouble]") -> Callable[[int], Iterator[str]]:
-    """Return what prints the contents of one of the part's records by a decoder; what is wrong with them is added to `troubles`."""
+def _tell(part: "RecordColumns", decoder: str, options: Options, troubles: "list[Trouble]") -> "Tell":
+    """Return what prints the contents of some of the part's records by a decoder; what is wrong with them is added to `troubles`."""
     from kcli.output.dump_log_bulk import Trouble  # noqa: PLC0415 - numpy
 
     prefix = f"{INDENT} " if options.skip_record_metadata else " "
 
-    def tell(number: int) -> Iterator[str]:
-        record = _record(part, number)
-        shown, trouble = shown_by(decoder, record, options.max_batch_bytes)
-        if trouble is not None:
-            troubles.append(Trouble(int(part.batch[number]), record.offset, trouble))
-        return contents(shown, prefix)
+    def tell(numbers: "Ints") -> Iterator[str]:
+        for number, record in zip(numbers.tolist(), _records(part, numbers), strict=True):
+            shown, trouble = shown_by(decoder, record, options.max_batch_bytes)
+            if trouble is not None:
+                troubles.append(Trouble(int(part.batch[number]), record.offset, trouble))
+            yield "".join(contents(shown, prefix))
 
     return tell
 
 
-def _record(part: "RecordColumns", number: int) -> Record:
-    """Return the offset, the key and the value of one of the part's records."""
-    key = _bytes(part.data, part.key_start[number], part.key_length[number])
-    value = _bytes(part.data, part.value_start[number], part.value_length[number])
-    return Record(int(part.offset[number]), 0, NO_SEQUENCE, key, value, (), 0)
-
-
-def _bytes(data: bytes, start: "np.int64", length: "np.int64") -> bytes | None:
-    return None if length < 0 else data[start : start + length]
+def _records(part: "RecordColumns", numbers: "Ints") -> Iterator[Record]:
+    """Yield some of the part's records: offset, key and value alone."""
+    data = part.data
+    columns = (part.offset, part.key_start, part.key_length, part.value_start, part.value_length)
+    for offset, key, key_length, value, value_length in zip(*(column[numbers].tolist() for column in columns), strict=True):
+        yield Record(
+            offset,
+            0,
+            NO_SEQUENCE,
+            None if key_length < 0 else data[key : key + key_length],
+            None if value_length < 0 else data[value : value + value_length],
+            (),
+            0,
+        )
 
 
 def batch_block(window: Window, of: Log) -> Iterator[Item]:
@@ -231,8 +236,9 @@ def record_block(part: "RecordColumns", shown: "RecordColumns", window: Window, 
     Findings about control records that cannot be read are kept.
     """
     positions, held = window.positions[part.first : part.first + len(part.headers)], 0
-    for number in shown.controls():
-        check_control(int(positions[shown.batch[number]]), _record(shown, number), of.told, of.options)
+    controls = shown.controls()
+    for at, record in zip(positions[shown.batch[controls]].tolist(), _records(shown, controls), strict=True):
+        check_control(at, record, of.told, of.options)
     if of.options.form is not None:
         from kcli.output.rows_bulk import record_rows  # noqa: PLC0415 - numpy
 

@@ -55,8 +55,8 @@ BATCH_LINE = {
 }
 """What stands in front of each column of DUMP_BATCH in a batch's line."""
 
-Tell: TypeAlias = Callable[[int], Iterable[str]]
-"""The words that stand behind a record's, given its number in the columns."""
+Tell: TypeAlias = "Callable[[Ints], Iterable[str]]"
+"""The words that stand behind each of some records, given their numbers in the columns."""
 
 
 class Trouble(NamedTuple):
@@ -92,14 +92,14 @@ def record_text(
     *,
     contents: bool = True,
     metadata: bool = True,
-    tell: Tell | None = None,
+    tell: "Tell | None" = None,
     longest_control: int = LONGEST_CONTROL,
 ) -> Iterator[str]:
     """Yield the lines of the columns' batches, each followed by those of its records, each with its newline, in pieces.
 
     A batch's own line stands where its records begin. They are those of `dump_log.batch_line`, `record_line`, `control_text` and `contents(plain(record))`. `positions`
     and `valid` are those of the columns' batches; `contents` prints keys and payloads, `metadata` what is in front of
-    them. With `tell` contents are what it makes of a record's number in the columns. Control records that cannot be told
+    them. With `tell` contents are what it makes of records' numbers in the columns. Control records that cannot be told
     are added to `troubles`; `longest_control` bounds their values as in `control_record`.
     """
     lines = batch_text(columns.headers, positions, valid).splitlines(keepends=True) if not columns.before else [""]
@@ -160,7 +160,7 @@ def _records(
     *,
     contents: bool,
     metadata: bool,
-    tell: Tell | None,
+    tell: "Tell | None",
     longest_control: int,
 ) -> str:
     """Return the lines of some records behind what starts each, contents as Latin-1."""
@@ -187,9 +187,10 @@ def _records(
         if control.any():
             pieces.append(_control_texts(columns, span, control, troubles, longest_control))
     if contents and tell is not None:
-        numbers = range(len(columns.offset))[span]
-        texts = (tell(number) if not is_control else () for number, is_control in zip(numbers, control.tolist(), strict=True))
-        pieces.append(["".join([word if word.isascii() else word.encode().decode(LATIN_1) for word in words]) for words in texts])
+        texts = [word if word.isascii() else word.encode().decode(LATIN_1) for word in tell((~control).nonzero()[0] + span.start)]
+        for number in control.nonzero()[0].tolist():
+            texts.insert(number, "")
+        pieces.append(texts)
     elif contents:
         key = (columns.key_length[span] >= 0) & ~control
         value = (columns.value_length[span] >= 0) & ~control

@@ -91,10 +91,9 @@ def _texts(keys: Array) -> Array:
 
 def _control_types(columns: RecordColumns) -> Array:
     """Return the types of control records; null for data."""
-    import numpy as np  # noqa: PLC0415 - heavy: only who asks for columns pays for it
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415 - heavy: only who asks for columns pays for it
 
-    at = np.array(columns.controls(), np.int64)
+    at = columns.controls()
     if not len(at):
         return pa.nulls(len(columns.batch), pa.string())
     types: list[str | None] = [None] * len(columns.batch)
