@@ -56,7 +56,7 @@ class Line(NamedTuple):
 
 def java_string(data: bytes) -> str:
     """Return the text of bytes as `new String(bytes, UTF_8)` does: Java counts damaged sequences otherwise than Python."""
-    return _HALF_A_PAIR.sub(_ONE_MARK, data).decode("utf-8", "replace")
+    return data.decode("ascii") if data.isascii() else _HALF_A_PAIR.sub(_ONE_MARK, data).decode("utf-8", "replace")
 
 
 def shown(text: str) -> str:

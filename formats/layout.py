@@ -80,10 +80,14 @@ class Layout(Generic[R]):
 
     def read(self, buffer: Buffer, position: int = 0) -> R:
         """Return the row at `position`; TruncatedError if the buffer ends inside it."""
+        return self.row(*self.values(buffer, position))
+
+    def values(self, buffer: Buffer, position: int = 0) -> tuple[Any, ...]:
+        """Return the values of the row at `position`, without their names; errors as `read`."""
         left = len(buffer) - position
         if left < self.size or position < 0:
             raise TruncatedError(position, self.name, f"{self.size} bytes", max(left, 0))
-        return self.row(*self._struct.unpack_from(buffer, position))
+        return self._struct.unpack_from(buffer, position)
 
     def parts(self, buffer: Buffer, position: int = 0, structure: str = "") -> tuple[Part, ...]:
         """Return every field of the row at `position` with its place, in order and without gaps; errors as `read`."""

@@ -121,7 +121,7 @@ def decode_key(topic: str, key: Buffer | None, *, previews: bool = False, marks:
     """
     if key is None:
         raise CorruptError(0, f"{topic} key", "a key", "null")
-    api_key = _int16(key, f"{topic} record type")
+    api_key = _int16(key, topic, "record type")
     schema = KEYS[topic].get(api_key) or (PREVIEW_KEYS.get(topic, {}).get(api_key) if previews else None)
     if schema is None:
         return Unknown(api_key, None, bytes(key))
@@ -133,7 +133,7 @@ def decode_value(topic: str, api_key: int, value: Buffer, elements: int = ELEMEN
     schema = VALUES[topic].get(api_key)
     if schema is None:
         return Unknown(api_key, _INT16.unpack_from(value)[0] if len(value) >= _INT16.size else None, bytes(value))
-    version = _int16(value, f"{schema.name} version")
+    version = _int16(value, schema.name, "version")
     if version not in schema.versions:
         return Unknown(api_key, version, bytes(value))
     return _message(schema, version, value, _INT16.size, elements, marks=marks)
@@ -214,8 +214,8 @@ def _message(schema: Schema, version: int, buffer: Buffer, position: int, elemen
     return Message(schema.name, schema.api_key, version, fields, tuple(found.unknown_tags), rest, tuple(found.replaced))
 
 
-def _int16(buffer: Buffer, field: str) -> int:
+def _int16(buffer: Buffer, structure: str, field: str) -> int:
     if len(buffer) < _INT16.size:
-        raise TruncatedError(0, field, f"{_INT16.size} bytes", len(buffer))
+        raise TruncatedError(0, f"{structure} {field}", f"{_INT16.size} bytes", len(buffer))
     number: int = _INT16.unpack_from(buffer)[0]
     return number

@@ -179,11 +179,11 @@ def _layout(name: str, fields: list[Field]) -> Layout[Any]:
 
 
 def _fixed_run(owner: str, layout: Layout[Any], fields: list[Field]) -> _Step:
-    names = [field.name for field in fields]
+    names, values_at = [field.name for field in fields], layout.values
     converted = [(field.name, make) for field in fields if (make := FIXED[field.type][1]) is not None]
 
     def step(buffer: Buffer, position: int, found: Found, values: dict[str, Value]) -> int:
-        values.update(zip(names, layout.read(buffer, position), strict=True))
+        values.update(zip(names, values_at(buffer, position), strict=True))
         for name, make in converted:
             values[name] = make(values[name])
         if found.spans is not None:
@@ -197,9 +197,11 @@ def _fixed_run(owner: str, layout: Layout[Any], fields: list[Field]) -> _Step:
 def _one(owner: str, field: Field, read: Reader) -> _Step:
     label = f"{owner} {field.name}"
 
+    name, tells = field.name, field.struct is None  # a struct tells of its own fields
+
     def step(buffer: Buffer, position: int, found: Found, values: dict[str, Value]) -> int:
-        values[field.name], after = read(buffer, position, found)
-        if found.spans is not None and field.struct is None:  # a struct tells of its own fields
+        values[name], after = read(buffer, position, found)
+        if found.spans is not None and tells:
             found.span(label, position, after)
         return after
 
@@ -226,7 +228,7 @@ def _fixed(label: str, field: Field) -> tuple[Reader, int]:
     make = FIXED[field.type][1]
 
     def read(buffer: Buffer, position: int, _found: Found) -> tuple[Value, int]:
-        (value,) = layout.read(buffer, position)
+        (value,) = layout.values(buffer, position)
         return value if make is None else make(value), position + layout.size
 
     return read, layout.size
