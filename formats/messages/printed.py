@@ -17,6 +17,7 @@ from formats.messages.converter import json_text, to_json
 from formats.messages.declare import Value
 from formats.messages.decode import (
     CLUSTER_METADATA,
+    VALUES,
     Message,
     Unknown,
     decode_key,
@@ -24,6 +25,7 @@ from formats.messages.decode import (
     decode_value,
     message_json,
 )
+from formats.messages.flat import flat_printer
 from formats.messages.reader import ELEMENTS_MAX, Found, reader
 from formats.types import Buffer
 
@@ -35,6 +37,16 @@ KEPT_KEYS, LONGEST_KEPT = 4096, 256
 """Keys of these topics come again and again: so many short ones are decoded once."""
 
 _VERSION_SIZE = 2
+
+_FLAT = {
+    (topic, api_key, version): printer
+    for topic, schemas in VALUES.items()
+    if topic != CLUSTER_METADATA
+    for api_key, schema in schemas.items()
+    for version in range(schema.versions.lowest, schema.versions.highest + 1)
+    if (printer := flat_printer(schema, version)) is not None
+}
+"""What prints values of these versions straight from their bytes."""
 
 
 class Printed(NamedTuple):
@@ -58,13 +70,13 @@ def printed(topic: str, offset: int, key: Buffer | None, value: Buffer | None, e
             return Printed(f"Unknown record type {decoded.api_key} at offset {offset}, skipping.", None, None)
         if value is None:
             return Printed(shown, DELETED, None)
-        data = decode_value(topic, decoded.api_key, value, elements, marks=True)
+        told = _flat_text(topic, decoded.api_key, value) or _value(topic, decoded.api_key, value, elements)
     except FormatError as error:
         return Printed(f"Error at offset {offset}, skipping. {error}", None, error)
-    if isinstance(data, Unknown):
-        why = f"Found an unknown record version {data.version} for {data.api_key} type"
+    if isinstance(told, Unknown):
+        why = f"Found an unknown record version {told.version} for {told.api_key} type"
         return Printed(f"Error at offset {offset}, skipping. {why}", None, None)
-    return Printed(shown, value_text(data, elements), None)
+    return Printed(shown, told, None)
 
 
 def _key(topic: str, key: Buffer | None) -> tuple[Message | Unknown, str | None]:
@@ -76,6 +88,19 @@ def _key(topic: str, key: Buffer | None) -> tuple[Message | Unknown, str | None]
 @lru_cache(KEPT_KEYS)
 def _kept_key(topic: str, key: bytes) -> tuple[Message | Unknown, str | None]:
     return _key(topic, key)
+
+
+def _value(topic: str, api_key: int, value: Buffer, elements: int) -> str | Unknown:
+    data = decode_value(topic, api_key, value, elements, marks=True)
+    return data if isinstance(data, Unknown) else value_text(data, elements)
+
+
+def _flat_text(topic: str, api_key: int, value: Buffer) -> str | None:
+    """Return the text of a value that can be printed without being taken apart, None of others."""
+    version = int.from_bytes(value[:_VERSION_SIZE], "big")
+    printer = _FLAT.get((topic, api_key, version))
+    data = None if printer is None else printer(value, _VERSION_SIZE)
+    return None if data is None else f'{{"version":"{version}","data":{data}}}'
 
 
 def key_text(key: Message) -> str:
