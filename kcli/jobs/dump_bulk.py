@@ -186,14 +186,14 @@ def _tell(part: "RecordColumns", decoder: str, options: Options, troubles: "list
 
     prefix = f"{INDENT} " if options.skip_record_metadata else " "
 
-    def tell(numbers: "Ints") -> Iterator[str]:
-        for number, record in zip(numbers.tolist(), _records(part, numbers), strict=True):
-            shown, trouble = shown_by(decoder, record, options.max_batch_bytes)
-            if trouble is not None:
-                troubles.append(Trouble(int(part.batch[number]), record.offset, trouble))
-            yield "".join(contents(shown, prefix))
+    def words(number: int, record: Record) -> Iterator[str]:
+        shown, trouble = shown_by(decoder, record, options.max_batch_bytes)
+        if trouble is not None:
+            troubles.append(Trouble(int(part.batch[number]), record.offset, trouble))
+        return contents(shown, prefix)
 
-    return tell
+    # no name here holds a record while its words, which may be many, are put together
+    return lambda numbers: map(words, numbers.tolist(), _records(part, numbers))
 
 
 def _records(part: "RecordColumns", numbers: "Ints") -> Iterator[Record]:

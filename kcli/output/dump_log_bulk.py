@@ -55,7 +55,7 @@ BATCH_LINE = {
 }
 """What stands in front of each column of DUMP_BATCH in a batch's line."""
 
-Tell: TypeAlias = "Callable[[Ints], Iterable[str]]"
+Tell: TypeAlias = "Callable[[Ints], Iterable[Iterable[str]]]"
 """The words that stand behind each of some records, given their numbers in the columns."""
 
 
@@ -187,7 +187,8 @@ def _records(
         if control.any():
             pieces.append(_control_texts(columns, span, control, troubles, longest_control))
     if contents and tell is not None:
-        texts = [word if word.isascii() else word.encode().decode(LATIN_1) for word in tell((~control).nonzero()[0] + span.start)]
+        told = tell((~control).nonzero()[0] + span.start)
+        texts = ["".join([word if word.isascii() else word.encode().decode(LATIN_1) for word in words]) for words in told]
         for number in control.nonzero()[0].tolist():
             texts.insert(number, "")
         pieces.append(texts)
