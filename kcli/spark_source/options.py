@@ -164,7 +164,7 @@ def _paths(options: Mapping[str, str]) -> tuple[str, ...]:
         given += [options["path"]] if os.path.lexists(options["path"]) else options["path"].split(",")
     if "paths" in options:
         given += _listed(options["paths"])
-    found = tuple(_local(path.strip()) for path in given if path.strip())
+    found = tuple(_local(path if os.path.lexists(path) else path.strip()) for path in given if path.strip())
     if not found:
         table = "" if options else f"; where this is a table: {NO_TABLES}"
         raise OptionError(f"no path: name log dirs, partition directories or files, as load(...) or as option path{table}")

@@ -1,5 +1,7 @@
 """The options of the format: what they give, and the words for those that cannot be used."""
 
+import json
+
 import pytest
 
 from kcli.spark_source.filters import pushed
@@ -69,6 +71,13 @@ def test_what_cannot_be_used_is_named(options, words):
         query(options)
 
     assert words in str(raised.value)
+
+
+def test_a_path_may_begin_or_end_with_a_blank(tmp_path):
+    (tmp_path / "t-0 ").mkdir()
+
+    assert query({"path": f"{tmp_path}/t-0 "}).paths == (f"{tmp_path}/t-0 ",)
+    assert query({"paths": json.dumps([f"{tmp_path}/t-0 ", " a "])}).paths == (f"{tmp_path}/t-0 ", "a")
 
 
 def test_selecting_options_are_filters():
