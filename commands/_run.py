@@ -26,6 +26,7 @@ from kcli.columns import TITLE
 from kcli.engine.contract import Engine, Outcome, Scan, Sink, Unit
 from kcli.engine.errors import EngineMissingError, NotWrittenError, OutputError
 from kcli.jobs.common import PARTITIONS_ONLY, internal_failure, notes_as_findings, plan
+from kcli.logdir.buffers import shown
 from kcli.logdir.tree import Found, Target, find
 from kcli.output.structured import Tail, write_csv, write_json, write_ndjson, write_tsv
 from kcli.output.text import distinct, failure_line, finding_lines
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 Expand = Callable[[Found], Found]
 Text = Callable[[Iterable[Row]], Iterable[str | Lines | Away]]
 Present = Callable[[Iterable[Target]], frozenset[str]]
-Through = Callable[[Engine], Engine]
+Through = Callable[[Engine, Found], Engine]
 
 COLORS = ("auto", "always", "never")
 STRUCTURED = {"json": write_json, "ndjson": write_ndjson, "csv": write_csv, "tsv": write_tsv}
@@ -118,7 +119,7 @@ def run(
     `text` makes lines of rows: with it the command also prints `-o text`. `present` tells which row types the targets
     can give, so that a command with several need not ask for one when only one can come. `types` are the row types as
     the options change them. `stops`: nothing is read for rows behind --limit. `through` makes the engine that is asked
-    from the one that the options name; rows then all come here, on Spark too. `grows`: there are as many rows as there is in
+    from the one that the options name, and what was found; rows then all come here, on Spark too. `grows`: there are as many rows as there is in
     the files. `pieces`: the scan of a log ends where its unit does, so that several can read a big one.
     """
     with boundary(verbose=common.verbose):
@@ -145,11 +146,11 @@ def run(
         view = _view(command, common, text, present_types, to=out, types=types, stops=stops)
         if not units and not failures:
             verdict.failures.append(Failure(_named(paths), "nothing-matched", None, None, _nothing(found)))
-        with (
-            nullcontext() if out is None else out.sink(view) as sink,
-            closing(_scanned(_asked(engine, sink, common, through, pieces=pieces), scan, units, verdict, common=common, view=view)) as rows,
-        ):
-            _write(view, rows, common, verdict, text=text, out=out, sink=sink)
+        with nullcontext() if out is None else out.sink(view) as sink:
+            made = engine(sink)
+            asked = _asked(made, sink, common, pieces=pieces) if through is None else through(made, found)
+            with closing(_scanned(asked, scan, units, verdict, common=common, view=view)) as rows:
+                _write(view, rows, common, verdict, text=text, out=out, sink=sink)
 
 
 def _told(failure: Failure) -> Failure:
@@ -213,7 +214,7 @@ def _view(
 
 
 def _named(paths: list[str] | None) -> str:
-    return paths[0] if paths and len(paths) == 1 else ""
+    return shown(paths[0]) if paths and len(paths) == 1 else ""
 
 
 def _out(common: Common, *, spread: bool) -> "Out | None":
@@ -248,11 +249,8 @@ def _engine(common: Common) -> Callable[[Sink | None], Engine]:
     return lambda _: pool(common.jobs, writes=writes)
 
 
-def _asked(engine: Callable[[Sink | None], Engine], sink: Sink | None, common: Common, through: Through | None, *, pieces: bool) -> Engine:
+def _asked(made: Engine, sink: Sink | None, common: Common, *, pieces: bool) -> Engine:
     """Return the engine that is asked: big logs go over several workers in pieces."""
-    made = engine(sink)
-    if through is not None:
-        return through(made)
     if pieces and (common.jobs > 1 or _is_spread(common)):
         from kcli.jobs.cuts import PIECE_BYTES, WRITTEN_PIECE_BYTES, InPieces  # noqa: PLC0415 - not in one process
 

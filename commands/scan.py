@@ -1,13 +1,16 @@
 """`kcli scan`: what segments and partitions hold, and whether every checksum is right."""
 
 import re
-from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from commands._options import INT32, Common, Paths, Usage, common_options
 from kcli.bounds import LARGEST_BATCH
+
+if TYPE_CHECKING:
+    from kcli.engine.contract import Engine
+    from kcli.logdir.tree import Found
 
 BOTH = frozenset({"json", "ndjson"})
 MULTIPLES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -38,7 +41,7 @@ def scan(
     Example: kcli scan --summary --jobs 4 /var/lib/kafka/data
     """
     from commands._run import run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.scan import ACCEPTS, PIECE_BYTES, Merged, Options, ScanLog, expand, piece_bytes  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.scan import ACCEPTS, PIECE_BYTES, Merged, Options, ScanLog, expand, piece_bytes, unread  # noqa: PLC0415 - kept out of --help
     from kcli.scan_rows import SCAN_PARTITION, SCAN_SEGMENT  # noqa: PLC0415 - kept out of --help
 
     if summary and common.only == SCAN_SEGMENT.name:
@@ -60,7 +63,10 @@ def scan(
     )
     spreads = bool(common.spark or common.spark_master or common.spark_remote or common.spark_conf)
     cuts = PIECE_BYTES if spreads else piece_bytes(common.jobs) if common.jobs > 1 else 0
-    through = partial(Merged, options=options, cuts=cuts)
+
+    def through(engine: "Engine", found: "Found") -> "Engine":
+        return Merged(engine, options, cuts, unread(found))
+
     run("scan", paths, common, ScanLog(options), ACCEPTS, expand=expand, present=lambda _: options.rows, through=through)
 
 

@@ -184,7 +184,7 @@ def _recovery_findings(partition: Partition, segments: Sequence[Segment]) -> Ite
         yield Finding("START-005", message, dir=shown(partition.target.log_dir))
     for name in partition.names:
         if has_no_offset(name):
-            yield Finding("LOG-010", WITHOUT_OFFSET, dir=partition.shown, file=name)
+            yield Finding("LOG-010", WITHOUT_OFFSET, dir=partition.shown, file=shown(name))
     if any(segment.suffix for segment in segments):
         yield Finding("START-003", "an interrupted swap is taken as finished, as a start finishes it", dir=partition.shown)
 

@@ -30,7 +30,7 @@ from kcli.jobs.dump_seek import in_range, tails
 from kcli.jobs.dump_text import text
 from kcli.layout_rows import DUMP_LAYOUT
 from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.tree import PARTITION, Found, Target, listed
+from kcli.logdir.tree import PARTITION, Found, Target, listed, odd_entries
 
 LOGS = frozenset({LOG, KRAFT_SNAPSHOT})
 _READERS: dict[str, Reader] = {
@@ -115,6 +115,8 @@ class Dump:
         )
         for target in found.targets:
             try:
+                if target.kind == PARTITION:
+                    result.notes.extend(odd_entries(target, *listed(target.path)))
                 is_open = target.kind == PARTITION and self.options.tail is None
                 result.targets.extend(self._inside(target) if is_open else [target])
             except FileError as error:

@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
 from formats.batch import COMPRESSION_NAMES
-from formats.names import IN_PARTITION, KRAFT_SNAPSHOT, LOG, has_no_offset, parse_file
+from formats.names import IN_PARTITION, KRAFT_SNAPSHOT, LOG, parse_file
 from kcli.analysis.findings import Finding
 from kcli.analysis.pieces import Piece, Wanted, join, read_piece
 from kcli.analysis.salvage import Gap
@@ -29,7 +29,7 @@ from kcli.jobs.dump_common import Told, from_file, sibling
 from kcli.logdir.buffers import DataFile, FileError, Reading, shown
 from kcli.logdir.bulk import hints_of
 from kcli.logdir.segment import Stop
-from kcli.logdir.tree import PARTITION, Found, Note, Target, listed, partition_of
+from kcli.logdir.tree import PARTITION, Found, Note, Target, listed, odd_entries, partition_of
 from kcli.rows import Row, Value
 from kcli.scan_rows import SCAN_PARTITION, SCAN_SEGMENT
 
@@ -125,8 +125,13 @@ def _logs(target: Target) -> tuple[list[Target], list[Note]]:
     """Return the logs of a partition directory, or the target itself where it is a file or has none; and what is only named like one."""
     files, others = listed(target.path) if target.kind == PARTITION else ([], [])
     logs = [_inside(target, name) for name in files if _is_log(name)]
-    notes = [Note("no-file", _inside(target, name).shown) for name in others if _is_log(name)]
-    return logs or [target], notes + [Note("no-offset", _inside(target, name).shown) for name in files if has_no_offset(name)]
+    return logs or [target], list(odd_entries(target, files, others))
+
+
+def unread(found: Found) -> frozenset[str]:
+    """Return the partition directories, by `_identity` as shown, in which something named like a log is none or cannot be opened."""
+    paths = [failure.path for failure in found.failures] + [note.path for note in found.notes if note.kind == "no-file"]
+    return frozenset(_identity(os.path.dirname(path) or ".", os.path.realpath) for path in paths if _is_log(os.path.basename(path)))
 
 
 def _directory(target: Target) -> Target:
@@ -165,22 +170,23 @@ class Merged:
     """An engine over another, for `ScanLog` alone: rows of segments and partitions where the other gives pieces.
 
     `cuts`: a segment of twice so many bytes is cut into pieces of about so many, as `piece_bytes` says; 0 where one
-    process does it all.
+    process does it all. `unread`: as of that function.
     """
 
     engine: Engine
     options: Options
     cuts: int
+    unread: frozenset[str] = frozenset()
 
     def __call__(self, scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
         """Yield an outcome for each unit; the last of a directory's carries its partition's row."""
         outcomes = zip(units, self._segments(scan, units), strict=True)
-        for _, group in groupby(outcomes, key=lambda pair: _directory(pair[0].target).path):
-            yield from self._of_directory(group)
+        for directory, group in groupby(outcomes, key=lambda pair: _directory(pair[0].target)):
+            is_read = not self.unread or _identity(directory.shown, os.path.realpath) not in self.unread
+            yield from self._of_directory(group, Total(complete=is_read))
 
-    def _of_directory(self, group: Iterable[tuple[Unit, Outcome]]) -> Iterator[Outcome]:
+    def _of_directory(self, group: Iterable[tuple[Unit, Outcome]], total: Total) -> Iterator[Outcome]:
         """Yield the outcomes of a directory; `end` is the last offset of its segments so far."""
-        total = Total()
         where: Where = ()
         last: Outcome | None = None
         end: int | None = None

@@ -7,7 +7,7 @@ from functools import cached_property
 from formats.checkpoint import EpochEntry, check_epoch_entries, read_leader_epoch_checkpoint
 from formats.names import EXTENSION_KINDS, UNKNOWN, FileName, parse_file
 from formats.properties import read_partition_metadata
-from kcli.logdir.buffers import FileError, read_optional, reading
+from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.directory import NO_DIRECTORY, DirectoryFacts, directory_facts
 from kcli.logdir.segment import Segment
 from kcli.logdir.tree import Target, listed
@@ -109,7 +109,7 @@ def shown_path(partition: Partition, path: str) -> str:
     """Return a path below the partition directory as reached from the argument."""
     if path == partition.path:
         return partition.shown
-    return os.path.join(partition.shown, os.path.relpath(path, partition.path))
+    return os.path.join(partition.shown, shown(os.path.relpath(path, partition.path)))
 
 
 def shown_error(partition: Partition, error: FileError) -> FileError:

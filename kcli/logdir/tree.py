@@ -29,6 +29,7 @@ from formats.names import (
     UNKNOWN,
     WELL_KNOWN_KINDS,
     PartitionDir,
+    has_no_offset,
     parse_file,
     parse_partition_dir,
 )
@@ -87,7 +88,7 @@ class Selection:
 class Note(NamedTuple):
     """An entry that was met and not read.
 
-    `unknown` to Kafka, an `unknown-directory`, a `leftover` directory, `no-file` where a log could be, a file with `no-offset` in its name.
+    `unknown` to Kafka, an `unknown-directory`, a `leftover` directory, `no-file` where one of a log could be, a file with `no-offset` in its name.
     """
 
     kind: str
@@ -246,6 +247,16 @@ def listed(path: str) -> tuple[list[str], list[str]]:
     except OSError as error:
         raise file_error(path, error) from error
     return sorted(files), sorted(others)
+
+
+def odd_entries(target: Target, files: Iterable[str], others: Iterable[str]) -> Iterator[Note]:
+    """Yield notes about what in a partition directory, as `listed`, is named like a file of a log: what is none, what has no offset."""
+    for name in others:
+        if parse_file(name).kind != UNKNOWN:
+            yield Note("no-file", os.path.join(target.shown, shown(name)))
+    for name in files:
+        if has_no_offset(name):
+            yield Note("no-offset", os.path.join(target.shown, shown(name)))
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:

@@ -6,6 +6,7 @@ come in the order of `kcli dump`, `kcli ls` and the others; units of one directo
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
 from typing import NamedTuple
@@ -21,8 +22,8 @@ from kcli.jobs.common import PARTITIONS_ONLY, log_dir_findings, notes_as_finding
 from kcli.jobs.dump import ACCEPTS as DUMPED
 from kcli.jobs.dump import Dump, Options
 from kcli.jobs.ls import ls
-from kcli.logdir.buffers import shown
-from kcli.logdir.tree import PARTITION, Found, Selection, Target, find
+from kcli.logdir.buffers import FileError, shown
+from kcli.logdir.tree import PARTITION, Found, Selection, Target, find, listed, odd_entries
 from kcli.rows import Failure
 from kcli.scan_rows import SCAN_SEGMENT
 from kcli.spark_source.cutting import in_pieces
@@ -31,6 +32,8 @@ from kcli.spark_source.options import OptionError, Query
 from kcli.spark_source.ranges import Ranged
 from kcli.spark_source.views import BATCHES, EPOCHS, FINDINGS, OFFSETS, RECORDS, RLMM, SEGMENTS
 
+NAMES_TOLD = frozenset({"LOG-010", "LOG-012"})
+"""What `odd_entries` notes, as findings."""
 BINS_A_CORE = 4
 BYTES_A_BIN = 64 << 20
 COST_OF_A_UNIT = 64 << 10
@@ -76,11 +79,11 @@ class Work(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The bins of a query, and what is known without reading any: failures and findings, for the view of findings."""
+    """The bins of a query, and for the view of findings what is known without reading any: failures, findings of log dirs or partitions."""
 
     bins: list[list[Work]]
     failures: list[Failure]
-    findings: list[Finding]
+    findings: list[tuple[Target | None, Finding]]
 
 
 def planned(query: Query, pushed: Pushed, cores: int | None, *, decodes: bool = True) -> Plan:
@@ -99,7 +102,8 @@ def planned(query: Query, pushed: Pushed, cores: int | None, *, decodes: bool = 
         return Plan(_bins([[work] for work in works], query.partitions, cores), [], [])
     works, failures = _for_findings(query, found, pushed)
     together = [list(group) for _, group in groupby(works, key=lambda work: directory_of(work.unit.target))]
-    findings = [*notes_as_findings(found.notes), *_of_log_dirs(found.targets)]
+    of_log_dirs = [*notes_as_findings(found.notes), *_of_log_dirs(found.targets)]
+    findings = [*((None, finding) for finding in of_log_dirs), *_of_names(found.targets)]
     return Plan(_bins(together, query.partitions, cores), failures, findings)
 
 
@@ -234,9 +238,17 @@ def _of_log_dirs(targets: Iterable[Target]) -> Iterator[Finding]:
             yield from (finding._replace(dir=shown(log_dir)) for finding in log_dir_findings(next(group)))
 
 
-def is_of_log_dir(finding: Finding) -> bool:
+def _of_names(targets: Iterable[Target]) -> Iterator[tuple[Target, Finding]]:
+    """Yield what is wrong with the names in each partition directory, where they can be listed."""
+    for target in targets:
+        if target.kind == PARTITION:
+            with suppress(FileError):
+                yield from ((target, finding) for finding in notes_as_findings(odd_entries(target, *listed(target.path))))
+
+
+def is_told_by_planning(finding: Finding) -> bool:
     """Whether a finding is one of those that planning tells."""
-    return finding.code.startswith("DIR-") and finding.file is not None
+    return finding.code in NAMES_TOLD or (finding.code.startswith("DIR-") and finding.file is not None)
 
 
 def directory_of(target: Target) -> str:

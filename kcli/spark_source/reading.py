@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 from kcli.analysis.findings import Finding
@@ -21,7 +22,7 @@ from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.tree import PARTITION, Target
 from kcli.output.arrow import batch
 from kcli.rows import ROW_TYPES, Block, Failure, Row, RowType
-from kcli.spark_source.planning import SEGMENT, Work, directory_of, is_of_log_dir, of_directory
+from kcli.spark_source.planning import SEGMENT, Work, directory_of, is_told_by_planning, of_directory
 from kcli.spark_source.views import FINDING, FINDINGS, HEAD, VIEWS, view_columns
 
 RecordBatch: TypeAlias = Any
@@ -41,7 +42,7 @@ class Task:
     scan_time: datetime
     works: Sequence[Work] = ()
     failures: Sequence[Failure] = ()
-    findings: Sequence[Finding] = ()
+    findings: Sequence[tuple[Target | None, Finding]] = ()
 
 
 def record_batches(task: Task, schema: Any) -> Iterator[RecordBatch]:
@@ -163,15 +164,16 @@ def _as(column: Any, kind: Any) -> Any:
 
 def _findings(task: Task) -> Iterator[tuple[Target | None, list[Row]]]:
     """Yield findings and errors as rows, those of one directory without repetitions."""
-    known = [*(_of_failure(failure, None) for failure in task.failures), *(_of_finding(finding, None) for finding in task.findings)]
-    yield None, list(dict.fromkeys(known))
+    yield None, list(dict.fromkeys(_of_failure(failure, None) for failure in task.failures))
+    for target, some in groupby(task.findings, key=itemgetter(0)):
+        yield target, list(dict.fromkeys(_of_finding(finding, target) for _, finding in some))
     for _, group in groupby(task.works, key=lambda work: directory_of(work.unit.target)):
         seen: set[Row] = set()
         sound: set[str] = set()
         for work, findings, errors in _found(group, sound):
             if isinstance(work.scan, Dump) and not findings and not errors:
                 sound.add(work.unit.target.path)
-            told = [_of_finding(finding, work.unit.target) for finding in findings if not is_of_log_dir(finding)]
+            told = [_of_finding(finding, work.unit.target) for finding in findings if not is_told_by_planning(finding)]
             told += [_of_failure(error, work.unit.target) for error in errors]
             fresh = dict.fromkeys(row for row in told if row not in seen)
             seen.update(fresh)

@@ -91,9 +91,21 @@ def test_what_is_no_file_is_passed_over_as_the_broker_does(tmp_path, kcli, name,
     for command in EVERY:
         was, now = json.loads(before[command]), json.loads(kcli(*command, directory, "-o", "json").stdout)
         told = [(finding["dir"], finding["file"]) for finding in now["findings"] if finding["code"] == "LOG-012"]
-        assert told == ([(str(directory), name)] if command != ("scan",) or name.endswith(".log") else [])
+        assert told == [(str(directory), name)]
         now["findings"] = [finding for finding in now["findings"] if finding["code"] != "LOG-012"]
+        if command == ("scan",):
+            assert [row.pop("is_complete") for row in now["rows"] if "is_complete" in row] == [not name.endswith(".log")]
+            assert [row.pop("is_complete") for row in was["rows"] if "is_complete" in row] == [True]
         assert now == was
+
+
+@pytest.mark.parametrize("words", [("dump",), ("dump", "--records"), ("dump", "--records", "--offsets", "0..3"), ("dump", "--tail", "1")])
+def test_a_dump_tells_what_is_no_file(tmp_path, kcli, words):
+    directory = orders(tmp_path / "d", *LOG)
+    (directory / f"{40:020d}.log").mkdir()
+    done = kcli(*words, directory, "-o", "json")
+    assert [(found["code"], found["file"]) for found in json.loads(done.stdout)["findings"]] == [("LOG-012", f"{40:020d}.log")]
+    assert done.exit_code == 1
 
 
 EVERY = [

@@ -1,5 +1,6 @@
 """`scan` of directories: which files are read, in which order, and what the row of a partition says of them."""
 
+import json
 import os
 
 import pytest
@@ -128,6 +129,15 @@ def test_a_directory_without_a_log(tmp_path):
 
     assert (row["topic"], row["segments"], row["batches"], row["is_complete"], row["largest_batch_bytes"]) == ("orders", 0, 0, True, None)
     assert outcome.findings == [Finding("LOG-007", "no log in it", dir=str(tmp_path / "d" / "orders-0"))]
+
+
+@pytest.mark.parametrize("words", [("orders-0",), ("orders-0/*.log",), ("orders-0", "orders-0/*.log"), ("",)])
+def test_a_partition_is_not_complete_with_a_segment_that_is_no_file(kcli, data, words):
+    (data / "orders-0" / "00000000000000000090.log").symlink_to("nowhere")
+    told = json.loads(kcli("scan", "-o", "json", *(data / word for word in words)).stdout)
+    complete = {row["partition"]: row["is_complete"] for row in told["rows"] if "is_complete" in row}
+
+    assert complete == {0: False, **({1: True} if words == ("",) else {})}
 
 
 def test_a_segment_that_cannot_be_read_leaves_the_others(data):

@@ -143,6 +143,20 @@ def test_findings_of_one_view_alone(dirs):
     assert {row["code"] for row in rows("findings", dirs, of="batches")} == {"LOG-003", "DUMP-001"}
 
 
+@pytest.mark.parametrize("of", ["batches", "segments", "epochs", "segments,offsets", None])
+def test_names_that_no_broker_loads_are_findings_of_every_view(tmp_path, of):
+    segment(log_dir(tmp_path / "d") / "orders-3", 0, put_range(0, 5))
+    (tmp_path / "d" / "orders-3" / "x.log").touch()
+    (tmp_path / "d" / "orders-3" / f"{5:020d}.log").mkdir()
+    found = rows("findings", [tmp_path / "d"], **({} if of is None else {"of": of}))
+    odd = [row for row in found if row["code"] in {"LOG-010", "LOG-012"}]
+
+    assert sorted((row["code"], row["file"]) for row in odd) == [("LOG-010", "x.log"), ("LOG-012", f"{5:020d}.log")]
+    assert {(row["broker_id"], row["topic"], row["partition"], row["dir"]) for row in odd} == {
+        (7, "orders", 3, str(tmp_path / "d" / "orders-3"))
+    }
+
+
 def test_damage_and_absent_paths_are_rows_of_findings(dirs, tmp_path):
     found = rows("findings", [dirs[0], tmp_path / "absent"])
 
