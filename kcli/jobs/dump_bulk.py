@@ -186,14 +186,18 @@ def _tell(part: "RecordColumns", decoder: str, options: Options, troubles: "list
 
     prefix = f"{INDENT} " if options.skip_record_metadata else " "
 
-    def words(number: int, record: Record) -> Iterator[str]:
-        shown, trouble = shown_by(decoder, record, options.max_batch_bytes)
-        if trouble is not None:
-            troubles.append(Trouble(int(part.batch[number]), record.offset, trouble))
-        return contents(shown, prefix)
+    def tell(numbers: "Ints") -> Iterator[Iterator[str]]:
+        places = iter(numbers.tolist())
+        for record in _records(part, numbers):
+            number = next(places)
+            shown, trouble = shown_by(decoder, record, options.max_batch_bytes)
+            if trouble is not None:
+                troubles.append(Trouble(int(part.batch[number]), record.offset, trouble))
+            words = contents(shown, prefix)
+            del record, shown  # they may be large, and so is what is made of the words
+            yield words
 
-    # no name here holds a record while its words, which may be many, are put together
-    return lambda numbers: map(words, numbers.tolist(), _records(part, numbers))
+    return tell
 
 
 def _records(part: "RecordColumns", numbers: "Ints") -> Iterator[Record]:

@@ -124,12 +124,12 @@ def _compared(slot: int, entry: tuple[int, int], log: DataFile, options: Options
 
 
 def _entries(entries: Sequence[tuple[int, int]], slot: int, options: Options) -> Scanned:
-    text = (
-        b"" if options.verify_index_only else "".join([f"offset: {offset} position: {position}\n" for offset, position in entries]).encode()
-    )
-    if text:
+    held = 0
+    if not options.verify_index_only:
+        text = "".join([f"offset: {offset} position: {position}\n" for offset, position in entries]).encode()
+        held = len(text)
         yield Lines(LINE, (text,))
-    yield Here(slot, 0, len(text))
+    yield Here(slot, 0, held)
 
 
 def _log_beside(stack: ExitStack, target: Target, told: Told) -> DataFile | None:
