@@ -79,6 +79,11 @@ class Crew:
         """Whether no worker is left, and none can be started."""
         return not self._workers
 
+    @property
+    def is_starting(self) -> bool:
+        """Whether a worker is to become ready yet."""
+        return bool(self._starting)
+
     def is_ready(self, ahead: int = 0) -> bool:
         """Return whether a worker waits for a message, or has no more than so many before it."""
         return any(count <= ahead for count in self._given.values())

@@ -219,11 +219,17 @@ def _take_back(crew: "Crew", line: Iterable[Piece], pipe: "Connection | None") -
 
 
 def _receive(crew: "Crew", line: deque[Piece], timeout: float | None) -> None:
-    """Take what is there: one parcel of each piece, then no more until its turn; what a dead worker had is tried again, unit by unit."""
+    """Take what is there: one parcel of each piece, then no more until its turn; what a dead worker had is tried again, unit by unit.
+
+    Where no worker could go on so, those that are at later pieces than the first may: one of them is to do the first.
+    """
     from kcli.engine.crew import UNTOUCHED  # noqa: PLC0415 - only a pool pays for it
 
     begun = _begun(line)
-    for pipe, parcel in crew.parcels([pipe for pipe, piece in begun.items() if not piece.parcels], timeout):
+    wanted = [pipe for pipe, piece in begun.items() if not piece.parcels]
+    if timeout is None and not (wanted or crew.is_starting):
+        wanted = list(begun) if line[0].pipe is None else [line[0].pipe]
+    for pipe, parcel in crew.parcels(wanted, timeout):
         if parcel is None or parcel is UNTOUCHED:
             for piece in line:
                 if piece.pipe is pipe:

@@ -14,6 +14,7 @@ import pytest
 from kcli.engine import nursery
 from kcli.engine.away import ROOM, WORTH_A_TURN, Kept, Shelf, forgotten, written
 from kcli.engine.contract import Outcome
+from kcli.engine.crew import Crew
 from kcli.engine.errors import OutputError
 from kcli.engine.local import inline, pool
 from kcli.output.files import write_lines
@@ -152,6 +153,48 @@ def test_a_worker_that_dies_costs_no_byte_and_repeats_none(stdout, tmp_path, at,
     assert (tmp_path / "died").exists()
     assert stdout.read_bytes() == expected(texts, work)
     assert told == shape(replace(outcome, rows=[]) for outcome in inline(texts, work))
+
+
+@pytest.mark.parametrize("made", [units_of, pieces])
+@pytest.mark.parametrize("at", range(LONG + 1))
+@pytest.mark.parametrize("before", [now, soon])
+def test_the_worker_that_is_left_does_what_is_first(stdout, tmp_path, monkeypatch, at, before, made):
+    """It is busy with what comes later, and cannot go on before its turn: the first may have to be given to it all the same."""
+    start, starts = Crew._start, []
+
+    def not_the_third(crew):
+        starts.append(crew)
+        if starts.count(crew) == 3:
+            monkeypatch.setattr(nursery, "start", fails)
+        start(crew)
+        monkeypatch.setattr(nursery, "start", nursery_start)
+
+    nursery_start = nursery.start
+    monkeypatch.setattr(Crew, "_start", not_the_third)
+    work = made(9)
+    told = write(within(20, pool(2, writes=True)(partial(texts, marker=str(tmp_path / "died"), at=at, before=before), work)), stdout)
+
+    assert stdout.read_bytes() == expected(texts, work)
+    assert told == shape(replace(outcome, rows=[]) for outcome in inline(texts, work))
+
+
+def fails(*_):
+    raise OSError(errno.EAGAIN, "no more processes")
+
+
+def within(seconds, outcomes):
+    """Yield outcomes; end the process's wait for the next one after so many seconds."""
+    before = signal.signal(signal.SIGALRM, _late)
+    try:
+        signal.alarm(seconds)
+        yield from outcomes
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _late(*_):
+    raise TimeoutError("nothing comes any more")
 
 
 def test_many_units_of_a_chunk_survive_one_that_dies(stdout, tmp_path):
