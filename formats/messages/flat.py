@@ -11,12 +11,14 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from formats.messages.declare import Field, Schema
+from formats.messages.reader import FIXED
 from formats.primitives import UUID_SIZE, uuid_text
 from formats.types import Buffer
 
 Printer: TypeAlias = Callable[[Buffer, int], str | None]
 
-_INTEGERS = {"int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q"}
+_INTEGERS = {name: FIXED[name][0].fmtstr[-1] for name in ("int8", "int16", "uint16", "int32", "int64")}
+"""The letters of these types in a `struct`."""
 _INT16 = struct.Struct(">h")
 _PLAIN = re.compile(rb"[ !#-\[\]-~]*")
 """What stands in JSON as it is."""

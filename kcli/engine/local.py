@@ -198,7 +198,8 @@ def _feed(crew: "Crew", task: Task, line: deque[Piece]) -> None:
             for pipe in {other.pipe for other in line if other is not piece}:
                 _take_back(crew, line, pipe)
         if piece.waits:
-            if not crew.is_ready(0 if piece.suspect else task.ahead):
+            # behind a later piece the first would wait for itself
+            if not crew.is_ready(0 if piece is line[0] else task.ahead):
                 return
             work = task.scan, piece.chunk, task.writes and not piece.suspect
             piece.number = 1 + max(other.number for other in line)
@@ -221,14 +222,16 @@ def _take_back(crew: "Crew", line: Iterable[Piece], pipe: "Connection | None") -
 def _receive(crew: "Crew", line: deque[Piece], timeout: float | None) -> None:
     """Take what is there: one parcel of each piece, then no more until its turn; what a dead worker had is tried again, unit by unit.
 
-    Where no worker could go on so, those that are at later pieces than the first may: one of them is to do the first.
+    Where no worker could go on so, one that is at a later piece than the first, and may have no room for more of it, is ended:
+    its replacement does the first.
     """
     from kcli.engine.crew import UNTOUCHED  # noqa: PLC0415 - only a pool pays for it
 
     begun = _begun(line)
     wanted = [pipe for pipe, piece in begun.items() if not piece.parcels]
     if timeout is None and not (wanted or crew.is_starting):
-        wanted = list(begun) if line[0].pipe is None else [line[0].pipe]
+        _take_back(crew, line, line[0].pipe or next(piece.pipe for piece in reversed(line) if piece.pipe is not None))
+        return
     for pipe, parcel in crew.parcels(wanted, timeout):
         if parcel is None or parcel is UNTOUCHED:
             for piece in line:

@@ -65,17 +65,17 @@ def data(given, number, size=SIZE):
     return b"%d %d %d\n" % (given.number, given.start, number) * (size // 6)
 
 
-def texts(given, *, marker=None, at=None, before=None, always=False):
+def texts(given, *, marker=None, at=None, before=None, always=False, length=SIZE):
     """Answer with short and long rows of text; die where it is said, once or always."""
     if given.start == at and (always or not os.path.exists(marker)):
         open(marker, "w").close()
         (before or now)(given)
     rows = [
         Row("text", (f"short {given.number} {given.start}",)),
-        Lines("text", (data(given, 1), bytearray(data(given, 2)), memoryview(b"small\n"))),
+        Lines("text", (data(given, 1, length), bytearray(data(given, 2, length)), memoryview(b"small\n"))),
         Row("text", ("between",)),
         Lines("text", (b"a few\n",)),
-        Written("text", (7, data(given, 3))),
+        Written("text", (7, data(given, 3, length))),
     ]
     rest = replace(given, start=given.start + 1) if given.start < LONG else None
     return Outcome(number=given.number, rows=rows, rest=rest)
@@ -157,8 +157,8 @@ def test_a_worker_that_dies_costs_no_byte_and_repeats_none(stdout, tmp_path, at,
 
 @pytest.mark.parametrize("made", [units_of, pieces])
 @pytest.mark.parametrize("at", range(LONG + 1))
-@pytest.mark.parametrize("before", [now, soon])
-def test_the_worker_that_is_left_does_what_is_first(stdout, tmp_path, monkeypatch, at, before, made):
+@pytest.mark.parametrize(("before", "size"), [(now, SIZE), (soon, SIZE), (soon, ROOM // 6)])
+def test_the_worker_that_is_left_does_what_is_first(stdout, tmp_path, monkeypatch, at, before, size, made):
     """It is busy with what comes later, and cannot go on before its turn: the first may have to be given to it all the same."""
     start, starts = Crew._start, []
 
@@ -171,10 +171,11 @@ def test_the_worker_that_is_left_does_what_is_first(stdout, tmp_path, monkeypatc
 
     nursery_start = nursery.start
     monkeypatch.setattr(Crew, "_start", not_the_third)
-    work = made(9)
-    told = write(within(20, pool(2, writes=True)(partial(texts, marker=str(tmp_path / "died"), at=at, before=before), work)), stdout)
+    work = made(9 if size == SIZE else 5)
+    scan = partial(texts, marker=str(tmp_path / "died"), at=at, before=before, length=size)
+    told = write(within(20, pool(2, writes=True)(scan, work)), stdout)
 
-    assert stdout.read_bytes() == expected(texts, work)
+    assert stdout.read_bytes() == expected(partial(texts, length=size), work)
     assert told == shape(replace(outcome, rows=[]) for outcome in inline(texts, work))
 
 
