@@ -116,7 +116,7 @@ def size(buffers: Sequence[Buffer]) -> int:
 
 
 def write_all(file: int, buffer: Buffer) -> None:
-    """Write all of a buffer to an open file; OutputError when it cannot be."""
+    """Write all of a buffer to an open file or pipe; OutputError when it cannot be."""
     view = memoryview(buffer)
     try:
         while view:

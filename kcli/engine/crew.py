@@ -18,6 +18,7 @@ from typing import NamedTuple, Self, TypeAlias
 from formats.types import Buffer
 from kcli.beside import Beside
 from kcli.engine import nursery
+from kcli.engine.away import write_all
 
 Parts: TypeAlias = Sequence[Buffer]
 
@@ -172,9 +173,7 @@ def _send(pipe: Connection, parcel: Parcel) -> None:
     """Send a parcel's parts, their sizes before them."""
     pipe.send_bytes(bytes([parcel.last]) + b"".join(len(part).to_bytes(SIZE) for part in parcel.parts))
     for part in parcel.parts:
-        view = memoryview(part)
-        while view:
-            view = view[os.write(pipe.fileno(), view) :]
+        write_all(pipe.fileno(), part)
 
 
 def _received(pipe: Connection) -> Parcel:

@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from kcli.engine.contract import Engine, Outcome, Scan, Unit
@@ -47,7 +48,7 @@ class Piece:
 
     A suspect was there when a worker died. `told` counts the outcomes of the chunk's first unit that are told, `skip` those that
     a worker gives once more. `home` leads to the worker that had it last, and may keep bytes of it; if that died with some, `rest`
-    is what another one goes on with. `number` grows with each that is given.
+    is what another one goes on with.
     """
 
     chunk: Chunk
@@ -55,7 +56,6 @@ class Piece:
     told: int = 0
     skip: int = 0
     pipe: "Connection | None" = None
-    number: int = 0
     parcels: "deque[Parcel]" = field(default_factory=deque)
     complete: bool = False
     home: "Connection | None" = None
@@ -190,19 +190,22 @@ def _behind(count: int, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
 
 
 def _feed(crew: "Crew", task: Task, line: deque[Piece]) -> None:
-    """Give pieces to workers that wait; a suspect runs when it is first, and while nothing else does: only it can be to blame."""
-    for piece in line:
+    """Give pieces to workers that wait; a suspect runs when it is first, and while nothing else does: only it can be to blame.
+
+    One that is late, for later ones were given before, waits behind none of them, and its worker keeps nothing of it: what that
+    keeps of later ones may leave no room, and goes only when their turn comes.
+    """
+    for place, piece in enumerate(line):
         if piece.suspect:
             if piece is not line[0]:
                 return
             for pipe in {other.pipe for other in line if other is not piece}:
                 _take_back(crew, line, pipe)
         if piece.waits:
-            # behind a later piece the first would wait for itself
-            if not crew.is_ready(0 if piece is line[0] else task.ahead):
+            is_late = any(not other.waits for other in islice(line, place + 1, None))
+            if not crew.is_ready(0 if is_late else task.ahead):
                 return
-            work = task.scan, piece.chunk, task.writes and not piece.suspect
-            piece.number = 1 + max(other.number for other in line)
+            work = task.scan, piece.chunk, task.writes and not (piece.suspect or is_late)
             piece.pipe = piece.home = crew.give(pickle.dumps(work, pickle.HIGHEST_PROTOCOL))
         if piece.suspect:
             return
@@ -222,16 +225,16 @@ def _take_back(crew: "Crew", line: Iterable[Piece], pipe: "Connection | None") -
 def _receive(crew: "Crew", line: deque[Piece], timeout: float | None) -> None:
     """Take what is there: one parcel of each piece, then no more until its turn; what a dead worker had is tried again, unit by unit.
 
-    Where no worker could go on so, one that is at a later piece than the first, and may have no room for more of it, is ended:
+    Where the first waits for a worker, and all are at later ones, of which they may go no further before it, one is ended:
     its replacement does the first.
     """
     from kcli.engine.crew import UNTOUCHED  # noqa: PLC0415 - only a pool pays for it
 
+    if timeout is None and line[0].waits and not crew.is_starting:
+        _take_back(crew, line, next(piece.pipe for piece in reversed(line) if piece.pipe is not None))
+        return
     begun = _begun(line)
     wanted = [pipe for pipe, piece in begun.items() if not piece.parcels]
-    if timeout is None and not (wanted or crew.is_starting):
-        _take_back(crew, line, line[0].pipe or next(piece.pipe for piece in reversed(line) if piece.pipe is not None))
-        return
     for pipe, parcel in crew.parcels(wanted, timeout):
         if parcel is None or parcel is UNTOUCHED:
             for piece in line:
@@ -246,7 +249,7 @@ def _receive(crew: "Crew", line: deque[Piece], timeout: float | None) -> None:
 def _begun(line: Iterable[Piece]) -> "dict[Connection, Piece]":
     """Return the piece that each worker is at: of those that it was given, the first."""
     begun: dict[Connection, Piece] = {}
-    for piece in sorted(line, key=lambda piece: piece.number):
+    for piece in line:
         if piece.pipe is not None:
             begun.setdefault(piece.pipe, piece)
     return begun

@@ -65,17 +65,17 @@ def data(given, number, size=SIZE):
     return b"%d %d %d\n" % (given.number, given.start, number) * (size // 6)
 
 
-def texts(given, *, marker=None, at=None, before=None, always=False, length=SIZE):
+def texts(given, *, marker=None, at=None, before=None, always=False):
     """Answer with short and long rows of text; die where it is said, once or always."""
     if given.start == at and (always or not os.path.exists(marker)):
         open(marker, "w").close()
         (before or now)(given)
     rows = [
         Row("text", (f"short {given.number} {given.start}",)),
-        Lines("text", (data(given, 1, length), bytearray(data(given, 2, length)), memoryview(b"small\n"))),
+        Lines("text", (data(given, 1), bytearray(data(given, 2)), memoryview(b"small\n"))),
         Row("text", ("between",)),
         Lines("text", (b"a few\n",)),
-        Written("text", (7, data(given, 3, length))),
+        Written("text", (7, data(given, 3))),
     ]
     rest = replace(given, start=given.start + 1) if given.start < LONG else None
     return Outcome(number=given.number, rows=rows, rest=rest)
@@ -157,9 +157,67 @@ def test_a_worker_that_dies_costs_no_byte_and_repeats_none(stdout, tmp_path, at,
 
 @pytest.mark.parametrize("made", [units_of, pieces])
 @pytest.mark.parametrize("at", range(LONG + 1))
-@pytest.mark.parametrize(("before", "size"), [(now, SIZE), (soon, SIZE), (soon, ROOM // 6)])
-def test_the_worker_that_is_left_does_what_is_first(stdout, tmp_path, monkeypatch, at, before, size, made):
-    """It is busy with what comes later, and cannot go on before its turn: the first may have to be given to it all the same."""
+@pytest.mark.parametrize("before", [now, soon])
+def test_the_worker_that_is_left_does_what_is_first(stdout, tmp_path, third_fails, at, before, made):
+    """It is busy with what comes later, and cannot go on before its turn."""
+    work = made(9)
+    told = write(within(20, pool(2, writes=True)(partial(texts, marker=str(tmp_path / "died"), at=at, before=before), work)), stdout)
+
+    assert stdout.read_bytes() == expected(texts, work)
+    assert told == shape(replace(outcome, rows=[]) for outcome in inline(texts, work))
+
+
+def one_dies_with_another_behind(given, marker):
+    """0 and 1 are given to a worker, 2 and 3 to another one, then 4 and 5 to the first, which is done when the other dies."""
+    if given.number == 2 and not os.path.exists(marker):
+        open(marker, "w").close()
+        time.sleep(1.5)
+        now(given)
+    return one_long(given, is_long=given.number in {3, 4})
+
+
+def one_dies_while_it_writes(given, marker):
+    """0 and 1 are given to a worker, 2 and 3 to another one, which keeps 2 and has no room for 3."""
+    if given.number:
+        return one_long(given, is_long=True)
+    if not os.path.exists(marker):
+        if given.start == 0:
+            time.sleep(1.5)
+            soon(given)
+        if given.start == 2:
+            open(marker, "w").close()
+            time.sleep(ENDLESS)
+    rest = replace(given, start=given.start + 1) if given.start < 2 else None
+    return replace(one_long(given, is_long=not given.start), rest=rest)
+
+
+def one_long(given, *, is_long):
+    """Answer with so much that a worker has no room for another one, or with so little that it needs none."""
+    length = ROOM // 2 + 2 * SIZE if is_long else WORTH_A_TURN // 2
+    return Outcome(number=given.number, rows=[Lines("text", (b"first\n", data(given, 0, length)))])
+
+
+@pytest.mark.parametrize("dies", [one_dies_with_another_behind, one_dies_while_it_writes])
+def test_what_is_given_once_more_needs_no_room(stdout, tmp_path, third_fails, dies):
+    """The worker that is left keeps what comes later, and is done with that, or at more of it."""
+    scan, work = partial(dies, marker=str(tmp_path / "died")), pieces(6)
+    write(slowly(within(20, pool(2, writes=True)(scan, work))), stdout)
+
+    assert (tmp_path / "died").exists()
+    assert stdout.read_bytes() == expected(scan, work)
+
+
+def slowly(outcomes):
+    """Yield outcomes after a while in which whoever makes them has made more."""
+    first = next(outcomes)
+    time.sleep(0.5)
+    yield first
+    yield from outcomes
+
+
+@pytest.fixture
+def third_fails(monkeypatch):
+    """Let a worker that dies first have no replacement."""
     start, starts = Crew._start, []
 
     def not_the_third(crew):
@@ -171,12 +229,6 @@ def test_the_worker_that_is_left_does_what_is_first(stdout, tmp_path, monkeypatc
 
     nursery_start = nursery.start
     monkeypatch.setattr(Crew, "_start", not_the_third)
-    work = made(9 if size == SIZE else 5)
-    scan = partial(texts, marker=str(tmp_path / "died"), at=at, before=before, length=size)
-    told = write(within(20, pool(2, writes=True)(scan, work)), stdout)
-
-    assert stdout.read_bytes() == expected(partial(texts, length=size), work)
-    assert told == shape(replace(outcome, rows=[]) for outcome in inline(texts, work))
 
 
 def fails(*_):
@@ -339,12 +391,13 @@ class TestShelf:
         assert [row.values for (row,) in others] == [(Kept(3, SIZE),)]
 
     def test_an_error_is_replied_and_the_room_is_free(self, monkeypatch):
-        monkeypatch.setattr("kcli.engine.away.STDOUT", os.open("/dev/full", os.O_WRONLY))
         shelf = Shelf()
         rows = [Lines("text", (bytes(ROOM),))]
         shelf.keep(rows)
 
-        assert int.from_bytes(shelf.obey(b"\1" + (1).to_bytes(8))) == errno.ENOSPC
+        with open("/dev/full", "wb", buffering=0) as full:
+            monkeypatch.setattr("kcli.engine.away.STDOUT", full.fileno())
+            assert int.from_bytes(shelf.obey(b"\1" + (1).to_bytes(8))) == errno.ENOSPC
         assert [row.values for row in shelf.keep(rows)] == [(Kept(2, ROOM),)]
 
 
