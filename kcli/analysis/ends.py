@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from formats.names import UNKNOWN, has_no_offset, parse_file
+from formats.names import UNKNOWN, parse_file
 from formats.types import TopicPartition
-from kcli.analysis.findings import WITHOUT_OFFSET, Finding
+from kcli.analysis.findings import Finding
 from kcli.analysis.lookup import floor_segment
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.partition import Partition
@@ -182,9 +182,6 @@ def _recovery_findings(partition: Partition, segments: Sequence[Segment]) -> Ite
     if Recovery(partition).recovered_from is not None and partition.target.log_dir is not None:
         message = "not stopped cleanly, or running: a start checks the checksums of unflushed segments; here they were not"
         yield Finding("START-005", message, dir=shown(partition.target.log_dir))
-    for name in partition.names:
-        if has_no_offset(name):
-            yield Finding("LOG-010", WITHOUT_OFFSET, dir=partition.shown, file=shown(name))
     if any(segment.suffix for segment in segments):
         yield Finding("START-003", "an interrupted swap is taken as finished, as a start finishes it", dir=partition.shown)
 

@@ -8,9 +8,6 @@ from typing import NamedTuple
 
 SEVERITIES = ("info", "warning", "error")
 
-WITHOUT_OFFSET = "the name does not begin with an offset"
-"""What LOG-010 says of a file for which `formats.names.has_no_offset` holds."""
-
 
 class Rule(NamedTuple):
     """One entry of the catalogue."""

@@ -5,7 +5,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
-from kcli.analysis.findings import WITHOUT_OFFSET, Finding
+from kcli.analysis.findings import Finding
 from kcli.engine.contract import Outcome, Unit
 from kcli.logdir.buffers import CANNOT_READ, FileError, shown
 from kcli.logdir.directory import FATAL_FILES, NO_DIRECTORY, directory_facts
@@ -32,17 +32,18 @@ def plan(found: Found, accepts: frozenset[str]) -> tuple[list[Unit], list[Failur
 
 
 def notes_as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
-    """Yield findings for the entries of log dirs that were met and not read."""
+    """Yield findings for the entries of directories that were met and not read, or are not what their names say."""
     for note in notes:
         if note.kind == "leftover":
             yield Finding("DIR-002", "left out; name --include-leftovers to read it", dir=note.path)
         elif note.kind == "unknown-directory":
             yield Finding("DIR-006", "its name is no partition's", file=note.path)
         elif note.kind == "no-file":
-            yield _no_file(*os.path.split(note.path))
+            directory, name = os.path.split(note.path)
+            yield Finding("LOG-012", "no file, though it is named like one of a log", dir=directory, file=name)
         elif note.kind == "no-offset":
             directory, name = os.path.split(note.path)
-            yield Finding("LOG-010", WITHOUT_OFFSET, dir=directory, file=name)
+            yield Finding("LOG-010", "the name does not begin with an offset", dir=directory, file=name)
         else:
             yield Finding("DIR-001", "not a name that Kafka knows in a log dir", file=note.path)
 
@@ -90,13 +91,13 @@ def answer(unit: Unit, work: Callable[[Partition], Yield]) -> Outcome:
 
 
 def directory_findings(partition: Partition) -> Iterator[Finding]:
-    """Yield what could not be used of the log dir's own files, and what is no file where a file of the log could be."""
+    """Yield what could not be used of the log dir's own files, and what in the directory is not the file that its name says."""
     yield from log_dir_findings(partition.target)
     try:
-        names = partition.no_files
+        notes = partition.odd_entries
     except FileError:
         return  # it cannot be listed, and its error says so
-    yield from (_no_file(partition.shown, shown(name)) for name in names)
+    yield from notes_as_findings(notes)
 
 
 def log_dir_findings(target: Target) -> Iterator[Finding]:
@@ -107,10 +108,6 @@ def log_dir_findings(target: Target) -> Iterator[Finding]:
         damaged = "DIR-005" if os.path.basename(problem.path) in FATAL_FILES else "DIR-003"
         code = "DIR-004" if problem.code in CANNOT_READ else damaged
         yield Finding(code, problem.message, dir=directory, file=problem.path, position=problem.position)
-
-
-def _no_file(directory: str, name: str) -> Finding:
-    return Finding("LOG-012", "no file, though it is named like one of a log", dir=directory, file=name)
 
 
 __all__ = [

@@ -115,10 +115,12 @@ class Dump:
         )
         for target in found.targets:
             try:
-                if target.kind == PARTITION:
-                    result.notes.extend(odd_entries(target, *listed(target.path)))
-                is_open = target.kind == PARTITION and self.options.tail is None
-                result.targets.extend(self._inside(target) if is_open else [target])
+                if target.kind != PARTITION:
+                    result.targets.append(target)
+                    continue
+                files, others = listed(target.path)
+                result.notes.extend(odd_entries(target, files, others))
+                result.targets.extend(self._inside(target, files, others) if self.options.tail is None else [target])
             except FileError as error:
                 result.failures.append(FileError(target.shown, *error.args[1:]))
         if not (self.only_partitions or self.options.selects):
@@ -133,14 +135,14 @@ class Dump:
     def _tail(self, unit: Unit, options: Options, told: Told) -> Scanned:  # noqa: ARG002 - each log has its own
         """Yield the last of a partition, from the logs that it lies in: a tail is short, so it comes in one piece."""
         read = self._reader(LOG) or log
-        for target, own in tails(list(self._inside(unit.target)), options):
+        for target, own in tails(list(self._inside(unit.target, *listed(unit.target.path))), options):
             inside = replace(unit, target=target)
             of_log = Told(target)
             yield from (item for item in read(inside, own, of_log) if not isinstance(item, Here))
             yield from of_log.take()
 
-    def _inside(self, target: Target) -> Iterator[Target]:
-        files = _files(target, target.path, target.shown)
+    def _inside(self, target: Target, names: list[str], others: list[str]) -> Iterator[Target]:
+        files = _entries(target, target.path, target.shown, names, others)
         if not self.options.selects:
             return files
         kinds = LOGS if self.options.tail is None and self.options.wanted.offsets is None else {LOG}  # a snapshot has offsets of its own
@@ -154,22 +156,21 @@ def _log_dir(log_dir: str, failures: list[FileError]) -> Iterator[Target]:
     A directory in it that cannot be listed is added to the failures.
     """
     target = Target(kind=PARTITION, path=log_dir, shown=shown(log_dir), name=None, log_dir=log_dir)
-    for file in _files(target, log_dir, shown(log_dir)):
+    for file in _entries(target, log_dir, shown(log_dir), *listed(log_dir)):
         name = os.path.basename(file.path)
         if not os.path.isdir(file.path):
             yield file
         elif name == REMOTE_LOG_INDEX_CACHE:
             try:
-                yield from _files(target, file.path, file.shown)
+                yield from _entries(target, file.path, file.shown, *listed(file.path))
             except FileError as error:
                 failures.append(FileError(file.shown, *error.args[1:]))
         elif parse_partition_dir(name) is None:
             yield file
 
 
-def _files(target: Target, path: str, shown_path: str) -> Iterator[Target]:
-    """Yield every entry of a directory, sorted by name; what is no file is of kind unknown."""
-    files, others = listed(path)
+def _entries(target: Target, path: str, shown_path: str, files: list[str], others: list[str]) -> Iterator[Target]:
+    """Yield every entry of a directory, as `listed`, sorted by name; what is no file is of kind unknown."""
     for name in sorted([*files, *others]):
         inside = os.path.join(path, name)
         kind = UNKNOWN if name in others else parse_file(name).kind

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from formats.checkpoint import EpochEntry, check_epoch_entries, read_leader_epoch_checkpoint
-from formats.names import EXTENSION_KINDS, UNKNOWN, FileName, parse_file
+from formats.names import EXTENSION_KINDS, FileName, parse_file
 from formats.properties import read_partition_metadata
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.directory import NO_DIRECTORY, DirectoryFacts, directory_facts
 from kcli.logdir.segment import Segment
-from kcli.logdir.tree import Target, listed
+from kcli.logdir.tree import Note, Target, listed, odd_entries
 
 LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
@@ -57,9 +57,9 @@ class Partition:
         return self._listed[0]
 
     @property
-    def no_files(self) -> tuple[str, ...]:
-        """Names that a file of a log would have, of directories and the like: the broker passes over them."""
-        return tuple(name for name in self._listed[1] if parse_file(name).kind != UNKNOWN)
+    def odd_entries(self) -> tuple[Note, ...]:
+        """What is named like a file of a log and is none, or has no offset in its name."""
+        return tuple(odd_entries(self.target, *self._listed))
 
     @cached_property
     def _listed(self) -> tuple[list[str], list[str]]:
