@@ -146,6 +146,7 @@ def dump(
 
     given = locals()
     forced = next((topic for name, topic in DECODERS.items() if given[name]), None) or _topic(decoder)
+    is_decoded = bool(forced or key_decoder_class or value_decoder_class)
     wanted = _wanted(
         offsets=offsets,
         time=time,
@@ -158,12 +159,12 @@ def dump(
         grep=grep,
     )
     options = Options(
-        records=records or print_data_log or deep_iteration or forced is not None or wanted.contents,
+        records=records or print_data_log or deep_iteration or is_decoded or wanted.contents,
         text=as_text and not layout,
         layout=layout,
         blocks=_takes_rows_at_once(common) and _format(common) == "parquet",
         form=_form(common) if not (as_text or layout) else None,
-        print_data_log=print_data_log or records or forced is not None or wanted.contents,
+        print_data_log=print_data_log or records or is_decoded or wanted.contents,
         decoder=None if redact else forced,
         decode_by_name=decoder == AUTO and not ((as_text and not layout) or redact),
         key_decoder=_class("--key-decoder-class", key_decoder_class),

@@ -90,6 +90,8 @@ LONGEST_DIRECTORY_NAME = 255
 _SUFFIXES = r"((?:\.(?:deleted|cleaned|swap|tmp))*)"
 _SEGMENT = re.compile(r"([^.]+)\.(?:(.+?)\.)??([a-z_]+?)" + _SUFFIXES, re.DOTALL)
 _TIERED_STEM = re.compile(r"([0-9]+)-([A-Za-z0-9_-]{22})")
+_WITH_OFFSET = frozenset({*EXTENSION_KINDS, "cleaned", "swap"})
+"""Last words of the names from which a starting broker reads an offset (LogLoader, ProducerStateManager)."""
 _UUID = re.compile(r"[A-Za-z0-9_-]{22}")
 _KRAFT = re.compile(r"(.{20})-([^-.]{10})(?:-[^.]*)?\.checkpoint((?:\.part|\.deleted)?)")
 _WELL_KNOWN = re.compile(r"(.+?)((?:\.tmp)?)")
@@ -104,7 +106,8 @@ class FileName(NamedTuple):
     `kind` is what the bytes are, `scheme` whose naming it is; both are unknown or
     None together. `suffix` is "" or what was added (`.deleted`, `.cleaned`, `.swap`,
     `.tmp`, `.part`). `is_canonical` is false for a base offset that no broker
-    writes like this (it would open another name).
+    writes like this (it would open another name: see `opened_as`). A producer
+    snapshot of any name is one to DumpLogSegments: without an offset it has no scheme.
     """
 
     name: str
@@ -120,9 +123,9 @@ class FileName(NamedTuple):
 
     @property
     def is_aside(self) -> bool:
-        """Whether it is no part of a log: it waits for something, is a copy, or its offset is not in plain digits."""
-        stem = self.name.partition(".")[0]
-        return bool(self.suffix or self.inserted) or (self.scheme == IN_PARTITION and not (stem.isascii() and stem.isdecimal()))
+        """Whether it is no part of a log: it waits for something, is a copy, or a broker opens another name for its offset."""
+        is_opened = self.is_canonical or self.scheme != IN_PARTITION or self.kind == PRODUCER_SNAPSHOT
+        return bool(self.suffix or self.inserted) or not is_opened
 
 
 class PartitionDir(NamedTuple):
@@ -145,12 +148,24 @@ class TieredDir(NamedTuple):
 
 def has_no_offset(name: str) -> bool:
     """Return whether a file of a partition directory is named like one of its log, but for the offset: no broker loads that."""
-    return name.rpartition(".")[2] in EXTENSION_KINDS and "." in name and integer(name.partition(".")[0], LONG_BITS) is None
+    return name.rpartition(".")[2] in _WITH_OFFSET and "." in name and integer(name.partition(".")[0], LONG_BITS) is None
+
+
+def file_prefix(offset: int) -> str:
+    """Return an offset as it stands in file names (LogFileUtils.filenamePrefixFromOffset)."""
+    return f"{'-' * (offset < 0)}{abs(offset):020d}"
+
+
+def opened_as(name: str) -> str | None:
+    """Return the name that a broker opens for the offset and the kind that a file's name says; None where it is of no log."""
+    extension = name.rpartition(".")[2]
+    offset = integer(name.partition(".")[0], LONG_BITS)
+    return f"{file_prefix(offset)}.{extension}" if extension in EXTENSION_KINDS and offset is not None else None
 
 
 def parse_file(name: str) -> FileName:
     """Return what the name of a file says, of kind `unknown` if no rule fits; never an error."""
-    return _well_known(name) or _kraft_snapshot(name) or _segment_file(name) or FileName(name)
+    return _well_known(name) or _kraft_snapshot(name) or _segment_file(name) or _nameless_snapshot(name) or FileName(name)
 
 
 def parse_partition_dir(name: str) -> PartitionDir | None:
@@ -222,7 +237,7 @@ def _segment_file(name: str) -> FileName | None:
     kind = EXTENSION_KINDS.get(extension)
     base_offset = integer(stem, LONG_BITS)
     if kind is not None and base_offset is not None:
-        is_canonical = between is None and stem == f"{base_offset:020d}"
+        is_canonical = between is None and stem == file_prefix(base_offset)
         inserted = "" if between is None else f".{between}"
         return FileName(name, kind, IN_PARTITION, base_offset, suffix, is_canonical=is_canonical, inserted=inserted)
     if between is not None:
@@ -239,3 +254,7 @@ def _segment_file(name: str) -> FileName | None:
         is_canonical = tiered.group(1) == f"{base_offset:020d}"
         return FileName(name, kind, IN_TIERED_STORAGE, base_offset, suffix, None, tiered.group(2), is_canonical)
     return None
+
+
+def _nameless_snapshot(name: str) -> FileName | None:
+    return FileName(name, PRODUCER_SNAPSHOT, is_canonical=False) if name.endswith(f".{PRODUCER_SNAPSHOT}") else None

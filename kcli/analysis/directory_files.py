@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from formats.index import OFFSET_INDEX_ENTRY, TXN_INDEX_ENTRY
 from formats.java_text import LONG_BITS, integer
+from formats.names import opened_as
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import (
     KAFKA_EXCEPTION,
@@ -21,14 +22,14 @@ from kcli.analysis.log_segment import (
     read_next_offset,
 )
 from kcli.logdir.buffers import DataFile, FileError, read_whole
-from kcli.logdir.partition import Partition
+from kcli.logdir.partition import Partition, misnamed
 from kcli.logdir.segment import Segment
+from kcli.logdir.tree import is_misnamed
 
 DELETED, CLEANED, SWAP = ".deleted", ".cleaned", ".swap"
 KRAFT_SNAPSHOT_DELETED = ".checkpoint.deleted"
 INDEX_KINDS = ("index", "timeindex", "txnindex")
 TXN_ENTRY_SIZE = TXN_INDEX_ENTRY.size
-LONGEST_OFFSET = 20
 PREALLOCATED = ""
 """In place of a path: an offset index that the start itself creates, full of zeros, beside a .swap log without one."""
 
@@ -62,7 +63,8 @@ def surviving_files(partition: Partition, findings: list[Finding]) -> Files:
     cleaned = [name for name in present if name.endswith(CLEANED)]
     swaps = [name for name in present if name.endswith(SWAP)]
     first_cleaned = min((offset_of(partition, name) for name in cleaned), default=None)
-    invalid = [name for name in swaps if first_cleaned is not None and offset_of(partition, name) >= first_cleaned]
+    offsets = {name: offset_of(partition, name) for name in swaps}
+    invalid = [name for name in swaps if first_cleaned is not None and offsets[name] >= first_cleaned]
     gone += cleaned + invalid
     gone += _replaced(partition, present, [name for name in swaps if name not in invalid], gone)
     for name in gone:
@@ -142,12 +144,10 @@ def _classified(partition: Partition, present: Mapping[str, str], known: frozens
         if "." not in name or kind not in {"log", "snapshot", *INDEX_KINDS}:
             continue
         offset = offset_of(partition, name)
-        own = f"{offset:0{LONGEST_OFFSET}d}"
-        if kind != "snapshot" and name != f"{own}.{kind}":
+        if kind != "snapshot" and name != opened_as(name):
             # It stands for the file of the name that Kafka writes, which is read instead; an index that has no log goes.
-            if kind == "log" and f"{own}.log" not in present:
-                message = f"the broker takes it for {own}.log, and begins that as an empty segment: what follows is not foreseen here"
-                raise FileError(path, "unsupported", message)
+            if is_misnamed(name, present):
+                raise misnamed(path, name)
             continue
         if kind == "log":
             with DataFile(path) as file:

@@ -96,7 +96,7 @@ CATALOGUE: dict[str, Rule] = {
     ),
     "LOG-010": Rule(
         "error",
-        "A file is named like a segment's, but not by an offset.",
+        "A file is named like one of a log, but not by an offset.",
         "It fails to read the offset from the name (NumberFormatException) and takes the log dir offline.",
         "Move the file elsewhere before the broker starts.",
     ),
@@ -111,6 +111,12 @@ CATALOGUE: dict[str, Rule] = {
         "What is named like a file of a log is none: a directory, a pipe, a link that leads nowhere.",
         "It passes over it, as if nothing were there, and fails where it makes a file of that name.",
         "Find out what made it, and whether a segment or an index is missing.",
+    ),
+    "LOG-013": Rule(
+        "error",
+        "A log is named as no broker names it, and there is none of the name that it stands for.",
+        "It reads the offset from the name, begins a segment there as an empty file of 20 digits, and never reads this one.",
+        "Before the broker starts, give it 20 digits again if it belongs here, and move it elsewhere if it does not.",
     ),
     "IDX-001": Rule(
         "info",

@@ -44,6 +44,9 @@ def notes_as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
         elif note.kind == "no-offset":
             directory, name = os.path.split(note.path)
             yield Finding("LOG-010", "the name does not begin with an offset", dir=directory, file=name)
+        elif note.kind == "another-name":
+            directory, name = os.path.split(note.path)
+            yield Finding("LOG-013", "a broker opens another name for this offset, and nothing is there", dir=directory, file=name)
         else:
             yield Finding("DIR-001", "not a name that Kafka knows in a log dir", file=note.path)
 

@@ -152,7 +152,7 @@ def _opened(stack: ExitStack, target: Target, told: Told) -> DataFile | None:
     path = sibling(target, "log")
     if path is None:
         name = file_name(target)
-        if name.scheme == IN_PARTITION and not name.is_aside:
+        if name.scheme == IN_PARTITION and not (name.suffix or name.inserted):
             told.add("DUMP-007", None, "there is no log beside it")
         return None
     try:

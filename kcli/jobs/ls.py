@@ -28,7 +28,8 @@ def ls(unit: Unit) -> Outcome:
         row, findings = _row(partition, problems)
         findings.extend(directory_findings(partition))
     except FileError as error:
-        return Outcome(number=unit.number, error=failure_of(shown_error(partition, error)))
+        found = list(directory_findings(partition))
+        return Outcome(number=unit.number, findings=found, error=failure_of(shown_error(partition, error)))
     except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
         return Outcome(number=unit.number, error=internal_failure(unit.target.shown, error))
     told = [shown_error(partition, problem) for problem in problems]

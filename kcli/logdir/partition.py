@@ -5,16 +5,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from formats.checkpoint import EpochEntry, check_epoch_entries, read_leader_epoch_checkpoint
-from formats.names import EXTENSION_KINDS, FileName, parse_file
+from formats.names import FileName, opened_as, parse_file
 from formats.properties import read_partition_metadata
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.directory import NO_DIRECTORY, DirectoryFacts, directory_facts
 from kcli.logdir.segment import Segment
-from kcli.logdir.tree import Note, Target, listed, odd_entries
+from kcli.logdir.tree import Note, Target, is_misnamed, listed, odd_entries
 
 LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
-LARGEST_OFFSET = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -72,12 +71,17 @@ class Partition:
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
-        """The segments in order of base offset: every .log file without a suffix, with the files beside it."""
+        """The segments in order of base offset: every .log file of a name that a broker opens, with the files beside it.
+
+        FileError for one of a name that stands for another, which is not there.
+        """
         beside: dict[str, set[str]] = {}
         for name in self.names:
-            stem, _, extension = name.partition(".")
-            if extension in EXTENSION_KINDS and stem.isdecimal() and stem.isascii() and int(stem) <= LARGEST_OFFSET:
+            if opened_as(name) == name:
+                stem, _, extension = name.partition(".")
                 beside.setdefault(stem, set()).add(extension)
+            elif is_misnamed(name, self.names):
+                raise misnamed(os.path.join(self.path, name), name)
         found = [Segment(self.path, int(stem), stem, frozenset(kinds)) for stem, kinds in beside.items() if "log" in kinds]
         return tuple(sorted(found, key=lambda segment: segment.base_offset))
 
@@ -103,6 +107,12 @@ class Partition:
             return None
         with reading(path):
             return read_partition_metadata(data).topic_id
+
+
+def misnamed(path: str, name: str) -> FileError:
+    """Return the error for a log whose name, once a start is done with names, stands for another, which is not there."""
+    message = f"the broker takes it for {opened_as(name)}, and begins that as an empty segment: what follows is not foreseen here"
+    return FileError(path, "unsupported", message)
 
 
 def shown_path(partition: Partition, path: str) -> str:

@@ -9,7 +9,7 @@ import glob
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -30,6 +30,7 @@ from formats.names import (
     WELL_KNOWN_KINDS,
     PartitionDir,
     has_no_offset,
+    opened_as,
     parse_file,
     parse_partition_dir,
 )
@@ -88,7 +89,8 @@ class Selection:
 class Note(NamedTuple):
     """An entry that was met and not read.
 
-    `unknown` to Kafka, an `unknown-directory`, a `leftover` directory, `no-file` where one of a log could be, a file with `no-offset` in its name.
+    `unknown` to Kafka, an `unknown-directory`, a `leftover` directory; `no-file` where one of a log could be, a file with
+    `no-offset` in its name, a log of `another-name` than a broker opens.
     """
 
     kind: str
@@ -249,14 +251,22 @@ def listed(path: str) -> tuple[list[str], list[str]]:
     return sorted(files), sorted(others)
 
 
-def odd_entries(target: Target, files: Iterable[str], others: Iterable[str]) -> Iterator[Note]:
-    """Yield notes about what in a partition directory, as `listed`, is named like a file of a log: what is none, what has no offset."""
+def odd_entries(target: Target, files: Collection[str], others: Iterable[str]) -> Iterator[Note]:
+    """Yield notes about what in a partition directory, as `listed`, is named like a file of a log, and is not read as one."""
     for name in others:
         if parse_file(name).kind != UNKNOWN:
             yield Note("no-file", os.path.join(target.shown, shown(name)))
     for name in files:
         if has_no_offset(name):
             yield Note("no-offset", os.path.join(target.shown, shown(name)))
+        elif is_misnamed(name, files):
+            yield Note("another-name", os.path.join(target.shown, shown(name)))
+
+
+def is_misnamed(name: str, files: Collection[str]) -> bool:
+    """Return whether a broker takes a file for a log of another name, which is not there: it begins that as an empty segment."""
+    opened = opened_as(name)
+    return opened is not None and opened != name and opened.endswith(".log") and opened not in files
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:

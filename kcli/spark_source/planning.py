@@ -32,7 +32,7 @@ from kcli.spark_source.options import OptionError, Query
 from kcli.spark_source.ranges import Ranged
 from kcli.spark_source.views import BATCHES, EPOCHS, FINDINGS, OFFSETS, RECORDS, RLMM, SEGMENTS
 
-NAMES_TOLD = frozenset({"LOG-010", "LOG-012"})
+NAMES_TOLD = frozenset({"LOG-010", "LOG-012", "LOG-013"})
 """What `odd_entries` notes, as findings."""
 BINS_A_CORE = 4
 BYTES_A_BIN = 64 << 20

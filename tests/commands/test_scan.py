@@ -125,11 +125,20 @@ def test_what_is_no_rate(kcli, data, text):
 def test_a_log_under_another_name_is_no_segment(kcli, log_dir, name):
     partition = log_dir.partition("orders-0")
     asked = [("scan", "-o", "json"), ("dump", "--records", "--tail", "3", "-o", "ndjson")]
-    before = [kcli(*words, partition).stdout for words in asked]
-    (partition / name).write_bytes(put_range(9, 5))
 
-    assert [kcli(*words, partition).stdout for words in asked] == before
-    assert all(before)
+    def answers():
+        scan, tail = (kcli(*words, partition).stdout for words in asked)
+        return json.loads(scan), [line for line in tail.splitlines() if '"code":"LOG-013"' not in line]
+
+    (before, tail), findings = answers(), []
+    (partition / name).write_bytes(put_range(9, 5))
+    now, tail_now = answers()
+
+    now["findings"], findings = [], now["findings"]
+    assert [(finding["code"], finding["file"]) for finding in findings] == [("LOG-013", name)]
+    complete = [row.pop("is_complete") for found in (before, now) for row in found["rows"] if "is_complete" in row]
+    assert (complete, now, tail_now) == ([True, False], before, tail)
+    assert tail
 
 
 @pytest.mark.parametrize("command", [("scan",), ("rlmm", "dump"), ("ls",)])

@@ -82,6 +82,9 @@ FILES = [
         True,
     ),
     (f"{ZERO}-{UUID}.snapshot", names.PRODUCER_SNAPSHOT, "local-tiered-storage", 0, "", None, UUID, True),
+    ("x.snapshot", names.PRODUCER_SNAPSHOT, None, None, "", None, None, False),
+    (".snapshot", names.PRODUCER_SNAPSHOT, None, None, "", None, None, False),
+    ("1 0.old.snapshot", names.PRODUCER_SNAPSHOT, None, None, "", None, None, False),
     ("leader-epoch-checkpoint", names.LEADER_EPOCH_CHECKPOINT, "well-known", None, "", None, None, True),
     ("leader-epoch-checkpoint.tmp", names.LEADER_EPOCH_CHECKPOINT, "well-known", None, ".tmp", None, None, True),
     ("recovery-point-offset-checkpoint", names.OFFSET_CHECKPOINT, "well-known", None, "", None, None, True),
@@ -290,3 +293,30 @@ def test_long_hostile_names_are_quick():
         parse_file(name)
         parse_partition_dir(name)
         parse_tiered_dir(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "opened"),
+    [
+        ("87.log", f"{87:020d}.log"),
+        ("+87.old.index", f"{87:020d}.index"),
+        ("\u0668\u0667.timeindex", f"{87:020d}.timeindex"),
+        (f"{87:021d}.txnindex", f"{87:020d}.txnindex"),
+        ("-1.log", f"-{1:020d}.log"),
+        ("9223372036854775807.log", "09223372036854775807.log"),
+        ("87.snapshot", f"{87:020d}.snapshot"),
+        ("87.log.swap", None),
+        ("x.log", None),
+        ("87", None),
+    ],
+)
+def test_the_name_that_a_broker_opens(name, opened):
+    """LogFileUtils.logFile, of the offset that offsetFromFileName reads."""
+    assert names.opened_as(name) == opened
+
+
+def test_what_a_broker_opens_under_another_name_is_aside():
+    aside = {
+        name: parse_file(name).is_aside for name in ("87.log", "+87.index", f"-{1:020d}.log", f"{ZERO}.log", "87.snapshot", "x.snapshot")
+    }
+    assert [name for name, is_aside in aside.items() if is_aside] == ["87.log", "+87.index"]

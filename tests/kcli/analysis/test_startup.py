@@ -250,7 +250,7 @@ def test_a_swap_without_an_index_gets_one_full_of_zeros(orders):
     assert loaded(orders).segments[1].offset_index.entries == 15
 
 
-@pytest.mark.parametrize("name", ["notes.log", "x.index", "x.snapshot", "x.log.swap", "x.log.cleaned"])
+@pytest.mark.parametrize("name", ["notes.log", "x.index", "x.snapshot", "x.log.swap", "x.log.cleaned", "x.swap", "x.index.swap"])
 def test_a_name_without_an_offset_fails(orders, name):
     (orders / name).write_bytes(b"")
     error = refused(orders)

@@ -76,6 +76,14 @@ def test_selections_hold_for_files(tmp_path):
         ("+9.log", False),
         ("\u0663.log", False),
         ("-9.log", False),
+        ("x.swap", True),
+        (".swap", True),
+        ("x.cleaned", True),
+        ("x.index.cleaned", True),
+        ("x.timeindex.swap", True),
+        ("x.log.deleted", False),
+        ("x.tmp", False),
+        ("swap", False),
     ],
 )
 def test_a_log_whose_name_is_no_offset(kcli, tmp_path, name, is_told):
@@ -86,6 +94,32 @@ def test_a_log_whose_name_is_no_offset(kcli, tmp_path, name, is_told):
 
     found = json.loads(kcli("scan", directory, "-o", "json").stdout)["findings"]
     assert [finding["file"] for finding in found if finding["code"] == "LOG-010"] == [name] * is_told
+
+
+@pytest.mark.parametrize("name", ["9.log", "+900.log", "\u0669.log", "-1.log", f"{9:020d}.old.log", f"{9:021d}.log"])
+def test_a_log_of_another_name_than_a_broker_opens(kcli, tmp_path, name):
+    """It begins an empty segment there; without this one, the answers would be about a log that no broker has."""
+    directory = orders(tmp_path / "d", put_range(0, 5))
+    (directory / name).write_bytes(put_range(9, 5))
+    for words in (
+        ("ls",),
+        ("epoch", "show"),
+        ("epoch", "end-offset", "--epoch", "0"),
+        ("lookup", "offset", "9"),
+        ("truncate", "--dry-run", "--to-offset", "3"),
+    ):
+        done = kcli(*words, directory, "-o", "json")
+        found = json.loads(done.stdout)
+        assert (words, [error["error"] for error in found["errors"]], found["rows"]) == (words, ["unsupported"], [])
+        assert [(finding["code"], finding["file"]) for finding in found["findings"] if finding["code"] == "LOG-013"] == [("LOG-013", name)]
+        assert done.exit_code == 3
+
+
+def test_a_copy_beside_the_log_of_its_offset_is_no_segment(tmp_path):
+    directory = orders(tmp_path / "d", put_range(0, 5))
+    before = rows(ls.ls(unit(directory)))
+    (directory / "0.log").write_bytes(b"")
+    assert rows(ls.ls(unit(directory))) == [before[0] | {"leftovers": before[0]["leftovers"] + 1}]
 
 
 def test_a_topic_of_bytes_that_are_not_utf8(tmp_path):
