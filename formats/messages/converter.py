@@ -146,8 +146,12 @@ def _plain(value: float) -> str:
 
 
 def _parts(value: float) -> tuple[str, str, int]:
-    """Return the sign, the shortest digits that mean this number, and the power of ten of the first."""
-    mantissa, _, exponent = f"{value!r}".partition("e")
+    """Return the sign, the shortest digits that mean this number, two where one would do, and the power of ten of the first.
+
+    As Double.toString has them since Java 19; earlier ones have a digit more of some numbers.
+    """
+    two = f"{value:.1e}"
+    mantissa, _, exponent = (two if float(two) == value else f"{value!r}").partition("e")
     sign, mantissa = ("-", mantissa[1:]) if mantissa.startswith("-") else ("", mantissa)
     whole, _, fraction = mantissa.partition(".")
     digits = (whole + fraction).lstrip("0")

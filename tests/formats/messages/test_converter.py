@@ -24,11 +24,14 @@ from formats.messages.declare import declared
         (1e7, "1.0E7"),
         (-1.5e10, "-1.5E10"),
         (1e-10, "1.0E-10"),
+        (5e-324, "4.9E-324"),
+        (5.9e-323, "5.9E-323"),
+        (2e23, "2.0E23"),
         (1.7976931348623157e308, "1.7976931348623157E308"),
     ],
 )
 def test_double(value: float, text: str):
-    """As `Double.toString`."""
+    """As `Double.toString` since Java 19: two digits that mean the number where one would do, the nearest ones."""
     assert json_text(value) == text
 
 
