@@ -1,13 +1,15 @@
 """`dump` of index files: a row per entry, preallocated tails told apart, entries compared with the log they lead into."""
 
+import struct
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from formats.batch import BATCH, LOG_OVERHEAD
+from formats.batch import BATCH, COMPRESSION_CODEC_MASK, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, SMALLEST_LENGTH
 from formats.errors import FormatError
 from formats.index import OFFSET_INDEX_ENTRY, TXN_INDEX_ENTRY, TXN_REFUSED_VERSION, ZERO_ENTRY, AbortedTxn
+from formats.legacy import MESSAGE_V1
 from formats.message_set import message_set, messages
 from formats.names import IN_PARTITION
 from formats.record import MAGIC, batch_records
@@ -21,6 +23,8 @@ from kcli.logdir.tree import Target
 from kcli.rows import Row
 
 _ENTRY = OFFSET_INDEX_ENTRY.only("relative_offset", "position")
+_HEAD = struct.Struct(">qi4xb")
+"""Base offset, length and magic of any batch."""
 _LAST_OFFSET = BATCH.only("base_offset", "batch_length", "magic", "last_offset_delta")
 
 ENTRIES_BETWEEN_STOPS = 512
@@ -176,6 +180,33 @@ def first_last_offset(log: DataFile, position: int, options: Options) -> int | N
     return batch.header.last_offset if batch is not None else None
 
 
+class Taken(NamedTuple):
+    """What a broker's reader takes for a batch; `timestamp` as of `largest_timestamp`, `end` is the position behind it."""
+
+    last_offset: int
+    timestamp: int | None
+    end: int
+
+
+def taken_for_batch(log: DataFile, position: int, end: int) -> Taken | None:
+    """Return what a broker's reader takes for a batch at a position and before `end`; None for nothing.
+
+    It asks for a length that fits, and for nothing else (FileLogInputStream.nextBatch); of a negative magic is a message of
+    the sort of magic 1.
+    """
+    if not 0 <= position < end - HEADER_UP_TO_MAGIC:
+        return None
+    head = log.read(position, LONGEST_HEADER)
+    offset, length, magic = _HEAD.unpack_from(head)
+    behind = position + LOG_OVERHEAD + length
+    if length < SMALLEST_LENGTH or behind > end:
+        return None
+    if magic < MAGIC:
+        has_time = magic < 0 and len(head) >= MESSAGE_V1.size and not head[HEADER_UP_TO_MAGIC] & COMPRESSION_CODEC_MASK
+        return Taken(offset, max(MESSAGE_V1.read(head).timestamp, NO_TIMESTAMP) if has_time else None, behind)
+    return Taken(BATCH.read(head).last_offset, None, behind) if len(head) == LONGEST_HEADER else None
+
+
 def agreeing(index: OffsetIndexFile, log: DataFile | None, slot: int, options: Options) -> list[tuple[int, int]]:
     """Return some of the entries from a slot on, each (offset, position): those of which there is nothing to tell, up to one that needs a look.
 
@@ -223,9 +254,12 @@ class Finder:
         self._offsets = offsets
         self._led_to, self._offset = -1, 0
         self._found: Batch | None = None
+        self.taken: Taken | None = None
+        """What is no batch, but is taken for the one that was asked for."""
 
     def batch(self, offset: int) -> Batch | None:
-        """Return the batch; None past the end of the log."""
+        """Return the batch; None past the end of the log, and for what is only taken for one."""
+        self.taken = None
         position = self._offsets.lookup(offset)[1] if self._offsets is not None else 0
         if position < 0:
             return None
@@ -235,20 +269,34 @@ class Finder:
                 return None
             start = self._found.position
         self._led_to, self._offset = position, offset
-        self._found = next((batch for batch in Walk(self.log, start, ahead=INTERVAL) if batch.header.last_offset >= offset), None)
+        self._found, self.taken = self._first(start, offset)
+        if self.taken is not None:
+            self._led_to = -1  # there may be batches behind it
         return self._found
+
+    def _first(self, position: int, offset: int) -> tuple[Batch | None, Taken | None]:
+        """Return the first batch that ends with an offset or behind it; or what is taken for such a batch before."""
+        while True:
+            walk = Walk(self.log, position, ahead=INTERVAL)
+            found = next((batch for batch in walk if batch.header.last_offset >= offset), None)
+            passed = taken_for_batch(self.log, walk.stop.position, self.log.size) if walk.stop is not None else None
+            if passed is None:
+                return found, None
+            if passed.last_offset >= offset:
+                return None, passed
+            position = passed.end
 
 
 def largest_timestamp(log: DataFile, batch: Batch, options: Options, told: Told) -> int | None:
-    """Return the largest timestamp of a batch's records, -1 without any; None if they cannot be read."""
+    """Return the largest timestamp of a batch's records, -1 without any or for less; None if they cannot be read."""
     position, header = batch
     if header.size > options.max_batch_bytes:
         return header.max_timestamp
     raw = log.read(position, header.size)
     try:
         if header.magic >= MAGIC:
-            return max((record.timestamp for record in batch_records(raw, options.max_batch_bytes)), default=NO_TIMESTAMP)
-        return max((message.timestamp for message in messages(message_set(raw, options.max_batch_bytes))), default=NO_TIMESTAMP)
+            return max((NO_TIMESTAMP, *(record.timestamp for record in batch_records(raw, options.max_batch_bytes))))
+        return max((NO_TIMESTAMP, *(message.timestamp for message in messages(message_set(raw, options.max_batch_bytes)))))
     except FormatError as error:
         told.add("DUMP-002", position, f"the batch at byte {position} of the log: {error.moved(position)}")
         return None

@@ -18,6 +18,7 @@ from kcli.jobs.dump_index import (
     opened_offset_index,
     sanity_of_offset_index,
     sanity_of_time_index,
+    taken_for_batch,
     tell_order,
     tell_partial,
     tell_rest,
@@ -88,13 +89,14 @@ def time_index_text(unit: Unit, options: Options, told: Told) -> Scanned:
                 break
             tell_order(slot, entry, before if slot else None, index, told)
             if finder is not None:
-                batch = finder.batch(offset)
-                found = batch.header.last_offset if batch is not None else -1
+                batch, taken = finder.batch(offset), finder.taken
+                found = batch.header.last_offset if batch is not None else taken.last_offset if taken is not None else -1
                 if batch is None or found != offset:
                     told.add("DUMP-004", slot * index.entry_size, f"offset {offset}: no batch ends with it")
+                if found != offset:
                     yield Row(NOT_FOUND, (path, offset, found))
                 else:
-                    latest = largest_timestamp(finder.log, batch, options, told)
+                    latest = largest_timestamp(finder.log, batch, options, told) if batch is not None else taken and taken.timestamp
                     if latest is not None and latest != timestamp:
                         told.add("DUMP-004", slot * index.entry_size, f"timestamp {timestamp}: offset {offset} has {latest}")
                         yield Row(TIME_MISMATCH, (path, timestamp, latest))
@@ -119,8 +121,9 @@ def _compared(slot: int, entry: tuple[int, int], log: DataFile, options: Options
     found = first_last_offset(log, position, options)
     if found != offset:
         told.add("DUMP-004", slot * OFFSET_INDEX_ENTRY.size, differs(entry, found))
-        if found is not None:
-            yield Row(MISMATCH, (_absolute(told.target), offset, found))
+        taken = taken_for_batch(log, position, min(log.size, position + options.max_message_size))
+        if taken is not None and taken.last_offset != offset:
+            yield Row(MISMATCH, (_absolute(told.target), offset, taken.last_offset))
 
 
 def _entries(entries: Sequence[tuple[int, int]], slot: int, options: Options) -> Scanned:
