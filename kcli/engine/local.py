@@ -29,6 +29,8 @@ CHUNKS_A_WORKER = 2
 """So many chunks a worker are in flight or wait to be told: enough to keep it busy, few enough to keep memory flat."""
 WORTH_A_PART = 1 << 16
 """Bytes of a buffer that travels beside its row instead of in it."""
+HELD = 48 << 20
+"""Bytes of answers that wait for their turn in this process: beyond, workers wait with theirs."""
 FEW_WORKERS = 16
 WORKERS_A_CORE = 4
 """More processes than this, or those few, only wait for each other, whatever was asked for."""
@@ -119,7 +121,8 @@ def _spread(crew: "Crew", task: Task, waiting: deque[Chunk], window: int) -> Ite
             yield from _told(line.popleft(), first.rest)
         elif first.parcels:
             yield from _in_turns(crew, task.scan, first, _told(first, _outcomes(first.parcels.popleft())))
-            _receive(crew, line, 0)
+            if first.rest is None:
+                _receive(crew, line, 0)
         elif first.complete:
             line.popleft()
         elif first.waits and crew.is_lost:
@@ -225,6 +228,7 @@ def _take_back(crew: "Crew", line: Iterable[Piece], pipe: "Connection | None") -
 def _receive(crew: "Crew", line: deque[Piece], timeout: float | None) -> None:
     """Take what is there: one parcel of each piece, then no more until its turn; what a dead worker had is tried again, unit by unit.
 
+    Only of the first is there always room for one.
     Where the first waits for a worker, and all are at later ones, of which they may go no further before it, one is ended:
     its replacement does the first.
     """
@@ -234,7 +238,8 @@ def _receive(crew: "Crew", line: deque[Piece], timeout: float | None) -> None:
         _take_back(crew, line, next(piece.pipe for piece in reversed(line) if piece.pipe is not None))
         return
     begun = _begun(line)
-    wanted = [pipe for pipe, piece in begun.items() if not piece.parcels]
+    room = HELD - sum(_size(parcel) for piece in line for parcel in piece.parcels)
+    wanted = [pipe for pipe, piece in begun.items() if not piece.parcels and (room > 0 or piece is line[0])]
     for pipe, parcel in crew.parcels(wanted, timeout):
         if parcel is None or parcel is UNTOUCHED:
             for piece in line:
@@ -244,6 +249,13 @@ def _receive(crew: "Crew", line: deque[Piece], timeout: float | None) -> None:
             _blame(line, begun[pipe])
         elif parcel is not UNTOUCHED:
             _take(begun[pipe], parcel)
+            room -= _size(parcel)
+            if room <= 0:
+                return
+
+
+def _size(parcel: "Parcel") -> int:
+    return sum(map(len, parcel.parts))
 
 
 def _begun(line: Iterable[Piece]) -> "dict[Connection, Piece]":

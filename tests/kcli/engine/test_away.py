@@ -351,6 +351,28 @@ def test_a_unit_that_does_not_come_as_far_again_costs_no_other(stdout, tmp_path)
     assert [row[0] for row in told] == [0, 0, *range(8)]
 
 
+def dies_anew(given, *, marker):
+    """Answer the first unit in two parts, and die while the first is written; ever after die before."""
+    if given.number:
+        return one(given, SIZE)
+    if given.start:
+        time.sleep(ENDLESS)
+    if os.path.exists(marker):
+        now(given)
+    open(marker, "w").close()
+    return replace(one(given, kind=Deadly), rest=replace(given, start=1))
+
+
+@pytest.mark.parametrize("made", [units_of, pieces])
+def test_a_unit_that_is_not_made_anew_costs_no_other(stdout, tmp_path, made):
+    """Its worker had more of it to tell."""
+    work = made(4)
+    told = write(within(20, pool(2, writes=True)(partial(dies_anew, marker=str(tmp_path / "died")), work)), stdout)
+
+    assert [(row[0], row[3] and row[3][1]) for row in told] == [(0, "worker-died"), (1, None), (2, None), (3, None)]
+    assert stdout.read_bytes().endswith(expected(partial(one, size=SIZE), work[1:]))
+
+
 def test_what_nobody_writes_is_forgotten(stdout):
     work = units(*["answer"] * 40)  # several in a chunk
 
