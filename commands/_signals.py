@@ -1,11 +1,13 @@
 """Ctrl-C and its kin: noted at once, obeyed where nothing is torn.
 
 While a document is written a signal waits until rows are worked for again:
-so the document is always closed. A second signal ends kcli at once.
+so the document is always closed. A second signal ends kcli at once, but for
+one in the same moment: a terminal that closes sends several.
 """
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +17,8 @@ from typing import TypeVar
 T = TypeVar("T")
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SAME_MOMENT = 0.1
+"""Seconds."""
 
 
 class Interrupted(BaseException):
@@ -29,6 +33,8 @@ class Interrupted(BaseException):
 class _State:
     shielded: bool = False
     received: int | None = None
+    at: float = 0.0
+    """When, by time.monotonic()."""
     obeyed: bool = False
 
 
@@ -49,9 +55,12 @@ def ignore() -> None:
 
 
 def _receive(number: int, _frame: FrameType | None) -> None:
+    now = time.monotonic()
     if _state.received is not None:
-        os._exit(128 + number)  # worker processes follow
-    _state.received = number
+        if now - _state.at > SAME_MOMENT:
+            os._exit(128 + number)  # worker processes follow
+        return
+    _state.received, _state.at = number, now
     if not _state.shielded:
         raise Interrupted(number)
 

@@ -37,18 +37,25 @@ class Beside:
             self._thread.join()
 
     def begin(self, call: Call) -> None:
-        """Have a call made, once the one before has been waited for; at once where another thread does not help."""
+        """Have a call made, once the one before has been waited for; at once where another thread does not help, or there can be none."""
         self.wait()
-        if not self.helps:
+        if not self.helps or not self._has_thread():
             call()
             return
-        if self._thread is None:
-            self._thread = Thread(target=self._work, daemon=True)
-            self._thread.start()
         self._asked.put(call)
         # Until it is under way: else it would wait for the interpreter's lock as long as this thread has work.
         self._told.get()
         self.is_busy = True
+
+    def _has_thread(self) -> bool:
+        if self._thread is None:
+            thread = Thread(target=self._work, daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # as many as there may be
+                return False
+            self._thread = thread
+        return True
 
     def wait(self) -> None:
         """Wait until the call that was begun has ended, if one was; raise what it raised."""

@@ -72,8 +72,9 @@ class Crew:
         self._end()
 
     def _end(self) -> None:
-        while self._workers:
-            nursery.end(self._workers.popitem()[1])
+        workers = [*self._workers.values()]
+        self._workers.clear()
+        nursery.end(*workers)
 
     @property
     def is_lost(self) -> bool:

@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -30,7 +31,8 @@ LONGEST_WORD = 16
 LEFT_TO_THE_OWNER = {signal.SIGINT, signal.SIGHUP, signal.SIGTERM}
 """Signals that a terminal, `timeout` or a supervisor sends to every process of a command."""
 SECONDS_TO_END = 1.0
-"""A worker that reads from a dead disk ends later."""
+"""A worker that reads from a dead disk, or is stopped, ends later."""
+LEAST_SECONDS = 0.001
 
 
 class Worker(NamedTuple):
@@ -87,14 +89,18 @@ def ask(worker: Worker, word: bytes) -> bytes | None:
         return None
 
 
-def end(worker: Worker) -> None:
-    """End a worker, whatever it does, and wait until it holds no file any more."""
-    worker.pipe.close()
-    with worker.leash as leash, suppress(OSError):
-        leash.shutdown(socket.SHUT_WR)
-        leash.settimeout(SECONDS_TO_END)
-        while leash.recv(LONGEST_WORD):  # a reply that nobody has waited for
-            pass
+def end(*workers: Worker) -> None:
+    """End workers, whatever they do, and wait until they hold no file any more."""
+    for worker in workers:
+        worker.pipe.close()
+        with suppress(OSError):
+            worker.leash.shutdown(socket.SHUT_WR)
+    late = time.monotonic() + SECONDS_TO_END
+    for worker in workers:
+        with worker.leash as leash, suppress(OSError):
+            leash.settimeout(max(late - time.monotonic(), LEAST_SECONDS))
+            while leash.recv(LONGEST_WORD):  # a reply that nobody has waited for
+                pass
 
 
 def _ask(files: list[int]) -> None:
@@ -171,7 +177,10 @@ def _work(pipe: int, leash: int) -> None:
         finally:
             os._exit(1)
 
-    threading.Thread(target=follow, daemon=True).start()
+    try:
+        threading.Thread(target=follow, daemon=True).start()
+    except RuntimeError:  # no more threads, as there may be no more processes
+        os._exit(1)
     talk = Connection(pipe)
     life, obey = pickle.loads(talk.recv_bytes())  # noqa: S301 - the owner wrote it
     told.append(obey)

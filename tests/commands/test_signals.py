@@ -125,6 +125,20 @@ def test_a_second_one_ends_it_though_nobody_reads(many):
     process.communicate()
 
 
+def test_several_in_the_same_moment_are_one(many, tmp_path):
+    """The file that is begun is removed."""
+    for gap in (0, 0.0005, 0.002, 0.01):
+        process = start("epoch", "end-offset", "--epoch", "all", many, "--out", tmp_path / "x.parquet")
+        while not os.listdir(tmp_path):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGHUP)
+        time.sleep(gap)
+        process.send_signal(signal.SIGHUP)
+        ended(process)
+
+        assert (process.returncode, os.listdir(tmp_path)) == (129, [])
+
+
 def test_one_that_is_to_be_ignored_is(many):
     process = start(
         "epoch", "end-offset", "--epoch", "0", many, "-o", "json", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)

@@ -65,3 +65,15 @@ def test_where_a_thread_does_not_help_calls_are_made_at_once(monkeypatch):
         with pytest.raises(ZeroDivisionError):
             beside.begin(lambda: 1 // 0)
         beside.wait()
+
+
+def test_where_there_can_be_no_thread_calls_are_made_here(monkeypatch):
+    def none(_thread):
+        raise RuntimeError("can't start new thread")
+
+    made = []
+    monkeypatch.setattr(threading.Thread, "start", none)
+    with Beside() as beside:
+        for number in range(3):
+            beside.begin(partial(made.append, number))
+            assert (made, beside.is_busy) == (list(range(number + 1)), False)
