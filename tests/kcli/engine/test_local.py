@@ -15,7 +15,7 @@ from kcli.engine.contract import Outcome
 from kcli.engine.errors import EngineMissingError
 from kcli.engine.local import FEW_WORKERS, UNITS_A_CHUNK, inline, pool
 from kcli.engine.scratch import scratch_directory
-from kcli.rows import Row
+from kcli.rows import Lines, Row
 from tests.engine_suite import LONG, DeadlyOnArrival, EngineSuite, SpreadSuite, long_units, scan, shape, units
 
 pytestmark = pytest.mark.slow
@@ -57,6 +57,28 @@ def test_many_rows_come_back_early_and_in_order():
 
     assert [outcome.number for outcome in outcomes] == list(range(40))
     assert {len(outcome.rows) for outcome in outcomes} == {6000}
+
+
+def megabyte(unit):
+    if unit.number == 0:
+        time.sleep(1)
+    return Outcome(number=unit.number, rows=[Lines("text", (bytes(1 << 20),))])
+
+
+def test_what_waits_for_its_turn_is_bounded_however_many_workers_there_are(monkeypatch):
+    receive, held = local._receive, []
+
+    def seen(crew, line, timeout):
+        receive(crew, line, timeout)
+        held.append(sum(len(part) for piece in line for parcel in piece.parcels for part in parcel.parts))
+
+    monkeypatch.setattr(local, "_receive", seen)
+    monkeypatch.setattr(local, "HELD", 3 << 20)
+    work = units(*["answer"] * 24)
+
+    assert [outcome.number for outcome in pool(8)(megabyte, work)] == list(range(24))
+    # as much, one more that was begun, and the first
+    assert 3 << 20 <= max(held) < (5 << 20) + 10_000
 
 
 def test_only_what_is_in_flight_is_taken_from_the_units():
