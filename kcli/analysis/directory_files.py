@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from formats.batch import MAX_LONG
 from formats.index import OFFSET_INDEX_ENTRY, TXN_INDEX_ENTRY
 from formats.java_text import LONG_BITS, integer
 from formats.names import opened_as
@@ -62,9 +63,8 @@ def surviving_files(partition: Partition, findings: list[Finding]) -> Files:
     gone = [name for name in present if name.endswith(DELETED) and not name.endswith(KRAFT_SNAPSHOT_DELETED)]
     cleaned = [name for name in present if name.endswith(CLEANED)]
     swaps = [name for name in present if name.endswith(SWAP)]
-    first_cleaned = min((offset_of(partition, name) for name in cleaned), default=None)
-    offsets = {name: offset_of(partition, name) for name in swaps}
-    invalid = [name for name in swaps if first_cleaned is not None and offsets[name] >= first_cleaned]
+    first_cleaned = min((offset_of(partition, name) for name in cleaned), default=MAX_LONG)
+    invalid = [name for name in swaps if offset_of(partition, name) >= first_cleaned]
     gone += cleaned + invalid
     gone += _replaced(partition, present, [name for name in swaps if name not in invalid], gone)
     for name in gone:

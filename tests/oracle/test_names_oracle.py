@@ -1,0 +1,79 @@
+"""What a starting broker makes of odd names in a partition directory, against LogLoader: which stop it, which become segments."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from formats.names import file_prefix, has_no_offset, opened_as
+from kcli.analysis.ends import loaded_segments
+from kcli.logdir.buffers import FileError
+from kcli.logdir.partition import Partition
+from kcli.logdir.tree import Selection, find
+
+from .oracle import Oracle, cases
+from .test_oracle import truncated, written
+
+pytestmark = pytest.mark.oracle
+
+STEMS = (
+    "x",
+    "",
+    " ",
+    "87",
+    "+87",
+    "-1",
+    "100",
+    "-0",
+    f"{100:021d}",
+    f"{87:020d}",
+    "\u0668\u0667",
+    "9223372036854775807",
+    "9223372036854775808",
+    "1_0",
+    "0x1",
+)
+BETWEEN = ("", "", ".old", ".log", ".x.y")
+LAST = file_prefix(2**63 - 1)
+KINDS = (".log", ".log", ".index", ".timeindex", ".txnindex", ".snapshot", ".swap", ".cleaned", ".deleted", ".tmp", "")
+
+
+def came_of(oracle: Oracle, directory: Path, bases: set[int], name: str) -> str:
+    """Compare what Kafka makes of a directory with what kcli says of it; return what a file of this name came to."""
+    (partition,) = (Partition(target) for target in find([str(directory)], Selection()).targets)
+    loaded = truncated(oracle, directory, None)["loaded"]
+    told = [note.kind for note in partition.odd_entries]
+    if loaded.get("error") == "NumberFormatException":
+        assert (has_no_offset(name), told) == (True, ["no-offset"])
+        return "stops"
+    assert not has_no_offset(name), loaded
+    opened = opened_as(name.removesuffix(".swap")) or ""
+    if name.endswith(".swap") and opened.startswith(LAST):
+        opened = ""  # with no cleaned file a swap is taken for older than one of this offset
+    before = {f"{file_prefix(base)}.log" for base in bases}
+    found = {f"{file_prefix(segment['base_offset'])}.log" for segment in loaded["segments"]}
+    assert found == before | ({opened} if opened.endswith(".log") else set()), (name, loaded)
+    if found == before or name.removesuffix(".swap") == opened:
+        assert told == []
+        assert {segment.file("log").removesuffix(".swap") for segment in loaded_segments(partition)} == found
+        return "file"
+    assert told == [] if name.endswith(".swap") else ["another-name"]
+    with pytest.raises(FileError, match="begins that as an empty segment"):
+        loaded_segments(partition)
+    return "segment"
+
+
+def test_odd_names_stop_the_start_or_become_segments_as_foreseen(oracle: Oracle, oracle_seed: int):
+    choose, met = random.Random(oracle_seed), set()
+    directory, facts = written(oracle, batches=30, roll_every=10)
+    bases = {segment["base_offset"] for segment in facts["segments"]}
+    for _ in range(cases(80)):
+        odd = directory / (choose.choice(STEMS) + choose.choice(BETWEEN) + choose.choice(KINDS))
+        if odd == directory or odd.exists():
+            continue
+        odd.write_bytes(b"")
+        met.add(came_of(oracle, directory, bases, odd.name))
+        odd.unlink()
+    assert met == {"stops", "file", "segment"}
