@@ -63,7 +63,7 @@ def expand(found: Found) -> Found:
     Of a log dir: the segments of every partition of __remote_log_metadata, the remote_log_snapshot of every partition,
     then _rlmm_committed_offsets. A partition directory that was named itself must hold something of it.
     """
-    result = replace(found, targets=[], failures=list(found.failures))
+    result = replace(found, targets=[], failures=list(found.failures), notes=list(found.notes))
     for target in found.targets:
         if target.kind != PARTITION:
             result.targets.append(target)
@@ -71,6 +71,8 @@ def expand(found: Found) -> Found:
         partition = Partition(target)
         try:
             files = list(_files(partition))
+            if _may_hold_events(partition):
+                result.notes.extend(partition.odd_entries)
         except FileError as error:
             result.failures.append(shown_error(partition, error))
             continue
@@ -84,11 +86,15 @@ def expand(found: Found) -> Found:
 
 def _files(partition: Partition) -> Iterator[Target]:
     target = partition.target
-    if partition.topic in {METADATA_TOPIC, None}:
-        for segment in partition.segments:
+    if _may_hold_events(partition):
+        for segment in partition.files_of_segments:
             yield _inside(target, LOG, f"{segment.stem}.log")
     if SNAPSHOT_NAME in partition.names:
         yield _inside(target, REMOTE_LOG_SNAPSHOT, SNAPSHOT_NAME)
+
+
+def _may_hold_events(partition: Partition) -> bool:
+    return partition.topic in {METADATA_TOPIC, None}
 
 
 def _inside(target: Target, kind: str, name: str) -> Target:

@@ -131,7 +131,8 @@ def _logs(target: Target) -> tuple[list[Target], list[Note]]:
 def unread(found: Found) -> frozenset[str]:
     """Return the partition directories, by `_identity` as shown, in which something named like a log is none or is not read."""
     paths = [failure.path for failure in found.failures] + [note.path for note in found.notes if note.kind == "no-file"]
-    named = [path for path in paths if _is_log(os.path.basename(path))] + [note.path for note in found.notes if note.kind == "another-name"]
+    odd = (note.path for note in found.notes if note.kind in {"no-offset", "another-name"})
+    named = [path for path in paths if _is_log(os.path.basename(path))] + [path for path in odd if path.endswith((".log", ".log.swap"))]
     return frozenset(_identity(os.path.dirname(path) or ".", os.path.realpath) for path in named)
 
 

@@ -71,17 +71,21 @@ class Partition:
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
-        """The segments in order of base offset: every .log file of a name that a broker opens, with the files beside it.
+        """The segments as of `files_of_segments`; FileError for a log of a name that stands for another, which is not there."""
+        known = frozenset(self.names)
+        for name in self.names:
+            if is_misnamed(name, known):
+                raise misnamed(os.path.join(self.path, name), name)
+        return self.files_of_segments
 
-        FileError for one of a name that stands for another, which is not there.
-        """
+    @cached_property
+    def files_of_segments(self) -> tuple[Segment, ...]:
+        """The segments in order of base offset: every .log file of a name that a broker opens, with the files beside it."""
         beside: dict[str, set[str]] = {}
         for name in self.names:
             if opened_as(name) == name:
                 stem, _, extension = name.partition(".")
                 beside.setdefault(stem, set()).add(extension)
-            elif is_misnamed(name, self.names):
-                raise misnamed(os.path.join(self.path, name), name)
         found = [Segment(self.path, int(stem), stem, frozenset(kinds)) for stem, kinds in beside.items() if "log" in kinds]
         return tuple(sorted(found, key=lambda segment: segment.base_offset))
 

@@ -9,7 +9,7 @@ import glob
 import os
 import re
 import stat
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from formats.names import (
     CLEAN_SHUTDOWN,
     COMMITTED_OFFSETS,
     IN_PARTITION,
+    IN_TIERED_STORAGE,
     LEADER_EPOCH_CHECKPOINT,
     LOCK,
     META_PROPERTIES,
@@ -36,6 +37,7 @@ from formats.names import (
 )
 from kcli.logdir.buffers import FileError, file_error, shown
 
+SWAP = ".swap"
 PARTITION = "partition"
 LOG_DIR = "log-dir"
 
@@ -256,14 +258,16 @@ def odd_entries(target: Target, files: Collection[str], others: Iterable[str]) -
     for name in others:
         if parse_file(name).kind != UNKNOWN:
             yield Note("no-file", os.path.join(target.shown, shown(name)))
+    known = frozenset(files)
     for name in files:
-        if has_no_offset(name):
+        renamed = name.removesuffix(SWAP)  # as a start does
+        if has_no_offset(name) and not (target.name is None and parse_file(name).scheme == IN_TIERED_STORAGE):
             yield Note("no-offset", os.path.join(target.shown, shown(name)))
-        elif is_misnamed(name, files):
+        elif is_misnamed(renamed, known) and f"{opened_as(renamed)}{SWAP}" not in known:
             yield Note("another-name", os.path.join(target.shown, shown(name)))
 
 
-def is_misnamed(name: str, files: Collection[str]) -> bool:
+def is_misnamed(name: str, files: Container[str]) -> bool:
     """Return whether a broker takes a file for a log of another name, which is not there: it begins that as an empty segment."""
     opened = opened_as(name)
     return opened is not None and opened != name and opened.endswith(".log") and opened not in files
@@ -331,7 +335,7 @@ def _log_dir(path: str, entries: list[Entry], selection: Selection, found: Found
             found.failures.append(file_error(shown(entry.path), entry.error))
             continue
         if not entry.is_directory:
-            if parse_file(entry.name).kind == UNKNOWN:
+            if parse_file(entry.name).scheme is None:
                 notes.append(Note("unknown", shown(entry.path)))
             continue
         name = parse_partition_dir(entry.name)

@@ -1,6 +1,7 @@
 """What every job tells beside its rows: the log dir's own files, directories that are not Kafka's, odd names."""
 
 import json
+import re
 
 import pytest
 
@@ -113,6 +114,57 @@ def test_a_log_of_another_name_than_a_broker_opens(kcli, tmp_path, name):
         assert (words, [error["error"] for error in found["errors"]], found["rows"]) == (words, ["unsupported"], [])
         assert [(finding["code"], finding["file"]) for finding in found["findings"] if finding["code"] == "LOG-013"] == [("LOG-013", name)]
         assert done.exit_code == 3
+
+
+def test_a_log_that_a_start_renames_to_another_name(kcli, tmp_path):
+    directory = orders(tmp_path / "d", put_range(0, 5))
+    (directory / "9.log.swap").write_bytes(b"")
+    for words in (("ls",), ("scan",), ("epoch", "show"), ("dump",)):
+        found = json.loads(kcli(*words, directory, "-o", "json").stdout)
+        assert [finding["file"] for finding in found["findings"] if finding["code"] == "LOG-013"] == ["9.log.swap"], words
+    (directory / "9.log.swap").rename(directory / f"{9:020d}.log.swap")
+    assert "LOG-013" not in kcli("scan", directory, "-o", "json").stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "is_complete"), [("x.log", False), ("x.log.swap", False), ("9.log", False), ("x.index", True), ("x.swap", True)]
+)
+def test_a_log_that_is_not_read_is_missing_from_a_scan(kcli, tmp_path, name, is_complete):
+    directory = orders(tmp_path / "d", put_range(0, 5))
+    (directory / name).write_bytes(b"")
+    found = json.loads(kcli("scan", directory, "-o", "json").stdout)["rows"]
+    assert [row["is_complete"] for row in found if "is_complete" in row] == [is_complete]
+
+
+@pytest.mark.parametrize("name", ["x.swap", "42.old.log", "87.log"])
+def test_odd_names_beside_remote_log_metadata(kcli, tmp_path, name):
+    directory = log_dir(tmp_path / "d") / "__remote_log_metadata-0"
+    segment(directory, 0, b"")
+    (directory / name).mkdir() if name == "87.log" else (directory / name).write_bytes(b"")
+    done = kcli("rlmm", "dump", directory, "-o", "json")
+    code = {"x.swap": "LOG-010", "42.old.log": "LOG-013", "87.log": "LOG-012"}[name]
+    assert [(found["code"], found["file"]) for found in json.loads(done.stdout)["findings"]] == [(code, name)]
+    assert done.exit_code == 1
+
+
+def test_names_of_tiered_storage_are_no_odd_ones(kcli, tmp_path):
+    uuid = "yW3JJjv6TtONh_sVFuEf3g"
+    directory = tmp_path / f"orders-0-{uuid}"
+    directory.mkdir()
+    for kind in ("log", "index", "timeindex", "snapshot", "leader_epoch_checkpoint"):
+        (directory / f"{0:020d}-{uuid}.{kind}").write_bytes(b"0\n0\n" if "epoch" in kind else b"")
+    for command in ("ls", "scan", "dump"):
+        done = kcli(command, directory, "-o", "json")
+        assert not re.search("LOG-01|not-a-log-dir", done.stdout)
+    directory.rename(tmp_path / "orders-0")
+    assert "LOG-010" in kcli("dump", tmp_path / "orders-0", "-o", "json").stdout
+
+
+def test_a_snapshot_outside_a_partition_is_unknown(tmp_path):
+    directory = log_dir(tmp_path / "d")
+    segment(directory / "orders-0", 0)
+    (directory / "x.snapshot").write_bytes(b"")
+    assert [(note.kind, note.path) for note in find([str(directory)], Selection()).notes] == [("unknown", str(directory / "x.snapshot"))]
 
 
 def test_a_copy_beside_the_log_of_its_offset_is_no_segment(tmp_path):
