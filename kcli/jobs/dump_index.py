@@ -4,6 +4,7 @@ import struct
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from formats.batch import BATCH, COMPRESSION_CODEC_MASK, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, SMALLEST_LENGTH
@@ -295,8 +296,8 @@ def largest_timestamp(log: DataFile, batch: Batch, options: Options, told: Told)
     raw = log.read(position, header.size)
     try:
         if header.magic >= MAGIC:
-            return max((NO_TIMESTAMP, *(record.timestamp for record in batch_records(raw, options.max_batch_bytes))))
-        return max((NO_TIMESTAMP, *(message.timestamp for message in messages(message_set(raw, options.max_batch_bytes)))))
+            return max(chain((NO_TIMESTAMP,), (record.timestamp for record in batch_records(raw, options.max_batch_bytes))))
+        return max(chain((NO_TIMESTAMP,), (message.timestamp for message in messages(message_set(raw, options.max_batch_bytes)))))
     except FormatError as error:
         told.add("DUMP-002", position, f"the batch at byte {position} of the log: {error.moved(position)}")
         return None
