@@ -25,9 +25,9 @@ from kcli.analysis.log_segment import (
 from kcli.logdir.buffers import DataFile, FileError, read_whole
 from kcli.logdir.partition import Partition, misnamed
 from kcli.logdir.segment import Segment
-from kcli.logdir.tree import SWAP, is_misnamed
+from kcli.logdir.tree import CLEANED, SWAP, is_misnamed
 
-DELETED, CLEANED = ".deleted", ".cleaned"
+DELETED = ".deleted"
 KRAFT_SNAPSHOT_DELETED = ".checkpoint.deleted"
 INDEX_KINDS = ("index", "timeindex", "txnindex")
 TXN_ENTRY_SIZE = TXN_INDEX_ENTRY.size

@@ -13,6 +13,8 @@ from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from formats.batch import MAX_LONG
+from formats.java_text import LONG_BITS, integer
 from formats.names import (
     CLEAN_SHUTDOWN,
     COMMITTED_OFFSETS,
@@ -27,7 +29,6 @@ from formats.names import (
     QUORUM_STATE,
     REMOTE_LOG_INDEX_CACHE,
     REMOTE_LOG_SNAPSHOT,
-    UNKNOWN,
     WELL_KNOWN_KINDS,
     PartitionDir,
     has_no_offset,
@@ -37,7 +38,7 @@ from formats.names import (
 )
 from kcli.logdir.buffers import FileError, file_error, shown
 
-SWAP = ".swap"
+SWAP, CLEANED = ".swap", ".cleaned"
 PARTITION = "partition"
 LOG_DIR = "log-dir"
 
@@ -256,15 +257,32 @@ def listed(path: str) -> tuple[list[str], list[str]]:
 def odd_entries(target: Target, files: Collection[str], others: Iterable[str]) -> Iterator[Note]:
     """Yield notes about what in a partition directory, as `listed`, is named like a file of a log, and is not read as one."""
     for name in others:
-        if parse_file(name).kind != UNKNOWN:
+        if parse_file(name).scheme is not None:
             yield Note("no-file", os.path.join(target.shown, shown(name)))
-    known = frozenset(files)
+    renamed = after_swaps(files)
+    known = frozenset(renamed.values())
     for name in files:
-        renamed = name.removesuffix(SWAP)  # as a start does
         if has_no_offset(name) and not (target.name is None and parse_file(name).scheme == IN_TIERED_STORAGE):
             yield Note("no-offset", os.path.join(target.shown, shown(name)))
-        elif is_misnamed(renamed, known) and f"{opened_as(renamed)}{SWAP}" not in known:
+        elif is_misnamed(renamed.get(name, ""), known):
             yield Note("another-name", os.path.join(target.shown, shown(name)))
+
+
+def after_swaps(files: Iterable[str]) -> dict[str, str]:
+    """Return the names of files, and those that a start gives them: swaps older than every cleaned file lose their suffix, others go.
+
+    By names alone: what a swap replaces goes too, but that is said by what is in it.
+    """
+    names = list(files)
+    first_cleaned = min((_offset(name) for name in names if name.endswith(CLEANED)), default=MAX_LONG)
+    left = [name for name in names if not name.endswith(SWAP) or _offset(name) < first_cleaned]
+    return {name: name.removesuffix(SWAP) for name in left}
+
+
+def _offset(name: str) -> int:
+    """Return the offset that a name begins with, the largest where it begins with none: no start comes so far."""
+    offset = integer(name.partition(".")[0], LONG_BITS)
+    return MAX_LONG if offset is None else offset
 
 
 def is_misnamed(name: str, files: Container[str]) -> bool:

@@ -57,7 +57,7 @@ def came_of(oracle: Oracle, directory: Path, bases: set[int], name: str) -> str:
     found = {f"{file_prefix(segment['base_offset'])}.log" for segment in loaded["segments"]}
     assert found == before | ({opened} if opened.endswith(".log") else set()), (name, loaded)
     if found == before or name.removesuffix(".swap") == opened:
-        assert told == [] or is_dropped
+        assert told == []
         assert {segment.file("log").removesuffix(".swap") for segment in loaded_segments(partition)} == found
         return "file"
     assert told == ["another-name"]

@@ -127,6 +127,27 @@ def test_a_log_that_a_start_renames_to_another_name(kcli, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (["99.log", f"{99:020d}.log.swap"], []),
+        (["99.log", f"{99:020d}.log.swap", f"{27:020d}.log.cleaned"], ["99.log"]),
+        (["99.log.swap", f"{27:020d}.log.cleaned"], []),
+        (["9223372036854775807.log.swap"], []),
+        (["99.log.swap", f"{100:020d}.log.cleaned"], ["99.log.swap"]),
+    ],
+)
+def test_what_a_start_makes_of_names_counts(kcli, tmp_path, names, told):
+    directory = orders(tmp_path / "d", put_range(0, 5))
+    for name in names:
+        (directory / name).write_bytes(b"")
+    for words in (("ls",), ("scan",), ("epoch", "show"), ("truncate", "--dry-run", "--to-offset", "3")):
+        found = json.loads(kcli(*words, directory, "-o", "json").stdout)
+        assert (words, [finding["file"] for finding in found["findings"] if finding["code"] == "LOG-013"]) == (words, told)
+        errors = [error["error"] for error in found["errors"]]
+        assert errors == (["unsupported"] if told and words != ("scan",) else []), words
+
+
+@pytest.mark.parametrize(
     ("name", "is_complete"), [("x.log", False), ("x.log.swap", False), ("9.log", False), ("x.index", True), ("x.swap", True)]
 )
 def test_a_log_that_is_not_read_is_missing_from_a_scan(kcli, tmp_path, name, is_complete):
