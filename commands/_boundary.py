@@ -53,7 +53,9 @@ def boundary(*, verbose: int = 0) -> Iterator[None]:
     except (Interrupted, KeyboardInterrupt) as error:
         flush_quietly()
         say("kcli: interrupted")
-        raise typer.Exit(error.status if isinstance(error, Interrupted) else ExitStatus.INTERRUPTED) from error
+        raise typer.Exit(
+            error.status if isinstance(error, Interrupted) else ExitStatus.INTERRUPTED
+        ) from error
     except Exception as error:
         flush_quietly()
         if isinstance(error, OSError) and error.errno in UNWRITABLE:

@@ -25,7 +25,9 @@ def inputs(paths: list[str] | None, common: Common) -> Iterator[str]:
     nothing = True
     for path in _listed(paths or [], common):
         if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", path) and not os.path.lexists(path):
-            raise Usage(f"{path}: kcli reads files, not URLs; mount or copy them to where every worker sees them")
+            raise Usage(
+                f"{path}: kcli reads files, not URLs; mount or copy them to where every worker sees them"
+            )
         nothing = False
         yield path
     if nothing:

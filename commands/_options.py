@@ -40,7 +40,11 @@ __all__ = [
 
 Paths = Annotated[
     list[str] | None,
-    typer.Argument(metavar="PATH...", help="Log dirs, partition dirs or files; globs; - reads paths from stdin.", show_default=False),
+    typer.Argument(
+        metavar="PATH...",
+        help="Log dirs, partition dirs or files; globs; - reads paths from stdin.",
+        show_default=False,
+    ),
 ]
 
 INPUT, OUTPUT, ENGINE = "Input", "Output", "Engine"
@@ -54,23 +58,45 @@ def _option(*names: str, panel: str, text: str, **more: Any) -> Any:
 class Common:
     """The values of the shared options; each field is declared as the option that typer shows."""
 
-    topic: Annotated[list[str] | None, _option("--topic", panel=INPUT, metavar="NAME", text="Only this topic; repeatable.")] = None
-    topic_regex: Annotated[
-        list[str] | None, _option("--topic-regex", panel=INPUT, metavar="REGEX", text="Only topics that match in full; repeatable.")
+    topic: Annotated[
+        list[str] | None, _option("--topic", panel=INPUT, metavar="NAME", text="Only this topic; repeatable.")
     ] = None
-    partition: Annotated[str | None, _option("--partition", panel=INPUT, metavar="0-3,7", text="Only these partitions.")] = None
+    topic_regex: Annotated[
+        list[str] | None,
+        _option(
+            "--topic-regex", panel=INPUT, metavar="REGEX", text="Only topics that match in full; repeatable."
+        ),
+    ] = None
+    partition: Annotated[
+        str | None, _option("--partition", panel=INPUT, metavar="0-3,7", text="Only these partitions.")
+    ] = None
     exclude_internal: Annotated[
-        bool, _option("--exclude-internal", panel=INPUT, text="Leave out topics whose name starts with two underscores.")
+        bool,
+        _option(
+            "--exclude-internal", panel=INPUT, text="Leave out topics whose name starts with two underscores."
+        ),
     ] = False
     include_leftovers: Annotated[
-        bool, _option("--include-leftovers", panel=INPUT, text="Read -delete, -stray and -future directories too.")
+        bool,
+        _option("--include-leftovers", panel=INPUT, text="Read -delete, -stray and -future directories too."),
     ] = False
     files_from: Annotated[
-        str | None, _option("--files-from", panel=INPUT, metavar="FILE", text="Read paths from FILE, one a line; - is stdin.")
+        str | None,
+        _option(
+            "--files-from", panel=INPUT, metavar="FILE", text="Read paths from FILE, one a line; - is stdin."
+        ),
     ] = None
-    nul: Annotated[bool, _option("-0", "--null", panel=INPUT, text="Paths that are read end in NUL, not in a line end.")] = False
+    nul: Annotated[
+        bool, _option("-0", "--null", panel=INPUT, text="Paths that are read end in NUL, not in a line end.")
+    ] = False
     server_config: Annotated[
-        str | None, _option("--server-config", panel=INPUT, metavar="FILE", text="Read the log.dirs of this server.properties.")
+        str | None,
+        _option(
+            "--server-config",
+            panel=INPUT,
+            metavar="FILE",
+            text="Read the log.dirs of this server.properties.",
+        ),
     ] = None
 
     output: Annotated[
@@ -85,33 +111,83 @@ class Common:
     ] = None
     out: Annotated[
         str | None,
-        _option("--out", panel=OUTPUT, metavar="FILE", text="Write rows to this .parquet, .csv or .ndjson; with --spark, a directory."),
+        _option(
+            "--out",
+            panel=OUTPUT,
+            metavar="FILE",
+            text="Write rows to this .parquet, .csv or .ndjson; with --spark, a directory.",
+        ),
     ] = None
-    columns: Annotated[str | None, _option("--columns", panel=OUTPUT, metavar="A,B", text="Only these columns, in this order.")] = None
-    sort: Annotated[str | None, _option("--sort", panel=OUTPUT, metavar="A,-B", text="Sort by columns; - is descending.")] = None
-    limit: Annotated[int | None, _option("--limit", panel=OUTPUT, metavar="N", text="At most N rows.", min=0, max=2**63 - 1)] = None
-    only: Annotated[str | None, _option("--only", panel=OUTPUT, metavar="TYPE", text="Only rows of this type.")] = None
-    no_headers: Annotated[bool, _option("--no-headers", panel=OUTPUT, text="No header line in csv, tsv and table.")] = False
+    columns: Annotated[
+        str | None,
+        _option("--columns", panel=OUTPUT, metavar="A,B", text="Only these columns, in this order."),
+    ] = None
+    sort: Annotated[
+        str | None, _option("--sort", panel=OUTPUT, metavar="A,-B", text="Sort by columns; - is descending.")
+    ] = None
+    limit: Annotated[
+        int | None,
+        _option("--limit", panel=OUTPUT, metavar="N", text="At most N rows.", min=0, max=2**63 - 1),
+    ] = None
+    only: Annotated[
+        str | None, _option("--only", panel=OUTPUT, metavar="TYPE", text="Only rows of this type.")
+    ] = None
+    no_headers: Annotated[
+        bool, _option("--no-headers", panel=OUTPUT, text="No header line in csv, tsv and table.")
+    ] = False
     fail_on: Annotated[
         str,
-        _option("--fail-on", panel=OUTPUT, metavar="LEVEL", text="Exit with 1 on findings of info, warning or error (the default); never."),
+        _option(
+            "--fail-on",
+            panel=OUTPUT,
+            metavar="LEVEL",
+            text="Exit with 1 on findings of info, warning or error (the default); never.",
+        ),
     ] = "error"
-    color: Annotated[str, _option("--color", panel=OUTPUT, metavar="WHEN", text="auto (the default), always or never.")] = "auto"
-    quiet: Annotated[bool, _option("-q", "--quiet", panel=OUTPUT, text="Print nothing: the exit status is the answer.")] = False
+    color: Annotated[
+        str, _option("--color", panel=OUTPUT, metavar="WHEN", text="auto (the default), always or never.")
+    ] = "auto"
+    quiet: Annotated[
+        bool, _option("-q", "--quiet", panel=OUTPUT, text="Print nothing: the exit status is the answer.")
+    ] = False
     verbose: Annotated[
-        int, _option("-v", "--verbose", panel=OUTPUT, count=True, text="Explain findings; twice: tracebacks of internal errors.")
+        int,
+        _option(
+            "-v",
+            "--verbose",
+            panel=OUTPUT,
+            count=True,
+            text="Explain findings; twice: tracebacks of internal errors.",
+        ),
     ] = 0
 
-    jobs: Annotated[int, _option("--jobs", panel=ENGINE, metavar="N", text="Spread the work over N processes.", min=1)] = 1
+    jobs: Annotated[
+        int, _option("--jobs", panel=ENGINE, metavar="N", text="Spread the work over N processes.", min=1)
+    ] = 1
     spark: Annotated[bool, _option("--spark", panel=ENGINE, text="Spread the work over Spark.")] = False
     spark_master: Annotated[
-        str | None, _option("--spark-master", panel=ENGINE, metavar="URL", text="Spark master, e.g. local[4] (implies --spark).")
+        str | None,
+        _option(
+            "--spark-master",
+            panel=ENGINE,
+            metavar="URL",
+            text="Spark master, e.g. local[4] (implies --spark).",
+        ),
     ] = None
     spark_remote: Annotated[
-        str | None, _option("--spark-remote", panel=ENGINE, metavar="URL", text="Spark Connect server, sc://... (implies --spark).")
+        str | None,
+        _option(
+            "--spark-remote",
+            panel=ENGINE,
+            metavar="URL",
+            text="Spark Connect server, sc://... (implies --spark).",
+        ),
     ] = None
     spark_conf: Annotated[
-        list[str] | None, _option("--spark-conf", panel=ENGINE, metavar="K=V", text="Spark setting; repeatable (implies --spark).")
+        list[str] | None,
+        _option(
+            "--spark-conf", panel=ENGINE, metavar="K=V", text="Spark setting; repeatable (implies --spark)."
+        ),
     ] = None
 
     def selection(self) -> "Selection":
@@ -155,7 +231,9 @@ def _shared() -> list[inspect.Parameter]:
     """Return the fields of Common as parameters."""
     hints = get_type_hints(Common, include_extras=True)
     return [
-        inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name])
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+        )
         for field in fields(Common)
     ]
 

@@ -17,7 +17,17 @@ from formats.names import LOG, WELL_KNOWN_KINDS, parse_file, parse_partition_dir
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Sink
 from kcli.logdir.tree import LOG_DIR_FILES, PARTITION, PARTITION_KINDS, Found, Target
-from kcli.output.files import FILE_FORMATS, PARQUET, IncompleteError, Part, Parts, Text, keep_parts, new_directory, write_rows
+from kcli.output.files import (
+    FILE_FORMATS,
+    PARQUET,
+    IncompleteError,
+    Part,
+    Parts,
+    Text,
+    keep_parts,
+    new_directory,
+    write_rows,
+)
 from kcli.output.structured import Tail
 from kcli.output.view import View
 from kcli.rows import Failure, Row
@@ -46,14 +56,21 @@ class Out:
 
     def refuse_inputs(self, found: Found) -> None:
         """Refuse a place inside a log dir or a partition directory, of the inputs or any other, and one that is an input."""
-        guarded = {*found.named_log_dirs, *(target.log_dir for target in found.targets if target.log_dir is not None)}
+        guarded = {
+            *found.named_log_dirs,
+            *(target.log_dir for target in found.targets if target.log_dir is not None),
+        }
         guarded |= {target.path for target in found.targets if target.kind == PARTITION}
         directories = set(map(os.path.realpath, guarded))
         for place in _upwards(os.path.dirname(self.path)):
             if place in directories or _looks_like_one(place):
-                raise Refused(f"--out {self.word}: {place} is a log dir or a partition directory, and kcli never writes there")
+                raise Refused(
+                    f"--out {self.word}: {place} is a log dir or a partition directory, and kcli never writes there"
+                )
         if any(_is_same(self, target) for target in found.targets):
-            raise Refused(f"--out {self.word}: this is one of the inputs, and kcli would replace it; name another")
+            raise Refused(
+                f"--out {self.word}: this is one of the inputs, and kcli would replace it; name another"
+            )
 
     @contextmanager
     def sink(self, view: View) -> Iterator[Sink | None]:
@@ -65,7 +82,16 @@ class Out:
                     directory = stack.enter_context(new_directory(self.path))
             yield None if directory is None else Parts(directory, view)
 
-    def write(self, rows: Iterable[Row], view: View, tail: Tail, verdict: "Verdict", *, text: Text | None, sink: Sink | None) -> bool:
+    def write(
+        self,
+        rows: Iterable[Row],
+        view: View,
+        tail: Tail,
+        verdict: "Verdict",
+        *,
+        text: Text | None,
+        sink: Sink | None,
+    ) -> bool:
         """Write rows to where they go; returns whether. Not if the command ended before its inputs did, or none of them had an answer."""
 
         def complete() -> tuple[list[Finding], list[Failure]]:
@@ -78,7 +104,9 @@ class Out:
                 if isinstance(sink, Parts):
                     for _ in rows:  # the workers have them
                         pass
-                    count = keep_parts(self.path, sink, [part for part in verdict.parts if isinstance(part, Part)], complete)
+                    count = keep_parts(
+                        self.path, sink, [part for part in verdict.parts if isinstance(part, Part)], complete
+                    )
                 else:
                     count = write_rows(self.path, rows, view, complete, text if self.format == TEXT else None)
         except IncompleteError:
@@ -93,7 +121,9 @@ def out_of(word: str, common: Common, *, spread: bool) -> Out:
     form = _format(word, common)
     as_parts = spread and form != TEXT
     if as_parts and (common.sort is not None or common.limit is not None):
-        raise Usage("--sort and --limit need all rows in one place; with --spark, --out is written by the workers: leave one out")
+        raise Usage(
+            "--sort and --limit need all rows in one place; with --spark, --out is written by the workers: leave one out"
+        )
     parent, name = os.path.split(word)
     place = os.path.realpath(parent or ".")
     if not os.path.isdir(place):
@@ -110,7 +140,9 @@ def _format(word: str, common: Common) -> str:
     extension = os.path.splitext(word)[1].removeprefix(".")
     form = TEXT if extension == TEXT_EXTENSION and common.output == TEXT else extension
     if "\0" in word or form not in (*FILE_FORMATS, TEXT):
-        raise Usage(f"--out {word}: name a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)")
+        raise Usage(
+            f"--out {word}: name a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)"
+        )
     if common.output not in {None, form}:
         raise Usage(f"--out {word}: the file's name says {form}, -o says {common.output}")
     return form
@@ -126,9 +158,13 @@ def _refuse_what_is_there(out: Out) -> None:
     if stat.S_ISDIR(mode):
         raise Refused(f"--out {out.word}: there is a directory of this name; remove it, or name another")
     if out.as_parts:
-        raise Refused(f"--out {out.word}: with --spark this is a directory, and there is a file of this name; remove it, or name another")
+        raise Refused(
+            f"--out {out.word}: with --spark this is a directory, and there is a file of this name; remove it, or name another"
+        )
     if not stat.S_ISREG(mode):
-        raise Refused(f"--out {out.word}: what has this name is no regular file, and kcli would replace it; name another")
+        raise Refused(
+            f"--out {out.word}: what has this name is no regular file, and kcli would replace it; name another"
+        )
 
 
 def _upwards(place: str) -> Iterator[str]:
@@ -153,7 +189,9 @@ def _looks_like_one(place: str) -> bool:
 
 
 def _is_same(out: Out, target: Target) -> bool:
-    return os.path.basename(target.path) == os.path.basename(out.path) and os.path.realpath(target.path) == os.path.realpath(out.path)
+    return os.path.basename(target.path) == os.path.basename(out.path) and os.path.realpath(
+        target.path
+    ) == os.path.realpath(out.path)
 
 
 @contextmanager

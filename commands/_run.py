@@ -22,7 +22,6 @@ from commands._options import Common
 from commands._signals import Interrupted, expose, exposed, obey, shielded
 from commands._status import ExitStatus, Usage, worst
 from kcli.analysis.findings import SEVERITIES, Finding
-from kcli.columns import TITLE
 from kcli.engine.contract import Engine, Outcome, Scan, Sink, Unit
 from kcli.engine.errors import EngineMissingError, NotWrittenError, OutputError
 from kcli.jobs.common import PARTITIONS_ONLY, internal_failure, notes_as_findings, plan
@@ -32,6 +31,7 @@ from kcli.output.structured import Tail, write_csv, write_json, write_ndjson, wr
 from kcli.output.text import distinct, failure_line, finding_lines
 from kcli.output.view import View, ViewError, make_view
 from kcli.rows import COMMANDS, Away, Failure, Lines, Row, RowType
+from kcli.rows.columns import TITLE
 
 if TYPE_CHECKING:
     from commands._out import Out
@@ -155,13 +155,19 @@ def run(
 
 def _told(failure: Failure) -> Failure:
     """Return a failure that can be told from one of no input: an empty argument is a path, too."""
-    return failure if failure.path else failure._replace(message="'': an empty path; is a shell variable unset?")
+    return (
+        failure if failure.path else failure._replace(message="'': an empty path; is a shell variable unset?")
+    )
 
 
 def _nothing(found: Found) -> str:
     """Return why there is nothing to answer."""
     leftovers = sum(note.kind == "leftover" for note in found.notes)
-    hint = f"; left out: {leftovers} -delete, -stray or -future, which --include-leftovers reads" if leftovers else ""
+    hint = (
+        f"; left out: {leftovers} -delete, -stray or -future, which --include-leftovers reads"
+        if leftovers
+        else ""
+    )
     return f"no partition or file here matches what was asked for{hint}"
 
 
@@ -265,7 +271,9 @@ def _setting(word: str) -> tuple[str, str]:
     return key, value
 
 
-def _scanned(engine: Engine, scan: Scan, units: list[Unit], verdict: Verdict, *, common: Common, view: View) -> Generator[Row, None, None]:
+def _scanned(
+    engine: Engine, scan: Scan, units: list[Unit], verdict: Verdict, *, common: Common, view: View
+) -> Generator[Row, None, None]:
     """Yield the rows of every unit; whatever ends the engine ends the rows, so that a document is closed properly."""
     try:
         with _progress(units, common, view) as done:
@@ -291,8 +299,15 @@ def _scanned(engine: Engine, scan: Scan, units: list[Unit], verdict: Verdict, *,
         expose()
 
 
-def _progress(units: list[Unit], common: Common, view: View) -> AbstractContextManager[Callable[[Outcome], None]]:
-    if common.quiet or _is_dumb() or not sys.stderr.isatty() or (sys.stdout.isatty() and view.format != "table" and common.out is None):
+def _progress(
+    units: list[Unit], common: Common, view: View
+) -> AbstractContextManager[Callable[[Outcome], None]]:
+    if (
+        common.quiet
+        or _is_dumb()
+        or not sys.stderr.isatty()
+        or (sys.stdout.isatty() and view.format != "table" and common.out is None)
+    ):
         return nullcontext(lambda _: None)
     return told_progress(units)
 
@@ -356,7 +371,11 @@ def _write_lines(lines: Iterable[str | Lines | Away]) -> None:
     from kcli.output.files import write_lines  # noqa: PLC0415 - only for text
 
     sys.stdout.flush()
-    write_lines(_shown_at_once(lines) if sys.stdout.isatty() else lines, sys.stdout.buffer, beside=_is_file_of_its_own())
+    write_lines(
+        _shown_at_once(lines) if sys.stdout.isatty() else lines,
+        sys.stdout.buffer,
+        beside=_is_file_of_its_own(),
+    )
 
 
 def _shown_at_once(lines: Iterable[str | Lines | Away]) -> Iterator[str | Lines | Away]:
@@ -378,7 +397,11 @@ def _is_file_of_its_own() -> bool:
 def _is_for_several() -> bool:
     """Whether workers can write to stdout by turns: a file whose place tells how far one came that died."""
     try:
-        return _is_file_of_its_own() and sys.stdout.fileno() == 1 and not fcntl.fcntl(1, fcntl.F_GETFL) & os.O_APPEND
+        return (
+            _is_file_of_its_own()
+            and sys.stdout.fileno() == 1
+            and not fcntl.fcntl(1, fcntl.F_GETFL) & os.O_APPEND
+        )
     except (OSError, ValueError):  # stdout is not a file, in a program that calls this one
         return False
 

@@ -72,6 +72,8 @@ def _version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it
 @app.callback()
 def kcli(
     *,
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
 ) -> None:
     """Read the files of an Apache Kafka broker, offline, and tell what the broker would do with them."""

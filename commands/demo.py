@@ -34,7 +34,8 @@ def demo(
     *,
     spark: Annotated[bool, typer.Option("--spark", help="Run on a local Spark instead.")] = False,
     keep: Annotated[
-        str | None, typer.Option("--keep", metavar="DIR", help="Unpack into DIR and leave it there.", show_default=False)
+        str | None,
+        typer.Option("--keep", metavar="DIR", help="Unpack into DIR and leave it there.", show_default=False),
     ] = None,
 ) -> None:
     """Unpack a log dir of a real broker and run the main jobs on it, each command line before its result."""
@@ -96,7 +97,9 @@ def _unpack(folder: str) -> None:
 
     packed = [entry for entry in resources.files("kcli.demo").iterdir() if entry.name.endswith(".tar.gz")]
     if not packed:
-        raise Missing("this installation of kcli has no demo files; install it from a wheel or a full checkout")
+        raise Missing(
+            "this installation of kcli has no demo files; install it from a wheel or a full checkout"
+        )
     for entry in packed:
         with entry.open("rb") as file, tarfile.open(fileobj=file, mode="r:gz") as tar:
             tar.extractall(folder, filter="data")

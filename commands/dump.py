@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from commands._options import INT32, INT64, Common, Paths, Usage, common_options, parse_time
-from kcli.bounds import LARGEST_BATCH, LARGEST_BATCH_GROWN
+from formats.bounds import LARGEST_BATCH, LARGEST_BATCH_GROWN
 
 if TYPE_CHECKING:
     from kcli.analysis.selection import Wanted
@@ -42,45 +42,113 @@ def _decoder(name: str, topic: str) -> Any:
 def dump(
     paths: Paths = None,
     *,
-    records: Annotated[bool, _option("--records", panel=CONTENTS, text="Records with keys, values and headers, not batches.")] = False,
-    layout: Annotated[bool, _option("--layout", panel=CONTENTS, text="Byte by byte, with the names of the fields; text if no -o.")] = False,
+    records: Annotated[
+        bool, _option("--records", panel=CONTENTS, text="Records with keys, values and headers, not batches.")
+    ] = False,
+    layout: Annotated[
+        bool,
+        _option(
+            "--layout", panel=CONTENTS, text="Byte by byte, with the names of the fields; text if no -o."
+        ),
+    ] = False,
     decoder: Annotated[
-        str, _option("--decoder", panel=CONTENTS, metavar="TOPIC", text="Decode records as those of TOPIC; auto (by directory) or none.")
+        str,
+        _option(
+            "--decoder",
+            panel=CONTENTS,
+            metavar="TOPIC",
+            text="Decode records as those of TOPIC; auto (by directory) or none.",
+        ),
     ] = AUTO,
     bytes_as: Annotated[
-        str | None, _option("--bytes", panel=CONTENTS, metavar="HOW", text="Keys and values as base64, text, hex, size or sha256.")
+        str | None,
+        _option(
+            "--bytes",
+            panel=CONTENTS,
+            metavar="HOW",
+            text="Keys and values as base64, text, hex, size or sha256.",
+        ),
     ] = None,
-    redact: Annotated[bool, _option("--redact", panel=CONTENTS, text="Sizes and salted hashes instead of keys, values, headers.")] = False,
+    redact: Annotated[
+        bool,
+        _option("--redact", panel=CONTENTS, text="Sizes and salted hashes instead of keys, values, headers."),
+    ] = False,
     salt: Annotated[
-        str | None, _option("--salt", panel=CONTENTS, metavar="TEXT", text="Salt for --redact, to compare dumps; else made anew.")
+        str | None,
+        _option(
+            "--salt",
+            panel=CONTENTS,
+            metavar="TEXT",
+            text="Salt for --redact, to compare dumps; else made anew.",
+        ),
     ] = None,
     max_batch_bytes: Annotated[
         int | None,
-        _option("--max-batch-bytes", panel=CONTENTS, metavar="N", min=1, max=INT32, text="Bound on a batch, packed and unpacked; 10 MiB."),
+        _option(
+            "--max-batch-bytes",
+            panel=CONTENTS,
+            metavar="N",
+            min=1,
+            max=INT32,
+            text="Bound on a batch, packed and unpacked; 10 MiB.",
+        ),
     ] = None,
     offsets: Annotated[
-        str | None, _option("--offsets", panel=SELECTION, metavar="A..B", text="Inclusive; either end may be left out.")
+        str | None,
+        _option("--offsets", panel=SELECTION, metavar="A..B", text="Inclusive; either end may be left out."),
     ] = None,
     time: Annotated[
-        str | None, _option("--time", panel=SELECTION, metavar="A..B", text="Of records, inclusive: epoch ms, ISO-8601 or @-1h.")
+        str | None,
+        _option(
+            "--time",
+            panel=SELECTION,
+            metavar="A..B",
+            text="Of records, inclusive: epoch ms, ISO-8601 or @-1h.",
+        ),
     ] = None,
     epoch: Annotated[
         list[int] | None,
-        _option("--epoch", panel=SELECTION, metavar="N", text="Written in this leader epoch; repeatable.", min=-1, max=INT32),
+        _option(
+            "--epoch",
+            panel=SELECTION,
+            metavar="N",
+            text="Written in this leader epoch; repeatable.",
+            min=-1,
+            max=INT32,
+        ),
     ] = None,
     producer_id: Annotated[
-        list[int] | None, _option("--producer-id", panel=SELECTION, metavar="N", text="Of this producer; repeatable.", min=-1, max=INT64)
+        list[int] | None,
+        _option(
+            "--producer-id",
+            panel=SELECTION,
+            metavar="N",
+            text="Of this producer; repeatable.",
+            min=-1,
+            max=INT64,
+        ),
     ] = None,
     transactional: Annotated[
-        bool | None, _option("--transactional/--no-transactional", panel=SELECTION, text="Part of a transaction, or not.")
+        bool | None,
+        _option("--transactional/--no-transactional", panel=SELECTION, text="Part of a transaction, or not."),
     ] = None,
-    control: Annotated[bool | None, _option("--control/--no-control", panel=SELECTION, text="Control batches, or data.")] = None,
+    control: Annotated[
+        bool | None, _option("--control/--no-control", panel=SELECTION, text="Control batches, or data.")
+    ] = None,
     codec: Annotated[
-        list[str] | None, _option("--codec", panel=SELECTION, metavar="NAME", text="none, gzip, snappy, lz4 or zstd; repeatable.")
+        list[str] | None,
+        _option(
+            "--codec", panel=SELECTION, metavar="NAME", text="none, gzip, snappy, lz4 or zstd; repeatable."
+        ),
     ] = None,
-    key: Annotated[str | None, _option("--key", panel=SELECTION, metavar="KEY", text="Records with exactly this key.")] = None,
+    key: Annotated[
+        str | None, _option("--key", panel=SELECTION, metavar="KEY", text="Records with exactly this key.")
+    ] = None,
     grep: Annotated[
-        str | None, _option("--grep", panel=SELECTION, metavar="REGEX", text="Records whose key, value or header matches.")
+        str | None,
+        _option(
+            "--grep", panel=SELECTION, metavar="REGEX", text="Records whose key, value or header matches."
+        ),
     ] = None,
     tail: Annotated[
         int | None,
@@ -93,17 +161,37 @@ def dump(
             max=MOST_OF_A_TAIL,
         ),
     ] = None,
-    files: Annotated[str | None, _option("--files", panel=TOOL, metavar="A,B", text="Paths in one word.")] = None,
-    print_data_log: Annotated[bool, _option("--print-data-log", panel=TOOL, text="Keys and payloads too.")] = False,
-    deep_iteration: Annotated[bool, _option("--deep-iteration", panel=TOOL, text="A line per record too.")] = False,
-    skip_record_metadata: Annotated[bool, _option("--skip-record-metadata", panel=TOOL, text="Contents of records alone.")] = False,
-    key_decoder_class: Annotated[str, _option("--key-decoder-class", panel=TOOL, metavar="CLASS", text="Prints keys in text.")] = "",
-    value_decoder_class: Annotated[str, _option("--value-decoder-class", panel=TOOL, metavar="CLASS", text="Prints values in text.")] = "",
+    files: Annotated[
+        str | None, _option("--files", panel=TOOL, metavar="A,B", text="Paths in one word.")
+    ] = None,
+    print_data_log: Annotated[
+        bool, _option("--print-data-log", panel=TOOL, text="Keys and payloads too.")
+    ] = False,
+    deep_iteration: Annotated[
+        bool, _option("--deep-iteration", panel=TOOL, text="A line per record too.")
+    ] = False,
+    skip_record_metadata: Annotated[
+        bool, _option("--skip-record-metadata", panel=TOOL, text="Contents of records alone.")
+    ] = False,
+    key_decoder_class: Annotated[
+        str, _option("--key-decoder-class", panel=TOOL, metavar="CLASS", text="Prints keys in text.")
+    ] = "",
+    value_decoder_class: Annotated[
+        str, _option("--value-decoder-class", panel=TOOL, metavar="CLASS", text="Prints values in text.")
+    ] = "",
     offsets_decoder: Annotated[bool, _decoder("--offsets-decoder", "__consumer_offsets")] = False,
-    transaction_log_decoder: Annotated[bool, _decoder("--transaction-log-decoder", "__transaction_state")] = False,
-    cluster_metadata_decoder: Annotated[bool, _decoder("--cluster-metadata-decoder", "__cluster_metadata")] = False,
-    remote_log_metadata_decoder: Annotated[bool, _decoder("--remote-log-metadata-decoder", "__remote_log_metadata")] = False,
-    share_group_state_decoder: Annotated[bool, _decoder("--share-group-state-decoder", "__share_group_state")] = False,
+    transaction_log_decoder: Annotated[
+        bool, _decoder("--transaction-log-decoder", "__transaction_state")
+    ] = False,
+    cluster_metadata_decoder: Annotated[
+        bool, _decoder("--cluster-metadata-decoder", "__cluster_metadata")
+    ] = False,
+    remote_log_metadata_decoder: Annotated[
+        bool, _decoder("--remote-log-metadata-decoder", "__remote_log_metadata")
+    ] = False,
+    share_group_state_decoder: Annotated[
+        bool, _decoder("--share-group-state-decoder", "__share_group_state")
+    ] = False,
     verify_index_only: Annotated[
         bool, _option("--verify-index-only", panel=TOOL, text="Compare indexes with logs; print no entries.")
     ] = False,
@@ -111,10 +199,19 @@ def dump(
         bool, _option("--index-sanity-check", panel=TOOL, text="Check indexes as a starting broker does.")
     ] = False,
     max_bytes: Annotated[
-        int, _option("--max-bytes", panel=TOOL, metavar="N", min=0, max=INT32, text="Read this much of each log.")
+        int,
+        _option("--max-bytes", panel=TOOL, metavar="N", min=0, max=INT32, text="Read this much of each log."),
     ] = INT32,
     max_message_size: Annotated[
-        int, _option("--max-message-size", panel=TOOL, metavar="N", min=0, max=INT32, text="Bytes read to compare one index entry.")
+        int,
+        _option(
+            "--max-message-size",
+            panel=TOOL,
+            metavar="N",
+            min=0,
+            max=INT32,
+            text="Bytes read to compare one index entry.",
+        ),
     ] = 5 << 20,
     common: Common,
 ) -> None:
@@ -136,13 +233,13 @@ def dump(
     if as_text and (common.only or common.columns or common.sort):
         raise Usage("--only, --columns and --sort are about rows; -o text prints lines")
     from commands._run import run  # noqa: PLC0415 - kept out of --help
-    from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.dump import ACCEPTS, Dump, Options  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.dump_bytes import types_as_shown  # noqa: PLC0415 - kept out of --help
-    from kcli.layout_rows import DUMP_LAYOUT  # noqa: PLC0415 - kept out of --help
     from kcli.output.dump_log import dump_log_lines  # noqa: PLC0415 - kept out of --help
     from kcli.output.hexdump import layout_lines  # noqa: PLC0415 - kept out of --help
     from kcli.rows import COMMANDS  # noqa: PLC0415 - kept out of --help
+    from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD  # noqa: PLC0415 - kept out of --help
+    from kcli.rows.layout import DUMP_LAYOUT  # noqa: PLC0415 - kept out of --help
 
     given = locals()
     forced = next((topic for name, topic in DECODERS.items() if given[name]), None) or _topic(decoder)
@@ -184,7 +281,9 @@ def dump(
     some = bool(common.topic or common.topic_regex or common.partition)
     job = Dump(options, only_partitions=some)
     if common.only in {DUMP_BATCH.name, DUMP_RECORD.name, DUMP_LAYOUT.name} - {job.row_type_of_a_log}:
-        raise Usage(f"--only {common.only}: here a log gives rows of {job.row_type_of_a_log} (--records and --layout decide)")
+        raise Usage(
+            f"--only {common.only}: here a log gives rows of {job.row_type_of_a_log} (--records and --layout decide)"
+        )
     run(
         "dump",
         [*(paths or []), *(files.split(",") if files else [])],
@@ -219,7 +318,9 @@ def _form(common: Common) -> "Form | None":
     form = _format(common) or ("table" if sys.stdout.isatty() else "tsv")
     if form not in TEXTS or not _takes_rows_at_once(common):
         return None
-    return Form(form, None if common.columns is None else tuple(word.strip() for word in common.columns.split(",")))
+    return Form(
+        form, None if common.columns is None else tuple(word.strip() for word in common.columns.split(","))
+    )
 
 
 def _largest_batch(bytes_as: str | None, out: str | None) -> int:

@@ -40,7 +40,9 @@ Broker = Annotated[
 
 @app.command("show")
 @common_options
-def show(paths: Paths = None, *, source: From = "checkpoint", broker: Broker = "starting", common: Common) -> None:
+def show(
+    paths: Paths = None, *, source: From = "checkpoint", broker: Broker = "starting", common: Common
+) -> None:
     """Print the leader epochs of each partition with their start and end offsets.
 
     Example: kcli epoch show /var/lib/kafka/data/orders-0
@@ -57,12 +59,22 @@ def end_offset(
     paths: Paths = None,
     *,
     epoch: Annotated[
-        str, typer.Option("--epoch", metavar="N[,N...]|all", help="The epochs to ask for; all: every cached one and its neighbours.")
+        str,
+        typer.Option(
+            "--epoch",
+            metavar="N[,N...]|all",
+            help="The epochs to ask for; all: every cached one and its neighbours.",
+        ),
     ],
     log_end_offset: Annotated[
         int | None,
         typer.Option(
-            "--log-end-offset", metavar="N", min=0, max=INT64, help="Instead of the end of the log as it is read.", show_default=False
+            "--log-end-offset",
+            metavar="N",
+            min=0,
+            max=INT64,
+            help="Instead of the end of the log as it is read.",
+            show_default=False,
         ),
     ] = None,
     source: From = "checkpoint",
@@ -76,14 +88,18 @@ def end_offset(
     from commands._run import run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import epoch as jobs  # noqa: PLC0415 - kept out of --help
 
-    job = partial(jobs.end_offset, asked=parse_epochs(epoch), log_end_offset=log_end_offset, **_cache(source, broker))
+    job = partial(
+        jobs.end_offset, asked=parse_epochs(epoch), log_end_offset=log_end_offset, **_cache(source, broker)
+    )
     run("epoch end-offset", paths, common, job, jobs.ACCEPTS)
 
 
 @app.command("at")
 @common_options
 def at(
-    offset: Annotated[str, typer.Argument(metavar="OFFSET", help="A number, earliest or latest.", show_default=False)],
+    offset: Annotated[
+        str, typer.Argument(metavar="OFFSET", help="A number, earliest or latest.", show_default=False)
+    ],
     paths: Paths = None,
     *,
     source: From = "checkpoint",
@@ -97,7 +113,13 @@ def at(
     from commands._run import run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import epoch as jobs  # noqa: PLC0415 - kept out of --help
 
-    run("epoch at", paths, common, partial(jobs.at, offset=parse_offset(offset), **_cache(source, broker)), jobs.ACCEPTS)
+    run(
+        "epoch at",
+        paths,
+        common,
+        partial(jobs.at, offset=parse_offset(offset), **_cache(source, broker)),
+        jobs.ACCEPTS,
+    )
 
 
 class _Cache(TypedDict):

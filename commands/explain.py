@@ -11,7 +11,8 @@ from kcli.analysis.findings import CATALOGUE
 
 def explain(
     codes: Annotated[
-        list[str] | None, typer.Argument(metavar="[CODE]...", help="e.g. EPOCH-001; none: list all.", show_default=False)
+        list[str] | None,
+        typer.Argument(metavar="[CODE]...", help="e.g. EPOCH-001; none: list all.", show_default=False),
     ] = None,
 ) -> None:
     """Say what a finding means, what the broker will do about it, and what a person should do."""
@@ -23,7 +24,9 @@ def explain(
             if code not in CATALOGUE:
                 raise Usage(f"explain {code}: no such code; {_advice(code)}")
             rule = CATALOGUE[code]
-            typer.echo(f"{code} ({rule.severity}): {rule.title}\n  broker: {rule.broker}\n  you: {rule.person}")
+            typer.echo(
+                f"{code} ({rule.severity}): {rule.title}\n  broker: {rule.broker}\n  you: {rule.person}"
+            )
 
 
 def _advice(code: str) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from commands._options import INT32, Common, Paths, common_options, parse_offset, parse_time
-from kcli.bounds import LARGEST_BATCH
+from formats.bounds import LARGEST_BATCH
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -20,7 +20,9 @@ MAX = "max"
 @app.command("offset")
 @common_options
 def offset(
-    offset: Annotated[str, typer.Argument(metavar="OFFSET", help="A number, earliest or latest.", show_default=False)],
+    offset: Annotated[
+        str, typer.Argument(metavar="OFFSET", help="A number, earliest or latest.", show_default=False)
+    ],
     paths: Paths = None,
     *,
     common: Common,
@@ -39,12 +41,18 @@ def offset(
 @common_options
 def timestamp(
     timestamp: Annotated[
-        str, typer.Argument(metavar="TIME", help="Epoch ms, ISO-8601 (UTC without a zone), @-1h, or max.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="TIME", help="Epoch ms, ISO-8601 (UTC without a zone), @-1h, or max.", show_default=False
+        ),
     ],
     paths: Paths = None,
     *,
     max_batch_bytes: Annotated[
-        int, typer.Option("--max-batch-bytes", metavar="N", min=1, max=INT32, help="Bound on a batch that is unpacked.")
+        int,
+        typer.Option(
+            "--max-batch-bytes", metavar="N", min=1, max=INT32, help="Bound on a batch that is unpacked."
+        ),
     ] = LARGEST_BATCH,
     common: Common,
 ) -> None:
@@ -56,4 +64,9 @@ def timestamp(
     from kcli.jobs import lookup as jobs  # noqa: PLC0415 - kept out of --help
 
     asked = None if timestamp == MAX else parse_time(timestamp)
-    run("lookup timestamp", paths, common, partial(jobs.timestamp, timestamp=asked, max_batch_bytes=max_batch_bytes))
+    run(
+        "lookup timestamp",
+        paths,
+        common,
+        partial(jobs.timestamp, timestamp=asked, max_batch_bytes=max_batch_bytes),
+    )

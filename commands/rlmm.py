@@ -46,7 +46,16 @@ def dump(
     from kcli.jobs.rlmm import dump as scan  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm_rows import TEXTS  # noqa: PLC0415 - kept out of --help
 
-    run("rlmm dump", paths, common, scan, ACCEPTS, expand=expand, text=TEXTS[text_format or FORMATS[0]], present=row_types)
+    run(
+        "rlmm dump",
+        paths,
+        common,
+        scan,
+        ACCEPTS,
+        expand=expand,
+        text=TEXTS[text_format or FORMATS[0]],
+        present=row_types,
+    )
 
 
 @app.command("partition")
@@ -54,11 +63,16 @@ def dump(
 def partition(
     users: Annotated[
         list[str],
-        typer.Argument(metavar="TOPIC_ID:PARTITION...", help="User partitions, topics by id.", show_default=False),
+        typer.Argument(
+            metavar="TOPIC_ID:PARTITION...", help="User partitions, topics by id.", show_default=False
+        ),
     ],
     *,
     count: Annotated[
-        int, typer.Option("--partitions", metavar="N", min=1, max=INT32, help="Partitions of __remote_log_metadata.")
+        int,
+        typer.Option(
+            "--partitions", metavar="N", min=1, max=INT32, help="Partitions of __remote_log_metadata."
+        ),
     ] = DEFAULT_PARTITIONS,
     common: Common,
 ) -> None:
@@ -82,5 +96,7 @@ def _user_partition(word: str) -> tuple[str, int]:
     try:
         uuid_bytes(topic_id, "topic id")
     except FormatError as error:
-        raise Usage(f"{word}: the topic id is not the 22 characters of a Kafka uuid, as partition.metadata has it") from error
+        raise Usage(
+            f"{word}: the topic id is not the 22 characters of a Kafka uuid, as partition.metadata has it"
+        ) from error
     return topic_id, int(number)

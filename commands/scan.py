@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands._options import INT32, Common, Paths, Usage, common_options
-from kcli.bounds import LARGEST_BATCH
+from formats.bounds import LARGEST_BATCH
 
 if TYPE_CHECKING:
     from kcli.engine.contract import Engine
@@ -21,15 +21,36 @@ def scan(
     paths: Paths = None,
     *,
     summary: Annotated[bool, typer.Option("--summary", help="Rows of partitions alone.")] = False,
-    verify: Annotated[bool, typer.Option("--verify/--no-verify", help="Check the checksum of every batch.")] = True,
-    ratio: Annotated[bool, typer.Option("--ratio", help="Decompress every batch, to tell how well each codec does.")] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify/--no-verify", help="Check the checksum of every batch.")
+    ] = True,
+    ratio: Annotated[
+        bool, typer.Option("--ratio", help="Decompress every batch, to tell how well each codec does.")
+    ] = False,
     rate: Annotated[
         str | None,
-        typer.Option("--rate", metavar="BYTES", help="Read at most 50M a second in each process; implies --cold.", show_default=False),
+        typer.Option(
+            "--rate",
+            metavar="BYTES",
+            help="Read at most 50M a second in each process; implies --cold.",
+            show_default=False,
+        ),
     ] = None,
-    cold: Annotated[bool, typer.Option("--cold", help="Give what was read back to the system: its page cache is left to others.")] = False,
+    cold: Annotated[
+        bool,
+        typer.Option(
+            "--cold", help="Give what was read back to the system: its page cache is left to others."
+        ),
+    ] = False,
     max_batch_bytes: Annotated[
-        int, typer.Option("--max-batch-bytes", metavar="N", min=1, max=INT32, help="Bound on one batch that is decompressed.")
+        int,
+        typer.Option(
+            "--max-batch-bytes",
+            metavar="N",
+            min=1,
+            max=INT32,
+            help="Bound on one batch that is decompressed.",
+        ),
     ] = LARGEST_BATCH,
     common: Common,
 ) -> None:
@@ -42,7 +63,7 @@ def scan(
     """
     from commands._run import run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.scan import ACCEPTS, PIECE_BYTES, Merged, Options, ScanLog, expand, piece_bytes, unread  # noqa: PLC0415 - kept out of --help
-    from kcli.scan_rows import SCAN_PARTITION, SCAN_SEGMENT  # noqa: PLC0415 - kept out of --help
+    from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT  # noqa: PLC0415 - kept out of --help
 
     if summary and common.only == SCAN_SEGMENT.name:
         raise Usage(f"--summary and --only {common.only} contradict each other: name one")
@@ -67,7 +88,16 @@ def scan(
     def through(engine: "Engine", found: "Found") -> "Engine":
         return Merged(engine, options, cuts, unread(found))
 
-    run("scan", paths, common, ScanLog(options), ACCEPTS, expand=expand, present=lambda _: options.rows, through=through)
+    run(
+        "scan",
+        paths,
+        common,
+        ScanLog(options),
+        ACCEPTS,
+        expand=expand,
+        present=lambda _: options.rows,
+        through=through,
+    )
 
 
 def parse_rate(text: str) -> int:

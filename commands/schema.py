@@ -10,7 +10,10 @@ from kcli.rows import COMMANDS
 
 
 def schema(
-    words: Annotated[list[str] | None, typer.Argument(metavar="COMMAND...", help="e.g. epoch end-offset", show_default=False)] = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="COMMAND...", help="e.g. epoch end-offset", show_default=False),
+    ] = None,
 ) -> None:
     """Print the JSON Schema of what a command prints with -o json."""
     from kcli.output.schema import document_schema, pretty  # noqa: PLC0415 - kept out of --help

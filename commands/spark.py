@@ -30,18 +30,33 @@ def spark() -> None:
 @app.command("submit-command")
 def submit_command(
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="-- KCLI ARGS", help="The kcli command line to run, behind --.", show_default=False)
+        list[str] | None,
+        typer.Argument(
+            metavar="-- KCLI ARGS", help="The kcli command line to run, behind --.", show_default=False
+        ),
     ] = None,
     *,
-    master: Annotated[str, typer.Option("--master", metavar="URL", help="Spark master: yarn, spark://..., k8s://..., local[2].")] = "yarn",
-    conf: Annotated[list[str] | None, typer.Option("--conf", metavar="K=V", help="Spark setting; repeatable.", show_default=False)] = None,
+    master: Annotated[
+        str,
+        typer.Option("--master", metavar="URL", help="Spark master: yarn, spark://..., k8s://..., local[2]."),
+    ] = "yarn",
+    conf: Annotated[
+        list[str] | None,
+        typer.Option("--conf", metavar="K=V", help="Spark setting; repeatable.", show_default=False),
+    ] = None,
     archive: Annotated[
         str | None,
         typer.Option(
-            "--archive", metavar="FILE", help="A packed Python environment (venv-pack, conda-pack) for executors.", show_default=False
+            "--archive",
+            metavar="FILE",
+            help="A packed Python environment (venv-pack, conda-pack) for executors.",
+            show_default=False,
         ),
     ] = None,
-    folder: Annotated[str, typer.Option("--dir", metavar="DIR", help="Where kcli-packages.zip and kcli-submit.py are written.")] = ".",
+    folder: Annotated[
+        str,
+        typer.Option("--dir", metavar="DIR", help="Where kcli-packages.zip and kcli-submit.py are written."),
+    ] = ".",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the line alone; write nothing.")] = False,
 ) -> None:
     """Write what spark-submit needs (kcli's packages, a script) and print the complete command line.
@@ -50,11 +65,13 @@ def submit_command(
     """
     from kcli.logdir.buffers import FileError  # noqa: PLC0415 - kept out of --help
     from kcli.logdir.tree import is_of_a_log_dir  # noqa: PLC0415
-    from kcli.spark_source.submit import PackagesError, submit_lines, write_files  # noqa: PLC0415
+    from kcli.views.submit import PackagesError, submit_lines, write_files  # noqa: PLC0415
 
     with boundary():
         if not words:
-            raise Usage("submit-command: name the kcli command line to run behind --, for example -- ls /data/kafka")
+            raise Usage(
+                "submit-command: name the kcli command line to run behind --, for example -- ls /data/kafka"
+            )
         for word in conf or ():
             if not all(word.partition("=")[:2]):
                 raise Usage(f"--conf {word}: not KEY=VALUE")
@@ -71,7 +88,9 @@ def submit_command(
             raise Usage(f"--dir {folder}: {getattr(error, 'strerror', None) or error}") from error
         if needs_directory:
             typer.echo(f"# The line works in {os.getcwd()} alone: paths in it are relative.")
-        for text in submit_lines(directory, line, master=master, conf=conf or (), environment=_absolute(archive)):
+        for text in submit_lines(
+            directory, line, master=master, conf=conf or (), environment=_absolute(archive)
+        ):
             typer.echo(text)
 
 
@@ -83,12 +102,20 @@ def _over_spark(words: list[str]) -> tuple[list[str], bool]:
     found = _parsed(words)
     named = " ".join(words[: len(words) - len(found.rest)])
     if "spark" not in found.params or "paths" not in found.params:
-        raise Usage(f"submit-command: kcli {named} reads no paths, so there is nothing to spread over Spark; run it here")
+        raise Usage(
+            f"submit-command: kcli {named} reads no paths, so there is nothing to spread over Spark; run it here"
+        )
     if found.params["jobs"] > 1:
         raise Usage("submit-command: --jobs and Spark are two ways to spread the work: leave out --jobs")
-    for option, instead in (("spark_master", "--master"), ("spark_remote", "--master"), ("spark_conf", "--conf")):
+    for option, instead in (
+        ("spark_master", "--master"),
+        ("spark_remote", "--master"),
+        ("spark_conf", "--conf"),
+    ):
         if found.params[option]:
-            raise Usage(f"submit-command: --{option.replace('_', '-')} is for a kcli that starts Spark itself: name {instead} before --")
+            raise Usage(
+                f"submit-command: --{option.replace('_', '-')} is for a kcli that starts Spark itself: name {instead} before --"
+            )
     one = [found.params[name] for name in ("files_from", "server_config", "out") if found.params[name]]
     paths = [*(found.params["paths"] or ()), *(found.params.get("files") or "").split(","), *one]
     if not any(path and path != found.params["out"] for path in paths):
@@ -111,7 +138,9 @@ def _parsed(words: list[str]) -> _Parsed:
         name = rest.pop(0) if rest else ""
         below = command.get_command(None, name)
         if below is None:
-            raise Usage(f"submit-command: {name or 'nothing'} is no command of kcli here; one of {', '.join(command.list_commands(None))}")
+            raise Usage(
+                f"submit-command: {name or 'nothing'} is no command of kcli here; one of {', '.join(command.list_commands(None))}"
+            )
         command = below
     try:
         return _Parsed(command.make_context("kcli", list(rest)).params, rest)
@@ -127,7 +156,10 @@ def _with_spark(words: list[str], found: _Parsed) -> list[str]:
     first = len(words) - len(found.rest)
     ends = [number for number, word in enumerate(words) if word == "--"]
     lines = ([*words[:place], "--spark", *words[place:]] for place in (len(words), *ends))
-    return next((line for line in lines if _parsed(line).params == wanted), [*words[:first], "--spark", *words[first:]])
+    return next(
+        (line for line in lines if _parsed(line).params == wanted),
+        [*words[:first], "--spark", *words[first:]],
+    )
 
 
 def _absolute(archive: str | None) -> str | None:

@@ -25,13 +25,17 @@ def _offset(name: str, panel: str, text: str, largest: int = INT64) -> typer.mod
 def truncate(
     paths: Paths = None,
     *,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Required: kcli predicts and changes nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Required: kcli predicts and changes nothing.")
+    ] = False,
     to_offset: Annotated[int | None, _offset("--to-offset", TARGET, "Truncate to this offset.")] = None,
     to_epoch: Annotated[
-        int | None, _offset("--to-epoch", TARGET, "Truncate to this replica's own end offset of leader epoch N.", INT32)
+        int | None,
+        _offset("--to-epoch", TARGET, "Truncate to this replica's own end offset of leader epoch N.", INT32),
     ] = None,
     to_high_watermark: Annotated[
-        bool, typer.Option("--to-high-watermark", help="Truncate to the high watermark.", rich_help_panel=TARGET)
+        bool,
+        typer.Option("--to-high-watermark", help="Truncate to the high watermark.", rich_help_panel=TARGET),
     ] = False,
     high_watermark: Annotated[
         int | None, _offset("--high-watermark", BROKER, "Instead of what replication-offset-checkpoint says.")
@@ -40,7 +44,8 @@ def truncate(
         int | None, _offset("--log-start-offset", BROKER, "Instead of what log-start-offset-checkpoint says.")
     ] = None,
     recovery_point: Annotated[
-        int | None, _offset("--recovery-point", BROKER, "Instead of what recovery-point-offset-checkpoint says.")
+        int | None,
+        _offset("--recovery-point", BROKER, "Instead of what recovery-point-offset-checkpoint says."),
     ] = None,
     shutdown: Annotated[
         str | None,
@@ -53,10 +58,19 @@ def truncate(
         ),
     ] = None,
     index_interval_bytes: Annotated[
-        int, typer.Option("--index-interval-bytes", min=0, help="The topic's index.interval.bytes.", rich_help_panel=BROKER)
+        int,
+        typer.Option(
+            "--index-interval-bytes", min=0, help="The topic's index.interval.bytes.", rich_help_panel=BROKER
+        ),
     ] = INDEX_INTERVAL_BYTES,
     segment_index_bytes: Annotated[
-        int, typer.Option("--segment-index-bytes", min=SMALLEST_INDEX, help="The topic's segment.index.bytes.", rich_help_panel=BROKER)
+        int,
+        typer.Option(
+            "--segment-index-bytes",
+            min=SMALLEST_INDEX,
+            help="The topic's segment.index.bytes.",
+            rich_help_panel=BROKER,
+        ),
     ] = SEGMENT_INDEX_BYTES,
     common: Common,
 ) -> None:

@@ -95,7 +95,9 @@ def chain(window: Buffer, size: int, left: int, *, whole: bool, hints: "Places |
     return _followed(window, size, left, whole=whole, hints=hints)[0]
 
 
-def _followed(window: Buffer, size: int, left: int, *, whole: bool, hints: "Places | None") -> "tuple[Chain, Places | None]":
+def _followed(
+    window: Buffer, size: int, left: int, *, whole: bool, hints: "Places | None"
+) -> "tuple[Chain, Places | None]":
     """Return the chain, and the first of its positions as an array: those that the hints led to, and maybe one too many."""
     last = left - HEADER_UP_TO_MAGIC - 1 if size >= left else size - HEADER_SIZE
     led, at = (None, 0) if hints is None else _stepped(window, hints, last)
@@ -144,7 +146,9 @@ def _stepped(window: Buffer, hints: "Places", last: int) -> "tuple[Places | None
     return table[table >= 0], int(ends[-1])
 
 
-def headers(window: Buffer, size: int, left: int, *, whole: bool = True, hints: "NDArray[np.int64] | None" = None) -> Headers:
+def headers(
+    window: Buffer, size: int, left: int, *, whole: bool = True, hints: "NDArray[np.int64] | None" = None
+) -> Headers:
     """Return the batches that begin in a window, checked and with all their fields; the arguments are those of `chain`."""
     import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
 
@@ -193,7 +197,9 @@ def together(columns: Sequence[Fields]) -> Fields:
     return fields
 
 
-def checked(found: Chain, at: "NDArray[np.int64]", fields: Fields, window: Buffer, stride: int | None = None) -> Headers:
+def checked(
+    found: Chain, at: "NDArray[np.int64]", fields: Fields, window: Buffer, stride: int | None = None
+) -> Headers:
     """Return a chain cut where a magic is none or a length too short for it, messages of magic 0 and 1 put into the columns.
 
     `stride` is the distance of the headers in the window where they do not stand at the chain's positions.
@@ -203,12 +209,18 @@ def checked(found: Chain, at: "NDArray[np.int64]", fields: Fields, window: Buffe
     magic, length = fields["magic"], fields["batch_length"]
     if ((magic == MAGIC) & (length >= SMALLEST_V2)).all():
         return Headers(found, at, fields)
-    least = np.where(magic == 0, SMALLEST_BY_MAGIC[0], np.where(magic == 1, SMALLEST_BY_MAGIC[1], SMALLEST_V2))
+    least = np.where(
+        magic == 0, SMALLEST_BY_MAGIC[0], np.where(magic == 1, SMALLEST_BY_MAGIC[1], SMALLEST_V2)
+    )
     bad = np.flatnonzero((magic < 0) | (length < least))
     if len(bad):
         first = int(bad[0])
         why = (BAD_MAGIC, int(magic[first])) if magic[first] < 0 else (BAD_LENGTH, int(length[first]))
-        found, at, fields = Chain(found.positions[:first], found.positions[first], *why), at[:first], fields[:first]
+        found, at, fields = (
+            Chain(found.positions[:first], found.positions[first], *why),
+            at[:first],
+            fields[:first],
+        )
     for number in np.flatnonzero(fields["magic"] < MAGIC).tolist():
         old = read_header(window, found.positions[number] if stride is None else number * stride)
         count = UNKNOWN_COUNT if old.codec else 1
@@ -243,7 +255,9 @@ def end_markers(window: Buffer, positions: "NDArray[np.int64]", fields: Fields) 
     result &= (fields["records_count"] == 1) & (fields["magic"] == MAGIC)
     at = positions[result]
     if len(at):
-        places = np.ndarray((len(window) - MARKER_SIZE + 1, MARKER_SIZE - HEADER_SIZE), np.uint8, window, HEADER_SIZE, (1, 1))
+        places = np.ndarray(
+            (len(window) - MARKER_SIZE + 1, MARKER_SIZE - HEADER_SIZE), np.uint8, window, HEADER_SIZE, (1, 1)
+        )
         body = places[at]
         usual = (body == np.frombuffer(MARKER, np.uint8)) | ~np.frombuffer(MARKER_FIXED, np.bool_)
         positive = (body[:, 5] < SIGN) & (body[:, 10] < SIGN) & (body[:, 8] <= 1)

@@ -114,7 +114,10 @@ def _too_large(position: int, limit: int, found: int | str) -> LimitError:
 def _gzip(data: memoryview, limit: int, _magic: int) -> Buffer:
     out = bytearray()
     position = _gzip_member(data, 0, out, limit)
-    while len(data) - position > GZIP_SMALLEST_MEMBER and data[position : position + len(GZIP_MEMBER)] == GZIP_MEMBER:
+    while (
+        len(data) - position > GZIP_SMALLEST_MEMBER
+        and data[position : position + len(GZIP_MEMBER)] == GZIP_MEMBER
+    ):
         position = _gzip_member(data, position, out, limit)
     return out
 
@@ -174,7 +177,9 @@ def _snappy_blocks(data: memoryview) -> Iterator[tuple[int, int]]:
         if data[position:start] == XERIAL_MAGIC[: _INT32.size]:
             # streams may follow each other; what only begins like a header ends the stream, there as here
             if len(data) - position < XERIAL_HEADER_SIZE:
-                raise TruncatedError(position, "snappy header", f"{XERIAL_HEADER_SIZE} bytes", len(data) - position)
+                raise TruncatedError(
+                    position, "snappy header", f"{XERIAL_HEADER_SIZE} bytes", len(data) - position
+                )
             if data[position : position + len(XERIAL_MAGIC)] != XERIAL_MAGIC:
                 return
             position += XERIAL_HEADER_SIZE
@@ -209,9 +214,15 @@ def _lz4(data: memoryview, limit: int, magic: int) -> Buffer:
             raise TruncatedError(position, "lz4 block", f"{size} bytes", len(data) - start)
         block = data[start : start + size]
         try:
-            out += block if stored else room[: cramjam.lz4.decompress_block_into(block, room, output_len=len(room))]
+            out += (
+                block
+                if stored
+                else room[: cramjam.lz4.decompress_block_into(block, room, output_len=len(room))]
+            )
         except cramjam.DecompressionError as error:
-            raise CorruptError(start, "lz4 block", f"at most {frame.largest_block} bytes", str(error)) from error
+            raise CorruptError(
+                start, "lz4 block", f"at most {frame.largest_block} bytes", str(error)
+            ) from error
         if len(out) > limit:
             raise _too_large(start, limit, len(out))
         position = start + size
@@ -287,7 +298,9 @@ def _zstd_largest(data: memoryview, limit: int) -> int:
     while position < len(data) or not position:
         magic = _little_uint32(data, position, "zstd magic")
         if magic & ~0xF == ZSTD_SKIPPABLE:
-            position = _inside(data, position, position + 8 + _little_uint32(data, position + 4, "zstd skippable frame"))
+            position = _inside(
+                data, position, position + 8 + _little_uint32(data, position + 4, "zstd skippable frame")
+            )
         elif magic == ZSTD_MAGIC:
             position, size = _zstd_frame(data, position, limit)
             total += size
@@ -322,7 +335,9 @@ def _zstd_frame(data: memoryview, start: int, limit: int) -> tuple[int, int]:
             raise CorruptError(position, "zstd block", f"at most {largest_block} bytes of a known type", size)
         total += largest_block if block == ZSTD_COMPRESSED else size
         position = _inside(data, start, position + 3 + (1 if block == ZSTD_RLE else size))
-    return _inside(data, start, position + (4 if descriptor & 0x04 else 0)), min(content, total) if content_bytes else total
+    return _inside(data, start, position + (4 if descriptor & 0x04 else 0)), min(
+        content, total
+    ) if content_bytes else total
 
 
 def _inside(data: memoryview, start: int, end: int) -> int:

@@ -183,7 +183,9 @@ class Voters(NamedTuple):
     voters: tuple[Voter, ...]
 
 
-ControlValue: TypeAlias = EndTxnMarker | LeaderChange | SnapshotHeader | SnapshotFooter | KRaftVersion | Voters
+ControlValue: TypeAlias = (
+    EndTxnMarker | LeaderChange | SnapshotHeader | SnapshotFooter | KRaftVersion | Voters
+)
 
 
 class UnknownTag(NamedTuple):
@@ -265,7 +267,9 @@ def _bounded(number: int, value: Buffer, longest: int) -> None:
         raise LimitError(0, f"{CONTROL_NAMES[number]} value", f"at most {most} bytes", len(value))
 
 
-def control_parts(number: int, value: Buffer, longest: int = LONGEST_CONTROL) -> tuple[list[Part], FormatError | None]:
+def control_parts(
+    number: int, value: Buffer, longest: int = LONGEST_CONTROL
+) -> tuple[list[Part], FormatError | None]:
     """Return every field of the value of a control record of this type, and the error that ended the reading.
 
     A value is bounded as by `control_record`.
@@ -304,7 +308,9 @@ def _fixed(layout: Layout[F]) -> Callable[[Reading, list[UnknownTag]], F]:
 def _leader_change(value: Reading, tags: list[UnknownTag]) -> LeaderChange:
     version = LEADER_VERSION.read(value.buffer).version
     if version > LEADER_CHANGE_WITH_DIRECTORIES:
-        raise UnsupportedError(0, f"{LEADER.name} version", f"at most {LEADER_CHANGE_WITH_DIRECTORIES}", version)
+        raise UnsupportedError(
+            0, f"{LEADER.name} version", f"at most {LEADER_CHANGE_WITH_DIRECTORIES}", version
+        )
     leader = value.fixed(LEADER)
 
     def voter() -> LeaderVoter:

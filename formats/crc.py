@@ -36,7 +36,11 @@ def crc32c_extension() -> Checksum:
     from importlib.util import find_spec, module_from_spec  # noqa: PLC0415
 
     package = None if "crc32c" in sys.modules else find_spec("crc32c")
-    extension = None if package is None else PathFinder.find_spec("_crc32c", list(package.submodule_search_locations or ()))
+    extension = (
+        None
+        if package is None
+        else PathFinder.find_spec("_crc32c", list(package.submodule_search_locations or ()))
+    )
     if extension is None or extension.loader is None:
         from crc32c import crc32c as checksum  # noqa: PLC0415
 

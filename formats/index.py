@@ -188,7 +188,9 @@ def _binary_search(value: Callable[[int], int], target: int, low: int, high: int
     return low, False
 
 
-def offset_index_lookup(entries: int, get: Callable[[int], OffsetIndexEntry], base_offset: int, target: int) -> tuple[int, int]:
+def offset_index_lookup(
+    entries: int, get: Callable[[int], OffsetIndexEntry], base_offset: int, target: int
+) -> tuple[int, int]:
     """Return (offset, position) as OffsetIndex.lookup: the last entry not above the target, else (base offset, 0)."""
     slot = largest_lower_bound_slot(entries, _offsets(get, base_offset), target, OFFSET_INDEX_ENTRY.size)
     if slot == NO_SLOT:
@@ -205,14 +207,18 @@ def offset_index_upper_bound(
     An entry beyond what the fetch reads, or None; an upper bound, not always the
     lowest. The broker adds position and size in 32 bits; the caller wraps.
     """
-    slot = smallest_upper_bound_slot(entries, lambda slot: get(slot).position, end_position, OFFSET_INDEX_ENTRY.size)
+    slot = smallest_upper_bound_slot(
+        entries, lambda slot: get(slot).position, end_position, OFFSET_INDEX_ENTRY.size
+    )
     if slot == NO_SLOT:
         return None
     entry = get(slot)
     return base_offset + entry.relative_offset, entry.position
 
 
-def time_index_lookup(entries: int, get: Callable[[int], TimeIndexEntry], base_offset: int, target: int) -> tuple[int, int]:
+def time_index_lookup(
+    entries: int, get: Callable[[int], TimeIndexEntry], base_offset: int, target: int
+) -> tuple[int, int]:
     """Return (timestamp, offset) as TimeIndex.lookup: the last entry not above the target, else (-1, base offset)."""
     slot = largest_lower_bound_slot(entries, lambda slot: get(slot).timestamp, target, TIME_INDEX_ENTRY.size)
     if slot == NO_SLOT:
@@ -221,17 +227,23 @@ def time_index_lookup(entries: int, get: Callable[[int], TimeIndexEntry], base_o
     return entry.timestamp, base_offset + entry.relative_offset
 
 
-def truncated_entries_offset_index(entries: int, get: Callable[[int], OffsetIndexEntry], base_offset: int, target: int) -> int:
+def truncated_entries_offset_index(
+    entries: int, get: Callable[[int], OffsetIndexEntry], base_offset: int, target: int
+) -> int:
     """Return how many entries OffsetIndex.truncateTo leaves: those with an offset below the target."""
     return _truncated(entries, _offsets(get, base_offset), target, OFFSET_INDEX_ENTRY.size)
 
 
-def truncated_entries_time_index(entries: int, get: Callable[[int], TimeIndexEntry], base_offset: int, target: int) -> int:
+def truncated_entries_time_index(
+    entries: int, get: Callable[[int], TimeIndexEntry], base_offset: int, target: int
+) -> int:
     """Return how many entries TimeIndex.truncateTo leaves: those with an **offset** below the target."""
     return _truncated(entries, _offsets(get, base_offset), target, TIME_INDEX_ENTRY.size)
 
 
-def _offsets(get: Callable[[int], OffsetIndexEntry] | Callable[[int], TimeIndexEntry], base: int) -> Callable[[int], int]:
+def _offsets(
+    get: Callable[[int], OffsetIndexEntry] | Callable[[int], TimeIndexEntry], base: int
+) -> Callable[[int], int]:
     return lambda slot: base + get(slot).relative_offset
 
 

@@ -56,7 +56,11 @@ class Line(NamedTuple):
 
 def java_string(data: bytes) -> str:
     """Return the text of bytes as `new String(bytes, UTF_8)` does: Java counts damaged sequences otherwise than Python."""
-    return data.decode("ascii") if data.isascii() else _HALF_A_PAIR.sub(_ONE_MARK, data).decode("utf-8", "replace")
+    return (
+        data.decode("ascii")
+        if data.isascii()
+        else _HALF_A_PAIR.sub(_ONE_MARK, data).decode("utf-8", "replace")
+    )
 
 
 def shown(text: str) -> str:
@@ -81,7 +85,9 @@ def lines(data: Buffer) -> Iterator[Line]:
         bytes(data).decode()
     except UnicodeDecodeError as error:
         number = sum(1 for position, _ in byte_lines(data) if position <= error.start)
-        raise CorruptError(error.start, f"line {number}", "UTF-8", f"byte 0x{data[error.start]:02x}") from error
+        raise CorruptError(
+            error.start, f"line {number}", "UTF-8", f"byte 0x{data[error.start]:02x}"
+        ) from error
     for number, (position, text) in enumerate(byte_lines(data), 1):
         yield Line(number, position, text.decode())
 

@@ -50,7 +50,9 @@ def _check_depth(text: str) -> None:
         if token.group() in "[{":
             depth += 1
             if depth > DEEPEST:
-                raise LimitError(_byte(text, token.start()), "JSON", f"at most {DEEPEST} levels", f"{DEEPEST + 1}")
+                raise LimitError(
+                    _byte(text, token.start()), "JSON", f"at most {DEEPEST} levels", f"{DEEPEST + 1}"
+                )
         elif token.group() in "]}":
             depth -= 1
 

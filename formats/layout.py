@@ -93,7 +93,14 @@ class Layout(Generic[R]):
         """Return every field of the row at `position` with its place, in order and without gaps; errors as `read`."""
         values: Any = self.read(buffer, position)
         return tuple(
-            Part(structure or self.name, field.name, position + field.offset, position + field.offset + field.size, value, field.doc)
+            Part(
+                structure or self.name,
+                field.name,
+                position + field.offset,
+                position + field.offset + field.size,
+                value,
+                field.doc,
+            )
             for field, value in zip(self.fields, values, strict=True)
         )
 
@@ -135,7 +142,18 @@ class Layout(Generic[R]):
         """Return the numpy dtype of a row (numpy is imported here, not before)."""
         import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
 
-        kinds = {"b": ">i1", "B": ">u1", "h": ">i2", "H": ">u2", "i": ">i4", "I": ">u4", "l": ">i4", "L": ">u4", "q": ">i8", "Q": ">u8"}
+        kinds = {
+            "b": ">i1",
+            "B": ">u1",
+            "h": ">i2",
+            "H": ">u2",
+            "i": ">i4",
+            "I": ">u4",
+            "l": ">i4",
+            "L": ">u4",
+            "q": ">i8",
+            "Q": ">u8",
+        }
         return np.dtype([(f.name, kinds.get(f.letter, f"V{f.size}")) for f in self.fields])
 
     def describe(self) -> tuple[Field, ...]:

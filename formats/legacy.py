@@ -111,7 +111,9 @@ class LegacyHeader(NamedTuple):
     @property
     def timestamp_type(self) -> str:
         """Kafka's name of the timestamp type."""
-        return TIMESTAMP_TYPES[bool(self.attributes & TIMESTAMP_TYPE_MASK)] if self.magic else NO_TIMESTAMP_TYPE
+        return (
+            TIMESTAMP_TYPES[bool(self.attributes & TIMESTAMP_TYPE_MASK)] if self.magic else NO_TIMESTAMP_TYPE
+        )
 
     @property
     def records_count(self) -> int | None:

@@ -133,8 +133,20 @@ def messages(opened: MessageSet) -> Iterator[Message]:
         elif header.magic == 1 and stream is not None:
             timestamp, kind = timestamp if appended is None else appended, wrapper.timestamp_type
         if stream is not None and header.codec:
-            raise _behind(stream, CorruptError(position + ATTRIBUTES_POSITION, "codec", "0 inside a wrapper", header.codec))
-        yield Message(_long(header.offset + added), timestamp, kind, header.magic, header.attributes, header.crc, position, data)
+            raise _behind(
+                stream,
+                CorruptError(position + ATTRIBUTES_POSITION, "codec", "0 inside a wrapper", header.codec),
+            )
+        yield Message(
+            _long(header.offset + added),
+            timestamp,
+            kind,
+            header.magic,
+            header.attributes,
+            header.crc,
+            position,
+            data,
+        )
 
 
 def message_records(message: Buffer, limit: int) -> Iterator[LegacyRecord]:
@@ -154,7 +166,9 @@ def set_records(opened: MessageSet) -> Iterator[LegacyRecord]:
         try:
             key, value = _key_and_value(found)
         except FormatError as error:
-            raise (error if opened.stream is None else _behind(opened.stream, error.moved(found.position))) from error
+            raise (
+                error if opened.stream is None else _behind(opened.stream, error.moved(found.position))
+            ) from error
         yield LegacyRecord(*found[:6], is_valid(found.data), key, value, *_sizes(found, key))
 
 
@@ -202,7 +216,10 @@ def _key_and_value(message: Message) -> tuple[bytes | None, bytes | None]:
 
 def _sizes(message: Message, key: bytes | None) -> tuple[int, int]:
     position = _key_position(message.magic)
-    of_key, of_value = (_LENGTH.unpack_from(message.data, at)[0] for at in (position, position + _LENGTH.size + len(key or b"")))
+    of_key, of_value = (
+        _LENGTH.unpack_from(message.data, at)[0]
+        for at in (position, position + _LENGTH.size + len(key or b""))
+    )
     return of_key, of_value
 
 
@@ -217,12 +234,26 @@ def message_parts(data: Buffer, structure: str = "message") -> Iterator[Part]:
     position = layout.size
     for field in ("key", "value"):
         start, end = _span(view, position, field)
-        yield Part(structure, f"{field}_length", position, start, _LENGTH.unpack_from(view, position)[0], "bytes; negative is null")
+        yield Part(
+            structure,
+            f"{field}_length",
+            position,
+            start,
+            _LENGTH.unpack_from(view, position)[0],
+            "bytes; negative is null",
+        )
         if start <= end:
             yield Part(structure, field, start, end, bytes(view[start:end]))
         position = max(start, end)
     if position < len(view):
-        yield Part(structure, "trailing", position, len(view), bytes(view[position:]), "behind the value: Kafka does not look at it")
+        yield Part(
+            structure,
+            "trailing",
+            position,
+            len(view),
+            bytes(view[position:]),
+            "behind the value: Kafka does not look at it",
+        )
 
 
 def _value_span(data: memoryview, magic: int) -> tuple[int, int]:
@@ -237,7 +268,9 @@ def _span(data: memoryview, position: int, field: str) -> tuple[int, int]:
     """Return (first byte, byte behind the last) of a field with its length before it; the end lies first for null."""
     start = position + _LENGTH.size
     if start > len(data):
-        raise TruncatedError(position, f"{field} length", f"{_LENGTH.size} bytes", max(len(data) - position, 0))
+        raise TruncatedError(
+            position, f"{field} length", f"{_LENGTH.size} bytes", max(len(data) - position, 0)
+        )
     length = _LENGTH.unpack_from(data, position)[0]
     if length < 0:
         return start, start - 1
@@ -248,7 +281,9 @@ def _span(data: memoryview, position: int, field: str) -> tuple[int, int]:
 
 def _behind(stream: int, error: FormatError) -> FormatError:
     """Return an error met in decompressed bytes as one of the codec's stream."""
-    return type(error)(stream, f"{error.field} at decompressed byte {error.position}", error.expected, error.found)
+    return type(error)(
+        stream, f"{error.field} at decompressed byte {error.position}", error.expected, error.found
+    )
 
 
 def _long(value: int) -> int:

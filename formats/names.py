@@ -148,7 +148,11 @@ class TieredDir(NamedTuple):
 
 def has_no_offset(name: str) -> bool:
     """Return whether a file of a partition directory is named like one of its log, but for the offset: no broker loads that."""
-    return name.rpartition(".")[2] in _WITH_OFFSET and "." in name and integer(name.partition(".")[0], LONG_BITS) is None
+    return (
+        name.rpartition(".")[2] in _WITH_OFFSET
+        and "." in name
+        and integer(name.partition(".")[0], LONG_BITS) is None
+    )
 
 
 def file_prefix(offset: int) -> str:
@@ -160,12 +164,20 @@ def opened_as(name: str) -> str | None:
     """Return the name that a broker opens for the offset and the kind that a file's name says; None where it is of no log."""
     extension = name.rpartition(".")[2]
     offset = integer(name.partition(".")[0], LONG_BITS)
-    return f"{file_prefix(offset)}.{extension}" if extension in EXTENSION_KINDS and offset is not None else None
+    return (
+        f"{file_prefix(offset)}.{extension}" if extension in EXTENSION_KINDS and offset is not None else None
+    )
 
 
 def parse_file(name: str) -> FileName:
     """Return what the name of a file says, of kind `unknown` if no rule fits; never an error."""
-    return _well_known(name) or _kraft_snapshot(name) or _segment_file(name) or _nameless_snapshot(name) or FileName(name)
+    return (
+        _well_known(name)
+        or _kraft_snapshot(name)
+        or _segment_file(name)
+        or _nameless_snapshot(name)
+        or FileName(name)
+    )
 
 
 def parse_partition_dir(name: str) -> PartitionDir | None:
@@ -239,7 +251,9 @@ def _segment_file(name: str) -> FileName | None:
     if kind is not None and base_offset is not None:
         is_canonical = between is None and stem == file_prefix(base_offset)
         inserted = "" if between is None else f".{between}"
-        return FileName(name, kind, IN_PARTITION, base_offset, suffix, is_canonical=is_canonical, inserted=inserted)
+        return FileName(
+            name, kind, IN_PARTITION, base_offset, suffix, is_canonical=is_canonical, inserted=inserted
+        )
     if between is not None:
         return None
     start, _, segment_id = stem.partition("_")
@@ -252,9 +266,15 @@ def _segment_file(name: str) -> FileName | None:
     base_offset = integer(tiered.group(1), LONG_BITS) if tiered else None
     if tiered and kind and base_offset is not None:
         is_canonical = tiered.group(1) == f"{base_offset:020d}"
-        return FileName(name, kind, IN_TIERED_STORAGE, base_offset, suffix, None, tiered.group(2), is_canonical)
+        return FileName(
+            name, kind, IN_TIERED_STORAGE, base_offset, suffix, None, tiered.group(2), is_canonical
+        )
     return None
 
 
 def _nameless_snapshot(name: str) -> FileName | None:
-    return FileName(name, PRODUCER_SNAPSHOT, is_canonical=False) if name.endswith(f".{PRODUCER_SNAPSHOT}") else None
+    return (
+        FileName(name, PRODUCER_SNAPSHOT, is_canonical=False)
+        if name.endswith(f".{PRODUCER_SNAPSHOT}")
+        else None
+    )

@@ -228,7 +228,10 @@ def uuid_bytes(text: str, field: str = "uuid") -> bytes:
 
 
 def tagged_fields(
-    buffer: Buffer, position: int, field: str = "tagged fields", sizes: Mapping[int, int] = MappingProxyType({})
+    buffer: Buffer,
+    position: int,
+    field: str = "tagged fields",
+    sizes: Mapping[int, int] = MappingProxyType({}),
 ) -> tuple[list[TaggedField], int]:
     """Return the tagged fields that end a flexible struct, as they come, and the position after them.
 

@@ -115,7 +115,9 @@ def read_snapshot(buffer: Buffer) -> ProducerSnapshot:
     if end > len(buffer):
         whole = (len(buffer) - SNAPSHOT_HEADER.size) // PRODUCER_ENTRY.size
         place = SNAPSHOT_HEADER.size + whole * PRODUCER_ENTRY.size
-        raise TruncatedError(place, "entries", f"{header.entries_count} of {PRODUCER_ENTRY.size} bytes", whole)
+        raise TruncatedError(
+            place, "entries", f"{header.entries_count} of {PRODUCER_ENTRY.size} bytes", whole
+        )
     view = memoryview(buffer)
     computed = crc32c(view[CRC_FROM:])
     if computed != header.crc:

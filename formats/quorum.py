@@ -105,4 +105,7 @@ def _voters(value: Any) -> tuple[int, ...] | None:
         return None
     if not isinstance(value, list):
         raise CorruptError(0, "currentVoters", "an array", shown(str(value)))
-    return tuple(_number(_required(voter if isinstance(voter, dict) else {}, "voterId"), "voterId", INT_BITS) for voter in value)
+    return tuple(
+        _number(_required(voter if isinstance(voter, dict) else {}, "voterId"), "voterId", INT_BITS)
+        for voter in value
+    )

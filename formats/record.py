@@ -64,7 +64,9 @@ class Record(NamedTuple):
 
 def is_valid(batch: Buffer) -> bool:
     """Whether a whole batch has at least a header and the right CRC, as `DefaultRecordBatch.isValid`."""
-    return len(batch) >= HEADER_SIZE and bool(_CRC.unpack_from(batch)[0] == crc32c(memoryview(batch)[CRC_FROM:]))
+    return len(batch) >= HEADER_SIZE and bool(
+        _CRC.unpack_from(batch)[0] == crc32c(memoryview(batch)[CRC_FROM:])
+    )
 
 
 def batch_records(batch: Buffer, limit: int) -> Iterator[Record]:
@@ -111,7 +113,10 @@ def records(header: BatchHeader, data: bytes, start: int, limit: int) -> Iterato
     looks at nothing. Positions of errors count from the start of `data`. A record of more headers,
     or of longer header keys, than a batch of `limit` bytes may have is a LimitError: they take many times their bytes.
     """
-    most_headers, longest_keys = max(limit // BYTES_A_HEADER, FEWEST_HEADERS), max(limit // HEADER_KEYS_SHARE, SHORTEST_KEYS)
+    most_headers, longest_keys = (
+        max(limit // BYTES_A_HEADER, FEWEST_HEADERS),
+        max(limit // HEADER_KEYS_SHARE, SHORTEST_KEYS),
+    )
     position = start
     append_time = header.max_timestamp if header.attributes & TIMESTAMP_TYPE_MASK else None
     if header.records_count < 0:
@@ -119,7 +124,12 @@ def records(header: BatchHeader, data: bytes, start: int, limit: int) -> Iterato
     for left in range(header.records_count, 0, -1):
         record, position = _record(header, data, position, append_time, most_headers, longest_keys)
         if left == 1 and position != len(data):
-            raise CorruptError(position, "records", f"{header.records_count} records to the end", f"{len(data) - position} bytes more")
+            raise CorruptError(
+                position,
+                "records",
+                f"{header.records_count} records to the end",
+                f"{len(data) - position} bytes more",
+            )
         yield record
 
 
@@ -139,7 +149,12 @@ def _header(batch: Buffer) -> BatchHeader:
 
 
 def _record(  # noqa: PLR0917
-    header: BatchHeader, data: bytes, start: int, append_time: int | None, most_headers: int, longest_keys: int
+    header: BatchHeader,
+    data: bytes,
+    start: int,
+    append_time: int | None,
+    most_headers: int,
+    longest_keys: int,
 ) -> tuple[Record, int]:
     length, position = varint(data, start, "record length")
     end = position + length
@@ -211,7 +226,9 @@ def record_parts(header: BatchHeader, body: Buffer) -> Iterator[Part]:
         position = yield from _record_parts(data, position, f"record {number}")
     left = len(data) - position
     if header.records_count and left:
-        raise CorruptError(position, "records", f"{header.records_count} records to the end", f"{left} bytes more")
+        raise CorruptError(
+            position, "records", f"{header.records_count} records to the end", f"{left} bytes more"
+        )
 
 
 def _record_parts(data: bytes, start: int, name: str) -> Generator[Part, None, int]:
@@ -251,7 +268,9 @@ def _record_parts(data: bytes, start: int, name: str) -> Generator[Part, None, i
     return end
 
 
-def _bytes_parts(data: bytes, start: int, end: int, owner: str, field: str, prefix: str = "") -> Generator[Part, None, int]:  # noqa: PLR0917
+def _bytes_parts(  # noqa: PLR0917
+    data: bytes, start: int, end: int, owner: str, field: str, prefix: str = ""
+) -> Generator[Part, None, int]:
     value, after = _bytes(data, start, end, prefix + field)
     length, position = varint(data, start)
     yield Part(owner, f"{field}_length", start, position, length, MEANINGS[f"{field}_length"])

@@ -13,7 +13,15 @@ nothing else: a batch that it refuses is named, so that the plain reader tells w
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from formats.batch import COMPRESSION_CODEC_MASK, CONTROL_MASK, HEADER_SIZE, LOG_OVERHEAD, MAX_INT, NO_SEQUENCE, TIMESTAMP_TYPE_MASK
+from formats.batch import (
+    COMPRESSION_CODEC_MASK,
+    CONTROL_MASK,
+    HEADER_SIZE,
+    LOG_OVERHEAD,
+    MAX_INT,
+    NO_SEQUENCE,
+    TIMESTAMP_TYPE_MASK,
+)
 from formats.bulk import gathered
 from formats.compression import decompress
 from formats.errors import FormatError
@@ -107,7 +115,9 @@ def taken(columns: RecordColumns, numbers: "Ints") -> RecordColumns:
     begin = np.cumsum(count) - count
     headers = np.arange(count.sum()) + np.repeat(of_each["headers_first"] - begin, count)
     return columns._replace(
-        **of_each | {"headers_first": begin} | {name: getattr(columns, name)[headers] for name in EACH_HEADER},
+        **of_each
+        | {"headers_first": begin}
+        | {name: getattr(columns, name)[headers] for name in EACH_HEADER},
         bounds=np.searchsorted(of_each["batch"], np.arange(len(columns.bounds))),
     )
 
@@ -140,7 +150,9 @@ def record_columns(
     starts, ends = (places + HEADER_SIZE).tolist(), (places + sizes).tolist()
     bodies: list[Buffer | None] = []
     first, size, records = 0, 0, 0
-    for number, (start, end, count, codec, fit) in enumerate(zip(starts, ends, counts, codecs, fits, strict=True)):
+    for number, (start, end, count, codec, fit) in enumerate(
+        zip(starts, ends, counts, codecs, fits, strict=True)
+    ):
         body: Buffer | None = None
         if fit:
             body = view[start:end] if count else b""
@@ -178,7 +190,12 @@ def headers_at(window: Buffer, positions: "Sequence[int] | Ints") -> "NDArray[np
 
 def _fits(headers: "NDArray[np.void]", sizes: "Ints", positions: "Ints", end: int) -> list[bool]:
     count = headers["records_count"]
-    fits = (headers["magic"] == MAGIC) & (sizes >= HEADER_SIZE) & (sizes <= HEADER_SIZE + LARGEST_BODY) & (positions + sizes <= end)
+    fits = (
+        (headers["magic"] == MAGIC)
+        & (sizes >= HEADER_SIZE)
+        & (sizes <= HEADER_SIZE + LARGEST_BODY)
+        & (positions + sizes <= end)
+    )
     found: list[bool] = (fits & (count >= 0)).tolist()
     return found
 
@@ -193,11 +210,16 @@ def _decompressed(codec: int, body: Buffer, limit: int) -> Buffer | None:
 # All records of a chunk
 
 
-def _decoded(bodies: list[Buffer | None], headers: "NDArray[np.void]", first: int) -> Iterator[RecordColumns | Left]:
+def _decoded(
+    bodies: list[Buffer | None], headers: "NDArray[np.void]", first: int
+) -> Iterator[RecordColumns | Left]:
     # the bytes behind the last end whatever runs over it
     data = b"".join([*(body for body in bodies if body), b"\0\0"])
     headers = headers[first : first + len(bodies)]
-    claimed = [0 if body is None else count for body, count in zip(bodies, headers["records_count"].tolist(), strict=True)]
+    claimed = [
+        0 if body is None else count
+        for body, count in zip(bodies, headers["records_count"].tolist(), strict=True)
+    ]
     starts, limits, broken = chains(data, [len(body or b"") for body in bodies], claimed)
     columns, damaged = _columns(data, starts, limits, headers)
     bad = broken.union(number for number, body in enumerate(bodies) if body is None)
@@ -223,7 +245,9 @@ def _in_parts(data: bytes, header: "NDArray[np.void]", number: int) -> Iterator[
         yield columns._replace(first=number, before=span.start, ends=span is spans[-1])
 
 
-def _columns_of(data: bytes, starts: "Ints", span: slice, header: "NDArray[np.void]") -> tuple[RecordColumns, set[int]]:
+def _columns_of(
+    data: bytes, starts: "Ints", span: slice, header: "NDArray[np.void]"
+) -> tuple[RecordColumns, set[int]]:
     """Return the columns of some records of one batch, and its number, 0, if one of them is damaged."""
     import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
 
@@ -240,13 +264,17 @@ def _part(columns: RecordColumns, begin: int, end: int, first: int) -> RecordCol
     span = slice(int(bounds[0]), int(bounds[-1]))
     mine = {name: getattr(columns, name)[span] for name in _PER_RECORD}
     mine["batch"] = mine["batch"] - begin
-    return columns._replace(first=first + begin, headers=columns.headers[begin:end], bounds=bounds - bounds[0], **mine)
+    return columns._replace(
+        first=first + begin, headers=columns.headers[begin:end], bounds=bounds - bounds[0], **mine
+    )
 
 
 _PER_RECORD = RecordColumns._fields[4:15]
 
 
-def _columns(data: bytes, starts: "Ints", limits: "Ints", headers: "NDArray[np.void]") -> tuple[RecordColumns, set[int]]:
+def _columns(
+    data: bytes, starts: "Ints", limits: "Ints", headers: "NDArray[np.void]"
+) -> tuple[RecordColumns, set[int]]:
     """Return the columns of all records, and the numbers of batches of which a record is damaged."""
     import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
 
@@ -272,7 +300,10 @@ def _columns(data: bytes, starts: "Ints", limits: "Ints", headers: "NDArray[np.v
     read.bad |= at != end
 
     append_time = (headers["attributes"] & TIMESTAMP_TYPE_MASK != 0)[batch]
-    base = {name: headers[name].astype(np.int64)[batch] for name in ("base_offset", "base_timestamp", "max_timestamp", "base_sequence")}
+    base = {
+        name: headers[name].astype(np.int64)[batch]
+        for name in ("base_offset", "base_timestamp", "max_timestamp", "base_sequence")
+    }
     columns = RecordColumns(
         0,
         headers,
@@ -315,7 +346,9 @@ def add_sequences(base: "Ints", by: "Ints") -> "Ints":
     import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
 
     room = (MAX_INT - by).astype(np.int32)
-    found: Ints = np.where(base > room, by - (MAX_INT - base) - 1, base + by).astype(np.int32).astype(np.int64)
+    found: Ints = (
+        np.where(base > room, by - (MAX_INT - base) - 1, base + by).astype(np.int32).astype(np.int64)
+    )
     return found
 
 

@@ -72,7 +72,11 @@ SEGMENT_STATES = {
     2: "DELETE_SEGMENT_STARTED",
     3: "DELETE_SEGMENT_FINISHED",
 }
-PARTITION_DELETE_STATES = {0: "DELETE_PARTITION_MARKED", 1: "DELETE_PARTITION_STARTED", 2: "DELETE_PARTITION_FINISHED"}
+PARTITION_DELETE_STATES = {
+    0: "DELETE_PARTITION_MARKED",
+    1: "DELETE_PARTITION_STARTED",
+    2: "DELETE_PARTITION_FINISHED",
+}
 DELETE_SEGMENT_FINISHED = 3
 
 TOPIC_ID_DECLARATION = Struct(
@@ -216,7 +220,10 @@ class RemoteLogSegmentMetadataSnapshot(NamedTuple):
 
 
 RemoteLogMetadata: TypeAlias = (
-    RemoteLogSegmentMetadata | RemoteLogSegmentMetadataUpdate | RemotePartitionDeleteMetadata | RemoteLogSegmentMetadataSnapshot
+    RemoteLogSegmentMetadata
+    | RemoteLogSegmentMetadataUpdate
+    | RemotePartitionDeleteMetadata
+    | RemoteLogSegmentMetadataSnapshot
 )
 
 
@@ -277,17 +284,23 @@ def _segment_metadata(value: Buffer, envelope: Envelope, name: Name) -> RemoteLo
     epochs, position = _segment_leader_epochs(value, position + SEGMENT_BODY.size, tags)
     size, position = _integer(value, position, 4, "segment size")
     tail = _tail(value, position, tags, txn_index=True)
-    return RemoteLogSegmentMetadata(tail.layout, envelope.version, *names, segment_id, *body, epochs, size, *tail[1:4], tail.unknown_tags)
+    return RemoteLogSegmentMetadata(
+        tail.layout, envelope.version, *names, segment_id, *body, epochs, size, *tail[1:4], tail.unknown_tags
+    )
 
 
 def _segment_metadata_update(value: Buffer, envelope: Envelope, name: Name) -> RemoteLogSegmentMetadataUpdate:
     names, segment_id, position, tags = _segment_id(value, envelope.size, name)
     event = EVENT.read(value, position)
     tail = _tail(value, position + EVENT.size, tags, txn_index=False)
-    return RemoteLogSegmentMetadataUpdate(tail.layout, envelope.version, *names, segment_id, *event, *tail[1:3], tail.unknown_tags)
+    return RemoteLogSegmentMetadataUpdate(
+        tail.layout, envelope.version, *names, segment_id, *event, *tail[1:3], tail.unknown_tags
+    )
 
 
-def _partition_delete_metadata(value: Buffer, envelope: Envelope, name: Name) -> RemotePartitionDeleteMetadata:
+def _partition_delete_metadata(
+    value: Buffer, envelope: Envelope, name: Name
+) -> RemotePartitionDeleteMetadata:
     tags: list[UnknownTag] = []
     names, position = _topic_id_partition(value, envelope.size, tags, name)
     event = EVENT.read(value, position)
@@ -297,14 +310,18 @@ def _partition_delete_metadata(value: Buffer, envelope: Envelope, name: Name) ->
     return RemotePartitionDeleteMetadata(LAYOUT_3_0, envelope.version, *names, *event, state, tuple(tags))
 
 
-def _segment_metadata_snapshot(value: Buffer, envelope: Envelope, _name: Name) -> RemoteLogSegmentMetadataSnapshot:
+def _segment_metadata_snapshot(
+    value: Buffer, envelope: Envelope, _name: Name
+) -> RemoteLogSegmentMetadataSnapshot:
     tags: list[UnknownTag] = []
     segment_id, position = uuid(value, envelope.size, "segment id")
     body = SEGMENT_BODY.read(value, position)
     epochs, position = _segment_leader_epochs(value, position + SEGMENT_BODY.size, tags)
     size, position = _integer(value, position, 4, "segment size")
     tail = _tail(value, position, tags, txn_index=True)
-    return RemoteLogSegmentMetadataSnapshot(tail.layout, envelope.version, segment_id, *body, epochs, size, *tail[1:])
+    return RemoteLogSegmentMetadataSnapshot(
+        tail.layout, envelope.version, segment_id, *body, epochs, size, *tail[1:]
+    )
 
 
 _READERS: dict[int, Callable[[Buffer, Envelope, Name], RemoteLogMetadata]] = {
@@ -315,14 +332,18 @@ _READERS: dict[int, Callable[[Buffer, Envelope, Name], RemoteLogMetadata]] = {
 }
 
 
-def _topic_id_partition(value: Buffer, position: int, tags: list[UnknownTag], name: Name) -> tuple[tuple[str, str, int], int]:
+def _topic_id_partition(
+    value: Buffer, position: int, tags: list[UnknownTag], name: Name
+) -> tuple[tuple[str, str, int], int]:
     topic, position = name(value, position, "topic")
     body = TOPIC_ID.read(value, position)
     position = _unknown_tags(value, position + TOPIC_ID.size, TOPIC_ID_PARTITION_STRUCT, tags)
     return (topic, uuid_text(body.topic_id), body.partition), position
 
 
-def _segment_id(value: Buffer, position: int, name: Name) -> tuple[tuple[str, str, int], str, int, list[UnknownTag]]:
+def _segment_id(
+    value: Buffer, position: int, name: Name
+) -> tuple[tuple[str, str, int], str, int, list[UnknownTag]]:
     tags: list[UnknownTag] = []
     names, position = _topic_id_partition(value, position, tags, name)
     segment_id, position = uuid(value, position, "segment id")
@@ -338,7 +359,9 @@ def _segment_leader_epochs(
     count, position = compact_array_length(value, position, "segment leader epochs")
     smallest = SEGMENT_LEADER_EPOCH.size + 1
     if count * smallest > len(value) - position:
-        raise TruncatedError(at, "segment leader epochs", f"{count} entries of {smallest} bytes or more", len(value) - position)
+        raise TruncatedError(
+            at, "segment leader epochs", f"{count} entries of {smallest} bytes or more", len(value) - position
+        )
     epochs = []
     for _ in range(count):
         epochs.append(SEGMENT_LEADER_EPOCH.read(value, position))

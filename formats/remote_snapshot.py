@@ -104,7 +104,9 @@ def decode_entry(entry: SnapshotEntry) -> RemoteLogSegmentMetadataSnapshot:
     except FormatError as error:
         raise error.moved(entry.position) from error
     if not isinstance(record, RemoteLogSegmentMetadataSnapshot):
-        raise CorruptError(entry.position, "record type", "RemoteLogSegmentMetadataSnapshot", type(record).__name__)
+        raise CorruptError(
+            entry.position, "record type", "RemoteLogSegmentMetadataSnapshot", type(record).__name__
+        )
     return record
 
 

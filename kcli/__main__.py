@@ -32,11 +32,15 @@ WORKERS_IMPORT = {
 def main() -> None:
     """Run the command line; exits with the status of the command."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # there is nothing to tidy up yet, and no traceback to show
+        signal.signal(
+            signal.SIGINT, signal.SIG_DFL
+        )  # there is nothing to tidy up yet, and no traceback to show
     _complete_streams()
     foreign = foreign_package()
     if foreign is not None:
-        sys.stderr.write(f"kcli: {foreign} is in the way of kcli's own package of that name; run kcli from another directory\n")
+        sys.stderr.write(
+            f"kcli: {foreign} is in the way of kcli's own package of that name; run kcli from another directory\n"
+        )
         raise SystemExit(INTERNAL)
     gc.set_threshold(FEW_COLLECTIONS)
     bytes(KEPT_BYTES)

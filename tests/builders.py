@@ -47,7 +47,9 @@ def put_record(offset_delta=0, timestamp_delta=0, key=None, value=None, headers=
 
 def put_batch(payload, count, **fields):
     """Return a batch around a payload that is already compressed, its length and CRC right."""
-    header = BatchHeader(0, HEADER_SIZE - LOG_OVERHEAD + len(payload), 0, 2, 0, 0, max(count - 1, 0), 0, 0, -1, -1, -1, count)
+    header = BatchHeader(
+        0, HEADER_SIZE - LOG_OVERHEAD + len(payload), 0, 2, 0, 0, max(count - 1, 0), 0, 0, -1, -1, -1, count
+    )
     header = header._replace(**fields)
     if "crc" not in fields:
         header = header._replace(crc=crc32c(BATCH.pack(header)[CRC_FROM:] + payload))
@@ -98,7 +100,14 @@ def chunks(data, size):
 _COMPRESS = {
     NONE: lambda data: data,
     GZIP: lambda data: gzip.compress(data, mtime=0),
-    SNAPPY: lambda data: put_xerial([bytes(cramjam.snappy.compress_raw(part)) for part in chunks(data, 32 * 1024)]),
-    LZ4: lambda data: put_lz4([(bytes(cramjam.lz4.compress_block(part, store_size=False)), False) for part in chunks(data, 64 * 1024)]),
+    SNAPPY: lambda data: put_xerial(
+        [bytes(cramjam.snappy.compress_raw(part)) for part in chunks(data, 32 * 1024)]
+    ),
+    LZ4: lambda data: put_lz4(
+        [
+            (bytes(cramjam.lz4.compress_block(part, store_size=False)), False)
+            for part in chunks(data, 64 * 1024)
+        ]
+    ),
     ZSTD: lambda data: bytes(cramjam.zstd.compress(data)),
 }

@@ -61,7 +61,10 @@ def log_dir(tmp_path):
 def demo(tmp_path_factory):
     """The log dir that the package ships, unpacked into a folder that holds nothing else; to be read only."""
     folder = tmp_path_factory.mktemp("demo")
-    with (resources.files("kcli.demo") / "demo.tar.gz").open("rb") as file, tarfile.open(fileobj=file) as archive:
+    with (
+        (resources.files("kcli.demo") / "demo.tar.gz").open("rb") as file,
+        tarfile.open(fileobj=file) as archive,
+    ):
         archive.extractall(folder, filter="data")
     return folder / "kcli-demo"
 

@@ -19,7 +19,10 @@ from kcli.rows import Failure, Row
 
 def unit(number, does="answer"):
     return Unit(
-        number=number, target=Target(kind="partition", path=f"dir/{does}", shown=f"shown/{does}-{number}", name=None, log_dir="dir")
+        number=number,
+        target=Target(
+            kind="partition", path=f"dir/{does}", shown=f"shown/{does}-{number}", name=None, log_dir="dir"
+        ),
     )
 
 
@@ -63,7 +66,9 @@ def scan(given, *, rows=2):
     if does == "raise":
         raise AwkwardError("an", "accident")
     if does == "fail":
-        return Outcome(number=given.number, error=Failure(given.target.shown, "corrupt", 12, "crc", "byte 12: crc"))
+        return Outcome(
+            number=given.number, error=Failure(given.target.shown, "corrupt", 12, "crc", "byte 12: crc")
+        )
     if does == "unpicklable":
         return Outcome(number=given.number, rows=[Row("epoch", (lambda: None,))])
     if given.start < {"long": 3, "longest": 70}.get(does, 0):
@@ -71,9 +76,13 @@ def scan(given, *, rows=2):
         return Outcome(number=given.number, rows=[Row("epoch", (given.number, given.start))], rest=rest)
     if does == "long":
         return Outcome(
-            number=given.number, rows=[Row("epoch", (given.number, given.start))], findings=[Finding("LOG-005", "end", "d", "f")]
+            number=given.number,
+            rows=[Row("epoch", (given.number, given.start))],
+            findings=[Finding("LOG-005", "end", "d", "f")],
         )
-    return Outcome(number=given.number, rows=[Row("epoch", (given.number, n, b"\0\xff", None)) for n in range(rows)])
+    return Outcome(
+        number=given.number, rows=[Row("epoch", (given.number, n, b"\0\xff", None)) for n in range(rows)]
+    )
 
 
 def dies_once(given, *, marker):
@@ -92,11 +101,17 @@ def sleeps(given):
 
 def wide(given):
     """Answer with a row of 10,000 bytes that cannot be made fewer."""
-    return Outcome(number=given.number, rows=[Row("epoch", (given.number, random.Random(given.number).randbytes(10_000)))])
+    return Outcome(
+        number=given.number,
+        rows=[Row("epoch", (given.number, random.Random(given.number).randbytes(10_000)))],
+    )
 
 
 def paths(given):
-    return Outcome(number=given.number, rows=[Row("epoch", (given.target.path, given.target.log_dir, given.target.shown))])
+    return Outcome(
+        number=given.number,
+        rows=[Row("epoch", (given.target.path, given.target.log_dir, given.target.shown))],
+    )
 
 
 def shape(outcomes):
@@ -111,7 +126,10 @@ class EngineSuite:
         outcomes = list(engine(scan, units(*["answer"] * 200)))
 
         assert [outcome.number for outcome in outcomes] == list(range(200))
-        assert outcomes[7].rows == [Row("epoch", (7, 0, b"\0\xff", None)), Row("epoch", (7, 1, b"\0\xff", None))]
+        assert outcomes[7].rows == [
+            Row("epoch", (7, 0, b"\0\xff", None)),
+            Row("epoch", (7, 1, b"\0\xff", None)),
+        ]
 
     def test_options_bound_to_the_scan_arrive(self, engine):
         (outcome,) = engine(partial(scan, rows=5), units("answer"))
@@ -125,14 +143,21 @@ class EngineSuite:
         outcomes = list(engine(scan, units("answer", "long", "answer", "long", "answer")))
 
         assert [outcome.number for outcome in outcomes] == [0, 1, 1, 1, 1, 2, 3, 3, 3, 3, 4]
-        assert [row.values for outcome in outcomes[1:5] for row in outcome.rows] == [(1, 0), (1, 1), (1, 2), (1, 3)]
+        assert [row.values for outcome in outcomes[1:5] for row in outcome.rows] == [
+            (1, 0),
+            (1, 1),
+            (1, 2),
+            (1, 3),
+        ]
         assert outcomes[4].findings == [Finding("LOG-005", "end", "d", "f")]
 
     def test_a_very_long_unit_is_continued_call_after_call(self, engine):
         outcomes = list(engine(scan, units("longest", "answer", "longest")))
 
         assert [outcome.number for outcome in outcomes] == [0] * 71 + [1] + [2] * 71
-        assert [row.values for outcome in outcomes[72:] if outcome.rest for row in outcome.rows] == [(2, start) for start in range(70)]
+        assert [row.values for outcome in outcomes[72:] if outcome.rest for row in outcome.rows] == [
+            (2, start) for start in range(70)
+        ]
 
     def test_a_bad_unit_is_an_error_between_the_others(self, engine):
         outcomes = list(engine(scan, units("answer", "fail", "answer")))

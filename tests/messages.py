@@ -12,16 +12,25 @@ def put_field(data):
     return struct.pack(">i", length) + data
 
 
-def put_message(offset, magic=1, timestamp=0, key=None, value=None, attributes=0, crc=None, size=None, tail=b""):
+def put_message(
+    offset, magic=1, timestamp=0, key=None, value=None, attributes=0, crc=None, size=None, tail=b""
+):
     """Return a message with the right CRC and size, unless they are given; `tail` stands behind the value."""
     body = struct.pack(">bB", magic, attributes) + (struct.pack(">q", timestamp) if magic else b"")
     body += put_field(key) + put_field(value) + tail
-    return struct.pack(">qiI", offset, 4 + len(body) if size is None else size, crc32(body) if crc is None else crc) + body
+    return (
+        struct.pack(
+            ">qiI", offset, 4 + len(body) if size is None else size, crc32(body) if crc is None else crc
+        )
+        + body
+    )
 
 
 def put_wrapper(offset, inner, codec=1, magic=1, timestamp=0, attributes=0, **more):
     """Return a wrapper around the given bytes of messages."""
-    return put_message(offset, magic, timestamp, value=compress(codec, inner), attributes=attributes | codec, **more)
+    return put_message(
+        offset, magic, timestamp, value=compress(codec, inner), attributes=attributes | codec, **more
+    )
 
 
 def put_set(first, times, codec=1, magic=1, attributes=0, timestamp=None):
@@ -35,8 +44,22 @@ def put_set(first, times, codec=1, magic=1, attributes=0, timestamp=None):
 def random_message(choose, offset, magic):
     """Return a message, now and then with a wrong length, codec, CRC or size."""
     rare = lambda chance, usual, *others: choose.choice(others) if choose.random() < chance else usual
-    key = rare(0.04, choose.choice([None, b"", b"k%d" % offset]), (-2, b"x"), (1000, b"x"), (2**31 - 1, b"x"), (2**31 - 20, b"x"))
-    value = rare(0.04, choose.choice([None, b"", b"v" * choose.randrange(30)]), (-2, b"x"), (1000, b"x"), (2**31 - 1, b"x"), (3, b"x"))
+    key = rare(
+        0.04,
+        choose.choice([None, b"", b"k%d" % offset]),
+        (-2, b"x"),
+        (1000, b"x"),
+        (2**31 - 1, b"x"),
+        (2**31 - 20, b"x"),
+    )
+    value = rare(
+        0.04,
+        choose.choice([None, b"", b"v" * choose.randrange(30)]),
+        (-2, b"x"),
+        (1000, b"x"),
+        (2**31 - 1, b"x"),
+        (3, b"x"),
+    )
     return put_message(
         offset,
         magic,
@@ -53,11 +76,22 @@ def random_message(choose, offset, magic):
 def random_wrapper(choose):
     """Return a wrapper of few messages, about half of them broken: offsets, sizes, the codec's stream, its own fields."""
     rare = lambda chance, usual, *others: choose.choice(others) if choose.random() < chance else usual
-    magic, codec, count = choose.choice([0, 1, 1]), choose.choice([1, 2, 3]), choose.choice([0, 1, 1, 2, 3, 5, 10])
+    magic, codec, count = (
+        choose.choice([0, 1, 1]),
+        choose.choice([1, 2, 3]),
+        choose.choice([0, 1, 1, 2, 3, 5, 10]),
+    )
     base = choose.choice([0, 0, 5, 1000, 1 << 40, (1 << 63) - 20, -4])
     inner, place = b"", 0
     for _ in range(count):
-        offset = rare(0.03, rare(0.03, place, base + place) if magic else base + place, -1, (1 << 63) - 1, -(1 << 63), 77)
+        offset = rare(
+            0.03,
+            rare(0.03, place, base + place) if magic else base + place,
+            -1,
+            (1 << 63) - 1,
+            -(1 << 63),
+            77,
+        )
         inner += random_message(choose, offset, rare(0.05, magic, 0, 1, 2, 7, -1, 127))
         place += choose.choice([1, 1, 1, 2])
     if inner and choose.random() < 0.2:
@@ -67,7 +101,9 @@ def random_wrapper(choose):
         stream[choose.randrange(len(stream))] ^= 1 << choose.randrange(8)
     if choose.random() < 0.1:
         del stream[choose.randrange(len(stream)) :]
-    value = rare(0.03, bytes(stream), (-1, b""), (-2, bytes(stream)), (2, bytes(stream)), (100_000, bytes(stream)))
+    value = rare(
+        0.03, bytes(stream), (-1, b""), (-2, bytes(stream)), (2, bytes(stream)), (100_000, bytes(stream))
+    )
     return put_message(
         rare(0.2, base + max(place - 1, 0), 0, 3, -1, (1 << 63) - 1, -(1 << 63)),
         magic,

@@ -18,4 +18,6 @@ def as_nobody(first, then, *paths):
         if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
             parent.chmod(parent.stat().st_mode | 0o011)
     program = f"import os, sys\n{first}\n{DROP}\n{then}"
-    return subprocess.run([sys.executable, "-c", program, *paths], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
+    return subprocess.run(
+        [sys.executable, "-c", program, *paths], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
+    ).stdout

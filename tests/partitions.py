@@ -96,5 +96,7 @@ def put_log(directory, batches=BATCHES, damaged=()):
     data = bytearray(b"".join((20 * n).to_bytes(8, "big") + batch[8:] for n in range(batches)))
     for number in damaged:
         data[number * len(batch) + 100] ^= 1
-    segment(directory, 0, bytes(data), offset_entries(*((20 * n + 19, n * len(batch)) for n in range(1, batches))))
+    segment(
+        directory, 0, bytes(data), offset_entries(*((20 * n + 19, n * len(batch)) for n in range(1, batches)))
+    )
     return directory

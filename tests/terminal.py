@@ -9,7 +9,9 @@ def terminal(command, stream="stdout", **environment):
     """Run a command with a terminal as its stdout or stderr; return what that showed, what the other stream said, and the exit status."""
     master, slave = pty.openpty()
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: slave}
-    process = subprocess.Popen([str(word) for word in command], **streams, env={**os.environ, "TERM": "xterm", **environment})
+    process = subprocess.Popen(
+        [str(word) for word in command], **streams, env={**os.environ, "TERM": "xterm", **environment}
+    )
     os.close(slave)
     shown = b""
     try:

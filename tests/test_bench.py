@@ -44,7 +44,10 @@ FACTS = Facts(bytes=1000, batches=10, records=100, last_offset=99)
 def taken(peak=50_000_000, **seconds):
     """Return measurements of commands: a time, or several."""
     every = {key: value if isinstance(value, tuple) else (value,) for key, value in seconds.items()}
-    return {key: Measured(tuple(Run(wall, wall, peak, {}) for wall in walls), {"python": peak}) for key, walls in every.items()}
+    return {
+        key: Measured(tuple(Run(wall, wall, peak, {}) for wall in walls), {"python": peak})
+        for key, walls in every.items()
+    }
 
 
 def batches(data):
@@ -80,17 +83,26 @@ def test_repeated_batches_follow_on_fill_segments_and_are_what_the_facts_say(tmp
 
 
 def index_pairs(data):
-    return ((int.from_bytes(data[at : at + 4], "big"), int.from_bytes(data[at + 4 : at + 8], "big")) for at in range(0, len(data), 8))
+    return (
+        (int.from_bytes(data[at : at + 4], "big"), int.from_bytes(data[at + 4 : at + 8], "big"))
+        for at in range(0, len(data), 8)
+    )
 
 
 def test_index_has_an_entry_where_four_kilobytes_are_full():
-    assert list(index_pairs(index_entries(np.array([0, 4000, 4100, 9000]), np.array([1, 3, 5, 7])))) == [(5, 4100), (7, 9000)]
+    assert list(index_pairs(index_entries(np.array([0, 4000, 4100, 9000]), np.array([1, 3, 5, 7])))) == [
+        (5, 4100),
+        (7, 9000),
+    ]
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_records_of_words_are_read_back(tmp_path, kcli, codec):
     made = make(tmp_path, Spec(f"records.{codec}", 300))
-    rows = [json.loads(text) for text in kcli("dump", "--records", "--bytes", "text", "-o", "ndjson", made.log).stdout.splitlines()]
+    rows = [
+        json.loads(text)
+        for text in kcli("dump", "--records", "--bytes", "text", "-o", "ndjson", made.log).stdout.splitlines()
+    ]
     assert [row["offset"] for row in rows] == list(range(300))
     assert {header.attributes for _, header in batches(made.log.read_bytes())} == {CODECS[codec]}
     assert all(row["value"].endswith(f" {row['offset']}") and len(row["key"]) == 9 for row in rows)
@@ -105,7 +117,10 @@ def test_number_of_batches_is_kept(tmp_path):
     [
         (Spec("big", 100_000), {f"{0:020}.log", f"{0:020}.index"}),
         (Spec("records.lz4", 1000), {f"{0:020}.log", f"{0:020}.index"}),
-        (Spec("small", 200), {f"{0:020}.log", f"{0:020}.index", f"{0:020}.timeindex", "leader-epoch-checkpoint"}),
+        (
+            Spec("small", 200),
+            {f"{0:020}.log", f"{0:020}.index", f"{0:020}.timeindex", "leader-epoch-checkpoint"},
+        ),
         (Spec("events", 40), {f"{0:020}.log", f"{0:020}.index"}),
     ],
 )
@@ -123,13 +138,22 @@ def test_inputs_hold_what_their_facts_say(tmp_path, spec, names):
 
 def test_partitions_are_partitions_with_epochs(tmp_path):
     made = make(tmp_path, Spec("partitions", 3))
-    assert sorted(path.name for path in made.folder.iterdir()) == ["meta.properties", "topic-0", "topic-1", "topic-2"]
-    assert (made.folder / "topic-2" / "leader-epoch-checkpoint").read_text().splitlines()[2:] == [f"{n} {n * 20}" for n in range(1, 6)]
+    assert sorted(path.name for path in made.folder.iterdir()) == [
+        "meta.properties",
+        "topic-0",
+        "topic-1",
+        "topic-2",
+    ]
+    assert (made.folder / "topic-2" / "leader-epoch-checkpoint").read_text().splitlines()[2:] == [
+        f"{n} {n * 20}" for n in range(1, 6)
+    ]
 
 
 def test_events_are_lives_of_segments_no_two_alike(tmp_path, kcli):
     made = make(tmp_path, Spec("events", 40))
-    events = [json.loads(text) for text in kcli("rlmm", "dump", made.folder, "-o", "ndjson").stdout.splitlines()]
+    events = [
+        json.loads(text) for text in kcli("rlmm", "dump", made.folder, "-o", "ndjson").stdout.splitlines()
+    ]
     assert [event["state"] for event in events[:4]] == [
         "COPY_SEGMENT_STARTED",
         "COPY_SEGMENT_FINISHED",
@@ -165,7 +189,12 @@ def test_every_line_has_a_name_inputs_that_can_be_made_and_commands():
 
 def test_figures_of_every_line_are_about_commands_it_has(tmp_path):
     for one in lines(QUICK):
-        made = [make(tmp_path, Spec(spec.kind, 400)) if spec.kind != "big" else make(tmp_path, Spec("big", 40_000)) for spec in one.inputs]
+        made = [
+            make(tmp_path, Spec(spec.kind, 400))
+            if spec.kind != "big"
+            else make(tmp_path, Spec("big", 40_000))
+            for spec in one.inputs
+        ]
         commands = one.commands(Programs(("kcli",), ("java",)), made)
         facts = [FACTS._replace(bytes=1000 * n, batches=10 * n, records=100 * n) for n in (1, 4, 16)]
         measured = taken(**{key: 1.0 + number for number, key in enumerate(commands)})
@@ -188,21 +217,28 @@ def test_lines_are_chosen_by_name_or_pattern():
     ]
     assert [one.name for one in choose(every, ["spark-*"], spark=False)] == ["spark-scan", "spark-parquet"]
     assert choose(every, ["none-such"], spark=False) == []
-    assert {one.name for one in choose(every, [], spark=True)} - {one.name for one in choose(every, [], spark=False)} == {
+    assert {one.name for one in choose(every, [], spark=True)} - {
+        one.name for one in choose(every, [], spark=False)
+    } == {
         "spark-scan",
         "spark-parquet",
     }
 
 
 def test_ratio_is_of_medians():
-    [figure] = Ratio("kcli", "tool", Target(2)).figures(taken(kcli=(9.0, 1.0, 2.0), tool=(5.0, 6.0, 1.0)), "work", [])
+    [figure] = Ratio("kcli", "tool", Target(2)).figures(
+        taken(kcli=(9.0, 1.0, 2.0), tool=(5.0, 6.0, 1.0)), "work", []
+    )
     assert (figure.value, figure.ours, figure.base, figure.met) == (2.5, 2.0, 5.0, True)
-    [share] = Ratio("kcli", "tool", Target(0.3, at_least=False), share=True).figures(taken(kcli=2.0, tool=5.0), "work", [])
+    [share] = Ratio("kcli", "tool", Target(0.3, at_least=False), share=True).figures(
+        taken(kcli=2.0, tool=5.0), "work", []
+    )
     assert (share.value, share.met) == (0.4, False)
 
 
 @pytest.mark.parametrize(
-    ("target", "value", "met"), [(Target(2), 2, True), (Target(2), 1.99, False), (Target(2, at_least=False), 2.01, False)]
+    ("target", "value", "met"),
+    [(Target(2), 2, True), (Target(2), 1.99, False), (Target(2, at_least=False), 2.01, False)],
 )
 def test_target(target, value, met):
     assert Figure("w", value, "x", target).met is met
@@ -214,18 +250,35 @@ def test_figure_without_a_number_or_a_target_is_neither_met_nor_missed():
 
 
 def test_together_is_the_part_of_what_two_runs_at_once_do():
-    [figure] = Together("kcli --jobs 2", "twice").figures(taken(**{"kcli --jobs 2": 4.0, "twice": (6.0, 9.0, 5.0)}), "work", [])
-    assert (figure.work, figure.value, figure.ours, figure.base, figure.met) == ("work, --jobs 2", 0.75, 4.0, 3.0, None)
+    [figure] = Together("kcli --jobs 2", "twice").figures(
+        taken(**{"kcli --jobs 2": 4.0, "twice": (6.0, 9.0, 5.0)}), "work", []
+    )
+    assert (figure.work, figure.value, figure.ours, figure.base, figure.met) == (
+        "work, --jobs 2",
+        0.75,
+        4.0,
+        3.0,
+        None,
+    )
 
 
 def test_slopes_leave_the_start_out():
     sizes = [FACTS._replace(bytes=10**9), FACTS._replace(bytes=3 * 10**9)]
-    [figure] = Slopes(("a", "b"), ("c", "d"), "byte", Target(1.6)).figures(taken(a=11.0, b=12.0, c=1.0, d=5.0), "w", sizes)
-    assert (figure.value, figure.ours, figure.base, figure.met) == (pytest.approx(4.0), pytest.approx(1.0), pytest.approx(4.0), True)
+    [figure] = Slopes(("a", "b"), ("c", "d"), "byte", Target(1.6)).figures(
+        taken(a=11.0, b=12.0, c=1.0, d=5.0), "w", sizes
+    )
+    assert (figure.value, figure.ours, figure.base, figure.met) == (
+        pytest.approx(4.0),
+        pytest.approx(1.0),
+        pytest.approx(4.0),
+        True,
+    )
     assert figure.note == "2.00 GB/s against 0.50 GB/s; fixed cost 10.50 s against -1.00 s"
 
 
-@pytest.mark.parametrize("seconds", [{"a": 2.0, "b": 2.0, "c": 1.0, "d": 2.0}, {"a": 1.0, "b": 2.0, "c": 2.0, "d": 1.0}])
+@pytest.mark.parametrize(
+    "seconds", [{"a": 2.0, "b": 2.0, "c": 1.0, "d": 2.0}, {"a": 1.0, "b": 2.0, "c": 2.0, "d": 1.0}]
+)
 def test_slope_that_does_not_rise_is_no_number(seconds):
     sizes = [FACTS, FACTS._replace(bytes=2000)]
     [figure] = Slopes(("a", "b"), ("c", "d"), "byte", Target(1.6)).figures(taken(**seconds), "w", sizes)
@@ -234,13 +287,19 @@ def test_slope_that_does_not_rise_is_no_number(seconds):
 
 def test_growth_compares_the_second_slope_with_the_first():
     sizes = [FACTS._replace(records=n) for n in (100, 400, 1600)]
-    cost, memory_ = Growth(("1x", "4x", "16x"), "record").figures(taken(**{"1x": 1.5, "4x": 3.0, "16x": 15.0}), "w", sizes)
+    cost, memory_ = Growth(("1x", "4x", "16x"), "record").figures(
+        taken(**{"1x": 1.5, "4x": 3.0, "16x": 15.0}), "w", sizes
+    )
     assert (cost.value, cost.met) == (pytest.approx(2.0), False)
     assert cost.note == "1.50, 3.00, 15.00 s; start 1.00 s, then 9000.00 us per record"
     assert (memory_.value, memory_.met) == (1.0, True)
-    linear, _ = Growth(("1x", "4x", "16x"), "record").figures(taken(**{"1x": 1.1, "4x": 1.4, "16x": 2.6}), "w", sizes)
+    linear, _ = Growth(("1x", "4x", "16x"), "record").figures(
+        taken(**{"1x": 1.1, "4x": 1.4, "16x": 2.6}), "w", sizes
+    )
     assert (linear.value, linear.met) == (pytest.approx(1.0), True)
-    [flat] = Growth(("1x", "4x", "16x"), "record").figures(taken(**{"1x": 1.1, "4x": 1.0, "16x": 2.6}), "w", sizes)
+    [flat] = Growth(("1x", "4x", "16x"), "record").figures(
+        taken(**{"1x": 1.1, "4x": 1.0, "16x": 2.6}), "w", sizes
+    )
     assert flat.value is None
 
 
@@ -250,7 +309,10 @@ def test_line_and_units():
 
 
 def test_memory_is_of_the_largest_of_our_processes_alone():
-    measured = {"kcli": Measured((), {"python": 150_000_000, "java": 900_000_000}), "tool": Measured((), {"python": 300_000_000})}
+    measured = {
+        "kcli": Measured((), {"python": 150_000_000, "java": 900_000_000}),
+        "tool": Measured((), {"python": 300_000_000}),
+    }
     assert (memory(measured, {"kcli"}).value, memory(measured, {"kcli"}).met) == (150.0, True)
     assert memory(measured, {"kcli", "tool"}).met is False
 
@@ -262,7 +324,11 @@ def python(text):
 def test_a_run_costs_time_and_memory(tmp_path):
     small = run(python("import time; print('out'); time.sleep(0.3)"), tmp_path / "out", watch=True)
     assert (tmp_path / "out").read_text() == "out\n"
-    large = run(python("b = bytearray(b'x') * 100_000_000; import time; time.sleep(0.5)"), tmp_path / "out", watch=True)
+    large = run(
+        python("b = bytearray(b'x') * 100_000_000; import time; time.sleep(0.5)"),
+        tmp_path / "out",
+        watch=True,
+    )
     assert large.wall >= 0.5
     assert large.largest >= 100_000_000
     assert large.watched["python"] >= 100_000_000 > small.watched["python"] > 1_000_000
@@ -270,9 +336,7 @@ def test_a_run_costs_time_and_memory(tmp_path):
 
 
 def test_the_memory_of_workers_is_watched(tmp_path):
-    worker = (
-        "import subprocess, sys; subprocess.run([sys.executable, '-c', \"b = bytearray(b'x') * 90_000_000; import time; time.sleep(0.5)\"])"
-    )
+    worker = "import subprocess, sys; subprocess.run([sys.executable, '-c', \"b = bytearray(b'x') * 90_000_000; import time; time.sleep(0.5)\"])"
     assert run(python(worker), tmp_path / "out", watch=True).watched["python"] >= 90_000_000
 
 
@@ -291,14 +355,19 @@ def test_a_run_waits_for_what_it_left_behind(tmp_path):
 def test_runs_alternate_answers_are_kept_once(tmp_path):
     order = tmp_path / "order"
     commands = {
-        key: lambda out, key=key: python(f"open({str(order)!r}, 'a').write({key!r}); open({str(out)!r}, 'w'); print({key!r})")
+        key: lambda out, key=key: python(
+            f"open({str(order)!r}, 'a').write({key!r}); open({str(out)!r}, 'w'); print({key!r})"
+        )
         for key in "ab"
     }
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     seen = []
     measured = alternate(
-        commands, 2, scratch, lambda outputs: seen.extend((outputs[k].read_text(), aside(outputs[k]).exists()) for k in "ab")
+        commands,
+        2,
+        scratch,
+        lambda outputs: seen.extend((outputs[k].read_text(), aside(outputs[k]).exists()) for k in "ab"),
     )
     assert order.read_text() == "ababab"
     assert seen == [("a\n", True), ("b\n", True)]
@@ -309,7 +378,10 @@ def test_runs_alternate_answers_are_kept_once(tmp_path):
 def test_peaks_the_kernel_counted_are_used_where_all_processes_are_of_a_kind():
     assert peaks("python", Run(1, 1, 70, {"python": 50}), [Run(1, 1, 80, {})]) == {"python": 80}
     assert peaks("python", Run(1, 1, 70, {}), []) == {"python": 70}
-    assert peaks("python", Run(1, 1, 900, {"python": 50, "java": 880}), [Run(1, 1, 950, {})]) == {"python": 50, "java": 880}
+    assert peaks("python", Run(1, 1, 900, {"python": 50, "java": 880}), [Run(1, 1, 950, {})]) == {
+        "python": 50,
+        "java": 880,
+    }
 
 
 def test_spread_is_a_part_of_the_median():
@@ -317,7 +389,8 @@ def test_spread_is_a_part_of_the_median():
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("/usr/bin/python3.11", "python"), ("kcli", "python"), ("/opt/jdk/bin/java", "java"), ("bash", "other")]
+    ("name", "kind"),
+    [("/usr/bin/python3.11", "python"), ("kcli", "python"), ("/opt/jdk/bin/java", "java"), ("bash", "other")],
 )
 def test_kind_of_a_program(name, kind):
     assert kind_of(name) == kind
@@ -371,7 +444,9 @@ def test_scan_is_held_against_the_facts(tmp_path, kcli):
     output = tmp_path / "out"
     output.write_text(kcli("scan", "-o", "ndjson", made.log).stdout)
     assert scanned(output, made.facts, "kcli") == []
-    assert scanned(output, made.facts._replace(records=7), "kcli") == [f"kcli: records is {made.facts.records}, not 7"]
+    assert scanned(output, made.facts._replace(records=7), "kcli") == [
+        f"kcli: records is {made.facts.records}, not 7"
+    ]
     output.write_text("")
     assert scanned(output, made.facts, "kcli") == ["kcli printed no row of a partition"]
 

@@ -19,7 +19,11 @@ def missing() -> list[str]:
         version = told.split('"')[1].split(".")[0] if '"' in told else "0"
         if not version.isdigit() or int(version) < 17:
             gone.append(f"Java 17 or newer (found {told.splitlines()[0] if told else 'nothing'})")
-    gone += [f"{what} ({name})" for name, what in {"javac": "a Java compiler", "mvn": "Maven"}.items() if shutil.which(name) is None]
+    gone += [
+        f"{what} ({name})"
+        for name, what in {"javac": "a Java compiler", "mvn": "Maven"}.items()
+        if shutil.which(name) is None
+    ]
     return gone
 
 

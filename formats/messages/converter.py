@@ -101,7 +101,9 @@ def _node(field: Field, version: int) -> Writer | None:
     if one is None:
         return None
     if field.array:
-        return lambda values: None if values is None else [None if value is None else one(value) for value in values]
+        return lambda values: (
+            None if values is None else [None if value is None else one(value) for value in values]
+        )
     return lambda value: None if value is None else one(value)
 
 
@@ -126,7 +128,15 @@ def _quoted(text: str) -> str:
 
 _ESCAPES = {number: f"\\u{number:04X}" for number in range(0x20)} | {
     ord(character): escape
-    for character, escape in {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}.items()
+    for character, escape in {
+        '"': '\\"',
+        "\\": "\\\\",
+        "\b": "\\b",
+        "\f": "\\f",
+        "\n": "\\n",
+        "\r": "\\r",
+        "\t": "\\t",
+    }.items()
 }
 
 

@@ -39,7 +39,9 @@ SCALARS: dict[str, Value] = {
 INDENT = 4
 LATEST = 0x7FFF
 
-_MESSAGE = re.compile(r"(?P<name>\w+) (?P<key>\d+) versions (?P<versions>[\d-]+)(?: flexible (?P<flexible>\d+)\+)?")
+_MESSAGE = re.compile(
+    r"(?P<name>\w+) (?P<key>\d+) versions (?P<versions>[\d-]+)(?: flexible (?P<flexible>\d+)\+)?"
+)
 _FIELD = re.compile(
     r"(?P<name>\w+) +(?P<array>\[\])?(?P<type>\w+)(?: +(?P<versions>\d[\d+-]*))?(?P<nullable> +nullable)?"
     r"(?: +tag (?P<tag>\d+)(?: = (?P<default>-?\d+|null))?)?",
@@ -96,7 +98,9 @@ def declared(table: str) -> dict[str, Schema]:
     """Return the messages of a table by name; ValueError names the line that is not of the language."""
     lines = [_line(text) for text in table.splitlines() if text.strip()]
     starts = [number for number, line in enumerate(lines) if number == 0 or line.depth == 0]
-    schemas = [_schema(lines[start:end]) for start, end in zip(starts, [*starts[1:], len(lines)], strict=True)]
+    schemas = [
+        _schema(lines[start:end]) for start, end in zip(starts, [*starts[1:], len(lines)], strict=True)
+    ]
     return {schema.name: schema for schema in schemas}
 
 
@@ -132,7 +136,9 @@ def _schema(lines: list[_Line]) -> Schema:
     return Schema(said["name"], int(said["key"]), _versions(said["versions"]), flexible, fields)
 
 
-def _fields(lines: list[_Line], at: int, depth: int, structs: dict[str, tuple[Field, ...]]) -> tuple[tuple[Field, ...], int]:
+def _fields(
+    lines: list[_Line], at: int, depth: int, structs: dict[str, tuple[Field, ...]]
+) -> tuple[tuple[Field, ...], int]:
     found: list[Field] = []
     while at < len(lines) and lines[at].depth == depth:
         said = _FIELD.fullmatch(lines[at].text)
@@ -158,7 +164,13 @@ def _field(said: re.Match[str], struct: tuple[Field, ...] | None) -> Field:
         default=None,
         struct=struct,
     )
-    default = zero(field) if said["default"] is None else None if said["default"] == "null" else int(said["default"])
+    default = (
+        zero(field)
+        if said["default"] is None
+        else None
+        if said["default"] == "null"
+        else int(said["default"])
+    )
     return field._replace(default=default)
 
 

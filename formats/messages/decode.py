@@ -44,7 +44,10 @@ VALUES: dict[str, dict[int, Schema]] = {
     CLUSTER_METADATA: metadata.RECORDS,
 }
 PREVIEW_KEYS: dict[str, dict[int, Schema]] = {CONSUMER_OFFSETS: group.PREVIEW_KEYS}
-PREVIEWS: dict[str, dict[int, Schema]] = {CONSUMER_OFFSETS: group.PREVIEWS, SHARE_GROUP_STATE: share_group.PREVIEWS}
+PREVIEWS: dict[str, dict[int, Schema]] = {
+    CONSUMER_OFFSETS: group.PREVIEWS,
+    SHARE_GROUP_STATE: share_group.PREVIEWS,
+}
 """What a preview of consumer or share groups wrote and 4.3 does not read."""
 
 TOPICS = tuple(VALUES)
@@ -56,7 +59,12 @@ SCHEMAS: dict[str, Schema] = {
     **share_group.SCHEMAS,
     **metadata.SCHEMAS,
     **remote.SCHEMAS,
-    **{schema.name: schema for table in (PREVIEW_KEYS, PREVIEWS) for schemas in table.values() for schema in schemas.values()},
+    **{
+        schema.name: schema
+        for table in (PREVIEW_KEYS, PREVIEWS)
+        for schemas in table.values()
+        for schema in schemas.values()
+    },
 }
 """Every declared message by its name, which is unique over all topics."""
 
@@ -100,7 +108,9 @@ class Decoded(NamedTuple):
     value: Message | Unknown | None
 
 
-def decode_key_value(topic: str, key: Buffer | None, value: Buffer | None, elements: int = ELEMENTS_MAX) -> Decoded:
+def decode_key_value(
+    topic: str, key: Buffer | None, value: Buffer | None, elements: int = ELEMENTS_MAX
+) -> Decoded:
     """Return a record of one of `TOPICS` decoded; positions of errors count from the start of key or value.
 
     FormatError where the bytes are not what the type and version say: the field
@@ -113,7 +123,9 @@ def decode_key_value(topic: str, key: Buffer | None, value: Buffer | None, eleme
     return Decoded(found, None if value is None else decode_value(topic, found.api_key, value, elements))
 
 
-def decode_key(topic: str, key: Buffer | None, *, previews: bool = False, marks: bool = False) -> Message | Unknown:
+def decode_key(
+    topic: str, key: Buffer | None, *, previews: bool = False, marks: bool = False
+) -> Message | Unknown:
     """Return the key of a coordinator's record; null is a CorruptError, as for the coordinator itself.
 
     With `previews` types that only a preview wrote are known, too. With `marks` what is not UTF-8 in a string is U+FFFD, as
@@ -128,11 +140,15 @@ def decode_key(topic: str, key: Buffer | None, *, previews: bool = False, marks:
     return _message(schema, KEY_VERSION, key, _INT16.size, ELEMENTS_MAX, marks=marks)
 
 
-def decode_value(topic: str, api_key: int, value: Buffer, elements: int = ELEMENTS_MAX, *, marks: bool = False) -> Message | Unknown:
+def decode_value(
+    topic: str, api_key: int, value: Buffer, elements: int = ELEMENTS_MAX, *, marks: bool = False
+) -> Message | Unknown:
     """Return the value of a coordinator's record whose key is of this type; `marks` as for a key."""
     schema = VALUES[topic].get(api_key)
     if schema is None:
-        return Unknown(api_key, _INT16.unpack_from(value)[0] if len(value) >= _INT16.size else None, bytes(value))
+        return Unknown(
+            api_key, _INT16.unpack_from(value)[0] if len(value) >= _INT16.size else None, bytes(value)
+        )
     version = _int16(value, schema.name, "version")
     if version not in schema.versions:
         return Unknown(api_key, version, bytes(value))
@@ -155,7 +171,9 @@ def decode_preview(topic: str, api_key: int, value: Buffer, elements: int = ELEM
     return None if message.rest or message.unknown_tags or message.replaced else message
 
 
-def decode_metadata(value: Buffer | None, elements: int = ELEMENTS_MAX, *, marks: bool = False, nearest: bool = False) -> Message | Unknown:
+def decode_metadata(
+    value: Buffer | None, elements: int = ELEMENTS_MAX, *, marks: bool = False, nearest: bool = False
+) -> Message | Unknown:
     """Return a record of the metadata log or of a snapshot of it; `marks` as for a key.
 
     With `nearest` one of an unknown version is read as the known one next to it, which its message then has.
@@ -179,10 +197,14 @@ def decode_metadata(value: Buffer | None, elements: int = ELEMENTS_MAX, *, marks
     return message
 
 
-def decode_remote(value: Buffer, layout: str, elements: int = ELEMENTS_MAX, *, marks: bool = False) -> Message:
+def decode_remote(
+    value: Buffer, layout: str, elements: int = ELEMENTS_MAX, *, marks: bool = False
+) -> Message:
     """Return a value that `formats.remote_metadata.decode` takes, and whose layout it tells, as a message; `marks` as there."""
     envelope = read_envelope(value)
-    return _message(remote.RECORDS[envelope.api_key], remote.LAYOUTS[layout], value, envelope.size, elements, marks=marks)
+    return _message(
+        remote.RECORDS[envelope.api_key], remote.LAYOUTS[layout], value, envelope.size, elements, marks=marks
+    )
 
 
 def message_json(message: Message) -> dict[str, Any]:
@@ -207,11 +229,15 @@ def spans(message: Message, data: Buffer) -> tuple[Span, ...]:
     return (*framed, *(found.spans or ()))
 
 
-def _message(schema: Schema, version: int, buffer: Buffer, position: int, elements: int, *, marks: bool = False) -> Message:
+def _message(
+    schema: Schema, version: int, buffer: Buffer, position: int, elements: int, *, marks: bool = False
+) -> Message:
     found = Found(elements, marks=marks)
     fields, end = reader(schema, version)(buffer, position, found)
     rest = bytes(buffer[end:])
-    return Message(schema.name, schema.api_key, version, fields, tuple(found.unknown_tags), rest, tuple(found.replaced))
+    return Message(
+        schema.name, schema.api_key, version, fields, tuple(found.unknown_tags), rest, tuple(found.replaced)
+    )
 
 
 def _int16(buffer: Buffer, structure: str, field: str) -> int:

@@ -319,5 +319,8 @@ ConsumerProtocolAssignment 0 versions 0-3
 """)
 """What consumers of the classic protocol put into a member's bytes, behind an i16 version; it has no api key."""
 
-CONSUMER_PROTOCOL_FIELDS = {"subscription": "ConsumerProtocolSubscription", "assignment": "ConsumerProtocolAssignment"}
+CONSUMER_PROTOCOL_FIELDS = {
+    "subscription": "ConsumerProtocolSubscription",
+    "assignment": "ConsumerProtocolAssignment",
+}
 """Fields of a member of GroupMetadataValue, and which message they hold."""

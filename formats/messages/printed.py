@@ -57,7 +57,9 @@ class Printed(NamedTuple):
     error: FormatError | None
 
 
-def printed(topic: str, offset: int, key: Buffer | None, value: Buffer | None, elements: int = ELEMENTS_MAX) -> Printed:
+def printed(
+    topic: str, offset: int, key: Buffer | None, value: Buffer | None, elements: int = ELEMENTS_MAX
+) -> Printed:
     """Return the texts of a record of one of `decode.TOPICS`, as the decoder of its topic prints them.
 
     A value with more elements than given is an error, like other bad bytes.
@@ -65,7 +67,9 @@ def printed(topic: str, offset: int, key: Buffer | None, value: Buffer | None, e
     if topic == CLUSTER_METADATA:
         return _metadata(offset, value, elements)
     try:
-        decoded, shown = _kept_key(topic, bytes(key)) if key is not None and len(key) <= LONGEST_KEPT else _key(topic, key)
+        decoded, shown = (
+            _kept_key(topic, bytes(key)) if key is not None and len(key) <= LONGEST_KEPT else _key(topic, key)
+        )
         if isinstance(decoded, Unknown):
             return Printed(f"Unknown record type {decoded.api_key} at offset {offset}, skipping.", None, None)
         if value is None:
@@ -115,7 +119,13 @@ def value_text(value: Message, elements: int = ELEMENTS_MAX, version: int | None
     """
     data = value_json(value, elements, marks=True)
     if value.name in metadata.SCHEMAS:
-        return json_text({"type": metadata.type_name(value.name), "version": value.version if version is None else version, "data": data})
+        return json_text(
+            {
+                "type": metadata.type_name(value.name),
+                "version": value.version if version is None else version,
+                "data": data,
+            }
+        )
     return json_text({"version": str(value.version), "data": data})
 
 
@@ -142,7 +152,11 @@ def _metadata(offset: int, value: Buffer | None, elements: int) -> Printed:
             nearest = decode_metadata(value, elements, marks=True, nearest=True)
             if isinstance(nearest, Message) and not any(map(_holds_structs, nearest.fields.values())):
                 return Printed(None, value_text(nearest, elements, record.version), None)
-            return Printed(None, f"Error at {offset}, skipping. Failed to deserialize record with type {record.api_key}", None)
+            return Printed(
+                None,
+                f"Error at {offset}, skipping. Failed to deserialize record with type {record.api_key}",
+                None,
+            )
     except FormatError as error:
         return Printed(None, f"Error at {offset}, skipping. {error}", error)
     if isinstance(record, Message):

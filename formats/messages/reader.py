@@ -130,10 +130,16 @@ def _struct(name: str, fields: tuple[Field, ...], version: _Version) -> tuple[Re
     """Return the reader of a struct and the fewest bytes that it can have."""
     here = [field for field in fields if version.number in field.versions]
     plain = [field for field in here if field.tag is None]
-    tagged = {field.tag: _one(name, field, _value(name, field, version)[0]) for field in here if field.tag is not None}
+    tagged = {
+        field.tag: _one(name, field, _value(name, field, version)[0])
+        for field in here
+        if field.tag is not None
+    }
     steps, smallest = _steps(name, plain, version)
     if version.flexible:
-        steps.append(_tags(name, tagged, {field.tag for field in fields if field.tag is not None} - tagged.keys()))
+        steps.append(
+            _tags(name, tagged, {field.tag for field in fields if field.tag is not None} - tagged.keys())
+        )
     defaults = {field.name: field.default for field in here} if tagged else {}
     fresh = [field for field in here if field.tag is not None and isinstance(field.default, (list, dict))]
 
@@ -215,7 +221,11 @@ def _value(owner: str, field: Field, version: _Version) -> tuple[Reader, int]:
         return _array(label, field, version)
     if field.struct is not None:
         read, smallest = _struct(field.type, field.struct, version)
-        return (_nullable_struct(label, read, tagged=field.tag is not None), 1) if field.nullable else (read, smallest)
+        return (
+            (_nullable_struct(label, read, tagged=field.tag is not None), 1)
+            if field.nullable
+            else (read, smallest)
+        )
     if field.type == "string":
         return _string(label, version, nullable=field.nullable), 1 if version.flexible else 2
     if field.type == "bytes":
@@ -280,7 +290,9 @@ def _nullable_struct(label: str, inner: Reader, *, tagged: bool) -> Reader:
 
 
 def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
-    element, smallest = _value(label.split(" ", maxsplit=1)[0], field._replace(array=False, nullable=False, tag=None), version)
+    element, smallest = _value(
+        label.split(" ", maxsplit=1)[0], field._replace(array=False, nullable=False, tag=None), version
+    )
     one = struct.Struct(f">{_layout('element', [field]).fields[0].letter}") if field.type in FIXED else None
     make = FIXED[field.type][1] if field.type in FIXED else None
     weight = 1 if field.struct is None else STRUCT_WEIGHT
@@ -294,11 +306,18 @@ def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
                 raise CorruptError(position, label, "an array", "null")
             return None, after
         if count * smallest > len(buffer) - after:
-            raise TruncatedError(position, label, f"{count} elements of {smallest} bytes or more", f"{len(buffer) - after} bytes")
+            raise TruncatedError(
+                position,
+                label,
+                f"{count} elements of {smallest} bytes or more",
+                f"{len(buffer) - after} bytes",
+            )
         found.spend(position, label, count, weight)
         if one is not None:
             end = after + count * smallest
-            return [make(value) if make else value for (value,) in one.iter_unpack(memoryview(buffer)[after:end])], end
+            return [
+                make(value) if make else value for (value,) in one.iter_unpack(memoryview(buffer)[after:end])
+            ], end
         values = []
         for _ in range(count):
             value, after = element(buffer, after, found)
@@ -313,7 +332,9 @@ def _count(buffer: Buffer, position: int, label: str, *, flexible: bool) -> tupl
         count, after = primitives.compact_length(buffer, position, label)
         return (None if count < 0 else count), after
     if position + _INT32.size > len(buffer):
-        raise TruncatedError(position, label, f"a count of {_INT32.size} bytes", max(len(buffer) - position, 0))
+        raise TruncatedError(
+            position, label, f"a count of {_INT32.size} bytes", max(len(buffer) - position, 0)
+        )
     count = _INT32.unpack_from(buffer, position)[0]
     return (None if count < 0 else count), position + _INT32.size
 

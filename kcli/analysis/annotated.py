@@ -21,6 +21,7 @@ from formats.batch import (
     TIMESTAMP_TYPES,
     TRANSACTIONAL_MASK,
 )
+from formats.bounds import CONTROL_SHARE, in_words
 from formats.control import control_record
 from formats.errors import FormatError
 from formats.layout import Part
@@ -30,7 +31,6 @@ from formats.record import batch_records, record_parts, unpacked
 from formats.types import Buffer
 from kcli.analysis.annotated_messages import Contents
 from kcli.analysis.contents import longest_for
-from kcli.bounds import CONTROL_SHARE, in_words
 
 UNREADABLE = "unreadable"
 CHUNK = 4096
@@ -81,14 +81,25 @@ class Place(NamedTuple):
         if isinstance(part.value, bytes) and part.value == raw:
             raw = part.value  # one copy of a long one is enough
         position, stream_position = (None, at) if self.in_stream else (at, None)
-        said = Annotated(part.structure, part.field, position, stream_position, len(raw), raw, shown(part.value), part.doc or None)
+        said = Annotated(
+            part.structure,
+            part.field,
+            position,
+            stream_position,
+            len(raw),
+            raw,
+            shown(part.value),
+            part.doc or None,
+        )
         return said._replace(**changed)
 
     def unreadable(self, structure: str, start: int, error: FormatError, end: int | None = None) -> Annotated:
         """Return the bytes from a place on, which could not be read, and why."""
         why = str(type(error)(self.base + error.position, error.field, error.expected, error.found))
         end = len(self.data) if end is None else end
-        return self.told(Part(structure, UNREADABLE, start, end, None), value=why, meaning=f"{error.code}: {error.field}")
+        return self.told(
+            Part(structure, UNREADABLE, start, end, None), value=why, meaning=f"{error.code}: {error.field}"
+        )
 
     def inside(self, start: int, end: int) -> "Place":
         """Return some of these bytes as a place of their own."""
@@ -199,10 +210,21 @@ def _field(part: Part, place: Place, contents: Contents, position: int) -> Itera
         end = inner.end
     if split.error is not None:
         yield inside.unreadable(f"{part.field} of {part.structure}", end, split.error)
-        yield Trouble("DUMP-002", f"batch at byte {position}: {part.field} of {part.structure}: {in_words(split.error)}")
+        yield Trouble(
+            "DUMP-002", f"batch at byte {position}: {part.field} of {part.structure}: {in_words(split.error)}"
+        )
     elif end < part.end - part.start:
         rest = inside.data[end:]
-        yield inside.told(Part(f"{part.field} of {part.structure}", "trailing", end, end + len(rest), bytes(rest), "behind the message"))
+        yield inside.told(
+            Part(
+                f"{part.field} of {part.structure}",
+                "trailing",
+                end,
+                end + len(rest),
+                bytes(rest),
+                "behind the message",
+            )
+        )
 
 
 def _without_contents(raw: bytes, limit: int, position: int) -> Iterator[Trouble]:
@@ -219,7 +241,11 @@ def batch_header(raw: bytes, position: int, structure: str = BATCH_HEADER) -> It
     """Yield the fields of a header of magic 2."""
     place = Place(raw, position)
     for part in BATCH.parts(raw, 0, structure):
-        yield place.told(part._replace(value=attributes_text(part.value, raw[MAGIC_POSITION])) if part.field == "attributes" else part)
+        yield place.told(
+            part._replace(value=attributes_text(part.value, raw[MAGIC_POSITION]))
+            if part.field == "attributes"
+            else part
+        )
 
 
 def message(raw: bytes, position: int, limit: int, *, records: bool) -> Iterator[Said]:
@@ -241,7 +267,9 @@ def _message(place: Place, structure: str, *, packed: bool) -> Iterator[Annotate
             if packed and part.field == "value":
                 yield place.told(part, field="compressed messages", value=None)
             elif part.field == "attributes":
-                yield place.told(part, value=attributes_text(part.value, 1 if place.data[MAGIC_POSITION] else 0))
+                yield place.told(
+                    part, value=attributes_text(part.value, 1 if place.data[MAGIC_POSITION] else 0)
+                )
             else:
                 yield place.told(part)
             end = part.end
@@ -278,7 +306,10 @@ def _wrapped(raw: bytes, position: int, limit: int) -> Iterator[Said]:
                 trouble = _located(broken.moved(found.position), opened.stream or 0, packed=True)
                 break
             if not is_valid(found.data):
-                yield Trouble("LOG-003", f"offset {found.offset}: the checksum of a message inside a wrapper does not match")
+                yield Trouble(
+                    "LOG-003",
+                    f"offset {found.offset}: the checksum of a message inside a wrapper does not match",
+                )
     except FormatError as error:
         trouble = error
     if trouble is not None:
@@ -294,7 +325,9 @@ def _located(error: FormatError, stream: int, *, packed: bool) -> FormatError:
     """Return an error met in a batch's contents as one of the batch, as the readers of records tell it."""
     if not packed:
         return error.moved(stream)
-    return type(error)(stream, f"{error.field} at decompressed byte {error.position}", error.expected, error.found)
+    return type(error)(
+        stream, f"{error.field} at decompressed byte {error.position}", error.expected, error.found
+    )
 
 
 def _trouble(position: int, offset: int, error: FormatError) -> Trouble:

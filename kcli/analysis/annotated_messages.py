@@ -68,7 +68,9 @@ class Contents:
         if self.topic == decode.CLUSTER_METADATA:
             message = decode.decode_metadata(data) if field == "value" else None
         elif self.topic == REMOTE_LOG_METADATA:
-            message = decode.decode_remote(data, decode_remote_metadata(data).layout) if field == "value" else None
+            message = (
+                decode.decode_remote(data, decode_remote_metadata(data).layout) if field == "value" else None
+            )
         elif self.topic in decode.TOPICS and field == "key":
             message = decode.decode_key(self.topic, data)
             self.type = message.api_key
@@ -96,7 +98,11 @@ class Contents:
                     schema, version = decode.VALUES[self.topic].get(self.type), number
         except FormatError:
             return []
-        return list(_read_so_far(schema, version, start, data)) if schema is not None and version in schema.versions else []
+        return (
+            list(_read_so_far(schema, version, start, data))
+            if schema is not None and version in schema.versions
+            else []
+        )
 
 
 def _metadata_frame(data: bytes) -> tuple[Schema | None, int, int]:
@@ -115,7 +121,11 @@ def message_fields(message: decode.Message, data: bytes) -> Iterator[Part]:
     for span in spans[:size]:
         raw = data[span.start : span.end]
         yield Part(
-            span.struct, span.field, span.start, span.end, primitives.short_varint(raw, 0)[0] if framed else int(_INT16.unpack(raw)[0])
+            span.struct,
+            span.field,
+            span.start,
+            span.end,
+            primitives.short_varint(raw, 0)[0] if framed else int(_INT16.unpack(raw)[0]),
         )
     yield from _valued(decode.SCHEMAS[message.name], message.version, spans[size:], data)
 
@@ -124,7 +134,9 @@ def _valued(schema: Schema, version: int, spans: Iterable[Span], data: bytes) ->
     declared = _fields(schema)
     for span in spans:
         raw = data[span.start : span.end]
-        yield Part(span.struct, span.field, span.start, span.end, _value(schema, version, declared, span, raw))
+        yield Part(
+            span.struct, span.field, span.start, span.end, _value(schema, version, declared, span, raw)
+        )
 
 
 def _read_so_far(schema: Schema, version: int, start: int, data: bytes) -> Iterator[Part]:
@@ -151,7 +163,9 @@ def _fields(schema: Schema) -> dict[tuple[str, str], Field]:
     return found
 
 
-def _value(schema: Schema, version: int, declared: dict[tuple[str, str], Field], span: Span, raw: bytes) -> Any:
+def _value(
+    schema: Schema, version: int, declared: dict[tuple[str, str], Field], span: Span, raw: bytes
+) -> Any:
     name, _, word = span.field.partition(": ")
     flexible = schema.is_flexible(version)
     if not word:

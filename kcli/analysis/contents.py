@@ -8,6 +8,7 @@ does not use up a value.
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
+from formats.bounds import in_words
 from formats.errors import FormatError, LimitError, UnsupportedError
 from formats.message_set import LegacyRecord
 from formats.messages import metadata
@@ -34,7 +35,6 @@ from formats.record import Record
 from formats.remote_metadata import FRAME_VERSION, LONGEST_VALUE, decode
 from formats.types import Buffer
 from kcli.analysis.remote import unreadable
-from kcli.bounds import in_words
 
 AnyRecord: TypeAlias = Record | LegacyRecord
 
@@ -99,7 +99,9 @@ def _coordinators(topic: str, record: AnyRecord, max_batch_bytes: int) -> Told:
     return errors.told(name, _int16(record.value), key, value, elements_for(max_batch_bytes))
 
 
-def _coordinator_value(topic: str, number: int, value: Buffer, elements: int, errors: "_Errors") -> Message | Unknown | None:
+def _coordinator_value(
+    topic: str, number: int, value: Buffer, elements: int, errors: "_Errors"
+) -> Message | Unknown | None:
     found, trouble = None, None
     try:
         found = decode_value(topic, number, value, elements)
@@ -108,7 +110,9 @@ def _coordinator_value(topic: str, number: int, value: Buffer, elements: int, er
     if not isinstance(found, Message) or found.rest:
         preview = decode_preview(topic, number, value, elements)
         if preview is not None:
-            errors.say(f"only Kafka {preview.name.split('_', 1)[1].replace('_', '.')} reads it: written in preview")
+            errors.say(
+                f"only Kafka {preview.name.split('_', 1)[1].replace('_', '.')} reads it: written in preview"
+            )
             return preview
     if trouble is not None:
         errors.add(trouble)
@@ -131,7 +135,9 @@ def _metadata(_topic: str, record: AnyRecord, max_batch_bytes: int) -> Told:
     schema = VALUES[CLUSTER_METADATA].get(number) if number is not None else None
     name = metadata.type_name(schema.name) if schema is not None else None if number is None else str(number)
     if isinstance(value, Unknown):
-        errors.say(f"unknown record type {name}" if schema is None else f"unknown version {version} of {name}")
+        errors.say(
+            f"unknown record type {name}" if schema is None else f"unknown version {version} of {name}"
+        )
     return errors.told(name, version, None, value, elements_for(max_batch_bytes))
 
 
@@ -139,7 +145,9 @@ def _remote(_topic: str, record: AnyRecord, max_batch_bytes: int) -> Told:
     errors = _Errors()
     number, version = _envelope(record.value)
     schema = REMOTE_RECORDS.get(number) if number is not None else None
-    name = schema.name.removesuffix("Record") if schema is not None else None if number is None else str(number)
+    name = (
+        schema.name.removesuffix("Record") if schema is not None else None if number is None else str(number)
+    )
     value = None
     if record.value is None:
         errors.damage(NULL_VALUE)
@@ -155,7 +163,10 @@ def _remote(_topic: str, record: AnyRecord, max_batch_bytes: int) -> Told:
     return errors.told(name, version, None, value, elements_for(max_batch_bytes))
 
 
-_TOLD: dict[str, Callable[[str, AnyRecord, int], Told]] = {CLUSTER_METADATA: _metadata, REMOTE_LOG_METADATA: _remote}
+_TOLD: dict[str, Callable[[str, AnyRecord, int], Told]] = {
+    CLUSTER_METADATA: _metadata,
+    REMOTE_LOG_METADATA: _remote,
+}
 
 
 class _Errors:
@@ -179,7 +190,12 @@ class _Errors:
             self.damage(in_words(error))
 
     def told(
-        self, name: str | None, version: int | None, key: Message | Unknown | None, value: Message | Unknown | None, elements: int
+        self,
+        name: str | None,
+        version: int | None,
+        key: Message | Unknown | None,
+        value: Message | Unknown | None,
+        elements: int,
     ) -> Told:
         """Return all that is known of a record; what JSON does not show of its messages is an error as well."""
         for message in (key, value):
@@ -203,7 +219,9 @@ def _not_shown(message: Message) -> list[str]:
         words.append(f"unknown tagged fields: {tags}" + (f" and {more} more" if more > 0 else ""))
     if message.replaced:
         tag = message.replaced[0]
-        words.append(f"tagged fields that come again, of which the last is shown: {tag.struct} {tag.tag}, {len(message.replaced)} in all")
+        words.append(
+            f"tagged fields that come again, of which the last is shown: {tag.struct} {tag.tag}, {len(message.replaced)} in all"
+        )
     return words
 
 

@@ -52,7 +52,12 @@ def offset_of(partition: Partition, name: str) -> int:
     """Return the offset that a file's name begins with; BrokerError where it begins with no number."""
     offset = integer(name.partition(".")[0], LONG_BITS)
     if offset is None:
-        raise BrokerError("NumberFormatException", os.path.join(partition.path, name), None, "the name does not begin with an offset")
+        raise BrokerError(
+            "NumberFormatException",
+            os.path.join(partition.path, name),
+            None,
+            "the name does not begin with an offset",
+        )
     return offset
 
 
@@ -93,24 +98,35 @@ def swapped_segments(partition: Partition) -> tuple[Segment, ...]:
     try:
         files = surviving_files(partition, [])
     except BrokerError as error:
-        raise FileError(error.path, "would-not-load", f"the broker would not load this log: {error}", error.position) from error
+        raise FileError(
+            error.path, "would-not-load", f"the broker would not load this log: {error}", error.position
+        ) from error
     return tuple(_segment(partition, files, base) for base in sorted(files.logs))
 
 
 def _segment(partition: Partition, files: Files, base: int) -> Segment:
     log = os.path.basename(files.logs[base][0])
     suffix = SWAP if log.endswith(SWAP) else ""
-    kinds = (kind for (offset, kind), path in files.indexes.items() if offset == base and path.endswith(f".{kind}{suffix}"))
+    kinds = (
+        kind
+        for (offset, kind), path in files.indexes.items()
+        if offset == base and path.endswith(f".{kind}{suffix}")
+    )
     return Segment(partition.path, base, log.partition(".")[0], frozenset({"log", *kinds}), suffix)
 
 
-def _replaced(partition: Partition, present: Mapping[str, str], swaps: list[str], gone: list[str]) -> list[str]:
+def _replaced(
+    partition: Partition, present: Mapping[str, str], swaps: list[str], gone: list[str]
+) -> list[str]:
     low, high = None, None
     for name in swaps:
         if name.removesuffix(SWAP).endswith(".log"):
             base = offset_of(partition, name)
             end = read_next_offset(_swap_segment(present, name, base))
-            low, high = min(base, low if low is not None else base), max(end, high if high is not None else end)
+            low, high = (
+                min(base, low if low is not None else base),
+                max(end, high if high is not None else end),
+            )
     if low is None or high is None:
         return []
     replaced = []
@@ -165,6 +181,11 @@ def read_aborted(path: str) -> tuple[int, ...]:
     last_offsets = []
     for number, entry in enumerate(TXN_INDEX_ENTRY.rows(data)):
         if entry.version >> 8 > 0:
-            raise BrokerError(KAFKA_EXCEPTION, path, number * TXN_INDEX_ENTRY.size, f"aborted transaction of version {entry.version}")
+            raise BrokerError(
+                KAFKA_EXCEPTION,
+                path,
+                number * TXN_INDEX_ENTRY.size,
+                f"aborted transaction of version {entry.version}",
+            )
         last_offsets.append(entry.last_offset)
     return tuple(last_offsets)

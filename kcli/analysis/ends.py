@@ -85,9 +85,13 @@ class Recovery:
         all_segments = loaded_segments(self.partition)
         without_index = [segment for segment in all_segments if "index" not in segment.extensions]
         if self.recovered_from is not None:
-            return without_index + [segment for segment in all_segments if segment.base_offset >= self.recovered_from]
+            return without_index + [
+                segment for segment in all_segments if segment.base_offset >= self.recovered_from
+            ]
         last = all_segments[-1:]
-        return without_index + [segment for segment in last if segment not in without_index and self._is_preallocated(segment)]
+        return without_index + [
+            segment for segment in last if segment not in without_index and self._is_preallocated(segment)
+        ]
 
     def _is_preallocated(self, segment: Segment) -> bool:
         index = segment.offset_index()
@@ -121,7 +125,9 @@ def is_tiered(partition: Partition) -> bool:
 def log_start(partition: Partition) -> int:
     """Return the log start offset: the checkpointed one, or the first base offset if that is higher and nothing is tiered."""
     segments, checkpointed = loaded_segments(partition), checkpointed_log_start(partition)
-    return checkpointed if not segments or is_tiered(partition) else max(checkpointed, segments[0].base_offset)
+    return (
+        checkpointed if not segments or is_tiered(partition) else max(checkpointed, segments[0].base_offset)
+    )
 
 
 def local_log_start(partition: Partition, found: "Ends") -> int:
@@ -142,8 +148,21 @@ def ends(partition: Partition) -> Ends:
     segments = loaded_segments(partition)
     if not segments:
         _refuse_foreign(partition)
-        found = Finding("LOG-007", "no .log file; the log end offset is taken as the log start offset", dir=partition.shown)
-        return Ends(checkpointed, start, start, "scan", emptied=False, last_base_offset=-1, last_leader_epoch=-1, findings=(found,))
+        found = Finding(
+            "LOG-007",
+            "no .log file; the log end offset is taken as the log start offset",
+            dir=partition.shown,
+        )
+        return Ends(
+            checkpointed,
+            start,
+            start,
+            "scan",
+            emptied=False,
+            last_base_offset=-1,
+            last_leader_epoch=-1,
+            findings=(found,),
+        )
     last = segments[-1]
     end = last.log_end()
     findings = [*_recovery_findings(partition, segments), *log_end_findings(partition, last, end)]
@@ -158,7 +177,9 @@ def ends(partition: Partition) -> Ends:
             )
         )
         start = log_end_offset = checkpointed
-        return Ends(checkpointed, start, log_end_offset, end.source, True, last.base_offset, -1, tuple(findings))
+        return Ends(
+            checkpointed, start, log_end_offset, end.source, True, last.base_offset, -1, tuple(findings)
+        )
     return Ends(
         checkpointed,
         start,
@@ -174,7 +195,9 @@ def ends(partition: Partition) -> Ends:
 def _refuse_foreign(partition: Partition) -> None:
     """Raise FileError for a directory that is named like a partition, but holds only things that Kafka does not know."""
     if partition.names and not any(parse_file(name).kind != UNKNOWN for name in partition.names):
-        raise FileError(partition.path, "not-a-partition", "nothing in this directory is a file that Kafka writes")
+        raise FileError(
+            partition.path, "not-a-partition", "nothing in this directory is a file that Kafka writes"
+        )
 
 
 def _recovery_findings(partition: Partition, segments: Sequence[Segment]) -> Iterator[Finding]:
@@ -183,7 +206,11 @@ def _recovery_findings(partition: Partition, segments: Sequence[Segment]) -> Ite
         message = "not stopped cleanly, or running: a start checks the checksums of unflushed segments; here they were not"
         yield Finding("START-005", message, dir=shown(partition.target.log_dir))
     if any(segment.suffix for segment in segments):
-        yield Finding("START-003", "an interrupted swap is taken as finished, as a start finishes it", dir=partition.shown)
+        yield Finding(
+            "START-003",
+            "an interrupted swap is taken as finished, as a start finishes it",
+            dir=partition.shown,
+        )
 
 
 def log_end_findings(partition: Partition, segment: Segment, end: LogEnd) -> list[Finding]:
@@ -191,12 +218,22 @@ def log_end_findings(partition: Partition, segment: Segment, end: LogEnd) -> lis
     index = segment.file("index")
     findings = []
     if end.trouble == "no-index":
-        findings.append(Finding("IDX-001", "no offset index; the log was scanned", dir=partition.shown, file=index))
+        findings.append(
+            Finding("IDX-001", "no offset index; the log was scanned", dir=partition.shown, file=index)
+        )
     elif end.preallocated_index:
-        findings.append(Finding("IDX-003", "the offset index has its preallocated tail", dir=partition.shown, file=index))
+        findings.append(
+            Finding("IDX-003", "the offset index has its preallocated tail", dir=partition.shown, file=index)
+        )
     elif end.trouble in {"index-beyond-log", "chain"}:
-        message = "its last entry points past the log" if end.trouble == "index-beyond-log" else "its last entry leads to no batch"
-        findings.append(Finding("IDX-002", f"{message}; the log was scanned", dir=partition.shown, file=index))
+        message = (
+            "its last entry points past the log"
+            if end.trouble == "index-beyond-log"
+            else "its last entry leads to no batch"
+        )
+        findings.append(
+            Finding("IDX-002", f"{message}; the log was scanned", dir=partition.shown, file=index)
+        )
     if end.file_grown:
         findings.append(
             Finding(
@@ -219,12 +256,28 @@ STOPS = {
 }
 
 
-def stop_findings(partition: Partition, segment: Segment, stop: Stop, *, moving: bool = False) -> list[Finding]:
+def stop_findings(
+    partition: Partition, segment: Segment, stop: Stop, *, moving: bool = False
+) -> list[Finding]:
     """Return what is to be told about where a walk over a segment ended; nothing if that was the end of the file."""
     if stop.reason == "end" or (moving and stop.reason in {"short", "incomplete"}):
         return []
     code, message = STOPS[stop.reason]
-    refused = stop.reason == "zeros" and partition.directory.clean_shutdown and (partition.topic != METADATA_TOPIC)
+    refused = (
+        stop.reason == "zeros" and partition.directory.clean_shutdown and (partition.topic != METADATA_TOPIC)
+    )
     if refused and segment.base_offset == loaded_segments(partition)[-1].base_offset:
-        code, message = "LOG-009", "zeros after the last batch, and a clean shutdown marker: the broker reads them and refuses the log"
-    return [Finding(code, message, dir=partition.shown, file=segment.file("log"), position=stop.position, found=stop.found)]
+        code, message = (
+            "LOG-009",
+            "zeros after the last batch, and a clean shutdown marker: the broker reads them and refuses the log",
+        )
+    return [
+        Finding(
+            code,
+            message,
+            dir=partition.shown,
+            file=segment.file("log"),
+            position=stop.position,
+            found=stop.found,
+        )
+    ]

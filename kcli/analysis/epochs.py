@@ -47,7 +47,9 @@ class LoadedCache(NamedTuple):
 
 def _assign(entries: list[EpochEntry], epoch: int, start_offset: int) -> None:
     if epoch < 0 or start_offset < 0:
-        raise CorruptError(0, "leader epoch entry", "an epoch and a start offset of 0 or more", f"{epoch} {start_offset}")
+        raise CorruptError(
+            0, "leader epoch entry", "an epoch and a start offset of 0 or more", f"{epoch} {start_offset}"
+        )
     if entries and entries[-1].epoch == epoch and start_offset >= entries[-1].start_offset:
         return
     while entries and (entries[-1].epoch >= epoch or entries[-1].start_offset >= start_offset):
@@ -100,7 +102,9 @@ def truncate_from_start(entries: EpochCache, start_offset: int) -> EpochCache:
     return (EpochEntry(entries[gone - 1].epoch, start_offset), *entries[gone:])
 
 
-def load(replayed: EpochCache, log_end_offset: int, log_start_offset: int, *, running: bool = False) -> LoadedCache:
+def load(
+    replayed: EpochCache, log_end_offset: int, log_start_offset: int, *, running: bool = False
+) -> LoadedCache:
     """Return the cache of a starting broker: as replayed (and recovered), cut at the log end, then at the log start.
 
     The log start is the checkpointed one, 0 without. A `running` broker still holds an epoch that starts at the log
@@ -174,7 +178,9 @@ def epochs_of_batches(batches: Iterable[tuple[int, int]]) -> EpochCache:
     """
     entries: list[EpochEntry] = []
     for epoch, base_offset in batches:
-        if epoch >= 0 and not (entries and entries[-1].epoch == epoch and base_offset >= entries[-1].start_offset):
+        if epoch >= 0 and not (
+            entries and entries[-1].epoch == epoch and base_offset >= entries[-1].start_offset
+        ):
             _assign(entries, epoch, base_offset)
     return tuple(entries)
 

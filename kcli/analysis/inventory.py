@@ -31,7 +31,9 @@ def totals(entries: Iterable[EntrySize]) -> Totals:
     return Totals(size, leftovers)
 
 
-def checkpointed(offsets: Mapping[TopicPartition, int] | None, topic: str | None, partition: int | None) -> int | None:
+def checkpointed(
+    offsets: Mapping[TopicPartition, int] | None, topic: str | None, partition: int | None
+) -> int | None:
     """Return a partition's offset in a checkpoint file of its log dir; None where no line or no file names it."""
     if offsets is None or topic is None or partition is None:
         return None

@@ -111,7 +111,12 @@ def places(log: DataFile, start: int, end: int, *, hop_from: int = HOP) -> Itera
             window, base, at = log.read(position, ahead), position, 0
         offset, length, magic = _PREFIX.unpack_from(window, at)
         if length < SMALLEST_LENGTH:
-            raise BrokerError(CORRUPT_RECORD, log.path, position, f"a batch of {length} bytes, the smallest has {SMALLEST_LENGTH}")
+            raise BrokerError(
+                CORRUPT_RECORD,
+                log.path,
+                position,
+                f"a batch of {length} bytes, the smallest has {SMALLEST_LENGTH}",
+            )
         size = LOG_OVERHEAD + length
         if position + size > end:
             return
@@ -125,7 +130,10 @@ def first_offset(log: DataFile, place: Place) -> int:
 
     Of one too large to be opened it is the offset in its header, the last: searches end at the same batch.
     """
-    if place.magic >= MAGIC_V2 or not _ATTRIBUTES.unpack_from(place.window, place.at)[0] & COMPRESSION_CODEC_MASK:
+    if (
+        place.magic >= MAGIC_V2
+        or not _ATTRIBUTES.unpack_from(place.window, place.at)[0] & COMPRESSION_CODEC_MASK
+    ):
         return place.base_offset
     if place.size > LARGEST_WRAPPER:
         return place.base_offset
@@ -134,7 +142,9 @@ def first_offset(log: DataFile, place: Place) -> int:
     except LimitError:
         return place.base_offset
     except FormatError as error:
-        raise BrokerError(_refusal(error), log.path, place.position, f"a wrapper that cannot be opened: {error}") from error
+        raise BrokerError(
+            _refusal(error), log.path, place.position, f"a wrapper that cannot be opened: {error}"
+        ) from error
 
 
 def _refusal(error: FormatError) -> str:
@@ -163,7 +173,9 @@ def header(log: DataFile, place: Place) -> Header:
     try:
         return read_header(place.window, place.at)
     except FormatError as error:
-        raise BrokerError(KAFKA_EXCEPTION, log.path, place.position, f"{error.field}: {error.found}") from error
+        raise BrokerError(
+            KAFKA_EXCEPTION, log.path, place.position, f"{error.field}: {error.found}"
+        ) from error
 
 
 def _whole_header(log: DataFile, place: Place) -> None:
@@ -289,9 +301,13 @@ def truncate_segment(segment: LoadedSegment, target: int) -> LoadedSegment:
     """
     position = translate_offset(segment, target)
     with segment.offset_index.reader() as offset_entry:
-        offset_entries = truncated_entries_offset_index(segment.offset_index.entries, offset_entry, segment.base_offset, target)
+        offset_entries = truncated_entries_offset_index(
+            segment.offset_index.entries, offset_entry, segment.base_offset, target
+        )
     with segment.time_index.reader() as time_entry:
-        time_entries = truncated_entries_time_index(segment.time_index.entries, time_entry, segment.base_offset, target)
+        time_entries = truncated_entries_time_index(
+            segment.time_index.entries, time_entry, segment.base_offset, target
+        )
     aborted = segment.aborted_last_offsets
     kept = next((slot for slot, last in enumerate(aborted) if last >= target), len(aborted))
     after = replace(
@@ -315,11 +331,15 @@ def _read_largest_timestamp(segment: LoadedSegment) -> None:
         return
     with segment.offset_index.reader() as offset_entry:
         offset = segment.base_offset + last.relative_offset
-        position = offset_index_lookup(segment.offset_index.entries, offset_entry, segment.base_offset, offset)[1]
+        position = offset_index_lookup(
+            segment.offset_index.entries, offset_entry, segment.base_offset, offset
+        )[1]
     if segment.log_path is None:
         return
     if position < 0:
-        raise BrokerError(ILLEGAL_ARGUMENT, segment.log_path, None, f"an index entry leads to position {position}")
+        raise BrokerError(
+            ILLEGAL_ARGUMENT, segment.log_path, None, f"an index entry leads to position {position}"
+        )
     with segment.log() as log:
         for place in places(log, position, segment.log_size):
             header(log, place)

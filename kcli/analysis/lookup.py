@@ -63,7 +63,9 @@ class LargestTimestamp(NamedTuple):
     offset: int
 
 
-def outside(offset: int, log_start_offset: int, local_log_start_offset: int, log_end_offset: int) -> str | None:
+def outside(
+    offset: int, log_start_offset: int, local_log_start_offset: int, log_end_offset: int
+) -> str | None:
     """Return why a fetch at `offset` finds nothing before any segment is looked at; None if it is inside the log."""
     if offset < log_start_offset:
         return f"{BELOW_LOG_START}: the log starts at {log_start_offset}; a fetch gets OFFSET_OUT_OF_RANGE"
@@ -111,7 +113,10 @@ def largest_place(largest: Sequence[LargestTimestamp]) -> int:
 
 def first_record(records: Iterable[Timed], timestamp: int, start_offset: int) -> Timed | None:
     """Return the first record of a batch with a timestamp at or after the given one and an offset from `start_offset` on."""
-    return next((record for record in records if record.timestamp >= timestamp and record.offset >= start_offset), None)
+    return next(
+        (record for record in records if record.timestamp >= timestamp and record.offset >= start_offset),
+        None,
+    )
 
 
 def record_of_max(records: Iterable[Timed], max_timestamp: int) -> Timed | None:

@@ -15,7 +15,11 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
     result: list[Finding] = []
     places: dict[tuple[str, str | None, str | None], int] = {}
     for finding in findings:
-        place = places.setdefault((finding.code, finding.dir, finding.file), len(result)) if finding.more is not None else len(result)
+        place = (
+            places.setdefault((finding.code, finding.dir, finding.file), len(result))
+            if finding.more is not None
+            else len(result)
+        )
         if place == len(result):
             result.append(finding)
         else:

@@ -10,11 +10,11 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formats.batch import CONTROL_MASK, HEADER_SIZE, LOG_OVERHEAD, NO_PRODUCER_ID
+from formats.bounds import LARGEST_BATCH, RAISES_THE_BOUND, in_words
 from formats.bulk import MAGIC, Fields, end_markers, together
 from formats.errors import FormatError
 from kcli.analysis.salvage import Budget, Gap, behind
 from kcli.analysis.summary import EMPTY, NOT_OPENED, Block, Summary, merge, summary
-from kcli.bounds import LARGEST_BATCH, RAISES_THE_BOUND, in_words
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import BulkWalk, Window
 from kcli.logdir.segment import Stop
@@ -66,14 +66,18 @@ class Wanted(NamedTuple):
     largest: int = LARGEST_BATCH
 
 
-def read_piece(file: DataFile, start: int, end: int | None, wanted: Wanted, *, hints: "NDArray[np.int64] | None" = None) -> Piece:
+def read_piece(
+    file: DataFile, start: int, end: int | None, wanted: Wanted, *, hints: "NDArray[np.int64] | None" = None
+) -> Piece:
     """Return what lies between two positions of a log; after damage the walk goes on as `checked_batches` does."""
     end = file.size if end is None else min(end, file.size)
     piece = Piece(start, Stop("end", start))
     position: int | None = start
     budget = Budget(file.size)
     while position is not None:
-        walk = BulkWalk(file, position, end, verify=wanted.verify, hints=hints, eager=wanted.verify and position == start)
+        walk = BulkWalk(
+            file, position, end, verify=wanted.verify, hints=hints, eager=wanted.verify and position == start
+        )
         found = reduce(_add, _parts(file, walk, wanted), piece._replace(suspect=None))
         if walk.stop is None:
             raise AssertionError("a walk that has ended says where")
@@ -81,7 +85,9 @@ def read_piece(file: DataFile, start: int, end: int | None, wanted: Wanted, *, h
         piece = found._replace(stop=walk.stop)
         if gap is not None:
             is_kept = len(piece.gaps) < MOST_GAPS or gap.next_offset is None
-            piece = piece._replace(gaps=(*piece.gaps, gap) if is_kept else piece.gaps, gap_count=piece.gap_count + 1)
+            piece = piece._replace(
+                gaps=(*piece.gaps, gap) if is_kept else piece.gaps, gap_count=piece.gap_count + 1
+            )
         position = gap.end if gap is not None and stop is None else None
     return piece._replace(size=file.size, grown=file.grown())
 
@@ -92,7 +98,9 @@ def join(a: Piece, b: Piece) -> Piece | None:
         return None
     if a.suspect is not None and (b.gap_count or b.stop.reason not in CLEAN_STOPS):
         return None
-    return _add(a, b)._replace(stop=b.stop, gaps=b.gaps, gap_count=b.gap_count, size=b.size, grown=max(a.grown, b.grown))
+    return _add(a, b)._replace(
+        stop=b.stop, gaps=b.gaps, gap_count=b.gap_count, size=b.size, grown=max(a.grown, b.grown)
+    )
 
 
 def _add(a: Piece, b: Piece) -> Piece:
@@ -140,7 +148,9 @@ def _part(file: DataFile, window: Window, wanted: Wanted) -> _Part:
     good = fields["magic"] == MAGIC if window.valid is None else window.valid & (fields["magic"] == MAGIC)
     ends = np.zeros(len(fields), np.bool_)
     bad: list[Place] = []
-    at = np.flatnonzero((fields["attributes"] & CONTROL_MASK != 0) & (fields["producer_id"] != NO_PRODUCER_ID) & good)
+    at = np.flatnonzero(
+        (fields["attributes"] & CONTROL_MASK != 0) & (fields["producer_id"] != NO_PRODUCER_ID) & good
+    )
     if len(at):
         _find_ends(file, window, at, ends, bad)
     sizes = _sizes(file, window, wanted, bad) if wanted.unpack else None
@@ -158,7 +168,9 @@ def _raw(file: DataFile, window: Window, number: int, most: int) -> bytes:
     return bytes(window.data[at : at + size]) if whole else file.read(position, size)
 
 
-def _find_ends(file: DataFile, window: Window, at: "NDArray[np.int64]", ends: "NDArray[np.bool_]", bad: list[Place]) -> None:
+def _find_ends(
+    file: DataFile, window: Window, at: "NDArray[np.int64]", ends: "NDArray[np.bool_]", bad: list[Place]
+) -> None:
     """Set which of the control batches are transaction end markers: those that look as usual at once, others decoded."""
     places = window.positions[at] - window.base
     inside = (places >= 0) & (places + LOG_OVERHEAD <= len(window.data) - window.fields["batch_length"][at])
@@ -189,7 +201,9 @@ def _is_end(raw: bytes) -> bool:
     return True
 
 
-def _sizes(file: DataFile, window: Window, wanted: Wanted, bad: list[Place]) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
+def _sizes(
+    file: DataFile, window: Window, wanted: Wanted, bad: list[Place]
+) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
     """Return the bytes of records of each batch as stored and decompressed, NOT_OPENED where they cannot be decompressed."""
     import numpy as np  # noqa: PLC0415
 
@@ -236,7 +250,9 @@ def _summed(parts: list[_Part]) -> Piece:
     verdicts = [part.window.valid for part in parts if part.window.valid is not None]
     valid = joined(verdicts) if verdicts else None
     sizes = [part.sizes for part in parts if part.sizes is not None]
-    packed, whole = (joined([pair[0] for pair in sizes]), joined([pair[1] for pair in sizes])) if sizes else (None, None)
+    packed, whole = (
+        (joined([pair[0] for pair in sizes]), joined([pair[1] for pair in sizes])) if sizes else (None, None)
+    )
     block = Block(fields, valid, joined([part.ends for part in parts]), packed, whole)
     unreadable = reduce(_place, [part.unreadable for part in parts])
     piece = Piece(0, Stop("end", 0), summary(block), unreadable=unreadable)

@@ -83,7 +83,9 @@ class ProducerState:
 
     def fresh(self) -> "ProducerState":
         """Return an empty state over the same directory that knows all its snapshots."""
-        return ProducerState(disk=self.disk, now_ms=self.now_ms, expiration_ms=self.expiration_ms, known=set(self.disk))
+        return ProducerState(
+            disk=self.disk, now_ms=self.now_ms, expiration_ms=self.expiration_ms, known=set(self.disk)
+        )
 
     def copy(self) -> "ProducerState":
         """Return an equal state over a copy of the directory."""
@@ -183,7 +185,10 @@ class ProducerState:
                 self.delete_snapshot(newest)
                 continue
             for producer_id, producer in loaded.items():
-                if producer.open_since is not None or self.now_ms - producer.last_timestamp < self.expiration_ms:
+                if (
+                    producer.open_since is not None
+                    or self.now_ms - producer.last_timestamp < self.expiration_ms
+                ):
                     self.producers[producer_id] = producer
                     if producer.open_since is not None:
                         self.ongoing[producer.open_since] = producer_id
@@ -201,7 +206,9 @@ def read_snapshot(snapshot: Snapshot) -> Mapping[int, Producer] | None:
     except FormatError:
         return None
     return {
-        entry.producer_id: Producer(entry.timestamp, entry.current_txn_first_offset if entry.has_open_transaction else None)
+        entry.producer_id: Producer(
+            entry.timestamp, entry.current_txn_first_offset if entry.has_open_transaction else None
+        )
         for entry in entries
     }
 
@@ -220,14 +227,28 @@ def read_marker(log: DataFile, place: Place) -> Marker | None:
             return None
         key, value = record.key or b"", record.value or b""
         if len(key) < CONTROL_KEY.size or len(value) < COORDINATOR_EPOCH.size:
-            raise BrokerError(INVALID_RECORD, log.path, place.position, "a control record too short for a transaction marker")
+            raise BrokerError(
+                INVALID_RECORD,
+                log.path,
+                place.position,
+                "a control record too short for a transaction marker",
+            )
         version, kind = CONTROL_KEY.unpack_from(key)
         if version < 0 or COORDINATOR_EPOCH.unpack_from(value)[0] < 0:
-            raise BrokerError(INVALID_RECORD, log.path, place.position, "a control record of a negative version")
+            raise BrokerError(
+                INVALID_RECORD, log.path, place.position, "a control record of a negative version"
+            )
     except FormatError as error:
-        raise BrokerError(INVALID_RECORD, log.path, place.position, f"a broken control record: {error}") from error
+        raise BrokerError(
+            INVALID_RECORD, log.path, place.position, f"a broken control record: {error}"
+        ) from error
     if kind not in {ABORT, COMMIT}:
-        raise BrokerError(ILLEGAL_ARGUMENT, log.path, place.position, f"a control record of type {kind} where a transaction marker belongs")
+        raise BrokerError(
+            ILLEGAL_ARGUMENT,
+            log.path,
+            place.position,
+            f"a control record of type {kind} where a transaction marker belongs",
+        )
     return Marker(record.timestamp, kind == ABORT)
 
 
@@ -271,7 +292,9 @@ _base = attrgetter("base_offset")
 
 
 def _between(segments: Sequence[LoadedSegment], start: int, end: int) -> list[LoadedSegment]:
-    return list(segments[max(bisect_right(segments, start, key=_base) - 1, 0) : bisect_left(segments, end, key=_base)])
+    return list(
+        segments[max(bisect_right(segments, start, key=_base) - 1, 0) : bisect_left(segments, end, key=_base)]
+    )
 
 
 def replay(state: ProducerState, segment: LoadedSegment, start_offset: int, end_position: int) -> None:
@@ -280,7 +303,12 @@ def replay(state: ProducerState, segment: LoadedSegment, start_offset: int, end_
     if start is None:
         return
     if end_position < start:
-        raise BrokerError(ILLEGAL_ARGUMENT, segment.log_path or "", start, "the batch of a higher offset lies before this one")
+        raise BrokerError(
+            ILLEGAL_ARGUMENT,
+            segment.log_path or "",
+            start,
+            "the batch of a higher offset lies before this one",
+        )
     ended: list[tuple[Ended, int]] = []
     with segment.log() as log:
         for place in places(log, start, end_position):

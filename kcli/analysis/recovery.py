@@ -84,7 +84,12 @@ class _Rebuild:
     def add_batch(self, place: Place, last: int, max_timestamp: int) -> None:
         """Index one good batch; BrokerError for an offset that no index of this segment can hold."""
         if not 0 <= last - self.of.base_offset <= MAX_RELATIVE_OFFSET:
-            raise BrokerError(OFFSET_OVERFLOW, self.path, place.position, f"last offset {last} is out of the segment's range")
+            raise BrokerError(
+                OFFSET_OVERFLOW,
+                self.path,
+                place.position,
+                f"last offset {last} is out of the segment's range",
+            )
         if max_timestamp > self.max_timestamp:
             self.max_timestamp, self.max_timestamp_offset = max_timestamp, last
         if self.valid - self.last_indexed_at > self.index_interval_bytes:
@@ -97,10 +102,14 @@ class _Rebuild:
         """Append to the offset index."""
         count = len(self.offset_entries) // OFFSET_INDEX_ENTRY.size
         if count >= self.max_index_size // OFFSET_INDEX_ENTRY.size:
-            raise BrokerError(ILLEGAL_ARGUMENT, self.path, position, f"the offset index is full with {count} entries")
+            raise BrokerError(
+                ILLEGAL_ARGUMENT, self.path, position, f"the offset index is full with {count} entries"
+            )
         if count and offset <= self.last_indexed_offset:
             raise InvalidOffsetError(
-                self.path, position, f"offset {offset} does not rise above {self.last_indexed_offset}, the last one indexed"
+                self.path,
+                position,
+                f"offset {offset} does not rise above {self.last_indexed_offset}, the last one indexed",
             )
         self.offset_entries += _OFFSET_ENTRY.pack(offset - self.of.base_offset, position)
         self.last_indexed_offset = offset
@@ -109,11 +118,15 @@ class _Rebuild:
         """Append the largest timestamp so far to the time index, unless it is there; the last slot is for the `last` one."""
         count = len(self.time_entries) // TIME_INDEX_ENTRY.size
         if not last and count >= self.max_index_size // TIME_INDEX_ENTRY.size - 1:
-            raise BrokerError(ILLEGAL_ARGUMENT, self.path, self.valid, f"the time index is full with {count} entries")
+            raise BrokerError(
+                ILLEGAL_ARGUMENT, self.path, self.valid, f"the time index is full with {count} entries"
+            )
         offset = self.max_timestamp_offset
         if count and offset < self.last_timestamp_offset:
             raise InvalidOffsetError(
-                self.path, self.valid, f"offset {offset} lies below {self.last_timestamp_offset}, the last one in the time index"
+                self.path,
+                self.valid,
+                f"offset {offset} lies below {self.last_timestamp_offset}, the last one in the time index",
             )
         if self.max_timestamp > self.last_timestamp:
             self.time_entries += _TIME_ENTRY.pack(self.max_timestamp, offset - self.of.base_offset)
@@ -123,7 +136,10 @@ class _Rebuild:
         """Append to the transaction index."""
         if self.aborted and self.aborted[-1] >= offset:
             raise BrokerError(
-                ILLEGAL_ARGUMENT, self.path, position, f"an abort marker at offset {offset} follows one at {self.aborted[-1]}"
+                ILLEGAL_ARGUMENT,
+                self.path,
+                position,
+                f"an abort marker at offset {offset} follows one at {self.aborted[-1]}",
             )
         self.aborted.append(offset)
 
@@ -209,12 +225,19 @@ def _follow(state: ProducerState, log: DataFile, place: Place, batch: BatchHeade
 def _ensure_valid(log: DataFile, place: Place) -> None:
     """Raise the BrokerError that a batch with a wrong checksum gives; one larger than its window is read in chunks."""
     if place.magic >= MAGIC_V2 and place.size < HEADER_SIZE:
-        raise BrokerError(CORRUPT_RECORD, log.path, place.position, f"a batch of {place.size} bytes, its header alone has {HEADER_SIZE}")
+        raise BrokerError(
+            CORRUPT_RECORD,
+            log.path,
+            place.position,
+            f"a batch of {place.size} bytes, its header alone has {HEADER_SIZE}",
+        )
     view = memoryview(place.window)[place.at : place.at + place.size]
     if len(view) == place.size and place.magic < MAGIC_V2:
         valid = is_valid(view)
     else:
-        update, start, crc = (crc32c, CRC_FROM, _CRC) if place.magic >= MAGIC_V2 else (crc32, LEGACY_CRC_FROM, _LEGACY_CRC)
+        update, start, crc = (
+            (crc32c, CRC_FROM, _CRC) if place.magic >= MAGIC_V2 else (crc32, LEGACY_CRC_FROM, _LEGACY_CRC)
+        )
         found = update(view[start:])
         position, end = place.position + len(view), place.position + place.size
         while position < end:
@@ -223,4 +246,9 @@ def _ensure_valid(log: DataFile, place: Place) -> None:
             position += len(piece)
         valid = found == crc.unpack_from(view)[0]
     if not valid:
-        raise BrokerError(CORRUPT_RECORD, log.path, place.position, f"the batch at offset {place.base_offset} does not match its checksum")
+        raise BrokerError(
+            CORRUPT_RECORD,
+            log.path,
+            place.position,
+            f"the batch at offset {place.base_offset} does not match its checksum",
+        )

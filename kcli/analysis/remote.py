@@ -156,7 +156,9 @@ def kip405_text(partition: int | None, offset: int | None, record: RemoteLogMeta
         place = f"{{topicId:{record.topic_id},topicName:{record.topic},partition:{record.partition}}}"
         return f"{head},event-value:{{topic-id-partition:{place},broker-id:{broker},remote-partition-delete-state:{state}}}"
     offsets = (
-        "" if isinstance(record, RemoteLogSegmentMetadataUpdate) else f"start-offset:{record.start_offset},end-offset:{record.end_offset},"
+        ""
+        if isinstance(record, RemoteLogSegmentMetadataUpdate)
+        else f"start-offset:{record.start_offset},end-offset:{record.end_offset},"
     )
     names = (
         ""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from formats import legacy
 from formats.batch import BATCH, CRC_FROM, HEADER_SIZE, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAGIC_POSITION
+from formats.bounds import LARGEST_BATCH
 from formats.crc import crc32, crc32c
 from formats.record import MAGIC, is_valid
-from kcli.bounds import LARGEST_BATCH
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import BulkWalk, Window, hints_of
 from kcli.logdir.segment import LONGEST_HEADER, Batch, Stop, Walk
@@ -91,7 +91,9 @@ def leads_to_a_batch(file: DataFile, position: int) -> bool:
 
 def _checked(file: DataFile, batch: Batch, largest: int) -> Checked:
     raw = file.read(batch.position, batch.header.size) if batch.header.size <= largest else None
-    return Checked(batch, raw, _is_valid(raw, batch.header.magic) if raw is not None else _is_valid_in_parts(file, batch))
+    return Checked(
+        batch, raw, _is_valid(raw, batch.header.magic) if raw is not None else _is_valid_in_parts(file, batch)
+    )
 
 
 def checked_windows(
@@ -106,7 +108,14 @@ def checked_windows(
             yield window
         return suspect
 
-    yield from _past_damage(file, start, end, lambda place, end: BulkWalk(file, place, end, hints=hints, eager=place == start), walked, cut)
+    yield from _past_damage(
+        file,
+        start,
+        end,
+        lambda place, end: BulkWalk(file, place, end, hints=hints, eager=place == start),
+        walked,
+        cut,
+    )
 
 
 def _suspect(window: Window, before: int | None) -> int | None:
@@ -125,7 +134,12 @@ Walked: TypeAlias = Callable[[W, int | None], Generator[Met, None, int | None]]
 
 
 def _past_damage(  # noqa: PLR0917
-    file: DataFile, start: int, end: int, walk_from: Callable[[int, int], W], walked: Walked[W, Met], cut: int = 0
+    file: DataFile,
+    start: int,
+    end: int,
+    walk_from: Callable[[int, int], W],
+    walked: Walked[W, Met],
+    cut: int = 0,
 ) -> Iterator[Met | Gap | Stop]:
     """Yield what walks find, one after each damaged range; `walked` is given and returns where batches of wrong checksum began."""
     suspect: int | None = None
@@ -162,7 +176,9 @@ class Budget:
         self.indexed = LEAST_BUDGET
 
 
-def behind(file: DataFile, stop: Stop, suspect: int | None, end: int, budget: Budget) -> tuple[Gap | None, Stop | None]:
+def behind(
+    file: DataFile, stop: Stop, suspect: int | None, end: int, budget: Budget
+) -> tuple[Gap | None, Stop | None]:
     """Return the range without batches where a walk stopped, None if there is none, and the stop if no batch follows it.
 
     `suspect` is where batches of wrong checksum began that reach up to the stop: the search begins inside the first.
@@ -176,7 +192,9 @@ def behind(file: DataFile, stop: Stop, suspect: int | None, end: int, budget: Bu
     if gave_up:
         found = _indexed_batch(file, bad + 1, end, budget)
     if found is not None:
-        return Gap(bad, found.position, stop.reason, stop.found, found.header.base_offset, stop.position, gave_up), None
+        return Gap(
+            bad, found.position, stop.reason, stop.found, found.header.base_offset, stop.position, gave_up
+        ), None
     if stop.reason in {"bad-length", "bad-magic"} or gave_up:
         return Gap(stop.position, end, stop.reason, stop.found, None, stop.position, gave_up), stop
     return None, stop
@@ -237,7 +255,9 @@ def _is_valid_in_parts(file: DataFile, batch: Batch) -> bool:
     header, end = batch.header, batch.position + batch.header.size
     update = crc32c if header.magic >= MAGIC else crc32
     value = 0
-    for position in range(batch.position + (CRC_FROM if header.magic >= MAGIC else legacy.CRC_FROM), end, WINDOW):
+    for position in range(
+        batch.position + (CRC_FROM if header.magic >= MAGIC else legacy.CRC_FROM), end, WINDOW
+    ):
         value = update(file.read(position, min(WINDOW, end - position)), value)
     return value == header.crc
 
@@ -263,11 +283,15 @@ def _candidates(window: bytes, position: int, end: int, most: int) -> list[int]:
     return found
 
 
-def _plausible(data: "NDArray[np.uint8]", at: "NDArray[np.int64]", size: "NDArray[np.int64]") -> "NDArray[np.bool_]":
+def _plausible(
+    data: "NDArray[np.uint8]", at: "NDArray[np.int64]", size: "NDArray[np.int64]"
+) -> "NDArray[np.bool_]":
     delta, count = _int32(data, at + 23), _int32(data, at + 57)
     attributes = data[at + 22]
     known = (data[at + 21] == 0) & (attributes <= KNOWN_ATTRIBUTES) & (attributes & 7 <= HIGHEST_CODEC)
-    result: NDArray[np.bool_] = known & (size >= HEADER_SIZE) & (delta >= 0) & (count >= 0) & (count <= delta + 1)
+    result: NDArray[np.bool_] = (
+        known & (size >= HEADER_SIZE) & (delta >= 0) & (count >= 0) & (count <= delta + 1)
+    )
     return result
 
 
@@ -276,7 +300,9 @@ def _plausible_legacy(
 ) -> "NDArray[np.bool_]":
     key_at = 18 + 8 * (magic == 1)
     key = _int32(data, at + key_at)
-    result: NDArray[np.bool_] = (data[at + 17] <= LEGACY_ATTRIBUTES) & (size >= key_at + 8) & (key >= -1) & (key <= size - key_at - 8)
+    result: NDArray[np.bool_] = (
+        (data[at + 17] <= LEGACY_ATTRIBUTES) & (size >= key_at + 8) & (key >= -1) & (key <= size - key_at - 8)
+    )
     return result
 
 

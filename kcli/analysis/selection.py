@@ -45,7 +45,10 @@ class Wanted:
             self.epochs
             or self.producer_ids
             or self.codecs
-            or any(asked is not None for asked in (self.offsets, self.times, self.transactional, self.control, self.key, self.grep))
+            or any(
+                asked is not None
+                for asked in (self.offsets, self.times, self.transactional, self.control, self.key, self.grep)
+            )
         )
 
     @property
@@ -57,7 +60,10 @@ class Wanted:
 def can_hold(wanted: Wanted, header: Header) -> bool:
     """Whether a batch may hold a wanted record, as far as its header tells."""
     return (
-        (wanted.offsets is None or (_first(header) <= wanted.offsets[1] and header.last_offset >= wanted.offsets[0]))
+        (
+            wanted.offsets is None
+            or (_first(header) <= wanted.offsets[1] and header.last_offset >= wanted.offsets[0])
+        )
         and (wanted.times is None or header.max_timestamp >= wanted.times[0])
         and (not wanted.epochs or header.partition_leader_epoch in wanted.epochs)
         and (not wanted.producer_ids or header.producer_id in wanted.producer_ids)

@@ -112,7 +112,14 @@ def check_fits(active: LoadedSegment, settings: Settings) -> None:
 class _Loader:
     """One run of the loader: its fields are the loader's own, changed step by step."""
 
-    def __init__(self, partition: Partition, clean: bool, recovery_point: int, log_start: int, settings: Settings) -> None:  # noqa: FBT001
+    def __init__(
+        self,
+        partition: Partition,
+        clean: bool,  # noqa: FBT001
+        recovery_point: int,
+        log_start: int,
+        settings: Settings,
+    ) -> None:
         self.partition = partition
         self.clean = clean
         self.recovery_point = recovery_point
@@ -138,7 +145,9 @@ class _Loader:
         check_fits(last, self.settings)
         self.epochs = truncate_from_start(truncate_from_end(self.epochs, log_end), self.log_start)
         segments = tuple(self.segments[base] for base in sorted(self.segments))
-        start = self.log_start if self.settings.remote_storage else max(self.log_start, segments[0].base_offset)
+        start = (
+            self.log_start if self.settings.remote_storage else max(self.log_start, segments[0].base_offset)
+        )
         self.producers.remove_stray_snapshots([segment.base_offset for segment in segments])
         rebuild(self.producers, segments, start, log_end, clean_start=self.clean)
         self._find_first_open_transaction(segments, start, log_end)
@@ -158,14 +167,22 @@ class _Loader:
             settings=self.settings,
         )
 
-    def _find_first_open_transaction(self, segments: tuple[LoadedSegment, ...], start: int, log_end: int) -> None:
+    def _find_first_open_transaction(
+        self, segments: tuple[LoadedSegment, ...], start: int, log_end: int
+    ) -> None:
         """Look up where the oldest open transaction begins, as `UnifiedLog` does; BrokerError where that fails."""
         if not self.producers.ongoing:
             return
         offset = max(min(self.producers.ongoing), start)
-        floor = max((segment.base_offset for segment in segments if segment.base_offset <= offset), default=offset)
+        floor = max(
+            (segment.base_offset for segment in segments if segment.base_offset <= offset), default=offset
+        )
         for segment in segments:
-            if offset < log_end and segment.base_offset >= floor and translate_offset(segment, offset) is not None:
+            if (
+                offset < log_end
+                and segment.base_offset >= floor
+                and translate_offset(segment, offset) is not None
+            ):
                 return
 
     def _epoch_file(self) -> EpochCache:
@@ -184,10 +201,14 @@ class _Loader:
     def _load_segments(self, files: Files) -> None:
         for base in sorted(files.logs):
             log_path, size = files.logs[base]
-            time_path, txn_path, offset_path = (files.indexes.get((base, kind)) for kind in ("timeindex", "txnindex", "index"))
+            time_path, txn_path, offset_path = (
+                files.indexes.get((base, kind)) for kind in ("timeindex", "txnindex", "index")
+            )
             empty = LoadedSegment(base, log_path, size)
             if offset_path is None:
-                self._tell("IDX-001", "the offset index is missing: the broker recovers this segment first", log_path)
+                self._tell(
+                    "IDX-001", "the offset index is missing: the broker recovers this segment first", log_path
+                )
                 self._recovered(empty)
                 continue
             aborted = read_aborted(txn_path) if txn_path else ()
@@ -236,7 +257,9 @@ class _Loader:
         if done.truncated:
             why = done.reason.message if done.reason else "the log ends in an incomplete batch"
             position = done.segment.log_size
-            self._tell("START-001", f"recovery cuts {done.truncated} bytes: {why}", segment.log_path, position)
+            self._tell(
+                "START-001", f"recovery cuts {done.truncated} bytes: {why}", segment.log_path, position
+            )
         return done
 
     def _recover_log(self) -> tuple[int, int]:
@@ -280,7 +303,11 @@ class _Loader:
             if truncated:
                 rest = unflushed[number + 1 :]
                 for later in rest:
-                    self._tell("START-002", f"recovery deletes this segment: the one at {base} was cut", self.segments[later].log_path)
+                    self._tell(
+                        "START-002",
+                        f"recovery deletes this segment: the one at {base} was cut",
+                        self.segments[later].log_path,
+                    )
                     del self.segments[later]
                     self.producers.delete_snapshot(later)
                 self.deleted.extend(rest)
@@ -292,5 +319,7 @@ class _Loader:
             self.epochs = error.epochs or self.epochs
         emptied = truncate_segment(partial, segment.base_offset)
         self.segments[segment.base_offset] = emptied
-        self._tell("START-001", f"recovery empties this segment: {error.message}", segment.log_path, error.position)
+        self._tell(
+            "START-001", f"recovery empties this segment: {error.message}", segment.log_path, error.position
+        )
         return partial.log_size - emptied.log_size

@@ -143,7 +143,10 @@ def merge(a: Summary, b: Summary) -> Summary:
         transactional=a.transactional + b.transactional,
         control=a.control + b.control,
         transactions=_followed(a.transactions, b.transactions),
-        codecs=tuple(Codec(*map(sum, zip(one, other, strict=True))) for one, other in zip(a.codecs, b.codecs, strict=True)),
+        codecs=tuple(
+            Codec(*map(sum, zip(one, other, strict=True)))
+            for one, other in zip(a.codecs, b.codecs, strict=True)
+        ),
         gaps=gaps,
         backwards=backwards,
     )
@@ -232,7 +235,9 @@ def _believed(
     count = fields["records_count"].astype(np.int64)
     old = fields["magic"] < MAGIC
     wrapper = old & (count < 0)
-    attributes = np.where(old, fields["attributes"] & (COMPRESSION_CODEC_MASK | TIMESTAMP_TYPE_MASK), fields["attributes"])
+    attributes = np.where(
+        old, fields["attributes"] & (COMPRESSION_CODEC_MASK | TIMESTAMP_TYPE_MASK), fields["attributes"]
+    )
     transactional, control = attributes & TRANSACTIONAL_MASK != 0, attributes & CONTROL_MASK != 0
     epoch = fields["partition_leader_epoch"].astype(np.int64)
     epoch = epoch[epoch != NO_PARTITION_LEADER_EPOCH]
@@ -276,14 +281,19 @@ def _different(numbers: "NDArray[np.int64]") -> Ids:
 
 
 def _transactions(
-    producer: "NDArray[np.int64]", base: "NDArray[np.int64]", data: "NDArray[np.bool_]", ends: "NDArray[np.bool_]"
+    producer: "NDArray[np.int64]",
+    base: "NDArray[np.int64]",
+    data: "NDArray[np.bool_]",
+    ends: "NDArray[np.bool_]",
 ) -> Transactions | None:
     import numpy as np  # noqa: PLC0415
 
     opened: dict[int, int] = {}
     ended: set[int] = set()
     at = np.flatnonzero(data | ends)
-    for number, offset, marker in zip(producer[at].tolist(), base[at].tolist(), ends[at].tolist(), strict=True):
+    for number, offset, marker in zip(
+        producer[at].tolist(), base[at].tolist(), ends[at].tolist(), strict=True
+    ):
         if marker:
             opened.pop(number, None)
             ended.add(number)
@@ -293,7 +303,10 @@ def _transactions(
 
 
 def _codecs(
-    codec: "NDArray[Any]", size: "NDArray[np.int64]", packed: "NDArray[np.int64] | None", unpacked: "NDArray[np.int64] | None"
+    codec: "NDArray[Any]",
+    size: "NDArray[np.int64]",
+    packed: "NDArray[np.int64] | None",
+    unpacked: "NDArray[np.int64] | None",
 ) -> tuple[Codec, ...]:
     import numpy as np  # noqa: PLC0415
 
@@ -304,5 +317,7 @@ def _codecs(
         if packed is not None and unpacked is not None:
             opened = here & (packed != NOT_OPENED)
             sizes = int(packed[opened].sum()), int(unpacked[opened].sum())
-            found[number] = found[number]._replace(packed=sizes[0], unpacked=sizes[1], opened=int(np.count_nonzero(opened)))
+            found[number] = found[number]._replace(
+                packed=sizes[0], unpacked=sizes[1], opened=int(np.count_nonzero(opened))
+            )
     return tuple(found)

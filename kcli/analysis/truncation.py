@@ -158,7 +158,10 @@ def _changes(before: Sequence[LoadedSegment], after: Sequence[LoadedSegment]) ->
 
 def _snapshot_actions(before: Iterable[int], after: Iterable[int]) -> tuple[tuple[int, str], ...]:
     old, new = set(before), set(after)
-    return tuple((offset, DELETE if offset not in new else KEEP if offset in old else CREATE) for offset in sorted(old | new))
+    return tuple(
+        (offset, DELETE if offset not in new else KEEP if offset in old else CREATE)
+        for offset in sorted(old | new)
+    )
 
 
 def _removed(changes: Iterable[SegmentChange]) -> Removed:

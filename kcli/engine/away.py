@@ -45,7 +45,9 @@ class Shelf:
     def keep(self, rows: Sequence[Row]) -> list[Row] | None:
         """Return what to send in place of rows that are sent together, once there is room for the bytes of the long ones; None if none is."""
         long = {
-            place: row.buffers for place, row in enumerate(rows) if isinstance(row, (Lines, Written)) and size(row.buffers) >= WORTH_A_TURN
+            place: row.buffers
+            for place, row in enumerate(rows)
+            if isinstance(row, (Lines, Written)) and size(row.buffers) >= WORTH_A_TURN
         }
         if not long:
             return None

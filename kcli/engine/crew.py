@@ -16,9 +16,9 @@ from multiprocessing.connection import Connection, wait
 from typing import NamedTuple, Self, TypeAlias
 
 from formats.types import Buffer
-from kcli.beside import Beside
 from kcli.engine import nursery
 from kcli.engine.away import write_all
+from kcli.logdir.beside import Beside
 
 Parts: TypeAlias = Sequence[Buffer]
 
@@ -98,7 +98,9 @@ class Crew:
             pipe.send_bytes(message)
         return pipe
 
-    def parcels(self, wanted: Iterable[Connection], timeout: float | None) -> Iterator[tuple[Connection, Parcel | None]]:
+    def parcels(
+        self, wanted: Iterable[Connection], timeout: float | None
+    ) -> Iterator[tuple[Connection, Parcel | None]]:
         """Wait for something to happen; yield what comes from the wanted pipes, of those that were given a message.
 
         None for a pipe from which nothing comes any more, before the last parcel; UNTOUCHED if nothing ever came.

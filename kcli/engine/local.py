@@ -91,10 +91,14 @@ def pool(jobs: int, *, writes: bool = False) -> Engine:
         if any(unit.end for unit in units):
             size = 1  # pieces of a log come out large: each is to be told when its turn comes, and no sooner
             ahead = AHEAD if writes else 0
-        waiting: deque[Chunk] = deque(tuple(units[start : start + size]) for start in range(0, len(units), size))
+        waiting: deque[Chunk] = deque(
+            tuple(units[start : start + size]) for start in range(0, len(units), size)
+        )
         if waiting:
             with Crew(workers, _answer, obey) as crew:
-                yield from _spread(crew, Task(scan, writes, ahead), waiting, workers * (CHUNKS_A_WORKER + ahead))
+                yield from _spread(
+                    crew, Task(scan, writes, ahead), waiting, workers * (CHUNKS_A_WORKER + ahead)
+                )
 
     return run
 
@@ -160,7 +164,11 @@ def _in_turns(crew: "Crew", scan: Scan, piece: Piece, outcomes: Iterable[Outcome
             kept: Any = row.values[0]
             reached: list[int] = []
             reach: Any = reached.append
-            yield Outcome(number=outcome.number, rows=[*outcome.rows[begun:place], Away(row.type, (reach,))], rest=outcome.rest or unit)
+            yield Outcome(
+                number=outcome.number,
+                rows=[*outcome.rows[begun:place], Away(row.type, (reach,))],
+                rest=outcome.rest or unit,
+            )
             begun = place + 1
             ask = partial(crew.ask, piece.home)
             if not reached:

@@ -120,7 +120,11 @@ def _another() -> socket.socket:
     with theirs:
         os.posix_spawn(
             sys.executable,
-            [sys.executable, "-c", f"import sys; sys.path[:] = {path!r}; from kcli.engine.nursery import main; main()"],
+            [
+                sys.executable,
+                "-c",
+                f"import sys; sys.path[:] = {path!r}; from kcli.engine.nursery import main; main()",
+            ],
             os.environ,
             file_actions=[(os.POSIX_SPAWN_DUP2, theirs.fileno(), 0)],
             setsigmask=LEFT_TO_THE_OWNER,

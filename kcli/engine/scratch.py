@@ -19,7 +19,9 @@ def scratch_directory() -> str:
         if os.path.isabs(place) and len(os.fsencode(place)) <= LONGEST and _is_writable(place):
             tempfile.tempdir = place
             return place
-    raise EngineMissingError(f"no temporary directory is writable: $TMPDIR (a short, absolute name), {', '.join(PLACES)}")
+    raise EngineMissingError(
+        f"no temporary directory is writable: $TMPDIR (a short, absolute name), {', '.join(PLACES)}"
+    )
 
 
 def _is_writable(place: str) -> bool:

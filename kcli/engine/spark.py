@@ -66,7 +66,11 @@ class Piece:
 
 
 def spark(
-    master: str | None = None, remote: str | None = None, conf: Mapping[str, str] | None = None, *, sink: Sink | None = None
+    master: str | None = None,
+    remote: str | None = None,
+    conf: Mapping[str, str] | None = None,
+    *,
+    sink: Sink | None = None,
 ) -> Engine:
     """Return an engine over Spark: `master` (default local[*]) or a Spark Connect `remote`, with extra settings.
 
@@ -105,7 +109,11 @@ def _spread(session: Session, jobs: Jobs, work: Work, units: Sequence[Unit]) -> 
         except Exception as error:  # noqa: BLE001 - whatever Spark says, the same is done about it
             _explain(session, error)
             if piece.failures + 1 >= ATTEMPTS_ALONE:
-                yield failed(piece.units[0], "worker-died", "the Spark worker that read it died (killed, or out of memory)")
+                yield failed(
+                    piece.units[0],
+                    "worker-died",
+                    "the Spark worker that read it died (killed, or out of memory)",
+                )
             else:
                 line.extendleft(reversed(_again(piece)))
             continue
@@ -219,9 +227,9 @@ def _runner(bins: list[bytes], directory: str | None, most_bytes: int) -> Callab
 
         if os.path.isdir(os.path.join(root, "kcli")) and root not in sys.path[:1]:
             sys.path.insert(0, root)  # before the working directory, which may have a `formats` of its own
-        from kcli.arrow_arrays import column  # noqa: PLC0415
-        from kcli.beside import Beside  # noqa: PLC0415
         from kcli.engine.worker import packed_bin  # noqa: PLC0415
+        from kcli.logdir.beside import Beside  # noqa: PLC0415
+        from kcli.rows.arrow_arrays import column  # noqa: PLC0415
 
         Beside.helps = False  # Spark has a worker for each core
         kinds = (pyarrow.int64(), pyarrow.int64(), pyarrow.binary())
@@ -245,14 +253,21 @@ def see_paths(session: Session, jobs: Jobs, units: Sequence[Unit]) -> None:
     """
     directory = _directory(units)
     around = {unit.target.log_dir or os.path.dirname(unit.target.path) for unit in units}
-    paths = [*([] if directory is None else [directory]), *sorted(path for path in map(os.path.abspath, around) if os.path.exists(path))]
+    paths = [
+        *([] if directory is None else [directory]),
+        *sorted(path for path in map(os.path.abspath, around) if os.path.exists(path)),
+    ]
     count = min(ASKED_AT_MOST, cores_of(session) * BINS_AT_ONCE_A_CORE)
     try:
         answers = jobs.start(_looker(paths), count).result()
     except Exception as error:
         _explain(session, error)
         raise EngineMissingError(f"the Spark workers do not answer: {first_line(error)}") from error
-    unseen: dict[str, list[str]] = dict(pickle.loads(payload) for some in answers.values() for payload in some)  # noqa: S301
+    unseen: dict[str, list[str]] = dict(
+        pickle.loads(payload)  # noqa: S301
+        for some in answers.values()
+        for payload in some
+    )
     lacking = sorted(host for host, missing in unseen.items() if missing)
     if lacking:
         host, path = lacking[0], unseen[lacking[0]][0]
@@ -283,6 +298,8 @@ def _looker(paths: list[str]) -> Callable[[Batches], Batches]:
             for number in batch.column(0).to_pylist():
                 found = pickle.dumps((host_name(), [path for path in paths if not os.path.exists(path)]))
                 numbers = [array(pa.int64(), struct.pack("=q", value)) for value in (number, 0)]
-                yield pa.RecordBatch.from_arrays([*numbers, array(pa.binary(), struct.pack("=ii", 0, len(found)), found)], names)
+                yield pa.RecordBatch.from_arrays(
+                    [*numbers, array(pa.binary(), struct.pack("=ii", 0, len(found)), found)], names
+                )
 
     return look

@@ -100,7 +100,9 @@ class Jobs:
             wait(self._begun, timeout=CANCEL_SECONDS)  # a job may have begun just now
         self._threads.shutdown()
 
-    def start(self, function: Callable[[Iterator[Any]], Iterator[Any]], tasks: int) -> Future[dict[int, list[bytes]]]:
+    def start(
+        self, function: Callable[[Iterator[Any]], Iterator[Any]], tasks: int
+    ) -> Future[dict[int, list[bytes]]]:
         """Start a job of so many tasks: the function is given their numbers, and gives RESULT in Arrow's batches.
 
         The result is the payloads of each number, in the order of their sequence.
@@ -183,22 +185,37 @@ def _connected(remote: str, conf: Mapping[str, str]) -> Session:
     thread.join(SECONDS_TO_CONNECT)
     answer = found[0] if found else TimeoutError(f"nothing for {SECONDS_TO_CONNECT} seconds")
     if isinstance(answer, ImportError):
-        raise EngineMissingError(f"--spark-remote needs Spark Connect ({first_line(answer)}): pip install 'kcli[connect]'") from answer
+        raise EngineMissingError(
+            f"--spark-remote needs Spark Connect ({first_line(answer)}): pip install 'kcli[connect]'"
+        ) from answer
     if isinstance(answer, Exception):
-        raise EngineMissingError(f"--spark-remote {remote}: no Spark Connect server answers: {first_line(answer)}") from answer
+        raise EngineMissingError(
+            f"--spark-remote {remote}: no Spark Connect server answers: {first_line(answer)}"
+        ) from answer
     return answer
 
 
 def _started(master: str, conf: Mapping[str, str]) -> Session:
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
-    java = os.path.join(os.environ.get("JAVA_HOME", ""), "bin", "java") if os.environ.get("JAVA_HOME") else "java"
+    java = (
+        os.path.join(os.environ.get("JAVA_HOME", ""), "bin", "java")
+        if os.environ.get("JAVA_HOME")
+        else "java"
+    )
     if shutil.which(java) is None:
         raise EngineMissingError(f"--spark needs Java, and there is no {java}: {INSTALL_JAVA}")
     local = master.startswith("local")
     if local:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    settings = {"spark.master": master, "spark.app.name": "kcli", **QUIET, **FRUGAL, **(AT_HOME if local else {}), **conf}
+    settings = {
+        "spark.master": master,
+        "spark.app.name": "kcli",
+        **QUIET,
+        **FRUGAL,
+        **(AT_HOME if local else {}),
+        **conf,
+    }
     builder = SparkSession.Builder()
     for key, value in settings.items():
         builder = builder.config(key, value)
@@ -215,7 +232,9 @@ def _started(master: str, conf: Mapping[str, str]) -> Session:
             raise EngineMissingError(f"--spark: {why}") from error
         finally:
             if threading.current_thread() is threading.main_thread():
-                signal.signal(signal.SIGINT, on_interrupt)  # Spark's own would break into a document that is being written
+                signal.signal(
+                    signal.SIGINT, on_interrupt
+                )  # Spark's own would break into a document that is being written
     return session
 
 

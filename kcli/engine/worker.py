@@ -36,7 +36,9 @@ def scanned_to_end(scan: Scan, unit: Unit) -> Iterator[Outcome]:
         rest = outcome.rest
 
 
-def packed_bin(scan: Scan, units: Sequence[Unit], sink: Sink | None, most_bytes: int) -> Iterator[list[bytes]]:
+def packed_bin(
+    scan: Scan, units: Sequence[Unit], sink: Sink | None, most_bytes: int
+) -> Iterator[list[bytes]]:
     """Yield outcomes of units, pickled and compressed, in lists: until they have so many bytes, or all of them, one a unit, if a sink takes the rows.
 
     What the sink raises is yielded instead: NotWrittenError when it cannot write.
@@ -67,10 +69,16 @@ def _sunk(scan: Scan, units: Sequence[Unit], sink: Sink) -> list[bytes]:
     """Return the pickled outcome of each unit, once all their rows are in parts of the sink: in one, pieces of files in one each."""
     groups = [[unit] for unit in units] if any(unit.start or unit.end for unit in units) else [units]
     try:
-        return [packed(outcome, unit) for group in groups for unit, outcome in zip(group, _of_part(scan, group, sink), strict=True)]
+        return [
+            packed(outcome, unit)
+            for group in groups
+            for unit, outcome in zip(group, _of_part(scan, group, sink), strict=True)
+        ]
     except OSError as error:
         away = error.errno in {errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EROFS}
-        hint = "; it must be a place that this machine and every worker share and may write to" if away else ""
+        hint = (
+            "; it must be a place that this machine and every worker share and may write to" if away else ""
+        )
         why = (error.strerror or str(error)).lower()
         return [pickle.dumps(NotWrittenError(f"a Spark worker cannot write there: {why}{hint}"))]
     except Exception as error:  # noqa: BLE001 - a bug must not look like the death of a worker
@@ -92,7 +100,9 @@ def _of_part(scan: Scan, units: Sequence[Unit], sink: Sink) -> list[Outcome]:
                 findings += outcome.findings
                 error = outcome.error or error
                 beyond |= outcome.beyond
-            outcomes.append(Outcome(number=unit.number, findings=findings, error=error, taken=taken, beyond=beyond))
+            outcomes.append(
+                Outcome(number=unit.number, findings=findings, error=error, taken=taken, beyond=beyond)
+            )
     outcomes[-1] = replace(outcomes[-1], part=part.receipt)
     return outcomes
 

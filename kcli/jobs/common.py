@@ -26,8 +26,20 @@ def plan(found: Found, accepts: frozenset[str]) -> tuple[list[Unit], list[Failur
         if target.kind in accepts:
             units.append(Unit(number=len(units), target=target))
         else:
-            wanted = "a log dir or a partition directory" if accepts == PARTITIONS_ONLY else f"one of {', '.join(sorted(accepts))}"
-            failures.append(Failure(target.shown, "wrong-kind", None, None, f"this is a file of kind {target.kind}; name {wanted}"))
+            wanted = (
+                "a log dir or a partition directory"
+                if accepts == PARTITIONS_ONLY
+                else f"one of {', '.join(sorted(accepts))}"
+            )
+            failures.append(
+                Failure(
+                    target.shown,
+                    "wrong-kind",
+                    None,
+                    None,
+                    f"this is a file of kind {target.kind}; name {wanted}",
+                )
+            )
     return units, failures
 
 
@@ -40,13 +52,20 @@ def notes_as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
             yield Finding("DIR-006", "its name is no partition's", file=note.path)
         elif note.kind == "no-file":
             directory, name = os.path.split(note.path)
-            yield Finding("LOG-012", "no file, though it is named like one of a log", dir=directory, file=name)
+            yield Finding(
+                "LOG-012", "no file, though it is named like one of a log", dir=directory, file=name
+            )
         elif note.kind == "no-offset":
             directory, name = os.path.split(note.path)
             yield Finding("LOG-010", "the name does not begin with an offset", dir=directory, file=name)
         elif note.kind == "another-name":
             directory, name = os.path.split(note.path)
-            yield Finding("LOG-013", "a broker opens another name for this offset, and nothing is there", dir=directory, file=name)
+            yield Finding(
+                "LOG-013",
+                "a broker opens another name for this offset, and nothing is there",
+                dir=directory,
+                file=name,
+            )
         else:
             yield Finding("DIR-001", "not a name that Kafka knows in a log dir", file=note.path)
 

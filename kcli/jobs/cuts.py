@@ -32,7 +32,11 @@ class InPieces:
 
     def __call__(self, scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
         """Yield the outcomes of units in their order, those of pieces as if each were the rest of the one before."""
-        pieces = [(place, piece) for place, unit in enumerate(units) for piece in cut(unit, self.size or PIECE_BYTES)]
+        pieces = [
+            (place, piece)
+            for place, unit in enumerate(units)
+            for piece in cut(unit, self.size or PIECE_BYTES)
+        ]
         flat = [replace(piece, number=number) for number, (_, piece) in enumerate(pieces)]
         dropped = -1
         for outcome in self.engine(scan, flat):
@@ -68,7 +72,11 @@ def _places(target: Target, size: int) -> list[int]:
             entries = index.valid_entries(file.size)
             for wanted in range(size, file.size - size // 2, size):
                 place = _at_or_above(index, entries, wanted)
-                if place is not None and place > (found[-1] if found else 0) and leads_to_a_batch(file, place):
+                if (
+                    place is not None
+                    and place > (found[-1] if found else 0)
+                    and leads_to_a_batch(file, place)
+                ):
                     found.append(place)
     except (OSError, FileError):
         return found

@@ -18,7 +18,6 @@ from formats.names import (
     parse_file,
     parse_partition_dir,
 )
-from kcli.dump_rows import DUMP_BATCH, DUMP_FILE, DUMP_INDEX, DUMP_RECORD, DUMP_TIME_INDEX, DUMP_TXN_INDEX
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import rlmm
 from kcli.jobs.dump_bytes import bytes_columns, shown_as, shown_row
@@ -28,9 +27,10 @@ from kcli.jobs.dump_index import offset_index, time_index, txn_index
 from kcli.jobs.dump_log import log
 from kcli.jobs.dump_seek import in_range, tails
 from kcli.jobs.dump_text import text
-from kcli.layout_rows import DUMP_LAYOUT
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.tree import PARTITION, Found, Target, listed, odd_entries
+from kcli.rows.dump import DUMP_BATCH, DUMP_FILE, DUMP_INDEX, DUMP_RECORD, DUMP_TIME_INDEX, DUMP_TXN_INDEX
+from kcli.rows.layout import DUMP_LAYOUT
 
 LOGS = frozenset({LOG, KRAFT_SNAPSHOT})
 _READERS: dict[str, Reader] = {
@@ -101,17 +101,24 @@ class Dump:
             from kcli.jobs.dump_layout import HAS_LAYOUT  # noqa: PLC0415 - it needs the tables of every message
 
             layouts = {*HAS_LAYOUT, PARTITION}
-            return frozenset((DUMP_LAYOUT if target.kind in layouts else DUMP_FILE).name for target in targets)
+            return frozenset(
+                (DUMP_LAYOUT if target.kind in layouts else DUMP_FILE).name for target in targets
+            )
         return frozenset(
             name
             for target in targets
-            for name in (logs if target.kind in {*LOGS, PARTITION} else _ROW_TYPES.get(target.kind, {DUMP_FILE.name}))
+            for name in (
+                logs if target.kind in {*LOGS, PARTITION} else _ROW_TYPES.get(target.kind, {DUMP_FILE.name})
+            )
         )
 
     def expand(self, found: Found) -> Found:
         """Return the same with one target per file: of partitions in their order, then of log dirs and their index caches."""
         result = replace(
-            found, targets=[], notes=[note for note in found.notes if not note.kind.startswith("unknown")], failures=list(found.failures)
+            found,
+            targets=[],
+            notes=[note for note in found.notes if not note.kind.startswith("unknown")],
+            failures=list(found.failures),
         )
         for target in found.targets:
             try:
@@ -120,14 +127,18 @@ class Dump:
                     continue
                 files, others = listed(target.path)
                 result.notes.extend(odd_entries(target, files, others))
-                result.targets.extend(self._inside(target, files, others) if self.options.tail is None else [target])
+                result.targets.extend(
+                    self._inside(target, files, others) if self.options.tail is None else [target]
+                )
             except FileError as error:
                 result.failures.append(FileError(target.shown, *error.args[1:]))
         if not (self.only_partitions or self.options.selects):
             for log_dir in found.named_log_dirs:
                 try:
                     known = {failure.path for failure in found.failures}
-                    result.targets.extend(target for target in _log_dir(log_dir, result.failures) if target.shown not in known)
+                    result.targets.extend(
+                        target for target in _log_dir(log_dir, result.failures) if target.shown not in known
+                    )
                 except FileError as error:
                     result.failures.append(FileError(shown(log_dir), *error.args[1:]))
         return result
@@ -145,7 +156,9 @@ class Dump:
         files = _entries(target, target.path, target.shown, names, others)
         if not self.options.selects:
             return files
-        kinds = LOGS if self.options.tail is None and self.options.wanted.offsets is None else {LOG}  # a snapshot has offsets of its own
+        kinds = (
+            LOGS if self.options.tail is None and self.options.wanted.offsets is None else {LOG}
+        )  # a snapshot has offsets of its own
         logs = [file for file in files if file.kind in kinds]
         return iter(logs if self.options.tail is not None else in_range(logs, self.options))
 
@@ -169,7 +182,9 @@ def _log_dir(log_dir: str, failures: list[FileError]) -> Iterator[Target]:
             yield file
 
 
-def _entries(target: Target, path: str, shown_path: str, files: list[str], others: list[str]) -> Iterator[Target]:
+def _entries(
+    target: Target, path: str, shown_path: str, files: list[str], others: list[str]
+) -> Iterator[Target]:
     """Yield every entry of a directory, as `listed`, sorted by name; what is no file is of kind unknown."""
     for name in sorted([*files, *others]):
         inside = os.path.join(path, name)

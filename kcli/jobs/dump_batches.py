@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from formats.batch import BatchHeader
+from formats.bounds import CONTROL_SHARE, RAISES_THE_BOUND, in_words
 from formats.control import ControlRecord, control_record
 from formats.errors import FormatError
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.record import MAGIC, batch_records
 from kcli.analysis.salvage import Checked, Gap
 from kcli.analysis.selection import AnyRecord
-from kcli.bounds import CONTROL_SHARE, RAISES_THE_BOUND, in_words
 from kcli.jobs.dump_common import MOST_GAPS, Options, Scanned, Told, inside
 from kcli.logdir.segment import Stop
 
@@ -30,7 +30,11 @@ def bounded(items: Iterable[Met], told: Told, cut: int) -> Iterator[Met]:
         if isinstance(item, Gap):
             told.gaps += 1
             if told.gaps > MOST_GAPS and item.next_offset is not None:
-                told.add("DUMP-001", item.start, f"more than {MOST_GAPS} damaged ranges: this one up to byte {item.end}")
+                told.add(
+                    "DUMP-001",
+                    item.start,
+                    f"more than {MOST_GAPS} damaged ranges: this one up to byte {item.end}",
+                )
                 continue
         yield item
 
@@ -47,9 +51,13 @@ def check(item: Checked, told: Told) -> None:
 def tell(item: Gap | Stop, told: Told) -> Scanned:
     """Yield the finding about a damaged range, keep the one about the end of a log."""
     if isinstance(item, Gap):
-        yield told.finding("DUMP-001", item.start, gap_text(item))._replace(expected=item.next_offset, found=item.found)
+        yield told.finding("DUMP-001", item.start, gap_text(item))._replace(
+            expected=item.next_offset, found=item.found
+        )
     elif item.reason in {"short", "incomplete"} and not told.is_cut:
-        told.add("LOG-001", item.position, f"the last batch is incomplete ({item.reason}, {item.found} bytes)")
+        told.add(
+            "LOG-001", item.position, f"the last batch is incomplete ({item.reason}, {item.found} bytes)"
+        )
     elif item.reason == "zeros":
         told.add("LOG-004", item.position, f"only zeros follow from byte {item.position} on")
 
@@ -97,13 +105,23 @@ def words_about(error: FormatError, options: Options) -> str:
     return in_words(error) if options.salt is None else f"byte {error.position}: {error.field}"
 
 
-def _messages(item: Checked, raw: bytes, told: Told, options: Options, *, told_before: bool) -> Iterator[LegacyRecord]:
+def _messages(
+    item: Checked, raw: bytes, told: Told, options: Options, *, told_before: bool
+) -> Iterator[LegacyRecord]:
     """Yield the records of a message of magic 0 or 1; what Kafka passes over in a wrapper leaves a finding."""
     position = item.batch.position
     opened = message_set(raw, options.max_batch_bytes)
     if opened.cut and not told_before:
-        told.add("DUMP-009", position, f"offset {item.batch.header.base_offset}: {opened.cut} bytes of a message that is cut")
+        told.add(
+            "DUMP-009",
+            position,
+            f"offset {item.batch.header.base_offset}: {opened.cut} bytes of a message that is cut",
+        )
     for record in set_records(opened):
         if not record.is_valid and opened.stream is not None and not told_before:
-            told.add("LOG-003", position, f"offset {record.offset}: the checksum of a message inside a wrapper does not match")
+            told.add(
+                "LOG-003",
+                position,
+                f"offset {record.offset}: the checksum of a message inside a wrapper does not match",
+            )
         yield record

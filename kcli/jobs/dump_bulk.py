@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from formats import legacy
 from formats.batch import BATCH, LOG_OVERHEAD, NO_SEQUENCE
+from formats.bounds import CONTROL_SHARE, in_words
 from formats.record import MAGIC, Record
 from formats.types import Buffer
 from kcli.analysis.salvage import Checked, Gap, checked_windows
-from kcli.bounds import CONTROL_SHARE, in_words
-from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD
 from kcli.jobs.dump_batches import bounded, check, check_control
 from kcli.jobs.dump_common import STRING_DECODER, Here, Item, Options, Told, inside, sibling
 from kcli.jobs.dump_decoders import shown_by
@@ -22,6 +21,7 @@ from kcli.logdir.segment import Batch, Stop
 from kcli.logdir.tree import Target
 from kcli.output.dump_log import BEGINS, ENDS, INDENT, LINE, NON_CONSECUTIVE, contents
 from kcli.rows import Block, Lines, Row, Value
+from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,12 +55,19 @@ def is_plain(options: Options) -> bool:
 def is_as_stored(options: Options) -> bool:
     """Whether all that is wanted is shown, and contents as strings or by a decoder."""
     decoders = {options.key_decoder, options.value_decoder}
-    return options.limit is None and decoders == {STRING_DECODER} and options.salt is None and options.bytes_as is None
+    return (
+        options.limit is None
+        and decoders == {STRING_DECODER}
+        and options.salt is None
+        and options.bytes_as is None
+    )
 
 
 def walked(file: DataFile, start: int, end: int, told: Told, cut: int) -> Iterator[Window | Gap | Stop]:
     """Yield what `good_and_bad` does where everything is wanted, batches by the window; checksums that are wrong are not told."""
-    return bounded(checked_windows(file, start, end, cut, hints_of(file, sibling(told.target, "index"))), told, cut)
+    return bounded(
+        checked_windows(file, start, end, cut, hints_of(file, sibling(told.target, "index"))), told, cut
+    )
 
 
 def troubled(window: Window) -> "NDArray[np.bool_]":
@@ -132,7 +139,9 @@ def last_position(part: "RecordColumns", window: Window) -> int:
     return int(window.positions[part.first + len(part.headers) - 1])
 
 
-def record_lines(part: "RecordColumns", window: Window, last: int | None, of: Log) -> Generator[Item, None, int | None]:
+def record_lines(
+    part: "RecordColumns", window: Window, last: int | None, of: Log
+) -> Generator[Item, None, int | None]:
     """Yield the lines of batches and their records, and the place behind them; return the offset of the last record."""
     from kcli.output.dump_log_bulk import Trouble, non_consecutive, record_text  # noqa: PLC0415 - numpy
 
@@ -204,7 +213,9 @@ def _records(part: "RecordColumns", numbers: "Ints") -> Iterator[Record]:
     """Yield some of the part's records: offset, key and value alone."""
     data = part.data
     columns = (part.offset, part.key_start, part.key_length, part.value_start, part.value_length)
-    for offset, key, key_length, value, value_length in zip(*(column[numbers].tolist() for column in columns), strict=True):
+    for offset, key, key_length, value, value_length in zip(
+        *(column[numbers].tolist() for column in columns), strict=True
+    ):
         yield Record(
             offset,
             0,

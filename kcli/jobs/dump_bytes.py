@@ -12,19 +12,21 @@ from typing import TypeAlias
 
 from formats.record import Record
 from kcli.analysis.selection import AnyRecord
-from kcli.columns import Column
-from kcli.columns import record as object_schema
 from kcli.jobs.dump_common import Options
 from kcli.output.dump_log import Words
 from kcli.output.long_values import PIECE, base64_pieces
 from kcli.rows import ROW_TYPES, Row, RowType, Value
+from kcli.rows.columns import Column
+from kcli.rows.columns import record as object_schema
 
 Show: TypeAlias = Callable[[bytes], Value]
 
 HASH_DIGITS = 32
 """Hex digits of a salted hash that are shown: enough that two values of one dump never share them by chance."""
 REDACTED = object_schema({"size": {"type": "integer"}, "hash": {"type": "string"}})
-TEXT_OR_BYTES = {"anyOf": [{"type": "string"}, object_schema({"base64": {"type": "string", "contentEncoding": "base64"}})]}
+TEXT_OR_BYTES = {
+    "anyOf": [{"type": "string"}, object_schema({"base64": {"type": "string", "contentEncoding": "base64"}})]
+}
 
 
 LONG = 1 << 20
@@ -75,7 +77,11 @@ def words_of(data: bytes, options: Options) -> Words:
     if options.bytes_as == "base64":
         return "".join(base64_pieces(data)) if len(data) <= PIECE else base64_pieces(data)
     if options.bytes_as == "hex":
-        return data.hex() if len(data) <= PIECE else (data[at : at + PIECE].hex() for at in range(0, len(data), PIECE))
+        return (
+            data.hex()
+            if len(data) <= PIECE
+            else (data[at : at + PIECE].hex() for at in range(0, len(data), PIECE))
+        )
     return str(MODES[options.bytes_as or "text"](data))
 
 
@@ -84,7 +90,9 @@ def redacted(record: AnyRecord, options: Options) -> AnyRecord:
     if options.salt is None or not isinstance(record, Record):
         return record
     salt = options.salt
-    return record._replace(headers=tuple((salted(key, salt).encode(), value) for key, value in record.headers))
+    return record._replace(
+        headers=tuple((salted(key, salt).encode(), value) for key, value in record.headers)
+    )
 
 
 def shown_row(row: Row, columns: tuple[tuple[str, int], ...], show: Show) -> Row:
@@ -117,7 +125,10 @@ def bytes_columns(type_name: str) -> tuple[tuple[str, int], ...]:
 
 def types_as_shown(types: tuple[RowType, ...], options: Options) -> tuple[RowType, ...]:
     """Return row types whose columns are of the kinds that the options make of bytes."""
-    return tuple(RowType(row_type.name, tuple(_column(column, options) for column in row_type.columns)) for row_type in types)
+    return tuple(
+        RowType(row_type.name, tuple(_column(column, options) for column in row_type.columns))
+        for row_type in types
+    )
 
 
 def _column(column: Column, options: Options) -> Column:
@@ -125,15 +136,32 @@ def _column(column: Column, options: Options) -> Column:
         if options.salt is not None:
             return column._replace(kind="json", nested=REDACTED)
         kind = _KINDS.get(options.bytes_as or "base64")
-        return column._replace(kind="json", nested=TEXT_OR_BYTES) if kind is None else column._replace(kind=kind)
+        return (
+            column._replace(kind="json", nested=TEXT_OR_BYTES) if kind is None else column._replace(kind=kind)
+        )
     if column.name == "headers":
         value = _column(Column("value", "bytes", True, ""), options)
         schema = value.nested or {"type": {"int": "integer"}.get(value.kind, "string")}
         if value.kind == "bytes":
             return column
-        nullable = {"anyOf": [schema, {"type": "null"}]} if "type" not in schema else {**schema, "type": [schema["type"], "null"]}
-        return column._replace(nested={"type": "array", "items": object_schema({"key": {"type": "string"}, "value": nullable})})
+        nullable = (
+            {"anyOf": [schema, {"type": "null"}]}
+            if "type" not in schema
+            else {**schema, "type": [schema["type"], "null"]}
+        )
+        return column._replace(
+            nested={"type": "array", "items": object_schema({"key": {"type": "string"}, "value": nullable})}
+        )
     return column
 
 
-__all__ = ["MODES", "bytes_columns", "redacted", "salted", "shown_as", "shown_row", "types_as_shown", "words_of"]
+__all__ = [
+    "MODES",
+    "bytes_columns",
+    "redacted",
+    "salted",
+    "shown_as",
+    "shown_row",
+    "types_as_shown",
+    "words_of",
+]

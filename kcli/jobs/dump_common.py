@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from formats.bounds import LARGEST_BATCH
 from formats.names import FileName, parse_file
 from kcli.analysis.findings import Finding
 from kcli.analysis.selection import Wanted
-from kcli.bounds import LARGEST_BATCH
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failure_of, internal_failure
 from kcli.logdir.buffers import FileError, shown
@@ -107,7 +107,12 @@ def in_pieces(unit: Unit, options: Options, read: "Reader") -> Outcome:
     most = ROWS_PER_CALL if options.limit is None else min(max(options.limit, 1), ROWS_PER_CALL)
     try:
         for item in items:
-            if isinstance(item, Lines) and rows and isinstance(rows[-1], Lines) and rows[-1].type == item.type:
+            if (
+                isinstance(item, Lines)
+                and rows
+                and isinstance(rows[-1], Lines)
+                and rows[-1].type == item.type
+            ):
                 rows[-1] = Lines(item.type, rows[-1].values + item.values)  # they are written together
             elif isinstance(item, Row):
                 rows.append(item)
@@ -119,10 +124,14 @@ def in_pieces(unit: Unit, options: Options, read: "Reader") -> Outcome:
                 if begun and (len(rows) >= most or held >= most_bytes):
                     rest = replace(unit, start=item.start, mark=item.mark)
                     _left[rest, options] = items, told
-                    return Outcome(number=unit.number, rows=rows, findings=[*findings, *told.take()], rest=rest)
+                    return Outcome(
+                        number=unit.number, rows=rows, findings=[*findings, *told.take()], rest=rest
+                    )
     except FileError as error:
         inside = unit.target.kind == PARTITION and error.path != unit.target.path
-        shown_path = os.path.join(unit.target.shown, os.path.basename(error.path)) if inside else unit.target.shown
+        shown_path = (
+            os.path.join(unit.target.shown, os.path.basename(error.path)) if inside else unit.target.shown
+        )
         failure = failure_of(FileError(shown_path, *error.args[1:]))
         return Outcome(number=unit.number, rows=rows, findings=[*findings, *told.take()], error=failure)
     except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from formats.bounds import LARGEST_BATCH, in_words
 from formats.errors import FormatError, TruncatedError
 from formats.names import KRAFT_SNAPSHOT
 from kcli.analysis.selection import AnyRecord
-from kcli.bounds import LARGEST_BATCH, in_words
 from kcli.jobs.dump_common import Options
 from kcli.logdir.tree import Target
 from kcli.output.dump_log import Shown, Words, java_words
@@ -24,7 +24,13 @@ if TYPE_CHECKING:
 Decoder: TypeAlias = Callable[[bytes], Words]
 
 REMOTE_LOG_METADATA = "__remote_log_metadata"
-DECODERS = ("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata", REMOTE_LOG_METADATA)
+DECODERS = (
+    "__consumer_offsets",
+    "__transaction_state",
+    "__share_group_state",
+    "__cluster_metadata",
+    REMOTE_LOG_METADATA,
+)
 """The internal topics whose records are decoded."""
 
 
@@ -37,7 +43,11 @@ def decoder_for(target: Target, options: Options) -> str | None:
     """Return the decoder of a log's records: the one asked for, or that of its directory; snapshots are the metadata log's."""
     if options.decoder is not None or not options.decode_by_name:
         return options.decoder
-    return "__cluster_metadata" if target.kind == KRAFT_SNAPSHOT else decoder_of(target.name.topic if target.name else None)
+    return (
+        "__cluster_metadata"
+        if target.kind == KRAFT_SNAPSHOT
+        else decoder_of(target.name.topic if target.name else None)
+    )
 
 
 def decoded(topic: str, record: AnyRecord, max_batch_bytes: int = LARGEST_BATCH) -> "Told":
@@ -47,7 +57,9 @@ def decoded(topic: str, record: AnyRecord, max_batch_bytes: int = LARGEST_BATCH)
     return told(topic, record, max_batch_bytes)
 
 
-def shown_by(decoder: str, record: AnyRecord, max_batch_bytes: int = LARGEST_BATCH) -> tuple[Shown, str | None]:
+def shown_by(
+    decoder: str, record: AnyRecord, max_batch_bytes: int = LARGEST_BATCH
+) -> tuple[Shown, str | None]:
     """Return what is printed of a record's key and value by the decoder of a topic, and what is wrong with them."""
     printed, elements_for, too_long = _coordinator()
     error = too_long(record, max_batch_bytes)

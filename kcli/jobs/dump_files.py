@@ -19,7 +19,11 @@ from formats.names import (
 from formats.producer_snapshot import ProducerEntry, read_snapshot
 from formats.properties import read_clean_shutdown, read_meta_properties, read_partition_metadata
 from formats.quorum import read_quorum_state
-from kcli.dump_rows import (
+from kcli.engine.contract import Unit
+from kcli.jobs.dump_common import Here, Options, Scanned, Told, from_file
+from kcli.logdir.buffers import file_error, read_whole, reading
+from kcli.rows import Row, RowType, Value
+from kcli.rows.dump import (
     DUMP_CLEAN_SHUTDOWN,
     DUMP_EPOCH,
     DUMP_FILE,
@@ -29,10 +33,6 @@ from kcli.dump_rows import (
     DUMP_PRODUCER,
     DUMP_QUORUM_STATE,
 )
-from kcli.engine.contract import Unit
-from kcli.jobs.dump_common import Here, Options, Scanned, Told, from_file
-from kcli.logdir.buffers import file_error, read_whole, reading
-from kcli.rows import Row, RowType, Value
 
 Where: TypeAlias = tuple[Value, ...]
 Rows: TypeAlias = Iterable[tuple[Value, ...]]
@@ -71,7 +71,9 @@ def _epochs(where: Where, data: bytes) -> Rows:
 
 def _offsets(where: Where, data: bytes) -> Rows:
     before, file = where[:TOPIC_COLUMN], where[-1]
-    return ((*before, entry.topic, entry.partition, file, entry.offset) for entry in read_offset_entries(data))
+    return (
+        (*before, entry.topic, entry.partition, file, entry.offset) for entry in read_offset_entries(data)
+    )
 
 
 def _producers(where: Where, data: bytes) -> Rows:

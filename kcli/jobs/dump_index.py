@@ -14,7 +14,6 @@ from formats.legacy import MESSAGE_V1
 from formats.message_set import message_set, messages
 from formats.names import IN_PARTITION
 from formats.record import MAGIC, batch_records
-from kcli.dump_rows import DUMP_INDEX, DUMP_TIME_INDEX, DUMP_TXN_INDEX
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_common import Here, Options, Scanned, Told, file_name, from_file, sibling
 from kcli.logdir.buffers import DataFile, FileError
@@ -22,6 +21,7 @@ from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
 from kcli.logdir.segment import LONGEST_HEADER, SMALLEST_V2, Batch, Walk, only_zeros
 from kcli.logdir.tree import Target
 from kcli.rows import Row
+from kcli.rows.dump import DUMP_INDEX, DUMP_TIME_INDEX, DUMP_TXN_INDEX
 
 _ENTRY = OFFSET_INDEX_ENTRY.only("relative_offset", "position")
 _HEAD = struct.Struct(">qi4xb")
@@ -72,7 +72,11 @@ def time_index(unit: Unit, options: Options, told: Told) -> Scanned:
             if batch is None or batch.header.last_offset != entry[1]:
                 return f"offset {entry[1]}: no batch ends with it"
             latest = largest_timestamp(finder.log, batch, options, told)
-            return None if latest in {None, entry[0]} else f"timestamp {entry[0]}: the batch that ends with {entry[1]} has {latest}"
+            return (
+                None
+                if latest in {None, entry[0]}
+                else f"timestamp {entry[0]}: the batch that ends with {entry[1]} has {latest}"
+            )
 
         if options.index_sanity_check:
             _sanity(sanity_of_time_index(index), told)
@@ -80,22 +84,34 @@ def time_index(unit: Unit, options: Options, told: Told) -> Scanned:
             yield from _entries(unit, index, options, told, compare)
 
 
-def tell_rest(unit: Unit, slot: int, index: OffsetIndexFile | TimeIndexFile, options: Options, told: Told) -> None:
+def tell_rest(
+    unit: Unit, slot: int, index: OffsetIndexFile | TimeIndexFile, options: Options, told: Told
+) -> None:
     """Keep the findings about order and tail of the entries from a slot on, without a look into the log."""
-    for _ in _entries(replace(unit, start=slot), index, replace(options, verify_index_only=True), told, lambda _: None):
+    for _ in _entries(
+        replace(unit, start=slot), index, replace(options, verify_index_only=True), told, lambda _: None
+    ):
         pass
 
 
 def tell_partial(index: IndexFile, told: Told) -> None:
     """Keep a finding about bytes behind the last entry."""
     if index.partial_bytes:
-        told.add("DUMP-006", index.entries * index.entry_size, f"{index.partial_bytes} bytes are left, an entry has {index.entry_size}")
+        told.add(
+            "DUMP-006",
+            index.entries * index.entry_size,
+            f"{index.partial_bytes} bytes are left, an entry has {index.entry_size}",
+        )
 
 
-def tell_order(slot: int, entry: tuple[int, int], before: tuple[int, int] | None, index: IndexFile, told: Told) -> None:
+def tell_order(
+    slot: int, entry: tuple[int, int], before: tuple[int, int] | None, index: IndexFile, told: Told
+) -> None:
     """Keep a finding about an entry that does not rise above the one before it."""
     if before is not None and (entry[0] <= before[0] or entry[1] < before[1]):
-        told.add("DUMP-003", slot * index.entry_size, f"entry {slot} ({entry[0]}, {entry[1]}) follows {before}")
+        told.add(
+            "DUMP-003", slot * index.entry_size, f"entry {slot} ({entry[0]}, {entry[1]}) follows {before}"
+        )
 
 
 def tell_version(slot: int, entry: AbortedTxn, told: Told) -> None:
@@ -104,7 +120,9 @@ def tell_version(slot: int, entry: AbortedTxn, told: Told) -> None:
         told.add("DUMP-008", slot * TXN_INDEX_ENTRY.size, f"entry {slot} has version {entry.version}")
 
 
-def _entries(unit: Unit, index: OffsetIndexFile | TimeIndexFile, options: Options, told: Told, compare: Compare) -> Scanned:
+def _entries(
+    unit: Unit, index: OffsetIndexFile | TimeIndexFile, options: Options, told: Told, compare: Compare
+) -> Scanned:
     where = from_file(unit.target)
     row_type = (DUMP_INDEX if isinstance(index, OffsetIndexFile) else DUMP_TIME_INDEX).name
     zeros, before = 0, index.entry(unit.start - 1) if unit.start else None
@@ -113,13 +131,17 @@ def _entries(unit: Unit, index: OffsetIndexFile | TimeIndexFile, options: Option
             yield Here(slot, 0)
         entry = index.entry(slot)
         if is_zero(index, slot):
-            if not zeros and only_zeros(index.file, slot * index.entry_size, index.entries * index.entry_size):
+            if not zeros and only_zeros(
+                index.file, slot * index.entry_size, index.entries * index.entry_size
+            ):
                 zeros = index.entries - slot
                 break
             zeros += 1
             continue
         if zeros:
-            told.add("DUMP-003", slot * index.entry_size, f"entry {slot} ({entry[0]}, {entry[1]}) follows zeros")
+            told.add(
+                "DUMP-003", slot * index.entry_size, f"entry {slot} ({entry[0]}, {entry[1]}) follows zeros"
+            )
         else:
             tell_order(slot, entry, before, index, told)
         before = entry
@@ -137,7 +159,11 @@ def is_zero(index: OffsetIndexFile | TimeIndexFile, slot: int) -> bool:
     """Whether a slot is preallocated: zeros, but for a lone first entry of a time index, which may be meant."""
     if tuple(index.get(slot)) != ZERO_ENTRY:
         return False
-    return slot > 0 or isinstance(index, OffsetIndexFile) or (index.entries > 1 and tuple(index.get(1)) == ZERO_ENTRY)
+    return (
+        slot > 0
+        or isinstance(index, OffsetIndexFile)
+        or (index.entries > 1 and tuple(index.get(1)) == ZERO_ENTRY)
+    )
 
 
 def txn_index(unit: Unit, options: Options, told: Told) -> Scanned:  # noqa: ARG001 - the shape of every reader
@@ -203,12 +229,18 @@ def taken_for_batch(log: DataFile, position: int, end: int) -> Taken | None:
     if length < SMALLEST_LENGTH or behind > end:
         return None
     if magic < MAGIC:
-        has_time = magic < 0 and len(head) >= MESSAGE_V1.size and not head[HEADER_UP_TO_MAGIC] & COMPRESSION_CODEC_MASK
+        has_time = (
+            magic < 0
+            and len(head) >= MESSAGE_V1.size
+            and not head[HEADER_UP_TO_MAGIC] & COMPRESSION_CODEC_MASK
+        )
         return Taken(offset, max(MESSAGE_V1.read(head).timestamp, NO_TIMESTAMP) if has_time else None, behind)
     return Taken(BATCH.read(head).last_offset, None, behind) if len(head) == LONGEST_HEADER else None
 
 
-def agreeing(index: OffsetIndexFile, log: DataFile | None, slot: int, options: Options) -> list[tuple[int, int]]:
+def agreeing(
+    index: OffsetIndexFile, log: DataFile | None, slot: int, options: Options
+) -> list[tuple[int, int]]:
     """Return some of the entries from a slot on, each (offset, position): those of which there is nothing to tell, up to one that needs a look.
 
     They rise, and the batch of magic 2 to which each leads ends with its offset. Where that cannot be read, the list ends.
@@ -280,7 +312,11 @@ class Finder:
         while True:
             walk = Walk(self.log, position, ahead=INTERVAL)
             found = next((batch for batch in walk if batch.header.last_offset >= offset), None)
-            passed = taken_for_batch(self.log, walk.stop.position, self.log.size) if walk.stop is not None else None
+            passed = (
+                taken_for_batch(self.log, walk.stop.position, self.log.size)
+                if walk.stop is not None
+                else None
+            )
             if passed is None:
                 return found, None
             if passed.last_offset >= offset:
@@ -296,8 +332,18 @@ def largest_timestamp(log: DataFile, batch: Batch, options: Options, told: Told)
     raw = log.read(position, header.size)
     try:
         if header.magic >= MAGIC:
-            return max(chain((NO_TIMESTAMP,), (record.timestamp for record in batch_records(raw, options.max_batch_bytes))))
-        return max(chain((NO_TIMESTAMP,), (message.timestamp for message in messages(message_set(raw, options.max_batch_bytes)))))
+            return max(
+                chain(
+                    (NO_TIMESTAMP,),
+                    (record.timestamp for record in batch_records(raw, options.max_batch_bytes)),
+                )
+            )
+        return max(
+            chain(
+                (NO_TIMESTAMP,),
+                (message.timestamp for message in messages(message_set(raw, options.max_batch_bytes))),
+            )
+        )
     except FormatError as error:
         told.add("DUMP-002", position, f"the batch at byte {position} of the log: {error.moved(position)}")
         return None

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from formats.batch import HEADER_SIZE, BatchHeader
+from formats.bounds import RAISES_THE_BOUND
 from formats.errors import FormatError
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, TXN_INDEX_ENTRY, TXN_REFUSED_VERSION
 from formats.layout import Layout, Part
@@ -42,17 +43,16 @@ from kcli.analysis.annotated import (
 from kcli.analysis.annotated_messages import REMOTE_LOG_METADATA, Contents
 from kcli.analysis.salvage import Checked, Gap
 from kcli.analysis.selection import holds, is_wanted
-from kcli.bounds import RAISES_THE_BOUND
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_batches import records, tell
 from kcli.jobs.dump_common import Here, Options, Reader, Scanned, Told, from_file
 from kcli.jobs.dump_decoders import decoder_for
 from kcli.jobs.dump_seek import part
 from kcli.jobs.dump_select import good_and_bad
-from kcli.layout_rows import DUMP_LAYOUT
 from kcli.logdir.buffers import DataFile, read_whole, reading
 from kcli.logdir.segment import Stop
 from kcli.rows import Row, Value
+from kcli.rows.layout import DUMP_LAYOUT
 
 ROWS_BETWEEN_STOPS = 256
 BYTES_BETWEEN_STOPS = 1 << 20
@@ -89,7 +89,13 @@ def _log(unit: Unit, options: Options, told: Told) -> Scanned:
         for item in good_and_bad(file, unit.start or start, end, told, options, again=unit.mark > 0):
             if isinstance(item, Checked):
                 if _is_asked_for(item, told, options):
-                    yield from _batch(where, item, _batch_fields(file, item, decoder_for(target, options), options), told, skip)
+                    yield from _batch(
+                        where,
+                        item,
+                        _batch_fields(file, item, decoder_for(target, options), options),
+                        told,
+                        skip,
+                    )
                 skip = 0
                 continue
             yield from tell(item, told)
@@ -153,7 +159,9 @@ def _too_large(file: DataFile, item: Checked) -> Iterator[Said]:
         read = HEADER_SIZE
     left = header.size - read
     yield from bytes_range(b"", position + read, left, "records" if read else "message", "not read")
-    yield Trouble("DUMP-002", f"offset {header.base_offset}: a batch of {header.size} bytes{RAISES_THE_BOUND}")
+    yield Trouble(
+        "DUMP-002", f"offset {header.base_offset}: a batch of {header.size} bytes{RAISES_THE_BOUND}"
+    )
 
 
 def _damage(file: DataFile, item: Gap | Stop, shown_to: int, end: int) -> Iterator[Annotated]:
@@ -192,7 +200,10 @@ def _index(declared: Layout[Any]) -> Reader:
             for slot in range(unit.start, zeros // size):
                 if slot % ENTRIES_AT_ONCE == 0 or slot == unit.start:
                     yield Here(slot, 0)
-                    window, first = file.read(slot * size, (ENTRIES_AT_ONCE - slot % ENTRIES_AT_ONCE) * size), slot
+                    window, first = (
+                        file.read(slot * size, (ENTRIES_AT_ONCE - slot % ENTRIES_AT_ONCE) * size),
+                        slot,
+                    )
                 place = Place(window, first * size)
                 parts = declared.parts(window, (slot - first) * size, f"entry {slot}")
                 yield from (_row(where, said) for said in fields(parts, place))
@@ -204,7 +215,10 @@ def _index(declared: Layout[Any]) -> Reader:
                 yield _row(where, _zeros(zeros, whole - zeros))
                 told.add("IDX-003", None, f"{(whole - zeros) // size} of {whole // size} entries are zeros")
             if partial:
-                yield from (_row(where, said) for said in _range(file, whole, file.size, "partial entry", declared.name))
+                yield from (
+                    _row(where, said)
+                    for said in _range(file, whole, file.size, "partial entry", declared.name)
+                )
                 told.add("DUMP-006", whole, f"{partial} bytes are left, an entry has {size}")
 
     return read
@@ -239,7 +253,10 @@ def _producers(unit: Unit, options: Options, told: Told) -> Scanned:  # noqa: AR
         yield from (_row(where, said) for said in fields(parts, place))
     end += whole * PRODUCER_ENTRY.size
     rest = data[end:]
-    yield from (_row(where, said) for said in bytes_range(rest[:SHOWN_OF_A_RANGE], end, len(rest), "trailing bytes", "bytes"))
+    yield from (
+        _row(where, said)
+        for said in bytes_range(rest[:SHOWN_OF_A_RANGE], end, len(rest), "trailing bytes", "bytes")
+    )
     with reading(unit.target.path):
         read_snapshot(data)
 
@@ -251,7 +268,9 @@ def _remote_snapshot(unit: Unit, options: Options, told: Told) -> Scanned:  # no
         if not raw:
             told.add("RLMM-006", 0, "an empty file")
         elif len(raw) < REMOTE_HEADER.size:
-            yield from (_row(where, said) for said in bytes_range(raw, 0, len(raw), REMOTE_HEADER.name, "bytes"))
+            yield from (
+                _row(where, said) for said in bytes_range(raw, 0, len(raw), REMOTE_HEADER.name, "bytes")
+            )
             told.add("RLMM-005", len(raw), f"{len(raw)} of {REMOTE_HEADER.size} bytes")
         else:
             if not unit.start:
@@ -263,10 +282,21 @@ def _remote_entries(unit: Unit, file: DataFile, raw: bytes, told: Told) -> Scann
     where, end = from_file(unit.target), unit.start or REMOTE_HEADER.size
     try:
         header = read_header(raw)
-        for entry in read_entries(file.read, file.size, header, position=end, number=unit.mark) if header is not None else ():
+        for entry in (
+            read_entries(file.read, file.size, header, position=end, number=unit.mark)
+            if header is not None
+            else ()
+        ):
             yield Here(end, entry.number, 3 * len(entry.value))
             place = Place(file.read(end, entry.next_position - end), end)
-            length = Part(f"entry {entry.number}", "length", 0, LENGTH_SIZE, len(entry.value), "bytes of the entry that follow")
+            length = Part(
+                f"entry {entry.number}",
+                "length",
+                0,
+                LENGTH_SIZE,
+                len(entry.value),
+                "bytes of the entry that follow",
+            )
             yield _row(where, place.told(length))
             for said in _remote_entry(entry.number, place, entry.value):
                 if isinstance(said, Trouble):
@@ -298,7 +328,10 @@ def _remote_entry(number: int, place: Place, value: bytes) -> Iterator[Said]:
 def _lines(unit: Unit, options: Options, told: Told) -> Scanned:  # noqa: ARG001 - the shape of every reader
     where, data, end = from_file(unit.target), read_whole(unit.target.path), 0
     for number, line in enumerate(data.splitlines(keepends=True), 1):
-        yield _row(where, Place(data).told(Part(f"line {number}", "text", end, end + len(line), line.rstrip(b"\r\n"))))
+        yield _row(
+            where,
+            Place(data).told(Part(f"line {number}", "text", end, end + len(line), line.rstrip(b"\r\n"))),
+        )
         end += len(line)
 
 

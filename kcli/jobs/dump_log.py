@@ -10,10 +10,20 @@ from formats.record import BYTES_A_HEADER, Record
 from formats.record_columns import RecordColumns
 from kcli.analysis.salvage import Checked
 from kcli.analysis.selection import AnyRecord, holds, is_wanted
-from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_batches import check_control, records, tell
-from kcli.jobs.dump_bulk import Log, batch_block, checked, checker, is_as_stored, is_bulk, last_position, parts, record_block, walked
+from kcli.jobs.dump_bulk import (
+    Log,
+    batch_block,
+    checked,
+    checker,
+    is_as_stored,
+    is_bulk,
+    last_position,
+    parts,
+    record_block,
+    walked,
+)
 from kcli.jobs.dump_bytes import redacted
 from kcli.jobs.dump_common import Here, Options, Scanned, Told, from_file, inside
 from kcli.jobs.dump_decoders import decoded, decoder_for
@@ -23,6 +33,7 @@ from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window
 from kcli.logdir.segment import Batch
 from kcli.rows import Row, Value
+from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD
 
 RECORDS_BETWEEN_STOPS = 256
 BYTES_BETWEEN_STOPS = 1 << 18
@@ -55,8 +66,15 @@ def _log(unit: Unit, options: Options, told: Told) -> Scanned:
         start, end = part(file, target, options, told)
         start = unit.start or start
         decoder = decoder_for(target, options)
-        bulk = (options.blocks or options.form is not None) and decoder is None and is_as_stored(options) and not shown
-        bulk = bulk and (not options.selects or (options.tail is None and is_told_by_columns(options, start, end)))
+        bulk = (
+            (options.blocks or options.form is not None)
+            and decoder is None
+            and is_as_stored(options)
+            and not shown
+        )
+        bulk = bulk and (
+            not options.selects or (options.tail is None and is_told_by_columns(options, start, end))
+        )
         walk = (
             walked(file, start, end, told, unit.end)
             if bulk
@@ -118,7 +136,9 @@ def _batch(item: Checked, shown: int, decoder: str | None, of: Log) -> Scanned:
         held += len(record.key or b"") + len(record.value or b"") + _headers_held(record)
         if batch.header.is_control:
             check_control(batch.position, record, of.told, options)
-        yield record_row(where, batch, redacted(record, options), _told(decoder, batch, record, of.told, options))
+        yield record_row(
+            where, batch, redacted(record, options), _told(decoder, batch, record, of.told, options)
+        )
     yield Here(batch.position + batch.header.size, 0, held)
 
 
@@ -170,7 +190,18 @@ def record_row(where: Where, batch: Batch, record: AnyRecord, decoded_values: Wh
     headers: list[Value] = []
     sequence, control = NO_SEQUENCE, None
     if isinstance(record, Record):
-        headers = [{"key": key.decode(errors="backslashreplace"), "value": value} for key, value in record.headers]
+        headers = [
+            {"key": key.decode(errors="backslashreplace"), "value": value} for key, value in record.headers
+        ]
         sequence, control = record.sequence, control_type(record.key) if batch.header.is_control else None
-    values = (batch.position, record.offset, record.timestamp, record.key, record.value, headers, sequence, control)
+    values = (
+        batch.position,
+        record.offset,
+        record.timestamp,
+        record.key,
+        record.value,
+        headers,
+        sequence,
+        control,
+    )
     return Row(DUMP_RECORD.name, (*where, *values, *decoded_values))

@@ -68,7 +68,11 @@ def _at_offset(file: DataFile, index: OffsetIndexFile, offset: int) -> int | Non
     except FileError:
         return None
     found = next(checked_batches(file, position), None) if position >= 0 else None
-    if isinstance(found, Checked) and found.valid and (position == 0 or found.batch.header.base_offset <= offset):
+    if (
+        isinstance(found, Checked)
+        and found.valid
+        and (position == 0 or found.batch.header.base_offset <= offset)
+    ):
         return position
     return None
 
@@ -89,8 +93,14 @@ def _before_time(file: DataFile, index: OffsetIndexFile, target: Target, timesta
         return None
     if largest < 0:
         return 0
-    there = next((batch for batch in Walk(file, position) if batch.header.last_offset >= offset), None) if position >= 0 else None
-    is_true = there is not None and there.header.max_timestamp == largest and there.header.base_offset <= offset
+    there = (
+        next((batch for batch in Walk(file, position) if batch.header.last_offset >= offset), None)
+        if position >= 0
+        else None
+    )
+    is_true = (
+        there is not None and there.header.max_timestamp == largest and there.header.base_offset <= offset
+    )
     return _at_offset(file, index, offset) if is_true else None
 
 
@@ -105,7 +115,14 @@ def tail_start(file: DataFile, target: Target, options: Options, start: int = 0)
         known: dict[int, int] = {}
         unsure: list[int] = [0]
         while unsure:
-            start = next((position for position in _from_the_end(file, target) if _enough(file, position, options, known)), 0)
+            start = next(
+                (
+                    position
+                    for position in _from_the_end(file, target)
+                    if _enough(file, position, options, known)
+                ),
+                0,
+            )
             found = _last(_counted(file, start, options, known), options)
             unsure = [position for position, _ in found if options.records and position not in known]
             known.update((position, _readable(file, position, options)) for position in unsure)
@@ -169,7 +186,9 @@ def _records_of(batch: Batch, options: Options) -> int:
     return 1 if not options.records or count is None else max(count, 0)
 
 
-def _counted(file: DataFile, start: int, options: Options, known: Mapping[int, int] = NOTHING) -> Iterator[tuple[int, int]]:
+def _counted(
+    file: DataFile, start: int, options: Options, known: Mapping[int, int] = NOTHING
+) -> Iterator[tuple[int, int]]:
     """Yield the position of every batch that holds something wanted, and how many of its records (or 1) are."""
     for item in checked_batches(file, start, None, options.max_batch_bytes):
         if not isinstance(item, Checked) or not can_hold(options.wanted, item.batch.header):

@@ -7,7 +7,14 @@ the one key that is asked for. What is left is read one by one, as if nothing ha
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from formats.batch import COMPRESSION_CODEC_MASK, COMPRESSION_NAMES, CONTROL_MASK, LOG_OVERHEAD, TRANSACTIONAL_MASK, BatchHeader
+from formats.batch import (
+    COMPRESSION_CODEC_MASK,
+    COMPRESSION_NAMES,
+    CONTROL_MASK,
+    LOG_OVERHEAD,
+    TRANSACTIONAL_MASK,
+    BatchHeader,
+)
 from formats.record import MAGIC
 from formats.record_columns import taken
 from kcli.analysis.salvage import Checked, Gap, checked_batches
@@ -54,7 +61,9 @@ def good_and_bad(
         if not some or can_hold(wanted, header):
             yield item
         # No checksum covers the base offset: one batch beyond the last that is wanted may only say so. Two that rise do not.
-        is_beyond = item.valid and isinstance(header, BatchHeader) and last < header.base_offset <= header.last_offset
+        is_beyond = (
+            item.valid and isinstance(header, BatchHeader) and last < header.base_offset <= header.last_offset
+        )
         if is_beyond and passed is not None and header.base_offset > passed.last_offset:
             return
         passed = header if is_beyond and isinstance(header, BatchHeader) else None
@@ -69,7 +78,9 @@ def narrowed(window: Window, wanted: Wanted) -> Window:
     """Return the batches of a window that may hold a wanted record."""
     able = _can_hold(wanted, window.fields)
     return window._replace(
-        positions=window.positions[able], fields=window.fields[able], valid=None if window.valid is None else window.valid[able]
+        positions=window.positions[able],
+        fields=window.fields[able],
+        valid=None if window.valid is None else window.valid[able],
     )
 
 
@@ -78,7 +89,9 @@ def chosen(part: "RecordColumns", wanted: Wanted) -> "RecordColumns":
     return taken(part, _wanted(wanted, part))
 
 
-def _ruled_out(walk: Iterator[Window | Gap | Stop], file: DataFile, told: Told, options: Options) -> Iterator[Checked | Gap | Stop]:
+def _ruled_out(
+    walk: Iterator[Window | Gap | Stop], file: DataFile, told: Told, options: Options
+) -> Iterator[Checked | Gap | Stop]:
     """Yield what a walk finds, batches one by one, without those in which nothing is wanted, and of which nothing is to be told."""
     for item in walk:
         if not isinstance(item, Window):
@@ -100,11 +113,15 @@ def _left(window: Window, file: DataFile, options: Options) -> "NDArray[np.bool_
     if not _records_decide(options):
         return left
     # what is larger than allowed is not unpacked, and told
-    numbers = (left & (fields["magic"] == MAGIC) & (fields["batch_length"] <= options.max_batch_bytes - LOG_OVERHEAD)).nonzero()[0]
+    numbers = (
+        left & (fields["magic"] == MAGIC) & (fields["batch_length"] <= options.max_batch_bytes - LOG_OVERHEAD)
+    ).nonzero()[0]
     left[numbers] = False
     some = window._replace(positions=window.positions[numbers], fields=fields[numbers])
     for part in parts(some, file, options.max_batch_bytes) if len(numbers) else ():
-        left[numbers[part if isinstance(part, int) else part.first + part.batch[_wanted(wanted, part)]]] = True
+        left[numbers[part if isinstance(part, int) else part.first + part.batch[_wanted(wanted, part)]]] = (
+            True
+        )
     return left
 
 
@@ -124,7 +141,11 @@ def _can_hold(wanted: Wanted, fields: "NDArray[np.void]") -> "NDArray[np.bool_]"
     if wanted.times is not None:
         able &= fields["max_timestamp"] >= wanted.times[0]
     if wanted.codecs:
-        codecs = [codec for codec in range(COMPRESSION_CODEC_MASK + 1) if COMPRESSION_NAMES.get(codec, str(codec)) in wanted.codecs]
+        codecs = [
+            codec
+            for codec in range(COMPRESSION_CODEC_MASK + 1)
+            if COMPRESSION_NAMES.get(codec, str(codec)) in wanted.codecs
+        ]
         able &= np.isin(attributes & COMPRESSION_CODEC_MASK, codecs)
     for asked, name in ((wanted.epochs, "partition_leader_epoch"), (wanted.producer_ids, "producer_id")):
         if asked:
@@ -144,7 +165,9 @@ def _wanted(wanted: Wanted, part: "RecordColumns") -> "Ints":
         able &= (part.timestamp >= wanted.times[0]) & (part.timestamp <= wanted.times[1])
     if wanted.key is not None:
         able &= (part.key_length == len(wanted.key)) & (wanted.key in part.data)
-        able[able] = [data == wanted.key for data in _slices(part.data, part.key_start[able], part.key_length[able])]
+        able[able] = [
+            data == wanted.key for data in _slices(part.data, part.key_start[able], part.key_length[able])
+        ]
     if wanted.grep is not None:
         able[able] = _matches(wanted.grep, part, able.nonzero()[0])
     return able.nonzero()[0]
@@ -156,10 +179,17 @@ def _matches(pattern: bytes, part: "RecordColumns", numbers: "Ints") -> list[boo
     columns = ((part.key_start, part.key_length), (part.value_start, part.value_length))
     found = [
         any(search(contents) for contents in pair if contents is not None)
-        for pair in zip(*(_slices(data, starts[numbers], lengths[numbers]) for starts, lengths in columns), strict=True)
+        for pair in zip(
+            *(_slices(data, starts[numbers], lengths[numbers]) for starts, lengths in columns), strict=True
+        )
     ]
-    headers = ((part.header_key_start, part.header_key_length), (part.header_value_start, part.header_value_length))
-    for at, (first, count) in enumerate(zip(part.headers_first[numbers].tolist(), part.headers_count[numbers].tolist(), strict=True)):
+    headers = (
+        (part.header_key_start, part.header_key_length),
+        (part.header_value_start, part.header_value_length),
+    )
+    for at, (first, count) in enumerate(
+        zip(part.headers_first[numbers].tolist(), part.headers_count[numbers].tolist(), strict=True)
+    ):
         if count and not found[at]:
             span = slice(first, first + count)
             found[at] = any(
@@ -173,4 +203,7 @@ def _matches(pattern: bytes, part: "RecordColumns", numbers: "Ints") -> list[boo
 
 def _slices(data: bytes, starts: "Ints", lengths: "Ints") -> Iterator[bytes | None]:
     """Yield parts of the data, one at a time; None where a length is below 0."""
-    return (None if length < 0 else data[start : start + length] for start, length in zip(starts.tolist(), lengths.tolist(), strict=True))
+    return (
+        None if length < 0 else data[start : start + length]
+        for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)
+    )

@@ -14,10 +14,20 @@ from formats.producer_snapshot import read_snapshot
 from formats.record_columns import RecordColumns
 from kcli.analysis.salvage import Checked, Gap
 from kcli.analysis.selection import AnyRecord, holds, is_wanted
-from kcli.columns import TITLE
 from kcli.engine.contract import Unit
 from kcli.jobs.dump_batches import control_of, records, tell, words_about
-from kcli.jobs.dump_bulk import Log, batch_lines, checked, checker, is_bulk, is_plain, last_position, parts, record_lines, walked
+from kcli.jobs.dump_bulk import (
+    Log,
+    batch_lines,
+    checked,
+    checker,
+    is_bulk,
+    is_plain,
+    last_position,
+    parts,
+    record_lines,
+    walked,
+)
 from kcli.jobs.dump_bytes import redacted, words_of
 from kcli.jobs.dump_common import MAX_INT, Here, Item, Options, Reader, Scanned, Told, file_name, inside
 from kcli.jobs.dump_decoders import DECODER_CLASSES, shown_by, shown_with
@@ -49,6 +59,7 @@ from kcli.output.dump_log import (
 )
 from kcli.output.pairs import packed
 from kcli.rows import Lines, Row
+from kcli.rows.columns import TITLE
 
 BOOTSTRAP = "bootstrap.checkpoint"
 BEFORE_FIRST = -1
@@ -180,7 +191,9 @@ def _is_shown(item: Checked, told: Told, options: Options) -> bool:
     return holds(options.wanted, item.batch.header, records(item, told, options))
 
 
-def _records(item: Checked, shown: int, last: int | None, of: Log) -> Generator[Item, None, tuple[int | None, int]]:
+def _records(
+    item: Checked, shown: int, last: int | None, of: Log
+) -> Generator[Item, None, tuple[int | None, int]]:
     """Yield the lines of a batch's records behind the first `shown`; return the offset of its last, and how many bytes came since the last place to stop at."""
     options, held, read = of.options, 0, 0
     for number, record in enumerate(records(item, of.told, options, told_before=shown > 0)):
@@ -293,7 +306,9 @@ def _shown(record: AnyRecord, options: Options) -> tuple[Shown, str | None]:
     if options.decoder is not None:
         return shown_by(options.decoder, record, options.max_batch_bytes)
     if options.salt is None and options.bytes_as in {None, "text"}:
-        return shown_with(DECODER_CLASSES[options.key_decoder], DECODER_CLASSES[options.value_decoder], record)
+        return shown_with(
+            DECODER_CLASSES[options.key_decoder], DECODER_CLASSES[options.value_decoder], record
+        )
     key, value = (None if data is None else words_of(data, options) for data in (record.key, record.value))
     return Shown(key, value), None
 

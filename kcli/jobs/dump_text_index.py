@@ -90,15 +90,29 @@ def time_index_text(unit: Unit, options: Options, told: Told) -> Scanned:
             tell_order(slot, entry, before if slot else None, index, told)
             if finder is not None:
                 batch, taken = finder.batch(offset), finder.taken
-                found = batch.header.last_offset if batch is not None else taken.last_offset if taken is not None else -1
+                found = (
+                    batch.header.last_offset
+                    if batch is not None
+                    else taken.last_offset
+                    if taken is not None
+                    else -1
+                )
                 if batch is None or found != offset:
                     told.add("DUMP-004", slot * index.entry_size, f"offset {offset}: no batch ends with it")
                 if found != offset:
                     yield Row(NOT_FOUND, (path, offset, found))
                 else:
-                    latest = largest_timestamp(finder.log, batch, options, told) if batch is not None else taken and taken.timestamp
+                    latest = (
+                        largest_timestamp(finder.log, batch, options, told)
+                        if batch is not None
+                        else taken and taken.timestamp
+                    )
                     if latest is not None and latest != timestamp:
-                        told.add("DUMP-004", slot * index.entry_size, f"timestamp {timestamp}: offset {offset} has {latest}")
+                        told.add(
+                            "DUMP-004",
+                            slot * index.entry_size,
+                            f"timestamp {timestamp}: offset {offset} has {latest}",
+                        )
                         yield Row(TIME_MISMATCH, (path, timestamp, latest))
                     if before[0] >= timestamp:
                         yield Row(OUT_OF_ORDER, (path, timestamp, before[0]))

@@ -7,7 +7,15 @@ from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from kcli.analysis import epochs
-from kcli.analysis.ends import Ends, Recovery, checkpointed_log_start, ends, loaded_segments, log_start, stop_findings
+from kcli.analysis.ends import (
+    Ends,
+    Recovery,
+    checkpointed_log_start,
+    ends,
+    loaded_segments,
+    log_start,
+    stop_findings,
+)
 from kcli.analysis.epochs import EpochCache
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Outcome, Unit
@@ -43,7 +51,12 @@ def show(unit: Unit, *, source: str = CHECKPOINT, running: bool = False) -> Outc
 
 
 def end_offset(
-    unit: Unit, *, asked: tuple[int, ...] | None, log_end_offset: int | None = None, source: str = CHECKPOINT, running: bool = False
+    unit: Unit,
+    *,
+    asked: tuple[int, ...] | None,
+    log_end_offset: int | None = None,
+    source: str = CHECKPOINT,
+    running: bool = False,
 ) -> Outcome:
     """Return one row per requested epoch (None: `requested_all`): the broker's answer, and the rule that gave it.
 
@@ -107,7 +120,13 @@ def _at(offset: int | str, cache: Cache, partition: Partition, found: Ends) -> Y
     number = resolve(offset, found)
     if not found.log_start_offset <= number <= found.log_end_offset:
         wanted = f"{found.log_start_offset} to {found.log_end_offset}"
-        yield Finding("EPOCH-005", f"offset {number} lies outside the log", dir=partition.shown, expected=wanted, found=number)
+        yield Finding(
+            "EPOCH-005",
+            f"offset {number} lies outside the log",
+            dir=partition.shown,
+            expected=wanted,
+            found=number,
+        )
     entry = epochs.epoch_for_offset(entries, number)
     answered = (entry.epoch, entry.start_offset) if entry else (None, None)
     yield Row("epoch_at", (*where(partition), number, *answered))
@@ -133,8 +152,14 @@ def _entries(cache: Cache, partition: Partition, found: Ends) -> Generator[Findi
     loaded = epochs.load(before, found.log_end_offset, found.checkpointed_start, running=cache.running)
     file = LEADER_EPOCH_CHECKPOINT if cache.source == CHECKPOINT else None
     if loaded.past_end:
-        told = "; a broker that runs still holds it (--broker running)" if loaded.past_end[0].start_offset == found.log_end_offset else ""
-        message = f"dropped, at or past the log end offset {found.log_end_offset}: {_listed(loaded.past_end)}{told}"
+        told = (
+            "; a broker that runs still holds it (--broker running)"
+            if loaded.past_end[0].start_offset == found.log_end_offset
+            else ""
+        )
+        message = (
+            f"dropped, at or past the log end offset {found.log_end_offset}: {_listed(loaded.past_end)}{told}"
+        )
         yield Finding("EPOCH-003", message, dir=partition.shown, file=file)
     if loaded.below_start:
         message = f"below the log start offset {found.checkpointed_start}: {_listed(loaded.below_start)}"
@@ -142,7 +167,9 @@ def _entries(cache: Cache, partition: Partition, found: Ends) -> Generator[Findi
     return loaded.entries
 
 
-def checkpointed_epochs(partition: Partition, found: Ends, *, running: bool = False) -> Generator[Finding, None, EpochCache]:
+def checkpointed_epochs(
+    partition: Partition, found: Ends, *, running: bool = False
+) -> Generator[Finding, None, EpochCache]:
     """Yield what is to be told about leader-epoch-checkpoint; return its lines replayed, with what recovery adds.
 
     Recovery is followed only where a recovered segment ends in a batch that is newer than the cache: epochs rise in a log.
@@ -154,13 +181,23 @@ def checkpointed_epochs(partition: Partition, found: Ends, *, running: bool = Fa
     before = epochs.replay(lines or ())
     if lines is not None and epochs.contradicts(lines, before):
         message = f"{len(lines)} lines leave {len(before)} entries: {_listed(before)}"
-        yield Finding("EPOCH-002", message, dir=partition.shown, file=file, expected=len(lines), found=len(before))
-    newest, segments = before[-1].epoch if before else epochs.UNDEFINED_EPOCH, [] if running else Recovery(partition).segments()
+        yield Finding(
+            "EPOCH-002", message, dir=partition.shown, file=file, expected=len(lines), found=len(before)
+        )
+    newest, segments = (
+        before[-1].epoch if before else epochs.UNDEFINED_EPOCH,
+        [] if running else Recovery(partition).segments(),
+    )
     if not any(_may_add_epochs(segment, newest, found) for segment in segments):
         return before
     recovered = epochs.recover(before, _batches(partition, segments, []))
     if recovered != before:
-        yield Finding("EPOCH-006", f"from the batches of recovered segments: {_listed(recovered)}", dir=partition.shown, file=file)
+        yield Finding(
+            "EPOCH-006",
+            f"from the batches of recovered segments: {_listed(recovered)}",
+            dir=partition.shown,
+            file=file,
+        )
     return recovered
 
 
@@ -177,7 +214,9 @@ def _listed(entries: EpochCache) -> str:
     return ", ".join(shown + [f"and {len(entries) - 5} more"] * (len(entries) > 5))
 
 
-def _batches(partition: Partition, segments: Sequence[Segment], stops: list[Finding]) -> Iterator[tuple[int, int]]:
+def _batches(
+    partition: Partition, segments: Sequence[Segment], stops: list[Finding]
+) -> Iterator[tuple[int, int]]:
     for segment in segments:
         with segment.open_log() as log:
             walk = Walk(log)

@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TypeAlias
 
+from formats.bounds import LARGEST_BATCH, in_words
 from formats.errors import FormatError, LimitError
 from formats.legacy import LegacyHeader
 from formats.message_set import message_set, messages
@@ -17,7 +18,6 @@ from kcli.analysis import lookup
 from kcli.analysis.ends import Ends, Recovery, ends, is_tiered, loaded_segments, local_log_start
 from kcli.analysis.findings import Finding
 from kcli.analysis.lookup import LargestTimestamp, Timed
-from kcli.bounds import LARGEST_BATCH, in_words
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.epoch import resolve
@@ -48,7 +48,9 @@ def _offset(asked: int | str, partition: Partition) -> Yield:
     yield from found.findings
     number = resolve(asked, found)
     place = where(partition)
-    reason = lookup.outside(number, found.log_start_offset, local_log_start(partition, found), found.log_end_offset)
+    reason = lookup.outside(
+        number, found.log_start_offset, local_log_start(partition, found), found.log_end_offset
+    )
     if reason is None:
         log = Recovery(partition)
         bases = [segment.base_offset for segment in loaded_segments(partition)]
@@ -111,11 +113,15 @@ def _reaching(batches: Iterable[Batch], target: int) -> Batch | None:
 def _timestamp(asked: int | None, limit: int, partition: Partition) -> Yield:
     found = ends(partition)
     yield from found.findings
-    answered = yield from (_largest(partition, found, limit) if asked is None else _at_or_after(partition, found, asked, limit))
+    answered = yield from (
+        _largest(partition, found, limit) if asked is None else _at_or_after(partition, found, asked, limit)
+    )
     yield Row("lookup_timestamp", (*where(partition), asked, *answered))
 
 
-def _at_or_after(partition: Partition, found: Ends, asked: int, limit: int) -> Generator[Finding, None, Answer]:
+def _at_or_after(
+    partition: Partition, found: Ends, asked: int, limit: int
+) -> Generator[Finding, None, Answer]:
     """Return the answer of UnifiedLog.searchOffsetInLocalLog."""
     if is_tiered(partition):
         message = f"records below {local_log_start(partition, found)} are in remote storage, where the broker would look first"
@@ -129,21 +135,32 @@ def _at_or_after(partition: Partition, found: Ends, asked: int, limit: int) -> G
         if reaches < 0:
             reaches, size = _modified(segment)
             if size:
-                message = f"no timestamp is known; the file's modification time, {reaches}, counts as the largest"
-                yield Finding("LOOKUP-001", message, dir=partition.shown, file=segment.file("log"), found=reaches)
+                message = (
+                    f"no timestamp is known; the file's modification time, {reaches}, counts as the largest"
+                )
+                yield Finding(
+                    "LOOKUP-001", message, dir=partition.shown, file=segment.file("log"), found=reaches
+                )
         if reaches < asked:
             continue
         answer = _search(log, segment, asked, found.log_start_offset, limit)
         if answer is None and segment is not segments[-1]:
             yield Finding(
-                "LOOKUP-002", "no such record in it; later segments are not searched", dir=partition.shown, file=segment.file("log")
+                "LOOKUP-002",
+                "no such record in it; later segments are not searched",
+                dir=partition.shown,
+                file=segment.file("log"),
             )
         if answer is None and seen >= asked:
-            return _nothing(f"{lookup.NOT_IN_SEGMENT}: segment {segment.base_offset} alone is searched, and has no such record")
+            return _nothing(
+                f"{lookup.NOT_IN_SEGMENT}: segment {segment.base_offset} alone is searched, and has no such record"
+            )
         if answer is not None:
             return answer
         break
-    return _nothing(f"{lookup.AFTER_ALL}: the largest timestamp is {seen}" if seen >= 0 else lookup.NO_TIMESTAMPS)
+    return _nothing(
+        f"{lookup.AFTER_ALL}: the largest timestamp is {seen}" if seen >= 0 else lookup.NO_TIMESTAMPS
+    )
 
 
 def _modified(segment: Segment) -> tuple[int, int]:
@@ -165,7 +182,9 @@ def _largest_timestamp(log: Recovery, segment: Segment) -> Generator[Finding, No
         return LargestTimestamp(lookup.NO_TIMESTAMP, segment.base_offset)
     with times:
         if times.has_empty_tail:
-            yield Finding("LOOKUP-003", "its last slot is zero", dir=log.partition.shown, file=segment.file("timeindex"))
+            yield Finding(
+                "LOOKUP-003", "its last slot is zero", dir=log.partition.shown, file=segment.file("timeindex")
+            )
         return LargestTimestamp(*times.entry(times.entries - 1))
 
 
@@ -198,10 +217,22 @@ def _largest(partition: Partition, found: Ends, limit: int) -> Generator[Finding
     segment, (timestamp, offset) = segments[place], largest[place]
     index = segment.offset_index()
     with segment.open_log() as file, index or nullcontext():
-        start = max(index.lookup(offset)[1], 0) if index is not None and not log.is_recovered(segment, index) else 0
+        start = (
+            max(index.lookup(offset)[1], 0)
+            if index is not None and not log.is_recovered(segment, index)
+            else 0
+        )
         batch = next((batch for batch in Walk(file, start) if batch.header.max_timestamp == timestamp), None)
-        record = lookup.record_of_max(_records(file, batch, limit), timestamp) if batch is not None and batch.header.magic else None
-    return _found(segment, batch, record) if batch is not None and record is not None else _nothing(lookup.NO_TIMESTAMPS)
+        record = (
+            lookup.record_of_max(_records(file, batch, limit), timestamp)
+            if batch is not None and batch.header.magic
+            else None
+        )
+    return (
+        _found(segment, batch, record)
+        if batch is not None and record is not None
+        else _nothing(lookup.NO_TIMESTAMPS)
+    )
 
 
 def _records(file: DataFile, batch: Batch, limit: int) -> Iterator[Timed]:
@@ -227,7 +258,15 @@ def _unread(file: DataFile, error: FormatError) -> FileError:
 
 
 def _found(segment: Segment, batch: Batch, record: Timed) -> Answer:
-    return True, record.offset, record.timestamp, batch.header.partition_leader_epoch, segment.base_offset, batch.position, lookup.FOUND
+    return (
+        True,
+        record.offset,
+        record.timestamp,
+        batch.header.partition_leader_epoch,
+        segment.base_offset,
+        batch.position,
+        lookup.FOUND,
+    )
 
 
 def _nothing(reason: str) -> Answer:

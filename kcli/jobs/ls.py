@@ -34,9 +34,12 @@ def ls(unit: Unit) -> Outcome:
         return Outcome(number=unit.number, error=internal_failure(unit.target.shown, error))
     told = [shown_error(partition, problem) for problem in problems]
     findings.extend(
-        Finding("LOG-008", problem.message, dir=partition.shown, file=problem.path, position=problem.position) for problem in told[1:]
+        Finding("LOG-008", problem.message, dir=partition.shown, file=problem.path, position=problem.position)
+        for problem in told[1:]
     )
-    return Outcome(number=unit.number, rows=[row], findings=findings, error=failure_of(told[0]) if told else None)
+    return Outcome(
+        number=unit.number, rows=[row], findings=findings, error=failure_of(told[0]) if told else None
+    )
 
 
 def _row(partition: Partition, problems: list[FileError]) -> tuple[Row, list[Finding]]:

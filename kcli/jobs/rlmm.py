@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from formats.bounds import LARGEST_BATCH
 from formats.checkpoint import read_committed_offsets
 from formats.errors import FormatError
 from formats.legacy import LegacyHeader
@@ -24,7 +25,6 @@ from formats.remote_snapshot import (
 )
 from formats.types import Buffer
 from kcli.analysis.remote import METADATA_TOPIC, metadata_partition, refusal
-from kcli.bounds import LARGEST_BATCH
 from kcli.engine.contract import Outcome, Scan, Unit
 from kcli.jobs.common import failure_of, internal_failure, log_dir_findings
 from kcli.jobs.dump_common import Told
@@ -77,7 +77,9 @@ def expand(found: Found) -> Found:
             result.failures.append(shown_error(partition, error))
             continue
         if not files and (partition.topic == METADATA_TOPIC or target.log_dir not in found.named_log_dirs):
-            message = f"neither segments of {METADATA_TOPIC} nor a {SNAPSHOT_NAME} in this partition directory"
+            message = (
+                f"neither segments of {METADATA_TOPIC} nor a {SNAPSHOT_NAME} in this partition directory"
+            )
             result.failures.append(FileError(target.shown, "nothing-to-read", message))
         result.targets.extend(files)
     result.targets.extend(_committed_offsets_of(found.named_log_dirs))
@@ -98,7 +100,9 @@ def _may_hold_events(partition: Partition) -> bool:
 
 
 def _inside(target: Target, kind: str, name: str) -> Target:
-    return replace(target, kind=kind, path=os.path.join(target.path, name), shown=os.path.join(target.shown, name))
+    return replace(
+        target, kind=kind, path=os.path.join(target.path, name), shown=os.path.join(target.shown, name)
+    )
 
 
 def _committed_offsets_of(log_dirs: Iterable[str]) -> Iterator[Target]:
@@ -216,13 +220,21 @@ def _messages(raw: bytes, batch: Batch, findings: Told) -> Iterator[LegacyRecord
     opened = message_set(raw, LARGEST_BATCH)
     for record in set_records(opened):
         if header.codec and not record.is_valid:
-            findings.add("LOG-003", position, f"offset {record.offset}: the checksum of this message does not match")
+            findings.add(
+                "LOG-003", position, f"offset {record.offset}: the checksum of this message does not match"
+            )
         yield record
     if opened.cut:
-        findings.add("LOG-003", position, f"offset {header.base_offset}: {opened.cut} bytes of a last message that is cut")
+        findings.add(
+            "LOG-003",
+            position,
+            f"offset {header.base_offset}: {opened.cut} bytes of a last message that is cut",
+        )
 
 
-def _event_row(where: dict[str, Value], record: Record | LegacyRecord, position: int, findings: Told) -> tuple[Row, bool]:
+def _event_row(
+    where: dict[str, Value], record: Record | LegacyRecord, position: int, findings: Told
+) -> tuple[Row, bool]:
     """Return the row of a record, and whether its value has the layout that only releases before 3.6 read."""
     columns = {**where, "metadata_offset": record.offset, "timestamp": record.timestamp}
     at = f"offset {record.offset}"
@@ -252,7 +264,9 @@ def _tell_stop(stop: Stop, grown: int, findings: Told) -> None:
     elif stop.reason == "end":
         return
     elif stop.reason in {"short", "incomplete"}:
-        findings.add("LOG-001", stop.position, f"the last batch is incomplete ({stop.reason}, {stop.found} bytes)")
+        findings.add(
+            "LOG-001", stop.position, f"the last batch is incomplete ({stop.reason}, {stop.found} bytes)"
+        )
     elif stop.reason == "zeros":
         findings.add("LOG-004", stop.position, "only zeros follow")
     else:
@@ -327,10 +341,16 @@ def _committed_offsets(unit: Unit) -> Outcome:
     return Outcome(number=unit.number, rows=rows)
 
 
-_DUMPS: dict[str, Scan] = {LOG: _segment, REMOTE_LOG_SNAPSHOT: _snapshot, COMMITTED_OFFSETS: _committed_offsets}
+_DUMPS: dict[str, Scan] = {
+    LOG: _segment,
+    REMOTE_LOG_SNAPSHOT: _snapshot,
+    COMMITTED_OFFSETS: _committed_offsets,
+}
 
 
 def partition_rows(users: Iterable[tuple[str, int]], partitions: int) -> Iterator[Row]:
     """Yield where the events of each user partition (topic id, number) are, in the order given; ValueError for a bad id."""
     for topic_id, partition in users:
-        yield Row(RLMM_PARTITION.name, (topic_id, partition, metadata_partition(topic_id, partition, partitions)))
+        yield Row(
+            RLMM_PARTITION.name, (topic_id, partition, metadata_partition(topic_id, partition, partitions))
+        )

@@ -29,7 +29,9 @@ RECORD_TYPES: dict[str, type[Any]] = {
     )
 }
 NAMES = {row_type.name: row_type.names for row_type in COMMANDS["rlmm dump"]}
-STATE_NUMBERS = {name: number for names in (SEGMENT_STATES, PARTITION_DELETE_STATES) for number, name in names.items()}
+STATE_NUMBERS = {
+    name: number for names in (SEGMENT_STATES, PARTITION_DELETE_STATES) for number, name in names.items()
+}
 
 
 def event_row(columns: dict[str, Value]) -> Row:
@@ -39,13 +41,16 @@ def event_row(columns: dict[str, Value]) -> Row:
 
 def record_columns(record: RemoteLogMetadata) -> dict[str, Value]:
     """Return the columns that a record fills: all of it but unknown tags, which only the raw value shows."""
-    columns: dict[str, Value] = {COLUMN_OF_FIELD.get(name, name): value for name, value in record._asdict().items()}
+    columns: dict[str, Value] = {
+        COLUMN_OF_FIELD.get(name, name): value for name, value in record._asdict().items()
+    }
     del columns["unknown_tags"]
     columns["record_type"] = type(record).__name__
     columns["state"] = state_name(record)
     if not isinstance(record, RemoteLogSegmentMetadataUpdate | RemotePartitionDeleteMetadata):
         columns["segment_leader_epochs"] = [
-            {"epoch": entry.leader_epoch, "start_offset": entry.offset} for entry in record.segment_leader_epochs
+            {"epoch": entry.leader_epoch, "start_offset": entry.offset}
+            for entry in record.segment_leader_epochs
         ]
     return columns
 
@@ -61,7 +66,8 @@ def record_of(columns: dict[str, Any]) -> RemoteLogMetadata | None:
     values["unknown_tags"] = ()
     if "segment_leader_epochs" in values:
         values["segment_leader_epochs"] = tuple(
-            SegmentLeaderEpoch(entry["epoch"], entry["start_offset"]) for entry in columns["segment_leader_epochs"]
+            SegmentLeaderEpoch(entry["epoch"], entry["start_offset"])
+            for entry in columns["segment_leader_epochs"]
         )
     record: RemoteLogMetadata = record_type(**values)
     return record

@@ -15,13 +15,12 @@ from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
 from formats.batch import COMPRESSION_NAMES
+from formats.bounds import LARGEST_BATCH
 from formats.names import IN_PARTITION, KRAFT_SNAPSHOT, LOG, parse_file
 from kcli.analysis.findings import Finding
 from kcli.analysis.pieces import Piece, Wanted, join, read_piece
 from kcli.analysis.salvage import Gap
 from kcli.analysis.summary import EMPTY, Codec, Summary, merge
-from kcli.bounds import LARGEST_BATCH
-from kcli.columns import WHERE
 from kcli.engine.contract import Engine, Outcome, Scan, Unit
 from kcli.jobs.common import failure_of, internal_failure, log_dir_findings
 from kcli.jobs.cuts import cut
@@ -31,7 +30,8 @@ from kcli.logdir.bulk import hints_of
 from kcli.logdir.segment import Stop
 from kcli.logdir.tree import PARTITION, Found, Note, Target, listed, odd_entries, partition_of
 from kcli.rows import Row, Value
-from kcli.scan_rows import SCAN_PARTITION, SCAN_SEGMENT
+from kcli.rows.columns import WHERE
+from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT
 
 ACCEPTS = frozenset({LOG, KRAFT_SNAPSHOT, PARTITION})
 PIECE_BYTES = 64 << 20
@@ -82,7 +82,11 @@ class ScanLog:
         try:
             if unit.target.kind == PARTITION:
                 where = from_file(replace(unit.target, shown=os.path.join(unit.target.shown, "-")))
-                return Outcome(number=unit.number, rows=[Row(PIECE, (*where, None))], findings=list(log_dir_findings(unit.target)))
+                return Outcome(
+                    number=unit.number,
+                    rows=[Row(PIECE, (*where, None))],
+                    findings=list(log_dir_findings(unit.target)),
+                )
             wanted = Wanted(options.verify, options.ratio, options.max_batch_bytes)
             with DataFile(unit.target.path, Reading(options.rate, options.cold)) as file:
                 hints = hints_of(file, sibling(unit.target, "index"))
@@ -90,7 +94,9 @@ class ScanLog:
             row = Row(PIECE, (*from_file(unit.target), pickle.dumps(piece)))
             return Outcome(number=unit.number, rows=[row], findings=list(log_dir_findings(unit.target)))
         except FileError as error:
-            return Outcome(number=unit.number, error=failure_of(FileError(unit.target.shown, *error.args[1:])))
+            return Outcome(
+                number=unit.number, error=failure_of(FileError(unit.target.shown, *error.args[1:]))
+            )
         except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
             return Outcome(number=unit.number, error=internal_failure(unit.target.shown, error))
 
@@ -130,9 +136,13 @@ def _logs(target: Target) -> tuple[list[Target], list[Note]]:
 
 def unread(found: Found) -> frozenset[str]:
     """Return the partition directories, by `_identity` as shown, in which something named like a log is none or is not read."""
-    paths = [failure.path for failure in found.failures] + [note.path for note in found.notes if note.kind == "no-file"]
+    paths = [failure.path for failure in found.failures] + [
+        note.path for note in found.notes if note.kind == "no-file"
+    ]
     odd = (note.path for note in found.notes if note.kind in {"no-offset", "another-name"})
-    named = [path for path in paths if _is_log(os.path.basename(path))] + [path for path in odd if path.endswith((".log", ".log.swap"))]
+    named = [path for path in paths if _is_log(os.path.basename(path))] + [
+        path for path in odd if path.endswith((".log", ".log.swap"))
+    ]
     return frozenset(_identity(os.path.dirname(path) or ".", os.path.realpath) for path in named)
 
 
@@ -164,7 +174,9 @@ def _is_log(name: str) -> bool:
 
 
 def _inside(target: Target, name: str) -> Target:
-    return replace(target, kind=LOG, path=os.path.join(target.path, name), shown=os.path.join(target.shown, shown(name)))
+    return replace(
+        target, kind=LOG, path=os.path.join(target.path, name), shown=os.path.join(target.shown, shown(name))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +233,10 @@ class Merged:
     def _segments(self, scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
         """Yield one outcome for each unit, its pieces joined."""
         parts = [list(cut(unit, self.cuts)) if self.cuts else [unit] for unit in units]
-        flat = [replace(part, number=number) for number, part in enumerate(part for several in parts for part in several)]
+        flat = [
+            replace(part, number=number)
+            for number, part in enumerate(part for several in parts for part in several)
+        ]
         outcomes = iter(self.engine(scan, flat))
         for unit, several in zip(units, parts, strict=True):
             found = [next(outcomes) for _ in several]
@@ -272,7 +287,12 @@ def _findings(target: Target, piece: Piece, before: int | None) -> Iterator[Find
     damage: list[Gap | Stop] = [*piece.gaps, piece.stop]
     for item in damage:
         yield from (found for found in tell(item, told) if isinstance(found, Finding))
-    overlaps, invalid, unknown, unreadable = piece.summary.backwards, piece.invalid, piece.unknown, piece.unreadable
+    overlaps, invalid, unknown, unreadable = (
+        piece.summary.backwards,
+        piece.invalid,
+        piece.unknown,
+        piece.unreadable,
+    )
     overlap = f"offset {base}: not above {before}, the last of the segment before"
     if not reaches_back:
         overlap = f"offset {overlaps.first}: not above the batch before it"
@@ -290,7 +310,13 @@ def _findings(target: Target, piece: Piece, before: int | None) -> Iterator[Find
 
 
 def _is_clean(piece: Piece) -> bool:
-    troubles = (piece.gap_count, piece.invalid.times, piece.unknown.times, piece.unreadable.times, piece.summary.backwards.times)
+    troubles = (
+        piece.gap_count,
+        piece.invalid.times,
+        piece.unknown.times,
+        piece.unreadable.times,
+        piece.summary.backwards.times,
+    )
     return piece.stop.reason == "end" and piece.grown <= 0 and not any(troubles)
 
 
@@ -309,15 +335,19 @@ def _added(total: Total, piece: Piece) -> Total:
 
 
 def _segment_row(where: Where, piece: Piece) -> Row:
-    return Row(SCAN_SEGMENT.name, (*where, piece.size, *_summary_values(_added(Total(), piece)), piece.stop.reason))
+    return Row(
+        SCAN_SEGMENT.name, (*where, piece.size, *_summary_values(_added(Total(), piece)), piece.stop.reason)
+    )
 
 
 def _partition_row(where: Where, total: Total) -> Row:
-    return Row(SCAN_PARTITION.name, (*where, total.segments, total.complete, total.size, *_summary_values(total)))
+    return Row(
+        SCAN_PARTITION.name, (*where, total.segments, total.complete, total.size, *_summary_values(total))
+    )
 
 
 def _summary_values(total: Total) -> tuple[Value, ...]:
-    """Return the values of kcli.scan_rows.SUMMARY."""
+    """Return the values of kcli.rows.scan.SUMMARY."""
     whole = total.summary
     believed = whole.batches - whole.invalid - whole.unknown
     counted = believed - whole.uncounted

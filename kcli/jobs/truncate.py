@@ -14,7 +14,13 @@ from kcli.analysis.ends import METADATA_TOPIC, is_tiered
 from kcli.analysis.epochs import UNDEFINED_EPOCH_OFFSET, end_offset_for
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import BrokerError, LoadedSegment
-from kcli.analysis.startup import DEFAULT_INDEX_INTERVAL_BYTES, DEFAULT_MAX_INDEX_SIZE, LoadedLog, Settings, load
+from kcli.analysis.startup import (
+    DEFAULT_INDEX_INTERVAL_BYTES,
+    DEFAULT_MAX_INDEX_SIZE,
+    LoadedLog,
+    Settings,
+    load,
+)
 from kcli.analysis.truncation import FULL, NONE, Prediction, SegmentChange, truncate
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
@@ -67,7 +73,9 @@ def _partition(partition: Partition, request: Request) -> Yield:
     if kind in {"delete", "stray"}:
         raise FileError(partition.path, "leftover", f"the broker never truncates a -{kind} directory")
     if partition.target.name is None:
-        raise FileError(partition.path, "not-a-partition", "the broker loads only directories named topic-partition")
+        raise FileError(
+            partition.path, "not-a-partition", "the broker loads only directories named topic-partition"
+        )
     inputs = _inputs(partition, request)
     settings = Settings(
         now_ms=request.now_ms,
@@ -84,19 +92,30 @@ def _partition(partition: Partition, request: Request) -> Yield:
             settings=settings,
         )
     except BrokerError as error:
-        raise FileError(error.path, WOULD_NOT_LOAD, f"the broker would not load this log: {error}", error.position) from error
+        raise FileError(
+            error.path, WOULD_NOT_LOAD, f"the broker would not load this log: {error}", error.position
+        ) from error
     yield from loaded.findings
     target = _target(partition, loaded, inputs, request)
     if target is None:
-        yield Finding("TRUNC-001", f"leader epoch {request.to_epoch} has no end offset in this replica", dir=partition.shown)
+        yield Finding(
+            "TRUNC-001",
+            f"leader epoch {request.to_epoch} has no end offset in this replica",
+            dir=partition.shown,
+        )
         return
     try:
         prediction = truncate(loaded, target, inputs.high_watermark)
     except BrokerError as error:
-        raise FileError(error.path, WOULD_FAIL, f"the truncation would fail: {error}", error.position) from error
+        raise FileError(
+            error.path, WOULD_FAIL, f"the truncation would fail: {error}", error.position
+        ) from error
     yield Row(
         TRUNCATION.name,
-        (*where(partition), *_values(loaded, prediction, [*inputs.warnings, *_warnings(loaded, prediction, partition.path)])),
+        (
+            *where(partition),
+            *_values(loaded, prediction, [*inputs.warnings, *_warnings(loaded, prediction, partition.path)]),
+        ),
     )
     yield from _findings(partition, prediction)
 
@@ -110,15 +129,33 @@ def _inputs(partition: Partition, request: Request) -> _Inputs:
     metadata = key.topic == METADATA_TOPIC
     if metadata and request.shutdown is None:
         clean = False
-        warnings.append("KRaft recovers the metadata log from its beginning at every start, also after a clean stop")
+        warnings.append(
+            "KRaft recovers the metadata log from its beginning at every start, also after a clean stop"
+        )
     elif alone and request.shutdown is None:
         clean = True
-        warnings.append("no log dir around this directory: taken as stopped cleanly (--shutdown unclean for the other case)")
+        warnings.append(
+            "no log dir around this directory: taken as stopped cleanly (--shutdown unclean for the other case)"
+        )
     if PARTITION_METADATA not in partition.names:
-        warnings.append("no partition.metadata: a broker of Kafka 4 renames such a directory to -stray and never truncates it")
-    high_watermark = request.high_watermark if request.high_watermark is not None else (facts.high_watermarks or {}).get(key)
-    log_start = request.log_start_offset if request.log_start_offset is not None else (facts.log_start_offsets or {}).get(key, 0)
-    recovery_point = request.recovery_point if request.recovery_point is not None else (facts.recovery_points or {}).get(key, 0)
+        warnings.append(
+            "no partition.metadata: a broker of Kafka 4 renames such a directory to -stray and never truncates it"
+        )
+    high_watermark = (
+        request.high_watermark
+        if request.high_watermark is not None
+        else (facts.high_watermarks or {}).get(key)
+    )
+    log_start = (
+        request.log_start_offset
+        if request.log_start_offset is not None
+        else (facts.log_start_offsets or {}).get(key, 0)
+    )
+    recovery_point = (
+        request.recovery_point
+        if request.recovery_point is not None
+        else (facts.recovery_points or {}).get(key, 0)
+    )
     return _Inputs(
         clean=clean,
         recovery_point=recovery_point,
@@ -177,7 +214,12 @@ def _values(loaded: LoadedLog, prediction: Prediction, warnings: list[str]) -> t
 def _segment(change: SegmentChange) -> Value:
     before, after = _counts(change.before), _counts(change.after)
     values: dict[str, Value] = {"base_offset": change.base_offset, "action": change.action}
-    for name, was, becomes in zip(("size", "offset_index_entries", "time_index_entries", "txn_index_entries"), before, after, strict=True):
+    for name, was, becomes in zip(
+        ("size", "offset_index_entries", "time_index_entries", "txn_index_entries"),
+        before,
+        after,
+        strict=True,
+    ):
         values[f"{name}_before"] = was
         values[f"{name}_after"] = becomes
     return values
@@ -186,7 +228,12 @@ def _segment(change: SegmentChange) -> Value:
 def _counts(segment: LoadedSegment | None) -> tuple[int | None, ...]:
     if segment is None:
         return (None, None, None, None)
-    return (segment.log_size, segment.offset_index.entries, segment.time_index.entries, len(segment.aborted_last_offsets))
+    return (
+        segment.log_size,
+        segment.offset_index.entries,
+        segment.time_index.entries,
+        len(segment.aborted_last_offsets),
+    )
 
 
 def _warnings(loaded: LoadedLog, prediction: Prediction, directory: str) -> Iterator[str]:

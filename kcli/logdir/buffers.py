@@ -42,7 +42,9 @@ class FileError(Exception):
     `position` (bytes) and `field` are None where no byte is to blame.
     """
 
-    def __init__(self, path: str, code: str, message: str, position: int | None = None, field: str | None = None) -> None:
+    def __init__(
+        self, path: str, code: str, message: str, position: int | None = None, field: str | None = None
+    ) -> None:
         super().__init__(path, code, message, position, field)
         self.path = path
         self.code = code

@@ -16,7 +16,7 @@ from formats.checksums import valid
 from formats.crc import crc32, crc32c
 from formats.index import OFFSET_INDEX_ENTRY
 from formats.legacy import CRC_FROM as LEGACY_CRC_FROM
-from kcli.beside import Beside
+from kcli.logdir.beside import Beside
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.segment import SKIP_FROM, Stop, only_zeros
 
@@ -139,7 +139,9 @@ class BulkWalk:
                 if reader.helps and next_size - next_held >= WORTH_A_THREAD:
                     spare = _room(spare, 0, next_size)
                     spare[:next_held] = view[size - next_held : size]
-                    reader.begin(partial(self.file.read_into, spare[next_held:next_size], next_base + next_held))
+                    reader.begin(
+                        partial(self.file.read_into, spare[next_held:next_size], next_base + next_held)
+                    )
             matches = valid(view, found) if self.verify else None
             data = view[:size]
             if is_large:
@@ -167,10 +169,14 @@ class BulkWalk:
     def _end(self, chain: Chain, base: int) -> None:
         if chain.stop is not None:
             position = base + chain.next
-            zeros = chain.stop == BAD_LENGTH and chain.found == 0 and only_zeros(self.file, position, self.end)
+            zeros = (
+                chain.stop == BAD_LENGTH and chain.found == 0 and only_zeros(self.file, position, self.end)
+            )
             self.stop = Stop("zeros" if zeros else chain.stop, position, chain.found)
 
-    def _large(self, view: memoryview, base: int, size: int, left: int) -> "tuple[Headers, NDArray[np.bool_]]":
+    def _large(
+        self, view: memoryview, base: int, size: int, left: int
+    ) -> "tuple[Headers, NDArray[np.bool_]]":
         """Return the batch that is larger than the buffer which begins with it, and whether its checksum matches."""
         found = headers(view, size, left, whole=False)
         end = base + found.chain.next if found.chain.positions else 0
@@ -202,7 +208,9 @@ class BulkWalk:
                 positions.extend(at for _ in hop.positions)
                 at += hop.next
             hopped = Chain(positions, at, hop.stop, hop.found)
-            found = checked(hopped, np.array(positions, np.int64), rows(buffer, len(positions)), buffer, HEADER_SIZE)
+            found = checked(
+                hopped, np.array(positions, np.int64), rows(buffer, len(positions)), buffer, HEADER_SIZE
+            )
             if self.file.reading.cold:
                 self.file.forget(base, at - base)
             if found.chain.positions:

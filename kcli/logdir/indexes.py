@@ -46,7 +46,9 @@ class IndexFile:
     def raw(self, slot: int) -> tuple[bytes, int]:
         """Return (page, place in it) of an entry; FileError `out-of-range` for a slot that the file has not."""
         if not 0 <= slot < self.entries:
-            raise FileError(self.file.path, "out-of-range", f"the index has {self.entries} entries: no slot {slot}")
+            raise FileError(
+                self.file.path, "out-of-range", f"the index has {self.entries} entries: no slot {slot}"
+            )
         number, at = divmod(slot * self.entry_size, self._page_size)
         page = self._pages.get(number)
         if page is None:
@@ -102,7 +104,9 @@ class OffsetIndexFile(IndexFile):
 
         `entries` says how many slots count: all, if not given.
         """
-        return offset_index_lookup(self.entries if entries is None else entries, self.get, self.base_offset, target)
+        return offset_index_lookup(
+            self.entries if entries is None else entries, self.get, self.base_offset, target
+        )
 
     def valid_entries(self, log_size: int) -> int:
         """Return how many entries rise strictly and point into the log: the rest is preallocated or stale.
@@ -140,7 +144,9 @@ class TimeIndexFile(IndexFile):
 
         `entries` says how many slots count: all, if not given.
         """
-        return time_index_lookup(self.entries if entries is None else entries, self.get, self.base_offset, timestamp)
+        return time_index_lookup(
+            self.entries if entries is None else entries, self.get, self.base_offset, timestamp
+        )
 
     def valid_entries(self) -> int:
         """Return how many entries rise: the rest is preallocated or stale."""

@@ -86,7 +86,11 @@ class Partition:
             if opened_as(name) == name:
                 stem, _, extension = name.partition(".")
                 beside.setdefault(stem, set()).add(extension)
-        found = [Segment(self.path, int(stem), stem, frozenset(kinds)) for stem, kinds in beside.items() if "log" in kinds]
+        found = [
+            Segment(self.path, int(stem), stem, frozenset(kinds))
+            for stem, kinds in beside.items()
+            if "log" in kinds
+        ]
         return tuple(sorted(found, key=lambda segment: segment.base_offset))
 
     def epoch_entries(self) -> list[EpochEntry] | None:

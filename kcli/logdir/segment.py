@@ -63,7 +63,9 @@ class Walk:
     So many bytes `ahead` are read at once: fewer where only the first batches are of interest.
     """
 
-    def __init__(self, file: DataFile, position: int = 0, end: int | None = None, *, ahead: int = WINDOW) -> None:
+    def __init__(
+        self, file: DataFile, position: int = 0, end: int | None = None, *, ahead: int = WINDOW
+    ) -> None:
         self.file = file
         self.ahead = ahead
         self.position = position
@@ -92,7 +94,9 @@ class Walk:
                 self.stop = Stop("incomplete", position, length)
                 return
             if magic < 0 or length < SMALLEST_BY_MAGIC.get(magic, SMALLEST_V2):
-                self.stop = Stop("bad-length", position, length) if magic >= 0 else Stop("bad-magic", position, magic)
+                self.stop = (
+                    Stop("bad-length", position, length) if magic >= 0 else Stop("bad-magic", position, magic)
+                )
                 return
             header: Header = read_batch(window, at) if magic >= 2 else read_header(window, at)
             self.position = position
@@ -161,7 +165,11 @@ class Segment:
 
     def time_index(self) -> TimeIndexFile | None:
         """Open the time index, or return None if the segment has none."""
-        return TimeIndexFile(self.path("timeindex"), self.base_offset) if "timeindex" in self.extensions else None
+        return (
+            TimeIndexFile(self.path("timeindex"), self.base_offset)
+            if "timeindex" in self.extensions
+            else None
+        )
 
     def log_end(self) -> LogEnd:
         """Return the end of this segment by the broker's rule, or by a full scan where that rule fails.
@@ -175,7 +183,10 @@ class Segment:
             if by_rule is not None:
                 first, last, stop = by_rule
                 fits = not position or (
-                    first is not None and last is not None and first.base_offset <= offset and last.last_offset >= offset
+                    first is not None
+                    and last is not None
+                    and first.base_offset <= offset
+                    and last.last_offset >= offset
                 )
                 if fits and stop.reason == "end":
                     return self._end(last, "index", stop, None, log, preallocated=preallocated)
@@ -185,8 +196,21 @@ class Segment:
                 trouble = "chain"
             return self._end(last, "scan", stop, trouble, log, preallocated=preallocated)
 
-    def _end(self, last: Header | None, source: str, stop: Stop, trouble: str | None, log: DataFile, *, preallocated: bool) -> LogEnd:
-        next_offset, epoch = (last.last_offset + 1, last.partition_leader_epoch) if last else (self.base_offset, NO_PARTITION_LEADER_EPOCH)
+    def _end(
+        self,
+        last: Header | None,
+        source: str,
+        stop: Stop,
+        trouble: str | None,
+        log: DataFile,
+        *,
+        preallocated: bool,
+    ) -> LogEnd:
+        next_offset, epoch = (
+            (last.last_offset + 1, last.partition_leader_epoch)
+            if last
+            else (self.base_offset, NO_PARTITION_LEADER_EPOCH)
+        )
         return LogEnd(next_offset, source, stop, trouble, log.grown(), preallocated, epoch)
 
     def _last_entry(self, log_size: int) -> tuple[str | None, bool, int, int]:
@@ -226,4 +250,15 @@ def _walk_to_end(log: DataFile, position: int) -> tuple[Header | None, Header | 
     return first, last, walk.stop
 
 
-__all__ = ["Batch", "Header", "IndexFile", "LogEnd", "OffsetIndexFile", "Segment", "Stop", "TimeIndexFile", "Walk", "only_zeros"]
+__all__ = [
+    "Batch",
+    "Header",
+    "IndexFile",
+    "LogEnd",
+    "OffsetIndexFile",
+    "Segment",
+    "Stop",
+    "TimeIndexFile",
+    "Walk",
+    "only_zeros",
+]

@@ -44,7 +44,10 @@ LOG_DIR = "log-dir"
 
 PARTITION_KINDS = frozenset({LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, QUORUM_STATE, REMOTE_LOG_SNAPSHOT})
 LOG_DIR_KINDS = frozenset({META_PROPERTIES, LOCK, CLEAN_SHUTDOWN, OFFSET_CHECKPOINT, COMMITTED_OFFSETS})
-LOG_DIR_FILES = (*(name for name, kind in WELL_KNOWN_KINDS.items() if kind in LOG_DIR_KINDS), "bootstrap.checkpoint")
+LOG_DIR_FILES = (
+    *(name for name, kind in WELL_KNOWN_KINDS.items() if kind in LOG_DIR_KINDS),
+    "bootstrap.checkpoint",
+)
 """The files of a log dir itself, the commonest first."""
 INTERNAL_TOPICS = re.compile(r"__.*")
 
@@ -141,7 +144,9 @@ def _matches(pattern: str) -> Iterator[str]:
         try:
             if glob.has_magic(name):
                 hidden = name.startswith(".")
-                names = (entry for entry in os.listdir(directory or ".") if hidden or not entry.startswith("."))
+                names = (
+                    entry for entry in os.listdir(directory or ".") if hidden or not entry.startswith(".")
+                )
                 yield from (os.path.join(directory, entry) for entry in fnmatch.filter(names, name))
             else:
                 path = os.path.join(directory, name)
@@ -182,7 +187,11 @@ def _argument(path: str, selection: Selection, found: Found) -> None:
     if kind == PARTITION:
         name = parse_partition_dir(os.path.basename(os.path.abspath(path)))
         if selection.wants(name):
-            found.targets.append(Target(kind=PARTITION, path=path, shown=shown(path), name=name, log_dir=enclosing_log_dir(path)))
+            found.targets.append(
+                Target(
+                    kind=PARTITION, path=path, shown=shown(path), name=name, log_dir=enclosing_log_dir(path)
+                )
+            )
     elif kind == LOG_DIR:
         found.named_log_dirs.append(path)
         _log_dir(path, entries, selection, found)
@@ -309,7 +318,10 @@ def _kind(path: str, entries: list[Entry]) -> str | None:
         return PARTITION
     if any(file.name in LOG_DIR_FILES for file in files):
         return LOG_DIR
-    if any(entry.is_directory and parse_partition_dir(entry.name) is not None and _is_partition(entry.path) for entry in entries):
+    if any(
+        entry.is_directory and parse_partition_dir(entry.name) is not None and _is_partition(entry.path)
+        for entry in entries
+    ):
         return LOG_DIR
     if not entries and parse_partition_dir(os.path.basename(os.path.abspath(path))) is not None:
         return PARTITION
@@ -337,7 +349,9 @@ def is_of_a_log_dir(directory: str) -> bool:
     while not os.path.isdir(directory) and directory != os.path.dirname(directory):
         directory = os.path.dirname(directory)
     around = os.path.dirname(directory)
-    telling = [name for name in LOG_DIR_FILES if WELL_KNOWN_KINDS.get(name) != LOCK]  # others, too, have a .lock
+    telling = [
+        name for name in LOG_DIR_FILES if WELL_KNOWN_KINDS.get(name) != LOCK
+    ]  # others, too, have a .lock
     return (
         directory_kind(directory) is not None
         or (parse_partition_dir(os.path.basename(around)) is not None and directory_kind(around) == PARTITION)

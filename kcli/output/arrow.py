@@ -15,9 +15,9 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-from kcli.arrow_arrays import column as column_of
-from kcli.columns import Column, Row, RowType, Schema
 from kcli.output.values import compact
+from kcli.rows.arrow_arrays import column as column_of
+from kcli.rows.columns import Column, Row, RowType, Schema
 
 ArrowSchema: TypeAlias = Any
 RecordBatch: TypeAlias = Any
@@ -43,8 +43,13 @@ def batch(row_type: RowType, rows: Sequence[Row]) -> RecordBatch:
     import pyarrow as pa  # noqa: PLC0415
 
     declared = schema(row_type)
-    columns: Iterable[tuple[Any, ...]] = zip(*(row.values for row in rows), strict=True) if rows else ((),) * len(declared)
-    arrays = [_array(values, column, field.type) for values, column, field in zip(columns, row_type.columns, declared, strict=True)]
+    columns: Iterable[tuple[Any, ...]] = (
+        zip(*(row.values for row in rows), strict=True) if rows else ((),) * len(declared)
+    )
+    arrays = [
+        _array(values, column, field.type)
+        for values, column, field in zip(columns, row_type.columns, declared, strict=True)
+    ]
     return pa.RecordBatch.from_arrays(arrays, schema=declared)
 
 
@@ -52,7 +57,9 @@ def _field(column: Column) -> Field:
     import pyarrow as pa  # noqa: PLC0415
 
     kind = _TYPES[column.kind]() if column.nested is None else _nested(column.nested)
-    return pa.field(column.name, kind, nullable=column.nullable, metadata={"description": column.doc, "kind": column.kind})
+    return pa.field(
+        column.name, kind, nullable=column.nullable, metadata={"description": column.doc, "kind": column.kind}
+    )
 
 
 def _array(values: tuple[Any, ...], column: Column, kind: DataType) -> Any:
@@ -74,7 +81,12 @@ def _nested(wanted: Schema) -> DataType:
         items = wanted["items"]
         return pa.list_(pa.field("item", _nested(items), nullable=_is_nullable(items)))
     if kind == "object":
-        return pa.struct([pa.field(name, _nested(value), nullable=_is_nullable(value)) for name, value in wanted["properties"].items()])
+        return pa.struct(
+            [
+                pa.field(name, _nested(value), nullable=_is_nullable(value))
+                for name, value in wanted["properties"].items()
+            ]
+        )
     if wanted.get("contentEncoding") == "base64":
         return pa.binary()
     return _TYPES.get(kind, pa.string)()
@@ -97,7 +109,11 @@ def _kind(wanted: Schema) -> str:
 
 
 def _is_nullable(wanted: Schema) -> bool:
-    return "null" in (wanted.get("type") or ()) or None in wanted.get("enum", ()) or ("type" not in wanted and "enum" not in wanted)
+    return (
+        "null" in (wanted.get("type") or ())
+        or None in wanted.get("enum", ())
+        or ("type" not in wanted and "enum" not in wanted)
+    )
 
 
 def _is_open(wanted: Schema) -> bool:

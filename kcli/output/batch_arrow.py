@@ -4,18 +4,23 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from kcli.arrow_arrays import booleans, integers, repeated, words
-from kcli.columns import Value
-from kcli.dump_rows import DUMP_BATCH, FROM_FILE
 from kcli.output.arrow import ArrowSchema, RecordBatch, schema
 from kcli.output.batch_columns import BatchColumn, Sometimes, Words, batch_columns
+from kcli.rows.arrow_arrays import booleans, integers, repeated, words
+from kcli.rows.columns import Value
+from kcli.rows.dump import DUMP_BATCH, FROM_FILE
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 
-def batches(fields: "NDArray[np.void]", positions: "NDArray[np.int64]", valid: "NDArray[np.bool_]", where: Sequence[Value]) -> RecordBatch:
+def batches(
+    fields: "NDArray[np.void]",
+    positions: "NDArray[np.int64]",
+    valid: "NDArray[np.bool_]",
+    where: Sequence[Value],
+) -> RecordBatch:
     """Return batches of magic 2 as a RecordBatch of the schema of DUMP_BATCH, as `kcli.output.arrow.batch` makes it of rows.
 
     `where` are the values of FROM_FILE; positions are bytes of the file.
@@ -24,9 +29,13 @@ def batches(fields: "NDArray[np.void]", positions: "NDArray[np.int64]", valid: "
 
     declared = _schema()
     constant = dict(zip((column.name for column in FROM_FILE), where, strict=True))
-    made = batch_columns(fields, positions, valid, [field.name for field in declared if field.name not in constant])
+    made = batch_columns(
+        fields, positions, valid, [field.name for field in declared if field.name not in constant]
+    )
     arrays = [
-        repeated(constant[field.name], field.type, len(positions)) if field.name in constant else _array(made[field.name])
+        repeated(constant[field.name], field.type, len(positions))
+        if field.name in constant
+        else _array(made[field.name])
         for field in declared
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=declared)

@@ -42,7 +42,10 @@ BatchColumn: TypeAlias = "NDArray[Any] | Words | Sometimes"
 
 
 def batch_columns(
-    fields: "NDArray[np.void]", positions: "NDArray[np.int64]", valid: "NDArray[np.bool_]", names: Iterable[str]
+    fields: "NDArray[np.void]",
+    positions: "NDArray[np.int64]",
+    valid: "NDArray[np.bool_]",
+    names: Iterable[str],
 ) -> dict[str, BatchColumn]:
     """Return columns of DUMP_BATCH by name, those of FROM_FILE apart; positions are bytes of the file."""
     import numpy as np  # noqa: PLC0415 - heavy: only who asks for columns pays for it
@@ -69,11 +72,17 @@ def batch_columns(
     return {name: made[name] if name in made else fields[name] for name in names}
 
 
-def column_piece(column: BatchColumn, cell: Callable[[str | None], str], number: Callable[[int], str] = str) -> Piece:
+def column_piece(
+    column: BatchColumn, cell: Callable[[str | None], str], number: Callable[[int], str] = str
+) -> Piece:
     """Return a column as text: words and what is missing as `cell` writes them, numbers that may be missing as `number` does."""
     if isinstance(column, Words):
         named = [cell(word) for word in column.named]
-        return named[column.which[0]] if is_constant(column.which) else [named[which] for which in column.which.tolist()]
+        return (
+            named[column.which[0]]
+            if is_constant(column.which)
+            else [named[which] for which in column.which.tolist()]
+        )
     if isinstance(column, Sometimes):
         if column.missing.all():
             return cell(None)

@@ -12,16 +12,26 @@ from typing import Any, NamedTuple, TypeAlias
 
 from formats import java_text
 from formats.batch import COMPRESSION_NAMES
-from formats.control import ABORT, COMMIT, ControlRecord, EndTxnMarker, KRaftVersion, LeaderChange, SnapshotFooter, SnapshotHeader, Voters
+from formats.control import (
+    ABORT,
+    COMMIT,
+    ControlRecord,
+    EndTxnMarker,
+    KRaftVersion,
+    LeaderChange,
+    SnapshotFooter,
+    SnapshotHeader,
+    Voters,
+)
 from formats.index import AbortedTxn
 from formats.message_set import LegacyRecord
 from formats.messages.converter import json_text
 from formats.record import MAGIC, Record
-from kcli.columns import TITLE
 from kcli.logdir.segment import Batch
 from kcli.output.pairs import Pairs, packed
 from kcli.output.values import one_line
 from kcli.rows import Away, Lines, Row
+from kcli.rows.columns import TITLE
 
 LINE = "text"
 """Row type of lines for stdout: (one of them, without its newline,), or Lines."""
@@ -123,8 +133,16 @@ def _pairs(kind: str, values: tuple[Any, ...], ends: dict[Any, Any]) -> tuple[An
 _CLOSING: dict[str, tuple[str, str, int]] = {
     MISMATCH: ("Mismatches in :", "  Index offset: {}, log offset: {}\n", -1),
     TIME_MISMATCH: ("Found timestamp mismatch in :", "  Index timestamp: {}, log timestamp: {}\n", 0),
-    OUT_OF_ORDER: ("Found out of order timestamp in :", "  Index timestamp: {}, Previously indexed timestamp: {}\n", 0),
-    NOT_FOUND: ("The following indexed offsets are not found in :", "Indexed offset: {}, found log offset: {}\n", 0),
+    OUT_OF_ORDER: (
+        "Found out of order timestamp in :",
+        "  Index timestamp: {}, Previously indexed timestamp: {}\n",
+        0,
+    ),
+    NOT_FOUND: (
+        "The following indexed offsets are not found in :",
+        "Indexed offset: {}, found log offset: {}\n",
+        0,
+    ),
     NON_CONSECUTIVE: ("Non-consecutive offsets in ", "  {} is followed by {}\n", 1),
 }
 
@@ -175,7 +193,10 @@ def contents(shown: Shown, prefix: str) -> Iterator[str]:
 
 def plain(record: Record | LegacyRecord) -> Shown:
     """Return key and value as StringDecoder shows them."""
-    return Shown(None if record.key is None else java_string(record.key), None if record.value is None else java_string(record.value))
+    return Shown(
+        None if record.key is None else java_string(record.key),
+        None if record.value is None else java_string(record.value),
+    )
 
 
 def control_text(record: ControlRecord) -> str:
@@ -234,7 +255,9 @@ def _camel(name: str) -> str:
 
 def _leader_change(change: LeaderChange) -> dict[str, object]:
     def voters(group: tuple[Any, ...]) -> list[dict[str, object]]:
-        return [{name: found for name, found in _fields(voter).items() if found is not None} for voter in group]
+        return [
+            {name: found for name, found in _fields(voter).items() if found is not None} for voter in group
+        ]
 
     return {
         "version": change.version,
@@ -295,6 +318,13 @@ def _pieces(data: bytes) -> Iterator[bytes]:
     while start < len(data):
         end = start + LONG_TEXT
         # a sequence has at most three bytes behind its first; behind so many each is a damaged one of its own
-        lead = next((at for at in range(end, end - LONGEST_SEQUENCE, -1) if data[at : at + 1] and data[at] & 0xC0 != 0x80), end)
+        lead = next(
+            (
+                at
+                for at in range(end, end - LONGEST_SEQUENCE, -1)
+                if data[at : at + 1] and data[at] & 0xC0 != 0x80
+            ),
+            end,
+        )
         yield data[start:lead]
         start = lead

@@ -67,7 +67,11 @@ class Trouble(NamedTuple):
     error: FormatError | str
 
 
-def batch_text(headers: "NDArray[np.void]", positions: "Sequence[int] | Ints", valid: "Sequence[bool] | NDArray[np.bool_]") -> str:
+def batch_text(
+    headers: "NDArray[np.void]",
+    positions: "Sequence[int] | Ints",
+    valid: "Sequence[bool] | NDArray[np.bool_]",
+) -> str:
     """Return the lines of batches of magic 2, each with its newline, as `dump_log.batch_line` has them.
 
     `headers` are rows as of `formats.record_columns.headers_at`; `positions` are bytes in the file.
@@ -77,7 +81,10 @@ def batch_text(headers: "NDArray[np.void]", positions: "Sequence[int] | Ints", v
     made = batch_columns(headers, np.asarray(positions), np.asarray(valid, np.bool_), BATCH_LINE.values())
     columns = {id(column): column for column in made.values()}
     told = {key: column_piece(column, _word, "OptionalLong[{}]".format) for key, column in columns.items()}
-    return side_by_side(len(headers), [*(piece for words, name in BATCH_LINE.items() for piece in (words, told[id(made[name])])), "\n"])
+    return side_by_side(
+        len(headers),
+        [*(piece for words, name in BATCH_LINE.items() for piece in (words, told[id(made[name])])), "\n"],
+    )
 
 
 def _word(value: str | None) -> str:
@@ -102,7 +109,11 @@ def record_text(
     them. With `tell` contents are what it makes of records' numbers in the columns. Control records that cannot be told
     are added to `troubles`; `longest_control` bounds their values as in `control_record`.
     """
-    lines = batch_text(columns.headers, positions, valid).splitlines(keepends=True) if not columns.before else [""]
+    lines = (
+        batch_text(columns.headers, positions, valid).splitlines(keepends=True)
+        if not columns.before
+        else [""]
+    )
     text = columns.data.decode(LATIN_1)
     records = len(columns.offset)
     bounds = columns.bounds.tolist()
@@ -188,7 +199,10 @@ def _records(
             pieces.append(_control_texts(columns, span, control, troubles, longest_control))
     if contents and tell is not None:
         told = tell((~control).nonzero()[0] + span.start)
-        texts = ["".join([word if word.isascii() else word.encode().decode(LATIN_1) for word in words]) for words in told]
+        texts = [
+            "".join([word if word.isascii() else word.encode().decode(LATIN_1) for word in words])
+            for words in told
+        ]
         for number in control.nonzero()[0].tolist():
             texts.insert(number, "")
         pieces.append(texts)
@@ -199,7 +213,9 @@ def _records(
         pieces += [
             either(key, f"{prefix}key: ", ""),
             _cut(text, columns.key_start[span], columns.key_length[span] * key),
-            either(value, " payload: ", "") if metadata or key.all() else _first_or_second(key, value, prefix),
+            either(value, " payload: ", "")
+            if metadata or key.all()
+            else _first_or_second(key, value, prefix),
             _cut(text, columns.value_start[span], columns.value_length[span] * value),
         ]
     return side_by_side(len(starts), [*pieces, "\n"])
@@ -221,16 +237,23 @@ def _header_keys(columns: RecordColumns, span: slice, text: str) -> Piece:
     begin, end = int(first[having[0]]), int(first[having[-1]] + count[having[-1]])
     keys = _cut(text, columns.header_key_start[begin:end], columns.header_key_length[begin:end])
     bounds = (first - begin).tolist()
-    return [",".join(keys[at : at + some]) if some else "" for at, some in zip(bounds, count.tolist(), strict=True)]
+    return [
+        ",".join(keys[at : at + some]) if some else ""
+        for at, some in zip(bounds, count.tolist(), strict=True)
+    ]
 
 
-def _control_texts(columns: RecordColumns, span: slice, control: "NDArray[np.bool_]", troubles: list[Trouble], longest: int) -> list[str]:
+def _control_texts(
+    columns: RecordColumns, span: slice, control: "NDArray[np.bool_]", troubles: list[Trouble], longest: int
+) -> list[str]:
     import numpy as np  # noqa: PLC0415 - heavy: only who asks for bulk pays for it
 
     texts = [""] * len(control)
     for at in np.flatnonzero(control).tolist():
         row = span.start + at
-        key, value = (_part(columns.data, starts[row], lengths[row]) for starts, lengths in _contents(columns))
+        key, value = (
+            _part(columns.data, starts[row], lengths[row]) for starts, lengths in _contents(columns)
+        )
         try:
             texts[at] = control_text(control_record(key, value, longest)).encode().decode(LATIN_1)
         except FormatError as error:

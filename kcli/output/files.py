@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
 from kcli.analysis.findings import Finding
-from kcli.beside import Beside
+from kcli.logdir.beside import Beside
 from kcli.output.arrow import RecordBatch, batch, schema
 from kcli.output.structured import Tail, write_csv, write_ndjson
 from kcli.output.view import View
@@ -170,7 +170,9 @@ class ParquetWriter:
         import pyarrow as pa  # noqa: PLC0415
 
         if self._held_rows:
-            self._beside.begin(partial(self._parquet.write_table, pa.Table.from_batches(self._held), ROWS_A_GROUP))
+            self._beside.begin(
+                partial(self._parquet.write_table, pa.Table.from_batches(self._held), ROWS_A_GROUP)
+            )
         self._held.clear()
         self._held_rows = self._held_bytes = 0
 
@@ -182,7 +184,9 @@ def _short(row_type: RowType, kinds: Collection[str]) -> list[str]:
     Arrow takes six times their bytes, and does not write them.
     """
     holds_bytes = {column.name for column in ROW_TYPES[row_type.name].columns if column.kind == "bytes"}
-    return [column.name for column in row_type.columns if column.kind in kinds and column.name not in holds_bytes]
+    return [
+        column.name for column in row_type.columns if column.kind in kinds and column.name not in holds_bytes
+    ]
 
 
 @contextmanager
@@ -215,7 +219,11 @@ def write_rows(path: str, rows: Iterable[Row], view: View, tail: Tail, text: Tex
                 for lines in text(view.chosen(rows)):
                     if isinstance(lines, Away):
                         raise TypeError("these bytes can be written to stdout alone")
-                    count += sum(bytes(data).count(b"\n") for data in lines.buffers) if isinstance(lines, Lines) else lines.count("\n") + 1
+                    count += (
+                        sum(bytes(data).count(b"\n") for data in lines.buffers)
+                        if isinstance(lines, Lines)
+                        else lines.count("\n") + 1
+                    )
                     yield lines
 
             write_lines(counted(), file, beside=True)
@@ -257,7 +265,13 @@ def in_batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
     size = 0
     for row in rows:
         held.append(row)
-        size += row.batch.nbytes if isinstance(row, Block) else len(row.buffer) if isinstance(row, Written) else _size(row.values)
+        size += (
+            row.batch.nbytes
+            if isinstance(row, Block)
+            else len(row.buffer)
+            if isinstance(row, Written)
+            else _size(row.values)
+        )
         if len(held) >= ROWS_A_BATCH or size >= BYTES_A_BATCH:
             yield held
             held, size = [], 0

@@ -12,10 +12,10 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from kcli.columns import Row
-from kcli.dump_rows import FROM_FILE
-from kcli.layout_rows import DUMP_LAYOUT
 from kcli.output.values import one_line
+from kcli.rows.columns import Row
+from kcli.rows.dump import FROM_FILE
+from kcli.rows.layout import DUMP_LAYOUT
 
 BYTES_PER_LINE = 16
 POSITION = 8
@@ -51,7 +51,9 @@ def layout_lines(rows: Iterable[Row]) -> Iterator[str]:
         yield from _field(*field)
 
 
-def _field(field: Any, position: Any, stream_position: Any, size: Any, data: Any, value: Any, meaning: Any) -> Iterator[str]:  # noqa: PLR0917
+def _field(  # noqa: PLR0917
+    field: Any, position: Any, stream_position: Any, size: Any, data: Any, value: Any, meaning: Any
+) -> Iterator[str]:
     start, mark = (position, "") if position is not None else (stream_position, "+")
     words = "" if data and _is_hex_of(value, data) else value
     last = (len(data or b"") - 1) // BYTES_PER_LINE

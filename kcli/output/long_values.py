@@ -4,8 +4,8 @@ import base64
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from kcli.columns import Value
 from kcli.output.values import compact, needs_quotes, tsv_escaped
+from kcli.rows.columns import Value
 
 LONG = 1 << 16
 """Bytes and characters beyond which a value is written in pieces."""
@@ -32,7 +32,9 @@ def _length(value: Any) -> int:
     return total
 
 
-def json_pieces(value: Any, encode: Callable[[Any], str], comma: str = ",", colon: str = ":") -> Iterator[str]:
+def json_pieces(
+    value: Any, encode: Callable[[Any], str], comma: str = ",", colon: str = ":"
+) -> Iterator[str]:
     """Yield what `encode` makes of a value, in pieces; `comma` and `colon` are those that it writes."""
     if not is_long(value):
         yield encode(value)

@@ -58,7 +58,11 @@ def progress(total: int) -> Iterator[Done]:
 def _draw(bar: "Progress", total: int, count: float, size: int) -> None:
     from rich.filesize import decimal  # noqa: PLC0415
 
-    bar.update(bar.task_ids[0], completed=count, told=f"{int(count)} of {total}" + (f", {decimal(size)}" if size else ""))
+    bar.update(
+        bar.task_ids[0],
+        completed=count,
+        told=f"{int(count)} of {total}" + (f", {decimal(size)}" if size else ""),
+    )
 
 
 def _start(total: int, terminal: TextIO) -> "Progress":
@@ -67,7 +71,11 @@ def _start(total: int, terminal: TextIO) -> "Progress":
 
     columns = TextColumn("{task.fields[told]}"), BarColumn(), TimeElapsedColumn()
     bar = Progress(
-        *columns, console=Console(file=terminal, force_terminal=True), transient=True, redirect_stdout=False, redirect_stderr=False
+        *columns,
+        console=Console(file=terminal, force_terminal=True),
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
     )
     bar.add_task("inputs", total=total, told="")
     bar.start()

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from formats.control import control_type
 from formats.record_columns import RecordColumns
-from kcli.arrow_arrays import column, integers, repeated
-from kcli.columns import Value
-from kcli.dump_rows import DUMP_RECORD, FROM_FILE
 from kcli.output.arrow import ArrowSchema, RecordBatch, schema
+from kcli.rows.arrow_arrays import column, integers, repeated
+from kcli.rows.columns import Value
+from kcli.rows.dump import DUMP_RECORD, FROM_FILE
 
 if TYPE_CHECKING:
     from formats.record_columns import Ints
@@ -18,7 +18,9 @@ Array: TypeAlias = Any
 DataType: TypeAlias = Any
 
 
-def record_batch(columns: RecordColumns, where: Sequence[Value], positions: "Sequence[int] | Ints") -> RecordBatch:
+def record_batch(
+    columns: RecordColumns, where: Sequence[Value], positions: "Sequence[int] | Ints"
+) -> RecordBatch:
     """Return the records as a RecordBatch of the schema of DUMP_RECORD, as `kcli.output.arrow.batch` makes it of rows.
 
     `where` are the values of FROM_FILE; `positions` of the columns' batches count bytes of the file. Columns of
@@ -62,7 +64,9 @@ def _binary(data: bytes, starts: "Ints", lengths: "Ints") -> Array:
     # One array over all of the data: its even elements are the parts, the odd ones what lies between them.
     bounds = np.empty(2 * len(starts) + 1, np.int32)
     bounds[:-1:2], bounds[1::2], bounds[-1] = starts, starts + np.maximum(lengths, 0), len(data)
-    whole = pa.Array.from_buffers(pa.binary(), len(bounds) - 1, [None, pa.py_buffer(bounds), pa.py_buffer(data)])
+    whole = pa.Array.from_buffers(
+        pa.binary(), len(bounds) - 1, [None, pa.py_buffer(bounds), pa.py_buffer(data)]
+    )
     return whole.take(integers(np.arange(0, len(bounds) - 1, 2), lengths < 0))
 
 
@@ -97,6 +101,10 @@ def _control_types(columns: RecordColumns) -> Array:
     if not len(at):
         return pa.nulls(len(columns.batch), pa.string())
     types: list[str | None] = [None] * len(columns.batch)
-    for row, key in zip(at.tolist(), _binary(columns.data, columns.key_start[at], columns.key_length[at]).to_pylist(), strict=True):
+    for row, key in zip(
+        at.tolist(),
+        _binary(columns.data, columns.key_start[at], columns.key_length[at]).to_pylist(),
+        strict=True,
+    ):
         types[row] = control_type(key)
     return column(types, pa.string())

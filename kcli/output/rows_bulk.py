@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from formats.batch import CONTROL_MASK
 from formats.control import control_type
 from formats.record_columns import RecordColumns
-from kcli.columns import RowType, Value, Written
-from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD, FROM_FILE
 from kcli.output.batch_columns import batch_columns, column_piece
 from kcli.output.pieces import Piece, numerals, side_by_side
 from kcli.output.structured import BETWEEN_ROWS, Form
 from kcli.output.values import compact, csv_cell, spaced, tsv_cell
+from kcli.rows.columns import RowType, Value, Written
+from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD, FROM_FILE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,19 +52,30 @@ _STYLES = {
 
 
 def batch_rows(
-    fields: "NDArray[np.void]", positions: "NDArray[np.int64]", valid: "NDArray[np.bool_]", where: Sequence[Value], form: Form
+    fields: "NDArray[np.void]",
+    positions: "NDArray[np.int64]",
+    valid: "NDArray[np.bool_]",
+    where: Sequence[Value],
+    form: Form,
 ) -> Iterator[Written]:
     """Yield rows of DUMP_BATCH, of batches of magic 2, as text; the arguments are those of `kcli.output.batch_arrow.batches`."""
     style, constant = _STYLES[form.format], _constant(where)
     names = [name for name in form.columns or DUMP_BATCH.names if name in DUMP_BATCH.names]
     for start in range(0, len(positions), ROWS_AT_ONCE):
         span = slice(start, start + ROWS_AT_ONCE)
-        made = batch_columns(fields[span], positions[span], valid[span], [name for name in names if name not in constant])
-        cells = [(name, [column_piece(made[name], style.cell) if name in made else style.cell(constant[name])]) for name in names]
+        made = batch_columns(
+            fields[span], positions[span], valid[span], [name for name in names if name not in constant]
+        )
+        cells = [
+            (name, [column_piece(made[name], style.cell) if name in made else style.cell(constant[name])])
+            for name in names
+        ]
         yield _written(DUMP_BATCH, cells, len(positions[span]), style)
 
 
-def record_rows(columns: RecordColumns, positions: "Ints", where: Sequence[Value], form: Form) -> Iterator[Written]:
+def record_rows(
+    columns: RecordColumns, positions: "Ints", where: Sequence[Value], form: Form
+) -> Iterator[Written]:
     """Yield rows of DUMP_RECORD as text; the arguments are those of `kcli.output.record_arrow.record_batch`.
 
     Columns that neither of them tells are null.
@@ -74,7 +85,10 @@ def record_rows(columns: RecordColumns, positions: "Ints", where: Sequence[Value
     step = max(min(ROWS_AT_ONCE, count * BYTES_AT_ONCE // (len(columns.data) + 1)), 1)
     for start in range(0, count, step):
         some = _Some(columns, slice(start, min(start + step, count)), positions)
-        cells = [(name, _RECORDS[name](some, style) if name in _RECORDS else _same(constant.get(name), style)) for name in names]
+        cells = [
+            (name, _RECORDS[name](some, style) if name in _RECORDS else _same(constant.get(name), style))
+            for name in names
+        ]
         yield _written(DUMP_RECORD, cells, some.span.stop - start, style)
 
 
@@ -82,7 +96,9 @@ def _constant(where: Sequence[Value]) -> dict[str, Value]:
     return dict(zip((column.name for column in FROM_FILE), where, strict=True))
 
 
-def _written(row_type: RowType, cells: Sequence[tuple[str, list[Piece]]], count: int, style: _Style) -> Written:
+def _written(
+    row_type: RowType, cells: Sequence[tuple[str, list[Piece]]], count: int, style: _Style
+) -> Written:
     """Return rows, given what stands in each column."""
     whole: list[Piece] = []
     if style.colon is not None:
@@ -114,13 +130,20 @@ def _binary(data: bytes, starts: "Ints", lengths: "Ints", style: _Style) -> list
     if (lengths > 0).all():
         return [
             quote,
-            [encode(data[start:end], newline=False).decode("ascii") for start, end in zip(starts.tolist(), ends, strict=True)],
+            [
+                encode(data[start:end], newline=False).decode("ascii")
+                for start, end in zip(starts.tolist(), ends, strict=True)
+            ],
             quote,
         ]
     spans = zip(starts.tolist(), ends, lengths.tolist(), strict=True)
     return [
         [
-            f"{quote}{encode(data[start:end], newline=False).decode('ascii')}{quote}" if length > 0 else null if length else empty
+            f"{quote}{encode(data[start:end], newline=False).decode('ascii')}{quote}"
+            if length > 0
+            else null
+            if length
+            else empty
             for start, end, length in spans
         ]
     ]
@@ -132,7 +155,10 @@ def _headers(columns: RecordColumns, span: slice, style: _Style) -> Piece:
     if not counts.any():
         return none
     firsts = columns.headers_first[span].tolist()
-    return [style.cell(_of_record(columns, first, count)) if count else none for first, count in zip(firsts, counts.tolist(), strict=True)]
+    return [
+        style.cell(_of_record(columns, first, count)) if count else none
+        for first, count in zip(firsts, counts.tolist(), strict=True)
+    ]
 
 
 def _of_record(columns: RecordColumns, first: int, count: int) -> list[dict[str, Value]]:
@@ -151,7 +177,10 @@ def _control_types(columns: RecordColumns, span: slice, style: _Style) -> Piece:
     if not control.any():
         return null
     rows = zip(columns.key_start[span], columns.key_length[span], control.tolist(), strict=True)
-    return [style.cell(control_type(_part(columns.data, start, length))) if it_is else null for start, length, it_is in rows]
+    return [
+        style.cell(control_type(_part(columns.data, start, length))) if it_is else null
+        for start, length, it_is in rows
+    ]
 
 
 def _part(data: bytes, start: "np.int64", length: "np.int64") -> bytes | None:
@@ -162,7 +191,9 @@ _RECORDS: dict[str, Callable[[_Some, _Style], list[Piece]]] = {
     "position": lambda some, _: [numerals(some.positions[some.columns.batch[some.span]])],
     "offset": lambda some, _: [numerals(some.columns.offset[some.span])],
     "timestamp": lambda some, _: [numerals(some.columns.timestamp[some.span])],
-    "key": lambda some, style: _binary(some.columns.data, some.columns.key_start[some.span], some.columns.key_length[some.span], style),
+    "key": lambda some, style: _binary(
+        some.columns.data, some.columns.key_start[some.span], some.columns.key_length[some.span], style
+    ),
     "value": lambda some, style: _binary(
         some.columns.data, some.columns.value_start[some.span], some.columns.value_length[some.span], style
     ),

@@ -18,7 +18,13 @@ _MAYBE_FACT: Schema = {"type": ["string", "integer", "null"]}
 
 
 def _closed(title: str, properties: Schema) -> Schema:
-    return {"title": title, "type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return {
+        "title": title,
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 FINDING = _closed(
@@ -37,7 +43,10 @@ FINDING = _closed(
 ERROR = _closed(
     "error",
     {
-        "path": {**_TEXT, "description": "as reached from the argument; empty when no single path is to blame"},
+        "path": {
+            **_TEXT,
+            "description": "as reached from the argument; empty when no single path is to blame",
+        },
         "error": _TEXT,
         "position": _MAYBE_INTEGER,
         "field": _MAYBE_TEXT,

@@ -66,7 +66,9 @@ def write_json(rows: Iterable[Row], view: View, out: TextOut, tail: Tail) -> Non
         values.update(zip(names[row.type], row.values, strict=True))
         out.writelines(json_pieces(values, spaced, ", ", ": "))
     findings, failures = tail()
-    out.write(f'],\n "findings": [{_items(map(finding_values, findings))}],\n "errors": [{_items(map(failure_values, failures))}]}}\n')
+    out.write(
+        f'],\n "findings": [{_items(map(finding_values, findings))}],\n "errors": [{_items(map(failure_values, failures))}]}}\n'
+    )
 
 
 def _write_bytes(row: Written | Away, out: TextOut) -> None:
@@ -124,7 +126,10 @@ def _write_cells(
 
 
 def _in_pieces(
-    values: tuple[Any, ...], separator: str, cell: Callable[[Any], str], pieces: Callable[[Any], Iterator[str]]
+    values: tuple[Any, ...],
+    separator: str,
+    cell: Callable[[Any], str],
+    pieces: Callable[[Any], Iterator[str]],
 ) -> Iterator[str]:
     before = ""
     for value in values:

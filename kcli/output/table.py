@@ -18,14 +18,19 @@ SHOWN_OF_A_LONG_VALUE = 1000
 def write_table(rows: Iterable[Row], view: View, out: TextIO, tail: Tail, *, colored: bool) -> None:
     """Write a table of all rows at once: rich needs them all to align the columns."""
     columns = view.columns_of(view.types[0])
-    cells = [[_cell(value, column) for value, column in zip(row.values, columns, strict=True)] for row in view.shown(rows)]
+    cells = [
+        [_cell(value, column) for value, column in zip(row.values, columns, strict=True)]
+        for row in view.shown(rows)
+    ]
     if not cells and tail()[1]:
         return
     from rich.console import Console  # noqa: PLC0415 - half the start-up time, for tables alone
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
-    table = Table(box=None, show_header=view.headers, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(
+        box=None, show_header=view.headers, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0)
+    )
     for column in columns:
         numeric = column.kind == "int"
         table.add_column(column.name, justify="right" if numeric else "left", no_wrap=True, overflow="ignore")

@@ -18,7 +18,9 @@ def finding_line(finding: Finding) -> str:
 
 def failure_line(failure: Failure) -> str:
     """Return `error path: message`; the message names the byte, if one is to blame."""
-    return one_line(f"error {failure.path}: {failure.message}" if failure.path else f"error {failure.message}")
+    return one_line(
+        f"error {failure.path}: {failure.message}" if failure.path else f"error {failure.message}"
+    )
 
 
 def finding_lines(findings: Iterable[Finding], *, explained: bool) -> Iterator[str]:

@@ -74,7 +74,9 @@ def needs_quotes(text: str) -> bool:
 
 
 _CONTROLS = {code: f"\\x{code:02x}" for code in [*range(0x20), *range(0x7F, 0xA0)]}
-_SHAPING = {code: f"\\u{code:04x}" for code in (0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+_SHAPING = {
+    code: f"\\u{code:04x}" for code in (0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+}
 """Separators of lines and paragraphs, and what turns the direction of the text after it."""
 _ONE_LINE = {**_CONTROLS, **_SHAPING, ord("\t"): r"\t", ord("\n"): r"\n", ord("\r"): r"\r"}
 

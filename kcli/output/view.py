@@ -67,7 +67,10 @@ class View:
         if self.columns is None:
             yield from self.chosen(rows)
             return
-        positions = {row_type.name: [row_type.names.index(name) for name in self.names_of(row_type)] for row_type in self.types}
+        positions = {
+            row_type.name: [row_type.names.index(name) for name in self.names_of(row_type)]
+            for row_type in self.types
+        }
         for row in self.chosen(rows):
             if isinstance(row, (Written, Away)):
                 yield row
@@ -78,8 +81,13 @@ class View:
         """Return rows sorted by every key, stable; nulls and rows without the column come last either way."""
         found = list(rows)
         for name, descending in reversed(self.sort):
-            positions = {row_type.name: row_type.names.index(name) for row_type in self.types if name in row_type.names}
-            keyed = [(_sort_key(row.values[positions[row.type]] if row.type in positions else None), row) for row in found]
+            positions = {
+                row_type.name: row_type.names.index(name) for row_type in self.types if name in row_type.names
+            }
+            keyed = [
+                (_sort_key(row.values[positions[row.type]] if row.type in positions else None), row)
+                for row in found
+            ]
             some = [pair for pair in keyed if pair[0] is not None]
             some.sort(key=itemgetter(0), reverse=descending)
             found = [row for _, row in some] + [row for key, row in keyed if key is None]
@@ -120,13 +128,19 @@ def make_view(
             raise ViewError(f"--only {only}: {command} has rows of type {', '.join(names)}")
         types = (types[names.index(only)],)
     elif tagged and output in FLAT:
-        types = tuple(row_type for row_type in types if present is None or row_type.name in present) or types[:1]
+        types = (
+            tuple(row_type for row_type in types if present is None or row_type.name in present) or types[:1]
+        )
         names = [row_type.name for row_type in types]
         if len(names) > 1 and not quiet:
             raise ViewError(
                 f"{command} has rows of several types here: name --only {'|'.join(names)}, or {'--out FILE.ndjson' if to_file else '-o ndjson'}, for output as {output}"
             )
-    shown = None if columns is None else tuple(_known(word.strip(), types, "--columns") for word in columns.split(","))
+    shown = (
+        None
+        if columns is None
+        else tuple(_known(word.strip(), types, "--columns") for word in columns.split(","))
+    )
     if shown is not None and len(set(shown)) < len(shown):
         raise ViewError(f"--columns {columns}: a column is named twice")
     order = () if sort is None else tuple(_sort_word(word.strip(), types) for word in sort.split(","))

@@ -27,17 +27,35 @@ LARGEST_VERIFY = (2 * GIB, 8 * GIB)
 
 def parser() -> argparse.ArgumentParser:
     words = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    words.add_argument("lines", nargs="*", metavar="LINE", help="names of lines, or patterns; else all (those of Spark only with --spark)")
+    words.add_argument(
+        "lines",
+        nargs="*",
+        metavar="LINE",
+        help="names of lines, or patterns; else all (those of Spark only with --spark)",
+    )
     words.add_argument("--list", action="store_true", help="print the names of the lines")
-    words.add_argument("--runs", type=int, metavar="N", help="measured runs of each command (5; 1 with --quick)")
+    words.add_argument(
+        "--runs", type=int, metavar="N", help="measured runs of each command (5; 1 with --quick)"
+    )
     scale = words.add_mutually_exclusive_group()
-    scale.add_argument("--quick", action="store_true", help="small inputs, one run: shows that all works, measures nothing")
-    scale.add_argument("--full", action="store_true", help="1 GiB of tiny batches, 5 M events, 8 GiB verified if there is room")
+    scale.add_argument(
+        "--quick", action="store_true", help="small inputs, one run: shows that all works, measures nothing"
+    )
+    scale.add_argument(
+        "--full",
+        action="store_true",
+        help="1 GiB of tiny batches, 5 M events, 8 GiB verified if there is room",
+    )
     words.add_argument("--spark", action="store_true", help="measure Spark too")
     words.add_argument("--anyway", action="store_true", help="measure on a busy machine too")
-    words.add_argument("--cache", type=Path, metavar="DIR", help="keep inputs here (else: a temporary directory, removed)")
     words.add_argument(
-        "--json", type=Path, metavar="FILE", help="write everything to FILE, - for standard output, the table to standard error"
+        "--cache", type=Path, metavar="DIR", help="keep inputs here (else: a temporary directory, removed)"
+    )
+    words.add_argument(
+        "--json",
+        type=Path,
+        metavar="FILE",
+        help="write everything to FILE, - for standard output, the table to standard error",
     )
     words.add_argument("--no-bounds", action="store_true", help="leave out what the machine could do at best")
     return words
@@ -56,7 +74,10 @@ def main() -> int:
         return 2
     load_average, cores = os.getloadavg()[0], os.cpu_count() or 1
     if too_busy(load_average, cores) and not given.anyway:
-        print(f"the machine is busy (load {load_average:.2f}, {cores} cores): wait, or --anyway", file=sys.stderr)
+        print(
+            f"the machine is busy (load {load_average:.2f}, {cores} cores): wait, or --anyway",
+            file=sys.stderr,
+        )
         return 2
     adopt_orphans()
     talk = sys.stderr if given.json == Path("-") else sys.stdout
@@ -65,12 +86,21 @@ def main() -> int:
         cache = given.cache or Path(temporary) / "inputs"
         cache.mkdir(parents=True, exist_ok=True)
         programs = Programs((_kcli(),), ("java", "-cp", build()))
-        machine = described() | ({} if given.no_bounds else {"two processes do": f"{two_at_once():.2f} times what one does"})
+        machine = described() | (
+            {} if given.no_bounds else {"two processes do": f"{two_at_once():.2f} times what one does"}
+        )
         print(*(f"{name}: {value}" for name, value in machine.items()), sep="; ", file=talk)
         limits = {} if given.no_bounds else _bounds(cache, Path(temporary), scale)
         if limits:
-            print("one core at best:", "; ".join(f"{what} {rate / 1e9:.2f} GB/s" for what, rate in limits.items()), file=talk)
-        print(f"medians of {runs} alternating runs, whole processes; {TOOL} in a JVM of default settings\n{head()}", file=talk)
+            print(
+                "one core at best:",
+                "; ".join(f"{what} {rate / 1e9:.2f} GB/s" for what, rate in limits.items()),
+                file=talk,
+            )
+        print(
+            f"medians of {runs} alternating runs, whole processes; {TOOL} in a JVM of default settings\n{head()}",
+            file=talk,
+        )
         results = []
         for line in chosen:
             result = measure(line, programs, runs, cache, Path(temporary))
@@ -97,7 +127,9 @@ def measure(line: Line, programs: Programs, runs: int, cache: Path, scratch: Pat
     commands = line.commands(programs, made)
     quiet = Quiet()
     try:
-        taken = alternate(commands, line.runs(runs), scratch, lambda outputs: wrong.extend(line.check(made, outputs)))
+        taken = alternate(
+            commands, line.runs(runs), scratch, lambda outputs: wrong.extend(line.check(made, outputs))
+        )
     except Failed as error:
         return Result(line.name, (), {}, (*wrong, str(error)), quiet.foreign_share())
     facts = [one.facts for one in made]
@@ -118,7 +150,9 @@ def inputs(cache: Path, specs: Sequence[Spec]) -> list[Made]:
     if needed and shutil.disk_usage(cache).free < needed + ROOM:
         sys.exit(f"no room for inputs of {needed / GIB:.1f} GiB and outputs in {cache}")
     if missing:
-        subprocess.run([sys.executable, "-m", "tests.bench.make", cache, *map(str, missing)], cwd=REPOSITORY, check=True)
+        subprocess.run(
+            [sys.executable, "-m", "tests.bench.make", cache, *map(str, missing)], cwd=REPOSITORY, check=True
+        )
     return [load(cache, spec) for spec in specs]
 
 
@@ -132,7 +166,12 @@ def _full(cache: Path | None) -> Scale:
 
 def _kcli() -> str:
     """Return the installed command; it must be the one of this checkout."""
-    found = subprocess.run([sys.executable, "-P", "-c", "import kcli; print(kcli.__file__)"], capture_output=True, text=True, check=False)
+    found = subprocess.run(
+        [sys.executable, "-P", "-c", "import kcli; print(kcli.__file__)"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if Path(found.stdout.strip()).resolve().parent.parent != REPOSITORY:
         sys.exit("the installed kcli is not of this checkout: `make bench`, or set PYTHONPATH to it")
     return str(Path(sys.executable).parent / "kcli")

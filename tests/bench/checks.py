@@ -18,7 +18,10 @@ def same(one: Path, other: Path, names: tuple[str, str]) -> list[str]:
         while True:
             left, right = first.read(PIECE), second.read(PIECE)
             if left != right:
-                at += next((i for i, pair in enumerate(zip(left, right, strict=False)) if pair[0] != pair[1]), min(len(left), len(right)))
+                at += next(
+                    (i for i, pair in enumerate(zip(left, right, strict=False)) if pair[0] != pair[1]),
+                    min(len(left), len(right)),
+                )
                 return [f"{names[0]} and {names[1]} differ from byte {at} on"]
             if not left:
                 return [] if at else [f"{names[0]} and {names[1]} printed nothing"]
@@ -57,7 +60,11 @@ def scanned(output: Path, facts: Facts, name: str) -> list[str]:
         "last_offset": facts.last_offset,
         "tail_bytes": 0,
     }
-    return [f"{name}: {column} is {told[column]}, not {value}" for column, value in wanted.items() if told[column] != value]
+    return [
+        f"{name}: {column} is {told[column]}, not {value}"
+        for column, value in wanted.items()
+        if told[column] != value
+    ]
 
 
 def parquet_rows(path: Path, expected: int, name: str) -> list[str]:
@@ -65,4 +72,8 @@ def parquet_rows(path: Path, expected: int, name: str) -> list[str]:
     done = subprocess.run([sys.executable, "-c", ROWS_OF, path], capture_output=True, text=True, check=False)
     if done.returncode:
         return [f"{name}: no Parquet: {done.stderr.strip()[-200:]}"]
-    return [] if int(done.stdout) == expected else [f"{name}: {done.stdout.strip()} rows of Parquet, not {expected}"]
+    return (
+        []
+        if int(done.stdout) == expected
+        else [f"{name}: {done.stdout.strip()} rows of Parquet, not {expected}"]
+    )

@@ -55,7 +55,17 @@ class Ratio(NamedTuple):
     def figures(self, taken: Mapping[str, Measured], work: str, facts: Sequence[Facts]) -> list[Figure]:
         ours, base = taken[self.ours].seconds, taken[self.base].seconds
         value = ours / base if self.share else base / ours
-        return [Figure(_of(work, self.ours), value, "of its time" if self.share else "x as fast", self.target, ours, base, self.base)]
+        return [
+            Figure(
+                _of(work, self.ours),
+                value,
+                "of its time" if self.share else "x as fast",
+                self.target,
+                ours,
+                base,
+                self.base,
+            )
+        ]
 
 
 class Together(NamedTuple):
@@ -66,7 +76,17 @@ class Together(NamedTuple):
 
     def figures(self, taken: Mapping[str, Measured], work: str, facts: Sequence[Facts]) -> list[Figure]:
         ours, both = taken[self.ours].seconds, taken[self.both].seconds
-        return [Figure(_of(work, self.ours), both / (2 * ours), "of what two runs at once do", None, ours, both / 2, self.both)]
+        return [
+            Figure(
+                _of(work, self.ours),
+                both / (2 * ours),
+                "of what two runs at once do",
+                None,
+                ours,
+                both / 2,
+                self.both,
+            )
+        ]
 
 
 class Slopes(NamedTuple):
@@ -80,15 +100,35 @@ class Slopes(NamedTuple):
     def figures(self, taken: Mapping[str, Measured], work: str, facts: Sequence[Facts]) -> list[Figure]:
         small, large = (amount(size, self.unit) for size in facts)
         (fixed, ours), (base_fixed, base) = (
-            line((small, taken[pair[0]].seconds), (large, taken[pair[1]].seconds)) for pair in (self.ours, self.base)
+            line((small, taken[pair[0]].seconds), (large, taken[pair[1]].seconds))
+            for pair in (self.ours, self.base)
         )
         value = base / ours if ours > 0 and base > 0 else None
         if value is None:
-            return [Figure(_of(work, self.ours[0]), None, "x the slope", self.target, note="too fast to tell: larger inputs (--full)")]
+            return [
+                Figure(
+                    _of(work, self.ours[0]),
+                    None,
+                    "x the slope",
+                    self.target,
+                    note="too fast to tell: larger inputs (--full)",
+                )
+            ]
         each = f"{per_unit(ours, self.unit)} against {per_unit(base, self.unit)}"
         note = f"{each}; fixed cost {fixed:.2f} s against {base_fixed:.2f} s"
         more = large - small
-        return [Figure(_of(work, self.ours[0]), value, "x the slope", self.target, ours * more, base * more, self.base[0], note)]
+        return [
+            Figure(
+                _of(work, self.ours[0]),
+                value,
+                "x the slope",
+                self.target,
+                ours * more,
+                base * more,
+                self.base[0],
+                note,
+            )
+        ]
 
 
 class Growth(NamedTuple):
@@ -98,16 +138,31 @@ class Growth(NamedTuple):
     unit: str
 
     def figures(self, taken: Mapping[str, Measured], work: str, facts: Sequence[Facts]) -> list[Figure]:
-        points = [(amount(size, self.unit), taken[key].seconds) for key, size in zip(self.keys, facts, strict=True)]
+        points = [
+            (amount(size, self.unit), taken[key].seconds) for key, size in zip(self.keys, facts, strict=True)
+        ]
         (fixed, first), (_, second) = line(*points[:2]), line(*points[1:])
         seconds = ", ".join(f"{took:.2f}" for _, took in points)
         if first <= 0 or second <= 0:
-            return [Figure(work, None, "x a unit's cost", Target(SAME_COST, at_least=False), note=f"{seconds} s: too fast to tell")]
+            return [
+                Figure(
+                    work,
+                    None,
+                    "x a unit's cost",
+                    Target(SAME_COST, at_least=False),
+                    note=f"{seconds} s: too fast to tell",
+                )
+            ]
         (_, overall) = line(points[0], points[2])
         note = f"{seconds} s; start {fixed:.2f} s, then {per_unit(overall, self.unit)}"
         peaks = [taken[key].peaks.get(PYTHON, 0) for key in self.keys]
-        flat = Figure("peak memory, 16x against 4x", peaks[2] / max(peaks[1], 1), "x", Target(SAME_PEAK, at_least=False))
-        return [Figure(work, second / first, "x a unit's cost", Target(SAME_COST, at_least=False), note=note), flat]
+        flat = Figure(
+            "peak memory, 16x against 4x", peaks[2] / max(peaks[1], 1), "x", Target(SAME_PEAK, at_least=False)
+        )
+        return [
+            Figure(work, second / first, "x a unit's cost", Target(SAME_COST, at_least=False), note=note),
+            flat,
+        ]
 
 
 def amount(facts: Facts, unit: str) -> int:

@@ -51,7 +51,9 @@ class Made(NamedTuple):
 def fingerprint() -> str:
     """Return what changes when inputs would be made differently."""
     here = Path(__file__).parent
-    return hashlib.sha256((here / "make.py").read_bytes() + (here.parent / "builders.py").read_bytes()).hexdigest()[:16]
+    return hashlib.sha256(
+        (here / "make.py").read_bytes() + (here.parent / "builders.py").read_bytes()
+    ).hexdigest()[:16]
 
 
 def load(cache: Path, spec: Spec) -> Made | None:
@@ -60,4 +62,8 @@ def load(cache: Path, spec: Spec) -> Made | None:
     if not stamp.is_file():
         return None
     told = json.loads(stamp.read_text())
-    return Made(cache / spec.name / told["folder"], Facts(**told["facts"])) if told["by"] == fingerprint() else None
+    return (
+        Made(cache / spec.name / told["folder"], Facts(**told["facts"]))
+        if told["by"] == fingerprint()
+        else None
+    )

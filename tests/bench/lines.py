@@ -84,7 +84,13 @@ class Programs(NamedTuple):
         return lambda out: [*self.kcli, *map(str, words), "--out", str(out)]
 
     def tool(self, path: Path, *words: str) -> Command:
-        return lambda out: [*self.java, "org.apache.kafka.tools.DumpLogSegments", "--files", str(path), *words]
+        return lambda out: [
+            *self.java,
+            "org.apache.kafka.tools.DumpLogSegments",
+            "--files",
+            str(path),
+            *words,
+        ]
 
 
 class Line(NamedTuple):
@@ -147,7 +153,12 @@ def lines(scale: Scale) -> list[Line]:
             (Ratio(KCLI, TOOL),),
             _key_right,
         ),
-        _decoded("dump-text-rlmm", "remote log metadata", Spec("events", scale.events_text), "--remote-log-metadata-decoder"),
+        _decoded(
+            "dump-text-rlmm",
+            "remote log metadata",
+            Spec("events", scale.events_text),
+            "--remote-log-metadata-decoder",
+        ),
         _decoded("dump-text-offsets", "offset commits", Spec("commits", scale.commits), "--offsets-decoder"),
         Line(
             "dump-text-index",
@@ -177,11 +188,23 @@ def lines(scale: Scale) -> list[Line]:
             ),
             _texts_right,
         ),
-        _growth("growth-bytes", "scan, 18 KB batches", "big", 4 * scale.big, "byte", ("scan", "-o", "ndjson"), _grown_scans)._replace(
-            times=3
-        ),
         _growth(
-            "growth-batches", "dump -o text, 180-byte batches", "tiny", scale.tiny_text, "batch", ("dump", "-o", "text"), _grown(VALID)
+            "growth-bytes",
+            "scan, 18 KB batches",
+            "big",
+            4 * scale.big,
+            "byte",
+            ("scan", "-o", "ndjson"),
+            _grown_scans,
+        )._replace(times=3),
+        _growth(
+            "growth-batches",
+            "dump -o text, 180-byte batches",
+            "tiny",
+            scale.tiny_text,
+            "batch",
+            ("dump", "-o", "text"),
+            _grown(VALID),
         ),
         _growth(
             "growth-records",
@@ -202,7 +225,13 @@ def lines(scale: Scale) -> list[Line]:
             _grown(ANSWER),
         ),
         _growth(
-            "growth-events", "rlmm dump -o ndjson", "events", scale.events, "event", ("rlmm", "dump", "-o", "ndjson"), _grown(LINE_END)
+            "growth-events",
+            "rlmm dump -o ndjson",
+            "events",
+            scale.events,
+            "event",
+            ("rlmm", "dump", "-o", "ndjson"),
+            _grown(LINE_END),
         )._replace(most=3),
         Line(
             "spark-scan",
@@ -218,7 +247,11 @@ def lines(scale: Scale) -> list[Line]:
             "dump --records --out x.parquet, lz4, local[2] against --jobs 2",
             tuple(Spec("records.lz4", count) for count in scale.spark_records),
             partial(
-                _two_sizes, one=(JOBS, TWO), other=(SPARK, ON_SPARK), words=("dump", "--records", "--only", "dump_record"), to_file=True
+                _two_sizes,
+                one=(JOBS, TWO),
+                other=(SPARK, ON_SPARK),
+                words=("dump", "--records", "--only", "dump_record"),
+                to_file=True,
             ),
             (Slopes((SPARK, SPARK + LARGE), (JOBS, JOBS + LARGE), "record", Target(0.85)),),
             _parquets_right,
@@ -230,7 +263,10 @@ def lines(scale: Scale) -> list[Line]:
 def _small(programs, made):
     [partition] = made
     index = partition.log.with_suffix(".index")
-    return {KCLI: programs.ours("epoch", "end-offset", "--epoch", 5, partition.folder), TOOL: programs.tool(index)}
+    return {
+        KCLI: programs.ours("epoch", "end-offset", "--epoch", 5, partition.folder),
+        TOOL: programs.tool(index),
+    }
 
 
 def _scan(name, spec, target):
@@ -239,16 +275,29 @@ def _scan(name, spec, target):
 
     def check(made, outputs):
         facts = made[0].facts
-        return scanned(outputs[KCLI], facts, KCLI) + counted(outputs[TOOL], VALID, facts.batches, f"valid batches of {TOOL}")
+        return scanned(outputs[KCLI], facts, KCLI) + counted(
+            outputs[TOOL], VALID, facts.batches, f"valid batches of {TOOL}"
+        )
 
     size = {"big": "18 KB", "tiny": "180-byte"}[spec.kind]
-    return Line(name, f"scan, {size} batches, {_bytes(spec.amount)}", (spec,), commands, (Ratio(KCLI, TOOL, target),), check)
+    return Line(
+        name,
+        f"scan, {size} batches, {_bytes(spec.amount)}",
+        (spec,),
+        commands,
+        (Ratio(KCLI, TOOL, target),),
+        check,
+    )
 
 
 def _text(programs, made, tool_words=(), words=()):
     log = made[0].log
     dump = ("dump", *words, "-o", "text")
-    return {KCLI: programs.ours(*dump, log), JOBS: programs.ours(*dump, *TWO, log), TOOL: programs.tool(log, *tool_words)}
+    return {
+        KCLI: programs.ours(*dump, log),
+        JOBS: programs.ours(*dump, *TWO, log),
+        TOOL: programs.tool(log, *tool_words),
+    }
 
 
 def _decoded(name, what, spec, word):
@@ -275,7 +324,9 @@ def _texts_equal(made, outputs):
 def _headers(name, spec, inline, jobs):
     size = {"big": "18 KB", "tiny": "180-byte"}[spec.kind]
     figures = (Ratio(KCLI, TOOL, inline), Ratio(JOBS, TOOL, jobs))
-    return Line(name, f"dump -o text, {size} batches, {_bytes(spec.amount)}", (spec,), _text, figures, _texts_equal)
+    return Line(
+        name, f"dump -o text, {size} batches, {_bytes(spec.amount)}", (spec,), _text, figures, _texts_equal
+    )
 
 
 def _records(codec, count, *, judged):
@@ -284,12 +335,22 @@ def _records(codec, count, *, judged):
     figures = tuple(Ratio(ours, base, Target(bound) if judged else None) for ours, base, bound in bounds)
     work = f"dump --records -o text, {codec}, {count:,} records"
     commands = partial(_text, tool_words=deep, words=("--records",))
-    return Line(f"dump-text-records-{codec}", work, (Spec(f"records.{codec}", count),), commands, figures, _texts_equal)
+    return Line(
+        f"dump-text-records-{codec}",
+        work,
+        (Spec(f"records.{codec}", count),),
+        commands,
+        figures,
+        _texts_equal,
+    )
 
 
 def _parquet(programs, made):
     log = made[0].log
-    return {KCLI: programs.ours_to_file("dump", "--records", log), TOOL: programs.tool(log, "--deep-iteration", "--print-data-log")}
+    return {
+        KCLI: programs.ours_to_file("dump", "--records", log),
+        TOOL: programs.tool(log, "--deep-iteration", "--print-data-log"),
+    }
 
 
 def _ndjson(programs, made):
@@ -307,19 +368,31 @@ def _key(programs, made):
 def _key_right(made, outputs):
     wanted, expected = f" key: {KEY} payload: ".encode(), made[0].facts.records
     told = occurrences(outputs[TOOL], wanted)
-    found = counted(outputs[KCLI], wanted, told, f"records of {KCLI}") + counted(outputs[KCLI], RECORD, told, f"records of {KCLI}")
-    return found + counted(outputs[TOOL], RECORD, expected, f"records of {TOOL}") + ([] if told else [f"no record has {KEY}"])
+    found = counted(outputs[KCLI], wanted, told, f"records of {KCLI}") + counted(
+        outputs[KCLI], RECORD, told, f"records of {KCLI}"
+    )
+    return (
+        found
+        + counted(outputs[TOOL], RECORD, expected, f"records of {TOOL}")
+        + ([] if told else [f"no record has {KEY}"])
+    )
 
 
 def _parquet_right(made, outputs):
     expected = made[0].facts.records
-    return parquet_rows(aside(outputs[KCLI]), expected, KCLI) + counted(outputs[TOOL], RECORD, expected, f"records of {TOOL}")
+    return parquet_rows(aside(outputs[KCLI]), expected, KCLI) + counted(
+        outputs[TOOL], RECORD, expected, f"records of {TOOL}"
+    )
 
 
 def _ndjson_right(made, outputs):
     expected = made[0].facts.records
     rows = counted(outputs[KCLI], RECORD_ROW, expected, f"rows of {KCLI}")
-    return rows + same(outputs[KCLI], outputs[JOBS], (KCLI, JOBS)) + counted(outputs[TOOL], RECORD, expected, f"records of {TOOL}")
+    return (
+        rows
+        + same(outputs[KCLI], outputs[JOBS], (KCLI, JOBS))
+        + counted(outputs[TOOL], RECORD, expected, f"records of {TOOL}")
+    )
 
 
 def _two_sizes(programs, made, one, other, words, to_file=False):
@@ -341,16 +414,28 @@ def _deep(programs, made):
 
 
 def _scans_right(made, outputs):
-    return [wrong for key, output in outputs.items() for wrong in scanned(output, made[key.endswith(LARGE)].facts, key)]
+    return [
+        wrong
+        for key, output in outputs.items()
+        for wrong in scanned(output, made[key.endswith(LARGE)].facts, key)
+    ]
 
 
 def _texts_right(made, outputs):
     records = {key: made[key.endswith(LARGE)].facts.records for key in outputs}
-    return [wrong for key, output in outputs.items() for wrong in counted(output, RECORD, records[key], f"{key}: records")]
+    return [
+        wrong
+        for key, output in outputs.items()
+        for wrong in counted(output, RECORD, records[key], f"{key}: records")
+    ]
 
 
 def _parquets_right(made, outputs):
-    return [wrong for key, output in outputs.items() for wrong in parquet_rows(aside(output), made[key.endswith(LARGE)].facts.records, key)]
+    return [
+        wrong
+        for key, output in outputs.items()
+        for wrong in parquet_rows(aside(output), made[key.endswith(LARGE)].facts.records, key)
+    ]
 
 
 def _growth(name, work, kind, largest, unit, words, check):
@@ -359,11 +444,17 @@ def _growth(name, work, kind, largest, unit, words, check):
     def commands(programs, made):
         return {step: programs.ours(*words, size.folder) for step, size in zip(STEPS, made, strict=True)}
 
-    return Line(name, work, tuple(Spec(kind, amount) for amount in amounts), commands, (Growth(STEPS, unit),), check)
+    return Line(
+        name, work, tuple(Spec(kind, amount) for amount in amounts), commands, (Growth(STEPS, unit),), check
+    )
 
 
 def _grown_scans(made, outputs):
-    return [wrong for step, size in zip(STEPS, made, strict=True) for wrong in scanned(outputs[step], size.facts, step)]
+    return [
+        wrong
+        for step, size in zip(STEPS, made, strict=True)
+        for wrong in scanned(outputs[step], size.facts, step)
+    ]
 
 
 def _grown(mark):

@@ -28,12 +28,16 @@ def described() -> dict[str, str]:
 
 def cpu_model(cpuinfo: str) -> str:
     """Return the model from the text of /proc/cpuinfo, or nothing."""
-    return next((line.partition(":")[2].strip() for line in cpuinfo.splitlines() if line.startswith("model name")), "")
+    return next(
+        (line.partition(":")[2].strip() for line in cpuinfo.splitlines() if line.startswith("model name")), ""
+    )
 
 
 def java_version() -> str:
     """Return the first line of what `java -version` says of the virtual machine."""
-    told = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr.splitlines()
+    told = subprocess.run(
+        ["java", "-version"], capture_output=True, text=True, check=False
+    ).stderr.splitlines()
     return told[-1] if told else "none"
 
 
@@ -100,9 +104,19 @@ def bounds(log: Path, scratch: Path) -> dict[str, float]:
 
     plain = b"".join(batch.data[61:] for batch in text_batches(random.Random(3), "none", 1))
     unpack = {"gzip": cramjam.gzip.decompress, "zstd": cramjam.zstd.decompress}
-    blocks = {"snappy": cramjam.snappy.compress_raw, "lz4": lambda data: cramjam.lz4.compress_block(data, store_size=False)}
-    unblock = {"snappy": cramjam.snappy.decompress_raw, "lz4": lambda data: cramjam.lz4.decompress_block(data, output_len=len(plain))}
-    found = {"read from the page cache": rate(read), "write to a file": rate(write), "CRC-32C": rate(checksum)}
+    blocks = {
+        "snappy": cramjam.snappy.compress_raw,
+        "lz4": lambda data: cramjam.lz4.compress_block(data, store_size=False),
+    }
+    unblock = {
+        "snappy": cramjam.snappy.decompress_raw,
+        "lz4": lambda data: cramjam.lz4.decompress_block(data, output_len=len(plain)),
+    }
+    found = {
+        "read from the page cache": rate(read),
+        "write to a file": rate(write),
+        "CRC-32C": rate(checksum),
+    }
     scratch.unlink()
     for codec in CODECS:
         if codec != "none":

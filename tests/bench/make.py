@@ -27,7 +27,18 @@ INDEX_INTERVAL = 4096
 CHUNK = 16 << 20
 CODECS = {"none": NONE, "gzip": GZIP, "snappy": SNAPPY, "lz4": LZ4, "zstd": ZSTD}
 RECORDS_PER_BATCH = 100
-WORDS = [b"amber", b"basil", b"cedar", b"delta", b"ember", b"fjord", b"grove", b"hazel", b"indigo", b"juniper"]
+WORDS = [
+    b"amber",
+    b"basil",
+    b"cedar",
+    b"delta",
+    b"ember",
+    b"fjord",
+    b"grove",
+    b"hazel",
+    b"indigo",
+    b"juniper",
+]
 
 
 class Prototype(NamedTuple):
@@ -60,8 +71,12 @@ def tiny_batches(chooser: random.Random) -> list[Prototype]:
 
 def _noise(chooser: random.Random, size: int, count: int) -> Prototype:
     value = (size - 61) // count - 10
-    records = [put_record(offset_delta=i, timestamp_delta=i, value=chooser.randbytes(value)) for i in range(count)]
-    return Prototype(put_batch(b"".join(records), count, base_timestamp=START, max_timestamp=START + count - 1), count)
+    records = [
+        put_record(offset_delta=i, timestamp_delta=i, value=chooser.randbytes(value)) for i in range(count)
+    ]
+    return Prototype(
+        put_batch(b"".join(records), count, base_timestamp=START, max_timestamp=START + count - 1), count
+    )
 
 
 def text_batches(chooser: random.Random, codec: str, batches: int = 400) -> list[Prototype]:
@@ -71,9 +86,20 @@ def text_batches(chooser: random.Random, codec: str, batches: int = 400) -> list
         records = []
         for i in range(RECORDS_PER_BATCH):
             value = b" ".join(chooser.choices(WORDS, k=16)) + b" %d" % (batch * RECORDS_PER_BATCH + i)
-            records.append(put_record(offset_delta=i, timestamp_delta=i, key=b"key-%05d" % chooser.randrange(100_000), value=value))
+            records.append(
+                put_record(
+                    offset_delta=i,
+                    timestamp_delta=i,
+                    key=b"key-%05d" % chooser.randrange(100_000),
+                    value=value,
+                )
+            )
         base = START + batch * RECORDS_PER_BATCH
-        fields = {"base_timestamp": base, "max_timestamp": base + RECORDS_PER_BATCH - 1, "last_offset_delta": RECORDS_PER_BATCH - 1}
+        fields = {
+            "base_timestamp": base,
+            "max_timestamp": base + RECORDS_PER_BATCH - 1,
+            "last_offset_delta": RECORDS_PER_BATCH - 1,
+        }
         made.append(Prototype(put_records(records, CODECS[codec], **fields), RECORDS_PER_BATCH))
     return made
 
@@ -115,7 +141,10 @@ def repeat(
             take = min(fits, int(np.searchsorted(ends, segment_bytes - at, side="right")))
             if not take:
                 files.close()
-                log, index = (files.enter_context((folder / f"{records:020}.{kind}").open("wb")) for kind in ("log", "index"))
+                log, index = (
+                    files.enter_context((folder / f"{records:020}.{kind}").open("wb"))
+                    for kind in ("log", "index")
+                )
                 at, first = 0, records
                 continue
             offsets = records + bases[:take]
@@ -150,7 +179,9 @@ def make_tiny(root: Path, size: int) -> tuple[str, Facts]:
 
 def make_records(codec: str, root: Path, records: int) -> tuple[str, Facts]:
     batches = max(1, records // RECORDS_PER_BATCH)
-    return "records-0", repeat(root / "records-0", text_batches(random.Random(3), codec, min(400, batches)), batches=batches)
+    return "records-0", repeat(
+        root / "records-0", text_batches(random.Random(3), codec, min(400, batches)), batches=batches
+    )
 
 
 def make_commits(root: Path, records: int) -> tuple[str, Facts]:
@@ -160,26 +191,46 @@ def make_commits(root: Path, records: int) -> tuple[str, Facts]:
 
     def commit(i: int) -> bytes:
         group = b"group-%04d" % chooser.randrange(1000)
-        key = struct.pack(">hh", 1, len(group)) + group + struct.pack(">h", 6) + b"orders" + struct.pack(">i", i)
+        key = (
+            struct.pack(">hh", 1, len(group))
+            + group
+            + struct.pack(">h", 6)
+            + b"orders"
+            + struct.pack(">i", i)
+        )
         value = struct.pack(">hqihq", 3, chooser.randrange(1 << 40), 7, 0, START + i)
         return put_record(offset_delta=i, timestamp_delta=i, key=key, value=value)
 
     fields = {"base_timestamp": START, "max_timestamp": START + 4, "last_offset_delta": 4}
-    prototypes = [Prototype(put_records([commit(i) for i in range(5)], NONE, **fields), 5) for _ in range(400)]
+    prototypes = [
+        Prototype(put_records([commit(i) for i in range(5)], NONE, **fields), 5) for _ in range(400)
+    ]
     return folder.name, repeat(folder, prototypes, batches=records // 5)
 
 
 def make_partitions(root: Path, count: int) -> tuple[str, Facts]:
     """Write a log dir of `count` partitions: five epochs, one segment of one batch."""
-    data = put_records([put_record(value=b"x" * 20)], base_offset=100, partition_leader_epoch=5, base_timestamp=START, max_timestamp=START)
+    data = put_records(
+        [put_record(value=b"x" * 20)],
+        base_offset=100,
+        partition_leader_epoch=5,
+        base_timestamp=START,
+        max_timestamp=START,
+    )
     checkpoint = "\n".join(["0", "5", *(f"{epoch} {epoch * 20}" for epoch in range(1, 6))]) + "\n"
     for number in range(count):
         partition = root / "data" / f"topic-{number}"
         partition.mkdir(parents=True)
-        for name, content in ((f"{100:020}.log", data), (f"{100:020}.index", b""), (f"{100:020}.timeindex", b"")):
+        for name, content in (
+            (f"{100:020}.log", data),
+            (f"{100:020}.index", b""),
+            (f"{100:020}.timeindex", b""),
+        ):
             (partition / name).write_bytes(content)
         (partition / "leader-epoch-checkpoint").write_text(checkpoint)
-    (root / "data" / "meta.properties").write_text("version=1\ncluster.id=AAAAAAAAAAAAAAAAAAAAAA\nnode.id=1\n")
+    (root / "data" / "meta.properties").write_text(
+        "version=1\ncluster.id=AAAAAAAAAAAAAAAAAAAAAA\nnode.id=1\n"
+    )
     return "data", Facts(count * len(data), count, count, 100)
 
 
@@ -190,7 +241,9 @@ def make_small(root: Path, batches: int) -> tuple[str, Facts]:
     fields = {"partition_leader_epoch": 5, "base_timestamp": START, "max_timestamp": START}
     data = [put_records([put_record(value=b"x" * 40)], base_offset=i, **fields) for i in range(batches)]
     (folder / f"{0:020}.log").write_bytes(b"".join(data))
-    (folder / f"{0:020}.index").write_bytes(b"".join(struct.pack(">ii", i, i * len(data[0])) for i in range(50, batches, 50)))
+    (folder / f"{0:020}.index").write_bytes(
+        b"".join(struct.pack(">ii", i, i * len(data[0])) for i in range(50, batches, 50))
+    )
     (folder / f"{0:020}.timeindex").write_bytes(b"")
     (folder / "leader-epoch-checkpoint").write_text("0\n1\n5 0\n")
     return "small-0", Facts(sum(map(len, data)), batches, batches, batches - 1)
@@ -207,10 +260,26 @@ def event_batches() -> list[bytes]:
     topic = put_unsigned_varint(7) + b"orders" + bytes(range(1, 17)) + struct.pack(">i", 3) + b"\0"
     segment = topic + SEGMENT_ID + b"\0"
     epochs = put_unsigned_varint(2) + struct.pack(">i", 4) + FIRST + b"\0"
-    added = b"\x01\0\0" + segment + FIRST + LAST + struct.pack(">i", 1) + WRITTEN * 2 + epochs + struct.pack(">i", 1 << 20) + b"\0\0\0"
-    updated = [b"\x01\x01\0" + segment + struct.pack(">i", 1) + WRITTEN + b"\0" + bytes([state]) + b"\0" for state in (1, 2, 3)]
+    added = (
+        b"\x01\0\0"
+        + segment
+        + FIRST
+        + LAST
+        + struct.pack(">i", 1)
+        + WRITTEN * 2
+        + epochs
+        + struct.pack(">i", 1 << 20)
+        + b"\0\0\0"
+    )
+    updated = [
+        b"\x01\x01\0" + segment + struct.pack(">i", 1) + WRITTEN + b"\0" + bytes([state]) + b"\0"
+        for state in (1, 2, 3)
+    ]
     stamp = int.from_bytes(WRITTEN, "big", signed=True)
-    return [put_records([put_record(value=value)], base_timestamp=stamp, max_timestamp=stamp) for value in (added, *updated)]
+    return [
+        put_records([put_record(value=value)], base_timestamp=stamp, max_timestamp=stamp)
+        for value in (added, *updated)
+    ]
 
 
 def make_events(root: Path, events: int) -> tuple[str, Facts]:
@@ -242,7 +311,9 @@ def make_events(root: Path, events: int) -> tuple[str, Facts]:
                 part[:, crc_at : crc_at + 4] = checksums.view(np.uint8).reshape(-1, 4)
             log.write(table.data)
             positions = (number[:, None] * len(group) + (ends - [len(batch) for batch in batches])).ravel()
-            index.write(index_entries(positions, (number[:, None] * len(batches) + np.arange(len(batches))).ravel()))
+            index.write(
+                index_entries(positions, (number[:, None] * len(batches) + np.arange(len(batches))).ravel())
+            )
     total = lives * len(batches)
     return folder.name, Facts(lives * len(group), total, total, total - 1)
 
@@ -268,7 +339,10 @@ MAKERS = {
     "partitions": make_partitions,
     "events": make_events,
     "commits": make_commits,
-    **{f"records.{codec}": (lambda root, records, codec=codec: make_records(codec, root, records)) for codec in CODECS},
+    **{
+        f"records.{codec}": (lambda root, records, codec=codec: make_records(codec, root, records))
+        for codec in CODECS
+    },
 }
 
 

@@ -66,7 +66,9 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def run(argv: Sequence[str], output: Path, *, watch: bool = False, env: Mapping[str, str] | None = None) -> Run:
+def run(
+    argv: Sequence[str], output: Path, *, watch: bool = False, env: Mapping[str, str] | None = None
+) -> Run:
     """Run a command, standard output into a file; with `watch`, sample the memory of every process of its session.
 
     Raises:
@@ -76,7 +78,9 @@ def run(argv: Sequence[str], output: Path, *, watch: bool = False, env: Mapping[
     with output.open("wb") as stdout, errors.open("wb") as stderr:
         before = _children_cpu()
         start = time.perf_counter()
-        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, start_new_session=True, env=env)
+        process = subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, start_new_session=True, env=env
+        )
         watcher = Watcher(process.pid) if watch else None
         try:
             _, status, usage = os.wait4(process.pid, 0)
@@ -121,7 +125,10 @@ def alternate(
                 remove([kept[key]])
     finally:
         remove(kept.values())
-    return {key: Measured(tuple(taken[key]), peaks(kind_of(argv[0]), first[key], taken[key])) for key, argv in argvs.items()}
+    return {
+        key: Measured(tuple(taken[key]), peaks(kind_of(argv[0]), first[key], taken[key]))
+        for key, argv in argvs.items()
+    }
 
 
 def peaks(kind: str, watched: Run, others: Sequence[Run]) -> dict[str, int]:
@@ -169,7 +176,9 @@ class Watcher:
             for pid in members(self._session):
                 try:
                     kind = kind_of(os.readlink(f"/proc/{pid}/exe"))
-                    self._peaks[kind] = max(self._peaks.get(kind, 0), high_water(Path(f"/proc/{pid}/status").read_text()))
+                    self._peaks[kind] = max(
+                        self._peaks.get(kind, 0), high_water(Path(f"/proc/{pid}/status").read_text())
+                    )
                 except (OSError, ValueError):
                     continue  # it has ended
 

@@ -24,7 +24,11 @@ class Result(NamedTuple):
     def noise(self) -> list[str]:
         """Why its numbers are not to be trusted."""
         busy = [f"others used {self.foreign:.0%} of the cores"] if self.foreign > QUIET_SHARE else []
-        return busy + [f"runs of {key} spread by {one.spread:.0%}" for key, one in self.taken.items() if one.spread > SPREAD]
+        return busy + [
+            f"runs of {key} spread by {one.spread:.0%}"
+            for key, one in self.taken.items()
+            if one.spread > SPREAD
+        ]
 
 
 def head() -> str:
@@ -78,7 +82,9 @@ def summary(results: Sequence[Result]) -> str:
     return told + (f"; wrong or failed: {', '.join(wrong)}" if wrong else "; every answer right")
 
 
-def as_json(results: Sequence[Result], machine: Mapping[str, str], limits: Mapping[str, float], runs: int) -> dict:
+def as_json(
+    results: Sequence[Result], machine: Mapping[str, str], limits: Mapping[str, float], runs: int
+) -> dict:
     """Return everything, every run's seconds included; sizes in bytes."""
     return {
         "machine": dict(machine),
@@ -88,7 +94,11 @@ def as_json(results: Sequence[Result], machine: Mapping[str, str], limits: Mappi
             {
                 "name": result.name,
                 "figures": [
-                    {**figure._asdict(), "target": str(figure.target) if figure.target else None, "met": figure.met}
+                    {
+                        **figure._asdict(),
+                        "target": str(figure.target) if figure.target else None,
+                        "met": figure.met,
+                    }
                     for figure in result.figures
                 ],
                 "commands": {

@@ -16,7 +16,9 @@ def long_log(log_dir):
     for number in range(200):
         if number % 10 == 9:
             index += (2 * number + 1).to_bytes(4, "big") + len(data).to_bytes(4, "big")
-        data += put_records([put_record(value=b"a"), put_record(offset_delta=1, value=b"b")], base_offset=2 * number)
+        data += put_records(
+            [put_record(value=b"a"), put_record(offset_delta=1, value=b"b")], base_offset=2 * number
+        )
     (folder / LOG).write_bytes(data)
     (folder / "00000000000000000000.index").write_bytes(index)
     return folder

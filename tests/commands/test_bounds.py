@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
+from formats.bounds import LARGEST_BATCH, LARGEST_BATCH_GROWN
 from formats.compression import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from formats.record import HEADER_KEYS_SHARE
 from kcli.analysis.contents import LONGEST_SHARE
-from kcli.bounds import LARGEST_BATCH, LARGEST_BATCH_GROWN
 from tests.builders import put_record, put_records
 
 pytestmark = pytest.mark.slow
@@ -41,7 +41,9 @@ SHOWN = {
 def run(directory, *words):
     """Return the exit status, the peak in bytes, and what is printed."""
     command = [sys.executable, "-c", MEASURE, directory / "shown", "dump", "--records", *words, LOG]
-    done = subprocess.run([str(word) for word in command], cwd=directory, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [str(word) for word in command], cwd=directory, capture_output=True, text=True, check=True
+    )
     status, peak = map(int, done.stdout.split())
     return status, peak, (directory / "shown").read_text()
 
@@ -91,7 +93,10 @@ VARIANTS = {
 @pytest.mark.parametrize("shown", VARIANTS)
 def test_many_of_the_largest_batches_cost_what_two_cost(shown, tmp_path):
     """A batch may come out a thousand times as large as it lies in the log: what was told of one is not kept for the next."""
-    batches = [put_records([put_record(value=b"a" * (LARGEST_BATCH - ROOM))], ZSTD, base_offset=number) for number in range(MANY)]
+    batches = [
+        put_records([put_record(value=b"a" * (LARGEST_BATCH - ROOM))], ZSTD, base_offset=number)
+        for number in range(MANY)
+    ]
     peaks = []
     for count in (2, MANY):
         (tmp_path / LOG).write_bytes(b"".join(batches[:count]))
@@ -105,24 +110,42 @@ def test_many_of_the_largest_batches_cost_what_two_cost(shown, tmp_path):
 NO_TEXT = b"\xff"
 MOST_KEYS = LARGEST_BATCH // HEADER_KEYS_SHARE
 CHANGED = {
-    "text": (["-o", "text", "--print-data-log", "--grep", "a|^."], {"value": b"a" * (LARGEST_BATCH - ROOM) + "\U0001f600".encode()}),
+    "text": (
+        ["-o", "text", "--print-data-log", "--grep", "a|^."],
+        {"value": b"a" * (LARGEST_BATCH - ROOM) + "\U0001f600".encode()},
+    ),
     "ndjson": (["-o", "ndjson", "--bytes", "text"], {"value": b"\x01" * (LARGEST_BATCH - ROOM)}),
-    "csv": (["-o", "csv", "--bytes", "hex"], {"key": NO_TEXT * (LARGEST_BATCH // 2), "value": NO_TEXT * (LARGEST_BATCH // 2 - ROOM)}),
+    "csv": (
+        ["-o", "csv", "--bytes", "hex"],
+        {"key": NO_TEXT * (LARGEST_BATCH // 2), "value": NO_TEXT * (LARGEST_BATCH // 2 - ROOM)},
+    ),
     "text, no text": (["-o", "text", "--print-data-log"], {"value": NO_TEXT * (LARGEST_BATCH - ROOM)}),
     "text, hex": (["-o", "text", "--bytes", "hex"], {"value": bytes(LARGEST_BATCH - ROOM)}),
     "text, base64": (
         ["-o", "text", "--bytes", "base64"],
         {"headers": ((NO_TEXT * MOST_KEYS, None),), "value": bytes(LARGEST_BATCH - MOST_KEYS - ROOM)},
     ),
-    "ndjson, wide": (["-o", "ndjson", "--bytes", "text"], {"value": b"a" * (LARGEST_BATCH - ROOM) + "\U0001f600".encode()}),
+    "ndjson, wide": (
+        ["-o", "ndjson", "--bytes", "text"],
+        {"value": b"a" * (LARGEST_BATCH - ROOM) + "\U0001f600".encode()},
+    ),
     "parquet": (["--out", "x.parquet", "--bytes", "text"], {"value": bytes(LARGEST_BATCH_GROWN - ROOM)}),
-    "parquet, hex": (["--out", "x.parquet", "--bytes", "hex"], {"headers": ((b"k", NO_TEXT * (LARGEST_BATCH_GROWN - ROOM)),)}),
-    "ndjson, keys": (["-o", "ndjson"], {"headers": ((NO_TEXT * MOST_KEYS, None),), "value": bytes(LARGEST_BATCH - MOST_KEYS - ROOM)}),
+    "parquet, hex": (
+        ["--out", "x.parquet", "--bytes", "hex"],
+        {"headers": ((b"k", NO_TEXT * (LARGEST_BATCH_GROWN - ROOM)),)},
+    ),
+    "ndjson, keys": (
+        ["-o", "ndjson"],
+        {"headers": ((NO_TEXT * MOST_KEYS, None),), "value": bytes(LARGEST_BATCH - MOST_KEYS - ROOM)},
+    ),
     "parquet, keys": (
         ["--out", "x.parquet"],
         {"headers": ((NO_TEXT * MOST_KEYS, None),), "value": bytes(LARGEST_BATCH - MOST_KEYS - ROOM)},
     ),
-    "ndjson, layout": (["-o", "ndjson", "--layout"], {"value": "\U0001f600".encode() * (LARGEST_BATCH // 4 - ROOM)}),
+    "ndjson, layout": (
+        ["-o", "ndjson", "--layout"],
+        {"value": "\U0001f600".encode() * (LARGEST_BATCH // 4 - ROOM)},
+    ),
 }
 """Values that take several times their bytes where they are shown."""
 
@@ -172,13 +195,23 @@ def test_a_value_too_long_to_be_decoded_names_the_switch(tmp_path):
 
     assert row["decoded_value"] is None and row["value"]
     assert row["error"] in finding["message"]
-    assert "value: expected at most 1048576 bytes to decode" in row["error"] and "--max-batch-bytes raises the bound" in row["error"]
-    status, _, shown = run(tmp_path, *DECODED["ndjson"], "--max-batch-bytes", LARGEST_BATCH * LONGEST_SHARE // 2)
+    assert (
+        "value: expected at most 1048576 bytes to decode" in row["error"]
+        and "--max-batch-bytes raises the bound" in row["error"]
+    )
+    status, _, shown = run(
+        tmp_path, *DECODED["ndjson"], "--max-batch-bytes", LARGEST_BATCH * LONGEST_SHARE // 2
+    )
     assert status == 0
-    assert len(json.loads(shown)["decoded_value"]["transactionPartitions"]) == LARGEST_BATCH // 2 // len(TOPIC_NAME)
+    assert len(json.loads(shown)["decoded_value"]["transactionPartitions"]) == LARGEST_BATCH // 2 // len(
+        TOPIC_NAME
+    )
 
 
-@pytest.mark.parametrize(("words", "status"), [("--skip-record-metadata", 0), ("--offsets-decoder", 1), ("--cluster-metadata-decoder", 1)])
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [("--skip-record-metadata", 0), ("--offsets-decoder", 1), ("--cluster-metadata-decoder", 1)],
+)
 def test_records_without_contents_cost_no_more(words, status, usual, tmp_path):
     record = put_record(headers=((b"\xff", b"\x01"),))
     (tmp_path / LOG).write_bytes(put_records([record] * ((LARGEST_BATCH - ROOM) // len(record)), ZSTD))
@@ -193,7 +226,9 @@ def test_records_without_contents_cost_no_more(words, status, usual, tmp_path):
 def test_many_records_cost_no_more(shown, size, usual, tmp_path):
     value = random.Random(1).randbytes(size)
     count = (LARGEST_BATCH - ROOM) // (size + 20)
-    (tmp_path / LOG).write_bytes(put_records([put_record(number, value=value) for number in range(count)], ZSTD))
+    (tmp_path / LOG).write_bytes(
+        put_records([put_record(number, value=value) for number in range(count)], ZSTD)
+    )
     status, peak, _ = run(tmp_path, *SHOWN[shown])
 
     assert status == 0

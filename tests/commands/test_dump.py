@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD, FROM_FILE
 from kcli.jobs import dump_common
+from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD, FROM_FILE
 from tests.builders import put_record, put_records
 from tests.formats import recorded
 from tests.nobody import as_nobody
@@ -53,7 +53,9 @@ def everything(log_dir):
     for name, source in files.items():
         (folder / name).write_bytes((FILES / source).read_bytes())
     (folder / "00000000000000000000.log.cleaned").write_bytes((folder / LOG).read_bytes())
-    (folder / "00000000000000000165-0000000001.checkpoint").write_bytes(recorded.stored("snapshot.checkpoint"))
+    (folder / "00000000000000000165-0000000001.checkpoint").write_bytes(
+        recorded.stored("snapshot.checkpoint")
+    )
     (folder / "notes.txt").write_text("mine")
     (folder / "remote_log_snapshot").write_bytes(bytes(18))
     log_dir.path.joinpath("replication-offset-checkpoint").write_text("0\n1\norders 0 40\n")
@@ -96,7 +98,11 @@ def test_every_file_has_a_row(dump, log_dir):
     }
     (offset,) = rows["dump_offset"]
     assert (offset["topic"], offset["partition"], offset["offset"]) == ("orders", 0, 40)
-    assert [(row["epoch"], row["start_offset"]) for row in rows["dump_leader_epoch"]] == [(0, 0), (2, 10), (3, 25)]
+    assert [(row["epoch"], row["start_offset"]) for row in rows["dump_leader_epoch"]] == [
+        (0, 0),
+        (2, 10),
+        (3, 25),
+    ]
     assert {(row["file"], row["kind"], row["size_bytes"]) for row in rows["dump_file"]} == {
         ("notes.txt", "unknown", 4),
         (".lock", "lock", 0),
@@ -123,10 +129,22 @@ def test_files_and_directories_mixed(dump, log_dir):
 def test_keys_of_a_batch_are_those_of_the_contract(dump, log_dir):
     rows, _ = dump(log_dir.partition("orders-0") / LOG)
 
-    assert list(rows["dump_batch"][1]) == [*(column.name for column in FROM_FILE), *DUMP_BATCH.names[len(FROM_FILE) :]]
+    assert list(rows["dump_batch"][1]) == [
+        *(column.name for column in FROM_FILE),
+        *DUMP_BATCH.names[len(FROM_FILE) :],
+    ]
     batch = rows["dump_batch"][1]
-    assert (batch["topic"], batch["partition"], batch["cluster_id"]) == ("orders", 0, "d4AOWUsZhgy8XcdU-9gSlQ")
-    assert (batch["base_offset"], batch["last_offset"], batch["count"], batch["is_valid"]) == (10, 24, 15, True)
+    assert (batch["topic"], batch["partition"], batch["cluster_id"]) == (
+        "orders",
+        0,
+        "d4AOWUsZhgy8XcdU-9gSlQ",
+    )
+    assert (batch["base_offset"], batch["last_offset"], batch["count"], batch["is_valid"]) == (
+        10,
+        24,
+        15,
+        True,
+    )
 
 
 def test_a_file_that_cannot_be_decoded_is_an_error_and_the_others_are_shown(dump, log_dir):
@@ -134,7 +152,10 @@ def test_a_file_that_cannot_be_decoded_is_an_error_and_the_others_are_shown(dump
     (folder / "partition.metadata").write_text("x")
     rows, document = dump(folder)
 
-    assert (document["status"], [error["path"] for error in document["errors"]]) == (4, [str(folder / "partition.metadata")])
+    assert (document["status"], [error["path"] for error in document["errors"]]) == (
+        4,
+        [str(folder / "partition.metadata")],
+    )
     assert len(rows["dump_batch"]) == 3
 
 
@@ -148,7 +169,10 @@ def test_records_are_what_the_producer_was_given(dump, tmp_path):
     found = rows["dump_record"]
 
     assert (document["findings"], list(found[0])) == ([], list(DUMP_RECORD.names))
-    shown = [(row["key"], row["value"], [[header["key"], header["value"]] for header in row["headers"]]) for row in found]
+    shown = [
+        (row["key"], row["value"], [[header["key"], header["value"]] for header in row["headers"]])
+        for row in found
+    ]
     expected = [(record["k"], record["v"], record.get("h", [])) for record in given]
     assert [record for record in expected if record not in shown] == []
     assert [record for record in shown if record not in expected] == []
@@ -200,7 +224,14 @@ class Forgetful(dict):
 
 @pytest.mark.parametrize(
     ("words", "first", "last"),
-    [("100..200", 100, 200), ("101..102", 101, 102), ("390..", 390, 399), ("..3", 0, 3), ("77", 77, 77), ("0..0", 0, 0)],
+    [
+        ("100..200", 100, 200),
+        ("101..102", 101, 102),
+        ("390..", 390, 399),
+        ("..3", 0, 3),
+        ("77", 77, 77),
+        ("0..0", 0, 0),
+    ],
 )
 def test_offsets(dump, long_log, words, first, last):
     rows, document = dump(long_log, "--records", "--offsets", words)
@@ -208,12 +239,16 @@ def test_offsets(dump, long_log, words, first, last):
     assert [row["offset"] for row in rows["dump_record"]] == list(range(first, last + 1))
     assert (list(rows), codes(document)) == (["dump_record"], [])
     batches, _ = dump(long_log, "--offsets", words)
-    assert [row["base_offset"] // 2 for row in batches["dump_batch"]] == list(range(first // 2, last // 2 + 1))
+    assert [row["base_offset"] // 2 for row in batches["dump_batch"]] == list(
+        range(first // 2, last // 2 + 1)
+    )
 
 
 def test_offsets_reads_from_where_the_index_leads(dump, long_log):
     data = bytearray((long_log / LOG).read_bytes())
-    data[8:12] = b"\xff\xff\xff\xff"  # the first batch is damaged: a scan from the beginning would stumble over it
+    data[8:12] = (
+        b"\xff\xff\xff\xff"  # the first batch is damaged: a scan from the beginning would stumble over it
+    )
     (long_log / LOG).write_bytes(data)
     _, document = dump(long_log, "--offsets", "300..310")
 
@@ -240,7 +275,9 @@ def test_tail(dump, long_log, count):
     batches, _ = dump(long_log, "--tail", count)
 
     assert [row["offset"] for row in records["dump_record"]] == list(range(max(400 - count, 0), 400))
-    assert [row["base_offset"] for row in batches["dump_batch"]] == list(range(max(400 - 2 * count, 0), 400, 2))
+    assert [row["base_offset"] for row in batches["dump_batch"]] == list(
+        range(max(400 - 2 * count, 0), 400, 2)
+    )
 
 
 def test_limit(dump, long_log):
@@ -274,11 +311,16 @@ def test_damage_is_a_finding_and_the_dump_goes_on(dump, long_log):
     (long_log / LOG).write_bytes(data[:at] + b"\xff" * size + data[at + size :])
     rows, document = dump(long_log / LOG)
 
-    assert [row["base_offset"] for row in rows["dump_batch"]] == [offset for offset in range(0, 400, 2) if offset != 100]
+    assert [row["base_offset"] for row in rows["dump_batch"]] == [
+        offset for offset in range(0, 400, 2) if offset != 100
+    ]
     (finding,) = document["findings"]
     assert document["status"] == 1
     assert (finding["code"], finding["position"], finding["expected"]) == ("DUMP-001", at, 102)
-    assert finding["message"] == f"bytes {at} to {at + size} are no batches (bad length -1); next good offset 102"
+    assert (
+        finding["message"]
+        == f"bytes {at} to {at + size} are no batches (bad length -1); next good offset 102"
+    )
 
 
 def test_a_record_that_cannot_be_read_costs_its_batch_alone(dump, tmp_path):
@@ -287,7 +329,11 @@ def test_a_record_that_cannot_be_read_costs_its_batch_alone(dump, tmp_path):
     (tmp_path / LOG).write_bytes(bad + good)
     rows, document = dump(tmp_path / LOG, "--records")
 
-    assert ([row["offset"] for row in rows["dump_record"]], codes(document), document["status"]) == ([7], ["DUMP-002"], 1)
+    assert ([row["offset"] for row in rows["dump_record"]], codes(document), document["status"]) == (
+        [7],
+        ["DUMP-002"],
+        1,
+    )
 
 
 def test_a_batch_beyond_the_bound_names_the_switch_that_raises_it(dump, tmp_path):
@@ -321,7 +367,9 @@ def test_a_preallocated_tail_is_told_apart_from_entries(dump, long_log):
 )
 def test_entries_that_do_not_fit(dump, long_log, entries, code):
     path = long_log / "00000000000000000000.index"
-    path.write_bytes(b"".join(offset.to_bytes(4, "big") + position.to_bytes(4, "big") for offset, position in entries))
+    path.write_bytes(
+        b"".join(offset.to_bytes(4, "big") + position.to_bytes(4, "big") for offset, position in entries)
+    )
 
     assert code in codes(dump(path)[1])
 
@@ -352,19 +400,30 @@ def test_a_directory_that_cannot_be_listed_spoils_nothing_else(log_dir):
     cache.chmod(0)
     run = "CliRunner().invoke(app, ['dump', '-o', 'json', sys.argv[1]]).stdout"
     # once before, so that nothing is left to import
-    told = as_nobody(f"from commands.app import app\nfrom typer.testing import CliRunner\n{run}", f"print({run})", log_dir.path)
+    told = as_nobody(
+        f"from commands.app import app\nfrom typer.testing import CliRunner\n{run}",
+        f"print({run})",
+        log_dir.path,
+    )
     document = json.loads(told)
 
     assert "dump_batch" in {row["type"] for row in document["rows"]}
-    assert [(error["path"], error["error"]) for error in document["errors"]] == [(str(cache), "no-permission")]
+    assert [(error["path"], error["error"]) for error in document["errors"]] == [
+        (str(cache), "no-permission")
+    ]
 
 
-@pytest.mark.parametrize("words", [("--grep", "a{99999999999999}"), ("--topic-regex", "a{99999999999999}"), ("--grep", "(" * 5000)])
+@pytest.mark.parametrize(
+    "words", [("--grep", "a{99999999999999}"), ("--topic-regex", "a{99999999999999}"), ("--grep", "(" * 5000)]
+)
 def test_patterns_that_are_none(kcli, log_dir, words):
     assert kcli("dump", *words, log_dir.path).exit_code == 2
 
 
-@pytest.mark.parametrize(("switch", "number"), [("--epoch", -2), ("--epoch", 1 << 31), ("--producer-id", -2), ("--producer-id", 1 << 63)])
+@pytest.mark.parametrize(
+    ("switch", "number"),
+    [("--epoch", -2), ("--epoch", 1 << 31), ("--producer-id", -2), ("--producer-id", 1 << 63)],
+)
 def test_numbers_that_no_batch_can_have_are_refused(switch, number, log_dir, kcli):
     done = kcli("dump", log_dir.partition("orders-0"), switch, number)
     assert done.exit_code == 2

@@ -13,7 +13,17 @@ INDEX = "00000000000000000000.index"
 
 
 def test_text_of_contents_alone(kcli, long_log):
-    done = kcli("dump", "-o", "text", "--print-data-log", "--skip-record-metadata", "--files", long_log / LOG, "--max-bytes", 150)
+    done = kcli(
+        "dump",
+        "-o",
+        "text",
+        "--print-data-log",
+        "--skip-record-metadata",
+        "--files",
+        long_log / LOG,
+        "--max-bytes",
+        150,
+    )
 
     assert done.stdout.split("\n")[3:] == ["| payload: a", "| payload: b", ""]
 
@@ -22,7 +32,10 @@ def test_text_of_trailing_bytes(kcli, long_log):
     with (long_log / LOG).open("ab") as file:
         file.write(b"\0" * 8 + b"\0\0\1\0" + b"\2" * 20)
 
-    assert kcli("dump", "-o", "text", long_log / LOG).stdout.split("\n")[-2] == f"Found 32 invalid bytes at the end of {LOG}"
+    assert (
+        kcli("dump", "-o", "text", long_log / LOG).stdout.split("\n")[-2]
+        == f"Found 32 invalid bytes at the end of {LOG}"
+    )
     assert "Found" not in kcli("dump", "-o", "text", long_log / LOG, "--max-bytes", 100_000).stdout
 
 
@@ -49,7 +62,9 @@ def test_text_closes_with_what_does_not_fit(kcli, long_log):
     done = kcli("dump", "-o", "text", "--verify-index-only", index)
 
     assert done.stdout == f"Dumping {index}\n"
-    assert done.stderr.startswith(f"Mismatches in :{index}\n  Index offset: 20, log offset: 1\n  Index offset: 18, log offset: 1\n")
+    assert done.stderr.startswith(
+        f"Mismatches in :{index}\n  Index offset: 20, log offset: 1\n  Index offset: 18, log offset: 1\n"
+    )
 
 
 def test_text_prints_lines_not_columns(kcli, long_log):
@@ -65,7 +80,10 @@ def entries(*pairs):
     [
         (bytes(8), ["{} is empty."]),
         (bytes(8 * 9), ["{} is empty."]),
-        (entries((0, 0), (1, 0), (3, 80)), ["offset: 0 position: 0", "offset: 1 position: 0", "offset: 3 position: 80"]),
+        (
+            entries((0, 0), (1, 0), (3, 80)),
+            ["offset: 0 position: 0", "offset: 1 position: 0", "offset: 3 position: 80"],
+        ),
         (entries((0, 0), (0, 0), (3, 80)), ["offset: 0 position: 0"]),
     ],
 )
@@ -73,7 +91,10 @@ def test_an_index_is_empty_if_nothing_but_zeros_is_there(kcli, long_log, content
     path = long_log / INDEX
     path.write_bytes(content)
 
-    assert kcli("dump", "-o", "text", path).stdout.split("\n")[1:] == [*(line.format(path) for line in lines), ""]
+    assert kcli("dump", "-o", "text", path).stdout.split("\n")[1:] == [
+        *(line.format(path) for line in lines),
+        "",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -83,8 +104,14 @@ def test_an_index_is_empty_if_nothing_but_zeros_is_there(kcli, long_log, content
         (INDEX, entries((1, 0), (0, 0), (3, 80))),
         (INDEX, entries((0, 0), (1, 0), (3, 80))),
         (INDEX, entries((1, 0)) + bytes(80)),
-        ("00000000000000000000.timeindex", entries((0, 5), (1, 0), (4, 1), (0, 0), (0, 0), (0, 0), (0, 9), (2, 0))),
-        ("00000000000000000000.txnindex", (256).to_bytes(2, "big") + bytes(32) + b"\0\1" + bytes(32) + b"\0\0\0"),
+        (
+            "00000000000000000000.timeindex",
+            entries((0, 5), (1, 0), (4, 1), (0, 0), (0, 0), (0, 0), (0, 9), (2, 0)),
+        ),
+        (
+            "00000000000000000000.txnindex",
+            (256).to_bytes(2, "big") + bytes(32) + b"\0\1" + bytes(32) + b"\0\0\0",
+        ),
     ],
 )
 def test_findings_about_indexes_are_those_of_the_other_outputs(kcli, long_log, name, content):
@@ -113,7 +140,9 @@ def log_of_tens(log_dir):
     folder = log_dir.path / "tens-0"
     folder.mkdir()
     batches = [
-        put_records([put_record(number, value=b"v") for number in range(10)], base_offset=at, last_offset_delta=9)
+        put_records(
+            [put_record(number, value=b"v") for number in range(10)], base_offset=at, last_offset_delta=9
+        )
         for at in range(0, 90, 10)
     ]
     (folder / LOG).write_bytes(b"".join(batches))
@@ -122,11 +151,15 @@ def log_of_tens(log_dir):
 
 def shown(done):
     return [
-        int(line.split()[2 if line.startswith("|") else 1]) for line in done.stdout.splitlines() if line.startswith(("|", "baseOffset"))
+        int(line.split()[2 if line.startswith("|") else 1])
+        for line in done.stdout.splitlines()
+        if line.startswith(("|", "baseOffset"))
     ]
 
 
-@pytest.mark.parametrize(("count", "lines"), [(1, [80, 89]), (10, [80, *range(80, 90)]), (12, [70, 78, 79, 80, *range(80, 90)])])
+@pytest.mark.parametrize(
+    ("count", "lines"), [(1, [80, 89]), (10, [80, *range(80, 90)]), (12, [70, 78, 79, 80, *range(80, 90)])]
+)
 def test_a_tail_is_of_records_where_they_are_printed(kcli, log_of_tens, count, lines):
     assert shown(kcli("dump", "-o", "text", "--records", "--tail", count, log_of_tens)) == lines
     assert shown(kcli("dump", "-o", "text", "--tail", 2, log_of_tens)) == [70, 80]
@@ -138,13 +171,21 @@ def test_what_is_selected_is_printed_from_behind_damage_too(kcli, log_of_tens):
     data[2 * size + 8] = 0x40
     (log_of_tens / LOG).write_bytes(data)
 
-    assert shown(kcli("dump", "-o", "text", "--records", "--offsets", "49..51", log_of_tens)) == [40, 49, 50, 50, 51]
+    assert shown(kcli("dump", "-o", "text", "--records", "--offsets", "49..51", log_of_tens)) == [
+        40,
+        49,
+        50,
+        50,
+        51,
+    ]
     assert shown(kcli("dump", "-o", "text", log_of_tens)) == [0, 10]
 
 
 def test_gaps_are_told_at_the_end(kcli, tmp_path):
     offsets = [0, 2, 3, 7, 5]
-    (tmp_path / LOG).write_bytes(put_records([put_record(offset, value=b"v") for offset in offsets], last_offset_delta=7))
+    (tmp_path / LOG).write_bytes(
+        put_records([put_record(offset, value=b"v") for offset in offsets], last_offset_delta=7)
+    )
     told = kcli("dump", "-o", "text", "--records", tmp_path / LOG).stderr
 
     assert told.splitlines()[1:] == ["  0 is followed by 2", "  3 is followed by 7", "  7 is followed by 5"]
@@ -166,16 +207,24 @@ def test_a_tail_is_no_longer_than_asked_whatever_cannot_be_read(kcli, tmp_path):
     assert len(rows) == 1
 
 
-@pytest.mark.parametrize("words", [(), ("--print-data-log",), ("--print-data-log", "--offsets", "0.."), ("--print-data-log", "--jobs", 2)])
+@pytest.mark.parametrize(
+    "words",
+    [(), ("--print-data-log",), ("--print-data-log", "--offsets", "0.."), ("--print-data-log", "--jobs", 2)],
+)
 def test_a_limit_counts_lines(words, kcli, long_log):
     """What goes between jobs and output and is no line does not count."""
     everything = kcli("dump", "-o", "text", *words, long_log / LOG).stdout.splitlines()
     for limit in (0, 1, 2, 3, 36, len(everything) - 1, len(everything), len(everything) + 5):
-        assert kcli("dump", "-o", "text", *words, "--limit", limit, long_log / LOG).stdout.splitlines() == everything[:limit]
+        assert (
+            kcli("dump", "-o", "text", *words, "--limit", limit, long_log / LOG).stdout.splitlines()
+            == everything[:limit]
+        )
 
 
 def test_a_limit_counts_a_long_line_once(kcli, tmp_path):
-    (tmp_path / LOG).write_bytes(put_records([put_record(number, value=b"v" * 1_000_000) for number in range(3)]))
+    (tmp_path / LOG).write_bytes(
+        put_records([put_record(number, value=b"v" * 1_000_000) for number in range(3)])
+    )
     everything = kcli("dump", "-o", "text", "--print-data-log", tmp_path / LOG).stdout.splitlines()
     assert len(everything) == 6
     for limit in range(7):
@@ -185,7 +234,12 @@ def test_a_limit_counts_a_long_line_once(kcli, tmp_path):
 
 def leader_change(voters):
     """A control batch that names so many voters."""
-    value = struct.pack(">hi", 0, 1) + put_unsigned_varint(voters + 1) + (struct.pack(">i", 7) + b"\0") * voters + b"\1\0"
+    value = (
+        struct.pack(">hi", 0, 1)
+        + put_unsigned_varint(voters + 1)
+        + (struct.pack(">i", 7) + b"\0") * voters
+        + b"\1\0"
+    )
     return put_records([put_record(key=struct.pack(">hh", 0, 2), value=value)], ZSTD, attributes=0x20)
 
 
@@ -198,4 +252,6 @@ def test_a_control_record_that_is_too_long_is_not_read(words, kcli, tmp_path):
     assert "at most 163840 bytes" in done.stderr and "--max-batch-bytes raises the bound" in done.stderr
     assert len(done.stdout) < 10_000 or "--layout" in words
     allowed = kcli("dump", "--records", *words, "--max-batch-bytes", 64 << 20, path)
-    assert allowed.exit_code == 0 and allowed.stdout.count("oterId") + allowed.stdout.count("node_id") >= 40_000
+    assert (
+        allowed.exit_code == 0 and allowed.stdout.count("oterId") + allowed.stdout.count("node_id") >= 40_000
+    )

@@ -55,7 +55,9 @@ def bomb(offset, size=12 << 20):
 
 def torn(offset):
     """A batch whose compressed bytes are none."""
-    return put_batch(compress(LZ4, put_record(key=b"k"))[:-9] + bytes(9), 1, attributes=LZ4, base_offset=offset)
+    return put_batch(
+        compress(LZ4, put_record(key=b"k"))[:-9] + bytes(9), 1, attributes=LZ4, base_offset=offset
+    )
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -63,7 +65,9 @@ def torn(offset):
 @pytest.mark.parametrize("unreadable", [bomb, torn])
 def test_what_could_not_be_searched_is_told(kcli, log, form, asked, unreadable):
     batch = unreadable(0)
-    late = batch[:35] + (99).to_bytes(8, "big") + batch[43:]  # its largest timestamp: only the records can tell
+    late = (
+        batch[:35] + (99).to_bytes(8, "big") + batch[43:]
+    )  # its largest timestamp: only the records can tell
     batch = put_batch(late[61:], 1, attributes=late[22], max_timestamp=99)
     done = kcli("dump", "--records", *FORMATS[form], *asked, log(batch, one(1)))
 
@@ -103,7 +107,9 @@ def test_a_tail_counts_records_that_can_be_read(kcli, log, bad, count):
 
 
 def test_what_is_left_out_is_no_gap(kcli, log):
-    done = kcli("dump", "-o", "text", "--deep-iteration", log(one(0), bomb(1), one(2), torn(3), one(4), one(9)))
+    done = kcli(
+        "dump", "-o", "text", "--deep-iteration", log(one(0), bomb(1), one(2), torn(3), one(4), one(9))
+    )
 
     assert "Non-consecutive" in done.stderr
     assert [line for line in done.stderr.splitlines() if "followed by" in line] == ["  4 is followed by 9"]
@@ -144,7 +150,11 @@ def test_bytes_of_a_key_or_value_are_counted_inside_of_it(kcli, log, form):
 
 @pytest.mark.parametrize("form", ["text", "ndjson"])
 def test_what_is_redacted_says_nothing_of_a_control_record_but_an_outcome(kcli, log, form):
-    path = log(control(0, VOTERS, VOTER), control(1, VOTERS, VOTER.replace(b"a.bc", b"a\xffbc")), control(2, COMMIT, MARKER))
+    path = log(
+        control(0, VOTERS, VOTER),
+        control(1, VOTERS, VOTER.replace(b"a.bc", b"a\xffbc")),
+        control(2, COMMIT, MARKER),
+    )
     plain = kcli("dump", "--records", *FORMATS["text"], path)
     done = kcli("dump", "--records", *FORMATS[form], "--redact", "--salt", "s", path)
     shown = done.stdout + done.stderr

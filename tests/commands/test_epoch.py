@@ -48,7 +48,10 @@ def test_all_and_a_given_log_end(directory):
 
 def test_show_and_at(directory):
     told, _ = document("epoch show", "--from", "batches", directory)
-    assert [(row["epoch"], row["end_offset"], row["source"]) for row in told["rows"]] == [(0, 10, "batches"), (2, 20, "batches")]
+    assert [(row["epoch"], row["end_offset"], row["source"]) for row in told["rows"]] == [
+        (0, 10, "batches"),
+        (2, 20, "batches"),
+    ]
     told, _ = document("epoch at", "earliest", directory)
     assert [(row["offset"], row["epoch"]) for row in told["rows"]] == [(0, 0)]
 

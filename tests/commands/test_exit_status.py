@@ -186,16 +186,29 @@ def test_a_broken_pipe_is_quiet(many, output):
 def test_a_pipe_that_nobody_reads_is_quiet_at_the_last_flush(orders):
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run([*KCLI, *ASK, orders / "orders-0"], stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(
+        [*KCLI, *ASK, orders / "orders-0"], stdout=writer, stderr=subprocess.PIPE, text=True, check=False
+    )
     os.close(writer)
 
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("words", [(*ASK, "orders-0"), (*ASK, "orders-0", "-o", "json"), ("explain",), ("schema", "ls"), ("--version",)])
+@pytest.mark.parametrize(
+    "words",
+    [(*ASK, "orders-0"), (*ASK, "orders-0", "-o", "json"), ("explain",), ("schema", "ls"), ("--version",)],
+)
 def test_a_full_disk_is_not_silent(orders, words):
     with open("/dev/full", "w") as full:
-        done = subprocess.run([*KCLI, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False, cwd=orders, env=ELSEWHERE)
+        done = subprocess.run(
+            [*KCLI, *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            cwd=orders,
+            env=ELSEWHERE,
+        )
 
     assert (done.returncode, done.stderr) == (4, "kcli: cannot write output: no space left on device\n")
 
@@ -221,7 +234,15 @@ NOT_OPEN = "kcli: cannot write output: bad file descriptor\n"
 )
 def test_closed_streams(orders, redirection, words, status, told):
     done = subprocess.run(
-        ["bash", "-c", f'"$@" {redirection}', "-", *KCLI, *words, *([] if words == ("--version",) else ["orders-0"])],
+        [
+            "bash",
+            "-c",
+            f'"$@" {redirection}',
+            "-",
+            *KCLI,
+            *words,
+            *([] if words == ("--version",) else ["orders-0"]),
+        ],
         capture_output=True,
         text=True,
         check=False,
@@ -246,7 +267,9 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_signals_end_it_and_its_workers(orders, tmp_path, jobs, number, status):
     script = tmp_path / "slow.py"
     script.write_text(SLOW)
@@ -294,7 +317,10 @@ def test_a_foreign_package_in_the_working_directory_is_told(tmp_path):
     )
 
     assert (done.returncode, done.stdout) == (70, "")
-    assert done.stderr == f"kcli: {tmp_path}/commands is in the way of kcli's own package of that name; run kcli from another directory\n"
+    assert (
+        done.stderr
+        == f"kcli: {tmp_path}/commands is in the way of kcli's own package of that name; run kcli from another directory\n"
+    )
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
@@ -305,13 +331,20 @@ def test_foreign_modules_in_the_working_directory_do_not_run(orders, tmp_path, j
     for name in ("struct", "pickle", "signal", "socket", "numpy"):
         (orders / f"{name}.py").write_text("open('/dev/stderr', 'w').write('foreign code ran')\n")
     done = subprocess.run(
-        [sys.executable, script, *ASK, ".", "--jobs", jobs, "-q"], cwd=orders, capture_output=True, text=True, check=False, env=ELSEWHERE
+        [sys.executable, script, *ASK, ".", "--jobs", jobs, "-q"],
+        cwd=orders,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=ELSEWHERE,
     )
 
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("words", [("ls",), ("epoch", "end-offset"), ("truncate",), ("schema",), ("demo",), ("rlmm", "dump"), ()])
+@pytest.mark.parametrize(
+    "words", [("ls",), ("epoch", "end-offset"), ("truncate",), ("schema",), ("demo",), ("rlmm", "dump"), ()]
+)
 def test_version_after_any_command(kcli, words):
     result = kcli(*words, "--version")
 
@@ -327,7 +360,9 @@ def test_a_demo_that_nobody_reads_on_stops(tmp_path):
     command = [sys.executable, "-X", "importtime", "-m", "kcli", "demo", "--keep"]
     ours, theirs = os.pipe()
     filled = os.write(theirs, bytes(fcntl.fcntl(ours, fcntl.F_SETPIPE_SZ, 4096) - ROOM))
-    with subprocess.Popen([*command, tmp_path / "left"], stdout=theirs, stderr=subprocess.PIPE, text=True) as demo:
+    with subprocess.Popen(
+        [*command, tmp_path / "left"], stdout=theirs, stderr=subprocess.PIPE, text=True
+    ) as demo:
         os.close(theirs)
         while demo.poll() is None and waiting(ours) == filled:
             time.sleep(0.01)
@@ -362,7 +397,9 @@ def test_version():
     assert (done.returncode, done.stdout) == (0, "kcli 0.1.0\n")
 
 
-@pytest.mark.parametrize("words", [("ls",), ("epoch", "show"), ("epoch", "end-offset", "--epoch", "3"), ("epoch", "at", "3")])
+@pytest.mark.parametrize(
+    "words", [("ls",), ("epoch", "show"), ("epoch", "end-offset", "--epoch", "3"), ("epoch", "at", "3")]
+)
 def test_a_partition_without_a_log_is_answered(kcli, log_dir, words):
     """After an unclean stop, of which the log dir tells."""
     (log_dir.path / "empty-0").mkdir()
@@ -395,6 +432,10 @@ def test_lines_are_written_many_at_once_though_python_is_told_not_to_buffer():
     """Two calls of the system for each line took a quarter of the time where an image sets PYTHONUNBUFFERED."""
     code = "import kcli.__main__ as door, sys; door._complete_streams(); print(type(sys.stdout.buffer).__name__, sys.stdout.write_through)"
     done = subprocess.run(
-        [sys.executable, "-c", code], env={**ELSEWHERE, "PYTHONUNBUFFERED": "1"}, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code],
+        env={**ELSEWHERE, "PYTHONUNBUFFERED": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.stdout, done.stderr) == ("BufferedWriter False\n", "")

@@ -12,7 +12,10 @@ def test_every_code(kcli, code):
     for word in (code, code.lower()):
         result = kcli("explain", word)
         assert result.exit_code == 0
-        assert result.stdout == f"{code} ({rule.severity}): {rule.title}\n  broker: {rule.broker}\n  you: {rule.person}\n"
+        assert (
+            result.stdout
+            == f"{code} ({rule.severity}): {rule.title}\n  broker: {rule.broker}\n  you: {rule.person}\n"
+        )
 
 
 def test_without_a_code_all_are_listed(kcli):
@@ -30,4 +33,7 @@ def test_an_unknown_code_names_close_ones(kcli):
 
 
 def test_nothing_close(kcli):
-    assert kcli("explain", "zzzzzz").stderr == "kcli: explain ZZZZZZ: no such code; kcli explain alone lists all\n"
+    assert (
+        kcli("explain", "zzzzzz").stderr
+        == "kcli: explain ZZZZZZ: no such code; kcli explain alone lists all\n"
+    )

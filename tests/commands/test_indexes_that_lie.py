@@ -30,10 +30,15 @@ def partition(request, log_dir):
     (folder / LOG).write_bytes(b"".join(batches))
     entries = [(99, 9 * size), (199, request.param), (299, 29 * size)]
     (folder / LOG.replace(".log", ".index")).write_bytes(
-        b"".join(offset.to_bytes(4, "big") + position.to_bytes(4, "big", signed=True) for offset, position in entries)
+        b"".join(
+            offset.to_bytes(4, "big") + position.to_bytes(4, "big", signed=True)
+            for offset, position in entries
+        )
     )
     times = [(1_700_000_000_099, 99), (1_700_000_000_199, 199), (1_700_000_000_299, 299)]
-    (folder / LOG.replace(".log", ".timeindex")).write_bytes(b"".join(time.to_bytes(8, "big") + n.to_bytes(4, "big") for time, n in times))
+    (folder / LOG.replace(".log", ".timeindex")).write_bytes(
+        b"".join(time.to_bytes(8, "big") + n.to_bytes(4, "big") for time, n in times)
+    )
     return folder
 
 
@@ -54,7 +59,9 @@ def test_selections(kcli, partition, words, offsets, output):
     if output == "text":
         found = [int(line.split()[2]) for line in done.stdout.splitlines() if line.startswith("|")]
     else:
-        found = [row["offset"] for row in map(json.loads, done.stdout.splitlines()) if row["type"] == "dump_record"]
+        found = [
+            row["offset"] for row in map(json.loads, done.stdout.splitlines()) if row["type"] == "dump_record"
+        ]
 
     assert (done.exit_code, found) == (0, offsets)
 
@@ -71,5 +78,8 @@ def test_lookup_of_a_timestamp_is_no_error(kcli, partition, asked, offset):
     document = json.loads(kcli("lookup", "timestamp", asked, partition, "-o", "json").stdout)
 
     assert document["errors"] == []
-    if int.from_bytes((partition / LOG.replace(".log", ".index")).read_bytes()[12:16], "big", signed=True) < 0:
+    if (
+        int.from_bytes((partition / LOG.replace(".log", ".index")).read_bytes()[12:16], "big", signed=True)
+        < 0
+    ):
         assert [row["offset"] for row in document["rows"]] == [offset]

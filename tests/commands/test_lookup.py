@@ -28,11 +28,16 @@ def document(command, *words):
 @pytest.fixture
 def directory(tmp_path):
     path = log_dir(tmp_path / "d") / "orders-0"
-    segment(path, 0, put_range(0, 10, timestamp=JANUARY, step=1000), timeindex=time_entries((JANUARY + 9000, 9)))
+    segment(
+        path, 0, put_range(0, 10, timestamp=JANUARY, step=1000), timeindex=time_entries((JANUARY + 9000, 9))
+    )
     return path
 
 
-@pytest.mark.parametrize(("offset", "number", "found"), [("3", 3, True), ("earliest", 0, True), ("latest", 10, False), ("99", 99, False)])
+@pytest.mark.parametrize(
+    ("offset", "number", "found"),
+    [("3", 3, True), ("earliest", 0, True), ("latest", 10, False), ("99", 99, False)],
+)
 def test_offset(directory, offset, number, found):
     rows, status = document("lookup offset", offset, directory)
     assert ([(row["offset"], row["found"]) for row in rows], status) == ([(number, found)], 0)
@@ -70,7 +75,10 @@ def test_relative_times(directory):
     assert row["timestamp"] > JANUARY
 
 
-@pytest.mark.parametrize("words", [("offset", "-1"), ("offset", "x"), ("timestamp", "soon"), ("timestamp", "2026-13-01"), ("offset", "3")])
+@pytest.mark.parametrize(
+    "words",
+    [("offset", "-1"), ("offset", "x"), ("timestamp", "soon"), ("timestamp", "2026-13-01"), ("offset", "3")],
+)
 def test_usage(words, tmp_path):
     paths = () if words == ("offset", "3") else (tmp_path,)
     assert kcli("lookup", *words, *paths).exit_code == 2

@@ -21,7 +21,10 @@ def test_leftovers_are_listed_too(tmp_path):
     directory = orders(tmp_path / "d", put_range(0, 3))
     segment(tmp_path / "d" / "orders-3.0123456789abcdef0123456789abcdef-delete", 0)
     told, status = document(directory.parent)
-    assert [(row["partition"], row["log_end_offset"], row["state"]) for row in told["rows"]] == [(0, 3, "normal"), (3, 0, "delete")]
+    assert [(row["partition"], row["log_end_offset"], row["state"]) for row in told["rows"]] == [
+        (0, 3, "normal"),
+        (3, 0, "delete"),
+    ]
     assert status == 0
 
 

@@ -48,7 +48,9 @@ def odd(tmp_path_factory):
     return os.fsdecode(root)
 
 
-@pytest.mark.parametrize("inside", ["", os.fsdecode(b"\xfe-0"), os.fsdecode(b"\xfd-0/" + LOG), os.fsdecode(b"gone\xff")])
+@pytest.mark.parametrize(
+    "inside", ["", os.fsdecode(b"\xfe-0"), os.fsdecode(b"\xfd-0/" + LOG), os.fsdecode(b"gone\xff")]
+)
 @pytest.mark.parametrize("words", COMMANDS)
 def test_every_command(kcli, odd, words, inside):
     path = os.path.join(odd, inside) if inside else odd
@@ -63,5 +65,7 @@ def test_every_command(kcli, odd, words, inside):
 def test_a_file_without_an_offset_is_named(kcli, odd):
     found = json.loads(kcli("ls", "-o", "json", odd).stdout)["findings"]
     assert {finding["file"] for finding in found if finding["code"] == "LOG-010"} == {"%FF.snapshot"}
-    failures = json.loads(kcli("truncate", "--dry-run", "--to-offset", "1", "-o", "json", odd).stdout)["errors"]
+    failures = json.loads(kcli("truncate", "--dry-run", "--to-offset", "1", "-o", "json", odd).stdout)[
+        "errors"
+    ]
     assert any(failure["path"].endswith("/d%FF%25/%FE-0/%FF.snapshot") for failure in failures)

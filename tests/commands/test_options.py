@@ -114,5 +114,7 @@ def test_every_command_has_every_shared_option(command):
 def test_common_is_what_the_options_say():
     assert all(
         parameter.default == field.default
-        for parameter, field in zip(inspect.signature(Common).parameters.values(), fields(Common), strict=True)
+        for parameter, field in zip(
+            inspect.signature(Common).parameters.values(), fields(Common), strict=True
+        )
     )

@@ -28,7 +28,18 @@ COMMANDS = [
     ("epoch", "end-offset", "--epoch", "all", "D", "absent"),
     ("rlmm", "dump", "D", "--only", "rlmm_event"),
     ("dump", "--records", "D/orders-0", "D/payments-0", "--only", "dump_record"),
-    ("dump", "D/orders-1", "--only", "dump_batch", "--columns", "position,file", "--sort", "-position", "--limit", "7"),
+    (
+        "dump",
+        "D/orders-1",
+        "--only",
+        "dump_batch",
+        "--columns",
+        "position,file",
+        "--sort",
+        "-position",
+        "--limit",
+        "7",
+    ),
     ("truncate", "--dry-run", "--to-offset", "30", "D", "--topic", "orders"),
     ("rlmm", "partition", "u4NdSfWRQjaZ_ENyxMXLJA:0", "u4NdSfWRQjaZ_ENyxMXLJA:7"),
 ]
@@ -53,7 +64,9 @@ def ask(kcli, demo, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "here")
 
     def run(*words):
-        result = kcli(*(str(word).replace("D", str(demo)) if str(word)[:1] == "D" else word for word in words))
+        result = kcli(
+            *(str(word).replace("D", str(demo)) if str(word)[:1] == "D" else word for word in words)
+        )
         return result, sorted(os.listdir())
 
     return run
@@ -62,7 +75,9 @@ def ask(kcli, demo, tmp_path, monkeypatch):
 def json_rows(path):
     """Return the rows of a Parquet file as JSON has them, those columns left out that hold open objects as text."""
     rows = pq.ParquetFile(path).read().to_pylist()
-    return [json.loads(compact({name: value for name, value in row.items() if name not in OPEN})) for row in rows]
+    return [
+        json.loads(compact({name: value for name, value in row.items() if name not in OPEN})) for row in rows
+    ]
 
 
 OPEN = {"rounds", "decoded_key", "decoded_value"}
@@ -71,7 +86,11 @@ OPEN = {"rounds", "decoded_key", "decoded_value"}
 def ndjson_rows(text):
     rows = [json.loads(line) for line in text.splitlines()]
     dropped = OPEN | {"type"}
-    return [{name: value for name, value in row.items() if name not in dropped} for row in rows if row["type"] not in {"finding", "error"}]
+    return [
+        {name: value for name, value in row.items() if name not in dropped}
+        for row in rows
+        if row["type"] not in {"finding", "error"}
+    ]
 
 
 class TestRows:
@@ -104,7 +123,9 @@ class TestRows:
 
     def test_findings_of_csv_and_parquet_go_to_stderr(self, ask):
         for output in ("csv", "parquet"):
-            result, _ = ask("truncate", "--dry-run", "--to-offset", "30", "D/orders-0", "--out", f"x.{output}")
+            result, _ = ask(
+                "truncate", "--dry-run", "--to-offset", "30", "D/orders-0", "--out", f"x.{output}"
+            )
             assert result.stderr.startswith("warning TRUNC-002 ")
 
     def test_lines_of_text(self, ask):
@@ -115,9 +136,14 @@ class TestRows:
         assert Path("x.txt").read_text() == printed.stdout
 
     def test_what_was_written_is_told_to_who_asks(self, ask):
-        assert ask("ls", "D", "--topic", "orders", "--out", "x.csv", "-v")[0].stderr == "2 rows written to x.csv\n"
+        assert (
+            ask("ls", "D", "--topic", "orders", "--out", "x.csv", "-v")[0].stderr
+            == "2 rows written to x.csv\n"
+        )
         assert ask("ls", "D", "--topic", "orders", "--out", "x.csv")[0].stderr == ""
-        assert ask("dump", "D/orders-0", "-v", "-o", "text", "--out", "x.txt")[0].stderr.endswith(" lines written to x.txt\n")
+        assert ask("dump", "D/orders-0", "-v", "-o", "text", "--out", "x.txt")[0].stderr.endswith(
+            " lines written to x.txt\n"
+        )
 
     def test_quiet_writes_and_says_nothing(self, ask):
         result, _ = ask("ls", "D", "absent", "--out", "x.csv", "-q")
@@ -136,10 +162,22 @@ class TestWords:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            (["--out", "x.json"], "--out x.json: name a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)"),
-            (["--out", "x"], "--out x: name a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)"),
-            (["--out", ".csv"], "--out .csv: name a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)"),
-            (["--out", "x.txt"], "--out x.txt: name a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)"),
+            (
+                ["--out", "x.json"],
+                "--out x.json: name a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)",
+            ),
+            (
+                ["--out", "x"],
+                "--out x: name a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)",
+            ),
+            (
+                ["--out", ".csv"],
+                "--out .csv: name a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)",
+            ),
+            (
+                ["--out", "x.txt"],
+                "--out x.txt: name a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)",
+            ),
             (["--out", "x.csv", "-o", "ndjson"], "--out x.csv: the file's name says csv, -o says ndjson"),
             (["--out", "x.csv", "-o", "text"], "--out x.csv: the file's name says csv, -o says text"),
             (["--out", "no/x.csv"], "--out no/x.csv: no directory no"),
@@ -216,7 +254,12 @@ class TestRefusals:
     def test_in_a_partition_of_any_name_that_is_an_input(self, ask, copy, tmp_path):
         shutil.copytree(copy / "orders-0", tmp_path / "strange")
 
-        assert ask("dump", tmp_path / "strange", "--only", "dump_batch", "--out", tmp_path / "strange" / "x.csv")[0].exit_code == 5
+        assert (
+            ask(
+                "dump", tmp_path / "strange", "--only", "dump_batch", "--out", tmp_path / "strange" / "x.csv"
+            )[0].exit_code
+            == 5
+        )
 
     def test_beside_a_segment_that_was_copied_out(self, ask, copy):
         shutil.copy(copy / "orders-0" / "00000000000000000000.log", ".")
@@ -228,7 +271,10 @@ class TestRefusals:
         result, _ = ask("ls", "D", "--out", "x.csv")
 
         assert result.exit_code == 5
-        assert result.stderr == "kcli: --out x.csv: there is a directory of this name; remove it, or name another\n"
+        assert (
+            result.stderr
+            == "kcli: --out x.csv: there is a directory of this name; remove it, or name another\n"
+        )
         assert os.listdir("x.csv") == []
 
     def test_what_is_no_regular_file(self, ask):
@@ -247,7 +293,10 @@ class TestRefusals:
         result, _ = ask("dump", "x.csv", "--out", "./x.csv")
 
         assert (result.exit_code, Path("x.csv").read_text()) == (5, "before")
-        assert result.stderr == "kcli: --out ./x.csv: this is one of the inputs, and kcli would replace it; name another\n"
+        assert (
+            result.stderr
+            == "kcli: --out ./x.csv: this is one of the inputs, and kcli would replace it; name another\n"
+        )
 
 
 class TestTheEnvironment:
@@ -304,7 +353,9 @@ def test_an_interrupt_leaves_what_was_there(many, tmp_path, jobs, number, status
     path = tmp_path / f"x.{output}"
     path.write_text("before")
     ask = ["epoch", "end-offset", "--epoch", "all", many, "--jobs", jobs, "--out", path]
-    process = subprocess.Popen([*KCLI, *ask], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*KCLI, *ask], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     while len(os.listdir(tmp_path)) == 1 and process.poll() is None:
         time.sleep(0.001)
     process.send_signal(number)

@@ -60,7 +60,8 @@ def test_ndjson_names_the_type_of_every_line(log_dir):
 
 def test_text_is_what_kafkas_formatter_prints(log_dir):
     lines = [
-        f"partition: {event['metadata_partition']}, offset: {event['metadata_offset']}, value: {event['to_string']}" for event in EVENTS
+        f"partition: {event['metadata_partition']}, offset: {event['metadata_offset']}, value: {event['to_string']}"
+        for event in EVENTS
     ]
 
     for words in (["--format", "kafka"], []):
@@ -80,16 +81,30 @@ def test_text_of_the_kip_is_an_explicit_choice(log_dir):
 
 
 def test_csv_of_the_events_alone(log_dir):
-    done = kcli("dump", "-o", "csv", "--only", "rlmm_event", "--columns", "metadata_partition,metadata_offset,state", log_dir)
+    done = kcli(
+        "dump",
+        "-o",
+        "csv",
+        "--only",
+        "rlmm_event",
+        "--columns",
+        "metadata_partition,metadata_offset,state",
+        log_dir,
+    )
     rows = list(csv.reader(io.StringIO(done.stdout)))
 
     assert done.exit_code == 0
     assert rows[0] == ["metadata_partition", "metadata_offset", "state"]
-    assert rows[1:] == [[str(event["metadata_partition"]), str(event["metadata_offset"]), event["state"]] for event in EVENTS]
+    assert rows[1:] == [
+        [str(event["metadata_partition"]), str(event["metadata_offset"]), event["state"]] for event in EVENTS
+    ]
 
 
 def test_jobs_give_the_same_bytes(log_dir):
-    assert kcli("dump", "-o", "json", log_dir).stdout == kcli("dump", "-o", "json", "--jobs", "2", log_dir).stdout
+    assert (
+        kcli("dump", "-o", "json", log_dir).stdout
+        == kcli("dump", "-o", "json", "--jobs", "2", log_dir).stdout
+    )
 
 
 def test_damage_is_exit_status_1_and_the_rest_is_shown(log_dir):
@@ -106,13 +121,17 @@ def test_damage_is_exit_status_1_and_the_rest_is_shown(log_dir):
 def test_a_snapshot_that_breaks_off_is_exit_status_4_and_its_rows_are_shown(tmp_path):
     path = tmp_path / "t-0" / "remote_log_snapshot"
     path.parent.mkdir()
-    path.write_bytes(bytes(2) + (3).to_bytes(4, "big") + (77).to_bytes(8, "big") + (1).to_bytes(4, "big") + b"\0\0\0\x09")
+    path.write_bytes(
+        bytes(2) + (3).to_bytes(4, "big") + (77).to_bytes(8, "big") + (1).to_bytes(4, "big") + b"\0\0\0\x09"
+    )
     done = kcli("dump", "-o", "json", path)
     document = json.loads(done.stdout)
 
     assert done.exit_code == 4
     assert [row["metadata_partition_offset"] for row in document["rows"]] == [77]
-    assert [(error["path"], error["error"], error["position"]) for error in document["errors"]] == [(str(path), "truncated", 18)]
+    assert [(error["path"], error["error"], error["position"]) for error in document["errors"]] == [
+        (str(path), "truncated", 18)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,10 @@ def orders(log_dir):
 
 
 def answers(result):
-    return [(row["topic"], row["partition"], row["leader_epoch"], row["end_offset"]) for row in json.loads(result.stdout)["rows"]]
+    return [
+        (row["topic"], row["partition"], row["leader_epoch"], row["end_offset"])
+        for row in json.loads(result.stdout)["rows"]
+    ]
 
 
 class TestFormats:
@@ -69,7 +72,10 @@ class TestFormats:
         assert types == ["end_offset"] * 3 + ["finding"] * (len(lines) - 4) + ["error"]
         assert "EPOCH-001" in {line["code"] for line in lines[3:-1]}
         assert lines[-1]["path"] == str(orders / "absent")
-        assert result.stderr == f"error {orders / 'absent'}: no such file or directory\nkcli: 1 of 4 inputs could not be read\n"
+        assert (
+            result.stderr
+            == f"error {orders / 'absent'}: no such file or directory\nkcli: 1 of 4 inputs could not be read\n"
+        )
 
     def test_tsv_is_what_a_pipe_gets(self, kcli, orders):
         result = kcli(*ASK, orders / "orders-0")
@@ -94,7 +100,19 @@ class TestFormats:
         header, row = result.stdout.splitlines()
 
         assert header.split() == list(END_OFFSET.names)
-        assert row.split() == [str(orders / "orders-0"), "1", CLUSTER_ID, "orders", "0", "2", "2", "25", "40", "index", "between"]
+        assert row.split() == [
+            str(orders / "orders-0"),
+            "1",
+            CLUSTER_ID,
+            "orders",
+            "0",
+            "2",
+            "2",
+            "25",
+            "40",
+            "index",
+            "between",
+        ]
         assert "\x1b" not in result.stdout
 
     def test_text_is_only_where_a_command_has_it(self, kcli, orders):
@@ -139,14 +157,27 @@ class TestColumns:
 
         assert [list(row) for row in json.loads(result.stdout)["rows"]] == [["rule", "dir"]]
 
-    @pytest.mark.parametrize("words", [("--columns", "nothing"), ("--sort", "nothing"), ("--columns", "dir,dir"), ("--columns", "")])
+    @pytest.mark.parametrize(
+        "words",
+        [("--columns", "nothing"), ("--sort", "nothing"), ("--columns", "dir,dir"), ("--columns", "")],
+    )
     def test_unknown_or_twice_is_usage(self, kcli, orders, words):
         result = kcli(*ASK, orders, *words)
 
         assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
 
     def test_sorted_by_two_columns_then_cut(self, kcli, orders):
-        result = kcli(*ASK, orders, "--sort", "-end_offset,-partition", "--limit", "3", "--columns", "end_offset,partition", "--no-headers")
+        result = kcli(
+            *ASK,
+            orders,
+            "--sort",
+            "-end_offset,-partition",
+            "--limit",
+            "3",
+            "--columns",
+            "end_offset,partition",
+            "--no-headers",
+        )
 
         assert result.stdout.splitlines() == ["25\t10", "25\t0", "25\t0"]
 
@@ -165,7 +196,12 @@ class TestInputs:
     def test_a_log_dir_is_all_its_partitions_in_order(self, kcli, orders):
         result = kcli(*ASK, orders, "-o", "json")
 
-        assert [answer[:2] for answer in answers(result)] == [("__internal", 0), ("orders", 0), ("orders", 1), ("orders", 10)]
+        assert [answer[:2] for answer in answers(result)] == [
+            ("__internal", 0),
+            ("orders", 0),
+            ("orders", 1),
+            ("orders", 10),
+        ]
 
     @pytest.mark.parametrize(
         ("words", "partitions"),
@@ -197,10 +233,15 @@ class TestInputs:
         (tmp_path / "list").write_bytes(b"%s\0%s\0" % (os.fsencode(odd), os.fsencode(orders / "orders-0")))
         result = kcli(*ASK, "--files-from", tmp_path / "list", "-0", "-o", "json")
 
-        assert [row["dir"] for row in json.loads(result.stdout)["rows"]] == [str(odd), str(orders / "orders-0")]
+        assert [row["dir"] for row in json.loads(result.stdout)["rows"]] == [
+            str(odd),
+            str(orders / "orders-0"),
+        ]
 
     def test_log_dirs_of_a_server_config(self, kcli, orders, tmp_path):
-        (tmp_path / "server.properties").write_text(f"# a broker\nbroker.id=1\nlog.dirs = {orders} , {orders}/orders-0\n")
+        (tmp_path / "server.properties").write_text(
+            f"# a broker\nbroker.id=1\nlog.dirs = {orders} , {orders}/orders-0\n"
+        )
         result = kcli(*ASK, "--server-config", tmp_path / "server.properties", "-o", "json")
 
         assert len(answers(result)) == 5
@@ -210,17 +251,24 @@ class TestInputs:
 
     def test_a_name_that_is_not_utf8(self, orders):
         os.rename(os.fsencode(orders / "orders-1"), os.fsencode(orders) + b"/b\xe9-1")
-        done = subprocess.run([*KCLI, *ASK, os.fsencode(orders) + b"/b\xe9-1", "-o", "json"], capture_output=True, check=False)
+        done = subprocess.run(
+            [*KCLI, *ASK, os.fsencode(orders) + b"/b\xe9-1", "-o", "json"], capture_output=True, check=False
+        )
 
         assert done.returncode == 0
         assert json.loads(done.stdout)["rows"][0]["dir"] == f"{orders}/b%E9-1"
 
-    @pytest.mark.parametrize("path", ["s3a://bucket/data", "hdfs://name/data", "file:///data", "S3://bucket/data"])
+    @pytest.mark.parametrize(
+        "path", ["s3a://bucket/data", "hdfs://name/data", "file:///data", "S3://bucket/data"]
+    )
     def test_urls_are_refused_in_one_line(self, kcli, path):
         result = kcli(*ASK, path)
 
         assert (result.exit_code, result.stdout) == (2, "")
-        assert result.stderr == f"kcli: {path}: kcli reads files, not URLs; mount or copy them to where every worker sees them\n"
+        assert (
+            result.stderr
+            == f"kcli: {path}: kcli reads files, not URLs; mount or copy them to where every worker sees them\n"
+        )
 
     def test_lists_may_be_pipes(self, orders, tmp_path):
         (tmp_path / "server.properties").write_text(f"log.dirs={orders}/orders-10\n")
@@ -259,7 +307,9 @@ class TestInputs:
             assert kcli(*ASK, *words).stderr == f"kcli: {' '.join(words)}: more than 1000 bytes\n"
         assert kcli(*ASK, "-", input="x" * 1001).stderr == "kcli: -: more than 1000 bytes\n"
 
-    @pytest.mark.parametrize(("path", "reason"), [("absent", "no such file or directory"), (".", "is a directory")])
+    @pytest.mark.parametrize(
+        ("path", "reason"), [("absent", "no such file or directory"), (".", "is a directory")]
+    )
     def test_a_list_that_cannot_be_read(self, kcli, path, reason):
         assert kcli(*ASK, "--files-from", path).stderr == f"kcli: --files-from {path}: {reason}\n"
 
@@ -269,13 +319,17 @@ class TestInputs:
 
         assert result.exit_code == 2
         assert (
-            result.stderr == f"kcli: --server-config {tmp_path}/server.properties: its log.dirs is empty, and no broker starts with that\n"
+            result.stderr
+            == f"kcli: --server-config {tmp_path}/server.properties: its log.dirs is empty, and no broker starts with that\n"
         )
 
     def test_an_empty_path_is_told(self, kcli, orders):
         result = kcli(*ASK, "", orders / "orders-0")
 
-        assert (result.exit_code, result.stderr) == (4, "error '': an empty path; is a shell variable unset?\n")
+        assert (result.exit_code, result.stderr) == (
+            4,
+            "error '': an empty path; is a shell variable unset?\n",
+        )
 
     def test_leftovers_that_would_have_matched_are_told(self, kcli, log_dir):
         log_dir.partition("orders-0")
@@ -284,7 +338,9 @@ class TestInputs:
         assert (
             kcli(*ASK, log_dir.path, "--topic", "old")
             .stderr.splitlines()[-1]
-            .endswith("matches what was asked for; left out: 1 -delete, -stray or -future, which --include-leftovers reads")
+            .endswith(
+                "matches what was asked for; left out: 1 -delete, -stray or -future, which --include-leftovers reads"
+            )
         )
         assert kcli(*ASK, log_dir.path, "--topic", "new").stderr.endswith("matches what was asked for\n")
 
@@ -315,7 +371,9 @@ class TestFindings:
         (orders / "recovery-point-offset-checkpoint").write_text("not a checkpoint\n")
         findings = json.loads(kcli(*ASK, orders, "-o", "json").stdout)["findings"]
 
-        assert [(finding["code"], finding["file"]) for finding in findings] == [("DIR-003", f"{orders}/recovery-point-offset-checkpoint")]
+        assert [(finding["code"], finding["file"]) for finding in findings] == [
+            ("DIR-003", f"{orders}/recovery-point-offset-checkpoint")
+        ]
 
     def test_leftovers_are_told_one_by_one(self, kcli, log_dir):
         log_dir.partition("orders-0")
@@ -350,7 +408,13 @@ class TestEngines:
         assert (inline.stdout, inline.stderr, inline.exit_code) == (pool.stdout, pool.stderr, pool.exit_code)
 
     @pytest.mark.parametrize(
-        "words", [("--jobs", "2", "--spark"), ("--spark-conf", "novalue"), ("--spark-master", "x", "--spark-remote", "y"), ("--jobs", "0")]
+        "words",
+        [
+            ("--jobs", "2", "--spark"),
+            ("--spark-conf", "novalue"),
+            ("--spark-master", "x", "--spark-remote", "y"),
+            ("--jobs", "0"),
+        ],
     )
     def test_contradictions_are_usage(self, kcli, orders, words):
         assert kcli(*ASK, orders, *words).exit_code == 2
@@ -371,7 +435,8 @@ class TestTerminal:
         assert str(orders / "orders-0") in printed
 
     @pytest.mark.parametrize(
-        ("words", "environment"), [((), {"NO_COLOR": "1"}), (("--color", "never"), {"FORCE_COLOR": "1"}), ((), {"TERM": "dumb"})]
+        ("words", "environment"),
+        [((), {"NO_COLOR": "1"}), (("--color", "never"), {"FORCE_COLOR": "1"}), ((), {"TERM": "dumb"})],
     )
     def test_without_colour(self, orders, words, environment):
         printed = on_terminal(*ASK, orders / "orders-0", *words, **environment)
@@ -394,4 +459,8 @@ def test_rows_without_files(kcli):
 def test_bytes_are_base64_apart_from_null():
     from kcli.output.values import cell
 
-    assert [cell(value) for value in (b"\0\xff", b"", None)] == [base64.b64encode(b"\0\xff").decode(), "", r"\N"]
+    assert [cell(value) for value in (b"\0\xff", b"", None)] == [
+        base64.b64encode(b"\0\xff").decode(),
+        "",
+        r"\N",
+    ]

@@ -7,7 +7,7 @@ import pytest
 
 from commands.scan import parse_rate
 from kcli.output.schema import document_schema
-from kcli.scan_rows import SCAN_PARTITION, SCAN_SEGMENT
+from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT
 from tests.partitions import put_range
 
 
@@ -73,7 +73,9 @@ def test_summary_of_segments_is_a_contradiction(kcli, data, output):
 
 
 def test_selection_and_columns(kcli, data):
-    done = kcli("scan", data, "--exclude-internal", "--columns", "partition,records,epochs,valid_batches", "-o", "csv")
+    done = kcli(
+        "scan", data, "--exclude-internal", "--columns", "partition,records,epochs,valid_batches", "-o", "csv"
+    )
 
     assert done.stdout == "partition,records,epochs,valid_batches\n0,40,3,3\n1,30,3,3\n"
 
@@ -101,7 +103,9 @@ def test_other_files_are_refused(kcli, data):
 
 
 def test_all_ways_to_read_give_the_same(kcli, data):
-    (data / "orders-0" / "00000000000000000000.log").write_bytes(b"".join(put_range(base, 10, codec=3) for base in range(0, 4000, 10)))
+    (data / "orders-0" / "00000000000000000000.log").write_bytes(
+        b"".join(put_range(base, 10, codec=3) for base in range(0, 4000, 10))
+    )
     expected = kcli("scan", data, "-o", "ndjson", "--ratio").stdout
 
     for words in (("--cold",), ("--rate", "10M"), ("--jobs", "2")):
@@ -136,7 +140,9 @@ def test_a_log_under_another_name_is_no_segment(kcli, log_dir, name):
 
     now["findings"], findings = [], now["findings"]
     assert [(finding["code"], finding["file"]) for finding in findings] == [("LOG-013", name)]
-    complete = [row.pop("is_complete") for found in (before, now) for row in found["rows"] if "is_complete" in row]
+    complete = [
+        row.pop("is_complete") for found in (before, now) for row in found["rows"] if "is_complete" in row
+    ]
     assert (complete, now, tail_now) == ([True, False], before, tail)
     assert tail
 
@@ -148,4 +154,6 @@ def test_a_damaged_file_of_the_log_dir_is_told(kcli, log_dir, command, jobs):
     log_dir.partition("__remote_log_metadata-0")
     (log_dir.path / "meta.properties").write_text("version=7\n")
     told = json.loads(kcli(*command, "-o", "json", *jobs, log_dir.path / "__remote_log_metadata-0").stdout)
-    assert [finding["file"] for finding in told["findings"] if finding["code"] == "DIR-005"] == [str(log_dir.path / "meta.properties")]
+    assert [finding["file"] for finding in told["findings"] if finding["code"] == "DIR-005"] == [
+        str(log_dir.path / "meta.properties")
+    ]

@@ -34,7 +34,12 @@ def many(tmp_path_factory):
 
 def start(*words, **more):
     return subprocess.Popen(
-        [*KCLI, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **more
+        [*KCLI, *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        **more,
     )
 
 
@@ -99,7 +104,9 @@ def test_ctrl_c_at_any_time(many, jobs, output):
     assert interrupted
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 @pytest.mark.parametrize("output", ["json", "ndjson"])
 def test_in_the_middle_of_the_rows(many, number, status, output):
     process = start("epoch", "end-offset", "--epoch", "all", many, "-o", output)
@@ -141,7 +148,14 @@ def test_several_in_the_same_moment_are_one(many, tmp_path):
 
 def test_one_that_is_to_be_ignored_is(many):
     process = start(
-        "epoch", "end-offset", "--epoch", "0", many, "-o", "json", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        "epoch",
+        "end-offset",
+        "--epoch",
+        "0",
+        many,
+        "-o",
+        "json",
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
     )
     os.read(process.stdout.fileno(), 10)
     process.send_signal(signal.SIGHUP)

@@ -101,7 +101,10 @@ def test_a_log_dir_is_refused(kcli, demo, tmp_path, inside):
         (("--", "demo"), "kcli demo reads no paths"),
         (("--", "spark", "submit-command", "--", "ls", "/a"), "kcli spark submit-command reads no paths"),
         (("--", "rlmm", "partition", "u4NdSfWRQjaZ_ENyxMXLJA:0"), "kcli rlmm partition reads no paths"),
-        (("--", "ls", "--spark-master", "yarn", "/a"), "--spark-master is for a kcli that starts Spark itself: name --master before --"),
+        (
+            ("--", "ls", "--spark-master", "yarn", "/a"),
+            "--spark-master is for a kcli that starts Spark itself: name --master before --",
+        ),
         (("--", "ls", "--out", "/x.csv"), "kcli ls: name at least one PATH"),
     ],
 )
@@ -132,7 +135,10 @@ def test_the_line_is_one_over_spark_whatever_its_words_mean(kcli, tmp_path, word
     assert printed[printed.index(str(tmp_path / "out" / "kcli-submit.py")) + 1 :] == line.split()
 
 
-@pytest.mark.parametrize(("paths", "told"), [(["/data", "-"], False), (["/data", "data"], True), (["/data", "--out", "x.csv"], True)])
+@pytest.mark.parametrize(
+    ("paths", "told"),
+    [(["/data", "-"], False), (["/data", "data"], True), (["/data", "--out", "x.csv"], True)],
+)
 def test_a_line_that_works_in_one_directory_alone_says_so(kcli, tmp_path, monkeypatch, paths, told):
     monkeypatch.chdir(tmp_path)
     done = submit(kcli, tmp_path, "--dry-run", "--", "ls", *paths)
@@ -143,7 +149,9 @@ def test_a_line_that_works_in_one_directory_alone_says_so(kcli, tmp_path, monkey
 @pytest.mark.parametrize("archive", ["env.tar.gz", "hdfs:///env.tar.gz", "s3a://b/env.tar.gz", "/env.tar.gz"])
 def test_an_archive_is_found_from_everywhere(kcli, tmp_path, monkeypatch, archive):
     monkeypatch.chdir(tmp_path)
-    line = shlex.split(submit(kcli, tmp_path, "--dry-run", "--archive", archive, "--", "ls", "/data").stdout.splitlines()[-1])
+    line = shlex.split(
+        submit(kcli, tmp_path, "--dry-run", "--archive", archive, "--", "ls", "/data").stdout.splitlines()[-1]
+    )
 
     found = line[line.index("--archives") + 1]
     assert found == (f"{tmp_path}/{archive}" if archive == "env.tar.gz" else archive) + "#environment"
@@ -169,7 +177,9 @@ def test_the_line_runs_as_printed(kcli, demo, tmp_path, damage):
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
 
-    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, env=environment, check=False)
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, env=environment, check=False
+    )
 
     local = kcli(*ask)
     assert (done.stdout, done.returncode) == (local.stdout, local.exit_code)

@@ -57,24 +57,47 @@ def workers_below(top):
             pid = all_of_them[pid][0]
         return pid == top
 
-    daemons = {pid for pid, (_, _, words) in all_of_them.items() if "pyspark.daemon" in words and is_below(pid)}
+    daemons = {
+        pid for pid, (_, _, words) in all_of_them.items() if "pyspark.daemon" in words and is_below(pid)
+    }
     return [pid for pid in daemons if all_of_them[pid][0] in daemons]
 
 
 @pytest.mark.parametrize(
-    "way", [(), ("--jobs", "2"), ("--spark", "--out", "x.csv"), ("--spark", "--limit", "3"), ("--spark", "--offsets", "3")]
+    "way",
+    [
+        (),
+        ("--jobs", "2"),
+        ("--spark", "--out", "x.csv"),
+        ("--spark", "--limit", "3"),
+        ("--spark", "--offsets", "3"),
+    ],
 )
-def test_a_large_result_is_refused_only_where_all_of_it_would_come_here(kcli, big, monkeypatch, tmp_path, way):
+def test_a_large_result_is_refused_only_where_all_of_it_would_come_here(
+    kcli, big, monkeypatch, tmp_path, way
+):
     monkeypatch.setattr(_inputs, "MOST_THROUGH_ONE", 1 << 20)
     monkeypatch.setattr("kcli.engine.spark_session.NEEDED", ("pyspark_of_another_world",))
     monkeypatch.chdir(tmp_path)
     refused = kcli("dump", big, "--only", "dump_batch", "-o", "ndjson", "--spark")
-    other = kcli("dump", big, "--only", "dump_batch", "-o", way[-1].rpartition(".")[2] if "--out" in way else "ndjson", *way)
+    other = kcli(
+        "dump",
+        big,
+        "--only",
+        "dump_batch",
+        "-o",
+        way[-1].rpartition(".")[2] if "--out" in way else "ndjson",
+        *way,
+    )
 
     assert (refused.exit_code, refused.stdout) == (5, "")
-    assert refused.stderr.startswith("kcli: 0.0 GiB to dump, and with --spark every row would pass through this one process")
+    assert refused.stderr.startswith(
+        "kcli: 0.0 GiB to dump, and with --spark every row would pass through this one process"
+    )
     assert "--out DIR.parquet" in refused.stderr
-    assert (other.exit_code, "pyspark_of_another_world" in other.stderr) == ((4, True) if "--spark" in way else (0, False))
+    assert (other.exit_code, "pyspark_of_another_world" in other.stderr) == (
+        (4, True) if "--spark" in way else (0, False)
+    )
 
 
 @pytest.mark.slow
@@ -82,7 +105,10 @@ def test_a_killed_process_changes_no_byte(kcli, big):
     ask = ("dump", big / "orders-0" / f"{0:020}.log", "-o", "text", "--print-data-log")
     whole = kcli(*ask).stdout_bytes
     process = subprocess.Popen(
-        [*KCLI, *map(str, ask), "--jobs", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)}
+        [*KCLI, *map(str, ask), "--jobs", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     begun = os.read(process.stdout.fileno(), 1000)  # the rest waits: nobody reads
     nursery = {pid for pid, (parent, _, _) in processes().items() if parent == process.pid}
@@ -105,7 +131,11 @@ class TestInOneSession:
         def reap():
             end = time.monotonic() + WAIT_SECONDS
             while not killed and time.monotonic() < end:
-                workers = workers_below(os.getpid()) if len(session.sparkContext.statusTracker().getActiveJobsIds()) > 1 else []
+                workers = (
+                    workers_below(os.getpid())
+                    if len(session.sparkContext.statusTracker().getActiveJobsIds()) > 1
+                    else []
+                )
                 for worker in workers:
                     os.kill(worker, signal.SIGKILL)
                     killed.append(worker)
@@ -124,7 +154,9 @@ class TestInOneSession:
         assert (spread.exit_code, spread.stderr) == (0, "")
         assert spread.stdout_bytes == kcli(*ask).stdout_bytes
 
-    def test_killed_workers_leave_no_row_out_and_write_none_twice(self, kcli, big, reaper, monkeypatch, tmp_path):
+    def test_killed_workers_leave_no_row_out_and_write_none_twice(
+        self, kcli, big, reaper, monkeypatch, tmp_path
+    ):
         import pyarrow.parquet as pq
 
         monkeypatch.chdir(tmp_path)
@@ -137,12 +169,14 @@ class TestInOneSession:
         assert reaper
         assert (spread.exit_code, spread.stderr) == (0, "")
         assert len(parts) > 8
-        assert [row for part in parts for row in pq.ParquetFile(part).read(["offset", "value"]).to_pylist()] == pq.ParquetFile(
-            "one.parquet"
-        ).read(["offset", "value"]).to_pylist()
+        assert [
+            row for part in parts for row in pq.ParquetFile(part).read(["offset", "value"]).to_pylist()
+        ] == pq.ParquetFile("one.parquet").read(["offset", "value"]).to_pylist()
 
     @pytest.mark.parametrize("damaged", [(), (70,), (71, 72, 140), range(60, 160)])
-    def test_pieces_that_a_log_does_not_come_in_are_not_among_the_parts(self, session, kcli, tmp_path, monkeypatch, damaged):
+    def test_pieces_that_a_log_does_not_come_in_are_not_among_the_parts(
+        self, session, kcli, tmp_path, monkeypatch, damaged
+    ):
         put_log(log_dir(tmp_path / "data") / "orders-0", 200, damaged)
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr(cuts, "WRITTEN_PIECE_BYTES", 1 << 17)
@@ -160,7 +194,11 @@ class TestInOneSession:
         ask = ("dump", directory, "-o", "text", "--deep-iteration")
         spread, inline = kcli(*ask, "--spark"), kcli(*ask)
 
-        assert (spread.stdout, spread.stderr, spread.exit_code) == (inline.stdout, inline.stderr, inline.exit_code)
+        assert (spread.stdout, spread.stderr, spread.exit_code) == (
+            inline.stdout,
+            inline.stderr,
+            inline.exit_code,
+        )
         assert spread.stdout.count("\n") > 3000
 
 
@@ -176,7 +214,12 @@ class TestEnds:
         terminal, stderr = pty.openpty()
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "200"}
         process = subprocess.Popen(
-            [*KCLI, *map(str, ask)], stdout=subprocess.PIPE, stderr=stderr, start_new_session=True, cwd=tmp_path, env=environment
+            [*KCLI, *map(str, ask)],
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            start_new_session=True,
+            cwd=tmp_path,
+            env=environment,
         )
         os.close(stderr)
         seen = bytearray()

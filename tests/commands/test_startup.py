@@ -6,7 +6,19 @@ import sys
 
 import pytest
 
-HEAVY = {"numpy", "crc32c", "cramjam", "pyarrow", "pandas", "pyspark", "confluent_kafka", "pydantic", "multiprocessing", "asyncio", "rich"}
+HEAVY = {
+    "numpy",
+    "crc32c",
+    "cramjam",
+    "pyarrow",
+    "pandas",
+    "pyspark",
+    "confluent_kafka",
+    "pydantic",
+    "multiprocessing",
+    "asyncio",
+    "rich",
+}
 
 AFTER_IMPORT = "import commands.app, commands.epoch, commands.lookup, commands.ls, commands.rlmm, commands.truncate, commands.schema, commands.explain, commands.demo"
 AFTER_ANSWER = """
@@ -21,7 +33,10 @@ except SystemExit as ended:
 
 def loaded(code):
     done = subprocess.run(
-        [sys.executable, "-c", f"import sys\n{code}\nprint(*sys.modules, file=sys.stderr)"], capture_output=True, text=True, check=True
+        [sys.executable, "-c", f"import sys\n{code}\nprint(*sys.modules, file=sys.stderr)"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return {name.partition(".")[0] for name in done.stderr.split()}, set(done.stderr.split()), done.stdout
 
@@ -30,13 +45,17 @@ def test_importing_the_commands_loads_nothing_heavy():
     packages, modules, _ = loaded(AFTER_IMPORT)
 
     assert packages & (HEAVY | {"construct"}) == set()
-    assert {name for name in modules if name.startswith(("kcli.jobs.", "kcli.engine.", "kcli.output."))} == set()
+    assert {
+        name for name in modules if name.startswith(("kcli.jobs.", "kcli.engine.", "kcli.output."))
+    } == set()
 
 
 @pytest.mark.parametrize("output", ["json", "ndjson", "tsv", "csv"])
 def test_an_epoch_end_offset_loads_nothing_heavy(log_dir, output):
     partition = log_dir.partition("orders-0")
-    packages, _, printed = loaded(AFTER_ANSWER.format(words=["epoch", "end-offset", "--epoch", "0", str(partition), "-o", output]))
+    packages, _, printed = loaded(
+        AFTER_ANSWER.format(words=["epoch", "end-offset", "--epoch", "0", str(partition), "-o", output])
+    )
 
     assert str(partition) in printed
     assert packages & HEAVY == set()

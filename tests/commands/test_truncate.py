@@ -63,7 +63,11 @@ def test_a_document(partition):
     document = json.loads(done.stdout)
     (row,) = [{key: value for key, value in row.items() if key != "type"} for row in document["rows"]]
     Draft202012Validator(row_schema(TRUNCATION)).validate(row)
-    assert (document["command"], row["log_end_offset_after"], row["log_end_offset_after_restart"]) == ("truncate", 15, 10)
+    assert (document["command"], row["log_end_offset_after"], row["log_end_offset_after_restart"]) == (
+        "truncate",
+        15,
+        10,
+    )
     assert [finding["code"] for finding in document["findings"]] == ["TRUNC-002"]
     assert done.exit_code == 0
     assert kcli("--dry-run", "--to-offset", 15, "--fail-on", "warning", partition).exit_code == 1
@@ -78,11 +82,26 @@ def test_a_log_that_would_not_load_is_an_error(partition):
     (partition / "leader-epoch-checkpoint").write_text("nonsense\n")
     done = kcli("--dry-run", "--to-offset", 5, "-o", "json", partition)
     (error,) = json.loads(done.stdout)["errors"]
-    assert (done.exit_code, error["error"], error["path"]) == (3, "would-not-load", str(partition / "leader-epoch-checkpoint"))
+    assert (done.exit_code, error["error"], error["path"]) == (
+        3,
+        "would-not-load",
+        str(partition / "leader-epoch-checkpoint"),
+    )
 
 
 def test_given_values_reach_the_job(partition):
-    words = ["--high-watermark", 3, "--log-start-offset", 2, "--recovery-point", 1, "--shutdown", "unclean", "--index-interval-bytes", 0]
+    words = [
+        "--high-watermark",
+        3,
+        "--log-start-offset",
+        2,
+        "--recovery-point",
+        1,
+        "--shutdown",
+        "unclean",
+        "--index-interval-bytes",
+        0,
+    ]
     done = kcli("--dry-run", "--to-high-watermark", *words, "-o", "json", partition)
     (row,) = json.loads(done.stdout)["rows"]
     assert (row["target_offset"], row["log_start_offset_before"], row["recovery_point_before"]) == (3, 2, 2)

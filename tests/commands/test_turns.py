@@ -47,7 +47,14 @@ def words(given, jobs, output="text", *more):
 def run(given, path, jobs, *output, mode="wb", **more):
     """Dump with a file as stdout; returns the status and what stderr says."""
     with open(path, mode) as file:
-        done = subprocess.run(words(given, jobs, *output), stdout=file, stderr=subprocess.PIPE, check=False, env=ENVIRONMENT, **more)
+        done = subprocess.run(
+            words(given, jobs, *output),
+            stdout=file,
+            stderr=subprocess.PIPE,
+            check=False,
+            env=ENVIRONMENT,
+            **more,
+        )
     return done.returncode, done.stderr
 
 
@@ -90,7 +97,12 @@ def test_others_who_write_to_the_file_before_and_behind_lose_nothing(big, alone,
 def test_what_is_told_stands_where_it_is_told_if_both_go_to_one_file(big, tmp_path):
     told = []
     for jobs in (1, 2):
-        subprocess.run(f"{' '.join(map(str, words(big, jobs)))} > '{tmp_path}/out' 2>&1", shell=True, check=False, env=ENVIRONMENT)
+        subprocess.run(
+            f"{' '.join(map(str, words(big, jobs)))} > '{tmp_path}/out' 2>&1",
+            shell=True,
+            check=False,
+            env=ENVIRONMENT,
+        )
         told.append((tmp_path / "out").read_bytes())
 
     assert told[0] == told[1]
@@ -99,7 +111,12 @@ def test_what_is_told_stands_where_it_is_told_if_both_go_to_one_file(big, tmp_pa
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_file_that_may_not_grow_is_not_silent(big, tmp_path, jobs):
     most = 1_000_000
-    status, told = run(big, tmp_path / "out", jobs, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)))
+    status, told = run(
+        big,
+        tmp_path / "out",
+        jobs,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
+    )
 
     assert (status, told) == (4, b"kcli: cannot write output: file too large\n")
     assert (tmp_path / "out").stat().st_size == most
@@ -110,7 +127,11 @@ def test_a_signal_to_all_of_them_closes_the_document(big, tmp_path, number, stat
     many = [big] * 60
     with open(tmp_path / "out", "wb") as file:
         process = subprocess.Popen(
-            [*words(many[0], 2, "text"), *map(str, many)], stdout=file, stderr=subprocess.PIPE, env=ENVIRONMENT, start_new_session=True
+            [*words(many[0], 2, "text"), *map(str, many)],
+            stdout=file,
+            stderr=subprocess.PIPE,
+            env=ENVIRONMENT,
+            start_new_session=True,
         )
         end = time.monotonic() + WAIT_SECONDS
         while not (tmp_path / "out").stat().st_size and time.monotonic() < end:
@@ -129,7 +150,9 @@ def test_a_signal_is_obeyed_whatever_has_become_of_the_workers(tmp_path, what):
     home = put_log(log_dir(tmp_path / "data") / "orders-0", 40_000)
     (home / f"{0:020}.index").unlink()
     with open(tmp_path / "out", "wb") as file:
-        process = subprocess.Popen(words(home, 2, "ndjson"), stdout=file, stderr=subprocess.PIPE, env=ENVIRONMENT)
+        process = subprocess.Popen(
+            words(home, 2, "ndjson"), stdout=file, stderr=subprocess.PIPE, env=ENVIRONMENT
+        )
         end = time.monotonic() + WAIT_SECONDS
         while (tmp_path / "out").stat().st_size < 50_000_000 and time.monotonic() < end:
             time.sleep(0.001)
@@ -158,15 +181,29 @@ IS = "import sys; from commands._run import _is_for_several; sys.stderr.write(st
 
 @pytest.mark.parametrize(
     ("redirection", "expected"),
-    [(">{}", "True"), ("1<>{}", "True"), (">>{}", "False"), ("|cat", "False"), (">/dev/null", "False"), (">&-", "False")],
+    [
+        (">{}", "True"),
+        ("1<>{}", "True"),
+        (">>{}", "False"),
+        ("|cat", "False"),
+        (">/dev/null", "False"),
+        (">&-", "False"),
+    ],
 )
 def test_they_write_to_regular_files_that_are_not_appended_to(tmp_path, redirection, expected):
     shell = f"{sys.executable} -c '{IS}' {redirection.format(tmp_path / 'out')}"
 
-    assert subprocess.run(shell, shell=True, stderr=subprocess.PIPE, text=True, check=False, env=ENVIRONMENT).stderr == expected
+    assert (
+        subprocess.run(
+            shell, shell=True, stderr=subprocess.PIPE, text=True, check=False, env=ENVIRONMENT
+        ).stderr
+        == expected
+    )
 
 
 def test_they_do_not_where_stderr_goes_to_the_same_file(tmp_path):
-    subprocess.run(f"{sys.executable} -c '{IS}' > {tmp_path}/out 2>&1", shell=True, check=True, env=ENVIRONMENT)
+    subprocess.run(
+        f"{sys.executable} -c '{IS}' > {tmp_path}/out 2>&1", shell=True, check=True, env=ENVIRONMENT
+    )
 
     assert (tmp_path / "out").read_text() == "False"

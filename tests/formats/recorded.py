@@ -12,7 +12,13 @@ CODECS = ("codec-none", "codec-gzip", "codec-snappy", "codec-lz4", "codec-zstd")
 LOGS = (*CODECS, "shapes", "txn", "log-append-time", "metadata")
 LEGACY = (
     *(f"v{magic}-{codec}" for magic in (0, 1) for codec in ("none", "gzip", "snappy", "lz4")),
-    *("v1-none-append", "v1-lz4-append", "v0-snappy-raw-block", "v0-lz4-other-checksum", "v1-lz4-other-checksum"),
+    *(
+        "v1-none-append",
+        "v1-lz4-append",
+        "v0-snappy-raw-block",
+        "v0-lz4-other-checksum",
+        "v1-lz4-other-checksum",
+    ),
 )
 
 _RECORD = re.compile(
@@ -38,7 +44,11 @@ def batches(name):
 
 def golden_batches(name):
     """Return one dict of words per batch line."""
-    lines = [line for line in stored(name).decode("utf-8", "replace").split("\n") if re.match(r"(baseOffset|offset): ", line)]
+    lines = [
+        line
+        for line in stored(name).decode("utf-8", "replace").split("\n")
+        if re.match(r"(baseOffset|offset): ", line)
+    ]
     return [dict(re.findall(r"(\w+): (\S+)", line)) for line in lines]
 
 
@@ -46,5 +56,7 @@ def golden_records(name):
     """Return (offset, timestamp type, timestamp, key size, value size, sequence, header names, the rest) per record."""
     return [
         (int(offset), kind.decode(), int(time), int(key), int(value), int(sequence), names, rest or None)
-        for offset, kind, time, key, value, sequence, names, rest in _RECORD.findall(stored(f"{name}.print.txt"))
+        for offset, kind, time, key, value, sequence, names, rest in _RECORD.findall(
+            stored(f"{name}.print.txt")
+        )
     ]

@@ -22,7 +22,9 @@ def test_recorded_windows(name):
     found = headers(data, len(data), len(data))
 
     assert found.chain == Chain([position for position, _ in whole], len(data), "end", None)
-    for (position, raw), fields, is_right in zip(whole, found.fields.tolist(), valid(data, found).tolist(), strict=True):
+    for (position, raw), fields, is_right in zip(
+        whole, found.fields.tolist(), valid(data, found).tolist(), strict=True
+    ):
         if raw[16] >= 2:
             assert BATCH.row(*fields) == BATCH.read(data, position)
             assert is_right == is_valid(raw)
@@ -30,7 +32,20 @@ def test_recorded_windows(name):
             old = legacy.read_header(raw)
             times = (old.timestamp, old.timestamp)
             count = -1 if old.codec else 1
-            assert fields == (old.offset, old.message_size, -1, old.magic, old.crc, old.attributes, 0, *times, -1, -1, -1, count)
+            assert fields == (
+                old.offset,
+                old.message_size,
+                -1,
+                old.magic,
+                old.crc,
+                old.attributes,
+                0,
+                *times,
+                -1,
+                -1,
+                -1,
+                count,
+            )
             assert is_right == legacy.is_valid(raw)
 
 
@@ -41,9 +56,16 @@ def test_a_window_ends_where_more_bytes_are_needed():
         whole = chain(data, size, len(data), whole=True)
         begun = chain(data, size, len(data), whole=False)
 
-        assert whole == Chain([at for at, end in itertools.pairwise(ends) if end <= size], max(e for e in ends if e <= size), None, None)
+        assert whole == Chain(
+            [at for at, end in itertools.pairwise(ends) if end <= size],
+            max(e for e in ends if e <= size),
+            None,
+            None,
+        )
         assert begun.positions == [at for at in ends[:-1] if at + BATCH.size <= size]
-        assert (begun.stop, begun.next) == (("end", len(data)) if len(begun.positions) == 3 else (None, ends[len(begun.positions)]))
+        assert (begun.stop, begun.next) == (
+            ("end", len(data)) if len(begun.positions) == 3 else (None, ends[len(begun.positions)])
+        )
 
 
 def test_a_buffer_without_padding_is_read_to_its_end():
@@ -83,7 +105,12 @@ def marks(*raws):
 
 
 def test_usual_end_markers():
-    usual = [control(0), control(1), control(1, value=b"\0\0\0\0\0\x07"), control(1, value=b"\x7f\xff\xff\xff\xff\xff")]
+    usual = [
+        control(0),
+        control(1),
+        control(1, value=b"\0\0\0\0\0\x07"),
+        control(1, value=b"\x7f\xff\xff\xff\xff\xff"),
+    ]
     others = [
         control(2),
         control(1, key=b"\xff\xff\0\1"),

@@ -115,7 +115,9 @@ def test_committed_offsets_as_kafka():
     for case in cases:
         data = case["text"].encode() if "text" in case else bytes.fromhex(case["hex"])
         if "read" in case:
-            assert read_committed_offsets(data) == {int(key): value for key, value in case["read"].items()}, case
+            assert read_committed_offsets(data) == {int(key): value for key, value in case["read"].items()}, (
+                case
+            )
         else:
             with pytest.raises(FormatError):
                 read_committed_offsets(data)
@@ -145,7 +147,11 @@ def test_many_epochs():
 def test_the_last_of_equal_partitions_wins():
     data = b"0\n3\nt 0 5\nu 0 1\nt 0 6\n"
     assert read_offset_checkpoint(data) == {TopicPartition("t", 0): 6, TopicPartition("u", 0): 1}
-    assert read_offset_entries(data) == [OffsetEntry("t", 0, 5), OffsetEntry("u", 0, 1), OffsetEntry("t", 0, 6)]
+    assert read_offset_entries(data) == [
+        OffsetEntry("t", 0, 5),
+        OffsetEntry("u", 0, 1),
+        OffsetEntry("t", 0, 6),
+    ]
 
 
 def test_an_equal_committed_partition_is_corrupt():
@@ -176,7 +182,11 @@ def test_entries_that_load():
 def test_every_prefix_and_flip():
     data = content("leader-epoch-checkpoint")
     damaged = [data[:size] for size in range(len(data))]
-    damaged += [data[:at] + bytes([data[at] ^ bit]) + data[at + 1 :] for at in range(len(data)) for bit in (1, 4, 0x10, 0x80)]
+    damaged += [
+        data[:at] + bytes([data[at] ^ bit]) + data[at + 1 :]
+        for at in range(len(data))
+        for bit in (1, 4, 0x10, 0x80)
+    ]
     for case in damaged:
         survives(read_leader_epoch_checkpoint, case)
 

@@ -58,12 +58,16 @@ def test_a_flipped_bit_is_met_in_its_own_batch(name):
     for _ in range(60):
         number = chance.randrange(len(raws))
         # the checksum and all behind it; what is before changes no verdict
-        position = chance.choice([17, 18, 19, 20, 21, len(raws[number]) - 1, chance.randrange(21, len(raws[number]))])
+        position = chance.choice(
+            [17, 18, 19, 20, 21, len(raws[number]) - 1, chance.randrange(21, len(raws[number]))]
+        )
         damaged = bytearray(raws[number])
         damaged[position] ^= 1 << chance.randrange(8)
         some = [*raws[:number], bytes(damaged), *raws[number + 1 :]]
 
-        assert verdicts(some)[0] == [is_valid(raw) for raw in some] == [at != number for at in range(len(raws))]
+        assert (
+            verdicts(some)[0] == [is_valid(raw) for raw in some] == [at != number for at in range(len(raws))]
+        )
 
 
 def test_bytes_before_the_checksum_do_not_count():
@@ -77,7 +81,11 @@ def test_errors_that_cancel_each_other_out_are_two_errors():
     # two checksums wrong by the same bits, two bodies exchanged: every batch is judged alone
     raws = window([30] * 40)
     wrong = [bytes(byte ^ (17 <= at < 21) for at, byte in enumerate(raw)) for raw in raws]
-    crossed = [raws[0][:17] + raws[1][17:21] + raws[0][21:], raws[1][:17] + raws[0][17:21] + raws[1][21:], *raws[2:]]
+    crossed = [
+        raws[0][:17] + raws[1][17:21] + raws[0][21:],
+        raws[1][:17] + raws[0][17:21] + raws[1][21:],
+        *raws[2:],
+    ]
 
     assert verdicts([wrong[0], *raws[1:-1], wrong[-1]])[0] == [False] + [True] * 38 + [False]
     assert verdicts(crossed)[0] == [False, False] + [True] * 38

@@ -25,9 +25,7 @@ TEXT = b"".join(b"line %d\n" % (n % 7) for n in range(200))
 NOISE = random.Random(7).randbytes(1000)
 
 # Lz4BlockOutputStream of Kafka 4.3.1 over TEXT, without and with the broken header checksum of magic 0
-LZ4_BY_KAFKA = (
-    "04224d186040{}31000000716c696e6520300a07001231070012320700123307001234070012350700123607000f3100ffffffffff2f506e6520330a00000000"
-)
+LZ4_BY_KAFKA = "04224d186040{}31000000716c696e6520300a07001231070012320700123307001234070012350700123607000f3100ffffffffff2f506e6520330a00000000"
 
 
 def opened(codec, data, limit=LIMIT, **more):
@@ -36,12 +34,17 @@ def opened(codec, data, limit=LIMIT, **more):
 
 @pytest.mark.parametrize("codec", range(5))
 @examples(30)
-@given(data=st.binary(max_size=300) | st.integers(0, 100_000).map(lambda size: (TEXT + NOISE) * (size // 3000) + b"x"))
+@given(
+    data=st.binary(max_size=300)
+    | st.integers(0, 100_000).map(lambda size: (TEXT + NOISE) * (size // 3000) + b"x")
+)
 def test_what_goes_in_comes_out(codec, data):
     stream = compress(codec, data)
     if codec == SNAPPY and not data:
         stream = put_xerial([b"\0"])
-    assert opened(codec, stream) == opened(codec, memoryview(stream)) == opened(codec, bytearray(stream)) == data
+    assert (
+        opened(codec, stream) == opened(codec, memoryview(stream)) == opened(codec, bytearray(stream)) == data
+    )
 
 
 def test_none_is_handed_back_whatever_its_size():
@@ -90,7 +93,9 @@ def test_every_flipped_byte_of_a_real_stream(name):
             flipped = bytearray(stream)
             flipped[at] ^= mask
             found = attempt(opened, codec, flipped)
-            assert 0 <= found.position <= len(stream) if isinstance(found, FormatError) else len(found) <= LIMIT
+            assert (
+                0 <= found.position <= len(stream) if isinstance(found, FormatError) else len(found) <= LIMIT
+            )
 
 
 @pytest.mark.parametrize("codec", [GZIP, SNAPPY, LZ4, ZSTD])

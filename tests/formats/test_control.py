@@ -35,7 +35,9 @@ VALUES = [
         2,
         "LEADER_CHANGE",
         LEADER_CHANGE_1,
-        c.LeaderChange(1, 3000, (c.LeaderVoter(1, DIRECTORY), c.LeaderVoter(3000, ONE)), (c.LeaderVoter(3000, ONE),)),
+        c.LeaderChange(
+            1, 3000, (c.LeaderVoter(1, DIRECTORY), c.LeaderVoter(3000, ONE)), (c.LeaderVoter(3000, ONE),)
+        ),
     ),
     (2, "LEADER_CHANGE", "0000000000070200000007000100", c.LeaderChange(0, 7, (c.LeaderVoter(7, None),), ())),
     (3, "SNAPSHOT_HEADER", "00000000018bcfe5680000", c.SnapshotHeader(0, 1700000000000)),
@@ -99,14 +101,19 @@ def test_a_later_key_or_marker_is_read_as_version_0():
     assert c.control_record(key(1, 5), bytes.fromhex("000900000007ff")).value == c.EndTxnMarker(9, 7)
 
 
-@pytest.mark.parametrize(("number", "value"), [(number, bytes.fromhex(value)) for number, _, value, said in VALUES if said.version == 0])
+@pytest.mark.parametrize(
+    ("number", "value"),
+    [(number, bytes.fromhex(value)) for number, _, value, said in VALUES if said.version == 0],
+)
 @pytest.mark.parametrize("version", [2, -1, 32767, -32768])
 def test_other_versions_are_read_as_version_0(number, value, version):
     """By DumpLogSegments of 4.3.1; a LEADER_CHANGE of a later version it misreads."""
     if number < c.LEADER_CHANGE or (number == c.LEADER_CHANGE and version > 0):
         return
     data = version.to_bytes(2, "big", signed=True) + value[2:]
-    assert c.control_record(key(number), data).value == c.control_record(key(number), value).value._replace(version=version)
+    assert c.control_record(key(number), data).value == c.control_record(key(number), value).value._replace(
+        version=version
+    )
     assert c.control_parts(number, data)[1] is None
 
 
@@ -114,7 +121,11 @@ def test_other_versions_are_read_as_version_0(number, value, version):
 def test_a_later_leader_change_is_unsupported(version):
     with pytest.raises(UnsupportedError) as caught:
         c.control_record(key(2), version.to_bytes(2, "big") + bytes(60))
-    assert (caught.value.position, caught.value.field, caught.value.found) == (0, "LeaderChangeMessage version", version)
+    assert (caught.value.position, caught.value.field, caught.value.found) == (
+        0,
+        "LeaderChangeMessage version",
+        version,
+    )
 
 
 @pytest.mark.parametrize(
@@ -134,12 +145,17 @@ def test_errors_name_the_value_that_they_are_about(number, name):
 
 
 def test_text_that_is_not_utf_8_is_marked_as_in_java():
-    value = bytes.fromhex("0000020000000103fe030405060708090a0b0c0d0e0f10020461ff6204eda08023840000000100000000")
+    value = bytes.fromhex(
+        "0000020000000103fe030405060708090a0b0c0d0e0f10020461ff6204eda08023840000000100000000"
+    )
     (voter,) = c.control_record(key(6), value).value.voters
     assert voter.endpoints == (c.Endpoint("a\ufffdb", "\ufffd", 9092),)
     parts, error = c.control_parts(6, value)
     assert error is None
-    assert [part.value for part in parts if part.field in {"endpoint name", "endpoint host"}] == ["a\ufffdb", "\ufffd"]
+    assert [part.value for part in parts if part.field in {"endpoint name", "endpoint host"}] == [
+        "a\ufffdb",
+        "\ufffd",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +165,9 @@ def test_text_that_is_not_utf_8_is_marked_as_in_java():
 def test_tags_come_as_kafka_takes_them(tags, found):
     """In any order, twice; of a count below 0 none."""
     value = bytes.fromhex("0000" + tags)
-    assert c.control_record(key(4), value).unknown_tags == tuple(c.UnknownTag("SnapshotFooterRecord", *tag) for tag in found)
+    assert c.control_record(key(4), value).unknown_tags == tuple(
+        c.UnknownTag("SnapshotFooterRecord", *tag) for tag in found
+    )
     assert c.control_parts(4, value)[1] is None
 
 
@@ -186,7 +204,11 @@ def test_markers_and_leader_changes_are_what_dump_log_segments_says():
         "metadata": re.compile(rb"LeaderChange: (.*)"),
     }
     for name, pattern in told.items():
-        golden = [(offset, pattern.match(rest).groups()) for offset, *_, rest in golden_records(name) if rest and pattern.match(rest)]
+        golden = [
+            (offset, pattern.match(rest).groups())
+            for offset, *_, rest in golden_records(name)
+            if rest and pattern.match(rest)
+        ]
         found = controls(f"{name}.log")
         assert [record.offset for record, _ in found] == [offset for offset, _ in golden]
         assert found
@@ -196,15 +218,21 @@ def test_markers_and_leader_changes_are_what_dump_log_segments_says():
             else:
                 said = json.loads(words[0])
                 assert (control.value.version, control.value.leader_id) == (said["version"], said["leaderId"])
-                assert [voter.voter_id for voter in control.value.voters] == [v["voterId"] for v in said["voters"]]
-                assert [v.voter_id for v in control.value.granting_voters] == [v["voterId"] for v in said["grantingVoters"]]
+                assert [voter.voter_id for voter in control.value.voters] == [
+                    v["voterId"] for v in said["voters"]
+                ]
+                assert [v.voter_id for v in control.value.granting_voters] == [
+                    v["voterId"] for v in said["grantingVoters"]
+                ]
 
 
 def test_a_snapshot_begins_with_its_header_and_ends_with_its_footer():
     golden = golden_batches("snapshot.plain.txt")
     found = controls("snapshot.checkpoint")
     assert [control.name for _, control in found] == ["SNAPSHOT_HEADER", "SNAPSHOT_FOOTER"]
-    assert [record.offset for record, _ in found] == [int(w["baseOffset"]) for w in golden if w["isControl"] == "true"]
+    assert [record.offset for record, _ in found] == [
+        int(w["baseOffset"]) for w in golden if w["isControl"] == "true"
+    ]
     assert 0 < found[0][1].value.last_contained_log_timestamp <= int(golden[0]["CreateTime"])
 
 
@@ -214,7 +242,9 @@ def test_noise_raises_nothing_but_format_errors(number, value):
     assert found.type == number if isinstance(found, c.ControlRecord) else 0 <= found.position <= len(value)
 
 
-@pytest.mark.parametrize("number", [c.LEADER_CHANGE, c.SNAPSHOT_HEADER, c.SNAPSHOT_FOOTER, c.KRAFT_VERSION, c.KRAFT_VOTERS])
+@pytest.mark.parametrize(
+    "number", [c.LEADER_CHANGE, c.SNAPSHOT_HEADER, c.SNAPSHOT_FOOTER, c.KRAFT_VERSION, c.KRAFT_VOTERS]
+)
 def test_values_with_arrays_or_tags_are_bounded(number):
     long = bytes(c.LONGEST_CONTROL + 1)
     with pytest.raises(LimitError):

@@ -16,7 +16,11 @@ EXAMPLES = [
     (OFFSET, "ffffffff80000000", OffsetIndexEntry(-1, -(2**31))),
     (TIME, "0000018bcfe5680000000007", TimeIndexEntry(1700000000000, 7)),
     (TIME, "ffffffffffffffff7fffffff", TimeIndexEntry(-1, 2**31 - 1)),
-    (TXN, "00000000000000000fa0000000000000000500000000000000070000000000000008", AbortedTxn(0, 4000, 5, 7, 8)),
+    (
+        TXN,
+        "00000000000000000fa0000000000000000500000000000000070000000000000008",
+        AbortedTxn(0, 4000, 5, 7, 8),
+    ),
 ]
 
 
@@ -62,7 +66,10 @@ def test_offset_lookup_as_kafka():
 def test_time_lookup_as_kafka():
     for data, (base, *targets), answer in answers("timlookup"):
         entries, get = searched(TIME, data)
-        assert " ".join(told(index.time_index_lookup(entries, get, base, target)) for target in targets) == answer
+        assert (
+            " ".join(told(index.time_index_lookup(entries, get, base, target)) for target in targets)
+            == answer
+        )
 
 
 @pytest.mark.parametrize(
@@ -171,7 +178,9 @@ OFFSET_PREFIXES = [
 ]
 
 
-@pytest.mark.parametrize(("data", "expected"), [case[1:] for case in OFFSET_PREFIXES], ids=[case[0] for case in OFFSET_PREFIXES])
+@pytest.mark.parametrize(
+    ("data", "expected"), [case[1:] for case in OFFSET_PREFIXES], ids=[case[0] for case in OFFSET_PREFIXES]
+)
 def test_valid_prefix_offset_index(data, expected):
     entries, ended_at, trailing = expected
     assert index.valid_prefix_offset_index([data], 100) == (entries, entries * 8, ended_at, trailing)
@@ -192,7 +201,9 @@ TIME_PREFIXES = [
 ]
 
 
-@pytest.mark.parametrize(("data", "expected"), [case[1:] for case in TIME_PREFIXES], ids=[case[0] for case in TIME_PREFIXES])
+@pytest.mark.parametrize(
+    ("data", "expected"), [case[1:] for case in TIME_PREFIXES], ids=[case[0] for case in TIME_PREFIXES]
+)
 def test_valid_prefix_time_index(data, expected):
     entries, ended_at, trailing = expected
     assert index.valid_prefix_time_index([data]) == (entries, entries * 12, ended_at, trailing)
@@ -235,7 +246,9 @@ def test_aborted_transactions_as_thirteen_versions_read_them():
             continue
         entries, trailing = index.read_aborted_txns(data)
         assert trailing == len(data) % 34
-        expected = [(e["producerId"], e["firstOffset"], e["lastOffset"], e["lastStableOffset"]) for e in case["read"]]
+        expected = [
+            (e["producerId"], e["firstOffset"], e["lastOffset"], e["lastStableOffset"]) for e in case["read"]
+        ]
         assert [entry[1:] for entry in entries] == expected
 
 

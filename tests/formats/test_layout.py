@@ -20,7 +20,9 @@ BITS = {"b": 8, "h": 16, "i": 32, "l": 32, "q": 64}
 
 
 def discovered():
-    modules = [importlib.import_module(found.name) for found in pkgutil.walk_packages(formats.__path__, "formats.")]
+    modules = [
+        importlib.import_module(found.name) for found in pkgutil.walk_packages(formats.__path__, "formats.")
+    ]
     found = {
         id(value): (f"{module.__name__}.{name}", value)
         for module in reversed(modules)
@@ -37,7 +39,11 @@ def values(field):
     bits = BITS.get(field.letter.lower())
     if bits is None:
         return st.binary(min_size=field.size, max_size=field.size)
-    return st.integers(-(1 << bits - 1), (1 << bits - 1) - 1) if field.letter.islower() else st.integers(0, (1 << bits) - 1)
+    return (
+        st.integers(-(1 << bits - 1), (1 << bits - 1) - 1)
+        if field.letter.islower()
+        else st.integers(0, (1 << bits) - 1)
+    )
 
 
 def rows(layout):
@@ -45,7 +51,9 @@ def rows(layout):
 
 
 def test_the_known_layouts_are_found():
-    assert {"formats.batch.BATCH", "formats.legacy.MESSAGE_V1", "formats.control.END_TXN_MARKER"} <= set(LAYOUTS)
+    assert {"formats.batch.BATCH", "formats.legacy.MESSAGE_V1", "formats.control.END_TXN_MARKER"} <= set(
+        LAYOUTS
+    )
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
@@ -72,7 +80,9 @@ def test_twins(name, data):
     wanted = data.draw(st.lists(st.sampled_from(names), unique=True, min_size=1))
     partial = layout.only(*wanted)
     assert partial.size == max(layout.span(field)[1] for field in wanted)
-    assert partial.unpack_from(packed) == tuple(value for field, value in zip(names, row, strict=True) if field in wanted)
+    assert partial.unpack_from(packed) == tuple(
+        value for field, value in zip(names, row, strict=True) if field in wanted
+    )
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

@@ -19,7 +19,11 @@ def test_sizes_of_the_headers():
 def test_vector_of_magic_1():
     header = read_header(V1)
     assert header == LegacyHeader(5, 24, 0x6A5500FB, 1, 0, 1700000000000)
-    assert (header.size, header.timestamp_type, header.max_timestamp) == (len(V1), "CreateTime", 1700000000000)
+    assert (header.size, header.timestamp_type, header.max_timestamp) == (
+        len(V1),
+        "CreateTime",
+        1700000000000,
+    )
     assert is_valid(V1)
 
 
@@ -79,7 +83,9 @@ def test_what_these_messages_have_not():
     assert (header.is_control, header.is_transactional, header.delete_horizon_ms) == (False, False, None)
 
 
-@pytest.mark.parametrize(("attributes", "codec", "kind"), [(0x0A, 2, "LogAppendTime"), (0x07, 7, "CreateTime")])
+@pytest.mark.parametrize(
+    ("attributes", "codec", "kind"), [(0x0A, 2, "LogAppendTime"), (0x07, 7, "CreateTime")]
+)
 def test_attributes(attributes, codec, kind):
     header = read_header(V1)._replace(attributes=attributes)
     assert (header.codec, header.timestamp_type, header.records_count) == (codec, kind, None)

@@ -50,21 +50,35 @@ def dumped(name):
         if line.startswith("| offset"):
             offset, kind, time, key_size, value_size, valid, crc, key, value = _DUMPED.match(line).groups()
             text = lambda size, said: None if size == "-1" else (said or "").encode()
-            yield int(offset), kind, int(time), text(key_size, key), text(value_size, value), valid == "true", int(crc)
+            yield (
+                int(offset),
+                kind,
+                int(time),
+                text(key_size, key),
+                text(value_size, value),
+                valid == "true",
+                int(crc),
+            )
 
 
 @pytest.mark.parametrize("name", [name for name in LEGACY if name != REFUSED])
 def test_records_are_what_dump_log_segments_printed(name):
     found = [record for _, message in batches(f"{name}.log") for record in read(message)]
     assert len(found) > 3
-    assert [(r.offset, r.timestamp_type, r.timestamp, r.key, r.value, r.is_valid, r.crc) for r in found] == list(dumped(name))
+    assert [
+        (r.offset, r.timestamp_type, r.timestamp, r.key, r.value, r.is_valid, r.crc) for r in found
+    ] == list(dumped(name))
     assert {record.magic for record in found} == {int(name[1])}
 
 
 def test_an_lz4_frame_that_kafka_refuses():
     ((_, message),) = batches(f"{REFUSED}.log")
     error = attempt(read, message)
-    assert (type(error), error.position, error.field) == (CorruptError, MESSAGE_V1.size + 8 + 6, "lz4 header checksum")
+    assert (type(error), error.position, error.field) == (
+        CorruptError,
+        MESSAGE_V1.size + 8 + 6,
+        "lz4 header checksum",
+    )
 
 
 def test_wrappers_that_were_bent():
@@ -73,7 +87,9 @@ def test_wrappers_that_were_bent():
     for name in BENT:
         said = [json.loads(line) for line in stored(f"{name}.records.jsonl").decode().splitlines()]
         starts = [number for number, line in enumerate(said) if "batch" in line]
-        for (position, message), (start, end) in zip(batches(f"{name}.log"), pairwise([*starts, len(said) - 1]), strict=True):
+        for (position, message), (start, end) in zip(
+            batches(f"{name}.log"), pairwise([*starts, len(said) - 1]), strict=True
+        ):
             batch, lines = said[start], said[start + 1 : end]
             assert batch["batch"] == position
             mine = attempt(read, message)
@@ -83,7 +99,9 @@ def test_wrappers_that_were_bent():
                 refused.append(name)
                 continue
             text = lambda value: None if value is None else base64.b64decode(value)
-            wanted = [(x["offset"], x["timestamp"], text(x["key"]), text(x["value"]), x["isValid"]) for x in lines]
+            wanted = [
+                (x["offset"], x["timestamp"], text(x["key"]), text(x["value"]), x["isValid"]) for x in lines
+            ]
             assert [(r.offset, r.timestamp, r.key, r.value, r.is_valid) for r in mine] == wanted
             assert base_offset(message, LIMIT) == batch["baseOffset"]
     assert refused == ["v1-nested-wrapper", "v1-wrapper-null-value", "v0-wrapper-empty"]
@@ -99,10 +117,20 @@ def test_what_is_cut_of_a_last_message_is_counted():
 def test_a_message_without_a_codec_is_its_own_record():
     v1 = bytes.fromhex("0000000000000005000000186a5500fb01000000018bcfe56800ffffffff000000027631")
     v0 = bytes.fromhex("00000000000000050000001257e7496e0000000000026b31000000027631")
-    assert read(v1) == [LegacyRecord(5, 1700000000000, "CreateTime", 1, 0, 0x6A5500FB, True, None, b"v1", -1, 2)]
+    assert read(v1) == [
+        LegacyRecord(5, 1700000000000, "CreateTime", 1, 0, 0x6A5500FB, True, None, b"v1", -1, 2)
+    ]
     assert read(v0) == [LegacyRecord(5, -1, "NoTimestampType", 0, 0, 0x57E7496E, True, b"k1", b"v1", 2, 2)]
     assert base_offset(v1, 0) == 5
-    assert read(put_message(5, 1, 9, attributes=8, key=b"", crc=1))[0][1:8] == (9, "LogAppendTime", 1, 8, 1, False, b"")
+    assert read(put_message(5, 1, 9, attributes=8, key=b"", crc=1))[0][1:8] == (
+        9,
+        "LogAppendTime",
+        1,
+        8,
+        1,
+        False,
+        b"",
+    )
 
 
 def test_null_is_not_empty_and_bytes_behind_the_value_are_passed_over():
@@ -112,7 +140,9 @@ def test_null_is_not_empty_and_bytes_behind_the_value_are_passed_over():
 
 
 @pytest.mark.parametrize("codec", [1, 2, 3])
-@pytest.mark.parametrize(("magic", "kind", "times"), [(0, "NoTimestampType", [-1] * 3), (1, "CreateTime", [7, 9, 8])])
+@pytest.mark.parametrize(
+    ("magic", "kind", "times"), [(0, "NoTimestampType", [-1] * 3), (1, "CreateTime", [7, 9, 8])]
+)
 def test_a_wrapper(codec, magic, kind, times):
     found = read(put_set(100, [7, 9, 8], codec, magic))
     assert [record[:4] for record in found] == [(100 + i, time, kind, magic) for i, time in enumerate(times)]
@@ -120,7 +150,9 @@ def test_a_wrapper(codec, magic, kind, times):
 
 
 def test_append_time_is_that_of_the_wrapper_for_messages_of_magic_1():
-    mixed = put_message(0, 1, 7) + put_message(1, 0) + put_message(2, 2, 5, attributes=8) + put_message(3, 1, 8)
+    mixed = (
+        put_message(0, 1, 7) + put_message(1, 0) + put_message(2, 2, 5, attributes=8) + put_message(3, 1, 8)
+    )
     found = read(put_wrapper(13, mixed, timestamp=1000, attributes=8))
     assert [record[1:3] for record in found] == [
         (1000, "LogAppendTime"),
@@ -152,14 +184,20 @@ def test_append_time_is_that_of_the_wrapper_for_messages_of_magic_1():
     ],
 )
 def test_offsets_inside_a_wrapper(magic, wrapper, stored_offsets, offsets):
-    message = put_wrapper(wrapper, b"".join(put_message(offset, magic) for offset in stored_offsets), magic=magic)
+    message = put_wrapper(
+        wrapper, b"".join(put_message(offset, magic) for offset in stored_offsets), magic=magic
+    )
     assert [record.offset for record in read(message)] == offsets
     assert base_offset(message, LIMIT) == offsets[0]
 
 
 def test_offsets_that_count_beyond_the_wrapper():
     error = attempt(read, put_wrapper(3, put_message(0) + put_message(4)))
-    assert (type(error), error.position, error.field) == (CorruptError, 34, f"offset at decompressed byte {len(put_message(0))}")
+    assert (type(error), error.position, error.field) == (
+        CorruptError,
+        34,
+        f"offset at decompressed byte {len(put_message(0))}",
+    )
     assert (error.expected, error.found) == ("at most that of the wrapper, 3", 4)
 
 
@@ -175,11 +213,36 @@ VALUE = MESSAGE_V1.size + 8
         (put_wrapper(1, inner(1) + bytes(12)), CorruptError, VALUE, "message size at decompressed byte 44"),
         (put_wrapper(1, put_message(0, size=13)), CorruptError, VALUE, "message size at decompressed byte 8"),
         (put_wrapper(1, put_message(0, size=-1)), CorruptError, VALUE, "message size at decompressed byte 8"),
-        (put_wrapper(1, put_message(0, key=(9, b"x"))), CorruptError, VALUE, "key length at decompressed byte 26"),
-        (put_wrapper(1, put_message(0, key=(2**31 - 1, b"x"))), CorruptError, VALUE, "key length at decompressed byte 26"),
-        (put_wrapper(1, put_message(0, value=(3, b"x"))), CorruptError, VALUE, "value length at decompressed byte 30"),
-        (put_wrapper(1, put_message(0, size=14)[:26]), TruncatedError, VALUE, "key length at decompressed byte 26"),
-        (put_wrapper(1, put_message(0, size=18)[:30]), TruncatedError, VALUE, "value length at decompressed byte 30"),
+        (
+            put_wrapper(1, put_message(0, key=(9, b"x"))),
+            CorruptError,
+            VALUE,
+            "key length at decompressed byte 26",
+        ),
+        (
+            put_wrapper(1, put_message(0, key=(2**31 - 1, b"x"))),
+            CorruptError,
+            VALUE,
+            "key length at decompressed byte 26",
+        ),
+        (
+            put_wrapper(1, put_message(0, value=(3, b"x"))),
+            CorruptError,
+            VALUE,
+            "value length at decompressed byte 30",
+        ),
+        (
+            put_wrapper(1, put_message(0, size=14)[:26]),
+            TruncatedError,
+            VALUE,
+            "key length at decompressed byte 26",
+        ),
+        (
+            put_wrapper(1, put_message(0, size=18)[:30]),
+            TruncatedError,
+            VALUE,
+            "value length at decompressed byte 30",
+        ),
         (put_wrapper(1, put_wrapper(0, inner(1))), CorruptError, VALUE, "codec at decompressed byte 17"),
         (put_wrapper(1, put_message(0, attributes=7)), CorruptError, VALUE, "codec at decompressed byte 17"),
         (put_message(1, attributes=1), CorruptError, 30, "value"),
@@ -214,7 +277,9 @@ def test_keys_and_values_are_not_looked_at_where_only_headers_are_asked():
     assert [(found.offset, found.timestamp) for found in messages(opened)] == [(0, 0), (1, 5)]
 
 
-@pytest.mark.parametrize("message", [put_set(10, [1, 2, 3], codec, magic) for codec in (0, 1, 2, 3) for magic in (0, 1)])
+@pytest.mark.parametrize(
+    "message", [put_set(10, [1, 2, 3], codec, magic) for codec in (0, 1, 2, 3) for magic in (0, 1)]
+)
 def test_every_prefix(message):
     for end in range(len(message)):
         assert isinstance(attempt(read, message[:end]), TruncatedError)

@@ -68,7 +68,16 @@ FILES = [
         True,
     ),
     (f"54_{UUID}.timeindex.tmp", names.TIME_INDEX, "remote-log-index-cache", 54, ".tmp", None, UUID, True),
-    (f"54_{UUID}.txnindex.deleted", names.TXN_INDEX, "remote-log-index-cache", 54, ".deleted", None, UUID, True),
+    (
+        f"54_{UUID}.txnindex.deleted",
+        names.TXN_INDEX,
+        "remote-log-index-cache",
+        54,
+        ".deleted",
+        None,
+        UUID,
+        True,
+    ),
     (f"054_{UUID}.index", names.OFFSET_INDEX, "remote-log-index-cache", 54, "", None, UUID, False),
     (f"{ZERO}-{UUID}.log", names.LOG, "local-tiered-storage", 0, "", None, UUID, True),
     (
@@ -86,10 +95,28 @@ FILES = [
     (".snapshot", names.PRODUCER_SNAPSHOT, None, None, "", None, None, False),
     ("1 0.old.snapshot", names.PRODUCER_SNAPSHOT, None, None, "", None, None, False),
     ("leader-epoch-checkpoint", names.LEADER_EPOCH_CHECKPOINT, "well-known", None, "", None, None, True),
-    ("leader-epoch-checkpoint.tmp", names.LEADER_EPOCH_CHECKPOINT, "well-known", None, ".tmp", None, None, True),
+    (
+        "leader-epoch-checkpoint.tmp",
+        names.LEADER_EPOCH_CHECKPOINT,
+        "well-known",
+        None,
+        ".tmp",
+        None,
+        None,
+        True,
+    ),
     ("recovery-point-offset-checkpoint", names.OFFSET_CHECKPOINT, "well-known", None, "", None, None, True),
     ("log-start-offset-checkpoint", names.OFFSET_CHECKPOINT, "well-known", None, "", None, None, True),
-    ("replication-offset-checkpoint.tmp", names.OFFSET_CHECKPOINT, "well-known", None, ".tmp", None, None, True),
+    (
+        "replication-offset-checkpoint.tmp",
+        names.OFFSET_CHECKPOINT,
+        "well-known",
+        None,
+        ".tmp",
+        None,
+        None,
+        True,
+    ),
     ("cleaner-offset-checkpoint", names.OFFSET_CHECKPOINT, "well-known", None, "", None, None, True),
     ("partition.metadata", names.PARTITION_METADATA, "well-known", None, "", None, None, True),
     ("meta.properties", names.META_PROPERTIES, "well-known", None, "", None, None, True),
@@ -121,7 +148,12 @@ def test_files(expected):
 def test_the_last_word_is_the_kind(name, kind, suffix, inserted):
     """LocalLog.isLogFile looks at the end of the name, LogFileUtils.offsetFromFileName at what stands before the first dot."""
     found = parse_file(name)
-    assert (found.kind, found.suffix, found.inserted, found.is_canonical) == (kind, suffix, inserted, not inserted)
+    assert (found.kind, found.suffix, found.inserted, found.is_canonical) == (
+        kind,
+        suffix,
+        inserted,
+        not inserted,
+    )
     assert found.is_aside == bool(suffix or inserted)
 
 
@@ -285,11 +317,17 @@ def test_any_name(name):
 )
 def test_round_trip(topic, partition, kind):
     assert parse_partition_dir(f"{topic}-{partition}") == PartitionDir(topic, partition)
-    assert parse_partition_dir(f"{topic}-{partition}.{HEX}-{kind}") == PartitionDir(topic, partition, kind, HEX)
+    assert parse_partition_dir(f"{topic}-{partition}.{HEX}-{kind}") == PartitionDir(
+        topic, partition, kind, HEX
+    )
 
 
 def test_long_hostile_names_are_quick():
-    for name in ("-." * 50_000 + " -delete", "0" * 100_000 + ".log" + ".deleted" * 10_000 + "x", "-" * 100_000):
+    for name in (
+        "-." * 50_000 + " -delete",
+        "0" * 100_000 + ".log" + ".deleted" * 10_000 + "x",
+        "-" * 100_000,
+    ):
         parse_file(name)
         parse_partition_dir(name)
         parse_tiered_dir(name)
@@ -317,6 +355,7 @@ def test_the_name_that_a_broker_opens(name, opened):
 
 def test_what_a_broker_opens_under_another_name_is_aside():
     aside = {
-        name: parse_file(name).is_aside for name in ("87.log", "+87.index", f"-{1:020d}.log", f"{ZERO}.log", "87.snapshot", "x.snapshot")
+        name: parse_file(name).is_aside
+        for name in ("87.log", "+87.index", f"-{1:020d}.log", f"{ZERO}.log", "87.snapshot", "x.snapshot")
     }
     assert [name for name, is_aside in aside.items() if is_aside] == ["87.log", "+87.index"]

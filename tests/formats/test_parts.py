@@ -55,7 +55,10 @@ def rebuilt(header, parts):
         record = fields.get(f"record {number}", {})
         if "headers_count" not in record:
             break
-        owners = [fields.get(f"header {at} of record {number}", {}) for at in range(min(record["headers_count"], len(fields)))]
+        owners = [
+            fields.get(f"header {at} of record {number}", {})
+            for at in range(min(record["headers_count"], len(fields)))
+        ]
         headers = tuple((owner.get("key"), owner.get("value")) for owner in owners)
         names = ("offset_delta", "timestamp_delta", "key", "value")
         found.append((*(record.get(name) for name in names), headers, record["attributes"]))
@@ -72,7 +75,14 @@ def check_records(header, body):
     base = header._replace(attributes=0)
     again, _ = collected(records(base, body, 0, LIMIT))
     assert found == [
-        (read.offset - header.base_offset, read.timestamp - header.base_timestamp, read.key, read.value, read.headers, read.attributes)
+        (
+            read.offset - header.base_offset,
+            read.timestamp - header.base_timestamp,
+            read.key,
+            read.value,
+            read.headers,
+            read.attributes,
+        )
         for read in again[: len(expected)]
     ]
     return parts
@@ -86,7 +96,9 @@ def test_records_of_real_batches(name):
         assert b"".join(bytes(body)[part.start : part.end] for part in parts) == bytes(body)
 
 
-SMALL = put_record(key=b"key", value=None, headers=((b"h", b"x"), (b"", None))) + put_record(1, -70, None, b"value" * 30)
+SMALL = put_record(key=b"key", value=None, headers=((b"h", b"x"), (b"", None))) + put_record(
+    1, -70, None, b"value" * 30
+)
 HEADER = BATCH.read(put_batch(SMALL, 2))
 
 
@@ -141,7 +153,11 @@ def check_messages(data):
             assert error is None
             assert end == len(found.data)
             assert (values.get("key"), values.get("value")) == (expected[number].key, expected[number].value)
-            assert (values["crc"], values["magic"], values["attributes"]) == (found.crc, found.magic, found.attributes)
+            assert (values["crc"], values["magic"], values["attributes"]) == (
+                found.crc,
+                found.magic,
+                found.attributes,
+            )
         elif number == len(expected):
             assert error is not None
             assert error.field in expected_error.field
@@ -178,7 +194,9 @@ def test_fixed_structures(declared):
     parts = declared.parts(data, 5)
     assert without_gaps(parts, 5) == len(data)
     assert tuple(part.value for part in parts) == tuple(declared.read(data, 5))
-    assert [(part.structure, part.field, part.doc) for part in parts] == [(declared.name, f.name, f.doc) for f in declared.describe()]
+    assert [(part.structure, part.field, part.doc) for part in parts] == [
+        (declared.name, f.name, f.doc) for f in declared.describe()
+    ]
 
 
 @pytest.mark.parametrize(("number", "_name", "value", "_said"), VALUES)
@@ -188,7 +206,11 @@ def test_control_values(number, _name, value, _said):
     assert error is None
     assert without_gaps(parts) == len(data)
     damaged = [data[:size] for size in range(len(data))]
-    damaged += [data[:at] + bytes([data[at] ^ mask]) + data[at + 1 :] for at in range(len(data)) for mask in (0x01, 0x80, 0xFF)]
+    damaged += [
+        data[:at] + bytes([data[at] ^ mask]) + data[at + 1 :]
+        for at in range(len(data))
+        for mask in (0x01, 0x80, 0xFF)
+    ]
     for bad in damaged:
         parts, error = control.control_parts(number, bad)
         read = attempt(control.control_record, key(number), bad)

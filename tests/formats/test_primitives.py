@@ -55,7 +55,11 @@ def test_varints_answer_as_byte_utils(data, unsigned, signed, long):
             assert reader(b"??" + data + b"!", 2) == (expected, 2 + len(data))
 
 
-@given(st.integers(0, (1 << 32) - 1), st.integers(-(1 << 31), (1 << 31) - 1), st.integers(-(1 << 63), (1 << 63) - 1))
+@given(
+    st.integers(0, (1 << 32) - 1),
+    st.integers(-(1 << 31), (1 << 31) - 1),
+    st.integers(-(1 << 63), (1 << 63) - 1),
+)
 def test_varints_come_back_as_written(unsigned, signed, long):
     for reader, put, value in (
         (p.unsigned_varint, put_unsigned_varint, unsigned),
@@ -141,7 +145,15 @@ def test_hostile_lengths(reader, data, error):
 
 @pytest.mark.parametrize(
     ("data", "value"),
-    [("01", 1), ("8100", 1), ("ffff01", 32767), ("8180808008", 1), ("ffffffff0f", -1), ("8080828008", -32768), ("ffff81800c", 32767)],
+    [
+        ("01", 1),
+        ("8100", 1),
+        ("ffff01", 32767),
+        ("8180808008", 1),
+        ("ffffffff0f", -1),
+        ("8080828008", -32768),
+        ("ffff81800c", 32767),
+    ],
 )
 def test_short_varints(data, value):
     """As `AbstractApiMessageSerde.unsignedIntToShort` has them."""

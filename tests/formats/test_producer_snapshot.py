@@ -6,10 +6,18 @@ from hypothesis import strategies as st
 
 from formats.crc import crc32c
 from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
-from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, ProducerEntry, SnapshotHeader, read_snapshot
+from formats.producer_snapshot import (
+    PRODUCER_ENTRY,
+    SNAPSHOT_HEADER,
+    ProducerEntry,
+    SnapshotHeader,
+    read_snapshot,
+)
 from tests.formats.files import content, json_lines
 
-ONE = bytes.fromhex("00017f0c315b000000010000000000000fa00002000000090000000000000006000000010000018bcfe5680a00000007ffffffffffffffff")
+ONE = bytes.fromhex(
+    "00017f0c315b000000010000000000000fa00002000000090000000000000006000000010000018bcfe5680a00000007ffffffffffffffff"
+)
 I64 = st.integers(-(2**63), 2**63 - 1)
 I32 = st.integers(-(2**31), 2**31 - 1)
 
@@ -109,7 +117,10 @@ def test_hostile(data, kind, position):
 
 
 @given(
-    st.lists(st.builds(ProducerEntry, I64, st.integers(-(2**15), 2**15 - 1), I32, I64, I32, I64, I32, I64), max_size=5),
+    st.lists(
+        st.builds(ProducerEntry, I64, st.integers(-(2**15), 2**15 - 1), I32, I64, I32, I64, I32, I64),
+        max_size=5,
+    ),
     st.binary(max_size=60),
 )
 def test_round_trip_with_trailing_bytes(rows, tail):

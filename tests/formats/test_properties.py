@@ -50,7 +50,9 @@ def test_properties(data, expected):
     assert read_properties(data) == expected
 
 
-@pytest.mark.parametrize(("data", "position", "field"), [(b"a=\\u12", 0, "line 1"), (b"# x\nb\\u00g0=1", 4, "line 2")])
+@pytest.mark.parametrize(
+    ("data", "position", "field"), [(b"a=\\u12", 0, "line 1"), (b"# x\nb\\u00g0=1", 4, "line 2")]
+)
 def test_bad_escape(data, position, field):
     with pytest.raises(CorruptError) as raised:
         read_properties(data)
@@ -230,7 +232,11 @@ def test_noise(data):
 def test_every_prefix_and_flip(name):
     data = content(name)
     damaged = [data[:size] for size in range(len(data))]
-    damaged += [data[:at] + bytes([data[at] ^ bit]) + data[at + 1 :] for at in range(len(data)) for bit in (1, 0x20, 0x80)]
+    damaged += [
+        data[:at] + bytes([data[at] ^ bit]) + data[at + 1 :]
+        for at in range(len(data))
+        for bit in (1, 0x20, 0x80)
+    ]
     for case in damaged:
         for read in (read_meta_properties, read_partition_metadata):
             survives(read, case)

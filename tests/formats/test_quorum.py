@@ -19,7 +19,13 @@ OLD = {
     "currentVoters": [{"voterId": 1}, {"voterId": 3}],
     "data_version": 0,
 }
-NEW = {"leaderId": -1, "leaderEpoch": 2, "votedId": 1, "votedDirectoryId": "s6FcBmY-TqGafa02wOIqHg", "data_version": 1}
+NEW = {
+    "leaderId": -1,
+    "leaderEpoch": 2,
+    "votedId": 1,
+    "votedDirectoryId": "s6FcBmY-TqGafa02wOIqHg",
+    "data_version": 1,
+}
 
 
 def told(base, **changes):
@@ -29,7 +35,9 @@ def told(base, **changes):
 
 def test_versions():
     assert read_quorum_state(told(OLD)) == QuorumState(0, 1, 2, -1, None, "", 0, (1, 3))
-    assert read_quorum_state(told(NEW)) == QuorumState(1, -1, 2, 1, "s6FcBmY-TqGafa02wOIqHg", None, None, None)
+    assert read_quorum_state(told(NEW)) == QuorumState(
+        1, -1, 2, 1, "s6FcBmY-TqGafa02wOIqHg", None, None, None
+    )
 
 
 def test_real_file():

@@ -29,7 +29,9 @@ COMMIT_MARKER = bytes.fromhex(
 
 
 def test_the_files_are_the_ones_that_the_readme_names():
-    rows = re.findall(r"^\| `(\S+)` \| `\S+` \| (\d+) \| `([0-9a-f]{64})`", (FOLDER / "README.md").read_text(), re.MULTILINE)
+    rows = re.findall(
+        r"^\| `(\S+)` \| `\S+` \| (\d+) \| `([0-9a-f]{64})`", (FOLDER / "README.md").read_text(), re.MULTILINE
+    )
     assert {name for name, _, _ in rows} >= {f"{name}.log" for name in LOGS}
     for name, size, digest in rows:
         assert (len(stored(name)), hashlib.sha256(stored(name)).hexdigest()) == (int(size), digest)
@@ -66,9 +68,15 @@ def test_batch_headers_say_what_dump_log_segments_says(name):
 @pytest.mark.parametrize("name", LOGS)
 def test_records_say_what_dump_log_segments_says(name):
     golden = golden_records(name)
-    found = [(BATCH.read(batch), record) for _, batch in batches(f"{name}.log") for record in batch_records(batch, LIMIT)]
+    found = [
+        (BATCH.read(batch), record)
+        for _, batch in batches(f"{name}.log")
+        for record in batch_records(batch, LIMIT)
+    ]
     assert len(found) == len(golden) > 0
-    for (header, record), (offset, kind, time, key, value, sequence, names, rest) in zip(found, golden, strict=True):
+    for (header, record), (offset, kind, time, key, value, sequence, names, rest) in zip(
+        found, golden, strict=True
+    ):
         assert (record.offset, header.timestamp_type, record.timestamp, record.sequence) == (
             offset,
             kind,
@@ -128,7 +136,10 @@ any_record = st.tuples(
 def test_records_come_back_as_written(rows, codec):
     batch = put_records([put_record(*row) for row in rows], codec, base_offset=1 << 40)
     assert is_valid(batch)
-    found = [(r.offset - (1 << 40), r.timestamp, r.key, r.value, r.headers, r.attributes) for r in batch_records(batch, LIMIT)]
+    found = [
+        (r.offset - (1 << 40), r.timestamp, r.key, r.value, r.headers, r.attributes)
+        for r in batch_records(batch, LIMIT)
+    ]
     assert found == rows
 
 
@@ -139,7 +150,9 @@ def test_timestamps_and_offsets_wrap_as_a_java_long():
 
 
 def test_log_append_time_overrides_the_deltas():
-    (record,) = batch_records(put_records([put_record(0, 55)], attributes=8, base_timestamp=7, max_timestamp=99), LIMIT)
+    (record,) = batch_records(
+        put_records([put_record(0, 55)], attributes=8, base_timestamp=7, max_timestamp=99), LIMIT
+    )
     assert record.timestamp == 99
 
 
@@ -242,7 +255,9 @@ def test_a_header_that_cannot_be(batch, error):
 
 
 def test_bytes_behind_the_batch_do_not_matter():
-    assert list(batch_records(memoryview(TWO_RECORDS + b"more"), LIMIT)) == list(batch_records(TWO_RECORDS, LIMIT))
+    assert list(batch_records(memoryview(TWO_RECORDS + b"more"), LIMIT)) == list(
+        batch_records(TWO_RECORDS, LIMIT)
+    )
 
 
 def test_positions_start_at_the_base():
@@ -270,7 +285,10 @@ def small(name):
 SMALL = {
     "none": put_records([RECORD] * 3),
     **{name: small(name) for name in ("txn", "metadata")},
-    **{f"own-{codec}": put_records([put_record(n, n, b"key%d" % n, b"value" * 9) for n in range(9)], codec) for codec in range(5)},
+    **{
+        f"own-{codec}": put_records([put_record(n, n, b"key%d" % n, b"value" * 9) for n in range(9)], codec)
+        for codec in range(5)
+    },
 }
 
 
@@ -310,5 +328,11 @@ def test_every_flipped_byte_is_seen_by_the_crc_or_outside_it(name):
 @examples(300)
 @given(st.binary(max_size=120), st.integers(-3, 100), st.integers(0, 0x7F))
 def test_noise_raises_nothing_but_format_errors(payload, count, attributes):
-    found = attempt(lambda batch: list(batch_records(batch, 4096)), put_batch(payload, count, attributes=attributes))
-    assert len(found) == max(count, 0) if isinstance(found, list) else 0 <= found.position <= HEADER_SIZE + len(payload)
+    found = attempt(
+        lambda batch: list(batch_records(batch, 4096)), put_batch(payload, count, attributes=attributes)
+    )
+    assert (
+        len(found) == max(count, 0)
+        if isinstance(found, list)
+        else 0 <= found.position <= HEADER_SIZE + len(payload)
+    )

@@ -30,7 +30,9 @@ def part(data, start, length):
 def rows(columns):
     """Return the records of columns, a list for each of their batches."""
     names = ("offset", "timestamp", "sequence", "key_start", "key_length", "value_start", "value_length")
-    offset, timestamp, sequence, key, key_length, value, value_length = (getattr(columns, name).tolist() for name in names)
+    offset, timestamp, sequence, key, key_length, value, value_length = (
+        getattr(columns, name).tolist() for name in names
+    )
     data, found = columns.data, [[] for _ in columns.headers]
     for at, batch in enumerate(columns.batch.tolist()):
         first, count = int(columns.headers_first[at]), int(columns.headers_count[at])
@@ -42,8 +44,14 @@ def rows(columns):
             for header in range(first, first + count)
         )
         keys, values = part(data, key[at], key_length[at]), part(data, value[at], value_length[at])
-        found[batch].append(Record(offset[at], timestamp[at], sequence[at], keys, values, headers, int(columns.attributes[at])))
-    assert [len(batch) for batch in found] == [end - start for start, end in zip(columns.bounds, columns.bounds[1:], strict=False)]
+        found[batch].append(
+            Record(
+                offset[at], timestamp[at], sequence[at], keys, values, headers, int(columns.attributes[at])
+            )
+        )
+    assert [len(batch) for batch in found] == [
+        end - start for start, end in zip(columns.bounds, columns.bounds[1:], strict=False)
+    ]
     assert [tuple(row) for row in columns.headers.tolist()] == [tuple(row) for row in columns.headers]
     return found
 
@@ -111,7 +119,9 @@ def test_all_recorded_files_in_one_window():
 
 def test_header_rows_are_the_headers():
     window, positions = joined([batch for _, batch in batches("txn.log")])
-    assert [row.tolist() for row in headers_at(window, positions)] == [tuple(BATCH.read(window, at)) for at in positions]
+    assert [row.tolist() for row in headers_at(window, positions)] == [
+        tuple(BATCH.read(window, at)) for at in positions
+    ]
     (row,) = headers_at(window[:30], [20]).tolist()
     assert row == tuple(BATCH.read(window[20:30] + bytes(HEADER_SIZE)))
     assert headers_at(b"", [0]).tolist() == [tuple(BATCH.read(bytes(HEADER_SIZE)))]
@@ -141,16 +151,33 @@ def test_any_batches(given_batches):
 
 
 @examples(300)
-@given(st.lists(st.binary(max_size=40).map(lambda body: put_varint(len(body)) + body), min_size=1, max_size=4), st.integers(0, 2))
+@given(
+    st.lists(st.binary(max_size=40).map(lambda body: put_varint(len(body)) + body), min_size=1, max_size=4),
+    st.integers(0, 2),
+)
 def test_records_of_noise(bodies, more):
-    check([put_batch(b"".join(bodies), len(bodies)), put_batch(b"".join(bodies) + bytes(more), len(bodies)), put_records([RECORD])])
+    check(
+        [
+            put_batch(b"".join(bodies), len(bodies)),
+            put_batch(b"".join(bodies) + bytes(more), len(bodies)),
+            put_records([RECORD]),
+        ]
+    )
 
 
 SMALL = {
     "none": put_records([RECORD] * 3),
     "txn": min((batch for _, batch in batches("txn.log")), key=len),
-    "own": put_records([put_record(n, n << 50, b"k" * 70 * n, None if n % 2 else b"v" * 70, ((b"h" * 70, b"x"),) * n) for n in range(4)]),
-    **{f"codec-{codec}": put_records([put_record(n, n, b"key%d" % n, b"value" * 9) for n in range(9)], codec) for codec in range(1, 5)},
+    "own": put_records(
+        [
+            put_record(n, n << 50, b"k" * 70 * n, None if n % 2 else b"v" * 70, ((b"h" * 70, b"x"),) * n)
+            for n in range(4)
+        ]
+    ),
+    **{
+        f"codec-{codec}": put_records([put_record(n, n, b"key%d" % n, b"value" * 9) for n in range(9)], codec)
+        for codec in range(1, 5)
+    },
 }
 GOOD = put_records([put_record(1, 2, b"good", None)])
 
@@ -159,7 +186,8 @@ GOOD = put_records([put_record(1, 2, b"good", None)])
 def test_every_prefix(name):
     batch, header = SMALL[name], BATCH.read(SMALL[name])
     cut = [
-        put_batch(batch[HEADER_SIZE:size], header.records_count, attributes=header.attributes) for size in range(HEADER_SIZE, len(batch))
+        put_batch(batch[HEADER_SIZE:size], header.records_count, attributes=header.attributes)
+        for size in range(HEADER_SIZE, len(batch))
     ]
     found = fast([batch, *cut, GOOD])
     assert found[1:-1] == [None] * len(cut)
@@ -266,17 +294,40 @@ def test_contradictions(payload, count):
     assert found == plain([GOOD, batch, GOOD])
     assert found[0] == found[2] == plain([GOOD])[0]
     assert fast([batch]) == found[1:2]
-    assert fast([put_batch(compress(3, payload), count, attributes=3)]) == plain([put_batch(compress(3, payload), count, attributes=3)])
+    assert fast([put_batch(compress(3, payload), count, attributes=3)]) == plain(
+        [put_batch(compress(3, payload), count, attributes=3)]
+    )
 
 
 @pytest.mark.parametrize(
     ("base", "delta"),
-    [(0, 3), (2147483647, 0), (2147483647, 1), (2147483640, 10), (-1, 3), (-7, 3), (5, -1), (5, -64), (0, -(1 << 31)), (7, (1 << 31) - 1)],
+    [
+        (0, 3),
+        (2147483647, 0),
+        (2147483647, 1),
+        (2147483640, 10),
+        (-1, 3),
+        (-7, 3),
+        (5, -1),
+        (5, -64),
+        (0, -(1 << 31)),
+        (7, (1 << 31) - 1),
+    ],
 )
 def test_sequences_offsets_and_times_wrap(base, delta):
     far = (1 << 63) - 1
     check([put_records([put_record(delta, far)], base_sequence=base, base_offset=far, base_timestamp=far)])
-    check([put_records([put_record(delta, -far)], base_sequence=base, base_offset=-far - 1, base_timestamp=-far, attributes=8)])
+    check(
+        [
+            put_records(
+                [put_record(delta, -far)],
+                base_sequence=base,
+                base_offset=-far - 1,
+                base_timestamp=-far,
+                attributes=8,
+            )
+        ]
+    )
 
 
 @pytest.mark.parametrize("codec", [1, 2, 3, 4])
@@ -288,13 +339,18 @@ def test_the_limit_is_inclusive(codec):
 
 
 def test_many_headers_are_left_to_the_plain_reader():
-    most, more = (put_records([put_record(headers=((b"", None),) * count)]) for count in (module.MOST_HEADERS, module.MOST_HEADERS + 1))
+    most, more = (
+        put_records([put_record(headers=((b"", None),) * count)])
+        for count in (module.MOST_HEADERS, module.MOST_HEADERS + 1)
+    )
     assert fast([most, more, GOOD]) == [plain([most])[0], None, plain([GOOD])[0]]
 
 
 def test_long_header_keys_are_left_to_the_plain_reader():
     longest = module.LONGEST_HEADER_KEY
-    most, more = (put_records([put_record(headers=((b"k" * size, None),))]) for size in (longest, longest + 1))
+    most, more = (
+        put_records([put_record(headers=((b"k" * size, None),))]) for size in (longest, longest + 1)
+    )
     assert fast([most, more, GOOD]) == [plain([most])[0], None, plain([GOOD])[0]]
 
 
@@ -315,24 +371,40 @@ def test_many_records_come_in_parts(monkeypatch):
     monkeypatch.setattr(module, "MOST_RECORDS", 3)
     monkeypatch.setattr(module, "CHUNK_RECORDS", 2)
     monkeypatch.setattr(module, "PART_RECORDS", 2)
-    found = [put_records([put_record(number, value=b"v") for number in range(count)], codec) for codec in range(5) for count in (3, 5, 1)]
+    found = [
+        put_records([put_record(number, value=b"v") for number in range(count)], codec)
+        for codec in range(5)
+        for count in (3, 5, 1)
+    ]
     check(found)
     window, positions = joined(found)
-    sizes = [(item.first, item.before, len(item.offset), item.ends) for item in record_columns(window, positions, LIMIT)]
-    assert sizes[:5] == [(0, 0, 3, True), (1, 0, 2, False), (1, 2, 2, False), (1, 4, 1, True), (2, 0, 1, True)]
+    sizes = [
+        (item.first, item.before, len(item.offset), item.ends)
+        for item in record_columns(window, positions, LIMIT)
+    ]
+    assert sizes[:5] == [
+        (0, 0, 3, True),
+        (1, 0, 2, False),
+        (1, 2, 2, False),
+        (1, 4, 1, True),
+        (2, 0, 1, True),
+    ]
 
 
 def test_large_records_of_a_large_batch_are_left_to_the_plain_reader(monkeypatch):
     monkeypatch.setattr(module, "WHOLE_BODY", 2000)
     monkeypatch.setattr(module, "LARGEST_MEAN", 100)
     found = [
-        put_records([put_record(number, value=bytes(size)) for number in range(count)]) for size, count in ((60, 30), (60, 40), (200, 20))
+        put_records([put_record(number, value=bytes(size)) for number in range(count)])
+        for size, count in ((60, 30), (60, 40), (200, 20))
     ]
     assert fast(found) == [*plain(found[:2]), None]
     window, positions = joined(found)
     monkeypatch.setattr(module, "CHUNK_RECORDS", 30)
     monkeypatch.setattr(module, "PART_RECORDS", 30)
-    assert [len(item.offset) for item in record_columns(window, positions, LIMIT) if not isinstance(item, Left)] == [30, 30, 10]
+    assert [
+        len(item.offset) for item in record_columns(window, positions, LIMIT) if not isinstance(item, Left)
+    ] == [30, 30, 10]
 
 
 def test_chunks_are_bounded_and_say_the_same(monkeypatch):
@@ -356,7 +428,8 @@ def test_damaged_batches_between_good_ones_split_the_columns():
     bad = put_batch(RECORD[:-1], 1)
     window, positions = joined([bad, GOOD, SMALL["own"], bad, bad, SMALL["none"], GOOD, bad])
     found = [
-        (item.number, 0) if isinstance(item, Left) else (item.first, len(item.headers)) for item in record_columns(window, positions, LIMIT)
+        (item.number, 0) if isinstance(item, Left) else (item.first, len(item.headers))
+        for item in record_columns(window, positions, LIMIT)
     ]
     assert found == [(0, 0), (1, 2), (3, 0), (4, 0), (5, 2), (7, 0)]
     check([bad, GOOD, SMALL["own"], bad, bad, SMALL["none"], GOOD, bad])

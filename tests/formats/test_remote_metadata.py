@@ -74,7 +74,12 @@ FOO = RemoteLogSegmentMetadata(
 )
 VECTORS = [
     ("3.0", SEGMENT + bytes.fromhex("0000"), 114, FOO),
-    ("3.6, no custom metadata", SEGMENT + bytes.fromhex("000000"), 115, FOO._replace(layout="3.6", txn_index_empty=False)),
+    (
+        "3.6, no custom metadata",
+        SEGMENT + bytes.fromhex("000000"),
+        115,
+        FOO._replace(layout="3.6", txn_index_empty=False),
+    ),
     (
         "3.6, custom metadata",
         SEGMENT + bytes.fromhex("046162630000"),
@@ -99,19 +104,36 @@ VECTORS = [
         118,
         FOO._replace(layout="4.0", txn_index_empty=False),
     ),
-    ("a state that nobody knows", SEGMENT + bytes.fromhex("00f700"), 115, FOO._replace(layout="3.6", txn_index_empty=False, state=-9)),
+    (
+        "a state that nobody knows",
+        SEGMENT + bytes.fromhex("00f700"),
+        115,
+        FOO._replace(layout="3.6", txn_index_empty=False, state=-9),
+    ),
     (
         "a tag that nobody knows",
         SEGMENT + bytes.fromhex("0000010102cafe"),
         119,
-        FOO._replace(layout="3.6", txn_index_empty=False, unknown_tags=(UnknownTag("record", 1, b"\xca\xfe"),)),
+        FOO._replace(
+            layout="3.6", txn_index_empty=False, unknown_tags=(UnknownTag("record", 1, b"\xca\xfe"),)
+        ),
     ),
     (
         "update, 3.0",
         UPDATE[:-3] + bytes.fromhex("0100"),
         59,
         RemoteLogSegmentMetadataUpdate(
-            "3.0", 0, "foo", "u4NdSfWRQjaZ_ENyxMXLJA", 0, "AAAAAAAAAAAAAAAAAAAAAQ", 1, 1700000000006, None, 1, ()
+            "3.0",
+            0,
+            "foo",
+            "u4NdSfWRQjaZ_ENyxMXLJA",
+            0,
+            "AAAAAAAAAAAAAAAAAAAAAQ",
+            1,
+            1700000000006,
+            None,
+            1,
+            (),
         ),
     ),
     (
@@ -119,7 +141,17 @@ VECTORS = [
         UPDATE,
         60,
         RemoteLogSegmentMetadataUpdate(
-            "3.6", 0, "foo", "u4NdSfWRQjaZ_ENyxMXLJA", 0, "AAAAAAAAAAAAAAAAAAAAAQ", 1, 1700000000006, None, 1, ()
+            "3.6",
+            0,
+            "foo",
+            "u4NdSfWRQjaZ_ENyxMXLJA",
+            0,
+            "AAAAAAAAAAAAAAAAAAAAAQ",
+            1,
+            1700000000006,
+            None,
+            1,
+            (),
         ),
     ),
     (
@@ -127,7 +159,17 @@ VECTORS = [
         UPDATE[:-3] + bytes.fromhex("02010100"),
         61,
         RemoteLogSegmentMetadataUpdate(
-            "3.6", 0, "foo", "u4NdSfWRQjaZ_ENyxMXLJA", 0, "AAAAAAAAAAAAAAAAAAAAAQ", 1, 1700000000006, b"\1", 1, ()
+            "3.6",
+            0,
+            "foo",
+            "u4NdSfWRQjaZ_ENyxMXLJA",
+            0,
+            "AAAAAAAAAAAAAAAAAAAAAQ",
+            1,
+            1700000000006,
+            b"\1",
+            1,
+            (),
         ),
     ),
     (
@@ -139,7 +181,9 @@ VECTORS = [
 ]
 
 
-@pytest.mark.parametrize(("value", "size", "record"), [vector[1:] for vector in VECTORS], ids=[vector[0] for vector in VECTORS])
+@pytest.mark.parametrize(
+    ("value", "size", "record"), [vector[1:] for vector in VECTORS], ids=[vector[0] for vector in VECTORS]
+)
 def test_vector(value, size, record):
     assert len(value) == size
     assert decode(value) == record
@@ -165,7 +209,9 @@ def as_recorded(record):
     if hasattr(record, "segment_leader_epochs"):
         told["segmentLeaderEpochs"] = [list(entry) for entry in record.segment_leader_epochs]
     if hasattr(record, "custom_metadata"):
-        told["customMetadata"] = None if record.custom_metadata is None else base64.b64encode(record.custom_metadata).decode()
+        told["customMetadata"] = (
+            None if record.custom_metadata is None else base64.b64encode(record.custom_metadata).decode()
+        )
     if hasattr(record, "txn_index_empty"):
         told["txnIdxEmpty"] = bool(record.txn_index_empty)
     states = PARTITION_DELETE_STATES if isinstance(record, RemotePartitionDeleteMetadata) else SEGMENT_STATES
@@ -235,7 +281,10 @@ def test_damaged_values_fail_where_the_real_reader_fails(version):
         if item["case"] in TAKEN:
             assert decode(value).state in {9, -1}
         elif "error" not in item and CUSTOM_METADATA_SINCE[version]:
-            assert as_recorded(decode(value)).items() >= {"state": item["decoded"]["state"], "class": item["decoded"]["class"]}.items()
+            assert (
+                as_recorded(decode(value)).items()
+                >= {"state": item["decoded"]["state"], "class": item["decoded"]["class"]}.items()
+            )
         elif ambiguous(version, item):
             assert decode(value).layout == ("3.0" if CUSTOM_METADATA_SINCE[version] else "3.6")
         else:
@@ -278,9 +327,13 @@ def test_flipped_bytes_are_taken_and_refused_as_by_the_real_reader():
             if line is None:
                 old = record.layout == "3.0" and not isinstance(record, RemotePartitionDeleteMetadata)
                 state = record.state not in (
-                    PARTITION_DELETE_STATES if isinstance(record, RemotePartitionDeleteMetadata) else SEGMENT_STATES
+                    PARTITION_DELETE_STATES
+                    if isinstance(record, RemotePartitionDeleteMetadata)
+                    else SEGMENT_STATES
                 )
-                offsets = hasattr(record, "start_offset") and (record.start_offset < 0 or record.end_offset < record.start_offset)
+                offsets = hasattr(record, "start_offset") and (
+                    record.start_offset < 0 or record.end_offset < record.start_offset
+                )
                 epochs = hasattr(record, "segment_leader_epochs") and not record.segment_leader_epochs
                 differences.add("refused later" if old or state or offsets or epochs else record)
 

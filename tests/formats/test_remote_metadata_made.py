@@ -22,7 +22,9 @@ def compact(data):
 
 
 def tags(fields):
-    return uvarint(len(fields)) + b"".join(uvarint(tag) + uvarint(len(data)) + data for tag, data in sorted(fields.items()))
+    return uvarint(len(fields)) + b"".join(
+        uvarint(tag) + uvarint(len(data)) + data for tag, data in sorted(fields.items())
+    )
 
 
 INT32 = st.integers(-(2**31), 2**31 - 1)
@@ -46,7 +48,21 @@ UNKNOWN = st.dictionaries(st.integers(1, 300), st.binary(max_size=5), max_size=2
     UNKNOWN,
     UNKNOWN,
 )
-def test_round_trip(topic, topic_id, partition, segment_id, body, epochs, size, custom, state, empty, in_topic, in_segment, in_record):
+def test_round_trip(
+    topic,
+    topic_id,
+    partition,
+    segment_id,
+    body,
+    epochs,
+    size,
+    custom,
+    state,
+    empty,
+    in_topic,
+    in_segment,
+    in_record,
+):
     def i32(n):
         return n.to_bytes(4, "big", signed=True)
 

@@ -78,7 +78,9 @@ def test_what_the_real_reader_reads(name):
         len(item["read"]["entries"]),
     )
     since_3_6 = item["version"] >= "3.6"
-    expected = [{key: value for key, value in entry.items() if key != "toString"} for entry in item["read"]["entries"]]
+    expected = [
+        {key: value for key, value in entry.items() if key != "toString"} for entry in item["read"]["entries"]
+    ]
     assert [as_recorded(record, custom_metadata=since_3_6) for record in records] == expected
     assert {record.layout for record in records} <= {"3.6" if since_3_6 else "3.0"}
 
@@ -97,7 +99,9 @@ def test_what_the_real_reader_refuses(name):
         assert 0 <= caught.value.position <= len(data)
 
 
-WHOLE = max((item for item in FILES.values() if item["case"] == "history-0"), key=lambda item: item["version"])
+WHOLE = max(
+    (item for item in FILES.values() if item["case"] == "history-0"), key=lambda item: item["version"]
+)
 BYTES = base64.b64decode(WHOLE["bytes"])
 
 
@@ -165,7 +169,9 @@ def test_what_is_wrong_and_where(data, kind, position, field):
 
 
 def test_a_record_of_another_type_is_no_entry():
-    delete = bytes.fromhex("01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000")
+    delete = bytes.fromhex(
+        "01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000"
+    )
 
     with pytest.raises(CorruptError) as caught:
         read(head() + len(delete).to_bytes(4, "big") + delete)

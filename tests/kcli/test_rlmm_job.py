@@ -48,7 +48,9 @@ def test_every_event_of_a_log_dir_is_what_kafkas_serde_read(log_dir):
     assert len(result.events) == len(EVENTS) == 196
     names = {"type": "record_type", "segment_size_bytes": "segment_size_bytes"}
     for event, expected in zip(result.events, EVENTS, strict=True):
-        told = {names.get(key, key): value for key, value in expected.items() if key not in {"file", "to_string"}}
+        told = {
+            names.get(key, key): value for key, value in expected.items() if key not in {"file", "to_string"}
+        }
         assert {key: value for key, value in event.items() if key in told} == told
         assert event["dir"] == str(log_dir / f"__remote_log_metadata-{expected['metadata_partition']}")
         assert event["file"] == LOG
@@ -59,7 +61,8 @@ def test_every_event_reads_as_kafkas_formatter_prints_it(log_dir):
     result = Result(log_dir)
 
     assert list(kafka_lines(result.rows)) == [
-        f"partition: {event['metadata_partition']}, offset: {event['metadata_offset']}, value: {event['to_string']}" for event in EVENTS
+        f"partition: {event['metadata_partition']}, offset: {event['metadata_offset']}, value: {event['to_string']}"
+        for event in EVENTS
     ]
 
 
@@ -94,9 +97,13 @@ def test_a_row_gives_back_its_record():
 def test_values_that_are_none(partition):
     unknown_state = DELETE[:-2] + b"\x09\0"
     unknown_tag = DELETE[:-1] + b"\1\5\1x"
-    result = Result(partition(batch(10, [DELETE, None, b"", b"\1\7", unknown_state, unknown_tag, b"text"], key=b"k")))
+    result = Result(
+        partition(batch(10, [DELETE, None, b"", b"\1\7", unknown_state, unknown_tag, b"text"], key=b"k"))
+    )
 
-    assert [(event["metadata_offset"], event["state"], event["raw"], event["error"]) for event in result.events] == [
+    assert [
+        (event["metadata_offset"], event["state"], event["raw"], event["error"]) for event in result.events
+    ] == [
         (10, "DELETE_PARTITION_MARKED", None, None),
         (11, None, None, "null value"),
         (12, None, b"", "byte 0: frame version: expected a varint, found 0 bytes of it"),
@@ -166,7 +173,12 @@ def test_every_flipped_byte_of_a_segment(partition):
         result = Result(partition(bytes(flipped)))
 
         assert [failure for failure in result.failures if failure.error == "internal"] == []
-        unguarded = {*range(8), *range(12, 16), *range(len(ONE), len(ONE) + 8), *range(len(ONE) + 12, len(ONE) + 16)}
+        unguarded = {
+            *range(8),
+            *range(12, 16),
+            *range(len(ONE), len(ONE) + 8),
+            *range(len(ONE) + 12, len(ONE) + 16),
+        }
         assert result.findings or at in unguarded
 
 
@@ -237,7 +249,9 @@ def test_a_partition_without_any(partition):
     result = Result(partition(ONE, name="orders-3"))
 
     assert result.rows == []
-    assert [(failure.error, failure.path) for failure in result.failures] == [("nothing-to-read", str(partition(ONE, name="orders-3")))]
+    assert [(failure.error, failure.path) for failure in result.failures] == [
+        ("nothing-to-read", str(partition(ONE, name="orders-3")))
+    ]
 
 
 def test_a_log_dir_without_any(tmp_path):
@@ -256,7 +270,8 @@ def test_a_log_dir_of_3_5_shows_all_three(log_dir):
 
     kinds = [row.type for row in result.rows]
     assert (
-        kinds == sorted(kinds, key=[RLMM_EVENT.name, RLMM_SNAPSHOT.name, RLMM_COMMITTED.name].index) or kinds.count(RLMM_SNAPSHOT.name) == 1
+        kinds == sorted(kinds, key=[RLMM_EVENT.name, RLMM_SNAPSHOT.name, RLMM_COMMITTED.name].index)
+        or kinds.count(RLMM_SNAPSHOT.name) == 1
     )
     assert kinds[-1] == RLMM_COMMITTED.name
     assert result.events[-1] == {
@@ -266,7 +281,9 @@ def test_a_log_dir_of_3_5_shows_all_three(log_dir):
         "committed_offset": 64,
     }
     assert list(kafka_lines(result.rows))[-1] == "metadata_partition: 3, committed_offset: 64"
-    assert next(kafka_lines(Result(log_dir / "t-plain-0").rows)).startswith("version: 0, metadata_partition: ")
+    assert next(kafka_lines(Result(log_dir / "t-plain-0").rows)).startswith(
+        "version: 0, metadata_partition: "
+    )
 
 
 def test_lines_of_the_kip(partition):
@@ -278,7 +295,9 @@ def test_lines_of_the_kip(partition):
     offsets = f"start-offset:{told['startOffset']},end-offset:{told['endOffset']}"
     segment_value = f"{{remote-log-segment-id:{{id:{told['segmentId']},{names}}},{offsets},broker-id:{told['brokerId']},remote-log-segment-state:{told['state']}}}"
     place = "{topicId:u4NdSfWRQjaZ_ENyxMXLJA,topicName:foo,partition:0}"
-    delete_value = f"{{topic-id-partition:{place},broker-id:1,remote-partition-delete-state:DELETE_PARTITION_MARKED}}"
+    delete_value = (
+        f"{{topic-id-partition:{place},broker-id:1,remote-partition-delete-state:DELETE_PARTITION_MARKED}}"
+    )
     assert list(kip405_lines(result.rows)) == [
         f"partition:7,message-offset:5,type:RemoteLogSegmentMetadata,version:0,event-value:{segment_value}",
         f"partition:7,message-offset:6,type:DeletePartitionState,version:0,event-value:{delete_value}",
@@ -291,4 +310,7 @@ def test_what_cannot_be_opened_is_a_failure(tmp_path):
     outcome = rlmm.dump(Unit(number=3, target=target))
 
     assert (outcome.number, outcome.rows) == (3, [])
-    assert (outcome.error.error, outcome.error.path) == ("not-found", str(tmp_path / "t-0" / "remote_log_snapshot"))
+    assert (outcome.error.error, outcome.error.path) == (
+        "not-found",
+        str(tmp_path / "t-0" / "remote_log_snapshot"),
+    )

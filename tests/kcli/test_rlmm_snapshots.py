@@ -29,7 +29,9 @@ def test_every_recorded_snapshot_file(name, tmp_path):
         assert (result.codes, result.failures) == (REFUSED_SINCE_3_6.get(item["case"], []), [])
         assert header[0]["metadata_partition"] == item["read"]["metadataPartition"]
         assert header[0]["metadata_partition_offset"] == item["read"]["metadataPartitionOffset"]
-        assert [entry["segment_id"] for entry in entries] == [entry["segmentId"] for entry in item["read"]["entries"]]
+        assert [entry["segment_id"] for entry in entries] == [
+            entry["segmentId"] for entry in item["read"]["entries"]
+        ]
         assert {(entry["topic"], entry["partition"], entry["metadata_offset"]) for entry in entries} <= {
             (item["topic"], item["partition"], None)
         }
@@ -38,7 +40,11 @@ def test_every_recorded_snapshot_file(name, tmp_path):
             assert list(kafka_lines(result.rows))[1:] == [f"value: {text}" for text in expected]
     else:
         told = any(CATALOGUE[code].severity == "error" for code in result.codes)
-        assert told or [failure.error for failure in result.failures] in (["truncated"], ["corrupt"], ["unsupported"])
+        assert told or [failure.error for failure in result.failures] in (
+            ["truncated"],
+            ["corrupt"],
+            ["unsupported"],
+        )
 
 
 def test_a_partition_directory_with_nothing_but_a_snapshot(tmp_path):
@@ -77,7 +83,9 @@ def test_every_recorded_committed_offsets_file(item, tmp_path):
 
     if "read" in item:
         assert result.failures == []
-        assert {str(event["metadata_partition"]): event["committed_offset"] for event in result.events} == item["read"]
+        assert {
+            str(event["metadata_partition"]): event["committed_offset"] for event in result.events
+        } == item["read"]
         assert {row.type for row in result.rows} <= {RLMM_COMMITTED.name}
     else:
         assert result.rows == []

@@ -36,7 +36,9 @@ def garbage_tail(directory: Path, choose: random.Random) -> None:
 
 
 def missing_files(directory: Path, choose: random.Random) -> None:
-    there = names(directory, *choose.choice([[".index"], [".timeindex"], [".index", ".timeindex", ".txnindex"]]))
+    there = names(
+        directory, *choose.choice([[".index"], [".timeindex"], [".index", ".timeindex", ".txnindex"]])
+    )
     for path in choose.sample(there, min(len(there), choose.choice([1, 2, 9]))):
         path.unlink()
 
@@ -48,7 +50,9 @@ def missing_segment(directory: Path, choose: random.Random) -> None:
 
 def bad_index(directory: Path, choose: random.Random) -> None:
     index = choose.choice(
-        names(directory, ".index", ".timeindex") or names(directory, ".log")[:0] or [directory / "00000000000000000000.index"]
+        names(directory, ".index", ".timeindex")
+        or names(directory, ".log")[:0]
+        or [directory / "00000000000000000000.index"]
     )
     if not index.exists():
         return
@@ -88,7 +92,9 @@ def epoch_lines(directory: Path, choose: random.Random) -> None:
     path = directory / "leader-epoch-checkpoint"
     lines = [line.split() for line in path.read_text().splitlines()[2:]] if path.exists() else []
     for _ in range(choose.randrange(1, 3)):
-        lines.insert(choose.randrange(len(lines) + 1), [str(choose.randrange(-1, 40)), str(choose.randrange(0, 400))])
+        lines.insert(
+            choose.randrange(len(lines) + 1), [str(choose.randrange(-1, 40)), str(choose.randrange(0, 400))]
+        )
     path.write_text(f"0\n{len(lines)}\n" + "".join(" ".join(line) + "\n" for line in lines))
 
 
@@ -105,7 +111,11 @@ def leftovers(directory: Path, choose: random.Random) -> None:
     logs = names(directory, ".log")
     log = choose.choice(logs)
     suffix = choose.choice([".deleted", ".swap", ".swap", ".cleaned"])
-    for path in [path for path in directory.iterdir() if path.name.startswith(log.stem + ".") and path.name.count(".") == 1]:
+    for path in [
+        path
+        for path in directory.iterdir()
+        if path.name.startswith(log.stem + ".") and path.name.count(".") == 1
+    ]:
         if choose.random() < 0.8:
             (directory / (path.name + suffix)).write_bytes(path.read_bytes())
             if choose.random() < 0.5 and suffix != ".cleaned":

@@ -88,7 +88,9 @@ def random_log(oracle: Oracle, seed: int, *, clean: bool | None = None, damaged:
     directory = oracle.fresh(f"topic-{seed % 10}")
     end = "clean" if clean else "kill"
     request = {key: value for key, value in wanted.items() if value is not None}
-    facts = oracle.ask("write_log", directory=directory, seed=seed, end=end, checkpoints=True, **request, **opening)
+    facts = oracle.ask(
+        "write_log", directory=directory, seed=seed, end=end, checkpoints=True, **request, **opening
+    )
     if "error" in facts:
         raise AssertionError(f"seed {seed}: {facts}")
     done = []
@@ -144,7 +146,9 @@ HARMLESS = {
 }
 # what it repairs after an unclean one
 UNCLEAN = {
-    "torn tail": _rewrite(lambda rng, data: data[: len(data) - rng.randint(1, 200)] if len(data) > 200 else data),
+    "torn tail": _rewrite(
+        lambda rng, data: data[: len(data) - rng.randint(1, 200)] if len(data) > 200 else data
+    ),
     "zero tail": _rewrite(lambda rng, data: data + bytes(rng.randint(1, 5000))),
     "noise tail": _rewrite(lambda rng, data: data + rng.randbytes(rng.randint(1, 300))),
     "flipped bit": _rewrite(_flip),

@@ -28,7 +28,13 @@ TARGET = HERE / "target"
 CLASSPATH = TARGET / "classpath.txt"
 STAMP = TARGET / "stamp"
 # short runs: no heap to speak of, no second compiler, one collector thread
-JAVA_OPTIONS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dfile.encoding=UTF-8")
+JAVA_OPTIONS = (
+    "-Xmx512m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Xshare:auto",
+    "-Dfile.encoding=UTF-8",
+)
 BUILD_TIMEOUT = 900.0
 SCRATCH_BYTES = 1 << 30
 
@@ -44,7 +50,11 @@ def missing_tools() -> list[str]:
 
 def seed() -> int:
     """Return ORACLE_SEED, or a fresh seed; print it so that a failure can be made again."""
-    value = int(os.environ["ORACLE_SEED"]) if os.environ.get("ORACLE_SEED") else random.SystemRandom().randrange(1 << 31)
+    value = (
+        int(os.environ["ORACLE_SEED"])
+        if os.environ.get("ORACLE_SEED")
+        else random.SystemRandom().randrange(1 << 31)
+    )
     print(f"ORACLE_SEED={value}")
     return value
 
@@ -84,7 +94,9 @@ def build() -> str:
             for stale in ("classes", "maven-status"):  # a class whose source is gone must not stay
                 shutil.rmtree(TARGET / stale, ignore_errors=True)
             command = ["mvn", "-q", "-B", "process-classes"]
-            done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, timeout=BUILD_TIMEOUT, check=False)
+            done = subprocess.run(
+                command, cwd=HERE, capture_output=True, text=True, timeout=BUILD_TIMEOUT, check=False
+            )
             if done.returncode:
                 raise OracleError(f"{' '.join(command)} in {HERE} failed:\n{done.stdout}{done.stderr}")
             STAMP.write_text(fingerprint)
@@ -94,7 +106,9 @@ def build() -> str:
 def _scratch() -> Path:
     # Kafka syncs every checkpoint to disk: in memory that costs nothing
     memory = Path("/dev/shm")
-    in_memory = memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free >= SCRATCH_BYTES
+    in_memory = (
+        memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free >= SCRATCH_BYTES
+    )
     return Path(tempfile.mkdtemp(prefix="kcli-oracle-", dir=memory if in_memory else None))
 
 
@@ -132,7 +146,9 @@ class Oracle:
             return json.loads(self._line(process, time.monotonic() + timeout))
         except (OSError, TimeoutError, EOFError) as error:
             stderr = self._stop(kill=True)
-            raise OracleError(f"no answer to {line[:2000]!r}: {type(error).__name__} {error}\n{stderr[-4000:]}") from error
+            raise OracleError(
+                f"no answer to {line[:2000]!r}: {type(error).__name__} {error}\n{stderr[-4000:]}"
+            ) from error
 
     def copy(self, directory: Path) -> Path:
         """Copy a partition directory, with its name and all modification times, below scratch."""
@@ -161,9 +177,18 @@ class Oracle:
             self._stop(kill=True)
             inside = self.scratch / "java"
             inside.mkdir(exist_ok=True)
-            command = ["java", *JAVA_OPTIONS, f"-Doracle.scratch={inside}", "-cp", self._classpath, "oracle.Main"]
+            command = [
+                "java",
+                *JAVA_OPTIONS,
+                f"-Doracle.scratch={inside}",
+                "-cp",
+                self._classpath,
+                "oracle.Main",
+            ]
             with (self.scratch / "stderr").open("wb") as stderr:
-                self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, bufsize=1 << 16)
+                self._process = subprocess.Popen(
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, bufsize=1 << 16
+                )
             self._rest = b""
         return self._process
 

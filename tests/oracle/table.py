@@ -41,7 +41,9 @@ def lines(oracle: Oracle, start: int, each: int = EACH) -> Iterator[Line]:
         name = kind["name"]
         key_name = keys[name.removesuffix("Value")] if kind["framing"] == "value" else None
         ask = {"seed": start, "count": each}
-        made_keys = oracle.ask("messages", name=key_name, version=0, **ask)["messages"] if key_name else [None] * each
+        made_keys = (
+            oracle.ask("messages", name=key_name, version=0, **ask)["messages"] if key_name else [None] * each
+        )
         for version in range(kind["lowest"], kind["highest"] + 1):
             values = oracle.ask("messages", name=name, version=version, **ask)["messages"]
             yield _line(kind["topic"], name, version, list(zip(made_keys, values, strict=True)))

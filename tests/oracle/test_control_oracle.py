@@ -65,7 +65,9 @@ def changed(rng: random.Random, value: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(("number", "name", "text", "_said"), VALUES)
-def test_control_records_are_printed_as_by_the_tool(oracle: Oracle, oracle_seed: int, number: int, name: str, text: str, _said: object):
+def test_control_records_are_printed_as_by_the_tool(
+    oracle: Oracle, oracle_seed: int, number: int, name: str, text: str, _said: object
+):
     rng = random.Random(oracle_seed)
     value = bytes.fromhex(text)
     read = 0

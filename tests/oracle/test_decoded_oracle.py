@@ -32,19 +32,27 @@ KEPT = {
 """What is printed otherwise on purpose by the decoder classes, and why."""
 
 
-def printed(oracle: Oracle, name: str, records: list[tuple[bytes | None, bytes | None]]) -> tuple[list[str], dict]:
+def printed(
+    oracle: Oracle, name: str, records: list[tuple[bytes | None, bytes | None]]
+) -> tuple[list[str], dict]:
     directory = oracle.fresh("orders-0")
     directory.mkdir()
     log = directory / "00000000000000000000.log"
-    log.write_bytes(put_records([put_record(at, key=key, value=value) for at, (key, value) in enumerate(records)]))
-    answer = oracle.ask("dump", arguments=["--files", str(log), "--key-decoder-class", name, "--value-decoder-class", name])
+    log.write_bytes(
+        put_records([put_record(at, key=key, value=value) for at, (key, value) in enumerate(records)])
+    )
+    answer = oracle.ask(
+        "dump", arguments=["--files", str(log), "--key-decoder-class", name, "--value-decoder-class", name]
+    )
     return re.findall(r"^\| offset: \d+ .*? headerKeys: \[\](.*)$", answer["stdout"], re.MULTILINE), answer
 
 
 def ours(record, decoder) -> str:
     shown, trouble = shown_with(decoder, decoder, record)
     assert trouble is None
-    return "".join(f" {word}: {part}" for word, part in zip(("key", "payload"), shown, strict=True) if part is not None)
+    return "".join(
+        f" {word}: {part}" for word, part in zip(("key", "payload"), shown, strict=True) if part is not None
+    )
 
 
 @pytest.mark.parametrize("name", DECODER_CLASSES)
@@ -61,19 +69,27 @@ def test_decoder_classes_print_what_the_tool_prints(oracle: Oracle, oracle_seed:
     for (key, value), line in zip(records, theirs, strict=True):
         text = ours(Record(0, 0, 0, key, value, (), 0), DECODER_CLASSES[name])
         if name.rpartition(".")[2] == "DefaultDecoder":
-            assert re.fullmatch(r"( key: \[B@[0-9a-f]+)?( payload: \[B@[0-9a-f]+)?", line), KEPT["DefaultDecoder"]
-            assert [word in text for word in (" key: ", " payload: ")] == [word in line for word in (" key: ", " payload: ")]
+            assert re.fullmatch(r"( key: \[B@[0-9a-f]+)?( payload: \[B@[0-9a-f]+)?", line), KEPT[
+                "DefaultDecoder"
+            ]
+            assert [word in text for word in (" key: ", " payload: ")] == [
+                word in line for word in (" key: ", " payload: ")
+            ]
         else:
             assert text == line
 
 
-@pytest.mark.parametrize("name", [name for name in DECODER_CLASSES if name.rpartition(".")[2] in {"IntegerDecoder", "LongDecoder"}])
+@pytest.mark.parametrize(
+    "name", [name for name in DECODER_CLASSES if name.rpartition(".")[2] in {"IntegerDecoder", "LongDecoder"}]
+)
 def test_the_tool_dies_of_bytes_too_few(oracle: Oracle, name: str):
     _, answer = printed(oracle, name, [(None, b"abc")])
     assert answer["thrown"]["error"] == "BufferUnderflowException", KEPT[name.rpartition(".")[2]]
 
 
-@pytest.mark.parametrize("name", ["kafka.serializer.StringDecoder", "StringDecoder", "kafka.serializer.DefaultDecoder"])
+@pytest.mark.parametrize(
+    "name", ["kafka.serializer.StringDecoder", "StringDecoder", "kafka.serializer.DefaultDecoder"]
+)
 def test_the_tool_refuses_the_same_names(oracle: Oracle, name: str):
     _, answer = printed(oracle, name, [(None, b"abc")])
     assert answer["status"] == 1

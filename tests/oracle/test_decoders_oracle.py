@@ -49,11 +49,15 @@ def test_internal_topics_are_printed_as_the_tool_prints_them(oracle: Oracle, nam
         ([], "*.snapshot", "12 34.old.snapshot"),
     ],
 )
-def test_a_decoder_alone_asks_for_records_and_a_snapshot_needs_no_offset(oracle: Oracle, options, source, name, tmp_path):
+def test_a_decoder_alone_asks_for_records_and_a_snapshot_needs_no_offset(
+    oracle: Oracle, options, source, name, tmp_path
+):
     from commands.app import app
 
     root = pack.unpack("single", tmp_path)
-    found = max(root.rglob(source), key=lambda path: path.stat().st_size if "__" not in path.parent.name else -1)
+    found = max(
+        root.rglob(source), key=lambda path: path.stat().st_size if "__" not in path.parent.name else -1
+    )
     path = tmp_path / name
     path.write_bytes(found.read_bytes())
     expected = oracle.ask("dump", arguments=["--files", str(path), *options])

@@ -30,7 +30,10 @@ def lines(choose: random.Random) -> list[tuple[int, int]]:
         return list(zip(newest, starts, strict=True))
     wide = choose.random() < 0.1
     return [
-        (choose.choice([*range(8), *EXTREMES]) if wide else choose.randrange(8), choose.randrange(0, 60, choose.choice([1, 10])))
+        (
+            choose.choice([*range(8), *EXTREMES]) if wide else choose.randrange(8),
+            choose.randrange(0, 60, choose.choice([1, 10])),
+        )
         for _ in range(count)
     ]
 
@@ -79,7 +82,9 @@ def test_random_caches(oracle: Oracle, oracle_seed: int) -> None:
                 assert after["error"] == "IllegalArgumentException", told
             else:
                 assert listed(cache) == after, told
-        assert [list(epochs.end_offset_for(cache, epoch, end)[:2]) for epoch in asked] == said["end_offset_for"], told
+        assert [list(epochs.end_offset_for(cache, epoch, end)[:2]) for epoch in asked] == said[
+            "end_offset_for"
+        ], told
         found = [epochs.epoch_for_offset(cache, offset) for offset in offsets]
         assert [entry.epoch if entry else None for entry in found] == said["epoch_for_offset"], told
 

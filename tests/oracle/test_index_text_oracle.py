@@ -18,7 +18,13 @@ pytestmark = pytest.mark.oracle
 BATCHES = 40
 INT32 = (1, -1, 2**31 - 1, -(2**31), 14, 17, 60)
 FINDING = ("info ", "warning ", "error ")
-OPTIONS = ([], ["--verify-index-only"], ["--max-message-size", "60"], ["--max-message-size", "200"], ["--index-sanity-check"])
+OPTIONS = (
+    [],
+    ["--verify-index-only"],
+    ["--max-message-size", "60"],
+    ["--max-message-size", "200"],
+    ["--index-sanity-check"],
+)
 
 
 def made(choose: random.Random, directory: Path) -> dict[str, bytearray]:
@@ -29,7 +35,11 @@ def made(choose: random.Random, directory: Path) -> dict[str, bytearray]:
         time = 1000 + 10 * number + count - 1
         if number % 4 == 0:
             places.append((offset + count - 1, len(log), time if magic else -1))
-        one = put_range(offset, count, timestamp=time - count + 1) if magic == 2 else put_message(offset, magic, time, value=b"v" * number)
+        one = (
+            put_range(offset, count, timestamp=time - count + 1)
+            if magic == 2
+            else put_message(offset, magic, time, value=b"v" * number)
+        )
         log += one
         offset += count
     files = {
@@ -50,7 +60,11 @@ def damage(choose: random.Random, files: dict[str, bytearray]) -> None:
         position += 12 + int.from_bytes(log[position + 8 : position + 12])
     if not starts:
         return
-    start, entry, time = choose.choice(starts), 8 * choose.randrange(len(index) // 8), 12 * choose.randrange(len(times) // 12)
+    start, entry, time = (
+        choose.choice(starts),
+        8 * choose.randrange(len(index) // 8),
+        12 * choose.randrange(len(times) // 12),
+    )
     match choose.randrange(9):
         case 0:
             log[start + 16] = choose.choice([0, 1, 2, 3, 0x80, 0xD2, 0xFF])

@@ -36,7 +36,9 @@ def unit_of(directory: Path) -> Unit:
 
 def is_seen(log: RandomLog) -> bool:
     """Whether only the last segment is damaged, and so that headers tell: the log end is read there alone."""
-    if UNSEEN & set(log.damage) or {"torn tail", "zero tail"} <= set(log.damage):  # both: zeros inside the last batch
+    if UNSEEN & set(log.damage) or {"torn tail", "zero tail"} <= set(
+        log.damage
+    ):  # both: zeros inside the last batch
         return False
     for segment in Partition(unit_of(log.directory).target).segments[:-1]:
         with segment.open_log() as file:
@@ -62,7 +64,11 @@ def compare_offset(unit: Unit, offset: int, said: dict[str, Any], told: str, *, 
     assert mine["found"] == said["found"], (told, mine)
     if said["found"]:
         same = ("segment_base_offset", "position", "batch_base_offset", "batch_last_offset", "leader_epoch")
-        same += ("index_entry_offset", "index_entry_position") if with_index and mine["index_entry_offset"] is not None else ()
+        same += (
+            ("index_entry_offset", "index_entry_position")
+            if with_index and mine["index_entry_offset"] is not None
+            else ()
+        )
         assert {key: mine[key] for key in same} == {key: said[key] for key in same}, told
 
 
@@ -71,13 +77,24 @@ def compare_timestamp(unit: Unit, timestamp: int | None, said: dict[str, Any] | 
     assert mine["found"] == (said is not None), (told, mine)
     if said is not None:
         epoch_said = -1 if said["leader_epoch"] is None else said["leader_epoch"]
-        assert (mine["offset"], mine["record_timestamp"], mine["leader_epoch"]) == (said["offset"], said["timestamp"], epoch_said), told
+        assert (mine["offset"], mine["record_timestamp"], mine["leader_epoch"]) == (
+            said["offset"],
+            said["timestamp"],
+            epoch_said,
+        ), told
 
 
 def ask(oracle: Oracle, log: RandomLog, choose: random.Random) -> tuple[dict[str, Any], list[int], list[int]]:
     end = log.facts["log_end_offset"]
-    offsets = sorted({*choose.sample(range(end + 3), min(OFFSETS_ASKED, end + 3)), end - 1, end, end + 1} - {-1})
-    timestamps = [MAX_TIMESTAMP, 0, NOW + 10**9, *(NOW - 3_600_000 + choose.randrange(-700_000, 700_000) for _ in range(20))]
+    offsets = sorted(
+        {*choose.sample(range(end + 3), min(OFFSETS_ASKED, end + 3)), end - 1, end, end + 1} - {-1}
+    )
+    timestamps = [
+        MAX_TIMESTAMP,
+        0,
+        NOW + 10**9,
+        *(NOW - 3_600_000 + choose.randrange(-700_000, 700_000) for _ in range(20)),
+    ]
     timestamps += [NOW - 3_600_000 + choose.randrange(0, 40_000) for _ in range(10)]
     copy = oracle.copy(log.directory)
     opening = {key: value for key, value in log.opening.items() if key != "high_watermark"}
@@ -97,9 +114,14 @@ def test_random_logs(oracle: Oracle, oracle_seed: int) -> None:
             continue
         unit = unit_of(log.directory)
         listed = row(ls.ls(unit), PARTITION.names)
-        assert (listed["log_start_offset"], listed["log_end_offset"]) == (said["log_start_offset"], said["log_end_offset"]), told
+        assert (listed["log_start_offset"], listed["log_end_offset"]) == (
+            said["log_start_offset"],
+            said["log_end_offset"],
+        ), told
         for offset, answer in zip(offsets, said["offsets"], strict=True):
-            if offset >= said["log_start_offset"]:  # below it the log itself would still read; the partition refuses
+            if (
+                offset >= said["log_start_offset"]
+            ):  # below it the log itself would still read; the partition refuses
                 compare_offset(unit, offset, answer, f"{told} offset {offset}", with_index=log.clean)
         for timestamp, answer in zip(timestamps, said["timestamps"], strict=True):
             asked = None if timestamp == MAX_TIMESTAMP else timestamp
@@ -118,5 +140,7 @@ def test_end_offsets_after_loading(oracle: Oracle, oracle_seed: int) -> None:
         if "epochs" in said.get("loaded", {}) and is_seen(log):
             outcome = epoch.show(unit_of(log.directory))
             mine = [[values[5], values[6]] for _, values in outcome.rows]
-            assert mine == said["loaded"]["epochs"], f"ORACLE_SEED={oracle_seed} log {seed} {log.damage} {said['loaded']}"
+            assert mine == said["loaded"]["epochs"], (
+                f"ORACLE_SEED={oracle_seed} log {seed} {log.damage} {said['loaded']}"
+            )
         log.remove()

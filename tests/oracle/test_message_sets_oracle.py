@@ -61,7 +61,9 @@ def compare_records(oracle: Oracle, message: bytes, told: str) -> bool | None:
     if "error" in batch["records"]:
         assert isinstance(mine, FormatError), (told, batch)
         return False
-    assert mine == [(r["offset"], r["timestamp"], decoded(r["key"]), decoded(r["value"])) for r in batch["records"]], told
+    assert mine == [
+        (r["offset"], r["timestamp"], decoded(r["key"]), decoded(r["value"])) for r in batch["records"]
+    ], told
     return True
 
 
@@ -82,7 +84,11 @@ def random_log(choose: random.Random) -> tuple[list[tuple[int, int, int, bytes]]
     all_times: list[int] = []
     offset, position = choose.choice([0, 0, 1000]), 0
     for _ in range(choose.randrange(1, 25)):
-        magic, codec, append = choose.choice([0, 1, 1, 1]), choose.choice([0, 1, 2, 3]), choose.choice([0, 0, 8])
+        magic, codec, append = (
+            choose.choice([0, 1, 1, 1]),
+            choose.choice([0, 1, 2, 3]),
+            choose.choice([0, 0, 8]),
+        )
         times = [NOW + choose.randrange(1000) for _ in range(choose.randrange(1, 6) if codec else 1)]
         stamp = NOW + choose.randrange(1000) if append else max(times)
         if codec:
@@ -96,7 +102,9 @@ def random_log(choose: random.Random) -> tuple[list[tuple[int, int, int, bytes]]
     return entries, all_times
 
 
-def write(root: Path, choose: random.Random, entries: list[tuple[int, int, int, bytes]], *, indexed: bool = True) -> Path:
+def write(
+    root: Path, choose: random.Random, entries: list[tuple[int, int, int, bytes]], *, indexed: bool = True
+) -> Path:
     """Write the entries as one segment with a sparse index, as a clean stop leaves it."""
     directory = log_dir(root) / "orders-0"
     base = 1000 if entries[0][1] >= 1000 else 0
@@ -120,11 +128,17 @@ def test_lookups_among_messages(oracle: Oracle, oracle_seed: int, tmp_path: Path
         oracle.discard(copy)
         for timestamp, answer in zip(asked, said["timestamps"], strict=True):
             told = f"ORACLE_SEED={oracle_seed} log {seed} timestamp {timestamp}"
-            outcome = lookup.timestamp(unit(directory), timestamp=None if timestamp == MAX_TIMESTAMP else timestamp)
+            outcome = lookup.timestamp(
+                unit(directory), timestamp=None if timestamp == MAX_TIMESTAMP else timestamp
+            )
             mine = row(outcome, LOOKUP_TIMESTAMP.names)
             wanted = {"found": answer is not None, "leader_epoch": None if answer is None else -1}
             if answer is not None:
-                wanted |= {"record_timestamp": answer["timestamp"], "offset": answer["offset"], "position": answer["position"]}
+                wanted |= {
+                    "record_timestamp": answer["timestamp"],
+                    "offset": answer["offset"],
+                    "position": answer["position"],
+                }
             assert {name: mine[name] for name in wanted} == wanted, (told, mine)
 
 
@@ -147,7 +161,10 @@ def test_starts_over_random_wrappers(oracle: Oracle, oracle_seed: int, tmp_path:
         copy = oracle.copy(directory)
         judged = oracle.ask("truncate", directory=copy, clean=clean, target=target, **shared)
         oracle.discard(copy)
-        thrown = next((judged[stage]["error"] for stage in ("loaded", "truncated") if "error" in judged.get(stage, {})), None)
+        thrown = next(
+            (judged[stage]["error"] for stage in ("loaded", "truncated") if "error" in judged.get(stage, {})),
+            None,
+        )
         if thrown == MEMORY:
             continue
         told = f"ORACLE_SEED={oracle_seed} log {seed} {wrapper.hex()} {judged['loaded']}"

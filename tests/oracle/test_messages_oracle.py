@@ -60,12 +60,25 @@ def types(oracle: Oracle) -> dict[str, dict]:
 def test_every_type_and_version_of_kafka_is_declared(types: dict[str, dict]):
     """And nothing else is, but for what earlier releases had."""
     ours = {name: (SCHEMAS[name].api_key, 0, highest) for name, highest in WRITTEN.items()}
-    theirs = {name: (kind["api_key"], kind["lowest"], kind["highest"]) for name, kind in types.items() if kind["framing"] != "protocol"}
+    theirs = {
+        name: (kind["api_key"], kind["lowest"], kind["highest"])
+        for name, kind in types.items()
+        if kind["framing"] != "protocol"
+    }
     assert ours == theirs
-    topics = {schema.name: topic for table in (KEYS, VALUES) for topic, schemas in table.items() for schema in schemas.values()}
+    topics = {
+        schema.name: topic
+        for table in (KEYS, VALUES)
+        for topic, schemas in table.items()
+        for schema in schemas.values()
+    }
     topics |= dict.fromkeys(remote.SCHEMAS, REMOTE_LOG_METADATA)
     assert {name: topics[name] for name in theirs} == {name: types[name]["topic"] for name in theirs}
-    protocol = {name: (kind["lowest"], kind["highest"]) for name, kind in types.items() if kind["framing"] == "protocol"}
+    protocol = {
+        name: (kind["lowest"], kind["highest"])
+        for name, kind in types.items()
+        if kind["framing"] == "protocol"
+    }
     assert {name: tuple(schema.versions) for name, schema in group.CONSUMER_PROTOCOL.items()} == protocol
 
 
@@ -79,7 +92,11 @@ def decoded(name: str, data: bytes) -> Message:
     if name in {record.name for record in VALUES[CLUSTER_METADATA].values()}:
         return decode_metadata(data, marks=True)
     topic = next(topic for topic in KEYS if schema in (*KEYS[topic].values(), *VALUES[topic].values()))
-    return decode_key(topic, data, marks=True) if name.endswith("Key") else decode_value(topic, schema.api_key, data, marks=True)
+    return (
+        decode_key(topic, data, marks=True)
+        if name.endswith("Key")
+        else decode_value(topic, schema.api_key, data, marks=True)
+    )
 
 
 @pytest.mark.parametrize(("name", "version"), ALL)
@@ -95,10 +112,14 @@ def test_decoded_as_kafka_prints_it(oracle: Oracle, oracle_seed: int, name: str,
         assert sorted(tags) == sorted((struct, tag, data) for struct, tag, data in made["unknown_tags"])
 
 
-@pytest.mark.parametrize(("name", "version"), [(name, version) for name in group.CONSUMER_PROTOCOL for version in range(4)])
+@pytest.mark.parametrize(
+    ("name", "version"), [(name, version) for name in group.CONSUMER_PROTOCOL for version in range(4)]
+)
 def test_consumer_protocol(oracle: Oracle, oracle_seed: int, name: str, version: int):
     schema = group.CONSUMER_PROTOCOL[name]
-    for made in oracle.ask("messages", name=name, version=version, seed=oracle_seed, count=cases(EACH))["messages"]:
+    for made in oracle.ask("messages", name=name, version=version, seed=oracle_seed, count=cases(EACH))[
+        "messages"
+    ]:
         data = base64.b64decode(made["bytes"])
         fields, end = reader(schema, version)(data, 2, Found())
         assert (int.from_bytes(data[:2]), end) == (version, len(data))
@@ -110,9 +131,13 @@ def test_damaged_bytes_are_read_as_kafka_reads_them_or_not_at_all(oracle: Oracle
     rng = random.Random(oracle_seed)
     read = refused = 0
     for name, version in ALL:
-        data = base64.b64decode(oracle.ask("messages", name=name, version=version, seed=oracle_seed)["messages"][0]["bytes"])
+        data = base64.b64decode(
+            oracle.ask("messages", name=name, version=version, seed=oracle_seed)["messages"][0]["bytes"]
+        )
         values = [DAMAGES[way](rng, data, SCHEMAS[name], version) for _ in range(cases(EACH))]
-        answers = oracle.ask("messages_decode", name=name, values=[encoded(value) for value in values])["values"]
+        answers = oracle.ask("messages_decode", name=name, values=[encoded(value) for value in values])[
+            "values"
+        ]
         for value, theirs in zip(values, answers, strict=True):
             try:
                 ours = decoded(name, value)
@@ -120,17 +145,25 @@ def test_damaged_bytes_are_read_as_kafka_reads_them_or_not_at_all(oracle: Oracle
                 assert theirs is None or "error" in theirs, (name, value.hex(), error, theirs)
                 refused += 1
                 continue
-            if isinstance(ours, Unknown) or (ours.name != name and theirs is None):  # a key of another type is not asked for
+            if isinstance(ours, Unknown) or (
+                ours.name != name and theirs is None
+            ):  # a key of another type is not asked for
                 assert theirs is None or "error" in theirs, (name, value.hex(), ours, theirs)
                 continue
             if ours.name in remote.SCHEMAS and ours.version < min(1, SCHEMAS[name].versions.highest):
-                assert "error" in theirs  # what is left of the value is one of the oldest layout, which 4.3.1 does not read
+                assert (
+                    "error" in theirs
+                )  # what is left of the value is one of the oldest layout, which 4.3.1 does not read
                 continue
             read += 1
             # parsed: Java before 19 prints a digit too many of some doubles
             assert json.loads(json_text(message_json(ours))) == json.loads(theirs["json"]), value.hex()
             version = 0 if ours.name in remote.SCHEMAS else ours.version
-            assert (ours.name, version, len(ours.rest)) == (theirs["name"], theirs["version"], theirs["rest"]), value.hex()
+            assert (ours.name, version, len(ours.rest)) == (
+                theirs["name"],
+                theirs["version"],
+                theirs["rest"],
+            ), value.hex()
     assert read and refused
 
 
@@ -153,23 +186,37 @@ def random_records(oracle: Oracle, rng: random.Random, topic: str) -> list[tuple
             continue
         for version in range(schema.versions.highest + 1):
             seed = rng.randrange(1 << 30)
-            values = [made(m) for m in oracle.ask("messages", name=schema.name, version=version, seed=seed, count=3)["messages"]]
+            values = [
+                made(m)
+                for m in oracle.ask("messages", name=schema.name, version=version, seed=seed, count=3)[
+                    "messages"
+                ]
+            ]
             if topic == CLUSTER_METADATA:
                 found += [(None, value) for value in values]
                 if version == schema.versions.highest:  # later ones, which Kafka reads all the same
-                    found += [(None, values[0][:2] + bytes([version + more]) + values[0][3:]) for more in (1, 3)]
+                    found += [
+                        (None, values[0][:2] + bytes([version + more]) + values[0][3:]) for more in (1, 3)
+                    ]
                 continue
             name = KEYS[topic][api_key].name
             key = made(oracle.ask("messages", name=name, version=0, seed=seed)["messages"][0])
-            found += [(key, value) for value in (*values, None, b"\0\x63" + values[0][2:], values[0] + b"more", values[0][:-1])]
-    subscriptions = oracle.ask("messages", name="ConsumerProtocolSubscription", version=3, seed=rng.randrange(1 << 30), count=5)
+            found += [
+                (key, value)
+                for value in (*values, None, b"\0\x63" + values[0][2:], values[0] + b"more", values[0][:-1])
+            ]
+    subscriptions = oracle.ask(
+        "messages", name="ConsumerProtocolSubscription", version=3, seed=rng.randrange(1 << 30), count=5
+    )
     if topic == CONSUMER_OFFSETS:
         found += [(b"\0\2\0\1g", group_value(made(blob), b"\0\0")) for blob in subscriptions["messages"]]
     unknown = (b"\0\x63key", b"value") if topic != CLUSTER_METADATA else (None, b"\1\x63\0\0")
     return [*found, unknown]
 
 
-def damaged_records(oracle: Oracle, rng: random.Random, topic: str) -> list[tuple[bytes | None, bytes | None]]:
+def damaged_records(
+    oracle: Oracle, rng: random.Random, topic: str
+) -> list[tuple[bytes | None, bytes | None]]:
     """A damaged value of every type and version in every way, and a damaged key with it; envelopes stay whole."""
     found: list[tuple[bytes | None, bytes | None]] = []
     frame = 3 if topic == CLUSTER_METADATA else 2
@@ -179,10 +226,19 @@ def damaged_records(oracle: Oracle, rng: random.Random, topic: str) -> list[tupl
         for version in range(schema.versions.highest + 1):
             seed = rng.randrange(1 << 30)
             count = cases(len(DAMAGES) * 3)
-            values = [made(m) for m in oracle.ask("messages", name=schema.name, version=version, seed=seed, count=count)["messages"]]
+            values = [
+                made(m)
+                for m in oracle.ask("messages", name=schema.name, version=version, seed=seed, count=count)[
+                    "messages"
+                ]
+            ]
             key = None
             if topic != CLUSTER_METADATA:
-                key = made(oracle.ask("messages", name=KEYS[topic][api_key].name, version=0, seed=seed)["messages"][0])
+                key = made(
+                    oracle.ask("messages", name=KEYS[topic][api_key].name, version=0, seed=seed)["messages"][
+                        0
+                    ]
+                )
             for value, damage in zip(values, itertools.cycle(DAMAGES.values()), strict=False):
                 if len(value) > frame:
                     found.append((key, value[:frame] + damage(rng, value[frame:], schema, version)))
@@ -191,12 +247,18 @@ def damaged_records(oracle: Oracle, rng: random.Random, topic: str) -> list[tupl
     if topic == CONSUMER_OFFSETS:
         for version in range(4):
             asked = oracle.ask(
-                "messages", name="ConsumerProtocolSubscription", version=version, seed=rng.randrange(1 << 30), count=cases(12)
+                "messages",
+                name="ConsumerProtocolSubscription",
+                version=version,
+                seed=rng.randrange(1 << 30),
+                count=cases(12),
             )
             schema = group.CONSUMER_PROTOCOL["ConsumerProtocolSubscription"]
             for message, damage in zip(asked["messages"], itertools.cycle(DAMAGES.values()), strict=False):
                 blob = made(message)
-                found.append((b"\0\2\0\1g", group_value(blob[:2] + damage(rng, blob[2:], schema, version), b"\0\0")))
+                found.append(
+                    (b"\0\2\0\1g", group_value(blob[:2] + damage(rng, blob[2:], schema, version), b"\0\0"))
+                )
     return found
 
 
@@ -206,19 +268,27 @@ def made(message: dict[str, str]) -> bytes:
 
 @pytest.mark.parametrize("records_of", [random_records, damaged_records])
 @pytest.mark.parametrize("topic", DECODERS)
-def test_printed_as_kafka_dump_log_prints_it(oracle: Oracle, oracle_seed: int, topic: str, records_of: Records):
+def test_printed_as_kafka_dump_log_prints_it(
+    oracle: Oracle, oracle_seed: int, topic: str, records_of: Records
+):
     """But for the reason behind "skipping.", which is ours where bytes are bad."""
     records = records_of(oracle, random.Random(oracle_seed), topic)
     directory = oracle.fresh(f"{topic}-0")
     directory.mkdir()
     log = directory / "00000000000000000000.log"
-    log.write_bytes(put_records([put_record(at, key=key, value=value) for at, (key, value) in enumerate(records)]))
+    log.write_bytes(
+        put_records([put_record(at, key=key, value=value) for at, (key, value) in enumerate(records)])
+    )
     text = oracle.ask("dump", arguments=["--files", str(log), DECODERS[topic]])["stdout"]
     lines = re.findall(r"^\| offset: (\d+) .*? headerKeys: \[\](.*)$", text, re.MULTILINE)
     assert [int(offset) for offset, _ in lines] == list(range(len(records)))
     for (key, value), (offset, rest) in zip(records, lines, strict=True):
         ours = printed(topic, int(offset), key, value)
-        shown = "".join(f" {word}: {part}" for word, part in (("key", ours.key), ("payload", ours.payload)) if part is not None)
+        shown = "".join(
+            f" {word}: {part}"
+            for word, part in (("key", ours.key), ("payload", ours.payload))
+            if part is not None
+        )
         if ours.error is not None:
             shown, rest = shown.partition("skipping.")[0], rest.partition("skipping.")[0]
         assert parsed_doubles(shown) == parsed_doubles(rest), (key and key.hex(), value and value.hex())
@@ -242,7 +312,17 @@ def damaged(rng: random.Random, data: bytes, _schema: Schema, _version: int) -> 
 
 
 LENGTHS = [
-    bytes.fromhex(text) for text in ("ffffffff0f", "8080808008", "8180808008", "ffffffff07", "feffffff0f", "fffe", "8000", "fffffffe")
+    bytes.fromhex(text)
+    for text in (
+        "ffffffff0f",
+        "8080808008",
+        "8180808008",
+        "ffffffff07",
+        "feffffff0f",
+        "fffe",
+        "8000",
+        "fffffffe",
+    )
 ]
 """Compact ones, and those of 16 and 32 bits: below 0, largest, least."""
 
@@ -253,7 +333,9 @@ def other_length(rng: random.Random, data: bytes, _schema: Schema, _version: int
     return data[:at] + length + data[at + rng.choice([1, len(length)]) :]
 
 
-BAD_TEXT = [bytes.fromhex(text) for text in ("ff", "80", "c3", "eda080", "eda0", "e282", "f09f98", "f4908080", "c080")]
+BAD_TEXT = [
+    bytes.fromhex(text) for text in ("ff", "80", "c3", "eda080", "eda0", "e282", "f09f98", "f4908080", "c080")
+]
 
 
 def other_text(rng: random.Random, data: bytes, _schema: Schema, _version: int) -> bytes:
@@ -267,13 +349,19 @@ def other_tags(rng: random.Random, data: bytes, schema: Schema, version: int) ->
     """Tagged fields in any order, again and again, of any size, and counts of them that are wrong, at the end of a message without any."""
     if not schema.is_flexible(version) or data[-1]:
         return damaged(rng, data, schema, version)
-    known = {field.tag: field for field in schema.fields if field.tag is not None and version in field.versions}
+    known = {
+        field.tag: field for field in schema.fields if field.tag is not None and version in field.versions
+    }
     chosen = rng.choices([*known, 5, 100, 0xFFFFFFFF], k=rng.randrange(5))
     count = rng.choice([len(chosen), len(chosen), len(chosen), len(chosen) + 1, 0xFFFFFFFF, 0x80000000])
     section = put_unsigned_varint(count)
     for tag in chosen:
         value = some_value(rng, known[tag]) if tag in known else rng.randbytes(rng.randrange(4))
-        size = len(value) if tag not in known or rng.random() < 0.5 else rng.choice([0, 1, len(value) + 1, 0x7FFFFFFF, 0xFFFFFFFF])
+        size = (
+            len(value)
+            if tag not in known or rng.random() < 0.5
+            else rng.choice([0, 1, len(value) + 1, 0x7FFFFFFF, 0xFFFFFFFF])
+        )
         section += put_unsigned_varint(tag) + put_unsigned_varint(size) + value
     return data[:-1] + section + rng.choice([b"", b"", b"", b"\0"])
 
@@ -290,9 +378,15 @@ def some_value(rng: random.Random, field: Field) -> bytes:
     if field.struct is not None:
         plain = [inner for inner in field.struct if inner.tag is None]
         zeros = rng.random() < 0.5
-        inside = b"".join(DEFAULTS.get(inner.type, b"\1") if zeros else some_value(rng, inner) for inner in plain)
+        inside = b"".join(
+            DEFAULTS.get(inner.type, b"\1") if zeros else some_value(rng, inner) for inner in plain
+        )
         inside += rng.choice([b"\0", b"\1\x05\1a", b"\1\x05\0"])
-        return rng.choice([b"\0", b"\1" + inside, b"\xff\xff\xff\xff\x0f"]) if field.tag is not None and field.nullable else inside
+        return (
+            rng.choice([b"\0", b"\1" + inside, b"\xff\xff\xff\xff\x0f"])
+            if field.tag is not None and field.nullable
+            else inside
+        )
     if field.type in {"string", "bytes"}:
         text = rng.choice([None, b"", b"a", *BAD_TEXT])
         return b"\0" if text is None else put_unsigned_varint(len(text) + 1) + text
@@ -305,4 +399,11 @@ DAMAGES = {"bytes": damaged, "lengths": other_length, "text": other_text, "tags"
 def group_value(subscription: bytes, assignment: bytes) -> bytes:
     """A GroupMetadataValue of version 0 with one member of the consumer protocol."""
     sized = [len(blob).to_bytes(4, "big") + blob for blob in (subscription, assignment)]
-    return b"\0\0\0\x08consumer" + bytes(4) + b"\xff\xff" * 2 + b"\0\0\0\1\0\1m\0\1c\0\1h" + bytes(4) + b"".join(sized)
+    return (
+        b"\0\0\0\x08consumer"
+        + bytes(4)
+        + b"\xff\xff" * 2
+        + b"\0\0\0\1\0\1m\0\1c\0\1h"
+        + bytes(4)
+        + b"".join(sized)
+    )

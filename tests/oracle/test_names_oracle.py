@@ -37,7 +37,19 @@ STEMS = (
 )
 BETWEEN = ("", "", ".old", ".log", ".x.y")
 LAST = file_prefix(2**63 - 1)
-KINDS = (".log", ".log", ".index", ".timeindex", ".txnindex", ".snapshot", ".swap", ".cleaned", ".deleted", ".tmp", "")
+KINDS = (
+    ".log",
+    ".log",
+    ".index",
+    ".timeindex",
+    ".txnindex",
+    ".snapshot",
+    ".swap",
+    ".cleaned",
+    ".deleted",
+    ".tmp",
+    "",
+)
 
 
 def came_of(oracle: Oracle, directory: Path, bases: set[int], name: str) -> str:

@@ -48,7 +48,9 @@ def test_assign(oracle: Oracle, assigns, left):
     answer = oracle.ask("epoch_cache", entries=CACHE, operations=[["assign", *pair] for pair in assigns])
     assert answer["loaded"] == CACHE
     assert answer["after"][-1] == left
-    assert answer["file_settled"] == f"0\n{len(left)}\n" + "".join(f"{epoch} {start}\n" for epoch, start in left)
+    assert answer["file_settled"] == f"0\n{len(left)}\n" + "".join(
+        f"{epoch} {start}\n" for epoch, start in left
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,7 +87,9 @@ def test_epoch_answers(oracle: Oracle):
     )
     assert answer["end_offset_for"] == [[-1, -1], [7, 50], [-1, -1], [0, 10], [2, 20], [2, 20], [4, 35]]
     assert answer["epoch_for_offset"] == [None, 2, 2, 4, 7]
-    assert oracle.ask("epoch_cache", entries=[], log_end_offset=5, end_offset_for=[0])["end_offset_for"] == [[-1, -1]]
+    assert oracle.ask("epoch_cache", entries=[], log_end_offset=5, end_offset_for=[0])["end_offset_for"] == [
+        [-1, -1]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +123,10 @@ def truncated(oracle: Oracle, directory: Path, target: int | None, **options) ->
     return oracle.ask("truncate", directory=oracle.copy(directory), target=target, **options)
 
 
-@pytest.mark.parametrize(("target", "live", "restarted", "batches_left"), [(15, 15, 10, 1), (20, 20, 20, 2), (29, 29, 20, 2), (0, 0, 0, 0)])
+@pytest.mark.parametrize(
+    ("target", "live", "restarted", "batches_left"),
+    [(15, 15, 10, 1), (20, 20, 20, 2), (29, 29, 20, 2), (0, 0, 0, 0)],
+)
 def test_truncation_takes_whole_batches(oracle: Oracle, target, live, restarted, batches_left):
     directory, _ = written(oracle)
     answer = truncated(oracle, directory, target)
@@ -156,11 +163,15 @@ def test_truncation_over_segments(oracle: Oracle):
     assert sorted(name for name in below["files"] if "snapshot" in name) == ["00000000000000000099.snapshot"]
 
 
-@pytest.mark.parametrize("name", ["0.index", f"{0:020}.old.log", f"{100:020}.copy.index", f"{0:020}.a.txnindex", "100.timeindex"])
+@pytest.mark.parametrize(
+    "name", ["0.index", f"{0:020}.old.log", f"{100:020}.copy.index", f"{0:020}.a.txnindex", "100.timeindex"]
+)
 def test_a_copy_beside_a_segment_changes_no_truncation(oracle: Oracle, name):
     directory, _ = written(oracle, batches=30, roll_every=10)
     without = truncated(oracle, directory, 99)["truncated"]
-    (directory / name).write_bytes((directory / f"{200:020}.{name.rpartition('.')[2]}").read_bytes() if "txn" not in name else b"")
+    (directory / name).write_bytes(
+        (directory / f"{200:020}.{name.rpartition('.')[2]}").read_bytes() if "txn" not in name else b""
+    )
     beside = truncated(oracle, directory, 99)["truncated"]
     assert beside["segments"] == without["segments"]
     assert beside["log_end_offset"] == 99
@@ -195,18 +206,28 @@ def test_recovery_cuts_a_torn_tail(oracle: Oracle):
     recovered = truncated(oracle, directory, None, clean=False)
     assert recovered["loaded"]["log_end_offset"] == 30
     assert "truncated" not in recovered
-    assert truncated(oracle, directory, None, clean=False, state=False)["loaded"].keys() == {"files", "epoch_file"}
+    assert truncated(oracle, directory, None, clean=False, state=False)["loaded"].keys() == {
+        "files",
+        "epoch_file",
+    }
 
 
 def test_lookup(oracle: Oracle):
     directory, _ = written(oracle, batches=6, roll_every=3, timestamps="rising")
     data = {base: (directory / f"{base:020}.log").read_bytes() for base in (0, 30)}
-    batches = [(base, batch) for base, content in data.items() for batch in oracle.ask("records", bytes=encoded(content))["batches"]]
+    batches = [
+        (base, batch)
+        for base, content in data.items()
+        for batch in oracle.ask("records", bytes=encoded(content))["batches"]
+    ]
     answer = oracle.ask("lookup", directory=oracle.copy(directory), offsets=[*range(60), -1, 60, 61], **SMALL)
     for offset, found in enumerate(answer["offsets"][:60]):
         base, batch = batches[offset // 10]
         assert (found["segment_base_offset"], found["position"]) == (base, batch["position"])
-        assert (found["batch_base_offset"], found["batch_last_offset"]) == (batch["base_offset"], batch["last_offset"])
+        assert (found["batch_base_offset"], found["batch_last_offset"]) == (
+            batch["base_offset"],
+            batch["last_offset"],
+        )
         assert found["index_entry_position"] <= found["position"]
     below, end, above = answer["offsets"][60:]
     assert below["error"] == above["error"] == "OffsetOutOfRangeException"
@@ -236,14 +257,21 @@ def test_snapshot_and_partition_metadata(oracle: Oracle):
     entries = oracle.ask("producer_snapshot", bytes=encoded(snapshot))["entries"]
     assert [entry["producer_id"] for entry in entries] == [1000]
     assert entries[0]["batches"] == facts["producers"][0]["batches"][-1:]
-    assert oracle.ask("producer_snapshot", bytes=encoded(snapshot[:-1]))["error"] == "CorruptSnapshotException"
+    assert (
+        oracle.ask("producer_snapshot", bytes=encoded(snapshot[:-1]))["error"] == "CorruptSnapshotException"
+    )
     metadata = (directory / "partition.metadata").read_bytes()
-    assert f"topic_id: {oracle.ask('partition_metadata', bytes=encoded(metadata))['topic_id']}" in metadata.decode()
+    assert (
+        f"topic_id: {oracle.ask('partition_metadata', bytes=encoded(metadata))['topic_id']}"
+        in metadata.decode()
+    )
 
 
 def test_dump(oracle: Oracle):
     directory, _ = written(oracle)
-    answer = oracle.ask("dump", arguments=["--files", str(directory / "00000000000000000000.log"), "--print-data-log"])
+    answer = oracle.ask(
+        "dump", arguments=["--files", str(directory / "00000000000000000000.log"), "--print-data-log"]
+    )
     assert (answer["status"], answer["thrown"]) == (0, None)
     assert answer["stdout"].count("baseOffset: ") == 3
     assert oracle.ask("dump", arguments=["--no-such-flag"])["status"] == 1

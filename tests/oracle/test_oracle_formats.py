@@ -12,7 +12,9 @@ NOW = 1_700_000_000_000
 
 
 def offset_entries(*pairs: tuple[int, int]) -> str:
-    return encoded(b"".join(offset.to_bytes(4, "big") + position.to_bytes(4, "big") for offset, position in pairs))
+    return encoded(
+        b"".join(offset.to_bytes(4, "big") + position.to_bytes(4, "big") for offset, position in pairs)
+    )
 
 
 def time_entries(*pairs: tuple[int, int]) -> str:
@@ -41,8 +43,14 @@ def test_txn_index(oracle: Oracle):
     answer = oracle.ask("index", kind="txnindex", bytes=encoded(data), truncate_to=[30])
     assert answer["entries"] == [list(entry) for entry in entries]
     assert answer["after"] == [[1, 34]]
-    unknown = [oracle.ask("index", kind="txnindex", bytes=encoded(version + data[2:])) for version in (b"\1\0", b"\0\1")]
-    assert [answer.get("error") for answer in unknown] == ["KafkaException", None]  # Kafka looks at the first byte only
+    unknown = [
+        oracle.ask("index", kind="txnindex", bytes=encoded(version + data[2:]))
+        for version in (b"\1\0", b"\0\1")
+    ]
+    assert [answer.get("error") for answer in unknown] == [
+        "KafkaException",
+        None,
+    ]  # Kafka looks at the first byte only
 
 
 TOPIC_ID, SEGMENT_ID = "u4NdSfWRQjaZ_ENyxMXLJA", "AAAAAAAAAAAAAAAAAAAAAQ"
@@ -98,7 +106,9 @@ def test_rlmm_values(oracle: Oracle, event, value):
 
 def test_rlmm_bad_values(oracle: Oracle):
     old = bytes.fromhex(HEAD + "0000")  # as 3.0 to 3.5 wrote it
-    values = [encoded(value) for value in (b"\0" + old[1:], b"\x02" + old[1:], b"\1\x09\0", old + b"\0\0", old)]
+    values = [
+        encoded(value) for value in (b"\0" + old[1:], b"\x02" + old[1:], b"\1\x09\0", old + b"\0\0", old)
+    ]
     classes = [answer.get("error") for answer in oracle.ask("rlmm_decode", values=values)["values"]]
     assert all(classes)
     assert classes[:2] == ["MetadataParseException"] * 2
@@ -107,7 +117,10 @@ def test_rlmm_bad_values(oracle: Oracle):
 def test_rlmm_partition(oracle: Oracle):
     pairs = [[SEGMENT_ID, 0], [SEGMENT_ID, 1], [TOPIC_ID, 0], [TOPIC_ID, 7]]
     assert oracle.ask("rlmm_partition", topic_id_partitions=pairs)["metadata_partitions"] == [35, 6, 49, 18]
-    assert oracle.ask("rlmm_partition", topic_id_partitions=pairs, partitions=1)["metadata_partitions"] == [0] * 4
+    assert (
+        oracle.ask("rlmm_partition", topic_id_partitions=pairs, partitions=1)["metadata_partitions"]
+        == [0] * 4
+    )
 
 
 def test_rlmm_cache(oracle: Oracle):

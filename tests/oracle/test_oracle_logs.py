@@ -21,10 +21,14 @@ def test_random_logs_are_read_as_written(oracle: Oracle, oracle_seed, clean):
             for path in sorted(log.directory.glob("*.log"))
             for batch in oracle.ask("records", bytes=encoded(path.read_bytes()), records=False)["batches"]
         ]
-        written = [[batch["base_offset"], batch["last_offset"], batch["records"]] for batch in log.facts["batches"]]
+        written = [
+            [batch["base_offset"], batch["last_offset"], batch["records"]] for batch in log.facts["batches"]
+        ]
         assert found == [one for one in written if one[0] >= log.facts["segments"][0]["base_offset"]], seed
         checkpoint = (log.directory.parent / "recovery-point-offset-checkpoint").read_bytes()
-        [[topic, partition, recovery_point]] = oracle.ask("offset_checkpoint", bytes=encoded(checkpoint))["entries"]
+        [[topic, partition, recovery_point]] = oracle.ask("offset_checkpoint", bytes=encoded(checkpoint))[
+            "entries"
+        ]
         assert (f"{topic}-{partition}", recovery_point) == (log.directory.name, log.facts["recovery_point"])
         assert (log.directory.parent / ".kafka_cleanshutdown").exists() == clean
         loaded = oracle.ask("truncate", directory=log.directory, restart="none", **log.opening)["loaded"]
@@ -40,7 +44,11 @@ def test_one_seed_one_log(oracle: Oracle, oracle_seed):
         one, two = random_log(oracle, seed), random_log(oracle, seed)
         assert one._replace(directory=two.directory) == two
         for path in one.directory.parent.rglob("*"):
-            assert path.is_dir() or path.read_bytes() == (two.directory.parent / path.relative_to(one.directory.parent)).read_bytes()
+            assert (
+                path.is_dir()
+                or path.read_bytes()
+                == (two.directory.parent / path.relative_to(one.directory.parent)).read_bytes()
+            )
         one.remove()
         two.remove()
 
@@ -55,6 +63,8 @@ def test_random_truncations_answer(oracle: Oracle, oracle_seed):
         loaded, truncated, reopened = answer["loaded"], answer["truncated"], answer["reopened"]
         assert truncated["truncated"] == (target < loaded["log_end_offset"]), seed
         assert truncated["log_end_offset"] == min(target, loaded["log_end_offset"]), seed
-        assert reopened["log_end_offset"] <= max(truncated["log_end_offset"], truncated["log_start_offset"]), seed
+        assert reopened["log_end_offset"] <= max(
+            truncated["log_end_offset"], truncated["log_start_offset"]
+        ), seed
         oracle.discard(copy)
         log.remove()

@@ -69,14 +69,22 @@ def written(oracle: Oracle, choose: random.Random) -> tuple[Path, dict[str, Any]
         end=choose.choice(["clean", "clean", "kill"]),
     )
     if "error" in answer:  # a small index can be full before its segment is rolled
-        assert answer["error"] == "IllegalArgumentException" and settings["segment_index_bytes"] < 1000, answer
+        assert answer["error"] == "IllegalArgumentException" and settings["segment_index_bytes"] < 1000, (
+            answer
+        )
         return written(oracle, choose)
     return directory, answer, settings
 
 
 def targets(answer: dict[str, Any], choose: random.Random) -> int:
     """Return an offset worth truncating to: inside a batch, at its ends, at a base, outside the log, anywhere."""
-    offsets = [0, answer["log_start_offset"], answer["log_end_offset"], answer["log_end_offset"] + 5, max(answer["log_end_offset"] - 1, 0)]
+    offsets = [
+        0,
+        answer["log_start_offset"],
+        answer["log_end_offset"],
+        answer["log_end_offset"] + 5,
+        max(answer["log_end_offset"] - 1, 0),
+    ]
     offsets += [segment["base_offset"] for segment in answer["segments"]] * 2
     offsets += [max(segment["base_offset"] - 1, 0) for segment in answer["segments"][:1]]
     offsets += [choose.randrange(answer["log_end_offset"] + 1) for _ in range(6)]
@@ -105,7 +113,11 @@ COUNTS = ("offset_index_entries", "time_index_entries", "txn_index_entries")
 def segments(row: dict[str, Any], when: str) -> list[dict[str, int]]:
     gone = {"before": "create", "after": "delete"}[when]
     return [
-        {"base_offset": s["base_offset"], "size": s[f"size_{when}"], **{name: s[f"{name}_{when}"] for name in COUNTS}}
+        {
+            "base_offset": s["base_offset"],
+            "size": s[f"size_{when}"],
+            **{name: s[f"{name}_{when}"] for name in COUNTS},
+        }
         for s in row["segments"]
         if s["action"] != gone
     ]
@@ -133,12 +145,17 @@ def agree(row: dict[str, Any], answer: dict[str, Any], before: set[int]) -> None
         assert said == {name: answer[stage][name] for name in said}, stage
     left = snapshots(answer["truncated"])
     expected = [
-        {"offset": offset, "action": "delete" if offset not in left else "keep" if offset in before else "create"}
+        {
+            "offset": offset,
+            "action": "delete" if offset not in left else "keep" if offset in before else "create",
+        }
         for offset in sorted(before | left)
     ]
     assert row["producer_snapshots"] == expected
     reopened = answer["reopened"]
-    assert row["log_end_offset_after_restart"] == (None if "error" in reopened else reopened["log_end_offset"])
+    assert row["log_end_offset_after_restart"] == (
+        None if "error" in reopened else reopened["log_end_offset"]
+    )
     size = lambda stage: sum(segment["size"] for segment in answer[stage]["segments"])
     assert row["bytes_removed"] == size("loaded") - size("truncated")
     assert answer["truncated"]["truncated"] == (row["kind"] != "none")
@@ -146,7 +163,11 @@ def agree(row: dict[str, Any], answer: dict[str, Any], before: set[int]) -> None
 
 def agree_on_batches(row: dict[str, Any], batches: list[dict[str, int]], first_base: int) -> None:
     """What goes from an undamaged log, counted from what its writer wrote."""
-    held = [batch for batch in batches if first_base <= batch["base_offset"] and batch["last_offset"] < row["log_end_offset_before"]]
+    held = [
+        batch
+        for batch in batches
+        if first_base <= batch["base_offset"] and batch["last_offset"] < row["log_end_offset_before"]
+    ]
     gone = [batch for batch in held if row["kind"] != "none" and batch["last_offset"] >= row["target_offset"]]
     assert row["batches_removed"] == len(gone)
     assert row["records_removed"] == sum(batch["records"] for batch in gone)
@@ -173,7 +194,9 @@ def agree_on_producers(directory: Path, request: Request, answer: dict[str, Any]
         ),
     )
     said = sorted((number, *producer) for number, producer in loaded.producers.producers.items())
-    assert said == [(p["producer_id"], p["last_timestamp"], p["current_txn_first_offset"]) for p in answer["producers"]]
+    assert said == [
+        (p["producer_id"], p["last_timestamp"], p["current_txn_first_offset"]) for p in answer["producers"]
+    ]
     assert loaded.producers.map_end == answer["producers_end_offset"]
     assert len(loaded.producers.ongoing) == answer["open_transactions"]
 
@@ -195,7 +218,9 @@ def one_case(oracle: Oracle, choose: random.Random, name: str) -> bool:
         if names(directory, ".log"):
             damage(directory, choose)
     end = answer["log_end_offset"]
-    log_start = choose.choice([0, answer["log_start_offset"], answer["log_start_offset"], choose.randrange(end + 10)])
+    log_start = choose.choice(
+        [0, answer["log_start_offset"], answer["log_start_offset"], choose.randrange(end + 10)]
+    )
     recovery_point = choose.choice([0, answer["recovery_point"], end, end + 3, choose.randrange(end + 1)])
     high_watermark = choose.choice([answer["high_watermark"], 0, end + 1, choose.randrange(end + 1)])
     target = targets(answer, choose)
@@ -226,7 +251,9 @@ def one_case(oracle: Oracle, choose: random.Random, name: str) -> bool:
         **settings,
     )
     told = f"{name} {directory} {[damage.__name__ for damage in damages]} {request}"
-    thrown = next((judged[stage] for stage in ("loaded", "truncated") if "error" in judged.get(stage, {})), None)
+    thrown = next(
+        (judged[stage] for stage in ("loaded", "truncated") if "error" in judged.get(stage, {})), None
+    )
     assert refused == (thrown["error"] if thrown else None), (told, thrown)
     try:
         if row is not None:
@@ -243,10 +270,18 @@ RECORDINGS = sorted(path.name.removesuffix(".tar.gz") for path in pack.DATA.glob
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
-def test_truncation_of_recorded_directories(oracle: Oracle, oracle_seed: int, tmp_path: Path, name: str) -> None:
+def test_truncation_of_recorded_directories(
+    oracle: Oracle, oracle_seed: int, tmp_path: Path, name: str
+) -> None:
     """Directories of real brokers, running, killed or stopped, opened as after either stop."""
     choose = random.Random(f"{oracle_seed}:{name}")
-    folders = sorted({path.parent for path in pack.unpack(name, tmp_path).rglob("*.log") if re.fullmatch(r".+-[0-9]+", path.parent.name)})
+    folders = sorted(
+        {
+            path.parent
+            for path in pack.unpack(name, tmp_path).rglob("*.log")
+            if re.fullmatch(r".+-[0-9]+", path.parent.name)
+        }
+    )
     assert folders
     for directory in folders:
         bases = [int(path.stem) for path in names(directory, ".log")]
@@ -272,7 +307,10 @@ def test_truncation_of_recorded_directories(oracle: Oracle, oracle_seed: int, tm
             now_ms=NOW,
             remote_enabled=is_tiered(partition_of(directory)),
         )
-        thrown = next((judged[stage]["error"] for stage in ("loaded", "truncated") if "error" in judged.get(stage, {})), None)
+        thrown = next(
+            (judged[stage]["error"] for stage in ("loaded", "truncated") if "error" in judged.get(stage, {})),
+            None,
+        )
         assert refused == thrown, (directory, request, judged["loaded"])
         if row is not None:
             agree(row, judged, {int(path.name.partition(".")[0]) for path in names(directory, ".snapshot")})

@@ -41,7 +41,8 @@ def remote_events(cluster: Cluster, partitions: int = 2) -> list[dict[str, Any]]
             messages.append(message)
     consumer.close()
     read = run(
-        str(Path(__file__).with_name("RemoteEvents.java")), told="".join(b64encode(message.value()).decode() + "\n" for message in messages)
+        str(Path(__file__).with_name("RemoteEvents.java")),
+        told="".join(b64encode(message.value()).decode() + "\n" for message in messages),
     )
     return [
         {
@@ -70,10 +71,18 @@ def settled_events(cluster: Cluster) -> list[dict[str, Any]]:
 def tiered(recorder: Recorder) -> None:
     """Segments copied to remote storage, deleted from it by retention and with their topic."""
     random = recorder.random
-    with recorder.cluster({1: "broker,controller"}, file_delete_delay_ms=200, **remote_storage(recorder.work / "remote")) as cluster:
+    with recorder.cluster(
+        {1: "broker,controller"}, file_delete_delay_ms=200, **remote_storage(recorder.work / "remote")
+    ) as cluster:
         create(
             cluster,
-            {"kept": TIERED, "expired": {**TIERED, "retention.bytes": 4000}, "removed": TIERED, "txn": TIERED, "local-only": SMALL},
+            {
+                "kept": TIERED,
+                "expired": {**TIERED, "retention.bytes": 4000},
+                "removed": TIERED,
+                "txn": TIERED,
+                "local-only": SMALL,
+            },
             [[1]],
         )
         for tag in ("first", "second"):
@@ -107,7 +116,14 @@ SHAPES: list[dict[str, Any]] = [
     {
         "key": "headers",
         "value": "v",
-        "headers": [("", b"no name"), ("null", None), ("empty", b""), ("twice", b"1"), ("twice", b"2"), ("ümläut", "€".encode())],
+        "headers": [
+            ("", b"no name"),
+            ("null", None),
+            ("empty", b""),
+            ("twice", b"1"),
+            ("twice", b"2"),
+            ("ümläut", "€".encode()),
+        ],
     },
     {"key": "many", "value": "headers", "headers": [(f"h{number}", b"x") for number in range(130)]},
     {"key": "long", "value": "y" * 20000},
@@ -147,22 +163,39 @@ def single(recorder: Recorder) -> None:
         for _ in range(3):
             send(cluster, "compacted", records(random, 60, keys=12))
         send(cluster, "deleted-records", records(random, 80))
-        cluster.admin.delete_records([TopicPartition("deleted-records", 0, 47)])[TopicPartition("deleted-records", 0)].result(20)
+        cluster.admin.delete_records([TopicPartition("deleted-records", 0, 47)])[
+            TopicPartition("deleted-records", 0)
+        ].result(20)
         start = 1767225600000
         stamps = [start + minute * 60000 for minute in (0, 1, 2, 3, 10, 9, 8, 7, 30, 5, 4, 31, 20, 40)]
         for number in range(0, len(stamps), 2):
             send(
                 cluster,
                 "timestamps",
-                [{**record, "timestamp": stamp} for record, stamp in zip(records(random, 2, words=30), stamps[number:], strict=False)],
+                [
+                    {**record, "timestamp": stamp}
+                    for record, stamp in zip(records(random, 2, words=30), stamps[number:], strict=False)
+                ],
             )
         send(cluster, LONG_NAME, records(random, 5))
         recorder.step("wrote; one transaction stays open; deleted records below 47 of deleted-records")
         wait(
-            lambda: any((node.logs / "compacted-0").glob("*.deleted")) or len(list((node.logs / "compacted-0").glob("*.log"))) < 4,
+            lambda: (
+                any((node.logs / "compacted-0").glob("*.deleted"))
+                or len(list((node.logs / "compacted-0").glob("*.log"))) < 4
+            ),
             "the log cleaner",
         )
-        asked = [start - 1, start, start + 60001, start + 9 * 60000, start + 31 * 60000, start + 40 * 60000, start + 41 * 60000, 0]
+        asked = [
+            start - 1,
+            start,
+            start + 60001,
+            start + 9 * 60000,
+            start + 31 * 60000,
+            start + 40 * 60000,
+            start + 41 * 60000,
+            0,
+        ]
         settle()
         recorder.facts["offsets"] = list_offsets(cluster, asked)
         recorder.facts["offset_for_leader_epoch"] = epoch_answers(cluster)
@@ -174,7 +207,9 @@ def single(recorder: Recorder) -> None:
 def demo(recorder: Recorder) -> None:
     """A log dir to try kcli on: several epochs and segments, a transaction, timestamps by the minute, remote log metadata."""
     random = recorder.random
-    with recorder.cluster({1: "broker,controller"}, broker_session_timeout_ms=3000, **remote_storage(recorder.work / "remote")) as cluster:
+    with recorder.cluster(
+        {1: "broker,controller"}, broker_session_timeout_ms=3000, **remote_storage(recorder.work / "remote")
+    ) as cluster:
         node = cluster.nodes[1]
         create(cluster, {"orders": {**SMALL, **FOREVER}}, [[1], [1]])
         create(cluster, {"payments": {**SMALL, **FOREVER}, "clicks": {**TIERED}}, [[1]])
@@ -185,7 +220,9 @@ def demo(recorder: Recorder) -> None:
                 for record in made:
                     record["timestamp"] = minute + random.randint(0, 40000)
                     minute += 60000
-                send(cluster, "orders", made, partition=partition, compression_type=("none", "zstd")[partition])
+                send(
+                    cluster, "orders", made, partition=partition, compression_type=("none", "zstd")[partition]
+                )
             transactions(cluster, "payments", random, "cca", name=f"till-{shift}")
             send(cluster, "clicks", records(random, 45))
             settled_events(cluster)

@@ -105,17 +105,34 @@ class Node:
             "advertised.listeners": ",".join(listeners),
             "log.dirs": self.logs,
             "metadata.log.dir": self.logs if self.cluster.alone else self.folder / "metadata",
-            "controller.quorum.voters": ",".join(f"{node.number}@127.0.0.1:{node.port + 500}" for node in self.cluster.controllers),
+            "controller.quorum.voters": ",".join(
+                f"{node.number}@127.0.0.1:{node.port + 500}" for node in self.cluster.controllers
+            ),
             **self.cluster.settings,
         }
-        (self.folder / "server.properties").write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-        run("kafka.tools.StorageTool", "format", "-t", self.cluster.id, "-c", str(self.folder / "server.properties"))
+        (self.folder / "server.properties").write_text(
+            "".join(f"{name}={value}\n" for name, value in settings.items())
+        )
+        run(
+            "kafka.tools.StorageTool",
+            "format",
+            "-t",
+            self.cluster.id,
+            "-c",
+            str(self.folder / "server.properties"),
+        )
 
     def launch(self) -> None:
         self.starts += 1
         with (self.folder / f"output-{self.starts}.log").open("wb") as output:
-            line = command("kafka.Kafka", str(self.folder / "server.properties"), properties=(f"recording.log={self.words}",))
-            self.process = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True)
+            line = command(
+                "kafka.Kafka",
+                str(self.folder / "server.properties"),
+                properties=(f"recording.log={self.words}",),
+            )
+            self.process = subprocess.Popen(
+                line, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+            )
 
     def start(self) -> None:
         self.launch()
@@ -161,13 +178,20 @@ class Cluster:
     """Nodes by number with their roles; formatted and started on entry, killed on exit whatever happened."""
 
     def __init__(
-        self, folder: Path, roles: Mapping[int, str], base_port: int, random: Random, settings: Mapping[str, object] | None = None
+        self,
+        folder: Path,
+        roles: Mapping[int, str],
+        base_port: int,
+        random: Random,
+        settings: Mapping[str, object] | None = None,
     ) -> None:
         self.folder = folder.absolute()
         self.base_port = base_port
         self.settings = dict(settings or {})
         self.alone = len(roles) == 1
-        self.id = "K" + base64.urlsafe_b64encode(random.randbytes(16)).decode()[1:22]  # never begins with a dash
+        self.id = (
+            "K" + base64.urlsafe_b64encode(random.randbytes(16)).decode()[1:22]
+        )  # never begins with a dash
         self.nodes = {number: Node(self, number, role) for number, role in roles.items()}
 
     @property

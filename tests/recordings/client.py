@@ -10,7 +10,22 @@ from confluent_kafka.admin import NewTopic, OffsetSpec
 from tests.recordings.brokers import QUIET, Cluster
 from tests.recordings.wire import offset_for_leader_epoch
 
-WORDS = ("amber", "basil", "cedar", "delta", "ember", "fjord", "grove", "hazel", "indigo", "juniper", "krill", "lemon", "maple", "nectar")
+WORDS = (
+    "amber",
+    "basil",
+    "cedar",
+    "delta",
+    "ember",
+    "fjord",
+    "grove",
+    "hazel",
+    "indigo",
+    "juniper",
+    "krill",
+    "lemon",
+    "maple",
+    "nectar",
+)
 Records = Iterable[Mapping[str, Any]]
 
 
@@ -24,7 +39,9 @@ def records(random: Random, count: int, *, keys: int = 1000, words: int = 5) -> 
     return made
 
 
-def create(cluster: Cluster, topics: Mapping[str, Mapping[str, Any]], replicas: Sequence[Sequence[int]]) -> None:
+def create(
+    cluster: Cluster, topics: Mapping[str, Mapping[str, Any]], replicas: Sequence[Sequence[int]]
+) -> None:
     """Create topics with their configs; `replicas` are the brokers of each partition, the preferred leader first."""
     new = [
         NewTopic(
@@ -43,11 +60,18 @@ def create(cluster: Cluster, topics: Mapping[str, Mapping[str, Any]], replicas: 
 def producer(cluster: Cluster, **config: object) -> Producer:
     """Return a producer with short linger; config keys with underscores for dots."""
     return Producer(
-        {"bootstrap.servers": cluster.bootstrap, "linger.ms": 2, **QUIET, **{key.replace("_", "."): value for key, value in config.items()}}
+        {
+            "bootstrap.servers": cluster.bootstrap,
+            "linger.ms": 2,
+            **QUIET,
+            **{key.replace("_", "."): value for key, value in config.items()},
+        }
     )
 
 
-def write(producer: Producer, topic: str, made: Records, *, batch: int = 5, partition: int = 0, wait: bool = True) -> None:
+def write(
+    producer: Producer, topic: str, made: Records, *, batch: int = 5, partition: int = 0, wait: bool = True
+) -> None:
     """Produce records in batches of `batch`, all acknowledged; without `wait` in one batch that nobody waits for."""
     failed: list[object] = []
 
@@ -64,15 +88,23 @@ def write(producer: Producer, topic: str, made: Records, *, batch: int = 5, part
         assert not failed, (topic, failed[0])
 
 
-def send(cluster: Cluster, topic: str, made: Records, *, batch: int = 5, partition: int = 0, **config: object) -> None:
+def send(
+    cluster: Cluster, topic: str, made: Records, *, batch: int = 5, partition: int = 0, **config: object
+) -> None:
     """Write with a producer of its own."""
     write(producer(cluster, **config), topic, made, batch=batch, partition=partition)
 
 
-def transactions(cluster: Cluster, topic: str, random: Random, ends: str, *, name: str = "tx", count: int = 6) -> None:
+def transactions(
+    cluster: Cluster, topic: str, random: Random, ends: str, *, name: str = "tx", count: int = 6
+) -> None:
     """Run one transaction per letter of `ends`: c commits, a aborts, o stays open (its producer is left without a word)."""
     for number, end in enumerate(ends):
-        writer = producer(cluster, transactional_id=f"{name}-{number % 2 if end != 'o' else number}", transaction_timeout_ms=900000)
+        writer = producer(
+            cluster,
+            transactional_id=f"{name}-{number % 2 if end != 'o' else number}",
+            transaction_timeout_ms=900000,
+        )
         writer.init_transactions(30)
         writer.begin_transaction()
         write(writer, topic, records(random, count), batch=3)
@@ -82,7 +114,11 @@ def transactions(cluster: Cluster, topic: str, random: Random, ends: str, *, nam
             writer.abort_transaction(30)
 
 
-SPECS = {"earliest": OffsetSpec.earliest, "latest": OffsetSpec.latest, "max-timestamp": OffsetSpec.max_timestamp}
+SPECS = {
+    "earliest": OffsetSpec.earliest,
+    "latest": OffsetSpec.latest,
+    "max-timestamp": OffsetSpec.max_timestamp,
+}
 
 
 def leaders(cluster: Cluster) -> Iterator[tuple[str, int, int]]:
@@ -94,7 +130,9 @@ def leaders(cluster: Cluster) -> Iterator[tuple[str, int, int]]:
 def list_offsets(cluster: Cluster, timestamps: Sequence[int] = ()) -> list[dict[str, Any]]:
     """Return what ListOffsets answers for earliest, latest, max-timestamp and each timestamp."""
     rows = []
-    asked = [(name, spec()) for name, spec in SPECS.items()] + [(str(stamp), OffsetSpec.for_timestamp(stamp)) for stamp in timestamps]
+    asked = [(name, spec()) for name, spec in SPECS.items()] + [
+        (str(stamp), OffsetSpec.for_timestamp(stamp)) for stamp in timestamps
+    ]
     partitions = list(leaders(cluster))
     for name, spec in asked:
         request = {TopicPartition(topic, partition): spec for topic, partition, _ in partitions}

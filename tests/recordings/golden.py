@@ -24,7 +24,9 @@ def dumped(folder: Path) -> list[str]:
         for path in pack.files(folder)
         if DATA_FILE.fullmatch(path.name)
         and not (
-            path.suffix in {".index", ".timeindex"} and path.with_suffix(".log").exists() and path.with_suffix(".log").stat().st_size == 0
+            path.suffix in {".index", ".timeindex"}
+            and path.with_suffix(".log").exists()
+            and path.with_suffix(".log").stat().st_size == 0
         )
     ]
 

@@ -35,14 +35,30 @@ def classpath() -> str:
 
 def command(main: str, *arguments: str, heap: int = 320, properties: tuple[str, ...] = ()) -> list[str]:
     """Return the command line that runs a class, or a single .java file, over the class path."""
-    return ["java", *JVM, f"-Xmx{heap}m", *(f"-D{name}" for name in properties), "-cp", classpath(), main, *arguments]
+    return [
+        "java",
+        *JVM,
+        f"-Xmx{heap}m",
+        *(f"-D{name}" for name in properties),
+        "-cp",
+        classpath(),
+        main,
+        *arguments,
+    ]
 
 
 def run(main: str, *arguments: str, cwd: Path | None = None, told: str = "") -> str:
     """Run a class to its end and return what it printed, every character kept; a failure shows both streams."""
     line = command(main, *arguments)
     # the encoding of what Java prints follows the locale
-    done = subprocess.run(line, input=told.encode(), capture_output=True, cwd=cwd, check=False, env={**os.environ, "LC_ALL": "C.UTF-8"})
+    done = subprocess.run(
+        line,
+        input=told.encode(),
+        capture_output=True,
+        cwd=cwd,
+        check=False,
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+    )
     printed, errors = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
     if done.returncode:
         raise RuntimeError(f"{main} {shlex.join(arguments)[:300]}: {printed[-2000:]}{errors[-4000:]}")

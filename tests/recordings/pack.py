@@ -59,7 +59,9 @@ def dumps(manifest: dict[str, Any]) -> str:
     def block(value: Any, depth: int) -> str:
         pad = " " * (depth + 1)
         if isinstance(value, dict) and value and depth < 3:
-            inner = ",\n".join(f"{pad}{json.dumps(key)}: {block(item, depth + 1)}" for key, item in value.items())
+            inner = ",\n".join(
+                f"{pad}{json.dumps(key)}: {block(item, depth + 1)}" for key, item in value.items()
+            )
             return f"{{\n{inner}\n{' ' * depth}}}"
         if isinstance(value, list) and value and depth < 4:
             inner = ",\n".join(f"{pad}{json.dumps(item)}" for item in value)
@@ -82,7 +84,9 @@ def unpack(name: str, into: Path, data: Path = DATA) -> Path:
     expected = manifest(name, data)["files"]
     found = {str(path.relative_to(folder)): sha256(path) for path in files(folder)}
     if found != expected:
-        wrong = sorted(path for path in found.keys() | expected.keys() if found.get(path) != expected.get(path))
+        wrong = sorted(
+            path for path in found.keys() | expected.keys() if found.get(path) != expected.get(path)
+        )
         raise AssertionError(f"{name}.tar.gz does not match {name}.json: {', '.join(wrong[:5])}")
     return folder
 

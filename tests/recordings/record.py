@@ -52,9 +52,16 @@ def record(name: str, work: Path, base_port: int, data: Path) -> Path:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"{', '.join(SCENARIOS)}; default: all")
-    parser.add_argument("--base-port", type=int, default=29000, help="brokers listen at this port + their number, controllers 500 above")
+    parser.add_argument(
+        "--base-port",
+        type=int,
+        default=29000,
+        help="brokers listen at this port + their number, controllers 500 above",
+    )
     parser.add_argument("--data", type=Path, default=pack.DATA, help="where the recordings go")
     parser.add_argument("--keep", type=Path, help="keep the brokers' folders here, one per scenario")
     options = parser.parse_args()

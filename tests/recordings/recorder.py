@@ -25,7 +25,11 @@ class Recorder:
 
     def cluster(self, roles: dict[int, str], **settings: object) -> Cluster:
         return Cluster(
-            self.work / "cluster", roles, self.base_port, self.random, {name.replace("_", "."): value for name, value in settings.items()}
+            self.work / "cluster",
+            roles,
+            self.base_port,
+            self.random,
+            {name.replace("_", "."): value for name, value in settings.items()},
         )
 
     def step(self, text: str) -> None:

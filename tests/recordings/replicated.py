@@ -25,7 +25,9 @@ def in_sync(cluster: Cluster, count: int) -> None:
 
 
 def led_without(cluster: Cluster, gone: int) -> None:
-    cluster.wait_partitions(lambda partition: partition.leader not in (-1, gone), f"leaders other than {gone}")
+    cluster.wait_partitions(
+        lambda partition: partition.leader not in (-1, gone), f"leaders other than {gone}"
+    )
 
 
 def failover(recorder: Recorder) -> None:
@@ -57,13 +59,17 @@ def failover(recorder: Recorder) -> None:
             if how == "stop":
                 elect_preferred(cluster)
                 wait(lambda: {1, 2, 3} == {leader for _, _, leader in leaders(cluster)}, "preferred leaders")
-            recorder.step(f"broker {number}: {how}, wrote, start" + (", preferred election" if how == "stop" else ""))
+            recorder.step(
+                f"broker {number}: {how}, wrote, start" + (", preferred election" if how == "stop" else "")
+            )
             burst(f"with-{number}")
         settle()
         recorder.facts["offset_for_leader_epoch"] = epoch_answers(cluster)
         recorder.facts["offsets"] = list_offsets(cluster)
         for number in (1, 2, 3):
-            recorder.capture(f"node{number}", cluster.nodes[number], "running; facts name the leader of each partition")
+            recorder.capture(
+                f"node{number}", cluster.nodes[number], "running; facts name the leader of each partition"
+            )
 
 
 TRUNCATING = re.compile(
@@ -148,7 +154,9 @@ def truncation(recorder: Recorder) -> None:
         settle()
         recorder.facts["offset_for_leader_epoch"] = epoch_answers(cluster)
         recorder.facts["offsets"] = list_offsets(cluster)
-        recorder.capture("before-follower", old, "broker 1 as it was killed, with records that broker 2 never saw")
+        recorder.capture(
+            "before-follower", old, "broker 1 as it was killed, with records that broker 2 never saw"
+        )
         recorder.capture("before-leader", new, "broker 2, leader since, running")
         old.start()
         in_sync(cluster, 2)
@@ -166,4 +174,6 @@ def truncation(recorder: Recorder) -> None:
             for line in lines
             if (found := TRUNCATING.search(line))
         ]
-        recorder.capture("after-follower-stopped", old, "broker 1 after it truncated, caught up and was shut down cleanly")
+        recorder.capture(
+            "after-follower-stopped", old, "broker 1 after it truncated, caught up and was shut down cleanly"
+        )

@@ -19,7 +19,10 @@ def test_it_has_epochs_segments_a_transaction_and_remote_events(demo, ask):
     assert min(listed["orders", 0]["segments"], listed["payments", 0]["segments"]) >= 3
     assert len(ask("epoch", "show", demo / "orders-0").rows) == 4
     assert any(path.stat().st_size for path in (demo / "payments-0").glob("*.txnindex"))
-    assert {row["state"] for row in ask("rlmm", "dump", demo).rows} == {"COPY_SEGMENT_STARTED", "COPY_SEGMENT_FINISHED"}
+    assert {row["state"] for row in ask("rlmm", "dump", demo).rows} == {
+        "COPY_SEGMENT_STARTED",
+        "COPY_SEGMENT_FINISHED",
+    }
 
 
 def test_timestamps_rise_through_a_morning(demo, ask):

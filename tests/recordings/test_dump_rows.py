@@ -29,7 +29,9 @@ def row_of(fact):
         if name in {"CreateTime", "LogAppendTime", "NoTimestampType"}:
             row |= {"timestamp_type": name, "max_timestamp": value}
         elif name not in NOT_IN_ROWS:
-            row[OTHER_NAMES.get(name) or re.sub(r"[A-Z]", lambda letter: f"_{letter[0].lower()}", name)] = value
+            row[OTHER_NAMES.get(name) or re.sub(r"[A-Z]", lambda letter: f"_{letter[0].lower()}", name)] = (
+                value
+            )
     return row
 
 
@@ -50,6 +52,8 @@ def test_rows_are_the_facts_of_the_tool(name, recording, ask):
             continue  # the tool takes the first of nothing but zeros for an entry
         found = rows.get(path, [])
         assert {row["type"] for row in found} <= {ROW_TYPES[Path(path).suffix]}
-        assert [{key: row[key] for key in fact} for row, fact in zip(found, facts, strict=True)] == facts, path
+        assert [{key: row[key] for key in fact} for row, fact in zip(found, facts, strict=True)] == facts, (
+            path
+        )
         compared += len(facts)
     assert compared > 100

@@ -28,7 +28,10 @@ class Section(NamedTuple):
     kcli: tuple[str, ...]
 
 
-LEADER_CHANGE = (b"\0\0\0\2", bytes.fromhex("0001000000030200000001" + "000100" + "00" * 12 + "01" + "000100"))
+LEADER_CHANGE = (
+    b"\0\0\0\2",
+    bytes.fromhex("0001000000030200000001" + "000100" + "00" * 12 + "01" + "000100"),
+)
 """A leader change of version 1, which has the directories of voters: one, AAEAAAAAAAAAAAAAAAAAAQ; nobody granted."""
 
 ZEROS = re.compile(r"(offset: (?P<base>\d+) position: 0|timestamp: 0 offset: (?P<start>\d+))")
@@ -54,7 +57,9 @@ MISREAD = {
 
 def is_zero_slot(section):
     match = ZEROS.fullmatch("\n".join(section.golden))
-    return match is not None and int(match["base"] or match["start"]) == int(Path(section.path).name.split(".")[0])
+    return match is not None and int(match["base"] or match["start"]) == int(
+        Path(section.path).name.split(".")[0]
+    )
 
 
 def sections(text):
@@ -80,7 +85,9 @@ def compared(recording, tmp_path_factory):
         folder = recording(name)
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(folder)
-            done = CliRunner().invoke(app, ["dump", "-o", "text", *PRINT, "--files", ",".join(dumped(folder))])
+            done = CliRunner().invoke(
+                app, ["dump", "-o", "text", *PRINT, "--files", ",".join(dumped(folder))]
+            )
         golden = sections(gzip.decompress((pack.DATA / f"{name}.golden.gz").read_bytes()).decode())
         found = sections(done.stdout)
         assert list(found) == dumped(folder)
@@ -97,7 +104,13 @@ def test_lines_are_equal(compared, name):
 
 
 def test_there_is_enough_to_compare(compared):
-    lines = [line for name in NAMES for section in compared(name) if section.kcli == section.golden for line in section.golden]
+    lines = [
+        line
+        for name in NAMES
+        for section in compared(name)
+        if section.kcli == section.golden
+        for line in section.golden
+    ]
 
     assert len(lines) > 5000
 
@@ -106,7 +119,9 @@ def test_there_is_enough_to_compare(compared):
 def test_every_difference_is_met(compared, difference):
     tolerated = DIFFERENCES[difference][1]
 
-    assert any(section.kcli != section.golden and tolerated(section) for name in NAMES for section in compared(name))
+    assert any(
+        section.kcli != section.golden and tolerated(section) for name in NAMES for section in compared(name)
+    )
 
 
 @pytest.mark.parametrize("difference", MISREAD)
@@ -226,7 +241,11 @@ DEATHS = {
         "the entries are printed, and told not to have been compared",
     ),
     "BufferUnderflowException: a leader change with directories, of one who was granted": (
-        {LOG: put_records([put_record(0, key=LEADER_CHANGE[0], value=LEADER_CHANGED)], attributes=CONTROL_MASK)},
+        {
+            LOG: put_records(
+                [put_record(0, key=LEADER_CHANGE[0], value=LEADER_CHANGED)], attributes=CONTROL_MASK
+            )
+        },
         LOG,
         ("--deep-iteration",),
         (set(), 0),
@@ -256,11 +275,19 @@ def test_where_the_tool_dies_kcli_goes_on(kcli, tmp_path, death):
 
 
 @pytest.mark.parametrize(
-    "name", ["CorruptRecordException: an impossible length", "CorruptRecordException: preallocated zeros behind the last batch"]
+    "name",
+    [
+        "CorruptRecordException: an impossible length",
+        "CorruptRecordException: preallocated zeros behind the last batch",
+    ],
 )
 def test_the_rest_of_the_lines_is_that_of_the_tool(kcli, tmp_path, name):
     (tmp_path / LOG).write_bytes(DEATHS[name][0][LOG])
-    golden = [line for line in recorded.stored("codec-none.print.txt").decode().split("\n") if line.startswith("baseOffset")]
+    golden = [
+        line
+        for line in recorded.stored("codec-none.print.txt").decode().split("\n")
+        if line.startswith("baseOffset")
+    ]
     found = kcli("dump", "-o", "text", tmp_path / LOG).stdout.split("\n")[2:-1]
 
     assert found == (golden[1:] if "impossible" in name else golden)

@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 from formats.control import control_record
-from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, read_aborted_txns, valid_prefix_offset_index, valid_prefix_time_index
+from formats.index import (
+    OFFSET_INDEX_ENTRY,
+    TIME_INDEX_ENTRY,
+    read_aborted_txns,
+    valid_prefix_offset_index,
+    valid_prefix_time_index,
+)
 from formats.producer_snapshot import read_snapshot
 from formats.record import Record, batch_records, is_valid
 from kcli.logdir.buffers import DataFile
@@ -47,7 +53,11 @@ TOLERATED: dict[str, tuple[str, Callable[[Dumped], bool]]] = {
 def without_preallocated(file: Dumped) -> list[Fact]:
     """The entries, without one that is only the base offset and zero."""
     zeros = ZEROS.get(Path(file.path).suffix)
-    return [] if zeros is not None and file.entries == [{"offset": base_offset(Path(file.path)), **zeros}] else file.entries
+    return (
+        []
+        if zeros is not None and file.entries == [{"offset": base_offset(Path(file.path)), **zeros}]
+        else file.entries
+    )
 
 
 @cache
@@ -110,14 +120,18 @@ def snapshot(path: Path) -> Iterator[Fact]:
             "producerId": entry.producer_id,
             "producerEpoch": entry.producer_epoch,
             "coordinatorEpoch": entry.coordinator_epoch,
-            "currentTxnFirstOffset": None if entry.current_txn_first_offset == -1 else entry.current_txn_first_offset,
+            "currentTxnFirstOffset": None
+            if entry.current_txn_first_offset == -1
+            else entry.current_txn_first_offset,
             "lastTimestamp": entry.timestamp,
             # the tool names the only batch of a producer that a snapshot keeps; without one (a marker came last) none
             **(
                 {}
                 if entry.last_offset < 0
                 else {
-                    "firstSequence": entry.last_sequence - entry.offset_delta if entry.last_sequence >= 0 else entry.last_sequence,
+                    "firstSequence": entry.last_sequence - entry.offset_delta
+                    if entry.last_sequence >= 0
+                    else entry.last_sequence,
                     "lastSequence": entry.last_sequence,
                     "lastOffset": entry.last_offset,
                     "offsetDelta": entry.offset_delta,
@@ -160,9 +174,15 @@ def test_entries(name, suffix, recording):
             assert list(READERS[suffix](recording(name) / file.path)) == without_preallocated(file), file.path
 
 
-@pytest.mark.parametrize(("suffix", "least"), [(".log", 500), (".index", 200), (".timeindex", 200), (".snapshot", 50), (".txnindex", 10)])
+@pytest.mark.parametrize(
+    ("suffix", "least"),
+    [(".log", 500), (".index", 200), (".timeindex", 200), (".snapshot", 50), (".txnindex", 10)],
+)
 def test_there_is_enough_to_compare(suffix, least):
-    assert sum(len(file.entries) for name in NAMES for file in golden(name) if file.path.endswith(suffix)) >= least
+    assert (
+        sum(len(file.entries) for name in NAMES for file in golden(name) if file.path.endswith(suffix))
+        >= least
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -170,7 +190,9 @@ def test_records(name, recording):
     compared = 0
     for file in golden(name):
         if file.path.endswith(".log"):
-            assert list(records(recording(name) / file.path)) == [spoken(fact) for fact in file.records], file.path
+            assert list(records(recording(name) / file.path)) == [spoken(fact) for fact in file.records], (
+                file.path
+            )
             compared += len(file.records)
     assert compared > 100
 
@@ -201,8 +223,16 @@ def said(record: Record, *, is_control: bool) -> object:
     found = control_record(record.key, record.value)
     if found.name == "LEADER_CHANGE":
         change = found.value
-        voters, granting = ([{"voterId": voter.voter_id} for voter in group] for group in (change.voters, change.granting_voters))
-        return {"version": change.version, "leaderId": change.leader_id, "voters": voters, "grantingVoters": granting}
+        voters, granting = (
+            [{"voterId": voter.voter_id} for voter in group]
+            for group in (change.voters, change.granting_voters)
+        )
+        return {
+            "version": change.version,
+            "leaderId": change.leader_id,
+            "voters": voters,
+            "grantingVoters": granting,
+        }
     return f" endTxnMarker: {found.name} coordinatorEpoch: {found.value.coordinator_epoch}"
 
 
@@ -219,7 +249,12 @@ def one_mark(text: str) -> str:
 def spoken(fact: Fact) -> Fact:
     """A golden record, the JSON of a leader change as its value."""
     rest = str(fact["rest"])
-    return {**fact, "rest": json.loads(rest.removeprefix(LEADER_CHANGE)) if rest.startswith(LEADER_CHANGE) else one_mark(rest)}
+    return {
+        **fact,
+        "rest": json.loads(rest.removeprefix(LEADER_CHANGE))
+        if rest.startswith(LEADER_CHANGE)
+        else one_mark(rest),
+    }
 
 
 def test_nothing_else_is_said():

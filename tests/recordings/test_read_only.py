@@ -65,7 +65,9 @@ def test_every_command_that_reads_files_is_here():
     assert {name for name in listed if not any(command.startswith(name) for command in COMMANDS)} == set()
 
 
-@pytest.mark.parametrize("spread", [["--jobs", "2"], pytest.param(["--spark-master", "local[1]"], marks=pytest.mark.spark)])
+@pytest.mark.parametrize(
+    "spread", [["--jobs", "2"], pytest.param(["--spark-master", "local[1]"], marks=pytest.mark.spark)]
+)
 def test_worker_processes_change_nothing(spread, recording):
     root = recording("truncation") / "before-follower"
     before = tree(root)

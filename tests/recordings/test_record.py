@@ -15,7 +15,10 @@ def test_a_new_recording_is_like_the_committed_one(tmp_path):
         port = free.getsockname()[1]
     words = ["single", "--data", str(tmp_path), "--base-port", str(port - 1)]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.recordings.record", *words], cwd=pack.DATA.parents[2], capture_output=True, text=True
+        [sys.executable, "-m", "tests.recordings.record", *words],
+        cwd=pack.DATA.parents[2],
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
 
@@ -25,7 +28,11 @@ def test_a_new_recording_is_like_the_committed_one(tmp_path):
     for same in ("name", "kafka_version", "steps", "captures"):
         assert new[same] == old[same]
     ends = [
-        {(row["topic"], row["spec"]): row["offset"] for row in manifest["facts"]["offsets"] if row["spec"] in {"earliest", "latest"}}
+        {
+            (row["topic"], row["spec"]): row["offset"]
+            for row in manifest["facts"]["offsets"]
+            if row["spec"] in {"earliest", "latest"}
+        }
         for manifest in (new, old)
     ]
     assert ends[0] == ends[1]

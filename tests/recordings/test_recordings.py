@@ -34,7 +34,9 @@ def test_a_changed_recording_is_refused(tmp_path):
     (folder / "capture").mkdir(parents=True)
     (folder / "capture" / "file").write_bytes(b"as recorded")
     pack.save(folder, {"name": "small"}, tmp_path)
-    assert (pack.unpack("small", tmp_path / "good", tmp_path) / "capture" / "file").read_bytes() == b"as recorded"
+    assert (
+        pack.unpack("small", tmp_path / "good", tmp_path) / "capture" / "file"
+    ).read_bytes() == b"as recorded"
     (folder / "capture" / "file").write_bytes(b"changed")
     pack.tar(folder, "small", tmp_path / "small.tar.gz")
     with pytest.raises(AssertionError, match=r"small\.tar\.gz does not match small\.json: capture/file"):
@@ -44,7 +46,9 @@ def test_a_changed_recording_is_refused(tmp_path):
 @pytest.mark.parametrize("name", NAMES)
 def test_packing_what_was_unpacked_gives_the_same_tar_times_included(name, tmp_path, recording):
     pack.tar(recording(name), name, tmp_path / "again.tar.gz")
-    assert gzip.decompress((tmp_path / "again.tar.gz").read_bytes()) == gzip.decompress((pack.DATA / f"{name}.tar.gz").read_bytes())
+    assert gzip.decompress((tmp_path / "again.tar.gz").read_bytes()) == gzip.decompress(
+        (pack.DATA / f"{name}.tar.gz").read_bytes()
+    )
     assert len({path.stat().st_mtime_ns // 1_000_000 for path in recording(name).rglob("*.log")}) > 2
 
 
@@ -54,11 +58,21 @@ def failover_answers():
 
 def end_offsets(ask, recording, broker):
     """(node, topic-partition, requested epoch) -> kcli's row, for every epoch that the live leaders were asked."""
-    epochs = ",".join(str(epoch) for epoch in range(max(row["requested_epoch"] for row in failover_answers()) + 1))
+    epochs = ",".join(
+        str(epoch) for epoch in range(max(row["requested_epoch"] for row in failover_answers()) + 1)
+    )
     found = {}
     for node in (1, 2, 3):
         for asked in (epochs, "all"):
-            answer = ask("epoch", "end-offset", "--broker", broker, "--epoch", asked, recording("failover") / f"node{node}")
+            answer = ask(
+                "epoch",
+                "end-offset",
+                "--broker",
+                broker,
+                "--epoch",
+                asked,
+                recording("failover") / f"node{node}",
+            )
             found.update({(node, place(row), row["requested_epoch"]): row for row in answer.rows})
     return found
 
@@ -99,7 +113,11 @@ def test_failover_replicas_agree_on_records(ask, recording):
         for row in ask("ls", recording("failover") / f"node{node}").rows
         if row["topic"] in {"three", "txn", "quiet", "empty"}
     ]
-    latest = {place(row): row["offset"] for row in pack.manifest("failover")["facts"]["offsets"] if row["spec"] == "latest"}
+    latest = {
+        place(row): row["offset"]
+        for row in pack.manifest("failover")["facts"]["offsets"]
+        if row["spec"] == "latest"
+    }
     assert len(rows) == 3 * len(latest)
     assert {(place(row), row["log_end_offset"]) for row in rows} == set(latest.items())
     assert {row["broker_id"] for row in rows} == {1, 2, 3}
@@ -119,7 +137,15 @@ def predicted(recording, ask):
     found = {}
     for row in truncations():
         path = recording("truncation") / "before-follower" / place(row)
-        told = ask("truncate", "--dry-run", "--to-offset", row["offset"], "--index-interval-bytes", interval(row["topic"]), path)
+        told = ask(
+            "truncate",
+            "--dry-run",
+            "--to-offset",
+            row["offset"],
+            "--index-interval-bytes",
+            interval(row["topic"]),
+            path,
+        )
         (found[row["topic"]],) = told.rows
     return found
 
@@ -128,12 +154,16 @@ def entries(path, size):
     return path.stat().st_size // size if path.exists() else 0
 
 
-@pytest.mark.parametrize("topic", ["quiet", "quiet-segments", "quiet-zstd", "quiet-idempotent", "quiet-txn", "all-lost"])
+@pytest.mark.parametrize(
+    "topic", ["quiet", "quiet-segments", "quiet-zstd", "quiet-idempotent", "quiet-txn", "all-lost"]
+)
 def test_truncation_of_a_log_that_stayed_as_it_was_truncated(topic, predicted, recording):
     """Nothing was written after the truncation: the stopped follower's directory is the prediction."""
     row, after = predicted[topic], recording("truncation") / "after-follower-stopped" / f"{topic}-0"
     segments = [segment for segment in row["segments"] if segment["action"] != "delete"]
-    assert [f"{segment['base_offset']:020d}.log" for segment in segments] == sorted(path.name for path in after.glob("*.log"))
+    assert [f"{segment['base_offset']:020d}.log" for segment in segments] == sorted(
+        path.name for path in after.glob("*.log")
+    )
     for segment in segments:
         stem = after / f"{segment['base_offset']:020d}"
         assert segment["size_after"] == stem.with_suffix(".log").stat().st_size
@@ -152,19 +182,28 @@ def is_newer_than_index(stem, live):
     log = DataFile(str(stem.with_suffix(".log")))
     largest = max((header.max_timestamp for _, header in Walk(log)), default=-1)
     log.close()
-    indexed = [entry.timestamp for entry in TIME_INDEX_ENTRY.rows(stem.with_suffix(".timeindex").read_bytes()[: 12 * live])]
+    indexed = [
+        entry.timestamp
+        for entry in TIME_INDEX_ENTRY.rows(stem.with_suffix(".timeindex").read_bytes()[: 12 * live])
+    ]
     return largest > max(indexed, default=-1)
 
 
 def epochs_on_disk(directory):
-    return [tuple(entry) for entry in read_leader_epoch_checkpoint((directory / "leader-epoch-checkpoint").read_bytes())]
+    return [
+        tuple(entry)
+        for entry in read_leader_epoch_checkpoint((directory / "leader-epoch-checkpoint").read_bytes())
+    ]
 
 
 @pytest.mark.parametrize("topic", ["plain", "segments", "zstd", "txn"])
 def test_truncation_of_a_log_that_then_caught_up(topic, predicted, recording):
     """What was left is the beginning of what is there now; the new leader's epoch begins right behind it."""
     row = predicted[topic]
-    before, after = (recording("truncation") / capture / f"{topic}-0" for capture in ("before-follower", "after-follower-stopped"))
+    before, after = (
+        recording("truncation") / capture / f"{topic}-0"
+        for capture in ("before-follower", "after-follower-stopped")
+    )
     assert row["records_removed"] == {"plain": 25, "segments": 60, "zstd": 25, "txn": 16}[topic]
     for segment in row["segments"]:
         if segment["action"] != "delete":
@@ -176,7 +215,11 @@ def test_truncation_of_a_log_that_then_caught_up(topic, predicted, recording):
 
 
 def test_truncation_covers_every_kind(predicted):
-    assert {segment["action"] for row in predicted.values() for segment in row["segments"]} == {"keep", "cut", "delete"}
+    assert {segment["action"] for row in predicted.values() for segment in row["segments"]} == {
+        "keep",
+        "cut",
+        "delete",
+    }
     assert all(row["kind"] == "partial" for row in predicted.values())
 
 
@@ -186,14 +229,19 @@ def test_truncation_target_follows_from_the_leaders_answer(ask, recording):
     for row in truncations():
         follower = ask("epoch", "show", recording("truncation") / "before-follower" / place(row)).rows
         leader = recording("truncation") / "before-leader" / place(row)
-        (answer,) = ask("epoch", "end-offset", "--broker", "running", "--epoch", follower[-1]["epoch"], leader).rows
+        (answer,) = ask(
+            "epoch", "end-offset", "--broker", "running", "--epoch", follower[-1]["epoch"], leader
+        ).rows
         assert answer["end_offset"] == row["offset"], row
 
 
 def test_tiered_every_event_is_as_kafka_reads_it(recording, ask):
     folder = recording("tiered")
     expected = [json.loads(line) for line in (folder / "rlmm-events.jsonl").read_text().splitlines()]
-    rows = {(row["metadata_partition"], row["metadata_offset"]): row for row in ask("rlmm", "dump", folder / "node1").rows}
+    rows = {
+        (row["metadata_partition"], row["metadata_offset"]): row
+        for row in ask("rlmm", "dump", folder / "node1").rows
+    }
     assert len(rows) == len(expected)
     assert {event["state"] for event in expected} == {
         "COPY_SEGMENT_STARTED",
@@ -222,7 +270,11 @@ def test_tiered_text_is_what_kafka_prints_of_an_event(recording):
     from commands.app import app
 
     folder = recording("tiered")
-    lines = CliRunner().invoke(app, ["rlmm", "dump", "-o", "text", "--format", "kafka", str(folder / "node1")]).stdout.splitlines()
+    lines = (
+        CliRunner()
+        .invoke(app, ["rlmm", "dump", "-o", "text", "--format", "kafka", str(folder / "node1")])
+        .stdout.splitlines()
+    )
     told = [json.loads(line)["to_string"] for line in (folder / "rlmm-events.jsonl").read_text().splitlines()]
     assert len(lines) == len(told)
     for line, text in zip(lines, told, strict=True):
@@ -241,9 +293,18 @@ def test_single_earliest_and_latest(capture, recording, ask):
 
 @pytest.mark.parametrize("capture", ["running", "stopped"])
 def test_single_lookup_by_timestamp(capture, recording, ask):
-    live = [row for row in pack.manifest("single")["facts"]["offsets"] if row["spec"] not in {"earliest", "latest"}]
+    live = [
+        row
+        for row in pack.manifest("single")["facts"]["offsets"]
+        if row["spec"] not in {"earliest", "latest"}
+    ]
     for spec in {row["spec"] for row in live}:
-        rows = {place(row): row for row in ask("lookup", "timestamp", spec.removesuffix("-timestamp"), recording("single") / capture).rows}
+        rows = {
+            place(row): row
+            for row in ask(
+                "lookup", "timestamp", spec.removesuffix("-timestamp"), recording("single") / capture
+            ).rows
+        }
         for row in live:
             if row["spec"] == spec:
                 ours = rows[place(row)]

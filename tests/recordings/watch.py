@@ -35,7 +35,11 @@ def _hook(event: str, arguments: tuple[object, ...]) -> None:
         return
     if event == "open":
         path, mode, flags = arguments
-        writes = any(letter in mode for letter in "wax+") if isinstance(mode, str) else bool(isinstance(flags, int) and flags & WRITING)
+        writes = (
+            any(letter in mode for letter in "wax+")
+            if isinstance(mode, str)
+            else bool(isinstance(flags, int) and flags & WRITING)
+        )
         paths = (path,) if writes else ()
     else:
         paths = arguments[: CHANGES.get(event, 0)]
@@ -47,7 +51,9 @@ def _hook(event: str, arguments: tuple[object, ...]) -> None:
                     seen.append(f"{event} {place}")
 
 
-sys.addaudithook(_hook)  # for good: Python cannot take an audit hook back, so it looks only while something is watched
+sys.addaudithook(
+    _hook
+)  # for good: Python cannot take an audit hook back, so it looks only while something is watched
 
 
 @contextmanager
@@ -67,5 +73,11 @@ def tree(root: Path) -> dict[str, tuple[object, ...]]:
     for path in [root, *sorted(root.rglob("*"))]:
         status = path.lstat()
         digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
-        found[str(path.relative_to(root))] = (status.st_mode, status.st_mtime_ns, status.st_ctime_ns, status.st_size, digest)
+        found[str(path.relative_to(root))] = (
+            status.st_mode,
+            status.st_mtime_ns,
+            status.st_ctime_ns,
+            status.st_size,
+            digest,
+        )
     return found

@@ -16,8 +16,26 @@ API_KEY, VERSION = 23, 3
 def offset_for_leader_epoch(port: int, topic: str, partition: int, epoch: int) -> tuple[int, int]:
     """Return (leader_epoch, end_offset) as the broker on this port answers for one partition and requested epoch."""
     name = topic.encode()
-    body = struct.pack(f">hhih4siih{len(name)}siiii", API_KEY, VERSION, 1, 4, b"kcli", -1, 1, len(name), name, 1, partition, -1, epoch)
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection, connection.makefile("rb") as answers:
+    body = struct.pack(
+        f">hhih4siih{len(name)}siiii",
+        API_KEY,
+        VERSION,
+        1,
+        4,
+        b"kcli",
+        -1,
+        1,
+        len(name),
+        name,
+        1,
+        partition,
+        -1,
+        epoch,
+    )
+    with (
+        socket.create_connection(("127.0.0.1", port), timeout=10) as connection,
+        connection.makefile("rb") as answers,
+    ):
         connection.sendall(struct.pack(">i", len(body)) + body)
         (size,) = struct.unpack(">i", answers.read(4))
         answer = answers.read(size)

@@ -26,7 +26,11 @@ class Made(NamedTuple):
         data = self.data if data is None else data
         if self.framing == "metadata":
             return decode_metadata(data)
-        return decode_key(self.topic, data) if self.framing == "key" else decode_value(self.topic, SCHEMAS[self.name].api_key, data)
+        return (
+            decode_key(self.topic, data)
+            if self.framing == "key"
+            else decode_value(self.topic, SCHEMAS[self.name].api_key, data)
+        )
 
 
 @cache
@@ -36,7 +40,15 @@ def every() -> list[Made]:
         kept = json.loads(line)
         tags = [(struct, tag, base64.b64decode(data)) for struct, tag, data in kept["unknown_tags"]]
         found.append(
-            Made(kept["name"], kept["topic"], kept["framing"], kept["version"], base64.b64decode(kept["bytes"]), kept["json"], tags)
+            Made(
+                kept["name"],
+                kept["topic"],
+                kept["framing"],
+                kept["version"],
+                base64.b64decode(kept["bytes"]),
+                kept["json"],
+                tags,
+            )
         )
     return found
 

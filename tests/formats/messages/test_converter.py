@@ -35,7 +35,9 @@ def test_double(value: float, text: str):
     assert json_text(value) == text
 
 
-@pytest.mark.parametrize(("value", "text"), [(math.inf, "Infinity"), (-math.inf, "-Infinity"), (math.nan, "NaN"), (1.5, 1.5)])
+@pytest.mark.parametrize(
+    ("value", "text"), [(math.inf, "Infinity"), (-math.inf, "-Infinity"), (math.nan, "NaN"), (1.5, 1.5)]
+)
 def test_no_number_of_json_is_a_text(value: float, text: str | float):
     """As Jackson prints it; so any writer of JSON can."""
     schema = declared("Quota 1 versions 0\n    value  float64")["Quota"]
@@ -69,7 +71,10 @@ def test_text(value: object, text: str):
 
 
 @given(
-    st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
 )
 def test_it_is_json(value: object):
     assert json.loads(json_text(value)) == value

@@ -37,8 +37,12 @@ OFFSET_VALUE = bytes.fromhex("0003 000000000000002a 00000007 0000 00000000000000
 
 def test_every_version_of_every_message_is_in_the_data():
     """But for the one that only earlier releases declared, and those of test_remote and test_previews."""
-    schemas = {name: schema for name, schema in SCHEMAS.items() if name not in remote.SCHEMAS and "_" not in name}
-    declared = {(name, version) for name, schema in schemas.items() for version in range(schema.versions.highest + 1)}
+    schemas = {
+        name: schema for name, schema in SCHEMAS.items() if name not in remote.SCHEMAS and "_" not in name
+    }
+    declared = {
+        (name, version) for name, schema in schemas.items() for version in range(schema.versions.highest + 1)
+    }
     assert declared - {(message.name, message.version) for message in made()} == {("AccessControlRecord", 0)}
 
 
@@ -79,7 +83,12 @@ def test_every_flipped_byte_is_a_value_or_an_error(message: Made):
 
 @pytest.mark.parametrize("topic", TOPICS)
 @examples(200)
-@given(key=st.binary(max_size=40), value=st.binary(max_size=80), api_key=st.integers(0, 28), version=st.integers(0, 4))
+@given(
+    key=st.binary(max_size=40),
+    value=st.binary(max_size=80),
+    api_key=st.integers(0, 28),
+    version=st.integers(0, 4),
+)
 def test_any_bytes_are_values_or_errors(topic: str, key: bytes, value: bytes, api_key: int, version: int):
     prefix = bytes([1, api_key, version]) if topic == CLUSTER_METADATA else version.to_bytes(2, "big")
     try:
@@ -92,15 +101,17 @@ def test_any_bytes_are_values_or_errors(topic: str, key: bytes, value: bytes, ap
 
 def test_key_and_value():
     found = decode_key_value(CONSUMER_OFFSETS, OFFSET_KEY, OFFSET_VALUE)
-    assert found.key == Message("OffsetCommitKey", 1, 0, {"group": "g", "topic": "t", "partition": 5}, (), b"")
+    assert found.key == Message(
+        "OffsetCommitKey", 1, 0, {"group": "g", "topic": "t", "partition": 5}, (), b""
+    )
     fields = {"offset": 42, "leaderEpoch": 7, "metadata": "", "commitTimestamp": 1}
     assert found.value == Message("OffsetCommitValue", 1, 3, fields, (), b"")
 
 
 def test_a_buffer_that_is_not_bytes():
-    assert decode_key_value(CONSUMER_OFFSETS, memoryview(OFFSET_KEY), bytearray(OFFSET_VALUE)) == decode_key_value(
-        CONSUMER_OFFSETS, OFFSET_KEY, OFFSET_VALUE
-    )
+    assert decode_key_value(
+        CONSUMER_OFFSETS, memoryview(OFFSET_KEY), bytearray(OFFSET_VALUE)
+    ) == decode_key_value(CONSUMER_OFFSETS, OFFSET_KEY, OFFSET_VALUE)
 
 
 def test_tombstone_and_null_key():
@@ -122,7 +133,12 @@ def test_bytes_behind_a_message():
 @pytest.mark.parametrize(
     ("topic", "key", "value", "expected"),
     [
-        (CONSUMER_OFFSETS, "0009 0001 67", "0000 00", (Unknown(9, None, bytes.fromhex("0009000167")), Unknown(9, 0, bytes(3)))),
+        (
+            CONSUMER_OFFSETS,
+            "0009 0001 67",
+            "0000 00",
+            (Unknown(9, None, bytes.fromhex("0009000167")), Unknown(9, 0, bytes(3))),
+        ),
         (CONSUMER_OFFSETS, "ffff", "07", (Unknown(-1, None, b"\xff\xff"), Unknown(-1, None, b"\x07"))),
         (TRANSACTION_STATE, "0001 0000", None, (Unknown(1, None, bytes.fromhex("00010000")), None)),
         (SHARE_GROUP_STATE, "0002", "0001", (Unknown(2, None, b"\0\2"), Unknown(2, 1, b"\0\1"))),
@@ -131,7 +147,9 @@ def test_bytes_behind_a_message():
         (CLUSTER_METADATA, None, "01 ac02 8101 00", (None, Unknown(300, 129, bytes.fromhex("01ac02810100")))),
     ],
 )
-def test_unknown_type_or_version(topic: str, key: str | None, value: str | None, expected: tuple[Unknown | None, Unknown | None]):
+def test_unknown_type_or_version(
+    topic: str, key: str | None, value: str | None, expected: tuple[Unknown | None, Unknown | None]
+):
     given_key, given_value = (None if text is None else bytes.fromhex(text) for text in (key, value))
     assert decode_key_value(topic, given_key, given_value) == Decoded(*expected)
 
@@ -152,17 +170,71 @@ def test_frame_version():
 @pytest.mark.parametrize(
     ("topic", "api_key", "data", "error", "field"),
     [
-        (CONSUMER_OFFSETS, 7, "0000 ffffffff0f", CorruptError, "ConsumerGroupTargetAssignmentMemberValue topicPartitions"),
-        (CONSUMER_OFFSETS, 7, "0000 8080808008", TruncatedError, "ConsumerGroupTargetAssignmentMemberValue topicPartitions"),
-        (CONSUMER_OFFSETS, 7, "0000 ffffffff07", TruncatedError, "ConsumerGroupTargetAssignmentMemberValue topicPartitions"),
-        (CONSUMER_OFFSETS, 7, "0000 00 00", CorruptError, "ConsumerGroupTargetAssignmentMemberValue topicPartitions"),
+        (
+            CONSUMER_OFFSETS,
+            7,
+            "0000 ffffffff0f",
+            CorruptError,
+            "ConsumerGroupTargetAssignmentMemberValue topicPartitions",
+        ),
+        (
+            CONSUMER_OFFSETS,
+            7,
+            "0000 8080808008",
+            TruncatedError,
+            "ConsumerGroupTargetAssignmentMemberValue topicPartitions",
+        ),
+        (
+            CONSUMER_OFFSETS,
+            7,
+            "0000 ffffffff07",
+            TruncatedError,
+            "ConsumerGroupTargetAssignmentMemberValue topicPartitions",
+        ),
+        (
+            CONSUMER_OFFSETS,
+            7,
+            "0000 00 00",
+            CorruptError,
+            "ConsumerGroupTargetAssignmentMemberValue topicPartitions",
+        ),
         (CONSUMER_OFFSETS, 2, "0000 7fff 61", TruncatedError, "GroupMetadataValue protocolType"),
         (CONSUMER_OFFSETS, 2, "0000 ffff", CorruptError, "GroupMetadataValue protocolType"),
-        (TRANSACTION_STATE, 0, "0000" + "00" * 15 + "7fffffff" + "00" * 16, TruncatedError, "TransactionLogValue transactionPartitions"),
-        (CONSUMER_OFFSETS, 3, "0000 00000000 01 00 07" + "00" * 7, TruncatedError, "ConsumerGroupMetadataValue metadataHash"),
-        (CONSUMER_OFFSETS, 3, "0000 00000000 02 01 00 01 01", TruncatedError, "ConsumerGroupMetadataValue tagged fields"),
-        (CONSUMER_OFFSETS, 3, "0000 00000000 01 05 7f", TruncatedError, "ConsumerGroupMetadataValue tagged fields"),
-        (CONSUMER_OFFSETS, 3, "0000 00000000 ffffffff07", TruncatedError, "ConsumerGroupMetadataValue tagged fields"),
+        (
+            TRANSACTION_STATE,
+            0,
+            "0000" + "00" * 15 + "7fffffff" + "00" * 16,
+            TruncatedError,
+            "TransactionLogValue transactionPartitions",
+        ),
+        (
+            CONSUMER_OFFSETS,
+            3,
+            "0000 00000000 01 00 07" + "00" * 7,
+            TruncatedError,
+            "ConsumerGroupMetadataValue metadataHash",
+        ),
+        (
+            CONSUMER_OFFSETS,
+            3,
+            "0000 00000000 02 01 00 01 01",
+            TruncatedError,
+            "ConsumerGroupMetadataValue tagged fields",
+        ),
+        (
+            CONSUMER_OFFSETS,
+            3,
+            "0000 00000000 01 05 7f",
+            TruncatedError,
+            "ConsumerGroupMetadataValue tagged fields",
+        ),
+        (
+            CONSUMER_OFFSETS,
+            3,
+            "0000 00000000 ffffffff07",
+            TruncatedError,
+            "ConsumerGroupMetadataValue tagged fields",
+        ),
     ],
 )
 def test_hostile_lengths(topic: str, api_key: int, data: str, error: type[FormatError], field: str):
@@ -198,7 +270,9 @@ HASH = "0000 00000000"
         ("02 00 00 0000000000000005 07 0161", 5, [(7, b"a")], []),
     ],
 )
-def test_tags_as_kafka_takes_them(tags: str, value: int, unknown: list[tuple[int, bytes]], replaced: list[tuple[int, bytes]]):
+def test_tags_as_kafka_takes_them(
+    tags: str, value: int, unknown: list[tuple[int, bytes]], replaced: list[tuple[int, bytes]]
+):
     """In any order, twice, of any size if they are known; of a count below 0 none."""
     data = bytes.fromhex(HASH + tags)
     found = decode_value(CONSUMER_OFFSETS, 3, data)
@@ -229,7 +303,10 @@ def test_any_compact_length_below_0_is_null(length: str):
 
 @pytest.mark.parametrize(
     ("inside", "shown"),
-    [("00000000 01 00", ""), ("00000000 01 01 05 00", ',"classicMemberMetadata":{"sessionTimeoutMs":0,"supportedProtocols":[]}')],
+    [
+        ("00000000 01 00", ""),
+        ("00000000 01 01 05 00", ',"classicMemberMetadata":{"sessionTimeoutMs":0,"supportedProtocols":[]}'),
+    ],
 )
 def test_a_tagged_struct_with_unknown_tags_is_not_at_its_default(inside: str, shown: str):
     """So Kafka's converter, which compares them too."""
@@ -243,7 +320,11 @@ def test_text_that_is_not_utf_8():
     key = bytes.fromhex("0001 0002 61ff 0003 eda080 00000005")
     with pytest.raises(CorruptError, match="UTF-8"):
         decode_key(CONSUMER_OFFSETS, key)
-    assert decode_key(CONSUMER_OFFSETS, key, marks=True).fields == {"group": "a\ufffd", "topic": "\ufffd", "partition": 5}
+    assert decode_key(CONSUMER_OFFSETS, key, marks=True).fields == {
+        "group": "a\ufffd",
+        "topic": "\ufffd",
+        "partition": 5,
+    }
     begin = bytes.fromhex("01 17 00 01 00 03 02 ff")
     with pytest.raises(CorruptError, match="UTF-8"):
         decode_metadata(begin)
@@ -253,7 +334,9 @@ def test_text_that_is_not_utf_8():
 def test_a_tag_of_another_version():
     """Kafka refuses it too: log dirs are of version 3 on."""
     record = next(
-        message for message in made() if (message.name, message.version) == ("RegisterBrokerRecord", 3) and "logDirs" in message.json
+        message
+        for message in made()
+        if (message.name, message.version) == ("RegisterBrokerRecord", 3) and "logDirs" in message.json
     )
     older = record.data[:2] + b"\2" + record.data[3:]
     with pytest.raises(CorruptError, match="a tag of this version"):
@@ -292,7 +375,11 @@ def test_elements_are_bounded(api_key: int, element: bytes, most: int):
 def test_tagged_fields_are_bounded():
     count = ELEMENTS_MAX // 8 + 1
     with pytest.raises(LimitError):
-        decode_metadata(b"\1\x14\0" + bytes([count & 0x7F | 0x80, count >> 7 & 0x7F | 0x80, count >> 14]) + bytes(2 * count))
+        decode_metadata(
+            b"\1\x14\0"
+            + bytes([count & 0x7F | 0x80, count >> 7 & 0x7F | 0x80, count >> 14])
+            + bytes(2 * count)
+        )
 
 
 def test_defaults_are_not_shared():

@@ -11,7 +11,21 @@ from formats.messages.flat import flat_printer
 from formats.messages.printed import printed
 
 FORMS = {"int8": ">b", "int16": ">h", "uint16": ">H", "int32": ">i", "int64": ">q"}
-WORDS = ["", "a", "orders", "x" * 126, "y" * 127, "z" * 300, 'a"b', "a\\b", "tab\t", "ü", "\x7f", "\ud7ff", "😀"]
+WORDS = [
+    "",
+    "a",
+    "orders",
+    "x" * 126,
+    "y" * 127,
+    "z" * 300,
+    'a"b',
+    "a\\b",
+    "tab\t",
+    "ü",
+    "\x7f",
+    "\ud7ff",
+    "😀",
+]
 FLAT = sorted(module._FLAT)
 
 
@@ -43,11 +57,17 @@ def value(chance, schema, version):
     flexible = schema.is_flexible(version)
     here = [field for field in schema.fields if version in field.versions]
     plain = [
-        string(chance, flexible) if field.type == "string" else number(chance, FORMS[field.type]) for field in here if field.tag is None
+        string(chance, flexible) if field.type == "string" else number(chance, FORMS[field.type])
+        for field in here
+        if field.tag is None
     ]
     tags = b""
     if flexible:
-        known = [bytes([field.tag, 16]) + chance.choice([bytes(16), chance.randbytes(16)]) for field in here if field.tag is not None]
+        known = [
+            bytes([field.tag, 16]) + chance.choice([bytes(16), chance.randbytes(16)])
+            for field in here
+            if field.tag is not None
+        ]
         others = [*known, b"\x09\x02hi", b"\x0a\x00"]
         some = chance.choice([[], known, known, known, chance.sample(others, 2)])
         tags = bytes([len(some)]) + b"".join(some)
@@ -64,12 +84,17 @@ def value(chance, schema, version):
 
 
 def test_commits_of_offsets_are_flat():
-    assert {key for key in FLAT if key[:2] == ("__consumer_offsets", 1)} == {("__consumer_offsets", 1, version) for version in range(5)}
+    assert {key for key in FLAT if key[:2] == ("__consumer_offsets", 1)} == {
+        ("__consumer_offsets", 1, version) for version in range(5)
+    }
 
 
 def test_arrays_are_not():
     schema = VALUES["__consumer_offsets"][2]
-    assert [flat_printer(schema, version) for version in range(schema.versions.lowest, schema.versions.highest + 1)] == [None] * 5
+    assert [
+        flat_printer(schema, version)
+        for version in range(schema.versions.lowest, schema.versions.highest + 1)
+    ] == [None] * 5
 
 
 @pytest.mark.parametrize(("topic", "api_key", "version"), FLAT)
@@ -83,7 +108,9 @@ def test_twins(topic, api_key, version, monkeypatch):
         return found.key, found.payload, repr(found.error)
 
     straight, views = [told(data) for data in values], [told(memoryview(data)) for data in values[:100]]
-    flat = sum(printer(data, 2) is not None for data in values if (printer := module._FLAT[topic, api_key, version]))
+    flat = sum(
+        printer(data, 2) is not None for data in values if (printer := module._FLAT[topic, api_key, version])
+    )
     with monkeypatch.context() as patch:
         patch.setattr(module, "_FLAT", {})
         assert straight == [told(data) for data in values]

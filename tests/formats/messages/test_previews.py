@@ -40,7 +40,10 @@ class Written(NamedTuple):
 def every() -> list[Written]:
     kept = [json.loads(line) for line in gzip.decompress(FILE.read_bytes()).splitlines()]
     return [
-        Written(**{name: one[name] for name in ("release", "topic", "api_key", "name", "json")}, data=base64.b64decode(one["bytes"]))
+        Written(
+            **{name: one[name] for name in ("release", "topic", "api_key", "name", "json")},
+            data=base64.b64decode(one["bytes"]),
+        )
         for one in kept
     ]
 
@@ -71,17 +74,26 @@ def test_key(message: Written):
     assert decode_key(message.topic, message.data) == Unknown(message.api_key, None, message.data)
     assert message_json(decode_key(message.topic, message.data, previews=True)) == message.json
     # as the tool of 4.3.1, which does not know the type
-    assert printed(message.topic, 7, message.data, b"").key == f"Unknown record type {message.api_key} at offset 7, skipping."
+    assert (
+        printed(message.topic, 7, message.data, b"").key
+        == f"Unknown record type {message.api_key} at offset 7, skipping."
+    )
 
 
 def test_every_declared_one_is_in_the_data():
     declared = {(topic, number) for topic, schemas in PREVIEWS.items() for number in schemas}
     assert declared == {(message.topic, message.api_key) for message in VALUES}
-    assert {(topic, number) for topic, schemas in PREVIEW_KEYS.items() for number in schemas} == {(m.topic, m.api_key) for m in KEYS}
+    assert {(topic, number) for topic, schemas in PREVIEW_KEYS.items() for number in schemas} == {
+        (m.topic, m.api_key) for m in KEYS
+    }
 
 
 def test_what_4_3_writes_is_no_preview():
-    assert [m.name for m in made() if m.framing == "value" and decode_preview(m.topic, m.decode().api_key, m.data) is not None] == []
+    assert [
+        m.name
+        for m in made()
+        if m.framing == "value" and decode_preview(m.topic, m.decode().api_key, m.data) is not None
+    ] == []
 
 
 @pytest.mark.parametrize("message", VALUES[1::6], ids=lambda message: message.name)

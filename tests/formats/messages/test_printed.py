@@ -20,7 +20,11 @@ OFFSET_KEY_TEXT = '{"type":"1","data":{"group":"g","topic":"t","partition":5}}'
 @pytest.mark.parametrize(
     ("key", "value", "expected"),
     [
-        (OFFSET_KEY, OFFSET_VALUE, '{"version":"3","data":{"offset":42,"leaderEpoch":7,"metadata":"","commitTimestamp":1}}'),
+        (
+            OFFSET_KEY,
+            OFFSET_VALUE,
+            '{"version":"3","data":{"offset":42,"leaderEpoch":7,"metadata":"","commitTimestamp":1}}',
+        ),
         (OFFSET_KEY, None, "<DELETE>"),
     ],
 )
@@ -31,7 +35,12 @@ def test_a_coordinators_record(key: bytes, value: bytes | None, expected: str):
 @pytest.mark.parametrize(
     ("topic", "key", "value", "expected"),
     [
-        (CONSUMER_OFFSETS, b"\0\x09x", b"", Printed("Unknown record type 9 at offset 7, skipping.", None, None)),
+        (
+            CONSUMER_OFFSETS,
+            b"\0\x09x",
+            b"",
+            Printed("Unknown record type 9 at offset 7, skipping.", None, None),
+        ),
         (
             CONSUMER_OFFSETS,
             OFFSET_KEY,
@@ -48,8 +57,18 @@ def test_a_coordinators_record(key: bytes, value: bytes | None, expected: str):
                 None,
             ),
         ),
-        (CLUSTER_METADATA, None, b"\1\x14\1\0", Printed(None, '{"type":"NO_OP_RECORD","version":1,"data":{}}', None)),
-        (CLUSTER_METADATA, b"key", b"\1\x14\0\0", Printed(None, '{"type":"NO_OP_RECORD","version":0,"data":{}}', None)),
+        (
+            CLUSTER_METADATA,
+            None,
+            b"\1\x14\1\0",
+            Printed(None, '{"type":"NO_OP_RECORD","version":1,"data":{}}', None),
+        ),
+        (
+            CLUSTER_METADATA,
+            b"key",
+            b"\1\x14\0\0",
+            Printed(None, '{"type":"NO_OP_RECORD","version":0,"data":{}}', None),
+        ),
     ],
 )
 def test_unknown_types_and_versions(topic: str, key: bytes | None, value: bytes, expected: Printed):
@@ -73,7 +92,9 @@ def test_text_that_is_not_utf_8_is_marked_as_by_the_tool():
     value = bytes.fromhex("0003 000000000000002a 00000007 0003 eda080 0000000000000001")
     assert '"metadata":"\ufffd"' in printed(CONSUMER_OFFSETS, 7, OFFSET_KEY, value).payload
     record = printed(CLUSTER_METADATA, 7, None, bytes.fromhex("01 17 00 01 00 03 02 ff"))
-    assert record == Printed(None, '{"type":"BEGIN_TRANSACTION_RECORD","version":0,"data":{"name":"\ufffd"}}', None)
+    assert record == Printed(
+        None, '{"type":"BEGIN_TRANSACTION_RECORD","version":0,"data":{"name":"\ufffd"}}', None
+    )
 
 
 def group_value(subscription: bytes, assignment: bytes, protocol_type: bytes = b"consumer") -> bytes:
@@ -84,7 +105,11 @@ def group_value(subscription: bytes, assignment: bytes, protocol_type: bytes = b
     return head + b"\0\1m" + b"\0\1c" + b"\0\1h" + bytes(4) + sized(subscription, 4) + sized(assignment, 4)
 
 
-@pytest.mark.parametrize("message", [message for message in every() if message.framing == "protocol"], ids=lambda message: message.name)
+@pytest.mark.parametrize(
+    "message",
+    [message for message in every() if message.framing == "protocol"],
+    ids=lambda message: message.name,
+)
 def test_consumer_protocol_is_shown_decoded(message: Made):
     field = "subscription" if message.name.endswith("Subscription") else "assignment"
     other = {"subscription": "assignment", "assignment": "subscription"}[field]
@@ -97,13 +122,19 @@ def test_consumer_protocol_is_shown_decoded(message: Made):
 
 def test_consumer_protocol_with_text_that_is_not_utf_8():
     """Printed with marks; as facts it stays whole."""
-    value = decode_value(CONSUMER_OFFSETS, 2, group_value(bytes.fromhex("0000 00000001 0001 ff ffffffff"), b""))
+    value = decode_value(
+        CONSUMER_OFFSETS, 2, group_value(bytes.fromhex("0000 00000001 0001 ff ffffffff"), b"")
+    )
     assert '"subscription":{"topics":["\ufffd"],"userData":null}' in value_text(value)
     assert value_json(value)["members"][0]["subscription"] == "AAAAAAABAAH//////w=="
 
 
 def test_a_newer_consumer_protocol_is_read_as_the_last_known():
-    newest = next(m for m in every() if m.framing == "protocol" and m.version == 3 and m.name == "ConsumerProtocolSubscription")
+    newest = next(
+        m
+        for m in every()
+        if m.framing == "protocol" and m.version == 3 and m.name == "ConsumerProtocolSubscription"
+    )
     newer = random.Random(1).randrange(4, 0x7FFF).to_bytes(2, "big") + newest.data[2:]
     assert newest.json in value_text(decode_value(CONSUMER_OFFSETS, 2, group_value(newer, b"")))
     assert max(schema.versions.highest for schema in CONSUMER_PROTOCOL.values()) == 3

@@ -21,7 +21,11 @@ def stored(name: str):
 
 
 VALUES = [base64.b64decode(item["value"]) for items in stored("values.json.gz").values() for item in items]
-FLIPPED = [(base64.b64decode(item["value"]), at, mask) for item in stored("flipped-values.json.gz") for at, mask, _ in item["flips"]]
+FLIPPED = [
+    (base64.b64decode(item["value"]), at, mask)
+    for item in stored("flipped-values.json.gz")
+    for at, mask, _ in item["flips"]
+]
 
 COLUMNS = {
     "name": "topic",
@@ -109,7 +113,9 @@ def whole(value: bytes, layout: str):
 
 def test_json_of_each_layout():
     by_layout = {decode(value).layout: value for value in VALUES if value[1] == 0}
-    names = {layout: list(message_json(decode_remote(value, layout)))[8:] for layout, value in by_layout.items()}
+    names = {
+        layout: list(message_json(decode_remote(value, layout)))[8:] for layout, value in by_layout.items()
+    }
     assert names == {
         "3.0": ["remoteLogSegmentState"],
         "3.6": ["customMetadata", "remoteLogSegmentState"],
@@ -125,7 +131,9 @@ def test_spans_cover_every_byte(value: bytes):
 
 
 def test_spans_name_the_fields():
-    value = bytes.fromhex("01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000")
+    value = bytes.fromhex(
+        "01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000"
+    )
     name, place = "RemotePartitionDeleteMetadataRecord", "TopicIdPartitionEntry"
     assert spans(decode_remote(value, "3.0"), value) == (
         Span(name, "frame version", 0, 1),

@@ -18,11 +18,19 @@ TRANSACTIONAL, CONTROL = 0x10, 0x20
 def marker(base, producer, kind=COMMITTED, key_version=0, codec=0, **record):
     key = key_version.to_bytes(2, "big") + kind.to_bytes(2, "big")
     fields = {"key": key, "value": bytes(6), **record}
-    return put_records([put_record(**fields)], codec, base_offset=base, producer_id=producer, attributes=TRANSACTIONAL | CONTROL)
+    return put_records(
+        [put_record(**fields)],
+        codec,
+        base_offset=base,
+        producer_id=producer,
+        attributes=TRANSACTIONAL | CONTROL,
+    )
 
 
 def in_transaction(base, producer, count=2):
-    return put_range(base, count, producer_id=producer, producer_epoch=0, base_sequence=0, attributes=TRANSACTIONAL)
+    return put_range(
+        base, count, producer_id=producer, producer_epoch=0, base_sequence=0, attributes=TRANSACTIONAL
+    )
 
 
 def plain(data, path, verify=True):
@@ -30,9 +38,30 @@ def plain(data, path, verify=True):
     path.write_bytes(data)
     found = Summary()._asdict()
     counts = dict.fromkeys(
-        ("batches", "bytes", "valid", "invalid", "unchecked", "unknown", "records", "uncounted", "transactional", "control"), 0
+        (
+            "batches",
+            "bytes",
+            "valid",
+            "invalid",
+            "unchecked",
+            "unknown",
+            "records",
+            "uncounted",
+            "transactional",
+            "control",
+        ),
+        0,
     )
-    opened, ended, epochs, producers, codecs, previous, gaps, stop = {}, set(), set(), set(), {}, None, [], None
+    opened, ended, epochs, producers, codecs, previous, gaps, stop = (
+        {},
+        set(),
+        set(),
+        set(),
+        {},
+        None,
+        [],
+        None,
+    )
     with DataFile(str(path)) as file:
         items = list(checked_batches(file, 0))
     for item in items:
@@ -56,14 +85,22 @@ def plain(data, path, verify=True):
         if previous is None:
             found["base_offset"], found["begins_before"] = header.base_offset, count is None
         elif header.base_offset <= previous:
-            found["backwards"] = Tally(found["backwards"].times + 1, first_of(found["backwards"], header.base_offset))
+            found["backwards"] = Tally(
+                found["backwards"].times + 1, first_of(found["backwards"], header.base_offset)
+            )
         elif header.base_offset > previous + 1 and count is not None:
             found["gaps"] = Tally(found["gaps"].times + 1, first_of(found["gaps"], previous + 1))
         previous = found["last_offset"] = header.last_offset
-        late = isinstance(header, BatchHeader) and not (header.delete_horizon_ms is not None or header.timestamp_type == "LogAppendTime")
+        late = isinstance(header, BatchHeader) and not (
+            header.delete_horizon_ms is not None or header.timestamp_type == "LogAppendTime"
+        )
         begins = header.base_timestamp if late else header.max_timestamp
-        found["min_timestamp"] = min((t for t in (found["min_timestamp"], begins) if t not in {None, -1}), default=None)
-        found["max_timestamp"] = max((t for t in (found["max_timestamp"], header.max_timestamp) if t not in {None, -1}), default=None)
+        found["min_timestamp"] = min(
+            (t for t in (found["min_timestamp"], begins) if t not in {None, -1}), default=None
+        )
+        found["max_timestamp"] = max(
+            (t for t in (found["max_timestamp"], header.max_timestamp) if t not in {None, -1}), default=None
+        )
         if header.partition_leader_epoch != -1:
             epochs.add(header.partition_leader_epoch)
             found["last_epoch"] = header.partition_leader_epoch
@@ -129,7 +166,13 @@ def random_batches(seed, count=12):
         made = rng.choice([in_transaction, in_transaction, marker, put_range])
         if made is put_range:
             found.append(
-                put_range(base, 2, epoch=rng.choice([-1, 3, 4]), timestamp=rng.choice([-1, 10, 99]), producer_id=rng.choice([-1, 9]))
+                put_range(
+                    base,
+                    2,
+                    epoch=rng.choice([-1, 3, 4]),
+                    timestamp=rng.choice([-1, 10, 99]),
+                    producer_id=rng.choice([-1, 9]),
+                )
             )
         else:
             found.append(made(base, producer))

@@ -115,7 +115,9 @@ def test_a_tagged_field_and_one_that_no_version_has():
 
 def test_tags_as_kafka_takes_them():
     """In any order, twice, of any size; of a count below 0 none."""
-    split = Contents("__cluster_metadata").split("value", bytes.fromhex("01170003 050163 007f026 1 0000036162".replace(" ", "")))
+    split = Contents("__cluster_metadata").split(
+        "value", bytes.fromhex("01170003 050163 007f026 1 0000036162".replace(" ", ""))
+    )
     assert split.error is None
     assert [(part.field, part.value) for part in split.parts[3:]] == [
         ("tagged fields: count", 3),
@@ -141,7 +143,9 @@ def test_lengths_below_0_are_null():
     assert (parts[-1].field, parts[-1].value) == ("isr", None)
     contents = Contents("__consumer_offsets")
     contents.type = 5
-    member = contents.split("value", bytes.fromhex("0000 00 00 01 01 01 00 00000000 00 01 00 05 8080808008".replace(" ", "")))
+    member = contents.split(
+        "value", bytes.fromhex("0000 00 00 01 01 01 00 00000000 00 01 00 05 8080808008".replace(" ", ""))
+    )
     assert [(part.field, part.value) for part in member.parts[-2:]] == [
         ("tagged fields: tag 0 and size", "tag 0, 5 bytes"),
         ("classicMemberMetadata: null or not", "null"),
@@ -176,21 +180,31 @@ def test_a_damaged_key_still_says_what_the_value_is():
     key = contents.split("key", bytes.fromhex("00010001670005"))
     assert [(part.field, part.value) for part in key.parts] == [("frame", b"\0\1"), ("group", "g")]
     assert type(key.error).__name__ == "TruncatedError"
-    assert contents.split("value", bytes.fromhex("0003000000000000002a0000000700000000000000000001")).parts[1].value == 42
+    assert (
+        contents.split("value", bytes.fromhex("0003000000000000002a0000000700000000000000000001"))
+        .parts[1]
+        .value
+        == 42
+    )
 
 
 def test_what_is_not_declared_stays_whole():
     contents = Contents("__transaction_state")
     contents.begin()
     key = contents.split("key", b"\0\x09any")
-    assert [(part.structure, part.field, part.value) for part in key.parts] == [("type 9", "key", b"\0\x09any")]
+    assert [(part.structure, part.field, part.value) for part in key.parts] == [
+        ("type 9", "key", b"\0\x09any")
+    ]
     assert Contents("orders").split("key", b"\0\0") is None
     assert Contents(None).split("value", b"\0\0") is None
 
 
 def test_control_records():
     contents = Contents(None, control=True)
-    assert [(part.field, part.value) for part in contents.split("key", b"\0\0\0\1").parts] == [("version", 0), ("type", 1)]
+    assert [(part.field, part.value) for part in contents.split("key", b"\0\0\0\1").parts] == [
+        ("version", 0),
+        ("type", 1),
+    ]
     assert [(part.field, part.value) for part in contents.split("value", b"\0\0\0\0\0\7").parts] == [
         ("version", 0),
         ("coordinator_epoch", 7),

@@ -85,14 +85,22 @@ def test_epoch_for_offset(offset, epoch):
     assert (found.epoch if found else None) == epoch
 
 
-@pytest.mark.parametrize(("end", "expected"), [(-1, BASE), (21, BASE), (20, BASE[:2]), (11, BASE[:2]), (10, BASE[:1]), (0, ())])
+@pytest.mark.parametrize(
+    ("end", "expected"), [(-1, BASE), (21, BASE), (20, BASE[:2]), (11, BASE[:2]), (10, BASE[:1]), (0, ())]
+)
 def test_truncate_from_end(end, expected):
     assert epochs.truncate_from_end(BASE, end) == expected
 
 
 @pytest.mark.parametrize(
     ("start", "expected"),
-    [(-1, BASE), (0, BASE), (5, cache((0, 5), (2, 10), (4, 20))), (10, cache((2, 10), (4, 20))), (99, cache((4, 99)))],
+    [
+        (-1, BASE),
+        (0, BASE),
+        (5, cache((0, 5), (2, 10), (4, 20))),
+        (10, cache((2, 10), (4, 20))),
+        (99, cache((4, 99))),
+    ],
 )
 def test_truncate_from_start(start, expected):
     assert epochs.truncate_from_start(BASE, start) == expected
@@ -137,7 +145,9 @@ def test_ends():
     assert epochs.ends((), 30) == []
 
 
-LINES = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 40)).map(lambda pair: EpochEntry(*pair)), max_size=12)
+LINES = st.lists(
+    st.tuples(st.integers(0, 12), st.integers(0, 40)).map(lambda pair: EpochEntry(*pair)), max_size=12
+)
 
 
 @given(LINES)

@@ -20,7 +20,9 @@ class Record(NamedTuple):
     timestamp: int
 
 
-@pytest.mark.parametrize(("offset", "word"), [(4, "below log start"), (5, None), (9, None), (10, "log end"), (11, "above log end")])
+@pytest.mark.parametrize(
+    ("offset", "word"), [(4, "below log start"), (5, None), (9, None), (10, "log end"), (11, "above log end")]
+)
 def test_outside(offset, word):
     reason = lookup.outside(offset, 5, 5, 10)
     assert (reason.partition(":")[0] if reason else None) == word
@@ -30,7 +32,10 @@ def test_an_empty_log_is_all_end():
     assert lookup.outside(5, 5, 5, 5).startswith("log end:")
 
 
-@pytest.mark.parametrize(("offset", "word"), [(4, "below log start"), (5, "remote"), (7, "remote"), (8, None), (9, None), (10, "log end")])
+@pytest.mark.parametrize(
+    ("offset", "word"),
+    [(4, "below log start"), (5, "remote"), (7, "remote"), (8, None), (9, None), (10, "log end")],
+)
 def test_outside_of_a_tiered_log(offset, word):
     reason = lookup.outside(offset, 5, 8, 10)
 
@@ -57,7 +62,12 @@ def test_largest_of_batches():
 
 
 def test_the_first_segment_with_the_largest():
-    largest = [LargestTimestamp(5, 1), LargestTimestamp(9, 12), LargestTimestamp(9, 25), LargestTimestamp(-1, 30)]
+    largest = [
+        LargestTimestamp(5, 1),
+        LargestTimestamp(9, 12),
+        LargestTimestamp(9, 25),
+        LargestTimestamp(-1, 30),
+    ]
     assert lookup.largest_place(largest) == 1
 
 
@@ -71,6 +81,8 @@ def test_records():
 
 
 def test_totals():
-    assert inventory.totals([inventory.EntrySize(10, is_leftover=False), inventory.EntrySize(5, is_leftover=True)]) == (15, 1)
+    assert inventory.totals(
+        [inventory.EntrySize(10, is_leftover=False), inventory.EntrySize(5, is_leftover=True)]
+    ) == (15, 1)
     assert inventory.totals([]) == (0, 0)
     assert inventory.checkpointed(None, "t", 0) is inventory.checkpointed({}, None, None) is None

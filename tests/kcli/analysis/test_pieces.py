@@ -35,15 +35,21 @@ def test_damage_and_tails(tmp_path, tail):
 
 
 def test_a_batch_that_cannot_be_read_twice_over_is_told_once(tmp_path):
-    (tmp_path / "log").write_bytes(put_batch(b"no gzip", 1, attributes=1 | TRANSACTIONAL | CONTROL, producer_id=7))
+    (tmp_path / "log").write_bytes(
+        put_batch(b"no gzip", 1, attributes=1 | TRANSACTIONAL | CONTROL, producer_id=7)
+    )
 
     assert read(tmp_path / "log", unpack=True).unreadable.times == 1
 
 
 def test_of_a_huge_marker_no_more_than_needed_is_read(tmp_path, monkeypatch):
-    (tmp_path / "log").write_bytes(put_batch(bytes(9 << 20), 1, attributes=TRANSACTIONAL | CONTROL, producer_id=7))
+    (tmp_path / "log").write_bytes(
+        put_batch(bytes(9 << 20), 1, attributes=TRANSACTIONAL | CONTROL, producer_id=7)
+    )
     read_sizes, reads = [], DataFile.read
-    monkeypatch.setattr(DataFile, "read", lambda file, at, size: read_sizes.append(size) or reads(file, at, size))
+    monkeypatch.setattr(
+        DataFile, "read", lambda file, at, size: read_sizes.append(size) or reads(file, at, size)
+    )
 
     assert (read(tmp_path / "log").unreadable.times, max(read_sizes)) == (1, pieces.LARGEST_MARKER)
 
@@ -65,7 +71,11 @@ def test_pieces_join_at_any_batch(tmp_path, name):
 
 
 @examples(100)
-@given(st.integers(0, 10**9), st.lists(st.integers(1, 11), min_size=1, max_size=3, unique=True), st.integers(0, 3))
+@given(
+    st.integers(0, 10**9),
+    st.lists(st.integers(1, 11), min_size=1, max_size=3, unique=True),
+    st.integers(0, 3),
+)
 def test_damaged_pieces_join_rightly_or_not_at_all(tmp_path_factory, seed, cuts, damage):
     rng = random.Random(seed)
     raws = random_batches(seed)

@@ -8,7 +8,15 @@ import pytest
 from formats.crc import crc32c
 from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, ProducerEntry, SnapshotHeader
 from kcli.analysis.log_segment import BrokerError, LoadedSegment
-from kcli.analysis.producers import LARGEST_CONTROL_BATCH, PRODUCER_EXPIRATION_MS, Producer, ProducerState, read_snapshot, rebuild, replay
+from kcli.analysis.producers import (
+    LARGEST_CONTROL_BATCH,
+    PRODUCER_EXPIRATION_MS,
+    Producer,
+    ProducerState,
+    read_snapshot,
+    rebuild,
+    replay,
+)
 from kcli.logdir.buffers import FileError
 from tests.builders import put_record, put_records
 from tests.partitions import put_range
@@ -20,7 +28,9 @@ ABORT, COMMIT = 0, 1
 
 def state(disk=None, **fields):
     disk = dict(disk or {})
-    return ProducerState(disk=disk, now_ms=NOW, expiration_ms=PRODUCER_EXPIRATION_MS, known=set(disk), **fields)
+    return ProducerState(
+        disk=disk, now_ms=NOW, expiration_ms=PRODUCER_EXPIRATION_MS, known=set(disk), **fields
+    )
 
 
 def marker(offset, producer, kind, key=None, value=None):
@@ -134,7 +144,12 @@ def test_replay_starts_at_the_newest_snapshot_and_writes_at_the_last_two_bases(t
     producers = state({1: {7: Producer(NOW, None)}})
     rebuild(producers, segments, 0, 6, clean_start=False)
     assert set(producers.producers) == {7, 2, 3, 4}, "the batch that holds offset 6 is not replayed"
-    assert {offset: set(found) for offset, found in producers.disk.items()} == {1: {7}, 2: {7, 2}, 3: {7, 2, 3}, 6: {7, 2, 3, 4}}
+    assert {offset: set(found) for offset, found in producers.disk.items()} == {
+        1: {7},
+        2: {7, 2},
+        3: {7, 2, 3},
+        6: {7, 2, 3, 4},
+    }
 
 
 def test_nothing_is_replayed_when_no_producer_was_there_before(tmp_path):
@@ -170,7 +185,11 @@ def test_a_marker_without_a_transaction_only_notes_the_producer(tmp_path):
 
 def test_an_emptied_control_batch_notes_a_producer_without_a_timestamp(tmp_path):
     producers = state()
-    held = segment(tmp_path, 0, put_records([], base_offset=0, producer_id=1, producer_epoch=0, attributes=TRANSACTIONAL | CONTROL))
+    held = segment(
+        tmp_path,
+        0,
+        put_records([], base_offset=0, producer_id=1, producer_epoch=0, attributes=TRANSACTIONAL | CONTROL),
+    )
     replay(producers, held, 0, held.log_size)
     assert producers.producers == {1: Producer(-1, None)}
 
@@ -183,7 +202,10 @@ def test_an_emptied_control_batch_notes_a_producer_without_a_timestamp(tmp_path)
         ([marker(0, 1, COMMIT, key=b"\x00")], "InvalidRecordException"),
         ([marker(0, 1, COMMIT, key=b"\xff\xff\x00\x01")], "InvalidRecordException"),
         ([marker(0, 1, COMMIT, value=b"\xff\xff\x00\x00\x00\x01")], "InvalidRecordException"),
-        ([put_records([b"\x05"], base_offset=0, producer_id=1, attributes=TRANSACTIONAL | CONTROL)], "InvalidRecordException"),
+        (
+            [put_records([b"\x05"], base_offset=0, producer_id=1, attributes=TRANSACTIONAL | CONTROL)],
+            "InvalidRecordException",
+        ),
         ([data(0, 1), bytes(20)], "CorruptRecordException"),
     ],
 )
@@ -199,7 +221,9 @@ def test_what_the_broker_would_throw(tmp_path, batches, exception):
 def test_a_control_batch_that_is_too_large_is_not_read(tmp_path):
     log = segment(tmp_path, 0, marker(0, 7, COMMIT, value=bytes(LARGEST_CONTROL_BATCH)))
     tracemalloc.start()
-    with pytest.raises(FileError, match=f"control batch size: expected at most {LARGEST_CONTROL_BATCH} bytes"):
+    with pytest.raises(
+        FileError, match=f"control batch size: expected at most {LARGEST_CONTROL_BATCH} bytes"
+    ):
         replay(state(), log, 0, log.log_size)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

@@ -120,7 +120,9 @@ def test_lines_of_flipped_values_are_those_of_the_formatter_of_4_3():
 
 def segment(**changes):
     record = next(
-        decode(base64.b64decode(item["value"])) for item in VALUES["4.3.1"] if item["decoded"]["class"] == "RemoteLogSegmentMetadata"
+        decode(base64.b64decode(item["value"]))
+        for item in VALUES["4.3.1"]
+        if item["decoded"]["class"] == "RemoteLogSegmentMetadata"
     )
     return record._replace(**changes)
 

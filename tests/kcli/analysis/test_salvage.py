@@ -36,7 +36,11 @@ def gaps(items):
 def test_a_good_log_has_no_gap(tmp_path):
     items = walked(tmp_path, b"".join(GOOD))
 
-    assert (offsets(items), gaps(items), items[-1]) == ([0, 1, 2, 3, 4, 5], [], Stop("end", sum(map(len, GOOD))))
+    assert (offsets(items), gaps(items), items[-1]) == (
+        [0, 1, 2, 3, 4, 5],
+        [],
+        Stop("end", sum(map(len, GOOD))),
+    )
 
 
 def test_garbage_between_batches(tmp_path):
@@ -51,7 +55,10 @@ def test_garbage_between_batches(tmp_path):
 def test_zeros_in_the_middle(tmp_path):
     items = walked(tmp_path, GOOD[0] + bytes(3 << 20) + GOOD[1])
 
-    assert (offsets(items), gaps(items)) == ([0, 1], [(len(GOOD[0]), len(GOOD[0]) + (3 << 20), "bad-length", 1)])
+    assert (offsets(items), gaps(items)) == (
+        [0, 1],
+        [(len(GOOD[0]), len(GOOD[0]) + (3 << 20), "bad-length", 1)],
+    )
 
 
 def test_a_length_that_runs_past_the_end_hides_nothing(tmp_path):
@@ -71,7 +78,10 @@ def test_a_length_that_ends_inside_a_later_batch_is_searched_from_its_own_start(
 
     assert offsets(items) == [0, 2, 3, 4, 5]
     assert [gap[:2] for gap in gaps(items)] == [(start, start + len(bad))]
-    assert [(item.batch.position, item.valid) for item in items if isinstance(item, Checked)][1] == (start, False)
+    assert [(item.batch.position, item.valid) for item in items if isinstance(item, Checked)][1] == (
+        start,
+        False,
+    )
 
 
 def test_an_incomplete_end_and_a_tail_of_zeros_are_no_gaps(tmp_path):
@@ -190,7 +200,9 @@ def test_an_index_of_lies_meets_a_bound_too(tmp_path, monkeypatch):
     lying[8:12] = (40000).to_bytes(4, "big")
     path = tmp_path / f"{0:020d}.log"
     path.write_bytes(bytes(lying) * 5000)
-    (tmp_path / f"{0:020d}.index").write_bytes(b"".join(bytes(4) + (61 * at).to_bytes(4, "big") for at in range(1, 4000)))
+    (tmp_path / f"{0:020d}.index").write_bytes(
+        b"".join(bytes(4) + (61 * at).to_bytes(4, "big") for at in range(1, 4000))
+    )
     read = 0
 
     class Counted(DataFile):

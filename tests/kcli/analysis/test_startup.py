@@ -18,7 +18,10 @@ SMALL = Settings(now_ms=NOW, index_interval_bytes=0, max_index_size=120)
 
 def loaded(directory, settings=SMALL, **given):
     partition = Partition(find([str(directory)], Selection()).targets[0])
-    return load(partition, **{"clean": True, "recovery_point": 0, "log_start_offset": 0, "settings": settings, **given})
+    return load(
+        partition,
+        **{"clean": True, "recovery_point": 0, "log_start_offset": 0, "settings": settings, **given},
+    )
 
 
 def refused(directory, **given):
@@ -72,7 +75,9 @@ def test_a_batch_that_runs_past_the_end_is_not_seen_by_a_clean_start(orders):
     path = orders / f"{20:020d}.log"
     path.write_bytes(path.read_bytes()[:-1])
     found = loaded(orders)
-    assert (found.log_end_offset, found.segments[1].log_size) == (20, 2 * SIZE - 1), "the entry's own batch is cut"
+    assert (found.log_end_offset, found.segments[1].log_size) == (20, 2 * SIZE - 1), (
+        "the entry's own batch is cut"
+    )
 
 
 def test_a_clean_start_fails_on_zeros_behind_the_last_batch(orders):
@@ -88,7 +93,9 @@ def test_an_unclean_start_rebuilds_from_the_floor_of_the_recovery_point(orders):
     for base in (0, 20):
         (orders / f"{base:020d}.index").write_bytes(bytes(16))
     found = loaded(orders, clean=False, recovery_point=25)
-    assert shape(found) == [(0, 2 * SIZE, 2, 1), (20, 2 * SIZE, 1, 1)], "below the recovery point nothing is rebuilt"
+    assert shape(found) == [(0, 2 * SIZE, 2, 1), (20, 2 * SIZE, 1, 1)], (
+        "below the recovery point nothing is rebuilt"
+    )
     assert (found.log_end_offset, found.recovery_point) == (40, 25)
     assert loaded(orders, clean=False, recovery_point=99).recovery_point == 40
 
@@ -105,7 +112,9 @@ def test_recovery_cuts_at_the_first_bad_batch_and_deletes_what_follows(orders, m
     assert (found.log_end_offset, found.deleted, found.epochs) == (10, (20,), ((0, 0),))
     assert [(f.code, f.position) for f in found.findings] == [("START-001", SIZE), ("START-002", None)]
     assert loaded(orders).log_end_offset == 40, "a clean start does not notice"
-    assert loaded(orders, clean=False, recovery_point=20).log_end_offset == 40, "nor does one that recovers only what is later"
+    assert loaded(orders, clean=False, recovery_point=20).log_end_offset == 40, (
+        "nor does one that recovers only what is later"
+    )
 
 
 def test_recovery_learns_epochs_from_batches_without_a_checkpoint(orders):
@@ -120,7 +129,9 @@ def test_a_missing_offset_index_makes_even_a_clean_start_recover_the_segment(ord
     path = orders / f"{0:020d}.log"
     path.write_bytes(path.read_bytes()[:-1])
     found = loaded(orders)
-    assert shape(found) == [(0, SIZE, 0, 1), (20, 2 * SIZE, 1, 1)], "the cut leaves a hole: later segments stay"
+    assert shape(found) == [(0, SIZE, 0, 1), (20, 2 * SIZE, 1, 1)], (
+        "the cut leaves a hole: later segments stay"
+    )
     assert [f.code for f in found.findings] == ["IDX-001", "START-001"]
 
 
@@ -250,7 +261,9 @@ def test_a_swap_without_an_index_gets_one_full_of_zeros(orders):
     assert loaded(orders).segments[1].offset_index.entries == 15
 
 
-@pytest.mark.parametrize("name", ["notes.log", "x.index", "x.snapshot", "x.log.swap", "x.log.cleaned", "x.swap", "x.index.swap"])
+@pytest.mark.parametrize(
+    "name", ["notes.log", "x.index", "x.snapshot", "x.log.swap", "x.log.cleaned", "x.swap", "x.index.swap"]
+)
 def test_a_name_without_an_offset_fails(orders, name):
     (orders / name).write_bytes(b"")
     error = refused(orders)

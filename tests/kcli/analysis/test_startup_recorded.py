@@ -31,7 +31,11 @@ def unpacked(tmp_path_factory):
 
 
 def start(folder, name, fact):
-    partition = Partition(next(target for target in find([str(folder)], Selection()).targets if target.path.endswith(f"/{name}")))
+    partition = Partition(
+        next(
+            target for target in find([str(folder)], Selection()).targets if target.path.endswith(f"/{name}")
+        )
+    )
     facts = partition.directory
     key = TopicPartition(partition.topic, partition.number)
     return load(
@@ -39,7 +43,9 @@ def start(folder, name, fact):
         clean=facts.clean_shutdown,
         recovery_point=(facts.recovery_points or {}).get(key, 0),
         log_start_offset=(facts.log_start_offsets or {}).get(key, 0),
-        settings=Settings(now_ms=fact["now_ms"], index_interval_bytes=fact["index_interval_bytes"], max_index_size=65536),
+        settings=Settings(
+            now_ms=fact["now_ms"], index_interval_bytes=fact["index_interval_bytes"], max_index_size=65536
+        ),
     )
 
 
@@ -50,11 +56,15 @@ def test_the_broker_did_the_same(unpacked, folder, name, fact):
             start(unpacked / folder, name, fact)
         return
     found = start(unpacked / folder, name, fact)
-    assert (found.log_start_offset, found.log_end_offset) == (fact["log_start_offset"], fact["log_end_offset"])
+    assert (found.log_start_offset, found.log_end_offset) == (
+        fact["log_start_offset"],
+        fact["log_end_offset"],
+    )
     assert {str(segment.base_offset): segment.log_size for segment in found.segments} == fact["segments"]
     assert sorted(found.producers.disk) == fact["snapshots"]
     assert {
-        str(segment.base_offset): [segment.offset_index.entries, segment.time_index.entries] for segment in found.segments[:-1]
+        str(segment.base_offset): [segment.offset_index.entries, segment.time_index.entries]
+        for segment in found.segments[:-1]
     } == fact["index_entries"]
     epochs = [list(entry) for entry in found.epochs]
     assert epochs == fact["epochs"][: len(epochs)]

@@ -68,12 +68,17 @@ def test_markers_that_do_not_look_as_usual(tmp_path):
         marker(2, 7, kind=2),
         marker(2, 7, kind=9),
     ]
-    closed = [compare(tmp_path / "log", in_transaction(0, 7) + batch).summary.transactions.open == {} for batch in odd]
+    closed = [
+        compare(tmp_path / "log", in_transaction(0, 7) + batch).summary.transactions.open == {}
+        for batch in odd
+    ]
 
     assert closed == [True, True, True, True, True, False, False, False]
 
 
-@pytest.mark.parametrize("broken", [{"value": b"\0"}, {"value": b"\xff" * 6}, {"key": b"\0"}, {"key": b"\xff\xff\0\0"}])
+@pytest.mark.parametrize(
+    "broken", [{"value": b"\0"}, {"value": b"\xff" * 6}, {"key": b"\0"}, {"key": b"\xff\xff\0\0"}]
+)
 def test_markers_that_cannot_be_read(tmp_path, broken):
     piece = compare(tmp_path / "log", in_transaction(0, 7) + (bad := marker(2, 7, **broken)) + bad)
 
@@ -95,7 +100,13 @@ def test_every_prefix(tmp_path):
 def test_without_checksums_all_is_believed(tmp_path):
     wrong = bytearray(put_range(3, 2))
     wrong[-1] ^= 1
-    data = put_range(0, 3) + wrong + put_range(5, 2) + put_batch(bytes(6000), 1, base_offset=7) * 3 + marker(8, 9)
+    data = (
+        put_range(0, 3)
+        + wrong
+        + put_range(5, 2)
+        + put_batch(bytes(6000), 1, base_offset=7) * 3
+        + marker(8, 9)
+    )
     expected, _, stop = plain(data, tmp_path / "log", verify=False)
     piece = read(tmp_path / "log", verify=False)
 
@@ -108,7 +119,11 @@ def test_unknown_magic_is_counted_and_not_believed(tmp_path):
     strange[16] = 3
     piece = compare(tmp_path / "log", put_range(0, 2) + strange + put_range(2, 1))
 
-    assert (piece.summary.unknown, piece.summary.last_offset, piece.unknown) == (1, 2, (1, len(put_range(0, 2)), 90))
+    assert (piece.summary.unknown, piece.summary.last_offset, piece.unknown) == (
+        1,
+        2,
+        (1, len(put_range(0, 2)), 90),
+    )
 
 
 def test_what_each_codec_saves(tmp_path):
@@ -125,7 +140,9 @@ def test_what_each_codec_saves(tmp_path):
 
 def test_what_cannot_be_decompressed_is_told(tmp_path):
     (tmp_path / "log").write_bytes(
-        put_range(0, 1) + put_batch(b"no zstd", 1, attributes=4, base_offset=1) + put_batch(b"?", 1, attributes=7)
+        put_range(0, 1)
+        + put_batch(b"no zstd", 1, attributes=4, base_offset=1)
+        + put_batch(b"?", 1, attributes=7)
     )
     piece = read(tmp_path / "log", unpack=True)
 
@@ -143,7 +160,9 @@ def summary_of(raws):
     if not raws:
         return EMPTY
     fields = rows(b"".join(raw[:61] for raw in raws), len(raws))
-    return summaries.summary(summaries.Block(fields, np.ones(len(raws), np.bool_), np.array([ends(raw) for raw in raws])))
+    return summaries.summary(
+        summaries.Block(fields, np.ones(len(raws), np.bool_), np.array([ends(raw) for raw in raws]))
+    )
 
 
 @examples(150)
@@ -159,9 +178,9 @@ def test_any_cut_gives_the_same(seed, cuts, most):
         assert reduce(lambda whole, part: merge(part, whole), reversed(parts), EMPTY) == summary_of(raws)
 
 
-LONGS = st.sampled_from([-(2**63), 1 - 2**63, -(2**31), -5, -2, -1, 0, 1, 5, 2**31, 2**63 - 2, 2**63 - 1]) | st.integers(
-    -(2**63), 2**63 - 1
-)
+LONGS = st.sampled_from(
+    [-(2**63), 1 - 2**63, -(2**31), -5, -2, -1, 0, 1, 5, 2**31, 2**63 - 2, 2**63 - 1]
+) | st.integers(-(2**63), 2**63 - 1)
 INTS = st.sampled_from([-(2**31), -1, 0, 1, 2**31 - 1])
 EXTREMES = st.builds(
     lambda **fields: put_batch(b"", 0, **fields),
@@ -186,7 +205,10 @@ def test_any_cut_of_extreme_numbers_gives_what_is_counted_one_by_one(tmp_path_fa
     assert merge(merge(a, b), c) == merge(a, merge(b, c)) == summary_of(raws) == expected
 
 
-@pytest.mark.parametrize(("times", "least", "most"), [((-5, -1), -5, -5), ((-1, -5), -5, -5), ((-1, -1), None, None), ((7, -1, -5), -5, 7)])
+@pytest.mark.parametrize(
+    ("times", "least", "most"),
+    [((-5, -1), -5, -5), ((-1, -5), -5, -5), ((-1, -1), None, None), ((7, -1, -5), -5, 7)],
+)
 def test_no_timestamp_is_left_out_of_both_ends(times, least, most):
     raws = [put_batch(b"", 0, base_timestamp=time, max_timestamp=time) for time in times]
 

@@ -24,7 +24,10 @@ def tens(*bases, epoch=0):
 def loaded(directory, **given):
     partition = Partition(find([str(directory)], Selection()).targets[0])
     settings = Settings(now_ms=0, index_interval_bytes=0, max_index_size=1200)
-    return load(partition, **{"clean": True, "recovery_point": 0, "log_start_offset": 0, "settings": settings, **given})
+    return load(
+        partition,
+        **{"clean": True, "recovery_point": 0, "log_start_offset": 0, "settings": settings, **given},
+    )
 
 
 @pytest.fixture
@@ -46,13 +49,18 @@ def orders(tmp_path):
             offset_entries((19, SIZE)),
             time_entries((1000 + base + 19, 19)),
         )
-        (directory / f"{base:020d}.txnindex").write_bytes(TXN_INDEX_ENTRY.pack(AbortedTxn(0, 1, base, base + 15, base + 16)))
+        (directory / f"{base:020d}.txnindex").write_bytes(
+            TXN_INDEX_ENTRY.pack(AbortedTxn(0, 1, base, base + 15, base + 16))
+        )
     (directory / "leader-epoch-checkpoint").write_text(epoch_lines((0, 0), (2, 100), (4, 200), (7, 220)))
     return directory
 
 
 def actions(found):
-    return {change.base_offset: (change.action, change.after and change.after.log_size) for change in found.segments}
+    return {
+        change.base_offset: (change.action, change.after and change.after.log_size)
+        for change in found.segments
+    }
 
 
 def test_the_batch_that_holds_the_target_goes_whole_and_the_restart_shows_it(orders):
@@ -64,9 +72,20 @@ def test_the_batch_that_holds_the_target_goes_whole_and_the_restart_shows_it(ord
     cut = after.segments[-1]
     assert (cut.offset_index.entries, cut.time_index.entries, cut.aborted_last_offsets) == (0, 0, ())
     assert after.epochs == ((0, 0), (2, 100))
-    assert (found.high_watermark_before, found.high_watermark, log.recovery_point, after.recovery_point) == (220, 115, 220, 115)
+    assert (found.high_watermark_before, found.high_watermark, log.recovery_point, after.recovery_point) == (
+        220,
+        115,
+        220,
+        115,
+    )
     gone = found.removed
-    assert (gone.batches, gone.records, gone.size, gone.first_offset, gone.last_offset) == (3, 30, 3 * SIZE, 110, 219)
+    assert (gone.batches, gone.records, gone.size, gone.first_offset, gone.last_offset) == (
+        3,
+        30,
+        3 * SIZE,
+        110,
+        219,
+    )
     assert (gone.first_timestamp, gone.max_timestamp, gone.trouble) == (1110, 1219, None)
 
 
@@ -105,7 +124,12 @@ def test_below_the_first_segment_everything_goes(orders):
     after = found.after
     assert found.kind == "full"
     assert actions(found) == {50: ("create", 0), 100: ("delete", None), 200: ("delete", None)}
-    assert (after.log_start_offset, after.log_end_offset, after.recovery_point, found.log_end_offset_after_restart) == (50, 50, 50, 50)
+    assert (
+        after.log_start_offset,
+        after.log_end_offset,
+        after.recovery_point,
+        found.log_end_offset_after_restart,
+    ) == (50, 50, 50, 50)
     assert (found.high_watermark_before, found.high_watermark, after.epochs) == (150, 50, ())
     assert {action for _, action in found.snapshots} <= {"delete"}
 
@@ -129,7 +153,14 @@ def test_snapshots_are_told_relative_to_the_disk_now(orders):
     for offset in (5, 100, 200, 220, 300):
         (orders / f"{offset:020d}.snapshot").write_bytes(b"")
     found = truncate(loaded(orders), 115, None)
-    assert found.snapshots == ((5, "delete"), (100, "keep"), (115, "create"), (200, "delete"), (220, "delete"), (300, "delete"))
+    assert found.snapshots == (
+        (5, "delete"),
+        (100, "keep"),
+        (115, "create"),
+        (200, "delete"),
+        (220, "delete"),
+        (300, "delete"),
+    )
 
 
 def test_truncating_twice_is_truncating_to_the_lower(orders):
@@ -149,7 +180,10 @@ def test_damage_in_what_goes_is_said(orders):
     (orders / f"{200:020d}.index").write_bytes(offset_entries((19, 2 * SIZE)))
     found = truncate(loaded(orders), 100, None)
     assert (found.removed.batches, found.removed.records, found.removed.size) == (3, None, 5 * SIZE)
-    assert (found.removed.trouble.exception, found.removed.trouble.position) == ("CorruptRecordException", SIZE)
+    assert (found.removed.trouble.exception, found.removed.trouble.position) == (
+        "CorruptRecordException",
+        SIZE,
+    )
 
 
 def test_a_broken_tail_of_what_is_left_fails_the_restart(orders):
@@ -162,7 +196,9 @@ def test_a_broken_tail_of_what_is_left_fails_the_restart(orders):
     assert found.after.segments[-1].log_size == 2 * SIZE
 
 
-@pytest.mark.parametrize(("name", "records"), [("v1-none", int), ("v1-gzip", type(None)), ("v0-gzip", type(None))])
+@pytest.mark.parametrize(
+    ("name", "records"), [("v1-none", int), ("v1-gzip", type(None)), ("v0-gzip", type(None))]
+)
 def test_wrappers_of_old_messages_hide_their_count(tmp_path, name, records):
     directory = tmp_path / "orders-0"
     segment(directory, 0, gzip.decompress((BATCHES / f"{name}.log.gz").read_bytes()))
@@ -193,4 +229,7 @@ def test_an_index_that_leads_nowhere_fails_the_truncation(orders):
     (orders / f"{200:020d}.timeindex").write_bytes(time_entries((1200, 7)))
     with pytest.raises(BrokerError) as thrown:
         truncate(loaded(orders), 215, None)
-    assert (thrown.value.exception, thrown.value.path) == ("IllegalArgumentException", str(orders / f"{200:020d}.log"))
+    assert (thrown.value.exception, thrown.value.path) == (
+        "IllegalArgumentException",
+        str(orders / f"{200:020d}.log"),
+    )

@@ -18,7 +18,10 @@ A, B, C = put_set(0, [1, 2, 3]), put_set(3, [4, 5], magic=0), put_set(7, [6, 7, 
 
 def loaded(directory, **given):
     partition = Partition(find([str(directory)], Selection()).targets[0])
-    return load(partition, **{"clean": True, "recovery_point": 0, "log_start_offset": 0, "settings": SETTINGS, **given})
+    return load(
+        partition,
+        **{"clean": True, "recovery_point": 0, "log_start_offset": 0, "settings": SETTINGS, **given},
+    )
 
 
 @pytest.fixture

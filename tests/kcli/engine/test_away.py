@@ -99,7 +99,9 @@ def soon(_given):
 
 
 def large(given):
-    return Outcome(number=given.number, rows=[Lines("text", (data(given, number, ROOM // 2),)) for number in range(2)])
+    return Outcome(
+        number=given.number, rows=[Lines("text", (data(given, number, ROOM // 2),)) for number in range(2)]
+    )
 
 
 def write(outcomes, path):
@@ -123,7 +125,10 @@ def write(outcomes, path):
 
 def expected(scan, work):
     rows = [row for outcome in inline(scan, work) for row in outcome.rows]
-    return b"".join(b"".join(row.buffers) if isinstance(row, (Lines, Written)) else row.values[0].encode() + b"\n" for row in rows)
+    return b"".join(
+        b"".join(row.buffers) if isinstance(row, (Lines, Written)) else row.values[0].encode() + b"\n"
+        for row in rows
+    )
 
 
 def test_workers_write_what_is_long_and_everything_stands_in_order(stdout):
@@ -148,7 +153,10 @@ def test_workers_write_what_is_long_and_everything_stands_in_order(stdout):
 @pytest.mark.parametrize("at", range(LONG + 1))
 def test_a_worker_that_dies_costs_no_byte_and_repeats_none(stdout, tmp_path, at, before, jobs, made):
     work = made(9)
-    told = write(pool(jobs, writes=True)(partial(texts, marker=str(tmp_path / "died"), at=at, before=before), work), stdout)
+    told = write(
+        pool(jobs, writes=True)(partial(texts, marker=str(tmp_path / "died"), at=at, before=before), work),
+        stdout,
+    )
 
     assert (tmp_path / "died").exists()
     assert stdout.read_bytes() == expected(texts, work)
@@ -161,7 +169,13 @@ def test_a_worker_that_dies_costs_no_byte_and_repeats_none(stdout, tmp_path, at,
 def test_the_worker_that_is_left_does_what_is_first(stdout, tmp_path, third_fails, at, before, made):
     """It is busy with what comes later, and cannot go on before its turn."""
     work = made(9)
-    told = write(within(20, pool(2, writes=True)(partial(texts, marker=str(tmp_path / "died"), at=at, before=before), work)), stdout)
+    told = write(
+        within(
+            20,
+            pool(2, writes=True)(partial(texts, marker=str(tmp_path / "died"), at=at, before=before), work),
+        ),
+        stdout,
+    )
 
     assert stdout.read_bytes() == expected(texts, work)
     assert told == shape(replace(outcome, rows=[]) for outcome in inline(texts, work))
@@ -289,7 +303,10 @@ class Deadly(tuple):
 def one(given, size=SIZE * 8, kind=tuple):
     """Answer with one row of several buffers."""
     whole = data(given, 1, size)
-    return Outcome(number=given.number, rows=[Lines("text", kind(whole[at : at + SIZE] for at in range(0, len(whole), SIZE)))])
+    return Outcome(
+        number=given.number,
+        rows=[Lines("text", kind(whole[at : at + SIZE] for at in range(0, len(whole), SIZE)))],
+    )
 
 
 def shrinks(given, *, marker):
@@ -308,7 +325,9 @@ def dies_writing(given, *, marker):
     if given.number == 2 and not os.path.exists(marker):
         open(marker, "w").close()
         kind = Deadly
-    return Outcome(number=given.number, rows=[*one(given, kind=kind).rows, Row("text", ("between",)), *one(given).rows])
+    return Outcome(
+        number=given.number, rows=[*one(given, kind=kind).rows, Row("text", ("between",)), *one(given).rows]
+    )
 
 
 @pytest.mark.parametrize("made", [units_of, pieces])
@@ -367,9 +386,16 @@ def dies_anew(given, *, marker):
 def test_a_unit_that_is_not_made_anew_costs_no_other(stdout, tmp_path, made):
     """Its worker had more of it to tell."""
     work = made(4)
-    told = write(within(20, pool(2, writes=True)(partial(dies_anew, marker=str(tmp_path / "died")), work)), stdout)
+    told = write(
+        within(20, pool(2, writes=True)(partial(dies_anew, marker=str(tmp_path / "died")), work)), stdout
+    )
 
-    assert [(row[0], row[3] and row[3][1]) for row in told] == [(0, "worker-died"), (1, None), (2, None), (3, None)]
+    assert [(row[0], row[3] and row[3][1]) for row in told] == [
+        (0, "worker-died"),
+        (1, None),
+        (2, None),
+        (3, None),
+    ]
     assert stdout.read_bytes().endswith(expected(partial(one, size=SIZE), work[1:]))
 
 
@@ -383,7 +409,9 @@ def test_what_nobody_writes_is_forgotten(stdout):
 
 def test_no_worker_at_all_is_no_reason_to_write_less(stdout, monkeypatch):
     work = units(*["answer"] * 3)
-    monkeypatch.setattr(nursery, "start", lambda *_: (_ for _ in ()).throw(OSError(errno.EAGAIN, "no process")))
+    monkeypatch.setattr(
+        nursery, "start", lambda *_: (_ for _ in ()).throw(OSError(errno.EAGAIN, "no process"))
+    )
     write(pool(2, writes=True)(texts, work), stdout)
 
     assert stdout.read_bytes() == expected(texts, work)
@@ -391,7 +419,11 @@ def test_no_worker_at_all_is_no_reason_to_write_less(stdout, monkeypatch):
 
 class TestShelf:
     def test_small_rows_and_rows_of_other_kinds_are_sent(self):
-        rows = [Row("text", ("x" * SIZE,)), Lines("text", (b"x" * (WORTH_A_TURN - 1),)), Written("text", (1, b""))]
+        rows = [
+            Row("text", ("x" * SIZE,)),
+            Lines("text", (b"x" * (WORTH_A_TURN - 1),)),
+            Written("text", (1, b"")),
+        ]
 
         assert Shelf().keep(rows) is None
         assert Shelf().keep([*rows, Lines("text", (bytes(SIZE),))]) == [*rows, ("text", (Kept(1, SIZE),))]
@@ -400,7 +432,9 @@ class TestShelf:
         shelf = Shelf()
         first = shelf.keep([Lines("text", (bytes(ROOM + 1),)), Lines("text", (bytes(ROOM),))])
         others = []
-        thread = threading.Thread(target=lambda: others.append(shelf.keep([Lines("text", (bytes(SIZE),))])), daemon=True)
+        thread = threading.Thread(
+            target=lambda: others.append(shelf.keep([Lines("text", (bytes(SIZE),))])), daemon=True
+        )
         thread.start()
         time.sleep(0.1)
 

@@ -160,7 +160,10 @@ def all_die_once(given, *, marker):
         nursery = os.getppid()
         for path in Path("/proc").glob("[0-9]*/stat"):
             with suppress(OSError):
-                if int(path.read_text().rpartition(")")[2].split()[1]) == nursery and int(path.parts[2]) != os.getpid():
+                if (
+                    int(path.read_text().rpartition(")")[2].split()[1]) == nursery
+                    and int(path.parts[2]) != os.getpid()
+                ):
                     os.kill(int(path.parts[2]), signal.SIGKILL)
         os.kill(os.getpid(), signal.SIGKILL)
     return Outcome(number=given.number, rows=[Row("epoch", (given.number,))])
@@ -171,7 +174,9 @@ def test_workers_that_die_while_they_wait_are_no_fault_of_a_unit(tmp_path, jobs)
     work = units(*["answer"] * 3)
     outcomes = list(pool(jobs)(partial(all_die_once, marker=str(tmp_path / "died")), work))
 
-    assert [(outcome.rows, outcome.error) for outcome in outcomes] == [([("epoch", (number,))], None) for number in range(3)]
+    assert [(outcome.rows, outcome.error) for outcome in outcomes] == [
+        ([("epoch", (number,))], None) for number in range(3)
+    ]
 
 
 def test_a_unit_that_goes_on_stays_where_it_is():
@@ -185,7 +190,11 @@ def test_a_unit_that_goes_on_stays_where_it_is():
 def test_a_worker_that_dies_in_the_middle_of_a_unit_costs_no_row_and_repeats_none(tmp_path, at):
     def told(engine, marker=None):
         outcomes = engine(partial(long_units, marker=marker, at=at), units(*["answer"] * 5))
-        return [(outcome.number, row.values[:3], outcome.rest is None) for outcome in outcomes for row in outcome.rows]
+        return [
+            (outcome.number, row.values[:3], outcome.rest is None)
+            for outcome in outcomes
+            for row in outcome.rows
+        ]
 
     marker = str(tmp_path / "died")
     assert told(pool(2), marker) == told(inline)

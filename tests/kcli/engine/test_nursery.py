@@ -106,9 +106,13 @@ def test_what_a_worker_has_to_say_ends_where_it_dies():
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_nothing_outlives_its_owner(number):
-    with subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as owner:
+    with subprocess.Popen(
+        [sys.executable, "-c", OWNER], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+    ) as owner:
         worker, parent = map(int, owner.stdout.readline().split())
-        is_forked = Path(f"/proc/{parent}/cmdline").read_bytes() == Path(f"/proc/{owner.pid}/cmdline").read_bytes()
+        is_forked = (
+            Path(f"/proc/{parent}/cmdline").read_bytes() == Path(f"/proc/{owner.pid}/cmdline").read_bytes()
+        )
         os.kill(owner.pid, number)
 
         assert is_forked
@@ -127,7 +131,9 @@ BUSY = OWNER.replace("life_of_work", "life_in_one_call")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 @pytest.mark.parametrize(("owner", "stopped"), [(BUSY, False), (OWNER, True)])
 def test_nor_does_one_that_is_too_busy_to_notice_or_stopped(number, owner, stopped):
-    with subprocess.Popen([sys.executable, "-c", owner], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", owner], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+    ) as process:
         worker, parent = map(int, process.stdout.readline().split())
         if stopped:
             os.kill(worker, signal.SIGSTOP)
@@ -179,7 +185,11 @@ def test_nothing_comes_from_the_working_directory(tmp_path):
         print(*numbers(nursery.start(introduced, backwards)))
         """
     told = subprocess.run(
-        [sys.executable, "-P", "-c", code], capture_output=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False
+        [sys.executable, "-P", "-c", code],
+        capture_output=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
     )
 
     assert (told.stderr, len(told.stdout.split())) == (b"", 2)

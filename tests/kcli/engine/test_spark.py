@@ -80,7 +80,10 @@ def test_several_bins_a_job_give_the_same(session, monkeypatch):
 
     assert module._shape(2) == (4, 2, 3 << 20)
     assert [outcome.number for outcome in outcomes] == [*range(10), 9, 9, 9, *range(10, 21)]
-    assert {outcome.number: outcome.error.error for outcome in outcomes if outcome.error} == {10: "worker-died", 11: "corrupt"}
+    assert {outcome.number: outcome.error.error for outcome in outcomes if outcome.error} == {
+        10: "worker-died",
+        11: "corrupt",
+    }
 
 
 @pytest.mark.parametrize("before", [0, 20])
@@ -89,7 +92,9 @@ def test_a_worker_that_is_killed_is_no_ones_error(session, tmp_path, before):
     outcomes = list(spark()(partial(dies_once, marker=str(tmp_path / "died")), work))
 
     assert (tmp_path / "died").exists()
-    assert [(outcome.number, outcome.error, len(outcome.rows)) for outcome in outcomes] == [(unit.number, None, 2) for unit in work]
+    assert [(outcome.number, outcome.error, len(outcome.rows)) for outcome in outcomes] == [
+        (unit.number, None, 2) for unit in work
+    ]
 
 
 def test_who_is_interrupted_leaves_no_job_in_a_session_of_others(session):
@@ -111,10 +116,14 @@ def test_who_is_interrupted_leaves_no_job_in_a_session_of_others(session):
 def test_workers_that_do_not_see_a_path_are_named_before_any_work(session, monkeypatch):
     is_there = os.path.exists
     monkeypatch.setattr(module, "is_at_home", lambda _: False)
-    monkeypatch.setattr(os.path, "exists", lambda path: path.endswith(("/unmounted", "/dir")) or is_there(path))
+    monkeypatch.setattr(
+        os.path, "exists", lambda path: path.endswith(("/unmounted", "/dir")) or is_there(path)
+    )
     work = units("answer", "fail")
 
-    with pytest.raises(EngineMissingError, match=r"^the Spark worker on [^ ]+ does not see /[^ ]*/dir: mount it there"):
+    with pytest.raises(
+        EngineMissingError, match=r"^the Spark worker on [^ ]+ does not see /[^ ]*/dir: mount it there"
+    ):
         list(spark()(scan, work))
 
 
@@ -132,14 +141,19 @@ def test_workers_that_cannot_run_kcli_say_why(session, monkeypatch):
     away.scan.__module__ = away.__name__
     monkeypatch.setitem(sys.modules, away.__name__, away)
 
-    with pytest.raises(EngineMissingError, match="the Spark workers cannot run kcli: ModuleNotFoundError: No module named 'installed_here"):
+    with pytest.raises(
+        EngineMissingError,
+        match="the Spark workers cannot run kcli: ModuleNotFoundError: No module named 'installed_here",
+    ):
         list(spark()(away.scan, units("answer")))
 
 
 def test_what_is_missing_is_named(monkeypatch):
     monkeypatch.setattr("kcli.engine.spark_session.NEEDED", ("pyspark_of_another_world",))
 
-    with pytest.raises(EngineMissingError, match=r"needs pyspark_of_another_world: pip install 'kcli\[spark\]'"):
+    with pytest.raises(
+        EngineMissingError, match=r"needs pyspark_of_another_world: pip install 'kcli\[spark\]'"
+    ):
         list(spark()(scan, units("answer")))
 
 
@@ -149,16 +163,37 @@ def test_the_command_line_says_the_same_as_inline_and_nothing_else(log_dir, tmp_
     (log_dir.path / "orders-4" / "leader-epoch-checkpoint").write_text("7\n")
     (log_dir.path / "recovery-point-offset-checkpoint").write_text("no\n")
     (log_dir.path.parent / "formats").mkdir()  # a foreign package where the workers start
-    ask = [sys.executable, "-c", "from kcli.__main__ import main; main()", "epoch", "end-offset", "--epoch", "all", "data", "absent"]
+    ask = [
+        sys.executable,
+        "-c",
+        "from kcli.__main__ import main; main()",
+        "epoch",
+        "end-offset",
+        "--epoch",
+        "all",
+        "data",
+        "absent",
+    ]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
 
     inline, spread = (
-        subprocess.run([*ask, *words], cwd=log_dir.path.parent, capture_output=True, text=True, check=False, env=environment)
+        subprocess.run(
+            [*ask, *words],
+            cwd=log_dir.path.parent,
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment,
+        )
         for words in ((), ("--spark", "--spark-conf", "spark.master=local[2]"))
     )
 
     assert inline.returncode == 4
-    assert (spread.stdout, spread.stderr, spread.returncode) == (inline.stdout, inline.stderr, inline.returncode)
+    assert (spread.stdout, spread.stderr, spread.returncode) == (
+        inline.stdout,
+        inline.stderr,
+        inline.returncode,
+    )
 
 
 def test_no_java_is_one_line(log_dir):
@@ -172,13 +207,18 @@ def test_no_java_is_one_line(log_dir):
     )
 
     assert (done.returncode, done.stdout) == (4, "")
-    assert done.stderr == "error --spark needs Java, and there is no /no/such/place/bin/java: install Java 17 or newer, or set JAVA_HOME\n"
+    assert (
+        done.stderr
+        == "error --spark needs Java, and there is no /no/such/place/bin/java: install Java 17 or newer, or set JAVA_HOME\n"
+    )
 
 
 def ls_over_spark(log_dir, master="local[1]", **environment):
     log_dir.partition("orders-0")
     words = [sys.executable, "-m", "kcli", "ls", log_dir.path, "--spark-master", master]
-    return subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, **environment})
+    return subprocess.run(
+        words, capture_output=True, text=True, check=False, env={**os.environ, **environment}
+    )
 
 
 def test_a_wrong_master_is_named_with_what_spark_says(log_dir):
@@ -192,7 +232,9 @@ def test_a_wrong_spark_home_is_named(log_dir):
     done = ls_over_spark(log_dir, SPARK_HOME="/no/such/place")
 
     assert (done.returncode, done.stdout) == (4, "")
-    assert done.stderr.startswith("error --spark: SPARK_HOME is /no/such/place, and Spark does not start from there (")
+    assert done.stderr.startswith(
+        "error --spark: SPARK_HOME is /no/such/place, and Spark does not start from there ("
+    )
     assert "Java" not in done.stderr
 
 
@@ -203,7 +245,9 @@ def test_a_java_that_does_not_run_is_to_blame(log_dir, tmp_path):
     done = ls_over_spark(log_dir, JAVA_HOME=str(tmp_path))
 
     assert (done.returncode, done.stdout) == (4, "")
-    assert done.stderr.startswith("error --spark: Spark does not start with master local[1]: Error: this is no Java")
+    assert done.stderr.startswith(
+        "error --spark: Spark does not start with master local[1]: Error: this is no Java"
+    )
     assert done.stderr.endswith("; install Java 17 or newer, or set JAVA_HOME\n")
 
 
@@ -218,7 +262,9 @@ def test_a_java_that_does_not_run_is_to_blame(log_dir, tmp_path):
 def test_the_exception_is_told_and_not_the_end_of_its_trace(words, told, monkeypatch):
     monkeypatch.delenv("SPARK_HOME", raising=False)
 
-    assert spark_session._why(RuntimeError("gone"), words, "m") == f"Spark does not start with master m: {told}"
+    assert (
+        spark_session._why(RuntimeError("gone"), words, "m") == f"Spark does not start with master m: {told}"
+    )
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -226,7 +272,9 @@ def test_the_exception_is_told_and_not_the_end_of_its_trace(words, told, monkeyp
 def test_a_signal_while_spark_starts_leaves_no_jvm(log_dir, number, status, to_all):
     log_dir.partition("orders-0")
     words = [sys.executable, "-m", "kcli", "ls", log_dir.path, "--spark-master", "local[1]"]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     while not any("org.apache.spark.deploy.SparkSubmit" in line for line in of_session(process.pid).values()):
         assert process.poll() is None
         time.sleep(0.01)
@@ -246,7 +294,9 @@ with opened("local[1]", None, {}) as session:
 
 def test_what_is_said_to_the_jvm_already_counts_for_more():
     given = {**os.environ, "SPARK_SUBMIT_OPTS": "-Dof=mine -XX:TieredStopAtLevel=3"}
-    done = subprocess.run([sys.executable, "-c", ARGUMENTS], env=given, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", ARGUMENTS], env=given, capture_output=True, text=True, check=True
+    )
 
     said = done.stdout.splitlines()
     assert said.index("-XX:TieredStopAtLevel=1") < said.index("-XX:TieredStopAtLevel=3")

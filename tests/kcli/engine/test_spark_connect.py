@@ -17,7 +17,7 @@ SECONDS = 60
 VIEWS = """
 import sys
 from pyspark.sql import SparkSession
-from kcli.spark_source import register
+from kcli.views import register
 spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
 register(spark)
 for view in ("batches", "records", "segments", "epochs", "rlmm", "offsets", "findings"):
@@ -35,7 +35,12 @@ def free_port():
 
 @pytest.fixture(scope="module")
 def environment():
-    return {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    return {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +48,19 @@ def server(environment, tmp_path_factory):
     import pyspark
 
     port = free_port()
-    settings = {"spark.connect.grpc.binding.port": port, "spark.connect.grpc.binding.address": "127.0.0.1", "spark.ui.enabled": "false"}
+    settings = {
+        "spark.connect.grpc.binding.port": port,
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.ui.enabled": "false",
+    }
     submit = [Path(pyspark.__file__).parent / "bin" / "spark-submit", "--master", "local[2]"]
     submit += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
     submit += [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     folder = tmp_path_factory.mktemp("server")
     with (folder / "log").open("wb") as log:
-        running = subprocess.Popen([*submit, "spark-internal"], cwd=folder, env=environment, stdout=log, stderr=log)
+        running = subprocess.Popen(
+            [*submit, "spark-internal"], cwd=folder, env=environment, stdout=log, stderr=log
+        )
     try:
         until = time.monotonic() + SECONDS
         while not answers(port):
@@ -77,26 +88,53 @@ def answers(port):
 )
 def test_a_command_says_the_same_over_a_server(server, environment, demo, words):
     local = subprocess.run([*KCLI, *words, demo], env=environment, capture_output=True, text=True, check=True)
-    remote = subprocess.run([*KCLI, *words, demo, "--spark-remote", server], env=environment, capture_output=True, text=True, check=False)
+    remote = subprocess.run(
+        [*KCLI, *words, demo, "--spark-remote", server],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (remote.stdout, remote.stderr, remote.returncode) == (local.stdout, local.stderr, 0)
     assert local.stdout
 
 
 def test_every_view_over_a_server(server, environment, demo):
-    done = subprocess.run([sys.executable, "-c", VIEWS, server, demo], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", VIEWS, server, demo],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     counts = {line.split()[0]: [int(word) for word in line.split()[1:]] for line in done.stdout.splitlines()}
     for view, command in (("segments", "scan"), ("offsets", "ls")):
         ask = [*KCLI, command, demo, "-o", "csv", "--no-headers"]
-        told = subprocess.run(ask, env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
+        told = subprocess.run(
+            ask, env=environment, capture_output=True, text=True, check=True
+        ).stdout.splitlines()
         assert counts[view][0] == len(told) > 0
-    assert all(total > of_topic > 0 for total, of_topic in (counts[view] for view in ("batches", "records", "epochs")))
-    assert counts["rlmm"][0] > 0 and set(counts) == {"batches", "records", "segments", "epochs", "rlmm", "offsets", "findings"}
+    assert all(
+        total > of_topic > 0
+        for total, of_topic in (counts[view] for view in ("batches", "records", "epochs"))
+    )
+    assert counts["rlmm"][0] > 0 and set(counts) == {
+        "batches",
+        "records",
+        "segments",
+        "epochs",
+        "rlmm",
+        "offsets",
+        "findings",
+    }
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_the_wait_for_a_server_that_is_not_there(environment, demo, number, status):
     command = [*KCLI, "ls", demo, "-o", "json", "--spark-remote", f"sc://127.0.0.1:{free_port()}"]
-    asking = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    asking = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     time.sleep(3)
     asking.send_signal(number)
     began = time.monotonic()
@@ -107,5 +145,7 @@ def test_a_signal_ends_the_wait_for_a_server_that_is_not_there(environment, demo
 
 def test_a_server_that_is_not_there_is_told(environment, demo):
     command = [*KCLI, "ls", demo, "--spark-remote", f"sc://127.0.0.1:{free_port()}"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=SECONDS)
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False, timeout=SECONDS
+    )
     assert (done.returncode, "no Spark Connect server answers" in done.stderr) == (4, True)

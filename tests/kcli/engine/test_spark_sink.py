@@ -12,12 +12,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from kcli.columns import RowType, integer
 from kcli.engine.errors import NotWrittenError
 from kcli.engine.spark import spark
 from kcli.output.files import Parts
 from kcli.output.values import compact
 from kcli.output.view import View
+from kcli.rows.columns import RowType, integer
 from tests.engine_suite import scan, units
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
@@ -49,31 +49,60 @@ def rows_in(directory, outcomes):
 
 class TestEngine:
     def test_workers_write_and_outcomes_have_no_rows(self, session, tmp_path):
-        outcomes = list(spark(sink=Parts(str(tmp_path), VIEW))(scan, units("answer", "long", "fail", "longest", "raise", "answer")))
+        outcomes = list(
+            spark(sink=Parts(str(tmp_path), VIEW))(
+                scan, units("answer", "long", "fail", "longest", "raise", "answer")
+            )
+        )
 
         assert [outcome.number for outcome in outcomes] == list(range(6))
         assert [(outcome.rows, outcome.rest) for outcome in outcomes] == [([], None)] * 6
         assert [outcome.taken for outcome in outcomes] == [2, 4, 0, 72, 0, 2]
-        assert [outcome.error and outcome.error.error for outcome in outcomes] == [None, None, "corrupt", None, "internal", None]
+        assert [outcome.error and outcome.error.error for outcome in outcomes] == [
+            None,
+            None,
+            "corrupt",
+            None,
+            "internal",
+            None,
+        ]
         assert [finding.code for outcome in outcomes for finding in outcome.findings] == ["LOG-005"]
         longest = [(3, start) for start in range(70)] + [(3, 0), (3, 1)]
-        assert rows_in(tmp_path, outcomes) == [(0, 0), (0, 1), *((1, n) for n in range(4)), *longest, (5, 0), (5, 1)]
+        assert rows_in(tmp_path, outcomes) == [
+            (0, 0),
+            (0, 1),
+            *((1, n) for n in range(4)),
+            *longest,
+            (5, 0),
+            (5, 1),
+        ]
 
     def test_a_part_for_each_bin(self, session, tmp_path):
         outcomes = list(spark(sink=Parts(str(tmp_path), VIEW))(scan, units(*["answer"] * 200)))
 
         assert rows_in(tmp_path, outcomes) == [(unit, row) for unit in range(200) for row in range(2)]
-        assert sorted(os.listdir(tmp_path)) == sorted(outcome.part.name for outcome in outcomes if outcome.part is not None)
+        assert sorted(os.listdir(tmp_path)) == sorted(
+            outcome.part.name for outcome in outcomes if outcome.part is not None
+        )
         assert len(os.listdir(tmp_path)) == 8
 
     def test_a_dead_worker_costs_its_unit_alone(self, session, tmp_path):
-        outcomes = list(spark(sink=Parts(str(tmp_path), VIEW))(scan, units(*["answer"] * 19, "die", *["answer"] * 12)))
+        outcomes = list(
+            spark(sink=Parts(str(tmp_path), VIEW))(scan, units(*["answer"] * 19, "die", *["answer"] * 12))
+        )
 
-        assert {outcome.number: outcome.error.error for outcome in outcomes if outcome.error} == {19: "worker-died"}
-        assert rows_in(tmp_path, outcomes) == [(unit, row) for unit in range(32) if unit != 19 for row in range(2)]
+        assert {outcome.number: outcome.error.error for outcome in outcomes if outcome.error} == {
+            19: "worker-died"
+        }
+        assert rows_in(tmp_path, outcomes) == [
+            (unit, row) for unit in range(32) if unit != 19 for row in range(2)
+        ]
 
     def test_a_place_that_cannot_be_written_to_ends_it(self, session, tmp_path):
-        with pytest.raises(NotWrittenError, match="a Spark worker cannot write there: no such file or directory; it must be a place"):
+        with pytest.raises(
+            NotWrittenError,
+            match="a Spark worker cannot write there: no such file or directory; it must be a place",
+        ):
             list(spark(sink=Parts(str(tmp_path / "absent"), VIEW))(scan, units(*["answer"] * 9)))
 
     def test_a_bug_of_the_sink_is_no_death_of_a_worker(self, session, tmp_path):
@@ -108,7 +137,9 @@ def test_a_retried_task_writes_no_row_twice(tmp_path):
 
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "marker").exists()
-    assert any(name.startswith(".kcli-") for name in os.listdir(tmp_path / "parts")), "the dead attempt had begun to write"
+    assert any(name.startswith(".kcli-") for name in os.listdir(tmp_path / "parts")), (
+        "the dead attempt had begun to write"
+    )
 
 
 COMMANDS = [
@@ -141,7 +172,9 @@ class TestCommands:
         assert [without(json.loads(compact(row))) for row in rows] == expected
         by_spark = session.read.parquet(os.path.abspath("x.parquet"))
         assert by_spark.columns == list(rows[0])
-        assert sorted(compact(plain(row.asDict(recursive=True))) for row in by_spark.collect()) == sorted(map(compact, rows))
+        assert sorted(compact(plain(row.asDict(recursive=True))) for row in by_spark.collect()) == sorted(
+            map(compact, rows)
+        )
 
     @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
     def test_the_parts_of_ndjson_are_what_stdout_has(self, ask, words):
@@ -161,10 +194,24 @@ class TestCommands:
         assert "".join(part.partition("\n")[2] for part in parts) == rows
 
     def test_what_was_written_is_told(self, ask):
-        assert ask("ls", "D", "--topic", "orders", "--out", "x.csv", "--spark", "-v").stderr == "2 rows written to x.csv\n"
+        assert (
+            ask("ls", "D", "--topic", "orders", "--out", "x.csv", "--spark", "-v").stderr
+            == "2 rows written to x.csv\n"
+        )
 
     def test_nothing_that_matches_is_an_empty_table(self, ask, session):
-        result = ask("dump", "D", "--records", "--only", "dump_record", "--grep", "in no record", "--out", "x.parquet", "--spark")
+        result = ask(
+            "dump",
+            "D",
+            "--records",
+            "--only",
+            "dump_record",
+            "--grep",
+            "in no record",
+            "--out",
+            "x.parquet",
+            "--spark",
+        )
 
         assert (result.exit_code, result.stderr) == (0, "")
         assert session.read.parquet(os.path.abspath("x.parquet")).count() == 0
@@ -194,9 +241,24 @@ def test_an_interrupt_leaves_nothing(log_dir, tmp_path):
     for number in range(1, 2000):
         os.symlink(first, log_dir.path / f"many-{number}")
     (tmp_path / "here").mkdir()
-    ask = ["epoch", "end-offset", "--epoch", "all", log_dir.path, "--spark-master", "local[1]", "--out", "x.parquet"]
+    ask = [
+        "epoch",
+        "end-offset",
+        "--epoch",
+        "all",
+        log_dir.path,
+        "--spark-master",
+        "local[1]",
+        "--out",
+        "x.parquet",
+    ]
     process = subprocess.Popen(
-        [*KCLI, *ask], cwd=tmp_path / "here", env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*KCLI, *ask],
+        cwd=tmp_path / "here",
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     while not list((tmp_path / "here").glob(".kcli-*/*")) and process.poll() is None:
         time.sleep(0.01)

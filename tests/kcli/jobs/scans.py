@@ -13,13 +13,21 @@ def two_partitions(tmp_path):
     """Make a log dir with two partitions: good segments, a damaged one, an empty one."""
     root = log_dir(tmp_path / "d")
     write(root / "orders-0", 0, [put_range(base, 2, epoch=base // 20) for base in range(0, 40, 2)])
-    write(root / "orders-0", 40, [put_range(base, 2, producer_id=base, attributes=0x10) for base in range(40, 80, 2)])
+    write(
+        root / "orders-0",
+        40,
+        [put_range(base, 2, producer_id=base, attributes=0x10) for base in range(40, 80, 2)],
+    )
     write(root / "orders-0", 80, [])
     good = [put_range(base, 2) for base in range(0, 40, 2)]
     wrong = bytearray(good[9])
     wrong[-1] ^= 1
     write(root / "orders-1", 0, [*good[:9], bytes(wrong), *good[10:]])
-    write(root / "orders-1", 40, [*(put_range(base, 2) for base in range(40, 60, 2)), b"\xff" * 64, put_range(60, 2), b"\1" * 9])
+    write(
+        root / "orders-1",
+        40,
+        [*(put_range(base, 2) for base in range(40, 60, 2)), b"\xff" * 64, put_range(60, 2), b"\1" * 9],
+    )
     return root
 
 
@@ -44,7 +52,12 @@ def scanned(*paths, engine=inline, cuts=False, **options):
 
 
 def rows(outcomes, kind):
-    return [dict(zip(ROW_TYPES[kind].names, row.values, strict=True)) for o in outcomes for row in o.rows if row.type == kind]
+    return [
+        dict(zip(ROW_TYPES[kind].names, row.values, strict=True))
+        for o in outcomes
+        for row in o.rows
+        if row.type == kind
+    ]
 
 
 def shape(outcomes):

@@ -33,7 +33,9 @@ def test_files_of_the_log_dir_that_cannot_be_used(tmp_path, name, content, code)
         path.write_text(content)
     outcome = ls.ls(unit(directory))
     assert len(outcome.rows) == 1
-    assert [(finding.code, finding.file, finding.severity) for finding in outcome.findings] == [(code, str(path), "error")]
+    assert [(finding.code, finding.file, finding.severity) for finding in outcome.findings] == [
+        (code, str(path), "error")
+    ]
 
 
 def test_they_are_told_beside_an_error_too(tmp_path):
@@ -91,13 +93,17 @@ def test_a_log_whose_name_is_no_offset(kcli, tmp_path, name, is_told):
     directory = orders(tmp_path / "d", put_range(0, 5))
     (directory / name).write_bytes(b"")
     outcome = epoch.show(unit(directory))
-    assert [(finding.code, finding.file) for finding in outcome.findings if finding.code == "LOG-010"] == [("LOG-010", name)] * is_told
+    assert [(finding.code, finding.file) for finding in outcome.findings if finding.code == "LOG-010"] == [
+        ("LOG-010", name)
+    ] * is_told
 
     found = json.loads(kcli("scan", directory, "-o", "json").stdout)["findings"]
     assert [finding["file"] for finding in found if finding["code"] == "LOG-010"] == [name] * is_told
 
 
-@pytest.mark.parametrize("name", ["9.log", "+900.log", "\u0669.log", "-1.log", f"{9:020d}.old.log", f"{9:021d}.log"])
+@pytest.mark.parametrize(
+    "name", ["9.log", "+900.log", "\u0669.log", "-1.log", f"{9:020d}.old.log", f"{9:021d}.log"]
+)
 def test_a_log_of_another_name_than_a_broker_opens(kcli, tmp_path, name):
     """It begins an empty segment there; without this one, the answers would be about a log that no broker has."""
     directory = orders(tmp_path / "d", put_range(0, 5))
@@ -111,8 +117,16 @@ def test_a_log_of_another_name_than_a_broker_opens(kcli, tmp_path, name):
     ):
         done = kcli(*words, directory, "-o", "json")
         found = json.loads(done.stdout)
-        assert (words, [error["error"] for error in found["errors"]], found["rows"]) == (words, ["unsupported"], [])
-        assert [(finding["code"], finding["file"]) for finding in found["findings"] if finding["code"] == "LOG-013"] == [("LOG-013", name)]
+        assert (words, [error["error"] for error in found["errors"]], found["rows"]) == (
+            words,
+            ["unsupported"],
+            [],
+        )
+        assert [
+            (finding["code"], finding["file"])
+            for finding in found["findings"]
+            if finding["code"] == "LOG-013"
+        ] == [("LOG-013", name)]
         assert done.exit_code == 3
 
 
@@ -121,7 +135,9 @@ def test_a_log_that_a_start_renames_to_another_name(kcli, tmp_path):
     (directory / "9.log.swap").write_bytes(b"")
     for words in (("ls",), ("scan",), ("epoch", "show"), ("dump",)):
         found = json.loads(kcli(*words, directory, "-o", "json").stdout)
-        assert [finding["file"] for finding in found["findings"] if finding["code"] == "LOG-013"] == ["9.log.swap"], words
+        assert [finding["file"] for finding in found["findings"] if finding["code"] == "LOG-013"] == [
+            "9.log.swap"
+        ], words
     (directory / "9.log.swap").rename(directory / f"{9:020d}.log.swap")
     assert "LOG-013" not in kcli("scan", directory, "-o", "json").stdout
 
@@ -142,13 +158,17 @@ def test_what_a_start_makes_of_names_counts(kcli, tmp_path, names, told):
         (directory / name).write_bytes(b"")
     for words in (("ls",), ("scan",), ("epoch", "show"), ("truncate", "--dry-run", "--to-offset", "3")):
         found = json.loads(kcli(*words, directory, "-o", "json").stdout)
-        assert (words, [finding["file"] for finding in found["findings"] if finding["code"] == "LOG-013"]) == (words, told)
+        assert (
+            words,
+            [finding["file"] for finding in found["findings"] if finding["code"] == "LOG-013"],
+        ) == (words, told)
         errors = [error["error"] for error in found["errors"]]
         assert errors == (["unsupported"] if told and words != ("scan",) else []), words
 
 
 @pytest.mark.parametrize(
-    ("name", "is_complete"), [("x.log", False), ("x.log.swap", False), ("9.log", False), ("x.index", True), ("x.swap", True)]
+    ("name", "is_complete"),
+    [("x.log", False), ("x.log.swap", False), ("9.log", False), ("x.index", True), ("x.swap", True)],
 )
 def test_a_log_that_is_not_read_is_missing_from_a_scan(kcli, tmp_path, name, is_complete):
     directory = orders(tmp_path / "d", put_range(0, 5))
@@ -185,7 +205,9 @@ def test_a_snapshot_outside_a_partition_is_unknown(tmp_path):
     directory = log_dir(tmp_path / "d")
     segment(directory / "orders-0", 0)
     (directory / "x.snapshot").write_bytes(b"")
-    assert [(note.kind, note.path) for note in find([str(directory)], Selection()).notes] == [("unknown", str(directory / "x.snapshot"))]
+    assert [(note.kind, note.path) for note in find([str(directory)], Selection()).notes] == [
+        ("unknown", str(directory / "x.snapshot"))
+    ]
 
 
 def test_a_copy_beside_the_log_of_its_offset_is_no_segment(tmp_path):
@@ -205,7 +227,13 @@ def test_a_topic_of_bytes_that_are_not_utf8(tmp_path):
 def test_the_metadata_log_is_recovered_whatever_the_marker_says(tmp_path):
     directory = log_dir(tmp_path / "d") / "__cluster_metadata-0"
     segment(directory, 0, put_range(0, 5, epoch=1) + bytes(200))
-    assert [(row["epoch"], row["start_offset"], row["end_offset"]) for row in rows(epoch.show(unit(directory)))] == [(1, 0, 5)]
+    assert [
+        (row["epoch"], row["start_offset"], row["end_offset"]) for row in rows(epoch.show(unit(directory)))
+    ] == [(1, 0, 5)]
     outcome = truncate.dry_run(unit(directory), request=truncate.Request(now_ms=0, to_offset=3))
     (row,) = rows(outcome)
-    assert (row["log_end_offset_before"], row["recovery_point_before"], row["epochs_before"]) == (5, 0, [{"epoch": 1, "start_offset": 0}])
+    assert (row["log_end_offset_before"], row["recovery_point_before"], row["epochs_before"]) == (
+        5,
+        0,
+        [{"epoch": 1, "start_offset": 0}],
+    )

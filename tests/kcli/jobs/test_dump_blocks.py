@@ -31,7 +31,13 @@ def both(kcli, path, words, monkeypatch, form="parquet"):
             out.unlink(missing_ok=True)
             to = ("--out", out) if form in FILE_FORMATS else ("-o", form)
             result = kcli("dump", *to, *words, path)
-            shown = result.stdout if form not in FILE_FORMATS else table(out) if form == "parquet" else out.read_text()
+            shown = (
+                result.stdout
+                if form not in FILE_FORMATS
+                else table(out)
+                if form == "parquet"
+                else out.read_text()
+            )
             found.append((shown, result.stderr.replace(str(out), ""), result.exit_code))
     assert found[0][0] == found[1][0]
     assert found[0][1:] == found[1][1:]
@@ -45,7 +51,13 @@ def table(out):
 @pytest.mark.parametrize("form", ["parquet", "csv", "ndjson", "json", "tsv"])
 @pytest.mark.parametrize(
     "words",
-    [(), ("--records",), ("--records", "--columns", "offset,value,file"), ("--columns", "crc,is_valid"), ("--records", "--jobs", "2")],
+    [
+        (),
+        ("--records",),
+        ("--records", "--columns", "offset,value,file"),
+        ("--columns", "crc,is_valid"),
+        ("--records", "--jobs", "2"),
+    ],
 )
 def test_recorded_logs(words, form, kcli, tmp_path, monkeypatch):
     path = log_dir(tmp_path / "d") / "orders-0" / f"{0:020}.log"
@@ -64,12 +76,27 @@ def test_every_kind_of_value(kcli, tmp_path, monkeypatch):
     path = log_dir(tmp_path / 'd,"\t\u00e9\udcff') / "orders-0" / f"{0:020}.log"
     path.parent.mkdir()
     headers = [(b"k", b"v"), (b"", None), (b'\xff\t,"', b"")]
-    records = [put_record(key=key, value=value, headers=headers[:count]) for key in VALUES for value in VALUES for count in range(4)]
-    controls = [put_record(key=key, value=bytes(6)) for key in (bytes(4), b"\0\0\0\1", b"\0\0\0\x63", b"\0", None)]
+    records = [
+        put_record(key=key, value=value, headers=headers[:count])
+        for key in VALUES
+        for value in VALUES
+        for count in range(4)
+    ]
+    controls = [
+        put_record(key=key, value=bytes(6)) for key in (bytes(4), b"\0\0\0\1", b"\0\0\0\x63", b"\0", None)
+    ]
     batches = [
         put_records(records[:9], LZ4, base_offset=100),
-        put_records(records, base_offset=200, attributes=LOG_APPEND_TIME | DELETE_HORIZON_MASK, base_timestamp=7),
-        put_records(controls, base_offset=300, attributes=CONTROL_MASK | TRANSACTIONAL_MASK, producer_id=5, base_sequence=2**31 - 2),
+        put_records(
+            records, base_offset=200, attributes=LOG_APPEND_TIME | DELETE_HORIZON_MASK, base_timestamp=7
+        ),
+        put_records(
+            controls,
+            base_offset=300,
+            attributes=CONTROL_MASK | TRANSACTIONAL_MASK,
+            producer_id=5,
+            base_sequence=2**31 - 2,
+        ),
         put_records([put_record(value=bytes(200_000))] * 3, ZSTD, base_offset=400),
     ]
     path.write_bytes(b"".join(batches))

@@ -30,7 +30,13 @@ OPTIONS = {
     "contents": Options(text=True, records=True, print_data_log=True, skip_record_metadata=True),
     "metadata": Options(text=True, records=True),
     "decoded": Options(text=True, records=True, print_data_log=True, decoder="__consumer_offsets"),
-    "decoded contents": Options(text=True, records=True, print_data_log=True, decoder="__remote_log_metadata", skip_record_metadata=True),
+    "decoded contents": Options(
+        text=True,
+        records=True,
+        print_data_log=True,
+        decoder="__remote_log_metadata",
+        skip_record_metadata=True,
+    ),
     "cut": Options(text=True, records=True, max_bytes=5000),
     "bounded": Options(text=True, records=True, max_batch_bytes=120),
 }
@@ -39,7 +45,11 @@ OPTIONS = {
 def told(path, options):
     outcomes = list(scanned_to_end(Dump(options), Unit(number=0, target=file_target(str(path)))))
     rows = [row for outcome in outcomes for row in outcome.rows]
-    return printed(rows), merged(finding for outcome in outcomes for finding in outcome.findings), outcomes[-1].error
+    return (
+        printed(rows),
+        merged(finding for outcome in outcomes for finding in outcome.findings),
+        outcomes[-1].error,
+    )
 
 
 def both(path, options, monkeypatch):
@@ -66,7 +76,15 @@ def log(chance):
         ]
         attributes = chance.choice([0, 0, 8, 16, 0x40, 0x20])
         base_sequence = chance.choice([-1, 5, 2**31 - 2])
-        batches.append(put_records(records, chance.randrange(5), base_offset=offset, attributes=attributes, base_sequence=base_sequence))
+        batches.append(
+            put_records(
+                records,
+                chance.randrange(5),
+                base_offset=offset,
+                attributes=attributes,
+                base_sequence=base_sequence,
+            )
+        )
         offset += count + chance.choice([0, 0, 0, 7])
     return batches
 
@@ -137,7 +155,9 @@ def test_a_log_in_pieces(seed, options, tmp_path, monkeypatch):
             data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
         if damages and chance.random() < 0.5:
             at = chance.randrange(len(data))
-            data[at : at + chance.randrange(600)] = bytes(chance.randrange(2) for _ in range(chance.randrange(600)))
+            data[at : at + chance.randrange(600)] = bytes(
+                chance.randrange(2) for _ in range(chance.randrange(600))
+            )
         path.write_bytes(data)
         found = []
         for engine in (inline, InPieces(inline)):

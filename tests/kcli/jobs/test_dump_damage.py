@@ -29,7 +29,12 @@ OPTIONS = {
 def small_log():
     plain = put_records([put_record(key=b"k", value=b"v", headers=((b"h", None),))], base_offset=0)
     packed = put_records([put_record(value=b"x" * 30), put_record(offset_delta=1)], codec=1, base_offset=1)
-    return plain + packed + recorded.batches("v1-none.log")[0][1] + put_records([put_record()], base_offset=10**9)
+    return (
+        plain
+        + packed
+        + recorded.batches("v1-none.log")[0][1]
+        + put_records([put_record()], base_offset=10**9)
+    )
 
 
 def scanned(path, options):
@@ -110,7 +115,10 @@ SMALL = {
 def test_damage_of_every_other_file_is_never_a_bug(tmp_path, name):
     data = files.content(SMALL[name])[:400]
     (tmp_path / LOG).write_bytes(small_log())
-    for damaged in [*(data[:length] for length in range(len(data))), *(bad for _, bad in flipped(data, 0xFF))]:
+    for damaged in [
+        *(data[:length] for length in range(len(data))),
+        *(bad for _, bad in flipped(data, 0xFF)),
+    ]:
         (tmp_path / name).write_bytes(damaged)
         for options in (Options(), Options(text=True), Options(text=True, index_sanity_check=True)):
             scanned(tmp_path / name, options)
@@ -126,7 +134,9 @@ def test_a_flipped_byte_of_a_producer_snapshot_is_an_error(tmp_path, place):
     assert scanned(path, Options())[2]
 
 
-@pytest.mark.parametrize("options", [Options(), Options(records=True), Options(text=True)], ids=["batches", "records", "text"])
+@pytest.mark.parametrize(
+    "options", [Options(), Options(records=True), Options(text=True)], ids=["batches", "records", "text"]
+)
 def test_findings_do_not_depend_on_which_process_goes_on(tmp_path, options, monkeypatch):
     monkeypatch.setattr(dump_common, "BYTES_PER_CALL", 20_000)
     monkeypatch.setattr(dump_common, "ROWS_PER_CALL", 100)
@@ -149,4 +159,6 @@ def test_findings_do_not_depend_on_which_process_goes_on(tmp_path, options, monk
         assert len(outcomes) > 1
         found.append(merged([finding for outcome in outcomes for finding in outcome.findings]))
     assert found[0] == found[1]
-    assert [finding.message for finding in found[0] if finding.code == "LOG-003"] == ["offset 3: the checksum does not match (and 2 more)"]
+    assert [finding.message for finding in found[0] if finding.code == "LOG-003"] == [
+        "offset 3: the checksum does not match (and 2 more)"
+    ]

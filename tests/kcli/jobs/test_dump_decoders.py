@@ -16,7 +16,12 @@ from kcli.output.dump_log import Shown
 from tests.formats.messages.kafka import made
 from tests.formats.messages.test_previews import every as previews
 
-OFFSETS, TRANSACTIONS, METADATA, REMOTE = "__consumer_offsets", "__transaction_state", "__cluster_metadata", "__remote_log_metadata"
+OFFSETS, TRANSACTIONS, METADATA, REMOTE = (
+    "__consumer_offsets",
+    "__transaction_state",
+    "__cluster_metadata",
+    "__remote_log_metadata",
+)
 
 OFFSET_KEY = bytes.fromhex("0001 0001 67 0001 74 00000005")
 OFFSET_VALUE = bytes.fromhex("0003 000000000000002a 00000007 0000 0000000000000001")
@@ -42,7 +47,12 @@ def record(key: bytes | None, value: bytes | None, offset: int = 7) -> Record:
         (OFFSETS, OFFSET_KEY, OFFSET_VALUE, Told("OffsetCommit", 3, KEY, VALUE, None)),
         (OFFSETS, OFFSET_KEY, None, Told("OffsetCommit", None, KEY, None, None)),
         (OFFSETS, b"\0\0" + OFFSET_KEY[2:], None, Told("LegacyOffsetCommit", None, KEY, None, None)),
-        (TRANSACTIONS, b"\0\0\0\1x", None, Told("TransactionLog", None, {"transactionalId": "x"}, None, None)),
+        (
+            TRANSACTIONS,
+            b"\0\0\0\1x",
+            None,
+            Told("TransactionLog", None, {"transactionalId": "x"}, None, None),
+        ),
         (METADATA, None, b"\1\x14\0\0", Told("NO_OP_RECORD", 0, None, {}, None)),
         (METADATA, b"key", b"\1\x1c\0\2a\0", Told("CLEAR_ELR_RECORD", 0, None, {"topicName": "a"}, None)),
         (
@@ -53,7 +63,12 @@ def record(key: bytes | None, value: bytes | None, offset: int = 7) -> Record:
                 "RemotePartitionDeleteMetadata",
                 0,
                 None,
-                {"topicIdPartition": PLACE, "brokerId": 1, "eventTimestampMs": 1700000000007, "remotePartitionDeleteState": 0},
+                {
+                    "topicIdPartition": PLACE,
+                    "brokerId": 1,
+                    "eventTimestampMs": 1700000000007,
+                    "remotePartitionDeleteState": 0,
+                },
                 None,
             ),
         ),
@@ -68,20 +83,44 @@ def test_a_record(topic: str, key: bytes | None, value: bytes | None, expected: 
     [
         (OFFSETS, b"\0\x63", b"\0\1", Told("99", 1, None, None, "unknown record type 99")),
         (OFFSETS, b"\xff\xff", None, Told("-1", None, None, None, "unknown record type -1")),
-        (OFFSETS, OFFSET_KEY, b"\0\5", Told("OffsetCommit", 5, KEY, None, "unknown version 5 of OffsetCommit")),
+        (
+            OFFSETS,
+            OFFSET_KEY,
+            b"\0\5",
+            Told("OffsetCommit", 5, KEY, None, "unknown version 5 of OffsetCommit"),
+        ),
         (METADATA, None, b"\1\x0d\1\0", Told("13", 1, None, None, "unknown record type 13")),
-        (METADATA, None, b"\1\2\1\0", Told("TOPIC_RECORD", 1, None, None, "unknown version 1 of TOPIC_RECORD")),
-        (METADATA, None, b"\0\2\1\0", Told(None, None, None, None, "byte 0: frame version: expected 1, found 0")),
-        (REMOTE, None, b"\1\x09\0\0", Told("9", 0, None, None, "byte 1: api key: expected 0, 1, 2 or 3, found 9")),
+        (
+            METADATA,
+            None,
+            b"\1\2\1\0",
+            Told("TOPIC_RECORD", 1, None, None, "unknown version 1 of TOPIC_RECORD"),
+        ),
+        (
+            METADATA,
+            None,
+            b"\0\2\1\0",
+            Told(None, None, None, None, "byte 0: frame version: expected 1, found 0"),
+        ),
+        (
+            REMOTE,
+            None,
+            b"\1\x09\0\0",
+            Told("9", 0, None, None, "byte 1: api key: expected 0, 1, 2 or 3, found 9"),
+        ),
         (
             REMOTE,
             None,
             b"\1\2\1" + DELETE[3:],
-            Told("RemotePartitionDeleteMetadata", 1, None, None, "byte 2: message version: expected 0, found 1"),
+            Told(
+                "RemotePartitionDeleteMetadata", 1, None, None, "byte 2: message version: expected 0, found 1"
+            ),
         ),
     ],
 )
-def test_unknown_types_and_versions_are_told_and_are_no_damage(topic: str, key: bytes | None, value: bytes | None, expected: Told):
+def test_unknown_types_and_versions_are_told_and_are_no_damage(
+    topic: str, key: bytes | None, value: bytes | None, expected: Told
+):
     assert decoded(topic, record(key, value)) == expected
 
 
@@ -103,9 +142,16 @@ def test_unknown_types_and_versions_are_told_and_are_no_damage(topic: str, key: 
         (REMOTE, None, DELETE + b"\0", "RemotePartitionDeleteMetadata", 0, "end of the value"),
     ],
 )
-def test_damage(topic: str, key: bytes | None, value: bytes | None, name: str | None, version: int | None, words: str):
+def test_damage(
+    topic: str, key: bytes | None, value: bytes | None, name: str | None, version: int | None, words: str
+):
     told = decoded(topic, record(key, value))
-    assert (told.record_type, told.record_version, told.decoded_value, told.damaged) == (name, version, None, True)
+    assert (told.record_type, told.record_version, told.decoded_value, told.damaged) == (
+        name,
+        version,
+        None,
+        True,
+    )
     assert words in told.error
 
 
@@ -117,8 +163,13 @@ def test_a_damaged_key_does_not_hide_the_value():
 
 def test_what_json_does_not_show_is_told():
     behind = decoded(OFFSETS, record(OFFSET_KEY + b"x", OFFSET_VALUE + b"abc"))
-    assert behind == Told("OffsetCommit", 3, KEY, VALUE, "bytes behind OffsetCommitKey: 1; bytes behind OffsetCommitValue: 3")
-    tags = decoded(METADATA, record(None, b"\1\x14\0" + b"\x0a" + b"".join(bytes([number, 0]) for number in range(10, 20))))
+    assert behind == Told(
+        "OffsetCommit", 3, KEY, VALUE, "bytes behind OffsetCommitKey: 1; bytes behind OffsetCommitValue: 3"
+    )
+    tags = decoded(
+        METADATA,
+        record(None, b"\1\x14\0" + b"\x0a" + b"".join(bytes([number, 0]) for number in range(10, 20))),
+    )
     named = ", ".join(f"NoOpRecord {number}" for number in range(10, 18))
     assert tags == Told("NO_OP_RECORD", 0, None, {}, f"unknown tagged fields: {named} and 2 more")
 
@@ -126,7 +177,9 @@ def test_what_json_does_not_show_is_told():
 def test_tagged_fields_that_come_again_are_told():
     value = bytes.fromhex("01 17 00 02 00 02 0261 00 02 0262")
     again = "tagged fields that come again, of which the last is shown: BeginTransactionRecord 0, 1 in all"
-    assert decoded(METADATA, record(None, value)) == Told("BEGIN_TRANSACTION_RECORD", 0, None, {"name": "b"}, again)
+    assert decoded(METADATA, record(None, value)) == Told(
+        "BEGIN_TRANSACTION_RECORD", 0, None, {"name": "b"}, again
+    )
     assert shown_by(METADATA, record(None, value))[0].payload.endswith('"data":{"name":"b"}}')
 
 
@@ -138,7 +191,9 @@ def test_tagged_fields_that_come_again_are_told():
         (REMOTE, None, DELETE[:4] + b"a\xffb" + DELETE[7:]),
     ],
 )
-def test_text_that_is_not_utf_8_is_an_error_in_rows_and_marked_in_lines(topic: str, key: bytes | None, value: bytes | None):
+def test_text_that_is_not_utf_8_is_an_error_in_rows_and_marked_in_lines(
+    topic: str, key: bytes | None, value: bytes | None
+):
     told = decoded(topic, record(key, value))
     assert (told.decoded_key, told.decoded_value, told.damaged) == (None, None, True)
     assert "expected UTF-8" in told.error
@@ -149,7 +204,11 @@ def test_text_that_is_not_utf_8_is_an_error_in_rows_and_marked_in_lines(topic: s
 
 def test_remote_metadata_that_kafka_refuses_is_shown_with_the_reason():
     told = decoded(REMOTE, record(None, DELETE[:-2] + b"\7\0"))
-    assert (told.decoded_value["remotePartitionDeleteState"], told.error, told.damaged) == (7, "state 7 is unknown", True)
+    assert (told.decoded_value["remotePartitionDeleteState"], told.error, told.damaged) == (
+        7,
+        "state 7 is unknown",
+        True,
+    )
 
 
 def test_remote_metadata_as_rlmm_dump_names_it():
@@ -165,7 +224,11 @@ def test_remote_metadata_as_rlmm_dump_names_it():
 @pytest.mark.parametrize("topic", TOPICS)
 def test_every_type_and_version_is_json(topic: str):
     """What Kafka's converters wrote of the same bytes."""
-    keys = {message.name.removesuffix("Key"): message for message in made() if message.topic == topic and message.framing == "key"}
+    keys = {
+        message.name.removesuffix("Key"): message
+        for message in made()
+        if message.topic == topic and message.framing == "key"
+    }
     compared = 0
     for message in made():
         if message.topic != topic or message.framing == "key":
@@ -216,7 +279,13 @@ def test_bounds_are_raised_by_the_switch():
 
 @pytest.mark.parametrize(
     ("name", "decoder"),
-    [*((topic, topic) for topic in DECODERS), ("orders", None), ("__consumer_offsets2", None), ("", None), (None, None)],
+    [
+        *((topic, topic) for topic in DECODERS),
+        ("orders", None),
+        ("__consumer_offsets2", None),
+        ("", None),
+        (None, None),
+    ],
 )
 def test_decoder_of(name: str | None, decoder: str | None):
     assert decoder_of(name) == decoder
@@ -260,10 +329,18 @@ def test_other_classes_are_not_known(name: str):
     assert all(known.startswith(API) for known in DECODER_CLASSES)
 
 
-@pytest.mark.parametrize("message", [message for message in previews() if message.name.endswith("Value")], ids=lambda message: message.name)
+@pytest.mark.parametrize(
+    "message",
+    [message for message in previews() if message.name.endswith("Value")],
+    ids=lambda message: message.name,
+)
 def test_what_a_preview_wrote(message):
     told = decoded(message.topic, record(preview_key(message.topic, message.api_key), message.data))
-    assert (told.record_type, told.record_version, told.damaged) == (message.name.removesuffix("Value"), 0, False)
+    assert (told.record_type, told.record_version, told.damaged) == (
+        message.name.removesuffix("Value"),
+        0,
+        False,
+    )
     assert told.decoded_value == message.json
     assert told.error == f"only Kafka {message.release[:3]} reads it: written in preview"
 
@@ -271,8 +348,14 @@ def test_what_a_preview_wrote(message):
 def preview_key(topic: str, number: int) -> bytes:
     """A key of the type, whose fields do not matter."""
     if number == 9:
-        return next(message.data for message in previews() if message.name == "ShareGroupPartitionMetadataKey")
-    return next(m.data for m in made() if m.framing == "key" and m.topic == topic and m.decode().api_key == number and not m.unknown_tags)
+        return next(
+            message.data for message in previews() if message.name == "ShareGroupPartitionMetadataKey"
+        )
+    return next(
+        m.data
+        for m in made()
+        if m.framing == "key" and m.topic == topic and m.decode().api_key == number and not m.unknown_tags
+    )
 
 
 def test_damage_of_what_a_preview_alone_wrote():

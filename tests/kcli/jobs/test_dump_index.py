@@ -30,7 +30,9 @@ def log(tmp_path):
         count = choose.randrange(1, 4)
         base = 0 if number in {100, 200} else offset
         places.append((base + count - 1, len(data)))
-        data += put_records([put_record(delta) for delta in range(count)], base_offset=base, last_offset_delta=count - 1)
+        data += put_records(
+            [put_record(delta) for delta in range(count)], base_offset=base, last_offset_delta=count - 1
+        )
         offset += count
     path = tmp_path / f"{0:020d}.log"
     path.write_bytes(data)
@@ -88,7 +90,10 @@ def told(path, options, capsys):
     outcomes = list(scanned_to_end(Dump(options), Unit(number=0, target=file_target(str(path)))))
     rows = [row for outcome in outcomes for row in outcome.rows]
     if options.text:
-        rows = b"".join(piece for lines in dump_log_lines(iter(rows)) for piece in _bytes(lines)), capsys.readouterr().err
+        rows = (
+            b"".join(piece for lines in dump_log_lines(iter(rows)) for piece in _bytes(lines)),
+            capsys.readouterr().err,
+        )
     return rows, merged(finding for outcome in outcomes for finding in outcome.findings), outcomes[-1].error
 
 
@@ -108,7 +113,9 @@ def wrong(chance, entries, size):
         elif what == 1:
             data[at : at + 4] = chance.choice([0, 1, -1, 600, 2**31 - 1]).to_bytes(4, "big", signed=True)
         elif what == 2:
-            data[at + 4 : at + ENTRY] = chance.choice([0, 1, -1, -100, size, size - 20, 2**31 - 1]).to_bytes(4, "big", signed=True)
+            data[at + 4 : at + ENTRY] = chance.choice([0, 1, -1, -100, size, size - 20, 2**31 - 1]).to_bytes(
+                4, "big", signed=True
+            )
         elif what == 3:
             data[at + ENTRY : at + ENTRY] = data[at : at + ENTRY]
         elif what == 4:
@@ -129,7 +136,16 @@ def test_many_entries_at_once_tell_what_each_alone_tells(log, monkeypatch, capsy
         index.write(wrong(chance, entries, file.size))
     with open(file.path, "r+b") as data:
         for _ in range(chance.choice([0, 0, 1, 4])):
-            at, byte = chance.choice([(11, 20), (16, 0), (16, 1), (16, 3), (16, 255), (chance.randrange(30), chance.randrange(256))])
+            at, byte = chance.choice(
+                [
+                    (11, 20),
+                    (16, 0),
+                    (16, 1),
+                    (16, 3),
+                    (16, 255),
+                    (chance.randrange(30), chance.randrange(256)),
+                ]
+            )
             data.seek(chance.choice(entries)[1] + at)
             data.write(bytes([byte]))
         if seed % 5 == 0:

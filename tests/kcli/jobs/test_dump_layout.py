@@ -17,9 +17,9 @@ from kcli.engine.worker import scanned_to_end
 from kcli.jobs import dump_layout
 from kcli.jobs.dump_common import Options, in_pieces
 from kcli.jobs.dump_layout import HAS_LAYOUT, layout
-from kcli.layout_rows import DUMP_LAYOUT
 from kcli.logdir.tree import file_target
 from kcli.output.hexdump import layout_lines
+from kcli.rows.layout import DUMP_LAYOUT
 from tests.builders import put_record, put_records
 from tests.formats import files, recorded
 from tests.formats.test_message_set import BENT, REFUSED
@@ -35,7 +35,11 @@ RECORDS = Options(records=True, decode_by_name=True)
 
 def run(path, options=RECORDS):
     """Return the rows of a file as dicts, the codes of findings, and the error."""
-    outcomes = list(scanned_to_end(lambda unit: in_pieces(unit, options, layout), Unit(number=0, target=file_target(str(path)))))
+    outcomes = list(
+        scanned_to_end(
+            lambda unit: in_pieces(unit, options, layout), Unit(number=0, target=file_target(str(path)))
+        )
+    )
     errors = [outcome.error for outcome in outcomes if outcome.error]
     assert [error for error in errors if error.error == "internal"] == []
     rows = [row for outcome in outcomes for row in outcome.rows]
@@ -76,7 +80,9 @@ def written(tmp_path, data, name=NAME, topic=None):
 # Every byte of real files
 
 
-@pytest.mark.parametrize("name", sorted(path.name.removesuffix(".tar.gz") for path in pack.DATA.glob("*.tar.gz")))
+@pytest.mark.parametrize(
+    "name", sorted(path.name.removesuffix(".tar.gz") for path in pack.DATA.glob("*.tar.gz"))
+)
 def test_every_byte_of_the_recordings(name, tmp_path):
     kinds = set()
     for path in sorted(pack.unpack(name, tmp_path).rglob("*")):
@@ -93,7 +99,9 @@ def test_every_byte_of_the_recordings(name, tmp_path):
 @pytest.mark.parametrize("name", [*recorded.LOGS, *recorded.LEGACY, *BENT])
 def test_every_byte_of_the_logs_by_kafka(name, tmp_path):
     data = recorded.stored(f"{name}.log")
-    rows, codes, errors = run(written(tmp_path, data, topic="__cluster_metadata" if name == "metadata" else None))
+    rows, codes, errors = run(
+        written(tmp_path, data, topic="__cluster_metadata" if name == "metadata" else None)
+    )
     check_no_gap(rows, data)
     assert errors == []
     refused = name in BENT or name == REFUSED
@@ -110,15 +118,23 @@ def test_headers_alone(name, tmp_path):
 
 def test_every_byte_of_a_kraft_snapshot(tmp_path):
     data = recorded.stored("snapshot.checkpoint")
-    rows, codes, errors = run(written(tmp_path, data, "00000000000000000010-0000000001.checkpoint", "__cluster_metadata"))
+    rows, codes, errors = run(
+        written(tmp_path, data, "00000000000000000010-0000000001.checkpoint", "__cluster_metadata")
+    )
     check_no_gap(rows, data)
     assert (codes, errors) == ([], [])
-    assert {"SnapshotHeaderRecord", "SnapshotFooterRecord", "TopicRecord"} <= {row["structure"] for row in rows}
+    assert {"SnapshotHeaderRecord", "SnapshotFooterRecord", "TopicRecord"} <= {
+        row["structure"] for row in rows
+    }
 
 
 FILES = {
     "00000000000000000000.index": ("segments.index", "segment-1m.index", "preallocated.index", "stale.index"),
-    "00000000000000000000.timeindex": ("segments.timeindex", "segment-1m.timeindex", "preallocated.timeindex"),
+    "00000000000000000000.timeindex": (
+        "segments.timeindex",
+        "segment-1m.timeindex",
+        "preallocated.timeindex",
+    ),
     "00000000000000000000.txnindex": ("txn.txnindex",),
     "00000000000000000007.snapshot": ("txn.snapshot", "no-producers.snapshot"),
     "leader-epoch-checkpoint": ("leader-epoch-checkpoint",),
@@ -172,14 +188,19 @@ def test_every_prefix_of_a_log(tmp_path):
         rows, codes, errors = run(written(tmp_path, data[:size]))
         check_no_gap(rows, data[:size])
         assert errors == []
-        assert ("LOG-001" in codes) == any(row["structure"].startswith(("incomplete", "batch header, inc")) for row in rows)
+        assert ("LOG-001" in codes) == any(
+            row["structure"].startswith(("incomplete", "batch header, inc")) for row in rows
+        )
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_every_prefix_and_flipped_byte_of_the_other_files(tmp_path, name):
     data = files.content(FILES[name][0])[:200]
     damaged = [data[:size] for size in range(len(data))]
-    for bad in [*damaged, *(data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :] for at in range(len(data)))]:
+    for bad in [
+        *damaged,
+        *(data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :] for at in range(len(data))),
+    ]:
         check_no_gap(run(written(tmp_path, bad, name))[0], bad)
 
 
@@ -225,7 +246,12 @@ def test_an_incomplete_batch_shows_its_header(tmp_path):
 
 def test_a_preallocated_tail_is_one_row(tmp_path):
     rows, codes, _ = run(written(tmp_path, put_range(0, 1) + bytes(5000)))
-    assert (rows[-1]["structure"], rows[-1]["field"], rows[-1]["size"], codes) == ("preallocated", "zeros", 5000, ["LOG-004"])
+    assert (rows[-1]["structure"], rows[-1]["field"], rows[-1]["size"], codes) == (
+        "preallocated",
+        "zeros",
+        5000,
+        ["LOG-004"],
+    )
 
 
 def test_a_batch_beyond_the_bound_is_counted(tmp_path):
@@ -243,9 +269,13 @@ def test_a_batch_without_records(tmp_path):
 
 def test_what_follows_a_message_of_an_internal_topic(tmp_path):
     key = bytes.fromhex("000100016700017400000005")
-    path = written(tmp_path, put_records([put_record(key=key, value=b"\0\x63new")]), topic="__consumer_offsets")
+    path = written(
+        tmp_path, put_records([put_record(key=key, value=b"\0\x63new")]), topic="__consumer_offsets"
+    )
     rows, codes, _ = run(path)
-    told = [(row["structure"], row["field"], row["value"]) for row in rows if "record 0" not in row["structure"]][13:]
+    told = [
+        (row["structure"], row["field"], row["value"]) for row in rows if "record 0" not in row["structure"]
+    ][13:]
     assert told == [
         ("OffsetCommitKey", "record type", "1"),
         ("OffsetCommitKey", "group", "g"),
@@ -254,9 +284,15 @@ def test_what_follows_a_message_of_an_internal_topic(tmp_path):
         ("type 1", "value", "0x00636e6577"),
     ]
     assert codes == []
-    path.write_bytes(put_records([put_record(key=key[:5], value=None)]) + put_records([put_record(key=key + b"zz")], base_offset=1))
+    path.write_bytes(
+        put_records([put_record(key=key[:5], value=None)])
+        + put_records([put_record(key=key + b"zz")], base_offset=1)
+    )
     rows, codes, _ = run(path)
-    assert [row["field"] for row in rows if row["structure"] == "key of record 0"] == ["unreadable", "trailing"]
+    assert [row["field"] for row in rows if row["structure"] == "key of record 0"] == [
+        "unreadable",
+        "trailing",
+    ]
     assert codes == ["DUMP-002"]
 
 
@@ -283,13 +319,24 @@ def test_a_record_field_by_field(tmp_path):
         ("header 0 of record 0", "value_length", 72, 1, "1"),
         ("header 0 of record 0", "value", 73, 1, "x"),
     ]
-    assert (rows[0]["meaning"], rows[18]["meaning"]) == ("offset of the first record as written; kept after compaction", None)
+    assert (rows[0]["meaning"], rows[18]["meaning"]) == (
+        "offset of the first record as written; kept after compaction",
+        None,
+    )
 
 
 def test_compressed_records_lie_in_a_stream(tmp_path):
     rows, _, _ = run(written(tmp_path, put_records([put_record(value=b"x" * 30)], 1)))
-    assert (rows[13]["field"], rows[13]["position"], rows[13]["value"]) == ("compressed records", 61, "37 bytes decompressed")
-    assert [(row["position"], row["stream_position"]) for row in rows[14:17]] == [(None, 0), (None, 1), (None, 2)]
+    assert (rows[13]["field"], rows[13]["position"], rows[13]["value"]) == (
+        "compressed records",
+        61,
+        "37 bytes decompressed",
+    )
+    assert [(row["position"], row["stream_position"]) for row in rows[14:17]] == [
+        (None, 0),
+        (None, 1),
+        (None, 2),
+    ]
     assert sum(row["size"] for row in rows[14:]) == 37
 
 
@@ -310,7 +357,9 @@ def test_attributes(attributes, magic, said):
 def test_only_the_wanted_batches(tmp_path):
     parts = [put_range(0, 3), put_range(3, 3), put_range(6, 3)]
     path = written(tmp_path, b"".join(parts))
-    firsts = lambda options: [row["position"] for row in run(path, options)[0] if row["field"] == "base_offset"]
+    firsts = lambda options: [
+        row["position"] for row in run(path, options)[0] if row["field"] == "base_offset"
+    ]
     assert firsts(Options(wanted=Wanted(offsets=(4, 4)))) == [len(parts[0])]
     assert firsts(Options(tail=2)) == [len(parts[0]), 2 * len(parts[0])]
     assert firsts(Options(wanted=Wanted(grep=b"v2"))) == [0, len(parts[0]), 2 * len(parts[0])]
@@ -334,7 +383,9 @@ def test_pieces_are_the_whole(tmp_path, monkeypatch, name):
         return in_pieces(unit, RECORDS, layout)
 
     outcomes = list(scanned_to_end(forgetful, Unit(number=0, target=file_target(str(path)))))
-    assert [dict(zip(DUMP_LAYOUT.names, row.values, strict=True)) for outcome in outcomes for row in outcome.rows] == whole[0]
+    assert [
+        dict(zip(DUMP_LAYOUT.names, row.values, strict=True)) for outcome in outcomes for row in outcome.rows
+    ] == whole[0]
     assert len(calls) > 2
 
 
@@ -342,7 +393,9 @@ def test_pieces_are_the_whole(tmp_path, monkeypatch, name):
 
 
 SNAPSHOTS = json.loads(gzip.decompress((files.FILES.parent / "rlmm" / "snapshots.json.gz").read_bytes()))
-SNAPSHOT_BYTES = {name: base64.b64decode(found["bytes"]) for name, found in SNAPSHOTS.items() if found.get("read")}
+SNAPSHOT_BYTES = {
+    name: base64.b64decode(found["bytes"]) for name, found in SNAPSHOTS.items() if found.get("read")
+}
 
 
 @pytest.mark.parametrize("name", SNAPSHOT_BYTES)
@@ -363,5 +416,8 @@ def test_an_empty_remote_log_snapshot(tmp_path):
 def test_damage_of_a_remote_log_snapshot(tmp_path):
     data = min((data for data in SNAPSHOT_BYTES.values() if len(data) > 40), key=len)
     damaged = [data[:size] for size in range(len(data))]
-    for bad in [*damaged, *(data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :] for at in range(len(data)))]:
+    for bad in [
+        *damaged,
+        *(data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :] for at in range(len(data))),
+    ]:
         check_no_gap(run(written(tmp_path, bad, "remote_log_snapshot"))[0], bad)

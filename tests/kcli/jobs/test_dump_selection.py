@@ -57,7 +57,9 @@ def made(request, tmp_path):
                     timestamp_delta=stamp - stamps[0],
                     key=chance.choice([None, b"", b"k%d" % chance.randrange(4)]),
                     value=chance.choice([None, b"\xff\xfe", b"value %d" % (offset + n)]),
-                    headers=[(b"h\xfe", chance.choice([None, b"x", b"\xff"]))] if chance.random() < 0.3 else (),
+                    headers=[(b"h\xfe", chance.choice([None, b"x", b"\xff"]))]
+                    if chance.random() < 0.3
+                    else (),
                 )
                 for n, stamp in enumerate(stamps)
             ]
@@ -99,7 +101,10 @@ def data(text):
 
 def matches(pattern, row):
     headers = [part for header in row["headers"] for part in (header["key"].encode(), data(header["value"]))]
-    return any(part is not None and re.search(pattern, part) for part in (data(row["key"]), data(row["value"]), *headers))
+    return any(
+        part is not None and re.search(pattern, part)
+        for part in (data(row["key"]), data(row["value"]), *headers)
+    )
 
 
 @pytest.mark.usefixtures("ruled_out")
@@ -111,9 +116,13 @@ def test_every_filter_is_that_of_looking_at_every_record(kcli, made):
     asked = []
     for _ in range(8):
         low, high = ranges([row["offset"] for row in records], chance)
-        asked.append((("--offsets", f"{low}..{high}"), lambda row, _, low=low, high=high: low <= row["offset"] <= high))
+        asked.append(
+            (("--offsets", f"{low}..{high}"), lambda row, _, low=low, high=high: low <= row["offset"] <= high)
+        )
         low, high = ranges([row["timestamp"] for row in records], chance)
-        asked.append((("--time", f"{low}..{high}"), lambda row, _, low=low, high=high: low <= row["timestamp"] <= high))
+        asked.append(
+            (("--time", f"{low}..{high}"), lambda row, _, low=low, high=high: low <= row["timestamp"] <= high)
+        )
     asked += [
         (("--epoch", "1"), lambda _, batch: batch["partition_leader_epoch"] == 1),
         (("--epoch", "0", "--epoch", "2"), lambda _, batch: batch["partition_leader_epoch"] in {0, 2}),
@@ -123,16 +132,23 @@ def test_every_filter_is_that_of_looking_at_every_record(kcli, made):
         (("--no-control",), lambda _, batch: not batch["is_control"]),
         (("--control",), lambda _, batch: batch["is_control"]),
         (("--codec", "lz4", "--codec", "none"), lambda _, batch: batch["compression"] in {"lz4", "none"}),
-        (("--producer-id", "8", "--codec", "zstd"), lambda _, batch: (batch["producer_id"], batch["compression"]) == (8, "zstd")),
+        (
+            ("--producer-id", "8", "--codec", "zstd"),
+            lambda _, batch: (batch["producer_id"], batch["compression"]) == (8, "zstd"),
+        ),
     ]
     for words, is_wanted in asked:
         wanted = [row for row, batch in zip(records, batch_of, strict=True) if is_wanted(row, batch)]
         assert dumped(kcli, "--records", *words, made) == wanted, words
         places = {(row["file"], row["position"]) for row in wanted}
-        assert dumped(kcli, *words, made) == [batch for batch in batches if (batch["file"], batch["position"]) in places], words
+        assert dumped(kcli, *words, made) == [
+            batch for batch in batches if (batch["file"], batch["position"]) in places
+        ], words
         assert dumped(kcli, "--records", "--tail", 3, *words, made) == wanted[-3:], words
         text = kcli("dump", "-o", "text", "--deep-iteration", *words, made).stdout.splitlines()
-        assert [int(line.split()[2]) for line in text if line.startswith("| offset")] == [row["offset"] for row in wanted], words
+        assert [int(line.split()[2]) for line in text if line.startswith("| offset")] == [
+            row["offset"] for row in wanted
+        ], words
         assert sum(line.startswith("baseOffset") for line in text) == len(places), words
     for words, is_wanted in [
         (("--key", "k2"), lambda row: data(row["key"]) == b"k2"),
@@ -171,7 +187,9 @@ def resealed(log):
         size = LOG_OVERHEAD + BATCH.read(bytes(data[at : at + BATCH.size])).batch_length
         if not BATCH.size <= size <= len(data) - at:
             break
-        data[at + CRC_FROM - 4 : at + CRC_FROM] = crc32c(bytes(data[at + CRC_FROM : at + size])).to_bytes(4, "big")
+        data[at + CRC_FROM - 4 : at + CRC_FROM] = crc32c(bytes(data[at + CRC_FROM : at + size])).to_bytes(
+            4, "big"
+        )
         at += size
     return bytes(data)
 
@@ -188,7 +206,15 @@ def test_what_is_ruled_out_changes_nothing_in_damaged_logs(kcli, made, monkeypat
 
 
 def test_what_is_ruled_out_changes_nothing_in_logs_of_old_messages(kcli, tmp_path, monkeypatch):
-    fields = [{"magic": at % 2, "attributes": 16 * (at % 5 == 0), "key": b"k%d" % (at % 4), "value": b"value %d" % at} for at in range(20)]
+    fields = [
+        {
+            "magic": at % 2,
+            "attributes": 16 * (at % 5 == 0),
+            "key": b"k%d" % (at % 4),
+            "value": b"value %d" % at,
+        }
+        for at in range(20)
+    ]
     old = b"".join(put_message(at, timestamp=10_000 + 100 * at, **given) for at, given in enumerate(fields))
     partition = log_dir(tmp_path / "d") / "orders-0"
     segment(partition, 0, old + put_range(20, 3, timestamp=10_500), b"", b"")
@@ -209,10 +235,14 @@ SHAPES = [
 
 @pytest.mark.parametrize("second", ["checksum", "magic"])
 @pytest.mark.parametrize("words", [(), ("--key", "k"), ("--no-control",)])
-@pytest.mark.parametrize("shape", [("-o", "ndjson", "--records"), ("-o", "text", "--deep-iteration"), ("-o", "csv")])
+@pytest.mark.parametrize(
+    "shape", [("-o", "ndjson", "--records"), ("-o", "text", "--deep-iteration"), ("-o", "csv")]
+)
 def test_the_first_of_findings_is_that_of_the_first_byte(kcli, tmp_path, monkeypatch, second, words, shape):
     """One of a message inside a wrapper comes before one of a later batch, though the batches of a window are verified together."""
-    wrapper = put_wrapper(1, put_message(0, key=b"k", value=b"v", crc=5) + put_message(1, key=b"k", value=b"v"))
+    wrapper = put_wrapper(
+        1, put_message(0, key=b"k", value=b"v", crc=5) + put_message(1, key=b"k", value=b"v")
+    )
     bad = bytearray(put_range(2, 1))
     bad[-1 if second == "checksum" else 16] ^= 1
     partition = log_dir(tmp_path / "d") / "orders-0"
@@ -245,7 +275,11 @@ def same_either_way(kcli, monkeypatch, made, chance):
             monkeypatch.setattr(dump_select, "WORTH_COLUMNS", least)
             with tempfile.NamedTemporaryFile(suffix=".parquet") as out:
                 kcli("dump", "--records", "--only", "dump_record", "--out", out.name, *words, made)
-                tables.append(pq.read_table(io.BytesIO(Path(out.name).read_bytes())) if os.path.getsize(out.name) else None)
+                tables.append(
+                    pq.read_table(io.BytesIO(Path(out.name).read_bytes()))
+                    if os.path.getsize(out.name)
+                    else None
+                )
         assert tables[0] == tables[1], words
     return printed
 
@@ -269,7 +303,9 @@ def test_limit_stops_reading(kcli, made, monkeypatch):
 
 
 SHOWN = {
-    "text": lambda found: {"base64": base64.b64encode(found).decode()} if b"\xff" in found else found.decode(),
+    "text": lambda found: (
+        {"base64": base64.b64encode(found).decode()} if b"\xff" in found else found.decode()
+    ),
     "hex": bytes.hex,
     "size": len,
     "sha256": lambda found: hashlib.sha256(found).hexdigest(),
@@ -282,15 +318,28 @@ def test_bytes_as_asked(kcli, made, how):
     def shown(value):
         return None if value is None else SHOWN[how](data(value))
 
-    for plain, found in zip(dumped(kcli, "--records", made), dumped(kcli, "--records", "--bytes", how, made), strict=True):
+    for plain, found in zip(
+        dumped(kcli, "--records", made), dumped(kcli, "--records", "--bytes", how, made), strict=True
+    ):
         headers = [{"key": header["key"], "value": shown(header["value"])} for header in plain["headers"]]
-        assert found == {**plain, "key": shown(plain["key"]), "value": shown(plain["value"]), "headers": headers}
+        assert found == {
+            **plain,
+            "key": shown(plain["key"]),
+            "value": shown(plain["value"]),
+            "headers": headers,
+        }
 
 
 def test_redacted_contents_are_sizes_and_hashes_that_are_equal_for_equal_bytes(kcli, tmp_path):
     secrets = [b"secret-key", b"secret-value", b"secret-header", b"secret-name"]
     records = [
-        put_record(offset_delta=n, key=b"secret-key", value=b"secret-value", headers=[(b"secret-name", b"secret-header")]) for n in range(2)
+        put_record(
+            offset_delta=n,
+            key=b"secret-key",
+            value=b"secret-value",
+            headers=[(b"secret-name", b"secret-header")],
+        )
+        for n in range(2)
     ]
     path = log_dir(tmp_path / "d") / "orders-0"
     segment(path, 0, put_records(records))
@@ -307,7 +356,11 @@ def test_redacted_contents_are_sizes_and_hashes_that_are_equal_for_equal_bytes(k
             assert base64.b64encode(secret).decode() not in result.output
             assert hashlib.sha256(secret).hexdigest()[:32] not in result.output
     first, second = dumped(kcli, "--records", "--redact", path)
-    assert first["key"] == second["key"] and first["key"]["size"] == 10 and first["key"]["hash"] != first["value"]["hash"]
+    assert (
+        first["key"] == second["key"]
+        and first["key"]["size"] == 10
+        and first["key"]["hash"] != first["value"]["hash"]
+    )
     assert first["key"] != dumped(kcli, "--records", "--redact", path)[0]["key"]
     again = [dumped(kcli, "--records", "--redact", "--salt", "s", path) for _ in range(2)]
     assert again[0] == again[1]
@@ -340,7 +393,9 @@ def test_codecs_have_kafkas_names():
 
 def rows_of(kcli, *words):
     result = kcli("dump", "-o", "json", *words)
-    return [row["offset" if "offset" in row else "base_offset"] for row in json.loads(result.stdout)["rows"]], result
+    return [
+        row["offset" if "offset" in row else "base_offset"] for row in json.loads(result.stdout)["rows"]
+    ], result
 
 
 def test_offsets_where_a_partition_has_no_live_log(kcli, tmp_path):
@@ -367,7 +422,11 @@ def test_one_batch_of_a_high_base_offset_does_not_end_a_selection(kcli, tmp_path
 
 
 def test_a_selection_ends_behind_the_last_offset(kcli, tmp_path):
-    segment(tmp_path / "orders-0", 0, b"".join(put_records([put_record()], base_offset=number) for number in range(10)) + b"damage" * 9)
+    segment(
+        tmp_path / "orders-0",
+        0,
+        b"".join(put_records([put_record()], base_offset=number) for number in range(10)) + b"damage" * 9,
+    )
     found, result = rows_of(kcli, "--offsets", "5..7", tmp_path / "orders-0")
     assert found == [5, 6, 7]
     assert "DUMP-001" not in result.stdout
@@ -375,7 +434,11 @@ def test_a_selection_ends_behind_the_last_offset(kcli, tmp_path):
 
 def test_segments_may_overlap(kcli, tmp_path):
     for base, count in ((0, 20), (10, 5)):
-        segment(tmp_path / "orders-0", base, b"".join(put_records([put_record()], base_offset=base + n) for n in range(count)))
+        segment(
+            tmp_path / "orders-0",
+            base,
+            b"".join(put_records([put_record()], base_offset=base + n) for n in range(count)),
+        )
     assert rows_of(kcli, "--offsets", "16..18", tmp_path / "orders-0")[0] == [16, 17, 18]
 
 
@@ -406,7 +469,11 @@ def test_words_that_do_not_go_together(kcli, made, words):
 
 
 def test_max_bytes_that_cut_a_good_log_are_no_damage(kcli, tmp_path):
-    segment(tmp_path / "orders-0", 0, b"".join(put_records([put_record()], base_offset=number) for number in range(10)))
+    segment(
+        tmp_path / "orders-0",
+        0,
+        b"".join(put_records([put_record()], base_offset=number) for number in range(10)),
+    )
     for words in ((), ("-o", "text")):
         result = kcli(
             "dump",
@@ -427,13 +494,20 @@ def test_redacted_header_keys_are_hashes_of_their_bytes(kcli, tmp_path):
     (row,) = dumped(kcli, "--records", "--redact", "--salt", "s", tmp_path / "orders-0")
     key = row["headers"][0]["key"]
     assert key == hmac.new(b"s", b"\xff", hashlib.sha256).hexdigest()[:32]
-    assert key in kcli("dump", "-o", "text", "--records", "--redact", "--salt", "s", tmp_path / "orders-0").stdout
+    assert (
+        key
+        in kcli("dump", "-o", "text", "--records", "--redact", "--salt", "s", tmp_path / "orders-0").stdout
+    )
 
 
 def test_bytes_as_text_in_parquet(kcli, tmp_path):
     import pyarrow.parquet as pq
 
-    segment(tmp_path / "orders-0", 0, put_records([put_record(key=b"\xff", value=b"v", headers=[(b"h", b"\xfe")])]))
+    segment(
+        tmp_path / "orders-0",
+        0,
+        put_records([put_record(key=b"\xff", value=b"v", headers=[(b"h", b"\xfe")])]),
+    )
     out = tmp_path / "out.parquet"
     log = tmp_path / "orders-0" / f"{0:020}.log"
     assert kcli("dump", "--records", "--bytes", "text", "--out", out, log).exit_code == 0
@@ -445,7 +519,9 @@ def test_bytes_as_text_in_parquet(kcli, tmp_path):
 def test_the_command_that_truncate_names_saves_what_goes(kcli, made):
     result = kcli("truncate", "--dry-run", "--to-offset", "30", "--shutdown", "clean", "-o", "json", made)
     (row,) = json.loads(result.stdout)["rows"]
-    words = shlex.split(next(warning for warning in row["warnings"] if "kcli dump" in warning).partition("kcli ")[2])
+    words = shlex.split(
+        next(warning for warning in row["warnings"] if "kcli dump" in warning).partition("kcli ")[2]
+    )
     (made / f"{30:020}.log.deleted").write_bytes((made / f"{0:020}.log").read_bytes())
     saved = [json.loads(line) for line in kcli(*words[:-1], *glob.glob(words[-1])).stdout.splitlines()]
     offsets = [line["offset"] for line in saved if line["type"] == "dump_record"]

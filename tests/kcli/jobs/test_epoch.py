@@ -3,14 +3,27 @@
 import pytest
 
 from kcli.jobs import epoch
-from tests.partitions import codes, epoch_lines, log_dir, offset_entries, orders, put_range, rows, segment, snapshot, unit
+from tests.partitions import (
+    codes,
+    epoch_lines,
+    log_dir,
+    offset_entries,
+    orders,
+    put_range,
+    rows,
+    segment,
+    snapshot,
+    unit,
+)
 
 LOG = (put_range(0, 10), put_range(10, 10, epoch=2), put_range(20, 5, epoch=4))
 EPOCHS = ((0, 0), (2, 10), (4, 20))
 
 
 def ends(outcome):
-    return [(row["requested_epoch"], row["leader_epoch"], row["end_offset"], row["rule"]) for row in rows(outcome)]
+    return [
+        (row["requested_epoch"], row["leader_epoch"], row["end_offset"], row["rule"]) for row in rows(outcome)
+    ]
 
 
 def shown(outcome):
@@ -153,7 +166,11 @@ def test_a_lone_checkpoint(tmp_path):
     (tmp_path / "leader-epoch-checkpoint").write_text(epoch_lines(*EPOCHS))
     lone = unit(tmp_path / "leader-epoch-checkpoint")
     outcome = epoch.show(lone)
-    assert (outcome.rows, outcome.error.error, outcome.error.path) == ([], "no-log", f"{tmp_path}/leader-epoch-checkpoint")
+    assert (outcome.rows, outcome.error.error, outcome.error.path) == (
+        [],
+        "no-log",
+        f"{tmp_path}/leader-epoch-checkpoint",
+    )
     assert ends(epoch.end_offset(lone, asked=(4,), log_end_offset=30)) == [(4, 4, 30, "latest")]
 
 
@@ -179,7 +196,11 @@ def test_no_segment(tmp_path):
 def test_a_bad_checkpoint_is_an_error(tmp_path, text, error):
     directory = orders(tmp_path / "d", *LOG)
     (directory / "leader-epoch-checkpoint").write_text(text)
-    for outcome in (epoch.show(unit(directory)), epoch.at(unit(directory), offset=1), epoch.end_offset(unit(directory), asked=None)):
+    for outcome in (
+        epoch.show(unit(directory)),
+        epoch.at(unit(directory), offset=1),
+        epoch.end_offset(unit(directory), asked=None),
+    ):
         assert outcome.rows == []
         assert (outcome.error.error, outcome.error.path) == (error, f"{directory}/leader-epoch-checkpoint")
 
@@ -224,7 +245,12 @@ def test_epochs_of_an_earlier_recovered_segment_beside_an_empty_active_one(tmp_p
 
 def test_epochs_before_a_last_batch_without_one(tmp_path):
     directory = orders(
-        tmp_path / "d", put_range(0, 1, epoch=0), put_range(1, 2, epoch=5), put_range(3, 1, epoch=-1), epochs=(), clean=False
+        tmp_path / "d",
+        put_range(0, 1, epoch=0),
+        put_range(1, 2, epoch=5),
+        put_range(3, 1, epoch=-1),
+        epochs=(),
+        clean=False,
     )
     assert shown(epoch.show(unit(directory))) == [(0, 0, 1), (5, 1, 4)]
 
@@ -244,7 +270,9 @@ def test_damage_in_an_earlier_segment_is_told(tmp_path):
     segment(directory, 10, LOG[1])
     outcome = epoch.show(unit(directory), source="batches")
     assert shown(outcome) == [(0, 0, 10), (2, 10, 20)]
-    assert [(finding.code, finding.file) for finding in outcome.findings] == [("LOG-002", "00000000000000000000.log")]
+    assert [(finding.code, finding.file) for finding in outcome.findings] == [
+        ("LOG-002", "00000000000000000000.log")
+    ]
 
 
 def test_what_the_log_dir_cannot_tell(tmp_path):

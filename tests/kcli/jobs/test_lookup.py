@@ -7,9 +7,24 @@ import pytest
 from kcli.jobs import lookup
 from tests.builders import put_record, put_records
 from tests.messages import put_message, put_set, put_wrapper
-from tests.partitions import codes, log_dir, offset_entries, orders, put_range, rows, segment, snapshot, time_entries, unit
+from tests.partitions import (
+    codes,
+    log_dir,
+    offset_entries,
+    orders,
+    put_range,
+    rows,
+    segment,
+    snapshot,
+    time_entries,
+    unit,
+)
 
-A, B, C = put_range(0, 5, timestamp=1000), put_range(5, 5, epoch=1, timestamp=2000), put_range(20, 10, epoch=2, timestamp=3000)
+A, B, C = (
+    put_range(0, 5, timestamp=1000),
+    put_range(5, 5, epoch=1, timestamp=2000),
+    put_range(20, 10, epoch=2, timestamp=3000),
+)
 
 
 def by_offset(path, offset):
@@ -63,11 +78,15 @@ def test_offsets(directory, offset, segment_base, position, span, entry, word):
     assert snapshot(directory) == before
 
 
-@pytest.mark.parametrize(("offset", "number", "word"), [(30, 30, "log end"), (31, 31, "above log end"), ("latest", 30, "log end")])
+@pytest.mark.parametrize(
+    ("offset", "number", "word"), [(30, 30, "log end"), (31, 31, "above log end"), ("latest", 30, "log end")]
+)
 def test_offsets_that_are_not_there(directory, offset, number, word):
     row, _ = by_offset(directory, offset)
     assert (row["offset"], row["found"], row["reason"].partition(":")[0]) == (number, False, word)
-    assert {row[key] for key in ("segment_base_offset", "file", "position", "leader_epoch", "index_entry_offset")} == {None}
+    assert {
+        row[key] for key in ("segment_base_offset", "file", "position", "leader_epoch", "index_entry_offset")
+    } == {None}
 
 
 def test_the_log_start(directory):
@@ -121,7 +140,12 @@ def test_timestamps(directory, timestamp, expected):
 
 def test_where_a_record_lies(directory):
     row, _ = by_time(directory, 2001)
-    assert (row["offset"], row["leader_epoch"], row["segment_base_offset"], row["position"]) == (6, 1, 0, len(A))
+    assert (row["offset"], row["leader_epoch"], row["segment_base_offset"], row["position"]) == (
+        6,
+        1,
+        0,
+        len(A),
+    )
 
 
 @pytest.mark.parametrize("codec", [0, 1, 2, 3, 4])
@@ -197,7 +221,9 @@ def test_a_partition_alone_with_preallocated_indexes(directory):
 
 def test_old_messages(tmp_path):
     path = log_dir(tmp_path / "d") / "orders-0"
-    closed(path, 0, put_message(0, 0) + put_message(1, timestamp=700) + put_message(2, timestamp=800), (800, 2))
+    closed(
+        path, 0, put_message(0, 0) + put_message(1, timestamp=700) + put_message(2, timestamp=800), (800, 2)
+    )
     assert place(by_time(path, 750)[0]) == (True, 2, 800, "found")
     assert place(by_time(path, None)[0]) == (True, 2, 800, "found")
     row, _ = by_offset(path, 1)
@@ -208,7 +234,15 @@ def test_old_messages(tmp_path):
 def test_old_compressed_messages(tmp_path, codec):
     path = log_dir(tmp_path / "d") / "orders-0"
     first, second = put_message(1, timestamp=700), put_set(7, [800, 900, 850], codec)
-    closed(path, 0, put_set(0, [0], codec, magic=0) + first + second + put_set(20, [5, 6], codec, attributes=8, timestamp=1000), (1000, 21))
+    closed(
+        path,
+        0,
+        put_set(0, [0], codec, magic=0)
+        + first
+        + second
+        + put_set(20, [5, 6], codec, attributes=8, timestamp=1000),
+        (1000, 21),
+    )
     assert place(by_time(path, 650)[0]) == (True, 1, 700, "found")
     assert place(by_time(path, 701)[0]) == (True, 7, 800, "found")
     row, _ = by_time(path, 801)
@@ -241,17 +275,27 @@ def test_old_compressed_messages_that_cannot_be_unpacked(tmp_path):
     assert place(by_time(path, 650)[0]) == (True, 1, 700, "found")
     outcome = lookup.timestamp(unit(path), timestamp=800)
     assert outcome.rows == []
-    assert (outcome.error.error, outcome.error.path, outcome.error.position) == ("corrupt", f"{path}/{0:020d}.log", len(good) + 34)
+    assert (outcome.error.error, outcome.error.path, outcome.error.position) == (
+        "corrupt",
+        f"{path}/{0:020d}.log",
+        len(good) + 34,
+    )
     assert by_offset(path, 4)[0]["reason"].startswith("in batch: ")
 
 
 def test_a_batch_that_cannot_be_unpacked(tmp_path):
     path = log_dir(tmp_path / "d") / "orders-0"
     good = put_range(0, 3, timestamp=100)
-    closed(path, 0, good + put_records([put_record()], base_offset=3, attributes=7, max_timestamp=900), (900, 3))
+    closed(
+        path, 0, good + put_records([put_record()], base_offset=3, attributes=7, max_timestamp=900), (900, 3)
+    )
     outcome = lookup.timestamp(unit(path), timestamp=500)
     assert outcome.rows == []
-    assert (outcome.error.error, outcome.error.path, outcome.error.position) == ("unsupported", f"{path}/{0:020d}.log", len(good) + 22)
+    assert (outcome.error.error, outcome.error.path, outcome.error.position) == (
+        "unsupported",
+        f"{path}/{0:020d}.log",
+        len(good) + 22,
+    )
 
 
 def test_a_log_below_its_start(tmp_path):

@@ -16,7 +16,11 @@ LOG = (put_range(0, 10), put_range(10, 5, epoch=3))
 def test_a_partition(tmp_path):
     directory = orders(tmp_path / "d", *LOG, epochs=((0, 0), (3, 10)), log_start=2, recovery=15, watermark=14)
     (directory / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n")
-    for name in ("00000000000000000000.log.deleted", "00000000000000000000.index.swap", "00000000000000000009.log.cleaned"):
+    for name in (
+        "00000000000000000000.log.deleted",
+        "00000000000000000000.index.swap",
+        "00000000000000000009.log.cleaned",
+    ):
         (directory / name).write_bytes(b"xyz")
     outcome = ls.ls(unit(directory))
     assert rows(outcome) == [
@@ -45,7 +49,13 @@ def test_a_partition(tmp_path):
 def test_a_partition_alone_knows_less(tmp_path):
     segment(tmp_path / "orders-0", 40, put_range(40, 2))
     (row,) = rows(ls.ls(unit(tmp_path / "orders-0")))
-    assert (row["broker_id"], row["high_watermark"], row["recovery_point"], row["topic_id"], row["latest_epoch"]) == (None,) * 5
+    assert (
+        row["broker_id"],
+        row["high_watermark"],
+        row["recovery_point"],
+        row["topic_id"],
+        row["latest_epoch"],
+    ) == (None,) * 5
     assert (row["log_start_offset"], row["log_end_offset"]) == (40, 42)
 
 
@@ -66,7 +76,9 @@ def test_an_unreadable_piece_leaves_the_others(tmp_path):
     assert row.values[5:11] == (1, row.values[6], 0, 15, "index", None)
     assert row.values[13] is None
     assert (outcome.error.error, outcome.error.path) == ("corrupt", f"{directory}/leader-epoch-checkpoint")
-    assert [(finding.code, finding.file) for finding in outcome.findings] == [("LOG-008", f"{directory}/partition.metadata")]
+    assert [(finding.code, finding.file) for finding in outcome.findings] == [
+        ("LOG-008", f"{directory}/partition.metadata")
+    ]
 
 
 def test_an_unreadable_log(tmp_path):
@@ -80,7 +92,10 @@ def test_an_unreadable_log(tmp_path):
     assert told == "(None, None, None, None) no-permission\n"
 
 
-@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("nowhere"), lambda path: path.symlink_to(path)])
+@pytest.mark.parametrize(
+    "make",
+    [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("nowhere"), lambda path: path.symlink_to(path)],
+)
 @pytest.mark.parametrize("name", [f"{40:020d}.log", f"{0:020d}.timeindex", f"{10:020d}.log.swap"])
 def test_what_is_no_file_is_passed_over_as_the_broker_does(tmp_path, kcli, name, make):
     """LogLoader looks at those of which File.isFile is true."""
@@ -90,21 +105,30 @@ def test_what_is_no_file_is_passed_over_as_the_broker_does(tmp_path, kcli, name,
     make(directory / name)
     for command in EVERY:
         was, now = json.loads(before[command]), json.loads(kcli(*command, directory, "-o", "json").stdout)
-        told = [(finding["dir"], finding["file"]) for finding in now["findings"] if finding["code"] == "LOG-012"]
+        told = [
+            (finding["dir"], finding["file"]) for finding in now["findings"] if finding["code"] == "LOG-012"
+        ]
         assert told == [(str(directory), name)]
         now["findings"] = [finding for finding in now["findings"] if finding["code"] != "LOG-012"]
         if command == ("scan",):
-            assert [row.pop("is_complete") for row in now["rows"] if "is_complete" in row] == [not name.endswith(".log")]
+            assert [row.pop("is_complete") for row in now["rows"] if "is_complete" in row] == [
+                not name.endswith(".log")
+            ]
             assert [row.pop("is_complete") for row in was["rows"] if "is_complete" in row] == [True]
         assert now == was
 
 
-@pytest.mark.parametrize("words", [("dump",), ("dump", "--records"), ("dump", "--records", "--offsets", "0..3"), ("dump", "--tail", "1")])
+@pytest.mark.parametrize(
+    "words",
+    [("dump",), ("dump", "--records"), ("dump", "--records", "--offsets", "0..3"), ("dump", "--tail", "1")],
+)
 def test_a_dump_tells_what_is_no_file(tmp_path, kcli, words):
     directory = orders(tmp_path / "d", *LOG)
     (directory / f"{40:020d}.log").mkdir()
     done = kcli(*words, directory, "-o", "json")
-    assert [(found["code"], found["file"]) for found in json.loads(done.stdout)["findings"]] == [("LOG-012", f"{40:020d}.log")]
+    assert [(found["code"], found["file"]) for found in json.loads(done.stdout)["findings"]] == [
+        ("LOG-012", f"{40:020d}.log")
+    ]
     assert done.exit_code == 1
 
 
@@ -131,4 +155,9 @@ def test_a_directory_that_is_gone(tmp_path):
 def test_empty(tmp_path):
     directory = orders(tmp_path / "d", epochs=())
     (row,) = rows(ls.ls(unit(directory)))
-    assert (row["log_start_offset"], row["log_end_offset"], row["latest_epoch"], row["segments"]) == (0, 0, None, 1)
+    assert (row["log_start_offset"], row["log_end_offset"], row["latest_epoch"], row["segments"]) == (
+        0,
+        0,
+        None,
+        1,
+    )

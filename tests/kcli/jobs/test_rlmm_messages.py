@@ -25,7 +25,9 @@ def dump(tmp_path):
         outcome = rlmm.dump(unit(path))
         assert outcome.error is None
         events = [dict(zip(RLMM_EVENT.names, values, strict=True)) for _, values in outcome.rows]
-        shown = [(event["metadata_offset"], event["timestamp"], event["state"], event["error"]) for event in events]
+        shown = [
+            (event["metadata_offset"], event["timestamp"], event["state"], event["error"]) for event in events
+        ]
         return shown, [(found.code, found.position, found.message) for found in merged(outcome.findings)]
 
     return run
@@ -76,9 +78,14 @@ def test_findings_of_a_kind_are_told_once_in_whatever_pieces_a_log_is_read(kcli,
     monkeypatch.setattr(rlmm, "ROWS_PER_CALL", 4)
     folder = tmp_path / "__remote_log_metadata-7"
     folder.mkdir()
-    batches = [put_records([put_record(value=b"text")] * 3, base_offset=at, last_offset_delta=2) for at in range(0, 30, 3)]
+    batches = [
+        put_records([put_record(value=b"text")] * 3, base_offset=at, last_offset_delta=2)
+        for at in range(0, 30, 3)
+    ]
     (folder / f"{0:020}.log").write_bytes(b"".join(batches))
     document = json.loads(kcli("rlmm", "dump", "-o", "json", folder).stdout)
 
-    assert [(finding["code"], finding["message"].partition(" (")[2]) for finding in document["findings"]] == [("RLMM-001", "and 29 more)")]
+    assert [(finding["code"], finding["message"].partition(" (")[2]) for finding in document["findings"]] == [
+        ("RLMM-001", "and 29 more)")
+    ]
     assert len(document["rows"]) == 30

@@ -53,21 +53,40 @@ def test_rows(data):
         ("orders", 1, "00000000000000000000.log", 20),
         ("orders", 1, "00000000000000000040.log", 11),
     ]
-    assert [(row["segments"], row["batches"], row["records"], row["base_offset"], row["last_offset"]) for row in partitions] == [
+    assert [
+        (row["segments"], row["batches"], row["records"], row["base_offset"], row["last_offset"])
+        for row in partitions
+    ] == [
         (3, 40, 80, 0, 79),
         (2, 31, 60, 0, 61),
     ]
-    assert (partitions[0]["epochs"], partitions[0]["producers"], partitions[0]["open_transactions"]) == (2, 20, 20)
-    assert (partitions[0]["first_open_offset"], partitions[0]["is_complete"], partitions[0]["broker_id"]) == (40, True, 7)
+    assert (partitions[0]["epochs"], partitions[0]["producers"], partitions[0]["open_transactions"]) == (
+        2,
+        20,
+        20,
+    )
+    assert (partitions[0]["first_open_offset"], partitions[0]["is_complete"], partitions[0]["broker_id"]) == (
+        40,
+        True,
+        7,
+    )
     assert (partitions[1]["invalid_batches"], partitions[1]["valid_batches"]) == (1, 30)
     assert (partitions[1]["offset_gaps"], partitions[1]["first_gap_offset"]) == (1, 18)
     wrong = len(put_range(18, 2))
-    assert (partitions[1]["damaged_ranges"], partitions[1]["damaged_bytes"], partitions[1]["tail_bytes"]) == (1, wrong + 64, 9)
+    assert (partitions[1]["damaged_ranges"], partitions[1]["damaged_bytes"], partitions[1]["tail_bytes"]) == (
+        1,
+        wrong + 64,
+        9,
+    )
     assert [row["stop"] for row in segments] == ["end", "end", "end", "end", "short"]
 
 
 def test_findings(data):
-    told = [(finding.code, os.path.basename(finding.file), finding.position) for o in scanned(data) for finding in o.findings]
+    told = [
+        (finding.code, os.path.basename(finding.file), finding.position)
+        for o in scanned(data)
+        for finding in o.findings
+    ]
     size = len(put_range(0, 2))
 
     assert told == [
@@ -98,9 +117,14 @@ def judged(path):
 
 
 @examples(60)
-@given(st.lists(st.tuples(st.integers(0, 10**6), st.sampled_from([1, 0x81, 0xFF])), max_size=12), st.sampled_from([0, 1, 2000]))
+@given(
+    st.lists(st.tuples(st.integers(0, 10**6), st.sampled_from([1, 0x81, 0xFF])), max_size=12),
+    st.sampled_from([0, 1, 2000]),
+)
 @pytest.mark.parametrize(
-    "tail", [b"", bytes(70), b"\1" * 9, b"\xff" * 99, put_range(40, 2)[:-1]], ids=["none", "zeros", "short", "damage", "incomplete"]
+    "tail",
+    [b"", bytes(70), b"\1" * 9, b"\xff" * 99, put_range(40, 2)[:-1]],
+    ids=["none", "zeros", "short", "damage", "incomplete"],
 )
 def test_every_byte_is_counted_once(tmp_path_factory, tail, flips, most):
     directory = tmp_path_factory.mktemp("d") / "t-0"
@@ -120,7 +144,11 @@ def test_every_byte_is_counted_once(tmp_path_factory, tail, flips, most):
 
 def test_means_are_of_the_batches_that_are_believed(tmp_path):
     good = put_range(0, 3)
-    segment(tmp_path / "t-0", 0, good + put_range(3, 5, magic=3, crc=1) + put_range(8, 5, magic=3) + put_range(13, 5, crc=1))
+    segment(
+        tmp_path / "t-0",
+        0,
+        good + put_range(3, 5, magic=3, crc=1) + put_range(8, 5, magic=3) + put_range(13, 5, crc=1),
+    )
     for outcomes in (scanned(tmp_path / "t-0"), scanned(tmp_path / "t-0", verify=False)):
         (row,) = rows(outcomes, "scan_segment")
         believed = 1 if row["valid_batches"] else 2
@@ -131,7 +159,11 @@ def test_means_are_of_the_batches_that_are_believed(tmp_path):
 
 
 def test_overlaps_and_unreadable_markers_are_told(tmp_path):
-    segment(tmp_path / "t-0", 0, put_range(0, 5) + put_range(3, 1) + put_range(2, 1, attributes=0x30, producer_id=1))
+    segment(
+        tmp_path / "t-0",
+        0,
+        put_range(0, 5) + put_range(3, 1) + put_range(2, 1, attributes=0x30, producer_id=1),
+    )
     (outcome,) = scanned(tmp_path / "t-0")
 
     assert [(finding.code, finding.message, finding.more) for finding in outcome.findings][1:] == [
@@ -151,7 +183,9 @@ def test_named_files_with_what_was_added_to_their_names(data):
     log.rename(f"{log}.deleted")
 
     assert len(rows(scanned(data / "orders-0"), "scan_segment")) == 2
-    assert [row["file"] for row in rows(scanned(f"{log}.deleted"), "scan_segment")] == ["00000000000000000040.log.deleted"]
+    assert [row["file"] for row in rows(scanned(f"{log}.deleted"), "scan_segment")] == [
+        "00000000000000000040.log.deleted"
+    ]
 
 
 def test_cut_and_joined(data, pieces):
@@ -161,7 +195,9 @@ def test_cut_and_joined(data, pieces):
     assert shape(scanned(data, engine=engine, cuts=True)) == shape(whole)
     cuts = [part for part in seen if part[1]]
     assert len(cuts) > PARTS
-    assert all(start % len(put_range(0, 2)) == 0 or name == "00000000000000000040.log" for name, start, _ in cuts)
+    assert all(
+        start % len(put_range(0, 2)) == 0 or name == "00000000000000000040.log" for name, start, _ in cuts
+    )
 
 
 def test_what_does_not_join_is_read_as_a_whole(data, pieces, monkeypatch):
@@ -170,13 +206,17 @@ def test_what_does_not_join_is_read_as_a_whole(data, pieces, monkeypatch):
     whole = scanned(data / "orders-1" / "00000000000000000040.log")
     size = len(put_range(0, 2))
 
-    assert shape(scanned(data / "orders-1" / "00000000000000000040.log", engine=engine, cuts=True)) == shape(whole)
+    assert shape(scanned(data / "orders-1" / "00000000000000000040.log", engine=engine, cuts=True)) == shape(
+        whole
+    )
     assert seen[-1] == ("00000000000000000040.log", 0, 0)
     assert len(seen) > 1
     assert (whole[0].findings[0].code, whole[0].findings[0].position) == ("DUMP-001", 10 * size)
 
 
-@pytest.mark.parametrize("index", [None, b"", b"\0" * 80, offset_entries((3, 7), (5, 400), (7, 401)), offset_entries((1, 10**9))])
+@pytest.mark.parametrize(
+    "index", [None, b"", b"\0" * 80, offset_entries((3, 7), (5, 400), (7, 401)), offset_entries((1, 10**9))]
+)
 def test_an_index_that_leads_nowhere_cuts_nothing(data, pieces, index):
     engine, seen = pieces
     path = data / "orders-0" / "00000000000000000000.index"
@@ -212,7 +252,9 @@ def test_spark_gives_the_same(data, monkeypatch):
     from kcli.engine.spark import spark
 
     monkeypatch.setattr(scan, "PIECE_BYTES", 300)
-    assert shape(scanned(data, engine=spark("local[2]"), cuts=True, ratio=True)) == shape(scanned(data, ratio=True))
+    assert shape(scanned(data, engine=spark("local[2]"), cuts=True, ratio=True)) == shape(
+        scanned(data, ratio=True)
+    )
 
 
 def test_ratio(tmp_path):
@@ -230,7 +272,14 @@ def test_ratio(tmp_path):
 
 def test_ratio_of_batches_that_are_too_large(tmp_path):
     small, large = put_range(0, 10, codec=4), put_range(10, 300, codec=4)
-    segment(tmp_path / "t-0", 0, small + large + put_range(310, 300) + put_records([put_record(value=bytes(9999))], 2, base_offset=610))
+    segment(
+        tmp_path / "t-0",
+        0,
+        small
+        + large
+        + put_range(310, 300)
+        + put_records([put_record(value=bytes(9999))], 2, base_offset=610),
+    )
     (outcome,) = scanned(tmp_path / "t-0", ratio=True, max_batch_bytes=len(large) - 1)
     none, snappy, zstd = rows([outcome], "scan_segment")[0]["codecs"]
 
@@ -263,7 +312,9 @@ def test_a_batch_without_records_is_decompressed_to_nothing(tmp_path):
     segment(tmp_path / "t-0", 0, put_batch(b"", 0))
     (row,) = rows(scanned(tmp_path / "t-0", ratio=True), "scan_segment")
 
-    assert row["codecs"] == [{"codec": "none", "batches": 1, "bytes": 61, "decompressed_bytes": 0, "ratio": None}]
+    assert row["codecs"] == [
+        {"codec": "none", "batches": 1, "bytes": 61, "decompressed_bytes": 0, "ratio": None}
+    ]
 
 
 def test_a_bug_is_one_units_error(data, monkeypatch):
@@ -277,7 +328,9 @@ def test_the_rate_holds_for_damage_and_zeros_too(tmp_path, middle):
     path = tmp_path / f"{0:020}.log"
     path.write_bytes(put_records([put_record()]) + middle)
     began = time.monotonic()
-    outcome = scan.ScanLog(scan.Options(rate=1_000_000, cold=True))(Unit(number=0, target=file_target(str(path))))
+    outcome = scan.ScanLog(scan.Options(rate=1_000_000, cold=True))(
+        Unit(number=0, target=file_target(str(path)))
+    )
 
     assert outcome.error is None
     assert time.monotonic() - began >= 0.3

@@ -48,7 +48,9 @@ def test_ways_from_here(data, monkeypatch):
     outcomes = scanned(NAMES[1], ".", data / "orders-0", f"../orders-0/{NAMES[0]}", "..")
     first, second = rows(outcomes, "scan_partition")
 
-    assert [(row["dir"], row["file"]) for row in rows(outcomes, "scan_segment")][:3] == [(".", name) for name in NAMES]
+    assert [(row["dir"], row["file"]) for row in rows(outcomes, "scan_segment")][:3] == [
+        (".", name) for name in NAMES
+    ]
     assert (first["dir"], first["segments"], first["offset_overlaps"]) == (".", 3, 0)
     assert (second["dir"], second["segments"]) == ("../orders-1", 2)
 
@@ -60,7 +62,10 @@ def test_files_of_two_partitions_by_turns(data):
     assert [(row["partition"], row["file"]) for row in rows(outcomes, "scan_segment")] == [
         (number, name) for number in (1, 0) for name in NAMES[:2]
     ]
-    assert [(row["partition"], row["segments"]) for row in rows(outcomes, "scan_partition")] == [(1, 2), (0, 2)]
+    assert [(row["partition"], row["segments"]) for row in rows(outcomes, "scan_partition")] == [
+        (1, 2),
+        (0, 2),
+    ]
     assert [o.number for o in outcomes] == [0, 1, 2, 3]
 
 
@@ -69,7 +74,11 @@ def test_two_partitions_that_are_one_by_a_link_are_two(data):
     (data.parent / "link").symlink_to(data)
     outcomes = scanned(data, data.parent / "link", data.parent / "link" / "copies-0")
 
-    assert [(row["topic"], row["partition"]) for row in rows(outcomes, "scan_partition")] == [("copies", 0), ("orders", 0), ("orders", 1)]
+    assert [(row["topic"], row["partition"]) for row in rows(outcomes, "scan_partition")] == [
+        ("copies", 0),
+        ("orders", 0),
+        ("orders", 1),
+    ]
 
 
 def test_leftovers_are_read_where_they_are_named(data):
@@ -80,7 +89,12 @@ def test_leftovers_are_read_where_they_are_named(data):
     outcomes = scanned(logs[1], f"{logs[0]}.deleted", f"{logs[0]}.cleaned", data / "orders-0")
 
     assert without["segments"] == 3
-    assert [row["file"] for row in rows(outcomes, "scan_segment")] == [NAMES[0], f"{NAMES[0]}.cleaned", f"{NAMES[0]}.deleted", *NAMES[1:]]
+    assert [row["file"] for row in rows(outcomes, "scan_segment")] == [
+        NAMES[0],
+        f"{NAMES[0]}.cleaned",
+        f"{NAMES[0]}.deleted",
+        *NAMES[1:],
+    ]
     assert rows(outcomes, "scan_partition")[0]["segments"] == 5
     assert [o.findings for o in outcomes] == [[]] * 5
 
@@ -100,7 +114,10 @@ def test_a_segment_that_reaches_back_into_the_one_before_is_told(tmp_path, secon
     base = int.from_bytes(second[:8], "big")
 
     assert (finding.code, finding.file) == ("LOG-011", str(tmp_path / "t-0" / "00000000000000000004.log"))
-    assert (finding.message, finding.more) == (f"offset {base}: not above 4, the last of the segment before", more)
+    assert (finding.message, finding.more) == (
+        f"offset {base}: not above 4, the last of the segment before",
+        more,
+    )
     assert rows(outcomes, "scan_partition")[0]["offset_overlaps"] == more + 1
 
 
@@ -112,7 +129,9 @@ def test_segments_that_join_are_no_finding(tmp_path):
     assert [o.findings for o in scanned(tmp_path / "t-0", tmp_path / "u-0")] == [[], [], []]
 
 
-@pytest.mark.parametrize("name", ["00000000000000000000-AAAAAAAAAAAAAAAAAAAAAA.log", "00000000000000000004-0000000000.checkpoint"])
+@pytest.mark.parametrize(
+    "name", ["00000000000000000000-AAAAAAAAAAAAAAAAAAAAAA.log", "00000000000000000004-0000000000.checkpoint"]
+)
 def test_files_with_offsets_of_their_own_reach_back_nowhere(tmp_path, name):
     segment(tmp_path / "t-0", 0, put_range(0, 4))
     segment(tmp_path / "t-0", 4, put_range(4, 4))
@@ -127,7 +146,13 @@ def test_a_directory_without_a_log(tmp_path):
     (outcome,) = scanned(tmp_path / "d")
     (row,) = rows([outcome], "scan_partition")
 
-    assert (row["topic"], row["segments"], row["batches"], row["is_complete"], row["largest_batch_bytes"]) == ("orders", 0, 0, True, None)
+    assert (
+        row["topic"],
+        row["segments"],
+        row["batches"],
+        row["is_complete"],
+        row["largest_batch_bytes"],
+    ) == ("orders", 0, 0, True, None)
     assert outcome.findings == [Finding("LOG-007", "no log in it", dir=str(tmp_path / "d" / "orders-0"))]
 
 
@@ -152,4 +177,7 @@ def test_a_segment_that_cannot_be_read_leaves_the_others(data):
     partitions = rows(outcomes, "scan_partition")
 
     assert [o.error and o.error.error for o in outcomes] == [None, "is-a-directory", None, None, None]
-    assert [(row["segments"], row["batches"], row["is_complete"]) for row in partitions] == [(2, 20, False), (2, 31, True)]
+    assert [(row["segments"], row["batches"], row["is_complete"]) for row in partitions] == [
+        (2, 20, False),
+        (2, 31, True),
+    ]

@@ -11,7 +11,19 @@ from kcli.analysis.findings import CATALOGUE
 from kcli.jobs import truncate
 from kcli.jobs.truncate import Request, dry_run
 from kcli.rows import TRUNCATION, row_schema
-from tests.partitions import codes, epoch_lines, log_dir, offset_entries, orders, put_range, rows, segment, snapshot, time_entries, unit
+from tests.partitions import (
+    codes,
+    epoch_lines,
+    log_dir,
+    offset_entries,
+    orders,
+    put_range,
+    rows,
+    segment,
+    snapshot,
+    time_entries,
+    unit,
+)
 
 NOW = 1_700_000_000_000
 UUID = "5f3a0b1c2d3e4f5061728394a5b6c7d8"
@@ -43,10 +55,21 @@ def named(path):
 
 @pytest.fixture
 def partition(tmp_path):
-    return named(orders(tmp_path / "d", *tens(0, 10, 20), epochs=((0, 0), (3, 30)), log_start=5, recovery=12, watermark=25))
+    return named(
+        orders(
+            tmp_path / "d", *tens(0, 10, 20), epochs=((0, 0), (3, 30)), log_start=5, recovery=12, watermark=25
+        )
+    )
 
 
-COPIES = ["0.index", f"{0:020}.old.log", f"{0:020}.copy.index", f"{0:020}.a.txnindex", "77.timeindex", f"{77:020}.old.timeindex"]
+COPIES = [
+    "0.index",
+    f"{0:020}.old.log",
+    f"{0:020}.copy.index",
+    f"{0:020}.a.txnindex",
+    "77.timeindex",
+    f"{77:020}.old.timeindex",
+]
 
 
 @pytest.mark.parametrize("name", COPIES)
@@ -61,7 +84,10 @@ def test_what_will_be_lost_is_saved_from_no_copy(partition):
     logs = sorted(partition.glob("*.log"))
     (partition / f"{0:020}.old.log").write_bytes(logs[0].read_bytes())
     found = subprocess.run(
-        ["bash", "-c", f"printf '%s\\n' {warning.rpartition(' ')[2]}"], capture_output=True, text=True, check=True
+        ["bash", "-c", f"printf '%s\\n' {warning.rpartition(' ')[2]}"],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     assert found.split() == [str(log) for log in logs]
 
@@ -132,13 +158,23 @@ def test_after_values_are_null_where_a_segment_goes_and_before_values_where_one_
     segment(directory, 100, b"".join(tens(100, 110)), offset_entries((19, SIZE)), time_entries((1119, 19)))
     (directory / "leader-epoch-checkpoint").write_text(epoch_lines((0, 100)))
     created, deleted = row(directory, to_offset=50)["segments"]
-    assert (created["action"], created["size_before"], created["size_after"], created["offset_index_entries_after"]) == (
+    assert (
+        created["action"],
+        created["size_before"],
+        created["size_after"],
+        created["offset_index_entries_after"],
+    ) == (
         "create",
         None,
         0,
         0,
     )
-    assert (deleted["action"], deleted["size_before"], deleted["size_after"], deleted["time_index_entries_before"]) == (
+    assert (
+        deleted["action"],
+        deleted["size_before"],
+        deleted["size_after"],
+        deleted["time_index_entries_before"],
+    ) == (
         "delete",
         2 * SIZE,
         None,
@@ -153,7 +189,9 @@ def test_given_values_replace_the_checkpoint_files(partition):
     found = row(partition, to_offset=30, shutdown="unclean", recovery_point=17)
     assert found["recovery_point_before"] == 17
     assert row(partition, to_offset=30, shutdown="unclean")["recovery_point_before"] == 12
-    assert row(partition, to_offset=30, high_watermark=0)["high_watermark_before"] == 5, "bounded by the log start"
+    assert row(partition, to_offset=30, high_watermark=0)["high_watermark_before"] == 5, (
+        "bounded by the log start"
+    )
 
 
 def test_an_unknown_high_watermark_stays_unknown_and_is_no_target(tmp_path):
@@ -162,7 +200,11 @@ def test_an_unknown_high_watermark_stays_unknown_and_is_no_target(tmp_path):
     assert (found["high_watermark_before"], found["high_watermark_after"]) == (None, None)
     assert any("high watermark is unknown" in warning for warning in found["warnings"])
     outcome = run(path, to_high_watermark=True)
-    assert (outcome.rows, outcome.error.error, outcome.error.path) == ([], "unknown-high-watermark", str(path))
+    assert (outcome.rows, outcome.error.error, outcome.error.path) == (
+        [],
+        "unknown-high-watermark",
+        str(path),
+    )
     assert row(path, to_high_watermark=True, high_watermark=4)["target_offset"] == 4
 
 
@@ -174,7 +216,12 @@ def test_the_high_watermark_as_target(partition):
 
 def test_below_the_high_watermark_is_a_finding(partition):
     (finding,) = run(partition, to_offset=24).findings
-    assert (finding.code, finding.severity, finding.expected, finding.found) == ("TRUNC-002", "warning", 25, 24)
+    assert (finding.code, finding.severity, finding.expected, finding.found) == (
+        "TRUNC-002",
+        "warning",
+        25,
+        24,
+    )
 
 
 def test_an_epoch_as_target(tmp_path):
@@ -197,7 +244,10 @@ def test_the_marker_decides_how_the_broker_stopped(tmp_path):
         2 * SIZE,
     )
     assert "the broker would not load this log" in outcome.error.message
-    assert (row(killed, to_offset=15)["log_end_offset_before"], codes(run(killed, to_offset=15))) == (20, ["START-001"])
+    assert (row(killed, to_offset=15)["log_end_offset_before"], codes(run(killed, to_offset=15))) == (
+        20,
+        ["START-001"],
+    )
     assert any("recovery cuts the log first" in warning for warning in row(killed, to_offset=15)["warnings"])
     assert row(stopped, to_offset=15, shutdown="unclean")["log_end_offset_before"] == 20
 
@@ -206,7 +256,11 @@ def test_a_directory_alone_is_taken_as_clean_and_says_so(tmp_path):
     directory = tmp_path / "orders-0"
     segment(directory, 0, b"".join(tens(0, 10)))
     found = row(named(directory), to_offset=10)
-    assert (found["broker_id"], found["log_start_offset_before"], found["high_watermark_before"]) == (None, 0, None)
+    assert (found["broker_id"], found["log_start_offset_before"], found["high_watermark_before"]) == (
+        None,
+        0,
+        None,
+    )
     assert found["warnings"][0].startswith("no log dir around this directory: taken as stopped cleanly")
     assert "taken as" not in row(directory, to_offset=10, shutdown="clean")["warnings"][0]
 
@@ -219,7 +273,9 @@ def test_a_directory_without_its_metadata_file_is_a_stray(partition):
 def test_a_start_that_deletes_everything_is_said(tmp_path):
     found = row(orders(tmp_path / "d", *tens(0), log_start=50), to_offset=10)
     assert (found["kind"], found["log_end_offset_before"], found["log_end_offset_after"]) == ("full", 50, 10)
-    assert any("the start itself deletes segments first (base offsets 0)" in warning for warning in found["warnings"])
+    assert any(
+        "the start itself deletes segments first (base offsets 0)" in warning for warning in found["warnings"]
+    )
 
 
 @pytest.mark.parametrize(("name", "code"), [("delete", "leftover"), ("stray", "leftover")])
@@ -249,7 +305,15 @@ def test_the_index_settings_reach_recovery(partition):
     found = row(partition, to_offset=30, shutdown="unclean", recovery_point=0, index_interval_bytes=0)
     assert found["segments"][0]["offset_index_entries_before"] == 2
     assert (
-        run(partition, to_offset=30, shutdown="unclean", recovery_point=0, index_interval_bytes=0, segment_index_bytes=8).error is not None
+        run(
+            partition,
+            to_offset=30,
+            shutdown="unclean",
+            recovery_point=0,
+            index_interval_bytes=0,
+            segment_index_bytes=8,
+        ).error
+        is not None
     )
 
 
@@ -259,7 +323,8 @@ def test_the_work_can_be_sent_to_another_process(partition):
 
 
 @pytest.mark.parametrize(
-    ("name", "written"), [("a b", "'a b'/*.log"), ("-x", "./-x/*.log"), ("caf\udce9", "$'\\x63\\x61\\x66\\xe9'/*.log")]
+    ("name", "written"),
+    [("a b", "'a b'/*.log"), ("-x", "./-x/*.log"), ("caf\udce9", "$'\\x63\\x61\\x66\\xe9'/*.log")],
 )
 def test_the_command_that_saves_can_be_pasted(name, written):
     assert f"{truncate._quoted(name)}/*.log" == written

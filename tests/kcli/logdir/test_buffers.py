@@ -49,7 +49,13 @@ def test_reading_by_position(tmp_path):
     path = tmp_path / "data"
     path.write_bytes(b"0123456789")
     with DataFile(str(path)) as file:
-        assert (file.size, file.read(3, 4), file.read(8, 5), file.read(10, 1), file.read(50, 1)) == (10, b"3456", b"89", b"", b"")
+        assert (file.size, file.read(3, 4), file.read(8, 5), file.read(10, 1), file.read(50, 1)) == (
+            10,
+            b"3456",
+            b"89",
+            b"",
+            b"",
+        )
         with path.open("ab") as more:
             more.write(b"abc")
         assert (file.grown(), file.read(8, 5)) == (3, b"89")
@@ -84,7 +90,12 @@ def test_errors_name_the_file_and_survive_pickling():
 
 @pytest.mark.parametrize(
     ("path", "text"),
-    [("/a/b%20", "/a/b%20"), ("/a/é\n", "/a/é\n"), (os.fsdecode(b"/a/\xff%"), "/a/%FF%25"), (os.fsdecode(b"\xc3("), "%C3(")],
+    [
+        ("/a/b%20", "/a/b%20"),
+        ("/a/é\n", "/a/é\n"),
+        (os.fsdecode(b"/a/\xff%"), "/a/%FF%25"),
+        (os.fsdecode(b"\xc3("), "%C3("),
+    ],
 )
 def test_paths_as_text(path, text):
     assert shown(path) == text

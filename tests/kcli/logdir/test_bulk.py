@@ -39,7 +39,9 @@ def plain(path, data, start=0, end=None):
         found = []
         for position, header in walk:
             raw = data[position : position + header.size]
-            found.append((position, *columns(header), is_valid(raw) if header.magic >= MAGIC else legacy.is_valid(raw)))
+            found.append(
+                (position, *columns(header), is_valid(raw) if header.magic >= MAGIC else legacy.is_valid(raw))
+            )
         return found, walk.stop
 
 
@@ -48,7 +50,20 @@ def columns(header):
         return tuple(header)
     count = UNKNOWN_COUNT if header.records_count is None else header.records_count
     both = (header.max_timestamp, header.max_timestamp)
-    return (header.offset, header.message_size, -1, header.magic, header.crc, header.attributes, 0, *both, -1, -1, -1, count)
+    return (
+        header.offset,
+        header.message_size,
+        -1,
+        header.magic,
+        header.crc,
+        header.attributes,
+        0,
+        *both,
+        -1,
+        -1,
+        -1,
+        count,
+    )
 
 
 def in_windows(path, start=0, end=None, verify=True, reading=AS_IT_COMES, hints=None):
@@ -60,7 +75,9 @@ def in_windows(path, start=0, end=None, verify=True, reading=AS_IT_COMES, hints=
             verdicts = [None] * len(window.positions) if window.valid is None else window.valid.tolist()
             found += [
                 (at, *fields, verdict)
-                for at, fields, verdict in zip(window.positions.tolist(), window.fields.tolist(), verdicts, strict=True)
+                for at, fields, verdict in zip(
+                    window.positions.tolist(), window.fields.tolist(), verdicts, strict=True
+                )
             ]
         return found, walk.stop
 
@@ -98,13 +115,22 @@ def test_every_flipped_byte(tmp_path, window, data):
         twins(tmp_path / "log", data[:position] + bytes([data[position] ^ bits]) + data[position + 1 :])
 
 
-@pytest.mark.parametrize("tail", [bytes(18), bytes(3000), bytes(17), bytes(2000) + b"\1", b"\xff" * 99, A[:-1], A[:17], A[:18]])
+@pytest.mark.parametrize(
+    "tail", [bytes(18), bytes(3000), bytes(17), bytes(2000) + b"\1", b"\xff" * 99, A[:-1], A[:17], A[:18]]
+)
 def test_tails(tmp_path, window, tail):
     twins(tmp_path / "log", LOG + tail)
 
 
 def test_parts(tmp_path, window):
-    for start, end in ((len(A), len(A + B)), (0, len(A) + 20), (len(A), None), (len(LOG), None), (5, None), (len(LOG) + 9, None)):
+    for start, end in (
+        (len(A), len(A + B)),
+        (0, len(A) + 20),
+        (len(A), None),
+        (len(LOG), None),
+        (5, None),
+        (len(LOG) + 9, None),
+    ):
         twins(tmp_path / "log", LOG, start=start, end=end)
 
 
@@ -121,7 +147,10 @@ def test_batches_larger_than_the_window(tmp_path, window):
 
 
 @examples(60)
-@given(st.lists(st.sampled_from([A, B, C, OLD[:78], large(5000), bytes(30), b"\0\1"]), max_size=12), st.sampled_from(WINDOWS))
+@given(
+    st.lists(st.sampled_from([A, B, C, OLD[:78], large(5000), bytes(30), b"\0\1"]), max_size=12),
+    st.sampled_from(WINDOWS),
+)
 def test_random_logs(tmp_path_factory, pieces, size):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bulk, "WINDOW", size[1])
@@ -205,7 +234,12 @@ def test_hints_change_nothing_but_the_time(tmp_path, monkeypatch, seed):
     (tmp_path / "log").write_bytes(data)
     expected = in_windows(tmp_path / "log")
     for wrong in (0, 0, 1, 5):
-        hints = np.unique([*chance.sample(places, chance.randrange(1, 200)), *(chance.randrange(len(data) + 50) for _ in range(wrong))])
+        hints = np.unique(
+            [
+                *chance.sample(places, chance.randrange(1, 200)),
+                *(chance.randrange(len(data) + 50) for _ in range(wrong)),
+            ]
+        )
         assert in_windows(tmp_path / "log", hints=hints) == expected
         started = in_windows(tmp_path / "log", start=places[7])
         assert in_windows(tmp_path / "log", start=places[7], hints=hints) == started

@@ -65,7 +65,9 @@ def test_little_is_read_of_a_preallocated_index(tmp_path, monkeypatch):
     written = offset_entries(*((n, n * 10) for n in range(1, 5001)))
     read = []
     original = DataFile.read
-    monkeypatch.setattr(DataFile, "read", lambda file, at, size: read.append(size) or original(file, at, size))
+    monkeypatch.setattr(
+        DataFile, "read", lambda file, at, size: read.append(size) or original(file, at, size)
+    )
     with offset_index(place(tmp_path, written + bytes(PREALLOCATED - len(written)))) as index:
         assert index.entries == PREALLOCATED // 8
         valid = index.valid_entries(10**9)

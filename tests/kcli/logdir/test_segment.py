@@ -43,7 +43,10 @@ def test_where_and_why_a_walk_stops(tmp_path, tail, reason, found):
 
 
 def test_a_walk_of_a_part(tmp_path):
-    assert walked(tmp_path / "log", LOG, position=len(A), end=len(A) + len(B)) == ([len(A)], Stop("end", len(A) + len(B)))
+    assert walked(tmp_path / "log", LOG, position=len(A), end=len(A) + len(B)) == (
+        [len(A)],
+        Stop("end", len(A) + len(B)),
+    )
     assert walked(tmp_path / "log", LOG, end=len(A) + 20) == ([0], Stop("incomplete", len(A), len(B) - 12))
 
 
@@ -52,7 +55,9 @@ def test_every_cut_ends_somewhere(tmp_path):
         positions, stop = walked(tmp_path / "log", LOG[:size])
         assert stop.position <= size
         assert len(positions) == sum(size >= end for end in (len(A), len(A) + len(B)))
-        assert stop.reason == ("end" if stop.position == size else "short" if size - stop.position < 18 else "incomplete")
+        assert stop.reason == (
+            "end" if stop.position == size else "short" if size - stop.position < 18 else "incomplete"
+        )
 
 
 def test_batches_larger_than_the_window(tmp_path):
@@ -68,7 +73,9 @@ def test_large_batches_are_hopped_over(tmp_path, monkeypatch):
     (tmp_path / "log").write_bytes(batches)
     read = []
     original = DataFile.read
-    monkeypatch.setattr(DataFile, "read", lambda file, at, size: read.append(size) or original(file, at, size))
+    monkeypatch.setattr(
+        DataFile, "read", lambda file, at, size: read.append(size) or original(file, at, size)
+    )
     with DataFile(str(tmp_path / "log")) as file:
         assert len(list(Walk(file))) == 5
     assert sum(read) <= WINDOW + 4 * 61
@@ -109,7 +116,12 @@ def test_the_log_end(tmp_path, index, log, expected):
 
 def test_the_log_end_tells_the_rest(tmp_path):
     end = only(tmp_path, LOG, offset_entries((9, C_AT)) + bytes(10 * 1024 * 1024)).log_end()
-    assert (end.preallocated_index, end.leader_epoch, end.file_grown, end.stop) == (True, 2, 0, Stop("end", len(LOG)))
+    assert (end.preallocated_index, end.leader_epoch, end.file_grown, end.stop) == (
+        True,
+        2,
+        0,
+        Stop("end", len(LOG)),
+    )
     empty = only(tmp_path, b"", b"", base=70).log_end()
     assert (empty.next_offset, empty.preallocated_index, empty.leader_epoch) == (70, False, -1)
 

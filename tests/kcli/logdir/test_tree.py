@@ -21,7 +21,10 @@ def kafka(tmp_path):
     root = log_dir(tmp_path / "kafka-1")
     for name in ("b-10", "b-9", "a-0", "__consumer_offsets-3", "a.x-0", "a-1"):
         segment(root / name, 0)
-    for name in ("a-7.0123456789abcdef0123456789abcdef-delete", "a-8.0123456789abcdef0123456789abcdef-future"):
+    for name in (
+        "a-7.0123456789abcdef0123456789abcdef-delete",
+        "a-8.0123456789abcdef0123456789abcdef-future",
+    ):
         segment(root / name, 0)
     return root
 
@@ -93,7 +96,11 @@ def test_the_log_dir_around(tmp_path, monkeypatch):
     directory = orders(tmp_path / "d")
     for argument in (str(directory), f"{directory}/"):
         (target,) = find([argument], EVERYTHING).targets
-        assert (target.log_dir, target.shown, target.name.topic) == (str(tmp_path / "d"), str(directory), "orders")
+        assert (target.log_dir, target.shown, target.name.topic) == (
+            str(tmp_path / "d"),
+            str(directory),
+            "orders",
+        )
     monkeypatch.chdir(directory)
     (target,) = find(["."], EVERYTHING).targets
     assert (target.log_dir, target.name.topic) == (str(tmp_path / "d"), "orders")
@@ -122,7 +129,10 @@ def test_files(tmp_path):
 
 
 def test_globs(kafka, tmp_path):
-    assert names(find([f"{kafka}/a-*"], Selection(topics=("a",), include_leftovers=True)))[:2] == ["a-0", "a-1"]
+    assert names(find([f"{kafka}/a-*"], Selection(topics=("a",), include_leftovers=True)))[:2] == [
+        "a-0",
+        "a-1",
+    ]
     (failure,) = find([f"{tmp_path}/none*"], EVERYTHING).failures
     assert (failure.path, failure.code) == (f"{tmp_path}/none*", "not-found")
     literal = tmp_path / "x[1]" / "t-0"
@@ -194,7 +204,13 @@ def test_what_cannot_be_used(tmp_path):
     (tmp_path / "above" / "kafka" / "t-0").mkdir(parents=True)
     arguments = [str(tmp_path / name) for name in ("loop", "plain", "missing", "above")] + ["nul\0byte"]
     failures = find(arguments, EVERYTHING).failures
-    assert [failure.code for failure in failures] == ["symlink-loop", "not-a-log-dir", "not-found", "not-a-log-dir", "not-found"]
+    assert [failure.code for failure in failures] == [
+        "symlink-loop",
+        "not-a-log-dir",
+        "not-found",
+        "not-a-log-dir",
+        "not-found",
+    ]
     assert failures[3].message.endswith(f"did you mean {tmp_path}/above/kafka?")
 
 
@@ -206,8 +222,13 @@ def test_a_loop_inside_a_log_dir(kafka):
     found = find([str(kafka)], EVERYTHING)
     assert len(found.targets) == 6
     assert [failure.code for failure in found.failures] == ["symlink-loop"]
-    assert sorted(os.path.basename(note.path) for note in found.notes if note.kind == "unknown") == ["a-6", "pipe"]
-    assert [os.path.basename(note.path) for note in found.notes if note.kind == "unknown-directory"] == ["notes"]
+    assert sorted(os.path.basename(note.path) for note in found.notes if note.kind == "unknown") == [
+        "a-6",
+        "pipe",
+    ]
+    assert [os.path.basename(note.path) for note in found.notes if note.kind == "unknown-directory"] == [
+        "notes"
+    ]
 
 
 def test_a_directory_that_may_not_be_listed(tmp_path):

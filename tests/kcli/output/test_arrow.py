@@ -7,10 +7,22 @@ import jsonschema
 import pyarrow as pa
 import pytest
 
-from kcli.columns import INTEGER, Column, Row, RowType, array, binary, boolean, integer, record, text, timestamp
 from kcli.output.arrow import batch, schema
 from kcli.output.values import compact
 from kcli.rows import ROW_TYPES, row_schema
+from kcli.rows.columns import (
+    INTEGER,
+    Column,
+    Row,
+    RowType,
+    array,
+    binary,
+    boolean,
+    integer,
+    record,
+    text,
+    timestamp,
+)
 
 EVERYTHING = RowType(
     "everything",
@@ -22,11 +34,26 @@ EVERYTHING = RowType(
         timestamp("timestamp", "t"),
         array("numbers", "n", INTEGER, null=True),
         array("maybe", "n", {"type": ["integer", "null"]}),
-        array("pairs", "p", record({"key": {"type": "string"}, "value": {"type": ["string", "null"], "contentEncoding": "base64"}})),
+        array(
+            "pairs",
+            "p",
+            record(
+                {
+                    "key": {"type": "string"},
+                    "value": {"type": ["string", "null"], "contentEncoding": "base64"},
+                }
+            ),
+        ),
         array("open", "o", {"type": "object"}),
         array("words", "w", {"enum": ["a", "b"]}),
         Column("free", "json", True, "f", {"type": "object"}),
-        Column("deep", "json", False, "d", record({"at": INTEGER, "rest": {"type": "object"}, "more": {"type": ["array", "null"]}})),
+        Column(
+            "deep",
+            "json",
+            False,
+            "d",
+            record({"at": INTEGER, "rest": {"type": "object"}, "more": {"type": ["array", "null"]}}),
+        ),
         Column("either", "json", False, "e", {"type": ["string", "integer"]}),
     ),
 )
@@ -178,9 +205,14 @@ def test_columns_that_are_not_all_of_them():
 
 
 def test_text_that_is_not_unicode_is_escaped_as_on_stdout():
-    of_nested = Column("nested", "json", False, "", record({"key": {"type": "string"}, "free": {"type": "object"}}))
+    of_nested = Column(
+        "nested", "json", False, "", record({"key": {"type": "string"}, "free": {"type": "object"}})
+    )
     row_type = RowType("t", (text("a", "", null=True), of_nested))
-    rows = [Row("t", ("a\udc80", {"key": "\ud800", "free": {"k": "\udfff"}})), Row("t", (None, {"key": "é", "free": {}}))]
+    rows = [
+        Row("t", ("a\udc80", {"key": "\ud800", "free": {"k": "\udfff"}})),
+        Row("t", (None, {"key": "é", "free": {}})),
+    ]
 
     assert batch(row_type, rows).to_pylist() == [
         {"a": "a\\udc80", "nested": {"key": "\\ud800", "free": '{"k":"\\udfff"}'}},
@@ -195,4 +227,7 @@ def test_text_that_is_not_unicode_is_escaped_as_on_stdout():
 def test_numbers_wrap_as_longs_of_java_do(number, held):
     row_type = RowType("t", (integer("a", ""), boolean("b", "")))
 
-    assert batch(row_type, [Row("t", (number, True)), Row("t", (-3, False))]).column(0).to_pylist() == [held, -3]
+    assert batch(row_type, [Row("t", (number, True)), Row("t", (-3, False))]).column(0).to_pylist() == [
+        held,
+        -3,
+    ]

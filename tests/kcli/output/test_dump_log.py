@@ -19,7 +19,16 @@ from formats.control import (
     Voter,
     Voters,
 )
-from kcli.output.dump_log import LINE, MISMATCH, NON_CONSECUTIVE, NOT_FOUND, SAID, control_text, dump_log_lines, java_string
+from kcli.output.dump_log import (
+    LINE,
+    MISMATCH,
+    NON_CONSECUTIVE,
+    NOT_FOUND,
+    SAID,
+    control_text,
+    dump_log_lines,
+    java_string,
+)
 from kcli.output.pairs import packed
 from kcli.rows import Row
 
@@ -69,7 +78,11 @@ def decoded_one_by_one(data):
 def test_the_short_cut_gives_what_the_long_way_gives():
     chosen = random.Random(7)
     for _ in range(3000):
-        data = bytes(chosen.choices(b"A\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc2\xdf\xe0\xe1\xed\xef\xf0\xf1\xf4\xf5\xff", k=12))
+        data = bytes(
+            chosen.choices(
+                b"A\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc2\xdf\xe0\xe1\xed\xef\xf0\xf1\xf4\xf5\xff", k=12
+            )
+        )
         assert java_string(data) == decoded_one_by_one(data), data
 
 
@@ -77,7 +90,12 @@ def test_the_short_cut_gives_what_the_long_way_gives():
     ("record", "text"),
     [
         (
-            ControlRecord(2, "LEADER_CHANGE", LeaderChange(1, 3, (LeaderVoter(3, DIRECTORY),), (LeaderVoter(3, None),)), ()),
+            ControlRecord(
+                2,
+                "LEADER_CHANGE",
+                LeaderChange(1, 3, (LeaderVoter(3, DIRECTORY),), (LeaderVoter(3, None),)),
+                (),
+            ),
             (
                 ' LeaderChange: {"version":1,"leaderId":3,"voters":[{"voterId":3,"voterDirectoryId":"u4NdSfWRQjaZ_ENyxMXLJA"}],'
                 '"grantingVoters":[{"voterId":3}]}'
@@ -85,7 +103,12 @@ def test_the_short_cut_gives_what_the_long_way_gives():
         ),
         (
             ControlRecord(
-                6, "KRAFT_VOTERS", Voters(-1, (Voter(1, DIRECTORY, (Endpoint("\x1f\x0b\t\ufffd", "\x7f", 1),), VersionRange(0, 1)),)), ()
+                6,
+                "KRAFT_VOTERS",
+                Voters(
+                    -1, (Voter(1, DIRECTORY, (Endpoint("\x1f\x0b\t\ufffd", "\x7f", 1),), VersionRange(0, 1)),)
+                ),
+                (),
             ),
             (
                 ' KRaftVoters {"version":-1,"voters":[{"voterId":1,"voterDirectoryId":"u4NdSfWRQjaZ_ENyxMXLJA",'
@@ -93,12 +116,21 @@ def test_the_short_cut_gives_what_the_long_way_gives():
                 '"kRaftVersionFeature":{"minSupportedVersion":0,"maxSupportedVersion":1}}]}'
             ),
         ),
-        (ControlRecord(3, "SNAPSHOT_HEADER", SnapshotHeader(1, 5), ()), ' SnapshotHeader {"version":1,"lastContainedLogTimestamp":5}'),
+        (
+            ControlRecord(3, "SNAPSHOT_HEADER", SnapshotHeader(1, 5), ()),
+            ' SnapshotHeader {"version":1,"lastContainedLogTimestamp":5}',
+        ),
         (ControlRecord(4, "SNAPSHOT_FOOTER", SnapshotFooter(7), ()), ' SnapshotFooter {"version":7}'),
-        (ControlRecord(5, "KRAFT_VERSION", KRaftVersion(0, 1), ()), ' KRaftVersion {"version":0,"kRaftVersion":1}'),
+        (
+            ControlRecord(5, "KRAFT_VERSION", KRaftVersion(0, 1), ()),
+            ' KRaftVersion {"version":0,"kRaftVersion":1}',
+        ),
         (
             ControlRecord(
-                6, "KRAFT_VOTERS", Voters(0, (Voter(1, DIRECTORY, (Endpoint("C", "localhost", 9093),), VersionRange(0, 1)),)), ()
+                6,
+                "KRAFT_VOTERS",
+                Voters(0, (Voter(1, DIRECTORY, (Endpoint("C", "localhost", 9093),), VersionRange(0, 1)),)),
+                (),
             ),
             (
                 ' KRaftVoters {"version":0,"voters":[{"voterId":1,"voterDirectoryId":"u4NdSfWRQjaZ_ENyxMXLJA",'

@@ -22,13 +22,18 @@ LIMIT = 1 << 20
 INTS = st.integers(-(1 << 31), (1 << 31) - 1)
 LONGS = st.integers(-(1 << 63), (1 << 63) - 1)
 # the bytes at which the texts of Java and Python could part, a newline, and what is no ASCII
-TEXT = st.lists(st.sampled_from(b"A,\n\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc2\xdf\xe0\xe1\xed\xef\xf0\xf1\xf4\xf5\xff"), max_size=6).map(bytes)
+TEXT = st.lists(
+    st.sampled_from(b"A,\n\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc2\xdf\xe0\xe1\xed\xef\xf0\xf1\xf4\xf5\xff"),
+    max_size=6,
+).map(bytes)
 CONTENT = st.none() | TEXT | st.sampled_from(["\u20ac", "\U0001f600", "plain"]).map(str.encode)
 HEADERS = st.lists(st.tuples(TEXT, CONTENT), max_size=3).map(tuple)
 RECORDS = st.lists(st.tuples(INTS, LONGS, CONTENT, CONTENT, HEADERS), max_size=4)
 BATCHES = st.lists(
     st.builds(
-        lambda records, codec, flags, **fields: put_records([put_record(*row) for row in records], codec, attributes=flags, **fields),
+        lambda records, codec, flags, **fields: put_records(
+            [put_record(*row) for row in records], codec, attributes=flags, **fields
+        ),
         RECORDS,
         st.integers(0, 4),
         st.integers(0, 0xF).map(lambda flags: flags << 3),
@@ -84,7 +89,9 @@ def check(given, valid=None):
     valid = valid if valid is not None else [True] * len(given)
     for shown in ({"contents": c, "metadata": m} for c in (True, False) for m in (True, False)):
         expected, found = [], []
-        assert fast(given, positions, valid, found, **shown) == slow(given, positions, valid, expected, **shown)
+        assert fast(given, positions, valid, found, **shown) == slow(
+            given, positions, valid, expected, **shown
+        )
         assert found == expected
 
 
@@ -92,7 +99,14 @@ def check(given, valid=None):
 def test_recorded_files_are_printed_as_the_tool_printed_them(name):
     found = batches(f"{name}.log")
     golden = stored(f"{name}.print.txt").decode()
-    text = fast([raw for _, raw in found], [position for position, _ in found], [True] * len(found), [], contents=True, metadata=True)
+    text = fast(
+        [raw for _, raw in found],
+        [position for position, _ in found],
+        [True] * len(found),
+        [],
+        contents=True,
+        metadata=True,
+    )
     words = golden.split("\n", 2)[2]
     assert words == text
 
@@ -105,7 +119,10 @@ def test_recorded_files(name):
 @examples(100)
 @given(BATCHES, st.data())
 def test_any_batches(given_batches, data):
-    check(given_batches, data.draw(st.lists(st.booleans(), min_size=len(given_batches), max_size=len(given_batches))))
+    check(
+        given_batches,
+        data.draw(st.lists(st.booleans(), min_size=len(given_batches), max_size=len(given_batches))),
+    )
 
 
 @examples(60)
@@ -125,15 +142,28 @@ def test_empty_batches_stand_where_they_are(monkeypatch):
 
 
 def test_header_lines_of_every_codec_and_magic():
-    found = [put_batch(b"", 0, attributes=codec, magic=magic, crc=0xFFFFFFFF) for codec in range(8) for magic in (2, 3, 127)]
+    found = [
+        put_batch(b"", 0, attributes=codec, magic=magic, crc=0xFFFFFFFF)
+        for codec in range(8)
+        for magic in (2, 3, 127)
+    ]
     window, positions = joined(found)
     valid = [bool(number % 3) for number in range(len(found))]
-    lines = [batch_line(Batch(at, BATCH.read(raw)), valid=right) for raw, at, right in zip(found, positions, valid, strict=True)]
-    assert batch_text(headers_at(window, positions), positions, valid) == "".join(f"{line}\n" for line in lines)
+    lines = [
+        batch_line(Batch(at, BATCH.read(raw)), valid=right)
+        for raw, at, right in zip(found, positions, valid, strict=True)
+    ]
+    assert batch_text(headers_at(window, positions), positions, valid) == "".join(
+        f"{line}\n" for line in lines
+    )
 
 
 def test_control_records_that_cannot_be_told_are_troubles():
-    bad = put_records([put_record(0, 0, b"\0", b"x"), put_record(1, 0, b"\0\0\0\0", b"\0\0\0\0\0\7")], attributes=0x20, base_offset=5)
+    bad = put_records(
+        [put_record(0, 0, b"\0", b"x"), put_record(1, 0, b"\0\0\0\0", b"\0\0\0\0\0\7")],
+        attributes=0x20,
+        base_offset=5,
+    )
     window, positions = joined([put_records([put_record()]), bad])
     (columns,) = record_columns(window, positions, LIMIT)
     troubles = []

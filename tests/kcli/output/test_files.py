@@ -11,7 +11,15 @@ import pytest
 
 from kcli.analysis.findings import Finding
 from kcli.output import files
-from kcli.output.files import IncompleteError, Parts, in_batches, keep_parts, new_directory, new_file, write_rows
+from kcli.output.files import (
+    IncompleteError,
+    Parts,
+    in_batches,
+    keep_parts,
+    new_directory,
+    new_file,
+    write_rows,
+)
 from kcli.output.structured import write_csv, write_ndjson
 from kcli.output.view import make_view
 from kcli.rows import COMMANDS, Failure, Row
@@ -25,7 +33,16 @@ FORMATS = ("parquet", "csv", "ndjson")
 
 
 def view_of(output, command="rlmm partition", **more):
-    asked = {"only": None, "columns": None, "sort": None, "limit": None, "headers": True, "text": False, "quiet": False, **more}
+    asked = {
+        "only": None,
+        "columns": None,
+        "sort": None,
+        "limit": None,
+        "headers": True,
+        "text": False,
+        "quiet": False,
+        **more,
+    }
     return make_view(command, COMMANDS[command], output=output, to_file=True, **asked)
 
 
@@ -47,7 +64,13 @@ def read(path):
 @pytest.mark.parametrize("rows", [[], ROWS])
 @pytest.mark.parametrize("found", [((), ()), ((FINDING,), ()), ((FINDING,), (FAILURE,))])
 @pytest.mark.parametrize(
-    "more", [{}, {"headers": False}, {"columns": "metadata_partition,topic_id", "sort": "-metadata_partition", "limit": 3}, {"limit": 0}]
+    "more",
+    [
+        {},
+        {"headers": False},
+        {"columns": "metadata_partition,topic_id", "sort": "-metadata_partition", "limit": 3},
+        {"limit": 0},
+    ],
 )
 def test_the_bytes_are_those_of_stdout(tmp_path, output, rows, found, more):
     view = view_of(output, **more)
@@ -78,7 +101,9 @@ def test_only_rows_of_the_type_asked_for(tmp_path):
         view = view_of(output, "rlmm dump", only="rlmm_committed_offset")
         assert write_rows(str(tmp_path / "out"), rows, view, nothing) == 1
         assert (tmp_path / "out").read_bytes() == on_stdout(rows, view)
-    write_rows(str(tmp_path / "out"), rows, view_of("parquet", "rlmm dump", only="rlmm_committed_offset"), nothing)
+    write_rows(
+        str(tmp_path / "out"), rows, view_of("parquet", "rlmm dump", only="rlmm_committed_offset"), nothing
+    )
     assert read(tmp_path / "out") == [("d", "f", 4, 5)]
 
 
@@ -107,7 +132,10 @@ def test_row_groups_are_bounded(tmp_path, monkeypatch, bound, most):
     write_rows(str(tmp_path / "out"), iter(rows), view_of("parquet"), nothing)
     groups = pq.ParquetFile(tmp_path / "out").metadata
 
-    assert [groups.row_group(n).num_rows for n in range(groups.num_row_groups)] == {40: [40, 40, 20], 1000: [20] * 5}[most]
+    assert [groups.row_group(n).num_rows for n in range(groups.num_row_groups)] == {
+        40: [40, 40, 20],
+        1000: [20] * 5,
+    }[most]
     assert read(tmp_path / "out") == [row.values for row in rows]
 
 
@@ -162,7 +190,9 @@ def test_an_error_leaves_all_as_it_was(tmp_path, output, error, where):
 
 def test_lines_of_text(tmp_path):
     view = view_of("ndjson")
-    count = write_rows(str(tmp_path / "out"), ROWS, view, nothing, lambda rows: (f"{row.values[1]}\udcff" for row in rows))
+    count = write_rows(
+        str(tmp_path / "out"), ROWS, view, nothing, lambda rows: (f"{row.values[1]}\udcff" for row in rows)
+    )
 
     assert (count, (tmp_path / "out").read_text()) == (5, "".join(f"{n}\\udcff\n" for n in range(5)))
 
@@ -204,7 +234,9 @@ def test_parts_become_a_directory_in_their_order(tmp_path, output):
     if output == "parquet":
         assert [row for name in names[1:] for row in read(path / name)] == [row.values for row in ROWS]
     else:
-        assert [(path / name).read_bytes() for name in names[1:]] == [on_stdout(rows, view_of(output)) for rows in (ROWS[:2], ROWS[2:])]
+        assert [(path / name).read_bytes() for name in names[1:]] == [
+            on_stdout(rows, view_of(output)) for rows in (ROWS[:2], ROWS[2:])
+        ]
 
 
 def test_parts_are_in_order_by_name_however_many_they_are(tmp_path, monkeypatch):
@@ -213,7 +245,9 @@ def test_parts_are_in_order_by_name_however_many_they_are(tmp_path, monkeypatch)
         parts = Parts(hidden, view_of("csv"))
         keep_parts(str(tmp_path / "out"), parts, written(parts, *(ROWS[:1] for _ in range(12))), nothing)
 
-    numbers = [name.split("-")[1] for name in sorted(os.listdir(tmp_path / "out")) if name.startswith("part-")]
+    numbers = [
+        name.split("-")[1] for name in sorted(os.listdir(tmp_path / "out")) if name.startswith("part-")
+    ]
     assert numbers == [f"{number:02}" for number in range(12)]
 
 
@@ -305,7 +339,13 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
 @pytest.mark.parametrize("output", ["parquet", "ndjson"])
 def test_memory_is_flat(tmp_path, output):
     peaks = [
-        int(subprocess.run([sys.executable, "-c", PEAK, str(count), output, tmp_path / "out"], capture_output=True, check=True).stdout)
+        int(
+            subprocess.run(
+                [sys.executable, "-c", PEAK, str(count), output, tmp_path / "out"],
+                capture_output=True,
+                check=True,
+            ).stdout
+        )
         for count in (50_000, 150_000)
     ]
 

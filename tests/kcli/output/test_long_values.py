@@ -14,7 +14,10 @@ from kcli.output.values import compact, csv_cell, spaced, tsv_cell
 from kcli.output.view import make_view
 from kcli.rows import COMMANDS, Row
 
-TEXTS = st.one_of(st.text(max_size=30), st.sampled_from(['"', "\\", "\ud800", "é\n", "a,b", "\t", r"\N", "\U0001f600", "\0"]))
+TEXTS = st.one_of(
+    st.text(max_size=30),
+    st.sampled_from(['"', "\\", "\ud800", "é\n", "a,b", "\t", r"\N", "\U0001f600", "\0"]),
+)
 VALUES = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), TEXTS, st.binary(max_size=30)),
     lambda inside: st.one_of(st.lists(inside, max_size=3), st.dictionaries(TEXTS, inside, max_size=3)),
@@ -53,7 +56,9 @@ def test_what_is_long(value, long):
     assert is_long(value) is long
 
 
-@pytest.mark.parametrize("value", [b"\xff" * (3 * PIECE + 1), 'é"\\\n\t,' * PIECE, [{"key": "\U0001f600" * PIECE, "value": None}]])
+@pytest.mark.parametrize(
+    "value", [b"\xff" * (3 * PIECE + 1), 'é"\\\n\t,' * PIECE, [{"key": "\U0001f600" * PIECE, "value": None}]]
+)
 @pytest.mark.parametrize("writer", [write_json, write_ndjson, write_csv, write_tsv])
 def test_no_piece_of_a_row_is_long(writer, value):
     written = []

@@ -23,7 +23,9 @@ print("data")
 
 @pytest.mark.parametrize(("patience", "drawn"), [(0, True), (60, False)])
 def test_drawn_only_after_patience(patience, drawn):
-    shown, told, status = terminal([sys.executable, "-c", CODE.format(patience=patience, seconds=0.05)], stream="stderr", COLUMNS="80")
+    shown, told, status = terminal(
+        [sys.executable, "-c", CODE.format(patience=patience, seconds=0.05)], stream="stderr", COLUMNS="80"
+    )
 
     assert (told, status) == (b"data\n", 0)
     assert (b"3 of 3, 3.0 kB" in shown) == drawn
@@ -35,7 +37,10 @@ def test_it_comes_before_the_first_is_done():
     master, slave = pty.openpty()
     code = CODE.format(patience=0.1, seconds=0.9)
     process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=slave, env={**os.environ, "TERM": "xterm", "COLUMNS": "80"}
+        [sys.executable, "-c", code],
+        stdout=subprocess.DEVNULL,
+        stderr=slave,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "80"},
     )
     os.close(slave)
     seen = os.read(master, 65536)
@@ -47,6 +52,8 @@ def test_it_comes_before_the_first_is_done():
 
 def test_a_pipe_sees_nothing(log_dir):
     log_dir.partition("orders-0")
-    done = subprocess.run([sys.executable, "-m", "kcli", "ls", log_dir.path], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "kcli", "ls", log_dir.path], capture_output=True, text=True, check=True
+    )
 
     assert done.stderr == ""

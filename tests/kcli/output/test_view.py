@@ -6,12 +6,22 @@ from kcli.output.view import ViewError, make_view
 from kcli.rows import COMMANDS, Row
 
 EPOCH_ROWS = [
-    Row("epoch_at", ("d", None, None, "t", n, 5, epoch, start)) for n, (epoch, start) in enumerate([(2, 9), (None, None), (1, 0), (2, 3)])
+    Row("epoch_at", ("d", None, None, "t", n, 5, epoch, start))
+    for n, (epoch, start) in enumerate([(2, 9), (None, None), (1, 0), (2, 3)])
 ]
 
 
 def view(command="epoch at", output="ndjson", **more):
-    options = {"only": None, "columns": None, "sort": None, "limit": None, "headers": True, "text": False, "quiet": False, **more}
+    options = {
+        "only": None,
+        "columns": None,
+        "sort": None,
+        "limit": None,
+        "headers": True,
+        "text": False,
+        "quiet": False,
+        **more,
+    }
     return make_view(command, COMMANDS[command], output=output, **options)
 
 

@@ -12,7 +12,10 @@ from kcli.output.text import distinct, failure_line, finding_line
 from kcli.output.view import make_view
 from kcli.rows import COMMANDS, Failure, Row
 
-AT = Row("lookup_timestamp", ("d\n0", 1, None, "t", 0, 1_700_000_000_000, True, 7, None, 3, 0, 61, "first at or after"))
+AT = Row(
+    "lookup_timestamp",
+    ("d\n0", 1, None, "t", 0, 1_700_000_000_000, True, 7, None, 3, 0, 61, "first at or after"),
+)
 FINDING = Finding("LOG-001", "short", "d", "0.log", 100, "61 bytes", 12)
 FAILURE = Failure("x", "corrupt", 5, "crc", "byte 5: crc")
 
@@ -37,7 +40,13 @@ def write(writer, rows, command="lookup timestamp", found=((), ()), **more):
 
 
 def test_json_of_nothing():
-    assert json.loads(write(write_json, [])) == {"command": "lookup timestamp", "version": 1, "rows": [], "findings": [], "errors": []}
+    assert json.loads(write(write_json, [])) == {
+        "command": "lookup timestamp",
+        "version": 1,
+        "rows": [],
+        "findings": [],
+        "errors": [],
+    }
 
 
 def test_json_of_everything():
@@ -58,15 +67,22 @@ def test_json_of_everything():
             "found": 12,
         }
     ]
-    assert document["errors"] == [{"path": "x", "error": "corrupt", "position": 5, "field": "crc", "message": "byte 5: crc"}]
+    assert document["errors"] == [
+        {"path": "x", "error": "corrupt", "position": 5, "field": "crc", "message": "byte 5: crc"}
+    ]
 
 
 def test_rows_of_several_types_carry_theirs():
     snapshot = Row("rlmm_snapshot", ("d", "g", 1, 4, 90, 2))
 
-    assert next(iter(json.loads(write(write_json, [snapshot], "rlmm dump"))["rows"][0].items())) == ("type", "rlmm_snapshot")
+    assert next(iter(json.loads(write(write_json, [snapshot], "rlmm dump"))["rows"][0].items())) == (
+        "type",
+        "rlmm_snapshot",
+    )
     assert json.loads(write(write_ndjson, [snapshot], "rlmm dump"))["type"] == "rlmm_snapshot"
-    assert write(write_tsv, [snapshot], "rlmm dump", only="rlmm_snapshot").splitlines()[1] == "d\tg\t1\t4\t90\t2"
+    assert (
+        write(write_tsv, [snapshot], "rlmm dump", only="rlmm_snapshot").splitlines()[1] == "d\tg\t1\t4\t90\t2"
+    )
 
 
 class Flushed(io.StringIO):
@@ -78,7 +94,16 @@ class Flushed(io.StringIO):
 
 def test_ndjson_flushes_every_row_before_the_next_is_pulled():
     view = make_view(
-        "ls", COMMANDS["ls"], output="ndjson", only=None, columns="dir", sort=None, limit=None, headers=True, text=False, quiet=False
+        "ls",
+        COMMANDS["ls"],
+        output="ndjson",
+        only=None,
+        columns="dir",
+        sort=None,
+        limit=None,
+        headers=True,
+        text=False,
+        quiet=False,
     )
     out, seen = Flushed(), []
 
@@ -111,7 +136,9 @@ def test_table_shows_timestamps_twice_and_cuts_nothing():
     assert first.split()[2] == "-"
 
 
-@pytest.mark.parametrize("value", ["w" * 1_200_000, b"\1" * 1_200_000, "\U0001f600" * 70_000, ["a" * 40_000, "b" * 40_000]])
+@pytest.mark.parametrize(
+    "value", ["w" * 1_200_000, b"\1" * 1_200_000, "\U0001f600" * 70_000, ["a" * 40_000, "b" * 40_000]]
+)
 def test_table_says_where_it_shows_the_beginning_of_a_value_alone(value):
     row = AT._replace(values=(value, *AT.values[1:]))
     header, line = write(write_table, [row], colored=False).splitlines()

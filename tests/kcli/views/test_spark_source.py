@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from kcli.engine.errors import EngineMissingError
-from kcli.spark_source import register, source
-from kcli.spark_source.views import VIEWS
+from kcli.views import register, source
+from kcli.views.views import VIEWS
 from tests.builders import put_record, put_records
-from tests.kcli.spark_source.fleet import fleet
+from tests.kcli.views.fleet import fleet
 from tests.partitions import log_dir, segment
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
@@ -41,7 +41,9 @@ def views(spark, dirs):
     """Make every view of the fleet known to SQL by its name."""
     pattern = f"{dirs[0].parent}/broker-*"
     for view in VIEWS:
-        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {view} USING kcli OPTIONS (view '{view}', path '{pattern}')")
+        spark.sql(
+            f"CREATE OR REPLACE TEMPORARY VIEW {view} USING kcli OPTIONS (view '{view}', path '{pattern}')"
+        )
     return pattern
 
 
@@ -57,9 +59,15 @@ def printed(kcli, *words):
 
 
 def test_which_topics_have_most_small_batches(spark, views, dirs, kcli):
-    wanted = Counter(row["topic"] for row in printed(kcli, "dump", *dirs) if row["type"] == "dump_batch" and row["size"] < 200)
+    wanted = Counter(
+        row["topic"]
+        for row in printed(kcli, "dump", *dirs)
+        if row["type"] == "dump_batch" and row["size"] < 200
+    )
 
-    found = spark.sql("SELECT topic, count(*) FROM batches WHERE size < 200 GROUP BY topic ORDER BY 2 DESC").collect()
+    found = spark.sql(
+        "SELECT topic, count(*) FROM batches WHERE size < 200 GROUP BY topic ORDER BY 2 DESC"
+    ).collect()
 
     assert [tuple(row) for row in found] == wanted.most_common()
     assert found[0][0] == "clicks"
@@ -78,7 +86,9 @@ def test_which_segments_are_damaged(spark, views, dirs, kcli):
     told = [row for row in printed(kcli, "dump", *dirs) if row["type"] == "finding"]
     wanted = sorted((row["code"], row["file"], row["position"]) for row in told)
 
-    found = spark.sql("SELECT code, file, position FROM findings WHERE severity = 'error' ORDER BY code, file").collect()
+    found = spark.sql(
+        "SELECT code, file, position FROM findings WHERE severity = 'error' ORDER BY code, file"
+    ).collect()
 
     assert [tuple(row) for row in found] == wanted
     assert Counter(row.code for row in found) == {"LOG-003": 4, "DUMP-001": 2}
@@ -90,28 +100,40 @@ def test_views_can_be_joined(spark, views, dirs):
         WHERE f.severity = 'error' GROUP BY s.broker_id ORDER BY s.broker_id
     """).collect()
 
-    assert [tuple(row) for row in found] == [(number, 1) for number in range(20) if number % 5 == 4 or number % 7 == 6]
+    assert [tuple(row) for row in found] == [
+        (number, 1) for number in range(20) if number % 5 == 4 or number % 7 == 6
+    ]
 
 
 def test_records_and_offsets(spark, views):
-    (ends,) = spark.sql("SELECT sum(log_end_offset - log_start_offset) FROM offsets WHERE topic = 'archive'").collect()
-    (records,) = spark.sql("SELECT count(*), count(DISTINCT scan_time), max(length(value)) FROM records WHERE topic = 'archive'").collect()
+    (ends,) = spark.sql(
+        "SELECT sum(log_end_offset - log_start_offset) FROM offsets WHERE topic = 'archive'"
+    ).collect()
+    (records,) = spark.sql(
+        "SELECT count(*), count(DISTINCT scan_time), max(length(value)) FROM records WHERE topic = 'archive'"
+    ).collect()
 
     assert 0 < ends[0] - records[0] <= 2 * 40 * 2
     assert (records[1], records[2]) == (1, 44)
 
 
 def test_the_plan_shows_the_scan(spark, views):
-    (plan,) = spark.sql("EXPLAIN FORMATTED SELECT topic, count(*) FROM batches WHERE partition = 1 GROUP BY topic").collect()
+    (plan,) = spark.sql(
+        "EXPLAIN FORMATTED SELECT topic, count(*) FROM batches WHERE partition = 1 GROUP BY topic"
+    ).collect()
 
     assert "BatchScan kcli" in plan[0] or "BatchScan batches" in plan[0]
     assert "Filter" in plan[0]
 
 
-def test_filters_of_a_spark_that_keeps_scans_apart_leave_the_answer_and_drop_tasks(spark, dirs, pushing, monkeypatch):
+def test_filters_of_a_spark_that_keeps_scans_apart_leave_the_answer_and_drop_tasks(
+    spark, dirs, pushing, monkeypatch
+):
     def load():
         everything = spark.read.format("kcli").options(view="batches", partitions="12").load(str(dirs[0]))
-        return everything.filter("topic = 'clicks' AND partition = 0 AND base_offset > 12 AND max_timestamp > 0").drop("scan_time")
+        return everything.filter(
+            "topic = 'clicks' AND partition = 0 AND base_offset > 12 AND max_timestamp > 0"
+        ).drop("scan_time")
 
     whole = load().collect()
     monkeypatch.setattr(source, "KEEPS_SCANS_APART", True)
@@ -141,7 +163,12 @@ def test_two_scans_of_one_load_do_not_mix_up_their_filters(spark, views, pushing
 
 
 def test_lists_of_paths_and_fewer_columns(spark, dirs):
-    frame = spark.read.format("kcli").option("view", "epochs").schema("epoch BIGINT, topic STRING").load([str(path) for path in dirs[:2]])
+    frame = (
+        spark.read.format("kcli")
+        .option("view", "epochs")
+        .schema("epoch BIGINT, topic STRING")
+        .load([str(path) for path in dirs[:2]])
+    )
 
     assert frame.columns == ["epoch", "topic"]
     assert frame.filter("topic = 'clicks'").count() > 4
@@ -150,20 +177,34 @@ def test_lists_of_paths_and_fewer_columns(spark, dirs):
 def test_what_records_of_internal_topics_say(spark, kcli, tmp_path):
     key = b"\0\1\0\1g\0\1t\0\0\0\0"
     value = b"\0\3" + (7).to_bytes(8, "big") + b"\0\0\0\1" + b"\0\0" + bytes(8)
-    segment(log_dir(tmp_path / "d") / "__consumer_offsets-0", 0, put_records([put_record(key=key, value=value)]))
-    (wanted,) = (row for row in printed(kcli, "dump", "--records", tmp_path / "d") if row["type"] == "dump_record")
+    segment(
+        log_dir(tmp_path / "d") / "__consumer_offsets-0", 0, put_records([put_record(key=key, value=value)])
+    )
+    (wanted,) = (
+        row for row in printed(kcli, "dump", "--records", tmp_path / "d") if row["type"] == "dump_record"
+    )
 
     (row,) = spark.read.format("kcli").option("view", "records").load(str(tmp_path / "d")).collect()
 
-    assert (row.record_type, row.record_version, row.error) == (wanted["record_type"], wanted["record_version"], None)
-    assert [json.loads(row.decoded_key), json.loads(row.decoded_value)] == [wanted["decoded_key"], wanted["decoded_value"]]
+    assert (row.record_type, row.record_version, row.error) == (
+        wanted["record_type"],
+        wanted["record_version"],
+        None,
+    )
+    assert [json.loads(row.decoded_key), json.loads(row.decoded_value)] == [
+        wanted["decoded_key"],
+        wanted["decoded_value"],
+    ]
     assert row.record_type == "OffsetCommit"
 
 
 @pytest.mark.parametrize(
     ("schema", "told"),
     [
-        ("max_timestamp TIMESTAMP", "schema: column max_timestamp is bigint, not timestamp; use timestamp_millis"),
+        (
+            "max_timestamp TIMESTAMP",
+            "schema: column max_timestamp is bigint, not timestamp; use timestamp_millis",
+        ),
         ("nope STRING", "schema: nope is no column of the view batches"),
         ("size BIGINT, size BIGINT", "schema: column size stands there twice"),
     ],
@@ -185,7 +226,9 @@ def test_a_table_of_the_catalog_is_refused_with_what_to_use_instead(spark, dirs,
         spark.sql(words.format(dirs[0]))
 
 
-@pytest.mark.parametrize(("option", "value"), [("offsets", "46"), ("partitions", "x"), ("topic", ""), ("partition", "3-1")])
+@pytest.mark.parametrize(
+    ("option", "value"), [("offsets", "46"), ("partitions", "x"), ("topic", ""), ("partition", "3-1")]
+)
 def test_a_wrong_option_is_told_when_it_is_loaded(spark, dirs, option, value):
     with pytest.raises(Exception, match=f"option {option}"):
         spark.read.format("kcli").option(option, value).load(str(dirs[0]))
@@ -202,7 +245,7 @@ def test_words_of_a_wrong_option_reach_the_user(spark, dirs):
 
 def test_an_old_spark_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyspark.sql.datasource", None)
-    monkeypatch.delitem(sys.modules, "kcli.spark_source.source", raising=False)
+    monkeypatch.delitem(sys.modules, "kcli.views.source", raising=False)
 
     with pytest.raises(EngineMissingError, match=r"needs pyspark 4.0 or newer, with pyarrow: this is "):
         register(None)
@@ -216,6 +259,13 @@ def test_a_session_finds_the_format_by_itself(dirs, tmp_path):
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
 
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, env=environment, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
 
     assert (done.stdout, done.returncode) == ("4\n", 0), done.stderr

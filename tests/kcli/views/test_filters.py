@@ -5,7 +5,7 @@ import operator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.spark_source.filters import HIGHEST, LOWEST, pushed
+from kcli.views.filters import HIGHEST, LOWEST, pushed
 
 NUMBERS = st.integers(-5, 5)
 COMPARE = {
@@ -27,7 +27,9 @@ FILTERS = st.one_of(
 def test_a_range_holds_exactly_what_all_filters_let_pass(filters):
     left = pushed(filters).range("offset")
 
-    passing = [number for number in range(-7, 8) if all(COMPARE[kind](number, value) for kind, _, value in filters)]
+    passing = [
+        number for number in range(-7, 8) if all(COMPARE[kind](number, value) for kind, _, value in filters)
+    ]
 
     assert [number for number in range(-7, 8) if number in left] == passing
     low, high = left.bounds

@@ -7,10 +7,10 @@ from contextlib import chdir, nullcontext
 from datetime import UTC, datetime
 from typing import Any
 
-from kcli.spark_source.filters import Filter, certain, pushed
-from kcli.spark_source.options import query
-from kcli.spark_source.planning import planned
-from kcli.spark_source.reading import Task, record_batches
+from kcli.views.filters import Filter, certain, pushed
+from kcli.views.options import query
+from kcli.views.planning import planned
+from kcli.views.reading import Task, record_batches
 
 DECODED = frozenset({"record_type", "record_version", "decoded_key", "decoded_value", "error"})
 """What records of internal topics say: they are read one by one where one of these columns is wanted."""
@@ -32,10 +32,21 @@ def tasks(
         asked = query(options)
         decodes = not DECODED.isdisjoint(name.lower() for name in columns)
         plan = planned(asked, pushed([*asked.filters, *certain(filters)]), cores, decodes=decodes)
-    made = [Task(view=asked.view, scan_time=(now := datetime.now(UTC)), failures=plan.failures, findings=plan.findings)]
+    made = [
+        Task(
+            view=asked.view,
+            scan_time=(now := datetime.now(UTC)),
+            failures=plan.failures,
+            findings=plan.findings,
+        )
+    ]
     made += [Task(view=asked.view, scan_time=now, works=works) for works in plan.bins]
     start = None if all(map(os.path.isabs, asked.paths)) else directory
-    return [pickle.dumps((start, task), pickle.HIGHEST_PROTOCOL) for task in made if task.works or task.failures or task.findings]
+    return [
+        pickle.dumps((start, task), pickle.HIGHEST_PROTOCOL)
+        for task in made
+        if task.works or task.failures or task.findings
+    ]
 
 
 def read(data: bytes, schema: Any) -> Iterator[Any]:

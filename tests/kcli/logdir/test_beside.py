@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from kcli.beside import Beside
+from kcli.logdir.beside import Beside
 
 
 def test_calls_are_made_one_at_a_time_and_in_order():

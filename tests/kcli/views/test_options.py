@@ -4,14 +4,20 @@ import json
 
 import pytest
 
-from kcli.spark_source.filters import pushed
-from kcli.spark_source.options import NAMES, OF, OptionError, query
+from kcli.views.filters import pushed
+from kcli.views.options import NAMES, OF, OptionError, query
 
 
 def test_defaults():
     asked = query({"path": "/data"})
 
-    assert (asked.view, asked.paths, asked.of, asked.leftovers, asked.partitions) == ("batches", ("/data",), frozenset(OF), False, None)
+    assert (asked.view, asked.paths, asked.of, asked.leftovers, asked.partitions) == (
+        "batches",
+        ("/data",),
+        frozenset(OF),
+        False,
+        None,
+    )
     assert asked.filters == ()
 
 
@@ -57,12 +63,18 @@ def test_a_path_with_a_comma_is_one_if_it_is_there(tmp_path):
         ({"path": "a", "pushdown": "once"}, "option pushdown: not one of view, path"),
         ({"path": "a", "topic": ""}, "option topic: an empty name"),
         ({"path": "a", "topic": "a,"}, "option topic: an empty name"),
-        ({"path": "a", "partition": "3-0"}, "option partition 3-0: not numbers from 0 to 2147483647 or ranges that go up, like 0-3,7"),
+        (
+            {"path": "a", "partition": "3-0"},
+            "option partition 3-0: not numbers from 0 to 2147483647 or ranges that go up, like 0-3,7",
+        ),
         ({"path": "a", "partition": ""}, "option partition : not numbers"),
         ({"path": "a", "partition": "0-1000000"}, "option partition 0-1000000: more than 1000000 partitions"),
         ({"path": "a", "epochs": "1_0"}, "option epochs 1_0: not a whole number of 64 bits"),
         ({"path": "a", "location": "b"}, "use CREATE TEMPORARY VIEW name USING kcli OPTIONS (...)"),
-        ({"path": "a", "option.path": "a", "external": "true"}, "use CREATE TEMPORARY VIEW name USING kcli OPTIONS (...)"),
+        (
+            {"path": "a", "option.path": "a", "external": "true"},
+            "use CREATE TEMPORARY VIEW name USING kcli OPTIONS (...)",
+        ),
         ({}, "use CREATE TEMPORARY VIEW name USING kcli OPTIONS (...)"),
     ],
 )
@@ -102,6 +114,6 @@ def test_selecting_options_are_filters():
 
 
 def test_every_option_is_in_the_table():
-    from kcli.spark_source import options
+    from kcli.views import options
 
     assert [name for name in NAMES if f"| `{name}`" not in options.__doc__] == []

@@ -24,9 +24,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from kcli.bounds import LARGEST_BATCH
-from kcli.spark_source.filters import HIGHEST, LOWEST, Filter
-from kcli.spark_source.views import BATCHES, EPOCHS, FINDINGS, OFFSETS, RECORDS, RLMM, SEGMENTS, VIEWS
+from formats.bounds import LARGEST_BATCH
+from kcli.views.filters import HIGHEST, LOWEST, Filter
+from kcli.views.views import BATCHES, EPOCHS, FINDINGS, OFFSETS, RECORDS, RLMM, SEGMENTS, VIEWS
 
 RANGES = {
     "offsets": {BATCHES: ("last_offset", "base_offset"), RECORDS: ("offset", "offset")},
@@ -37,7 +37,19 @@ RANGES = {
 LISTS = {"epochs": "partition_leader_epoch", "producer_ids": "producer_id"}
 ABOUT_BATCHES = (*RANGES, *LISTS)
 
-NAMES = ("view", "path", "paths", "of", "leftovers", "topic", "partition", *RANGES, *LISTS, "partitions", "max_batch_bytes")
+NAMES = (
+    "view",
+    "path",
+    "paths",
+    "of",
+    "leftovers",
+    "topic",
+    "partition",
+    *RANGES,
+    *LISTS,
+    "partitions",
+    "max_batch_bytes",
+)
 LARGEST = 2**31 - 1
 MOST_PARTITIONS = 1_000_000
 OF_A_CATALOG = frozenset({"location", "external", "owner", "provider", "transient_lastddltime"})
@@ -84,10 +96,13 @@ def query(options: Mapping[str, str]) -> Query:
         view=view,
         paths=_paths(options),
         of=of,
-        leftovers=_one_of("leftovers", options.get("leftovers", "false").lower(), ("true", "false")) == "true",
+        leftovers=_one_of("leftovers", options.get("leftovers", "false").lower(), ("true", "false"))
+        == "true",
         filters=tuple(_filters(view, options)),
         partitions=_number("partitions", options["partitions"]) if "partitions" in options else None,
-        max_batch_bytes=_number("max_batch_bytes", options["max_batch_bytes"]) if "max_batch_bytes" in options else LARGEST_BATCH,
+        max_batch_bytes=_number("max_batch_bytes", options["max_batch_bytes"])
+        if "max_batch_bytes" in options
+        else LARGEST_BATCH,
     )
 
 
@@ -133,7 +148,9 @@ def _partitions(words: str) -> Iterator[int]:
         found = re.fullmatch(r"\s*([0-9]{1,10})(?:-([0-9]{1,10}))?\s*", word, re.ASCII)
         first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, -1)
         if not first <= last <= LARGEST:
-            raise OptionError(f"option partition {words}: not numbers from 0 to {LARGEST} or ranges that go up, like 0-3,7")
+            raise OptionError(
+                f"option partition {words}: not numbers from 0 to {LARGEST} or ranges that go up, like 0-3,7"
+            )
         count += last - first + 1
         if count > MOST_PARTITIONS:
             raise OptionError(f"option partition {words}: more than {MOST_PARTITIONS} partitions")
@@ -167,7 +184,9 @@ def _paths(options: Mapping[str, str]) -> tuple[str, ...]:
     found = tuple(_local(path if os.path.lexists(path) else path.strip()) for path in given if path.strip())
     if not found:
         table = "" if options else f"; where this is a table: {NO_TABLES}"
-        raise OptionError(f"no path: name log dirs, partition directories or files, as load(...) or as option path{table}")
+        raise OptionError(
+            f"no path: name log dirs, partition directories or files, as load(...) or as option path{table}"
+        )
     return found
 
 
@@ -187,5 +206,7 @@ def _local(path: str) -> str:
     if not colon or "/" in scheme or os.path.lexists(path) or not rest.startswith("/"):
         return path
     if scheme != "file":
-        raise OptionError(f"{path}: kcli reads files, not URLs; mount or copy them to where every worker sees them")
+        raise OptionError(
+            f"{path}: kcli reads files, not URLs; mount or copy them to where every worker sees them"
+        )
     return "/" + rest.lstrip("/")

@@ -1,6 +1,6 @@
 """Log dirs for Spark: many small batches here, large ones there, epochs, several segments, damage in a few.
 
-`python -m tests.kcli.spark_source.fleet --dirs 200` makes so many, and asks them what the README's session asks.
+`python -m tests.kcli.views.fleet --dirs 200` makes so many, and asks them what the README's session asks.
 """
 
 import argparse
@@ -47,7 +47,10 @@ def _partition(folder, seed, records):
             if not epochs or epochs[-1][0] < epoch:
                 epochs.append((epoch, offset))
             time = START + offset * 1000
-            made = [put_record(offset_delta=n, timestamp_delta=n, key=b"k%d" % n, value=b"v" * (n + 5)) for n in range(records)]
+            made = [
+                put_record(offset_delta=n, timestamp_delta=n, key=b"k%d" % n, value=b"v" * (n + 5))
+                for n in range(records)
+            ]
             batches.append(
                 put_records(
                     made,
@@ -76,7 +79,9 @@ def _flip(path, place):
 
 def readme_queries():
     """Return the SQL queries of the README's session."""
-    (session,) = re.findall(r"```python\n(>>> .*?)```", (Path(__file__).parents[3] / "README.md").read_text(), re.DOTALL)
+    (session,) = re.findall(
+        r"```python\n(>>> .*?)```", (Path(__file__).parents[3] / "README.md").read_text(), re.DOTALL
+    )
     code = "\n".join(line[4:] for line in session.splitlines() if line.startswith((">>> ", "... ")))
     return [query for query in re.findall(r'spark\.sql\("+(.*?)"+\)', code, re.DOTALL) if "SELECT" in query]
 
@@ -88,8 +93,8 @@ def main():
     parser.add_argument("--master", default="local[2]")
     given = parser.parse_args()
     from kcli.engine.spark_session import opened
-    from kcli.spark_source import register
-    from kcli.spark_source.views import VIEWS
+    from kcli.views import register
+    from kcli.views.views import VIEWS
 
     with tempfile.TemporaryDirectory() as place, opened(given.master, None, {}) as spark:
         begun = time.monotonic()
@@ -97,7 +102,9 @@ def main():
         print(f"{given.dirs} log dirs made in {time.monotonic() - begun:.1f} s")
         register(spark)
         for view in VIEWS:
-            spark.read.format("kcli").option("view", view).load(f"{place}/broker-*").createOrReplaceTempView(view)
+            spark.read.format("kcli").option("view", view).load(f"{place}/broker-*").createOrReplaceTempView(
+                view
+            )
         queries = [*readme_queries(), *(f"SELECT count(*) AS {view} FROM {view}" for view in VIEWS)]
         for query in queries:
             begun = time.monotonic()

@@ -8,13 +8,13 @@ import pytest
 from formats.batch import LOG_OVERHEAD
 from formats.compression import NONE
 from kcli.jobs.cuts import cut
-from kcli.spark_source import cutting, planning
-from kcli.spark_source.cutting import in_pieces
-from kcli.spark_source.filters import pushed
-from kcli.spark_source.options import query
-from kcli.spark_source.planning import planned
-from kcli.spark_source.reading import Task, record_batches
-from kcli.spark_source.schema import view_schema
+from kcli.views import cutting, planning
+from kcli.views.cutting import in_pieces
+from kcli.views.filters import pushed
+from kcli.views.options import query
+from kcli.views.planning import planned
+from kcli.views.reading import Task, record_batches
+from kcli.views.schema import view_schema
 from tests.builders import put_record, put_records
 from tests.kcli.jobs.test_dump_bulk import log as random_log
 from tests.partitions import log_dir, offset_entries, put_range, segment, unit
@@ -28,7 +28,9 @@ def written(tmp_path, batches, data=None, offsets=None):
     """Write a segment whose index has an entry for every batch but the first, its offset or a small number; return its log."""
     folder = log_dir(tmp_path / "d") / "orders-0"
     places = [sum(map(len, batches[:number])) for number in range(len(batches))]
-    index = offset_entries(*(pair for pair in zip(offsets or range(1, len(places) + 1), places, strict=True) if pair[1]))
+    index = offset_entries(
+        *(pair for pair in zip(offsets or range(1, len(places) + 1), places, strict=True) if pair[1])
+    )
     segment(folder, 0, b"".join(batches) if data is None else bytes(data), index)
     return folder / f"{0:020}.log"
 
@@ -97,7 +99,18 @@ def test_no_cut_where_a_length_leads_over_it(tmp_path, small):
     path = written(tmp_path, BATCHES, data)
 
     assert starts(path) == [0, 1, 2, 6, 7, 8, 9, 10, 11]  # batch 3 is no place: its checksum is wrong by now
-    assert [row["position"] // SIZE for row in read("batches", bins("batches", path))] == [0, 1, 2, 3, 6, 7, 8, 9, 10, 11]
+    assert [row["position"] // SIZE for row in read("batches", bins("batches", path))] == [
+        0,
+        1,
+        2,
+        3,
+        6,
+        7,
+        8,
+        9,
+        10,
+        11,
+    ]
 
 
 def test_no_cut_behind_a_broken_chain(tmp_path, small):
@@ -106,7 +119,19 @@ def test_no_cut_behind_a_broken_chain(tmp_path, small):
     path = written(tmp_path, BATCHES, data)
 
     assert starts(path) == [0, 1, 2, 3]
-    assert [row["position"] // SIZE for row in read("batches", bins("batches", path))] == [0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11]
+    assert [row["position"] // SIZE for row in read("batches", bins("batches", path))] == [
+        0,
+        1,
+        2,
+        3,
+        5,
+        6,
+        7,
+        8,
+        9,
+        10,
+        11,
+    ]
 
 
 def test_no_cut_at_a_batch_inside_of_a_value(tmp_path, small):
@@ -138,7 +163,11 @@ def test_a_log_that_changes_after_the_plan_gives_no_row_twice(view, change, tmp_
 
     assert len(groups) == 12
     assert found == sorted(set(found))
-    assert {position // SIZE for position, _ in found} == {"gone": set(), "shorter": {*range(4)}, "broken": {*range(12)} - {5}}[change]
+    assert {position // SIZE for position, _ in found} == {
+        "gone": set(),
+        "shorter": {*range(4)},
+        "broken": {*range(12)} - {5},
+    }[change]
 
 
 def test_only_a_giant_is_cut(tmp_path, small, monkeypatch):

@@ -6,13 +6,13 @@ import random
 import pytest
 
 from kcli.logdir import bulk
-from kcli.spark_source import planning
-from kcli.spark_source.filters import pushed
-from kcli.spark_source.options import RANGES, query
-from kcli.spark_source.planning import planned
+from kcli.views import planning
+from kcli.views.filters import pushed
+from kcli.views.options import RANGES, query
+from kcli.views.planning import planned
 from tests.formats import recorded
 from tests.kcli.jobs.test_dump_bulk import log as random_log
-from tests.kcli.spark_source.test_cutting import read, written
+from tests.kcli.views.test_cutting import read, written
 from tests.partitions import log_dir, offset_entries, put_range, segment
 
 pytestmark = pytest.mark.slow
@@ -35,7 +35,11 @@ def inside(row, view, name, words):
 
 
 def filtered(view, path, **options):
-    return [row for row in found(view, path) if all(inside(row, view, name, words) for name, words in options.items())]
+    return [
+        row
+        for row in found(view, path)
+        if all(inside(row, view, name, words) for name, words in options.items())
+    ]
 
 
 def last_offset(batch):
@@ -61,7 +65,10 @@ def test_random_logs_and_damage(seed, view, tmp_path, monkeypatch):
     offset, time = RANGES["offsets"][view][0], RANGES["times"][view][0]
     rise = [row[offset] for row in everything] == sorted({row[offset] for row in everything})
     for _ in range(8):
-        options = {"offsets": some(chance, [row[offset] for row in everything]), "times": some(chance, [row[time] for row in everything])}
+        options = {
+            "offsets": some(chance, [row[offset] for row in everything]),
+            "times": some(chance, [row[time] for row in everything]),
+        }
         options.pop(chance.choice(["offsets", "times", "neither"]), None)
         left, wanted = found(view, path, **options), filtered(view, path, **options)
         if rise or "offsets" not in options:
@@ -73,7 +80,9 @@ def test_random_logs_and_damage(seed, view, tmp_path, monkeypatch):
 @pytest.mark.parametrize("view", ["batches", "records"])
 @pytest.mark.parametrize("small", [0, 1 << 20], ids=["blocks", "rows"])
 @pytest.mark.parametrize("seed", range(6))
-def test_offsets_are_those_of_dump_where_base_offsets_or_indexes_are_wrong(seed, small, view, kcli, tmp_path, monkeypatch):
+def test_offsets_are_those_of_dump_where_base_offsets_or_indexes_are_wrong(
+    seed, small, view, kcli, tmp_path, monkeypatch
+):
     monkeypatch.setattr(planning, "SMALL_LOG", small)
     monkeypatch.setattr(bulk, "WINDOW", 700)
     monkeypatch.setattr(bulk, "SMALLEST_WINDOW", 100)
@@ -83,13 +92,17 @@ def test_offsets_are_those_of_dump_where_base_offsets_or_indexes_are_wrong(seed,
         batches = [bytearray(put_range(base + number * 5, 5)) for number in range(12)]
         entries = [[number * 5 + 4, number * len(batches[0])] for number in range(1, 12)]
         for _ in range(chance.randrange(4)):
-            batches[chance.randrange(12)][:8] = chance.choice([chance.randrange(200), 10**6]).to_bytes(8, "big")
+            batches[chance.randrange(12)][:8] = chance.choice([chance.randrange(200), 10**6]).to_bytes(
+                8, "big"
+            )
         if chance.random() < 0.3:
             entries = [[max(0, offset - 9), position] for offset, position in entries]
         segment(folder, base, b"".join(batches), offset_entries(*entries))
     for _ in range(5):
         words = some(chance, range(1, 180))
-        done = kcli("dump", *(["--records"] if view == "records" else []), "--offsets", words, "-o", "ndjson", folder)
+        done = kcli(
+            "dump", *(["--records"] if view == "records" else []), "--offsets", words, "-o", "ndjson", folder
+        )
         wanted = [row for row in map(json.loads, done.stdout.splitlines()) if row["type"].startswith("dump_")]
         names = ("file", "position", "offset" if view == "records" else "base_offset")
 
@@ -119,7 +132,9 @@ def test_reading_ends_behind_what_is_wanted(tmp_path, monkeypatch):
     path = written(tmp_path, batches, None, list(map(last_offset, batches)))
     read_to = []
     read_into = bulk.DataFile.read_into
-    monkeypatch.setattr(bulk.DataFile, "read_into", lambda file, view, at: read_to.append(at) or read_into(file, view, at))
+    monkeypatch.setattr(
+        bulk.DataFile, "read_into", lambda file, view, at: read_to.append(at) or read_into(file, view, at)
+    )
 
     rows = found("records", path, offsets="500..504")
 

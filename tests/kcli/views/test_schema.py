@@ -1,11 +1,19 @@
 """Schemas that users give: columns of the view with their types, and nothing else."""
 
 import pytest
-from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import (
+    ArrayType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
-from kcli.spark_source.options import OptionError
-from kcli.spark_source.schema import refuse_others, view_schema
-from kcli.spark_source.views import VIEWS
+from kcli.views.options import OptionError
+from kcli.views.schema import refuse_others, view_schema
+from kcli.views.views import VIEWS
 
 TYPES = {
     "max_timestamp": (
@@ -29,7 +37,9 @@ def test_a_schema_of_other_columns_or_types_is_refused_by_name(name):
 
 def test_a_schema_with_a_column_twice_or_without_its_nulls_is_refused():
     with pytest.raises(OptionError, match="schema: column SIZE stands there twice"):
-        refuse_others("batches", StructType([StructField("size", LongType()), StructField("SIZE", LongType())]))
+        refuse_others(
+            "batches", StructType([StructField("size", LongType()), StructField("SIZE", LongType())])
+        )
     with pytest.raises(OptionError, match="schema: column count can be null: leave out NOT NULL"):
         refuse_others("batches", StructType([StructField("count", LongType(), nullable=False)]))
 
@@ -39,7 +49,12 @@ def test_a_schema_of_the_columns_of_a_view_is_taken_in_any_order_and_with_more_n
     own = view_schema(view)
 
     refuse_others(view, own)
-    refuse_others(view, StructType([StructField(field.name.upper(), _nullable(field.dataType)) for field in reversed(own.fields)]))
+    refuse_others(
+        view,
+        StructType(
+            [StructField(field.name.upper(), _nullable(field.dataType)) for field in reversed(own.fields)]
+        ),
+    )
 
 
 def _nullable(kind):

@@ -7,10 +7,10 @@ its own, which is called `event_broker_id` here.
 
 from typing import NamedTuple
 
-from kcli.columns import WHERE, Column, RowType, integer, text
-from kcli.dump_rows import DUMP_BATCH, DUMP_RECORD
 from kcli.rows import EPOCH, PARTITION, RLMM_EVENT
-from kcli.scan_rows import SCAN_SEGMENT
+from kcli.rows.columns import WHERE, Column, RowType, integer, text
+from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD
+from kcli.rows.scan import SCAN_SEGMENT
 
 BATCHES = "batches"
 RECORDS = "records"

@@ -75,7 +75,9 @@ def _modules() -> Iterator[tuple[str, str]]:
         spec = find_spec(package)
         places = list(spec.submodule_search_locations or ()) if spec is not None else []
         if not places or not os.path.isdir(places[0]):
-            raise PackagesError(f"package {package}: it lies in no directory; run an installed kcli, or one in a checkout")
+            raise PackagesError(
+                f"package {package}: it lies in no directory; run an installed kcli, or one in a checkout"
+            )
         for folder, _, names in os.walk(places[0]):
             for name in names:
                 if name.endswith(".py"):
@@ -84,7 +86,12 @@ def _modules() -> Iterator[tuple[str, str]]:
 
 
 def submit_lines(
-    directory: str, words: Sequence[str], *, master: str, conf: Sequence[str] = (), environment: str | None = None
+    directory: str,
+    words: Sequence[str],
+    *,
+    master: str,
+    conf: Sequence[str] = (),
+    environment: str | None = None,
 ) -> Iterator[str]:
     """Yield lines for a shell: comments that say what has to be where, then one command, ready to run.
 

@@ -175,7 +175,12 @@ def anything(name: str, doc: str) -> Column:
 
 def record(required: dict[str, Schema]) -> Schema:
     """Return the schema of an object with exactly these keys."""
-    return {"type": "object", "properties": required, "required": list(required), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": required,
+        "required": list(required),
+        "additionalProperties": False,
+    }
 
 
 INTEGER: Schema = {"type": "integer"}

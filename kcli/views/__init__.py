@@ -22,9 +22,11 @@ def register(spark: Any) -> None:
     Relative paths then start from the working directory of this process.
     """
     try:
-        from kcli.spark_source.source import data_source  # noqa: PLC0415 - needs pyspark
+        from kcli.views.source import data_source  # noqa: PLC0415 - needs pyspark
     except ImportError as error:
-        raise EngineMissingError(f"the Spark format kcli needs pyspark 4.0 or newer, with pyarrow: {_version()}") from error
+        raise EngineMissingError(
+            f"the Spark format kcli needs pyspark 4.0 or newer, with pyarrow: {_version()}"
+        ) from error
     connected = type(spark).__module__.startswith("pyspark.sql.connect")
     cores = None if connected else int(spark.sparkContext.defaultParallelism)
     spark.dataSource.register(data_source(cores, os.getcwd()))

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from formats.batch import MAX_INT
-from kcli.columns import Value
+from kcli.rows.columns import Value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,7 +94,13 @@ def _field(field: Any, values: Sequence[Any]) -> Array:
     nothing: Any = None
     if not field.nullable and not pa.types.is_struct(field.type):
         nothing = (
-            () if pa.types.is_list(field.type) else "" if pa.types.is_string(field.type) else b"" if pa.types.is_binary(field.type) else 0
+            ()
+            if pa.types.is_list(field.type)
+            else ""
+            if pa.types.is_string(field.type)
+            else b""
+            if pa.types.is_binary(field.type)
+            else 0
         )
     return column([nothing if value is None else value[field.name] for value in values], field.type)
 

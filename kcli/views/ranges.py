@@ -14,7 +14,6 @@ from formats.batch import LOG_OVERHEAD
 from formats.record import MAGIC
 from kcli.analysis.salvage import checked_windows
 from kcli.analysis.selection import HIGHEST, LOWEST, Wanted
-from kcli.arrow_arrays import booleans
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.dump import LOGS, Dump, Options
 from kcli.jobs.dump_common import EVERYTHING, Told
@@ -22,8 +21,9 @@ from kcli.jobs.dump_seek import part
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.bulk import Window
 from kcli.rows import ROW_TYPES, Block, Row
-from kcli.spark_source.options import RANGES
-from kcli.spark_source.views import BATCHES, RECORDS
+from kcli.rows.arrow_arrays import booleans
+from kcli.views.options import RANGES
+from kcli.views.views import BATCHES, RECORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,11 @@ class Ranged:
         if self.in_blocks:
             return EVERYTHING
         wanted = self.options.wanted
-        return wanted if self.options.records or wanted.times is None else replace(wanted, times=(wanted.times[0], HIGHEST))
+        return (
+            wanted
+            if self.options.records or wanted.times is None
+            else replace(wanted, times=(wanted.times[0], HIGHEST))
+        )
 
     def __call__(self, unit: Unit) -> Outcome:
         """Return the next wanted rows of a log; of another file there are none."""
@@ -77,13 +81,21 @@ class Ranged:
     def _kept(self, row: Row) -> Row | None:
         """Return what is wanted of a row or block; None for nothing."""
         if isinstance(row, Block):
-            masks = [(values >= low) & (values <= high) for name, low, high in self._bounds() for values in [_numbers(row, name)]]
+            masks = [
+                (values >= low) & (values <= high)
+                for name, low, high in self._bounds()
+                for values in [_numbers(row, name)]
+            ]
             mask = reduce(lambda one, other: one & other, masks)
             if mask.all():
                 return row
             return Block(row.type, (row.batch.filter(booleans(mask)),)) if mask.any() else None
         values: dict[str, Any] = dict(zip(ROW_TYPES[row.type].names, row.values, strict=True))
-        bounds = [(name, low, high) for name, low, high in self._bounds() if name != "base_offset" or not _is_wrapper(values)]
+        bounds = [
+            (name, low, high)
+            for name, low, high in self._bounds()
+            if name != "base_offset" or not _is_wrapper(values)
+        ]
         return row if all(low <= values[name] <= high for name, low, high in bounds) else None
 
 
@@ -97,7 +109,9 @@ def _behind(file: DataFile, start: int, last: int) -> int:
         if not isinstance(window, Window):
             continue
         fields = window.fields
-        beyond = (fields["magic"] >= MAGIC) & (fields["base_offset"] > last) & (fields["last_offset_delta"] >= 0)
+        beyond = (
+            (fields["magic"] >= MAGIC) & (fields["base_offset"] > last) & (fields["last_offset_delta"] >= 0)
+        )
         if window.valid is not None:
             beyond &= window.valid
         before = -1

@@ -11,19 +11,19 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import StructType
 
-from kcli.columns import WHERE
 from kcli.jobs import scan
 from kcli.rows import ROW_TYPES
-from kcli.spark_source import planning
-from kcli.spark_source.filters import pushed
-from kcli.spark_source.options import RANGES, OptionError, query
-from kcli.spark_source.planning import planned
-from kcli.spark_source.schema import view_schema
-from kcli.spark_source.tasks import read, tasks
-from kcli.spark_source.views import HEAD, VIEWS, view_columns
+from kcli.rows.columns import WHERE
+from kcli.views import planning
+from kcli.views.filters import pushed
+from kcli.views.options import RANGES, OptionError, query
+from kcli.views.planning import planned
+from kcli.views.schema import view_schema
+from kcli.views.tasks import read, tasks
+from kcli.views.views import HEAD, VIEWS, view_columns
 from tests.builders import put_record, put_records
 from tests.formats import recorded
-from tests.kcli.spark_source.fleet import fleet
+from tests.kcli.views.fleet import fleet
 from tests.partitions import log_dir, put_range, segment
 
 pytestmark = pytest.mark.slow
@@ -45,7 +45,12 @@ def dirs(tmp_path_factory):
 def rows(view, paths, filters=(), schema=None, **options):
     given = {"view": view, "paths": json.dumps([str(path) for path in paths]), **options}
     schema = schema or view_schema(view)
-    found = [row for task in tasks(given, filters, 2, None) for batch in read(task, schema) for row in batch.to_pylist()]
+    found = [
+        row
+        for task in tasks(given, filters, 2, None)
+        for batch in read(task, schema)
+        for row in batch.to_pylist()
+    ]
     assert len({row["scan_time"] for row in found if "scan_time" in row}) <= 1
     return found
 
@@ -53,7 +58,9 @@ def rows(view, paths, filters=(), schema=None, **options):
 def printed(kcli, command, paths, kind):
     done = kcli(*command, "-o", "ndjson", *paths)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
-    return [line for line in lines if line["type"] == kind], [line for line in lines if line["type"] in {"finding", "error"}]
+    return [line for line in lines if line["type"] == kind], [
+        line for line in lines if line["type"] in {"finding", "error"}
+    ]
 
 
 def as_printed(row, view):
@@ -72,7 +79,9 @@ def as_printed(row, view):
     return {"type": kind.name, **{name: plain(row[name]) for name in kind.names}}
 
 
-@pytest.mark.parametrize(("view", "small"), [*((view, planning.SMALL_LOG) for view in COMMANDS), ("batches", 0)])
+@pytest.mark.parametrize(
+    ("view", "small"), [*((view, planning.SMALL_LOG) for view in COMMANDS), ("batches", 0)]
+)
 def test_a_view_has_the_rows_of_its_command_in_its_order(view, small, dirs, kcli, monkeypatch):
     monkeypatch.setattr(planning, "SMALL_LOG", small)
     wanted, _ = printed(kcli, COMMANDS[view], dirs, VIEWS[view].name)
@@ -94,7 +103,11 @@ def test_rows_of_recorded_logs_of_every_magic_and_codec(view, small, kcli, tmp_p
 
 
 def told_by_commands(kcli, paths):
-    told = [line for command in (*COMMANDS.values(), ("rlmm", "dump")) for line in printed(kcli, command, paths, "")[1]]
+    told = [
+        line
+        for command in (*COMMANDS.values(), ("rlmm", "dump"))
+        for line in printed(kcli, command, paths, "")[1]
+    ]
     told = [line for line in told if line.get("error") not in {"nothing-matched", "nothing-to-read"}]
     return {(line.get("code") or line["error"], line["message"]) for line in told}
 
@@ -123,10 +136,14 @@ def test_checksums_are_verified_once_where_they_match(dirs, monkeypatch):
     monkeypatch.setattr(
         scan,
         "read_piece",
-        lambda file, start, end, how, *more, **by_name: verified.append(how.verify) or read_piece(file, start, end, how, *more, **by_name),
+        lambda file, start, end, how, *more, **by_name: (
+            verified.append(how.verify) or read_piece(file, start, end, how, *more, **by_name)
+        ),
     )
 
-    assert [{**row, "scan_time": 0} for row in rows("findings", dirs, of="records,segments")] == [{**row, "scan_time": 0} for row in wanted]
+    assert [{**row, "scan_time": 0} for row in rows("findings", dirs, of="records,segments")] == [
+        {**row, "scan_time": 0} for row in wanted
+    ]
     assert Counter(verified) == {False: 7 * 4 * 3 - 2, True: 2}
 
 
@@ -134,7 +151,10 @@ def test_findings_are_those_of_the_commands(dirs, kcli):
     found = rows("findings", dirs)
 
     assert {(row["code"], row["message"]) for row in found} == told_by_commands(kcli, dirs)
-    assert Counter(row["code"] for row in found if row["severity"] == "error") == {"LOG-003": 1, "DUMP-001": 1}
+    assert Counter(row["code"] for row in found if row["severity"] == "error") == {
+        "LOG-003": 1,
+        "DUMP-001": 1,
+    }
     assert len({tuple(sorted(row.items(), key=str)) for row in found}) == len(found)
 
 
@@ -151,7 +171,10 @@ def test_names_that_no_broker_loads_are_findings_of_every_view(tmp_path, of):
     found = rows("findings", [tmp_path / "d"], **({} if of is None else {"of": of}))
     odd = [row for row in found if row["code"] in {"LOG-010", "LOG-012"}]
 
-    assert sorted((row["code"], row["file"]) for row in odd) == [("LOG-010", "x.log"), ("LOG-012", f"{5:020d}.log")]
+    assert sorted((row["code"], row["file"]) for row in odd) == [
+        ("LOG-010", "x.log"),
+        ("LOG-012", f"{5:020d}.log"),
+    ]
     assert {(row["broker_id"], row["topic"], row["partition"], row["dir"]) for row in odd} == {
         (7, "orders", 3, str(tmp_path / "d" / "orders-3"))
     }
@@ -160,7 +183,9 @@ def test_names_that_no_broker_loads_are_findings_of_every_view(tmp_path, of):
 def test_damage_and_absent_paths_are_rows_of_findings(dirs, tmp_path):
     found = rows("findings", [dirs[0], tmp_path / "absent"])
 
-    assert [(row["code"], row["severity"], row["file"]) for row in found] == [("not-found", "error", str(tmp_path / "absent"))]
+    assert [(row["code"], row["severity"], row["file"]) for row in found] == [
+        ("not-found", "error", str(tmp_path / "absent"))
+    ]
     assert len(rows("epochs", [dirs[0], tmp_path / "absent"])) == len(rows("epochs", dirs[:1]))
 
 
@@ -172,7 +197,9 @@ def test_a_directory_that_cannot_be_listed_is_one_row_of_findings(tmp_path, monk
 
     found = rows("findings", [path])
 
-    assert [(row["code"], row["dir"], row["topic"], row["partition"]) for row in found] == [("no-permission", closed, "clicks", 0)]
+    assert [(row["code"], row["dir"], row["topic"], row["partition"]) for row in found] == [
+        ("no-permission", closed, "clicks", 0)
+    ]
     assert [row["code"] for row in rows("findings", [path], of="records")] == ["no-permission"]
 
 
@@ -199,8 +226,14 @@ def test_paths_that_lead_nowhere_are_refused(tmp_path):
         ),
         ([("EqualTo", "partition_leader_epoch", 3)], lambda row: row["partition_leader_epoch"] == 3),
         ([("In", "producer_id", (1001,))], lambda row: row["producer_id"] == 1001),
-        ([("GreaterThanOrEqual", "max_timestamp", 1_700_000_016_000)], lambda row: row["max_timestamp"] >= 1_700_000_016_000),
-        ([("LessThan", "max_timestamp", 1_700_000_002_000)], lambda row: row["max_timestamp"] < 1_700_000_002_000),
+        (
+            [("GreaterThanOrEqual", "max_timestamp", 1_700_000_016_000)],
+            lambda row: row["max_timestamp"] >= 1_700_000_016_000,
+        ),
+        (
+            [("LessThan", "max_timestamp", 1_700_000_002_000)],
+            lambda row: row["max_timestamp"] < 1_700_000_002_000,
+        ),
         ([("EqualTo", "topic", "none")], lambda _: False),
     ],
 )
@@ -243,7 +276,9 @@ def test_pushed_offsets_change_no_answer_where_base_offsets_are_wrong(view, filt
 def test_options_leave_out_what_filters_would(dirs):
     left = rows("batches", dirs, topic="clicks", partition="0", offsets="3..5")
 
-    assert {(row["topic"], row["partition"], row["base_offset"]) for row in left} == {("clicks", 0, offset) for offset in (3, 4, 5)}
+    assert {(row["topic"], row["partition"], row["base_offset"]) for row in left} == {
+        ("clicks", 0, offset) for offset in (3, 4, 5)
+    }
 
 
 @pytest.mark.parametrize("view", ["batches", "records"])
@@ -253,7 +288,9 @@ def test_options_of_ranges_with_others(view, dirs):
 
     left = rows(view, dirs, **options)
 
-    kept = [row for row in rows(view, dirs, epochs="1,2") if 1_700_000_005_000 <= row[time] <= 1_700_000_011_000]
+    kept = [
+        row for row in rows(view, dirs, epochs="1,2") if 1_700_000_005_000 <= row[time] <= 1_700_000_011_000
+    ]
     assert [{**row, "scan_time": 0} for row in left] == [{**row, "scan_time": 0} for row in kept]
     assert kept
 
@@ -263,7 +300,9 @@ def plan(paths, filters=(), **options):
 
 
 def test_names_alone_decide_which_segments_are_opened(dirs):
-    bins = plan(dirs, [("EqualTo", "topic", "clicks"), ("EqualTo", "partition", 1), ("LessThan", "last_offset", 5)]).bins
+    bins = plan(
+        dirs, [("EqualTo", "topic", "clicks"), ("EqualTo", "partition", 1), ("LessThan", "last_offset", 5)]
+    ).bins
 
     opened = [work.unit.target.shown.split("/")[-2:] for group in bins for work in group]
     assert opened == [["clicks-1", f"{0:020}.log"] for _ in dirs]
@@ -283,7 +322,9 @@ def test_bins_are_consecutive_and_of_about_equal_cost(dirs, monkeypatch):
 def test_one_directory_is_not_torn_apart_for_findings(dirs):
     bins = plan(dirs, view="findings", partitions="100").bins
 
-    homes = Counter(folder for group in bins for folder in {planning.directory_of(work.unit.target) for work in group})
+    homes = Counter(
+        folder for group in bins for folder in {planning.directory_of(work.unit.target) for work in group}
+    )
     assert set(homes.values()) == {1}
 
 
@@ -304,10 +345,16 @@ def test_leftovers_only_on_request(tmp_path):
 def test_records_of_internal_topics_say_what_dump_says(demo, kcli):
     paths = [*sorted(demo.glob("__*-*")), *sorted(demo.rglob("*.checkpoint")), demo / "orders-0"]
     wanted, _ = printed(kcli, ("dump", "--records"), paths, "dump_record")
-    wanted = [row for row in wanted if row["file"].endswith(".log") or row["file"] in {path.name for path in paths}]
+    wanted = [
+        row for row in wanted if row["file"].endswith(".log") or row["file"] in {path.name for path in paths}
+    ]
     found = [as_printed(row, "records") for row in rows("records", paths)]
     for row in found:
-        row.update((name, json.loads(row[name])) for name in ("decoded_key", "decoded_value") if row[name] is not None)
+        row.update(
+            (name, json.loads(row[name]))
+            for name in ("decoded_key", "decoded_value")
+            if row[name] is not None
+        )
 
     assert found == wanted
     assert len({row["record_type"] for row in wanted}) > 5
@@ -319,13 +366,22 @@ def test_nothing_is_decoded_where_nobody_asks(demo, monkeypatch):
     narrow = StructType([view_schema("records")[name] for name in columns])
     given = {"view": "records", "path": str(demo / "__cluster_metadata-0")}
 
-    found = [row for task in tasks(given, (), 2, None, columns) for batch in read(task, narrow) for row in batch.to_pylist()]
+    found = [
+        row
+        for task in tasks(given, (), 2, None, columns)
+        for batch in read(task, narrow)
+        for row in batch.to_pylist()
+    ]
 
     assert len(found) > 20
 
 
 def test_findings_tell_what_cannot_be_decoded(kcli, tmp_path):
-    segment(log_dir(tmp_path / "d") / "__consumer_offsets-0", 0, put_records([put_record(key=b"\0\1", value=b"x")]))
+    segment(
+        log_dir(tmp_path / "d") / "__consumer_offsets-0",
+        0,
+        put_records([put_record(key=b"\0\1", value=b"x")]),
+    )
 
     found = rows("findings", [tmp_path / "d"])
 
@@ -360,7 +416,11 @@ def test_relative_paths_start_where_they_should(dirs, monkeypatch):
     given = {"view": "epochs", "path": dirs[0].name}
     monkeypatch.chdir("/")
 
-    (first, *_) = [batch for task in tasks(given, (), 2, str(dirs[0].parent)) for batch in read(task, view_schema("epochs"))]
+    (first, *_) = [
+        batch
+        for task in tasks(given, (), 2, str(dirs[0].parent))
+        for batch in read(task, view_schema("epochs"))
+    ]
 
     assert first.column("dir")[0].as_py().startswith(dirs[0].name)
     assert isinstance(first, pa.RecordBatch)
@@ -372,6 +432,10 @@ def test_segments_that_overlap_are_found(kcli, tmp_path, of):
     for base, count in ((0, 10), (5, 10), (40, 3)):
         segment(partition, base, put_range(base, count))
     segment(log_dir(tmp_path / "d") / "orders-1", 0, put_range(0, 3))
-    told = [(row["code"], row["message"]) for row in rows("findings", [tmp_path / "d"], **of) if row["severity"] == "error"]
+    told = [
+        (row["code"], row["message"])
+        for row in rows("findings", [tmp_path / "d"], **of)
+        if row["severity"] == "error"
+    ]
     assert told == [("LOG-011", "offset 5: not above 9, the last of the segment before")]
     assert set(told) <= told_by_commands(kcli, [tmp_path / "d"])

@@ -1,9 +1,23 @@
 """The row types of `kcli dump`: one for each structure that a file of a log dir is made of."""
 
-from kcli.columns import INTEGER, WHERE, RowType, anything, array, binary, boolean, integer, record, text, timestamp
+from kcli.rows.columns import (
+    INTEGER,
+    WHERE,
+    RowType,
+    anything,
+    array,
+    binary,
+    boolean,
+    integer,
+    record,
+    text,
+    timestamp,
+)
 
 FROM_FILE = (*WHERE, text("file", "file name, with what was added to it (.deleted, .cleaned, .swap)"))
-HEADER = record({"key": {"type": "string"}, "value": {"type": ["string", "null"], "contentEncoding": "base64"}})
+HEADER = record(
+    {"key": {"type": "string"}, "value": {"type": ["string", "null"], "contentEncoding": "base64"}}
+)
 
 DUMP_BATCH = RowType(
     "dump_batch",
@@ -42,19 +56,42 @@ DUMP_RECORD = RowType(
         binary("value", "null apart from empty"),
         array("headers", "in their order; bytes of a key that are not UTF-8 stand as \\xNN", HEADER),
         integer("sequence", "-1 none"),
-        text("control_type", "Kafka's name of a control record's type, or its number if unknown; null for data", null=True),
-        text("record_type", "of an internal topic: Kafka's name of what it says, or the number of an unknown type", null=True),
+        text(
+            "control_type",
+            "Kafka's name of a control record's type, or its number if unknown; null for data",
+            null=True,
+        ),
+        text(
+            "record_type",
+            "of an internal topic: Kafka's name of what it says, or the number of an unknown type",
+            null=True,
+        ),
         integer("record_version", "of the decoded value", null=True),
         anything("decoded_key", "of an internal topic: the key as Kafka's JSON converters write it"),
-        anything("decoded_value", "of an internal topic: the value as Kafka's JSON converters write it; null for a tombstone"),
-        text("error", "what of an internal topic's record cannot be decoded, or is not shown by the columns before", null=True),
+        anything(
+            "decoded_value",
+            "of an internal topic: the value as Kafka's JSON converters write it; null for a tombstone",
+        ),
+        text(
+            "error",
+            "what of an internal topic's record cannot be decoded, or is not shown by the columns before",
+            null=True,
+        ),
     ),
 )
 
-DUMP_INDEX = RowType("dump_index", (*FROM_FILE, integer("offset", "last offset of an append"), integer("position", "byte where it begins")))
+DUMP_INDEX = RowType(
+    "dump_index",
+    (*FROM_FILE, integer("offset", "last offset of an append"), integer("position", "byte where it begins")),
+)
 
 DUMP_TIME_INDEX = RowType(
-    "dump_timeindex", (*FROM_FILE, timestamp("timestamp", "largest so far"), integer("offset", "last offset of the batch that has it"))
+    "dump_timeindex",
+    (
+        *FROM_FILE,
+        timestamp("timestamp", "largest so far"),
+        integer("offset", "last offset of the batch that has it"),
+    ),
 )
 
 DUMP_TXN_INDEX = RowType(
@@ -86,7 +123,8 @@ DUMP_PRODUCER = RowType(
 )
 
 DUMP_EPOCH = RowType(
-    "dump_leader_epoch", (*FROM_FILE, integer("epoch", "leader epoch"), integer("start_offset", "first offset written in it"))
+    "dump_leader_epoch",
+    (*FROM_FILE, integer("epoch", "leader epoch"), integer("start_offset", "first offset written in it")),
 )
 
 DUMP_OFFSET = RowType("dump_offset", (*FROM_FILE, integer("offset", "of the partition that the row names")))
@@ -102,7 +140,8 @@ DUMP_META_PROPERTIES = RowType(
 )
 
 DUMP_PARTITION_METADATA = RowType(
-    "dump_partition_metadata", (*FROM_FILE, integer("version", "of the file"), text("topic_id", "of the topic"))
+    "dump_partition_metadata",
+    (*FROM_FILE, integer("version", "of the file"), text("topic_id", "of the topic")),
 )
 
 DUMP_QUORUM_STATE = RowType(
@@ -120,7 +159,9 @@ DUMP_QUORUM_STATE = RowType(
     ),
 )
 
-DUMP_CLEAN_SHUTDOWN = RowType("dump_clean_shutdown", (*FROM_FILE, integer("broker_epoch", "null where unknown", null=True)))
+DUMP_CLEAN_SHUTDOWN = RowType(
+    "dump_clean_shutdown", (*FROM_FILE, integer("broker_epoch", "null where unknown", null=True))
+)
 
 DUMP_FILE = RowType(
     "dump_file",

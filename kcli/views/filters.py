@@ -29,7 +29,11 @@ class Range:
     among: frozenset[int] | None = None
 
     def __contains__(self, number: object) -> bool:
-        return isinstance(number, int) and self.low <= number <= self.high and (self.among is None or number in self.among)
+        return (
+            isinstance(number, int)
+            and self.low <= number <= self.high
+            and (self.among is None or number in self.among)
+        )
 
     @property
     def is_all(self) -> bool:
@@ -66,7 +70,10 @@ class Pushed:
         if len(found) == 1:
             return found[0]
         bounds = [one.bounds for one in found]
-        return Range(low=max((low for low, _ in bounds), default=LOWEST), high=min((high for _, high in bounds), default=HIGHEST))
+        return Range(
+            low=max((low for low, _ in bounds), default=LOWEST),
+            high=min((high for _, high in bounds), default=HIGHEST),
+        )
 
     def wants_topic(self, topic: str | None) -> bool:
         """Whether rows of this topic can pass; those without one cannot where the topic is compared."""

@@ -22,8 +22,8 @@ from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.tree import PARTITION, Target
 from kcli.output.arrow import batch
 from kcli.rows import ROW_TYPES, Block, Failure, Row, RowType
-from kcli.spark_source.planning import SEGMENT, Work, directory_of, is_told_by_planning, of_directory
-from kcli.spark_source.views import FINDING, FINDINGS, HEAD, VIEWS, view_columns
+from kcli.views.planning import SEGMENT, Work, directory_of, is_told_by_planning, of_directory
+from kcli.views.views import FINDING, FINDINGS, HEAD, VIEWS, view_columns
 
 RecordBatch: TypeAlias = Any
 
@@ -67,7 +67,9 @@ def record_batches(task: Task, schema: Any) -> Iterator[RecordBatch]:
 def _joined(batches: list[RecordBatch]) -> RecordBatch:
     import pyarrow as pa  # noqa: PLC0415
 
-    return batches[0] if len(batches) == 1 else pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+    return (
+        batches[0] if len(batches) == 1 else pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+    )
 
 
 def _runs(task: Task) -> Iterator[tuple[Head, list[Row]]]:
@@ -87,7 +89,12 @@ def _runs(task: Task) -> Iterator[tuple[Head, list[Row]]]:
                 continue
             plain = list(several)
             held += plain
-            weight += sum(len(value) for row in plain for place in heavy if isinstance(value := row.values[place], bytes))
+            weight += sum(
+                len(value)
+                for row in plain
+                for place in heavy
+                if isinstance(value := row.values[place], bytes)
+            )
     if held:
         yield of, held
 
@@ -124,7 +131,9 @@ def rows_before(end: int, rows: Sequence[Row]) -> Iterator[Row]:
 
 
 def _head(task: Task, target: Target | None) -> Head:
-    facts = directory_facts(target.log_dir) if target is not None and target.log_dir is not None else NO_DIRECTORY
+    facts = (
+        directory_facts(target.log_dir) if target is not None and target.log_dir is not None else NO_DIRECTORY
+    )
     return socket.gethostname(), facts.broker_id, facts.cluster_id, task.scan_time
 
 
@@ -144,10 +153,14 @@ def _maker(task: Task, wanted: Any) -> Callable[[Head, list[Row]], RecordBatch]:
             whole = rows[0].batch
             count, body = whole.num_rows, iter([whole.column(place) for place in places])
         else:
-            short = batch(narrow, [Row(task.view, tuple(row.values[place] for place in places)) for row in rows])
+            short = batch(
+                narrow, [Row(task.view, tuple(row.values[place] for place in places)) for row in rows]
+            )
             count, body = len(rows), iter(short.columns)
         made = [
-            pa.repeat(pa.scalar(head[names.index(one.column.name)], kind), count) if one.place is None else _as(next(body), kind)
+            pa.repeat(pa.scalar(head[names.index(one.column.name)], kind), count)
+            if one.place is None
+            else _as(next(body), kind)
             for one, kind in zip(chosen, wanted.types, strict=True)
         ]
         return pa.RecordBatch.from_arrays(made, schema=wanted)
@@ -173,14 +186,20 @@ def _findings(task: Task) -> Iterator[tuple[Target | None, list[Row]]]:
         for work, findings, errors in _found(group, sound):
             if isinstance(work.scan, Dump) and not findings and not errors:
                 sound.add(work.unit.target.path)
-            told = [_of_finding(finding, work.unit.target) for finding in findings if not is_told_by_planning(finding)]
+            told = [
+                _of_finding(finding, work.unit.target)
+                for finding in findings
+                if not is_told_by_planning(finding)
+            ]
             told += [_of_failure(error, work.unit.target) for error in errors]
             fresh = dict.fromkeys(row for row in told if row not in seen)
             seen.update(fresh)
             yield work.unit.target, list(fresh)
 
 
-def _found(works: Iterable[Work], sound: Collection[str]) -> Iterator[tuple[Work, list[Finding], list[Failure]]]:
+def _found(
+    works: Iterable[Work], sound: Collection[str]
+) -> Iterator[tuple[Work, list[Finding], list[Failure]]]:
     """Yield what the works of a directory find; `sound` are logs of which all is known to match by then."""
     for are_segments, some in groupby(works, key=lambda work: work.scan == SEGMENT):
         several = list(some)
@@ -206,14 +225,33 @@ def _of_finding(finding: Finding, target: Target | None) -> Row:
     rest = (finding.file, finding.position, expected, found)
     directory = finding.dir
     if target is not None and target.log_dir is not None and directory == shown(target.log_dir):
-        directory = target.shown if target.kind == PARTITION else os.path.dirname(target.shown)  # said of each of its partitions
-    return Row(FINDING.name, (finding.code, finding.severity, finding.message, directory, *_name(target), *rest))
+        directory = (
+            target.shown if target.kind == PARTITION else os.path.dirname(target.shown)
+        )  # said of each of its partitions
+    return Row(
+        FINDING.name, (finding.code, finding.severity, finding.message, directory, *_name(target), *rest)
+    )
 
 
 def _of_failure(failure: Failure, target: Target | None) -> Row:
     is_directory = target is not None and target.kind == PARTITION and failure.path == target.shown
-    directory, file = (failure.path, None) if is_directory else (os.path.dirname(failure.path) or ".", failure.path)
-    return Row(FINDING.name, (failure.error, "error", failure.message, directory, *_name(target), file, failure.position, None, None))
+    directory, file = (
+        (failure.path, None) if is_directory else (os.path.dirname(failure.path) or ".", failure.path)
+    )
+    return Row(
+        FINDING.name,
+        (
+            failure.error,
+            "error",
+            failure.message,
+            directory,
+            *_name(target),
+            file,
+            failure.position,
+            None,
+            None,
+        ),
+    )
 
 
 def _name(target: Target | None) -> tuple[str | None, int | None]:

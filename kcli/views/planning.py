@@ -25,12 +25,12 @@ from kcli.jobs.ls import ls
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.tree import PARTITION, Found, Selection, Target, find, listed, odd_entries
 from kcli.rows import Failure
-from kcli.scan_rows import SCAN_SEGMENT
-from kcli.spark_source.cutting import in_pieces
-from kcli.spark_source.filters import HIGHEST, LOWEST, Pushed
-from kcli.spark_source.options import OptionError, Query
-from kcli.spark_source.ranges import Ranged
-from kcli.spark_source.views import BATCHES, EPOCHS, FINDINGS, OFFSETS, RECORDS, RLMM, SEGMENTS
+from kcli.rows.scan import SCAN_SEGMENT
+from kcli.views.cutting import in_pieces
+from kcli.views.filters import HIGHEST, LOWEST, Pushed
+from kcli.views.options import OptionError, Query
+from kcli.views.ranges import Ranged
+from kcli.views.views import BATCHES, EPOCHS, FINDINGS, OFFSETS, RECORDS, RLMM, SEGMENTS
 
 NAMES_TOLD = frozenset({"LOG-010", "LOG-012", "LOG-013"})
 """What `odd_entries` notes, as findings."""
@@ -112,7 +112,9 @@ def _wants(pushed: Pushed, target: Target) -> bool:
     return pushed.wants_topic(topic) and pushed.wants_partition(partition)
 
 
-def _works(view: str, query: Query, found: Found, pushed: Pushed, *, decodes: bool) -> tuple[list[Work], list[Failure]]:
+def _works(
+    view: str, query: Query, found: Found, pushed: Pushed, *, decodes: bool
+) -> tuple[list[Work], list[Failure]]:
     """Return the units of a view, in output order, and the arguments that are of no use to it."""
     if view in {BATCHES, RECORDS}:
         return _logs(_options(view, query, decodes=decodes), query, found, pushed)
@@ -153,20 +155,33 @@ def _holds_metadata(pushed: Pushed, target: Target) -> bool:
 
 def _options(view: str, query: Query, *, decodes: bool) -> Options:
     records = view == RECORDS
-    return Options(records=records, blocks=True, decode_by_name=records and decodes, max_batch_bytes=query.max_batch_bytes)
+    return Options(
+        records=records,
+        blocks=True,
+        decode_by_name=records and decodes,
+        max_batch_bytes=query.max_batch_bytes,
+    )
 
 
 def _logs(options: Options, query: Query, found: Found, pushed: Pushed) -> tuple[list[Work], list[Failure]]:
     wanted = _wanted(pushed, records=options.records)
     named = {target.path for target in found.targets if target.kind != PARTITION}
-    expanded = Dump(replace(options, wanted=Wanted(offsets=wanted.offsets)), only_partitions=True).expand(found)
-    logs = [target for target in expanded.targets if target.path in named or _is_log(target, leftovers=query.leftovers)]
+    expanded = Dump(replace(options, wanted=Wanted(offsets=wanted.offsets)), only_partitions=True).expand(
+        found
+    )
+    logs = [
+        target
+        for target in expanded.targets
+        if target.path in named or _is_log(target, leftovers=query.leftovers)
+    ]
     options = replace(options, wanted=wanted)
     job: Callable[[Options], Scan] = Ranged if wanted.offsets or wanted.times else Dump
     works, failures = _of_units(job(options), replace(expanded, targets=logs), DUMPED)
     if not options.records:
         plain = job(replace(options, blocks=False))
-        works = [work._replace(scan=plain) if work.cost < COST_OF_A_UNIT + SMALL_LOG else work for work in works]
+        works = [
+            work._replace(scan=plain) if work.cost < COST_OF_A_UNIT + SMALL_LOG else work for work in works
+        ]
     return works, failures
 
 
@@ -196,7 +211,10 @@ def _without_giants(works: list[Work], at_once: int) -> list[Work]:
         if work.cost >= most and isinstance(work.scan, Dump) and work.scan.comes_in_pieces:
             pieces = in_pieces(work.unit)
         ends = [piece.end or work.cost for piece in pieces]
-        found += [work._replace(unit=piece, cost=max(end - piece.start, 1)) for piece, end in zip(pieces, ends, strict=True)]
+        found += [
+            work._replace(unit=piece, cost=max(end - piece.start, 1))
+            for piece, end in zip(pieces, ends, strict=True)
+        ]
     return found
 
 
@@ -219,15 +237,22 @@ def _for_findings(query: Query, found: Found, pushed: Pushed) -> tuple[list[Work
         works += more
         failures += [failure for failure in wrong if failure not in failures]
     told = {work.unit.target.shown for work in works if work.unit.target.kind == PARTITION}
-    failures = [failure for failure in failures if failure.path not in told]  # who reads a directory that cannot be listed says so
-    order = {directory: number for number, directory in enumerate(dict.fromkeys(directory_of(work.unit.target) for work in works))}
+    failures = [
+        failure for failure in failures if failure.path not in told
+    ]  # who reads a directory that cannot be listed says so
+    order = {
+        directory: number
+        for number, directory in enumerate(dict.fromkeys(directory_of(work.unit.target) for work in works))
+    }
     works.sort(key=lambda work: order[directory_of(work.unit.target)])
     return works, failures
 
 
 def _useful(view: str, found: Found) -> Found:
     """Return what a view can read of the arguments: that a file is not for all views is no finding."""
-    accepts = {RLMM: rlmm.ACCEPTS | PARTITIONS_ONLY, EPOCHS: epoch.ACCEPTS, SEGMENTS: scan.ACCEPTS}.get(view, PARTITIONS_ONLY)
+    accepts = {RLMM: rlmm.ACCEPTS | PARTITIONS_ONLY, EPOCHS: epoch.ACCEPTS, SEGMENTS: scan.ACCEPTS}.get(
+        view, PARTITIONS_ONLY
+    )
     return replace(found, targets=[target for target in found.targets if target.kind in accepts])
 
 
@@ -243,7 +268,10 @@ def _of_names(targets: Iterable[Target]) -> Iterator[tuple[Target, Finding]]:
     for target in targets:
         if target.kind == PARTITION:
             with suppress(FileError):
-                yield from ((target, finding) for finding in notes_as_findings(odd_entries(target, *listed(target.path))))
+                yield from (
+                    (target, finding)
+                    for finding in notes_as_findings(odd_entries(target, *listed(target.path)))
+                )
 
 
 def is_told_by_planning(finding: Finding) -> bool:

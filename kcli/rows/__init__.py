@@ -1,6 +1,6 @@
 """The columns of every row type: the one source of JSON Schema, CSV header, table and Arrow schema."""
 
-from kcli.columns import (
+from kcli.rows.columns import (
     EPOCH_ENTRY,
     INTEGER,
     NULLABLE_INTEGER,
@@ -23,7 +23,7 @@ from kcli.columns import (
     text,
     timestamp,
 )
-from kcli.dump_rows import (
+from kcli.rows.dump import (
     DUMP_BATCH,
     DUMP_CLEAN_SHUTDOWN,
     DUMP_EPOCH,
@@ -38,8 +38,8 @@ from kcli.dump_rows import (
     DUMP_TIME_INDEX,
     DUMP_TXN_INDEX,
 )
-from kcli.layout_rows import DUMP_LAYOUT
-from kcli.scan_rows import SCAN_PARTITION, SCAN_SEGMENT
+from kcli.rows.layout import DUMP_LAYOUT
+from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT
 
 EPOCH = RowType(
     "epoch",
@@ -99,7 +99,11 @@ TRUNCATION = RowType(
         text("kind", "none, partial or full"),
         integer("log_end_offset_before", "as loaded"),
         integer("log_end_offset_after", "live, right after the truncation"),
-        integer("log_end_offset_after_restart", "after a clean stop and start; null when that start would fail", null=True),
+        integer(
+            "log_end_offset_after_restart",
+            "after a clean stop and start; null when that start would fail",
+            null=True,
+        ),
         integer("log_start_offset_before", "as loaded"),
         integer("log_start_offset_after", "right after the truncation"),
         integer("high_watermark_before", "null when unknown", null=True),
@@ -107,7 +111,11 @@ TRUNCATION = RowType(
         integer("recovery_point_before", "as loaded", null=True),
         integer("recovery_point_after", "right after the truncation", null=True),
         integer("batches_removed", "whole batches that go"),
-        integer("records_removed", "records in them; null when a compressed batch of magic 0 or 1 hides the count", null=True),
+        integer(
+            "records_removed",
+            "records in them; null when a compressed batch of magic 0 or 1 hides the count",
+            null=True,
+        ),
         integer("bytes_removed", "bytes of .log files that go"),
         integer("first_removed_offset", "base offset of the first batch that goes", null=True),
         integer("last_removed_offset", "inclusive", null=True),
@@ -147,7 +155,9 @@ RLMM_EVENT = RowType(
         binary("custom_metadata", "of the remote storage manager; null apart from empty"),
         text("state", "Kafka's name of the state, or its number if unknown", null=True),
         boolean(
-            "txn_index_empty", "false where it is left out, as Kafka reads it; null in the layout of 3.0 and for other records", null=True
+            "txn_index_empty",
+            "false where it is left out, as Kafka reads it; null in the layout of 3.0 and for other records",
+            null=True,
         ),
         binary("raw", "the value's bytes"),
         text("error", "why the value cannot be decoded", null=True),
@@ -271,7 +281,13 @@ COMMANDS: dict[str, tuple[RowType, ...]] = {
 
 ROW_TYPES: dict[str, RowType] = {row_type.name: row_type for types in COMMANDS.values() for row_type in types}
 
-_KINDS: dict[str, str] = {"int": "integer", "str": "string", "bool": "boolean", "bytes": "string", "timestamp": "integer"}
+_KINDS: dict[str, str] = {
+    "int": "integer",
+    "str": "string",
+    "bool": "boolean",
+    "bytes": "string",
+    "timestamp": "integer",
+}
 
 
 def column_schema(column: Column) -> Schema:

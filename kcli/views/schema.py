@@ -2,10 +2,10 @@
 
 from typing import Any, TypeAlias
 
-from kcli.columns import Column, RowType
 from kcli.output.arrow import schema as arrow_schema
-from kcli.spark_source.options import OptionError
-from kcli.spark_source.views import MOMENT, view_columns
+from kcli.rows.columns import Column, RowType
+from kcli.views.options import OptionError
+from kcli.views.views import MOMENT, view_columns
 
 StructType: TypeAlias = Any
 
@@ -24,7 +24,9 @@ def refuse_others(view: str, asked: StructType) -> None:
     for field in asked:
         name = field.name.lower()
         if name not in own:
-            raise OptionError(f"schema: {field.name} is no column of the view {view}; its columns are {', '.join(own)}")
+            raise OptionError(
+                f"schema: {field.name} is no column of the view {view}; its columns are {', '.join(own)}"
+            )
         if name in seen:
             raise OptionError(f"schema: column {field.name} stands there twice")
         seen.add(name)
@@ -44,7 +46,8 @@ def _holds(asked: Any, own: Any) -> bool:
         return (asked.containsNull or not own.containsNull) and _holds(asked.elementType, own.elementType)
     if isinstance(asked, types.StructType) and isinstance(own, types.StructType):
         return asked.names == own.names and all(
-            (one.nullable or not other.nullable) and _holds(one.dataType, other.dataType) for one, other in zip(asked, own, strict=True)
+            (one.nullable or not other.nullable) and _holds(one.dataType, other.dataType)
+            for one, other in zip(asked, own, strict=True)
         )
     return bool(asked == own)
 
@@ -54,5 +57,7 @@ def _field(column: Column) -> Any:
     from pyspark.sql.types import StructField, TimestampType  # noqa: PLC0415
 
     is_moment = column.kind == MOMENT
-    kind = TimestampType() if is_moment else from_arrow_type(arrow_schema(RowType("", (column,))).field(0).type)
+    kind = (
+        TimestampType() if is_moment else from_arrow_type(arrow_schema(RowType("", (column,))).field(0).type)
+    )
     return StructField(column.name, kind, column.nullable, {"comment": column.doc})

@@ -18,7 +18,12 @@ def test_the_session_in_the_readme_gives_what_it_shows(tmp_path):
     (tmp_path / "session.txt").write_text(block)
     with tarfile.open(next((ROOT / "kcli" / "demo").glob("*.tar.gz"))) as tar:
         tar.extractall(tmp_path, filter="data")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
 
     done = subprocess.run(
         [sys.executable, "-m", "doctest", "-o", "NORMALIZE_WHITESPACE", "session.txt"],

@@ -38,7 +38,7 @@ def data_source(cores: int | None = None, directory: str | None = None) -> type[
         def __init__(self, options: dict[str, str]) -> None:
             super().__init__(options)
             at_home()
-            from kcli.spark_source.options import query  # noqa: PLC0415
+            from kcli.views.options import query  # noqa: PLC0415
 
             query(options)
 
@@ -48,16 +48,16 @@ def data_source(cores: int | None = None, directory: str | None = None) -> type[
 
         def schema(self) -> Any:
             at_home()
-            from kcli.spark_source.options import view_of  # noqa: PLC0415
-            from kcli.spark_source.schema import view_schema  # noqa: PLC0415
+            from kcli.views.options import view_of  # noqa: PLC0415
+            from kcli.views.schema import view_schema  # noqa: PLC0415
 
             return view_schema(view_of(self.options))
 
         def reader(self, schema: Any) -> DataSourceReader:
             at_home()
-            from kcli.spark_source.filters import are_offered  # noqa: PLC0415
-            from kcli.spark_source.options import view_of  # noqa: PLC0415
-            from kcli.spark_source.schema import refuse_others  # noqa: PLC0415
+            from kcli.views.filters import are_offered  # noqa: PLC0415
+            from kcli.views.options import view_of  # noqa: PLC0415
+            from kcli.views.schema import refuse_others  # noqa: PLC0415
 
             refuse_others(view_of(self.options), schema)
             made = pushing_reader if apart and are_offered() else plain_reader
@@ -79,22 +79,26 @@ def _readers(at_home: Callable[[], None], cores: int | None, directory: str | No
 
         def partitions(self) -> list[InputPartition]:
             at_home()
-            from kcli.spark_source.tasks import tasks  # noqa: PLC0415
+            from kcli.views.tasks import tasks  # noqa: PLC0415
 
-            return list(map(InputPartition, tasks(self.options, self.filters, cores, directory, self.schema.names)))
+            return list(
+                map(InputPartition, tasks(self.options, self.filters, cores, directory, self.schema.names))
+            )
 
         def read(self, partition: InputPartition) -> Iterator[Any]:
             at_home()
-            from kcli.spark_source.tasks import read  # noqa: PLC0415
+            from kcli.views.tasks import read  # noqa: PLC0415
 
-            return iter(()) if partition.value is None else read(partition.value, self.schema)  # Spark's own stands for none
+            return (
+                iter(()) if partition.value is None else read(partition.value, self.schema)
+            )  # Spark's own stands for none
 
     class PushingReader(Reader):
         """The same where Spark offers filters: all of them are given back, for they only say what need not be read."""
 
         def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 - Spark's name
             at_home()
-            from kcli.spark_source.filters import plain  # noqa: PLC0415
+            from kcli.views.filters import plain  # noqa: PLC0415
 
             self.filters = list(plain(filters))
             return filters

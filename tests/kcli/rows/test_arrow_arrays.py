@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.arrow_arrays import booleans, column, integers, repeated, words
+from kcli.rows.arrow_arrays import booleans, column, integers, repeated, words
 from tests.builders import put_record, put_records
 from tests.partitions import segment
 
@@ -40,7 +40,8 @@ def test_words():
 
 
 @pytest.mark.parametrize(
-    ("value", "kind"), [("ü", pa.string()), (7, pa.int64()), (None, pa.string()), (True, pa.bool_()), (b"x", pa.binary())]
+    ("value", "kind"),
+    [("ü", pa.string()), (7, pa.int64()), (None, pa.string()), (True, pa.bool_()), (b"x", pa.binary())],
 )
 def test_the_same_again_and_again(value, kind):
     for count in (0, 1, 10):
@@ -55,8 +56,12 @@ VALUES = {
     pa.string(): st.text(),
     pa.binary(): st.binary(),
     NESTED: st.fixed_dictionaries({"key": st.none() | st.text(), "value": st.none() | st.binary()}),
-    pa.struct([pa.field("size", pa.int64(), nullable=False)]): st.fixed_dictionaries({"size": st.integers(0, 9)}),
-    pa.list_(NESTED): st.lists(st.fixed_dictionaries({"key": st.text(), "value": st.none() | st.binary()}), max_size=3),
+    pa.struct([pa.field("size", pa.int64(), nullable=False)]): st.fixed_dictionaries(
+        {"size": st.integers(0, 9)}
+    ),
+    pa.list_(NESTED): st.lists(
+        st.fixed_dictionaries({"key": st.text(), "value": st.none() | st.binary()}), max_size=3
+    ),
     pa.list_(pa.int64()): st.lists(st.none() | st.integers(0, 9), max_size=3),
 }
 
@@ -99,5 +104,7 @@ assert importlib.util.find_spec("pandas")
 def test_parquet_is_written_without_pandas(tmp_path):
     segment(tmp_path / "data" / "orders-0", 0, put_records([put_record(value=b"v")] * 3))
     files = [tmp_path / f"{number}.parquet" for number in range(3)]
-    subprocess.run([sys.executable, "-c", PARQUET, tmp_path / "data" / "orders-0" / f"{0:020}.log", *files], check=True)
+    subprocess.run(
+        [sys.executable, "-c", PARQUET, tmp_path / "data" / "orders-0" / f"{0:020}.log", *files], check=True
+    )
     assert all(file.stat().st_size for file in files)

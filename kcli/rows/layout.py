@@ -1,7 +1,7 @@
 """The row type of `kcli dump --layout`: one row for each field of a structure, as it lies in its file."""
 
-from kcli.columns import RowType, binary, integer, text
-from kcli.dump_rows import FROM_FILE
+from kcli.rows.columns import RowType, binary, integer, text
+from kcli.rows.dump import FROM_FILE
 
 DUMP_LAYOUT = RowType(
     "dump_layout",
@@ -10,7 +10,11 @@ DUMP_LAYOUT = RowType(
         text("structure", "what the field is part of, by its name and number"),
         text("field", "name from the declaration"),
         integer("position", "byte of the file where it begins; null in what was decompressed", null=True),
-        integer("stream_position", "byte of the decompressed records where it begins; null outside of them", null=True),
+        integer(
+            "stream_position",
+            "byte of the decompressed records where it begins; null outside of them",
+            null=True,
+        ),
         integer("size", "bytes"),
         binary("bytes", "as stored; null where only their number is told"),
         text(
