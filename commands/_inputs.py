@@ -1,23 +1,21 @@
-"""The paths that a command line names: as words, on stdin, in a list, in a server.properties; and what is told of them all."""
+"""The paths that a command line names: as words, on stdin, in a list, in a server.properties."""
 
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from commands._options import Common
 from commands._status import Refused, Usage
-from kcli.engine.contract import Outcome, Unit
+from kcli.engine.contract import Unit
 from kcli.logdir.tree import PARTITION
-from kcli.rows import Failure
 
 LIST_LIMIT = 256 * 1024 * 1024
 """Bytes of a list of paths, or of a server.properties."""
 
-MOST_THROUGH_ONE = 1 << 30
-"""Bytes of files whose rows may come from Spark's workers to stdout: one process writes them, and many have nothing to do."""
+LARGEST_COLLECTED = 1 << 30
+"""Bytes of files whose rows may pass from Spark's workers through the driver to stdout; more must be written by the workers."""
 
 
 def inputs(paths: list[str] | None, common: Common) -> Iterator[str]:
@@ -94,44 +92,16 @@ def _log_dirs(path: str) -> tuple[str, ...]:
 
 
 def refuse_too_much(units: Iterable[Unit]) -> None:
-    """Refuse to bring all that is in many bytes of files from Spark's workers to one process."""
-    size = sum(map(_size, units))
-    if size > MOST_THROUGH_ONE:
+    """Refuse to collect the rows of more than LARGEST_COLLECTED bytes of files from Spark's workers in this process."""
+    size = sum(map(size_of, units))
+    if size > LARGEST_COLLECTED:
         raise Refused(
             f"{size / (1 << 30):.1f} GiB to dump, and with --spark every row would pass through this one process; "
             "have the workers write: --out DIR.parquet (.csv, .ndjson); or use --jobs, or select (--offsets, --limit, ...)"
         )
 
 
-@contextmanager
-def told_progress(units: list[Unit]) -> Iterator[Callable[[Outcome], None]]:
-    """Give what is to be told of each outcome, so that a progress bar shows it: for people only."""
-    from kcli.output.progress import progress  # noqa: PLC0415
-
-    behind = 0
-    with progress(len(units)) as done:
-
-        def tell(outcome: Outcome) -> None:
-            nonlocal behind
-            size = _size(units[outcome.number])
-            if outcome.rest is None:
-                behind += size
-                done(outcome.number + 1, behind)
-            else:
-                read = min(outcome.rest.start, size)
-                done(outcome.number + (read / size if size else 0), behind + read)
-
-        yield tell
-
-
-def unanswered(failures: list[Failure], inputs: int) -> Iterator[str]:
-    """Yield the line that counts the inputs that could not be read, if there are some, and more than one were named."""
-    count = len({failure.path for failure in failures if failure.path})
-    if count and inputs > 1:
-        yield f"kcli: {count} of {inputs} inputs could not be read"
-
-
-def _size(unit: Unit) -> int:
+def size_of(unit: Unit) -> int:
     """Return the bytes of a unit's file; 0 for a directory, of which a little is read."""
     try:
         return 0 if unit.target.kind == PARTITION else os.stat(unit.target.path).st_size

@@ -1,4 +1,4 @@
-"""`--out FILE`: the words, what is refused, and the rows on their way into a file or a directory of parts."""
+"""`--out FILE`: which targets are refused, and writing rows to a file or a directory of parts."""
 
 import errno
 import os
@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 from commands._boundary import UNWRITABLE, say
 from commands._options import Common
-from commands._status import ExitStatus, Missing, Refused, Usage
+from commands._status import Missing, Refused, Usage
+from commands._summary import RunSummary
 from formats.names import LOG, WELL_KNOWN_KINDS, parse_file, parse_partition_dir
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Sink
@@ -28,12 +28,8 @@ from kcli.output.files import (
     new_directory,
     write_rows,
 )
-from kcli.output.structured import Tail
 from kcli.output.view import View
 from kcli.rows import Failure, Row
-
-if TYPE_CHECKING:
-    from commands._run import Verdict
 
 TEXT, TEXT_EXTENSION = "text", "txt"
 INSTALL = "pip install 'kcli[parquet]'"
@@ -43,16 +39,16 @@ OF_A_PARTITION = tuple(name for name, kind in WELL_KNOWN_KINDS.items() if kind i
 
 @dataclass(frozen=True, slots=True)
 class Out:
-    """Where rows go: the word that was given, its absolute path without symlinks before the name, and the format.
+    """The target of --out: the word that was given, its absolute path without symlinks before the name, and the format.
 
-    `as_parts`: a directory that Spark's workers write to. `tells`: stderr says what has been written.
+    `as_parts`: a directory that Spark's workers write to. `announces`: a line on stderr says what was written.
     """
 
     word: str
     path: str
     format: str
     as_parts: bool
-    tells: bool
+    announces: bool
 
     def refuse_inputs(self, found: Found) -> None:
         """Refuse a place inside a log dir or a partition directory, of the inputs or any other, and one that is an input."""
@@ -86,18 +82,17 @@ class Out:
         self,
         rows: Iterable[Row],
         view: View,
-        tail: Tail,
-        verdict: "Verdict",
+        summary: RunSummary,
         *,
         text: Text | None,
         sink: Sink | None,
     ) -> bool:
-        """Write rows to where they go; returns whether. Not if the command ended before its inputs did, or none of them had an answer."""
+        """Write the rows and return True; write nothing and return False if the run was cut short or answered no input."""
 
         def complete() -> tuple[list[Finding], list[Failure]]:
-            if verdict.ended is not ExitStatus.CLEAN or verdict.status() is ExitStatus.NOTHING_ANSWERED:
+            if not summary.is_complete:
                 raise IncompleteError
-            return tail()
+            return summary.tail()
 
         try:
             with _explained(self):
@@ -105,21 +100,21 @@ class Out:
                     for _ in rows:  # the workers have them
                         pass
                     count = keep_parts(
-                        self.path, sink, [part for part in verdict.parts if isinstance(part, Part)], complete
+                        self.path, sink, [part for part in summary.parts if isinstance(part, Part)], complete
                     )
                 else:
                     count = write_rows(self.path, rows, view, complete, text if self.format == TEXT else None)
         except IncompleteError:
             return False
-        if self.tells:
+        if self.announces:
             say(f"{count} {'lines' if self.format == TEXT else 'rows'} written to {self.word}")
         return True
 
 
-def out_of(word: str, common: Common, *, spread: bool) -> Out:
-    """Return what --out says; Usage and Refused for what cannot be. `spread`: Spark reads the inputs."""
+def out_of(word: str, common: Common, *, by_workers: bool) -> Out:
+    """Return what --out says; Usage and Refused for what cannot be. `by_workers`: Spark's workers write the rows."""
     form = _format(word, common)
-    as_parts = spread and form != TEXT
+    as_parts = by_workers and form != TEXT
     if as_parts and (common.sort is not None or common.limit is not None):
         raise Usage(
             "--sort and --limit need all rows in one place; with --spark, --out is written by the workers: leave one out"
@@ -128,8 +123,8 @@ def out_of(word: str, common: Common, *, spread: bool) -> Out:
     place = os.path.realpath(parent or ".")
     if not os.path.isdir(place):
         raise Usage(f"--out {word}: no directory {parent}")
-    tells = not common.quiet and (common.verbose > 0 or sys.stderr.isatty())
-    out = Out(word, os.path.join(place, name), form, as_parts, tells)
+    announces = not common.quiet and (common.verbose > 0 or sys.stderr.isatty())
+    out = Out(word, os.path.join(place, name), form, as_parts, announces)
     _refuse_what_is_there(out)
     if form == PARQUET and find_spec("pyarrow") is None:
         raise Missing(f"--out {word}: Parquet needs pyarrow: {INSTALL}")

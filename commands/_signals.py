@@ -1,8 +1,7 @@
-"""Ctrl-C and its kin: noted at once, obeyed where nothing is torn.
+"""Signals that end a command (Ctrl-C, SIGTERM, SIGHUP): recorded at once, delivered where no output is cut.
 
-While a document is written a signal waits until rows are worked for again:
-so the document is always closed. A second signal ends kcli at once, but for
-one in the same moment: a terminal that closes sends several.
+While output is written a signal stays pending until the next rows are computed, so a document is always closed.
+A second signal ends kcli at once, unless it follows within SAME_MOMENT: a terminal that closes sends several.
 """
 
 import os
@@ -18,11 +17,11 @@ T = TypeVar("T")
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SAME_MOMENT = 0.1
-"""Seconds."""
+"""Seconds within which several signals count as one."""
 
 
 class Interrupted(BaseException):
-    """A signal ends the command; no Exception, so that nothing takes it for a fault of its own."""
+    """A signal ends the command; a BaseException, so that no `except Exception` handles it."""
 
     def __init__(self, number: int = signal.SIGINT) -> None:
         super().__init__(number)
@@ -31,25 +30,25 @@ class Interrupted(BaseException):
 
 @dataclass(slots=True)
 class _State:
-    shielded: bool = False
+    deferred: bool = False
     received: int | None = None
     at: float = 0.0
     """When, by time.monotonic()."""
-    obeyed: bool = False
+    acknowledged: bool = False
 
 
 _state = _State()
 
 
 def install() -> None:
-    """Take the signals that end a command, but for those that whoever started it wants ignored (nohup)."""
+    """Handle the signals that end a command, except those that the parent process has set to be ignored (nohup)."""
     for number in ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _receive)
 
 
 def ignore() -> None:
-    """Let no signal disturb the last moments of the interpreter: all has been said."""
+    """Ignore further signals while the interpreter shuts down: the output is complete."""
     for number in ENDING:
         signal.signal(number, signal.SIG_IGN)
 
@@ -61,41 +60,41 @@ def _receive(number: int, _frame: FrameType | None) -> None:
             os._exit(128 + number)  # worker processes follow
         return
     _state.received, _state.at = number, now
-    if not _state.shielded:
+    if not _state.deferred:
         raise Interrupted(number)
 
 
-def obey() -> None:
-    """Note that the command ends because of the signal: it is raised no more."""
-    _state.obeyed = True
+def acknowledge() -> None:
+    """Record that the command ends because of the signal: it is not raised again."""
+    _state.acknowledged = True
 
 
 @contextmanager
-def shielded() -> Iterator[None]:
-    """Let signals wait, but for the moments that `exposed` gives them."""
-    _state.shielded = True
+def deferred() -> Iterator[None]:
+    """Keep signals pending in this block, except where `interruptible` delivers them."""
+    _state.deferred = True
     try:
         yield
     finally:
-        _state.shielded = False
+        _state.deferred = False
 
 
-def expose() -> None:
-    """End the shield: Interrupted is raised here if a signal came meanwhile, and wherever the next one comes."""
-    _state.shielded = False
-    if _state.received is not None and not _state.obeyed:
+def deliver_pending() -> None:
+    """Stop deferring: raise Interrupted if a signal is pending, and wherever the next one arrives."""
+    _state.deferred = False
+    if _state.received is not None and not _state.acknowledged:
         raise Interrupted(_state.received)
 
 
-def exposed(values: Iterator[T]) -> Iterator[T]:
-    """Yield the values; Interrupted is raised while the next one is worked for, never while one is used."""
-    before = _state.shielded
+def interruptible(values: Iterator[T]) -> Iterator[T]:
+    """Yield the values; Interrupted is raised while the next one is computed, never while the caller uses one."""
+    before = _state.deferred
     while True:
         try:
-            expose()
+            deliver_pending()
             value = next(values)
         except StopIteration:
             return
         finally:
-            _state.shielded = before
+            _state.deferred = before
         yield value

@@ -232,7 +232,7 @@ def dump(
     as_text = common.output == TEXT
     if as_text and (common.only or common.columns or common.sort):
         raise Usage("--only, --columns and --sort are about rows; -o text prints lines")
-    from commands._run import run  # noqa: PLC0415 - kept out of --help
+    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.dump import ACCEPTS, Dump, Options  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.dump_bytes import types_as_shown  # noqa: PLC0415 - kept out of --help
     from kcli.output.dump_log import dump_log_lines  # noqa: PLC0415 - kept out of --help
@@ -284,21 +284,21 @@ def dump(
         raise Usage(
             f"--only {common.only}: here a log gives rows of {job.row_type_of_a_log} (--records and --layout decide)"
         )
-    run(
-        "dump",
-        [*(paths or []), *(files.split(",") if files else [])],
-        # of text lines are counted, not rows: some rows are none
-        replace(common, include_leftovers=True, limit=None if options.text else common.limit),
-        job,
-        ACCEPTS,
+    command = Command(
+        name="dump",
+        job=job,
+        accepts=ACCEPTS,
         expand=job.expand,
+        row_types=types_as_shown(COMMANDS["dump"], options),
+        possible_types=job.row_types,
         text=layout_lines if layout else partial(dump_log_lines, limit=common.limit),
-        present=job.row_types,
-        types=types_as_shown(COMMANDS["dump"], options),
-        stops=True,
-        grows=not options.selects and options.limit is None,
-        pieces=job.comes_in_pieces,
+        stop_at_limit=True,
+        splits_logs=job.comes_in_pieces,
+        unbounded_output=not options.selects and options.limit is None,
     )
+    # --limit counts lines of text: some rows print none
+    common = replace(common, include_leftovers=True, limit=None if options.text else common.limit)
+    run(command, [*(paths or []), *(files.split(",") if files else [])], common)
 
 
 def _takes_rows_at_once(common: Common) -> bool:

@@ -33,7 +33,7 @@ Broker = Annotated[
         "--broker",
         metavar="starting|running",
         show_default=False,
-        help="The cache of a broker that starts on these files (the default), or of one that runs: it still holds an epoch without records.",
+        help="starting (the default): the epochs that a broker holds after its start. running: also keeps an epoch that has no records yet.",
     ),
 ]
 
@@ -47,10 +47,11 @@ def show(
 
     Example: kcli epoch show /var/lib/kafka/data/orders-0
     """
-    from commands._run import run  # noqa: PLC0415 - kept out of --help
+    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import epoch as jobs  # noqa: PLC0415 - kept out of --help
 
-    run("epoch show", paths, common, partial(jobs.show, **_cache(source, broker)), jobs.ACCEPTS)
+    job = partial(jobs.show, **_cache(source, broker))
+    run(Command(name="epoch show", job=job, accepts=jobs.ACCEPTS), paths, common)
 
 
 @app.command("end-offset")
@@ -85,13 +86,13 @@ def end_offset(
 
     Example: kcli epoch end-offset --epoch all /var/lib/kafka/data/orders-0
     """
-    from commands._run import run  # noqa: PLC0415 - kept out of --help
+    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import epoch as jobs  # noqa: PLC0415 - kept out of --help
 
     job = partial(
         jobs.end_offset, asked=parse_epochs(epoch), log_end_offset=log_end_offset, **_cache(source, broker)
     )
-    run("epoch end-offset", paths, common, job, jobs.ACCEPTS)
+    run(Command(name="epoch end-offset", job=job, accepts=jobs.ACCEPTS), paths, common)
 
 
 @app.command("at")
@@ -110,16 +111,11 @@ def at(
 
     Example: kcli epoch at 1200 /var/lib/kafka/data/orders-0
     """
-    from commands._run import run  # noqa: PLC0415 - kept out of --help
+    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import epoch as jobs  # noqa: PLC0415 - kept out of --help
 
-    run(
-        "epoch at",
-        paths,
-        common,
-        partial(jobs.at, offset=parse_offset(offset), **_cache(source, broker)),
-        jobs.ACCEPTS,
-    )
+    job = partial(jobs.at, offset=parse_offset(offset), **_cache(source, broker))
+    run(Command(name="epoch at", job=job, accepts=jobs.ACCEPTS), paths, common)
 
 
 class _Cache(TypedDict):
@@ -130,5 +126,5 @@ class _Cache(TypedDict):
 def _cache(source: str, broker: str) -> _Cache:
     for option, word, words in (("--from", source, SOURCES), ("--broker", broker, BROKERS)):
         if word not in words:
-            raise Usage(f"{option} {word}: one of {', '.join(words)}")
+            raise Usage(f"{option} {word}: expected one of {', '.join(words)}")
     return {"source": source, "running": broker == "running"}

@@ -31,10 +31,11 @@ def offset(
 
     Example: kcli lookup offset 1200 /var/lib/kafka/data/orders-0
     """
-    from commands._run import run  # noqa: PLC0415 - kept out of --help
+    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import lookup as jobs  # noqa: PLC0415 - kept out of --help
 
-    run("lookup offset", paths, common, partial(jobs.offset, offset=parse_offset(offset)))
+    job = partial(jobs.offset, offset=parse_offset(offset))
+    run(Command(name="lookup offset", job=job), paths, common)
 
 
 @app.command("timestamp")
@@ -60,13 +61,9 @@ def timestamp(
 
     Example: kcli lookup timestamp 2026-01-31T12:00:00 /var/lib/kafka/data/orders-0
     """
-    from commands._run import run  # noqa: PLC0415 - kept out of --help
+    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import lookup as jobs  # noqa: PLC0415 - kept out of --help
 
-    asked = None if timestamp == MAX else parse_time(timestamp)
-    run(
-        "lookup timestamp",
-        paths,
-        common,
-        partial(jobs.timestamp, timestamp=asked, max_batch_bytes=max_batch_bytes),
-    )
+    earliest = None if timestamp == MAX else parse_time(timestamp)
+    job = partial(jobs.timestamp, timestamp=earliest, max_batch_bytes=max_batch_bytes)
+    run(Command(name="lookup timestamp", job=job), paths, common)

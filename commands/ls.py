@@ -13,7 +13,7 @@ def ls(paths: Paths = None, *, common: Common) -> None:
 
     Example: kcli ls /var/lib/kafka/data
     """
-    from commands._run import run  # noqa: PLC0415 - kept out of --help
+    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import ls as jobs  # noqa: PLC0415 - kept out of --help
 
-    run("ls", paths, replace(common, include_leftovers=True), jobs.ls)
+    run(Command(name="ls", job=jobs.ls), paths, replace(common, include_leftovers=True))

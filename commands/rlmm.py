@@ -38,24 +38,22 @@ def dump(
     Example: kcli rlmm dump -o ndjson /var/lib/kafka/data
     """
     if text_format is not None and text_format not in FORMATS:
-        raise Usage(f"--format {text_format}: one of {', '.join(FORMATS)}")
+        raise Usage(f"--format {text_format}: expected one of {', '.join(FORMATS)}")
     if text_format is not None and common.output != TEXT:
         raise Usage("--format is about -o text")
-    from commands._run import run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm import ACCEPTS, expand, row_types  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm import dump as scan  # noqa: PLC0415 - kept out of --help
+    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import rlmm as jobs  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm_rows import TEXTS  # noqa: PLC0415 - kept out of --help
 
-    run(
-        "rlmm dump",
-        paths,
-        common,
-        scan,
-        ACCEPTS,
-        expand=expand,
+    command = Command(
+        name="rlmm dump",
+        job=jobs.dump,
+        accepts=jobs.ACCEPTS,
+        expand=jobs.expand,
+        possible_types=jobs.row_types,
         text=TEXTS[text_format or FORMATS[0]],
-        present=row_types,
     )
+    run(command, paths, common)
 
 
 @app.command("partition")

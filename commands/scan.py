@@ -61,12 +61,12 @@ def scan(
 
     Example: kcli scan --summary --jobs 4 /var/lib/kafka/data
     """
-    from commands._run import run  # noqa: PLC0415 - kept out of --help
+    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.scan import ACCEPTS, PIECE_BYTES, Merged, Options, ScanLog, expand, piece_bytes, unread  # noqa: PLC0415 - kept out of --help
     from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT  # noqa: PLC0415 - kept out of --help
 
     if summary and common.only == SCAN_SEGMENT.name:
-        raise Usage(f"--summary and --only {common.only} contradict each other: name one")
+        raise Usage(f"--summary and --only {common.only} contradict each other: use only one of them")
     name = common.out.rpartition(".")[2] if common.out else common.output
     if summary:
         wanted = {SCAN_PARTITION.name}
@@ -85,19 +85,18 @@ def scan(
     spreads = bool(common.spark or common.spark_master or common.spark_remote or common.spark_conf)
     cuts = PIECE_BYTES if spreads else piece_bytes(common.jobs) if common.jobs > 1 else 0
 
-    def through(engine: "Engine", found: "Found") -> "Engine":
+    def reduced(engine: "Engine", found: "Found") -> "Engine":
         return Merged(engine, options, cuts, unread(found))
 
-    run(
-        "scan",
-        paths,
-        common,
-        ScanLog(options),
-        ACCEPTS,
+    command = Command(
+        name="scan",
+        job=ScanLog(options),
+        accepts=ACCEPTS,
         expand=expand,
-        present=lambda _: options.rows,
-        through=through,
+        possible_types=lambda _: options.rows,
+        wrap_engine=reduced,
     )
+    run(command, paths, common)
 
 
 def parse_rate(text: str) -> int:
@@ -105,5 +104,5 @@ def parse_rate(text: str) -> int:
     found = re.fullmatch(r"([0-9]{1,12})([KMG]?)", text)
     rate = int(found[1]) * MULTIPLES[found[2]] if found else 0
     if not rate:
-        raise Usage(f"--rate {text}: not like 500K, 50M or 1G")
+        raise Usage(f"--rate {text}: expected a rate such as 500K, 50M or 1G")
     return rate

@@ -52,7 +52,7 @@ def truncate(
         typer.Option(
             "--shutdown",
             metavar="clean|unclean",
-            help="How the broker stopped; by default the log dir's marker tells.",
+            help="How the broker stopped; by default as the log dir's clean shutdown marker says.",
             rich_help_panel=BROKER,
             show_default=False,
         ),
@@ -83,14 +83,13 @@ def truncate(
     if sum([to_offset is not None, to_epoch is not None, to_high_watermark]) != 1:
         raise Usage("name exactly one of --to-offset, --to-epoch, --to-high-watermark")
     if shutdown is not None and shutdown not in SHUTDOWNS:
-        raise Usage(f"--shutdown {shutdown}: one of {', '.join(SHUTDOWNS)}")
+        raise Usage(f"--shutdown {shutdown}: expected one of {', '.join(SHUTDOWNS)}")
     import time  # noqa: PLC0415 - kept out of --help
 
-    from commands._run import run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.truncate import Request  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.truncate import dry_run as scan  # noqa: PLC0415 - kept out of --help
+    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import truncate as jobs  # noqa: PLC0415 - kept out of --help
 
-    request = Request(
+    request = jobs.Request(
         now_ms=time.time_ns() // 1_000_000,
         to_offset=to_offset,
         to_epoch=to_epoch,
@@ -102,4 +101,4 @@ def truncate(
         index_interval_bytes=index_interval_bytes,
         segment_index_bytes=segment_index_bytes,
     )
-    run("truncate", paths, common, partial(scan, request=request))
+    run(Command(name="truncate", job=partial(jobs.dry_run, request=request)), paths, common)

@@ -65,7 +65,9 @@ def test_summary_of_segments_is_a_contradiction(kcli, data, output):
     done = kcli("scan", data, "--summary", "--only", "scan_segment", "-o", output)
 
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == "kcli: --summary and --only scan_segment contradict each other: name one\n"
+    assert (
+        done.stderr == "kcli: --summary and --only scan_segment contradict each other: use only one of them\n"
+    )
     assert (
         kcli("scan", data, "--summary", "--only", "scan_partition", "-o", output).stdout
         == kcli("scan", data, "--summary", "-o", output).stdout
@@ -118,11 +120,11 @@ def test_rates(text, rate):
 
 
 @pytest.mark.parametrize("text", ["0", "", "-1", "M", "1T", "1.5M", "50m"])
-def test_what_is_no_rate(kcli, data, text):
+def test_a_rate_that_cannot_be_parsed_is_refused(kcli, data, text):
     done = kcli("scan", data, "--rate", text)
 
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == f"kcli: --rate {text}: not like 500K, 50M or 1G\n"
+    assert done.stderr == f"kcli: --rate {text}: expected a rate such as 500K, 50M or 1G\n"
 
 
 @pytest.mark.parametrize("name", ["+9.log", "\u0663.log", "00000000000000000009.old.log"])

@@ -176,7 +176,7 @@ def workers(owner):
     return [process for process, parent in parents.items() if parents.get(parent) == owner]
 
 
-IS = "import sys; from commands._run import _is_for_several; sys.stderr.write(str(_is_for_several()))"
+IS = "import sys; from commands._engine import _is_for_several; sys.stderr.write(str(_is_for_several()))"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,76 @@
+"""The engine that the options ask for: this process, --jobs N processes, or Spark."""
+
+import fcntl
+import os
+import stat
+import sys
+from collections.abc import Callable
+from typing import TypeAlias
+
+from commands._options import Common
+from commands._status import Usage
+from kcli.engine.contract import Engine, Sink
+
+MakeEngine: TypeAlias = Callable[[Sink | None], Engine]
+"""Makes an engine, given where its workers write; None: rows come back to this process."""
+
+
+def uses_spark(common: Common) -> bool:
+    """Whether one of the --spark options is given."""
+    return bool(common.spark or common.spark_master or common.spark_remote or common.spark_conf)
+
+
+def engine_of(common: Common) -> MakeEngine:
+    """Return the maker of the engine that the options ask for; the engine starts when it has work."""
+    if uses_spark(common):
+        from kcli.engine.spark import spark  # noqa: PLC0415 - the module knows pyspark
+
+        if common.jobs > 1:
+            raise Usage("--jobs and --spark both spread the work: use only one of them")
+        if common.spark_master and common.spark_remote:
+            raise Usage("--spark-master and --spark-remote both say where Spark runs: use only one of them")
+        conf = dict(_setting(word) for word in common.spark_conf or ())
+        return lambda sink: spark(common.spark_master, common.spark_remote, conf, sink=sink)
+    from kcli.engine.local import inline, pool  # noqa: PLC0415 - not with Spark
+
+    if common.jobs == 1:
+        return lambda _: inline
+    writes = common.out is None and not common.quiet and _is_for_several()
+    return lambda _: pool(common.jobs, writes=writes)
+
+
+def split_logs(engine: Engine, common: Common, *, to_parts: bool) -> Engine:
+    """Return an engine that splits large logs into ranges for several workers; `to_parts`: they write parts of --out."""
+    if common.jobs == 1 and not uses_spark(common):
+        return engine
+    from kcli.jobs.cuts import PIECE_BYTES, WRITTEN_PIECE_BYTES, InPieces  # noqa: PLC0415 - not in one process
+
+    return InPieces(engine, WRITTEN_PIECE_BYTES if to_parts else PIECE_BYTES)
+
+
+def _setting(word: str) -> tuple[str, str]:
+    key, equals, value = word.partition("=")
+    if not (key and equals):
+        raise Usage(f"--spark-conf {word}: expected KEY=VALUE")
+    return key, value
+
+
+def is_file_of_its_own() -> bool:
+    """Whether stdout is a regular file that stderr does not write to: else messages would come out of order."""
+    try:
+        out, messages = os.fstat(1), os.fstat(2)
+    except OSError:
+        return False
+    return stat.S_ISREG(out.st_mode) and (out.st_dev, out.st_ino) != (messages.st_dev, messages.st_ino)
+
+
+def _is_for_several() -> bool:
+    """Whether workers can write to stdout by turns: a file whose place tells how far one came that died."""
+    try:
+        return (
+            is_file_of_its_own()
+            and sys.stdout.fileno() == 1
+            and not fcntl.fcntl(1, fcntl.F_GETFL) & os.O_APPEND
+        )
+    except (OSError, ValueError):  # stdout is not a file, in a program that calls this one
+        return False

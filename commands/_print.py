@@ -1,0 +1,122 @@
+"""What a run shows outside files: rows on stdout; progress, findings and errors on stderr."""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TypeAlias
+
+from commands._boundary import say
+from commands._engine import is_file_of_its_own
+from commands._inputs import size_of
+from commands._options import Common
+from commands._summary import RunSummary
+from kcli.analysis.findings import SEVERITIES, Finding
+from kcli.engine.contract import Outcome, Unit
+from kcli.output.structured import write_csv, write_json, write_ndjson, write_tsv
+from kcli.output.text import failure_line, finding_lines
+from kcli.output.view import View
+from kcli.rows import Away, Failure, Lines, Row
+
+Text: TypeAlias = Callable[[Iterable[Row]], Iterable[str | Lines | Away]]
+Done: TypeAlias = Callable[[Outcome], None]
+
+STRUCTURED = {"json": write_json, "ndjson": write_ndjson, "csv": write_csv, "tsv": write_tsv}
+IN_THE_DOCUMENT = frozenset({"json", "ndjson"})
+"""Formats that carry findings themselves; with the others they go to stderr. Errors go to stderr in any case."""
+
+
+def print_rows(
+    rows: Iterable[Row], view: View, common: Common, text: Text | None, summary: RunSummary
+) -> None:
+    """Write rows to stdout in the view's format, each as it comes, unless the format needs all of them."""
+    if view.format == "text" and text is not None:
+        _print_lines(text(view.chosen(rows)))
+    elif view.format == "table":
+        from kcli.output.table import write_table  # noqa: PLC0415 - rich is slow to import
+
+        write_table(rows, view, sys.stdout, summary.tail, colored=_is_colored(common.color))
+    else:
+        STRUCTURED[view.format](rows, view, sys.stdout, summary.tail)
+
+
+def print_messages(summary: RunSummary, common: Common, *, with_findings: bool) -> None:
+    """Write findings, errors and the number of unread inputs to stderr, a line each; -v explains the findings."""
+    findings, failures = summary.tail()
+    shown = [finding for finding in findings if with_findings and _is_shown(finding, common)]
+    for line in (
+        *finding_lines(shown, explained=common.verbose > 0),
+        *map(failure_line, failures),
+        *_count_unanswered(failures, summary.inputs),
+    ):
+        say(line)
+
+
+def progress(units: list[Unit], common: Common, view: View) -> AbstractContextManager[Done]:
+    """Return a progress bar on stderr, fed by the outcomes; one that shows nothing unless a person watches."""
+    rows_on_terminal = sys.stdout.isatty() and view.format != "table" and common.out is None
+    if common.quiet or _is_dumb() or rows_on_terminal or not sys.stderr.isatty():
+        return nullcontext(lambda _: None)
+    return _progress_bar(units)
+
+
+@contextmanager
+def _progress_bar(units: list[Unit]) -> Iterator[Done]:
+    from kcli.output.progress import progress as progress_bar  # noqa: PLC0415 - rich is slow to import
+
+    done_bytes = 0
+    with progress_bar(len(units)) as show:
+
+        def done(outcome: Outcome) -> None:
+            nonlocal done_bytes
+            size = size_of(units[outcome.number])
+            if outcome.rest is None:
+                done_bytes += size
+                show(outcome.number + 1, done_bytes)
+            else:
+                read = min(outcome.rest.start, size)
+                show(outcome.number + (read / size if size else 0), done_bytes + read)
+
+        yield done
+
+
+def _print_lines(lines: Iterable[str | Lines | Away]) -> None:
+    from kcli.output.files import write_lines  # noqa: PLC0415 - only for text
+
+    sys.stdout.flush()
+    write_lines(
+        _flushed(lines) if sys.stdout.isatty() else lines, sys.stdout.buffer, beside=is_file_of_its_own()
+    )
+
+
+def _flushed(lines: Iterable[str | Lines | Away]) -> Iterator[str | Lines | Away]:
+    """Yield lines; each is on the terminal before the next is computed."""
+    for line in lines:
+        yield line
+        sys.stdout.flush()
+
+
+def _is_shown(finding: Finding, common: Common) -> bool:
+    """Whether a finding is worth a line on stderr: info findings are for those who ask (-v, --fail-on info)."""
+    return finding.severity != SEVERITIES[0] or common.verbose > 0 or common.fail_on == SEVERITIES[0]
+
+
+def _count_unanswered(failures: list[Failure], inputs: int) -> Iterator[str]:
+    """Yield the line that counts the inputs that could not be read, if there were several inputs."""
+    count = len({failure.path for failure in failures if failure.path})
+    if count and inputs > 1:
+        yield f"kcli: {count} of {inputs} inputs could not be read"
+
+
+def _is_colored(when: str) -> bool:
+    """Whether to colour: --color decides, then NO_COLOR and FORCE_COLOR, then whether stdout is a terminal."""
+    if when != "auto":
+        return when == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and not _is_dumb())
+
+
+def _is_dumb() -> bool:
+    """Whether the terminal shows escapes instead of obeying them."""
+    return os.environ.get("TERM") == "dumb"

@@ -1,0 +1,71 @@
+"""What a command collects beside its rows, and the exit status that follows from it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from commands._signals import Interrupted, acknowledge
+from commands._status import ExitStatus, worst
+from kcli.analysis.findings import SEVERITIES, Finding
+from kcli.engine.contract import Outcome
+from kcli.output.text import distinct
+from kcli.rows import Failure
+from kcli.rows.columns import TITLE
+
+
+@dataclass(slots=True)
+class RunSummary:
+    """Findings, errors and counts of one run; `inputs` are the paths that were to be answered."""
+
+    fail_on: str
+    inputs: int = 0
+    answered: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    parts: list[object] = field(default_factory=list)
+    ended: ExitStatus = ExitStatus.CLEAN
+    signal_status: int | None = None
+
+    def add(self, outcome: Outcome) -> None:
+        """Add the findings, the error and the part of an outcome, and count it if it answers its input."""
+        self.findings.extend(outcome.findings)
+        if outcome.error is not None:
+            self.failures.append(outcome.error)
+        if outcome.part is not None:
+            self.parts.append(outcome.part)
+        has_rows = outcome.taken or any(row.type != TITLE for row in outcome.rows)
+        self.answered += bool(has_rows) or (outcome.rest is None and outcome.error is None)
+
+    def end(self, status: ExitStatus, error: str, message: str) -> None:
+        """Record that the command ended early, and that none of its inputs is the cause."""
+        self.ended = status
+        self.failures.append(Failure("", error, None, None, message))
+
+    def interrupt(self, error: Interrupted | KeyboardInterrupt) -> None:
+        """Record that a signal ended the command."""
+        acknowledge()
+        self.signal_status = error.status if isinstance(error, Interrupted) else ExitStatus.INTERRUPTED
+        self.end(ExitStatus.INTERRUPTED, "interrupted", "interrupted: the rows are not complete")
+
+    def tail(self) -> tuple[list[Finding], list[Failure]]:
+        """Return what the end of a document lists: the findings without repetitions, and the errors."""
+        return distinct(self.findings), self.failures
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the command came to its end and answered at least one input."""
+        return self.ended is ExitStatus.CLEAN and self.status() is not ExitStatus.NOTHING_ANSWERED
+
+    def status(self) -> int:
+        """Return the exit status; after a signal it is 128 plus the signal's number."""
+        return worst(*self._statuses()) if self.signal_status is None else self.signal_status
+
+    def _statuses(self) -> Iterator[ExitStatus]:
+        yield self.ended
+        if self.failures:
+            yield ExitStatus.SOME_UNANSWERED if self.answered else ExitStatus.NOTHING_ANSWERED
+        if any(failure.error == "internal" for failure in self.failures):
+            yield ExitStatus.INTERNAL
+        if self.fail_on != "never":
+            level = SEVERITIES.index(self.fail_on)
+            if any(SEVERITIES.index(finding.severity) >= level for finding in self.findings):
+                yield ExitStatus.FINDINGS
