@@ -21,7 +21,7 @@ and cut to size on roll and clean stop only. A truncation moves the end back
 without wiping: what lies behind the valid entries is zeros, or stale entries
 and then zeros. A broker that opens a file takes it as full to its last whole
 entry, so the searches here give what a broker gives only with that count,
-`entry_count`; the valid prefix says where the entries that mean something end.
+`size // layout.size`; the valid prefix says where the entries that mean something end.
 """
 
 import struct
@@ -30,7 +30,6 @@ from typing import NamedTuple, TypeVar
 
 from construct import Int16sb, Int32sb, Int64sb, Struct
 
-from formats.errors import UnsupportedError
 from formats.layout import Layout
 from formats.types import Buffer, Position, RelativeOffset
 
@@ -41,7 +40,6 @@ WARM_BYTES = 8192
 
 NO_SLOT = -1
 NO_TIMESTAMP = -1
-TXN_VERSION = 0
 TXN_REFUSED_VERSION = 0x100
 """Versions from here on are refused; below it, and negative, brokers see no difference from 0."""
 
@@ -104,13 +102,6 @@ class ValidPrefix(NamedTuple):
     trailing_bytes: int
 
 
-class AbortedTxns(NamedTuple):
-    """A whole transaction index; brokers do not see the bytes of a partial last entry."""
-
-    entries: tuple[AbortedTxn, ...]
-    trailing_bytes: int
-
-
 OFFSET_INDEX_ENTRY = Layout(OFFSET_INDEX_DECLARATION, OffsetIndexEntry, "offset index entry")
 TIME_INDEX_ENTRY = Layout(TIME_INDEX_DECLARATION, TimeIndexEntry, "time index entry")
 TXN_INDEX_ENTRY = Layout(TXN_INDEX_DECLARATION, AbortedTxn, "transaction index entry")
@@ -121,11 +112,6 @@ BEFORE_FIRST_TIMESTAMP = (NO_TIMESTAMP, 0)
 
 _OFFSET_FIELDS = OFFSET_INDEX_ENTRY.only("relative_offset", "position")
 _TIME_FIELDS = TIME_INDEX_ENTRY.only("timestamp", "relative_offset")
-
-
-def entry_count(layout: Layout[R], size: int) -> int:
-    """Return how many entries a broker takes an index file of `size` bytes to hold: all the whole ones."""
-    return size // layout.size
 
 
 def slots(layout: Layout[R], buffer: Buffer) -> Callable[[int], R]:
@@ -149,24 +135,7 @@ def largest_lower_bound_slot(entries: int, value: Callable[[int], int], target: 
     begin, end = _section(entries, value, target, entry_size)
     if begin == 0 and value(0) > target:
         return NO_SLOT
-    return _binary_search(value, target, begin, end)[0]
-
-
-def smallest_upper_bound_slot(entries: int, value: Callable[[int], int], target: int, entry_size: int) -> int:
-    """Return the slot that AbstractIndex.smallestUpperBoundSlotFor finds, -1 if none.
-
-    In a sorted index that is the first slot above the target; where a slot equals
-    the target, it is that slot if a step of the search meets it, else the next.
-    """
-    if entries == 0:
-        return NO_SLOT
-    begin, end = _section(entries, value, target, entry_size)
-    if begin == 0 and value(0) > target:
-        return 0
-    slot, exact = _binary_search(value, target, begin, end)
-    if exact:
-        return slot
-    return NO_SLOT if slot == entries - 1 else slot + 1
+    return _binary_search(value, target, begin, end)
 
 
 def _section(entries: int, value: Callable[[int], int], target: int, entry_size: int) -> tuple[int, int]:
@@ -175,17 +144,17 @@ def _section(entries: int, value: Callable[[int], int], target: int, entry_size:
     return (first_warm, entries - 1) if value(first_warm) < target else (0, first_warm)
 
 
-def _binary_search(value: Callable[[int], int], target: int, low: int, high: int) -> tuple[int, bool]:
+def _binary_search(value: Callable[[int], int], target: int, low: int, high: int) -> int:
     while low < high:
         middle = (low + high + 1) // 2
         found = value(middle)
         if found == target:
-            return middle, True
+            return middle
         if found > target:
             high = middle - 1
         else:
             low = middle
-    return low, False
+    return low
 
 
 def offset_index_lookup(
@@ -195,23 +164,6 @@ def offset_index_lookup(
     slot = largest_lower_bound_slot(entries, _offsets(get, base_offset), target, OFFSET_INDEX_ENTRY.size)
     if slot == NO_SLOT:
         return base_offset, 0
-    entry = get(slot)
-    return base_offset + entry.relative_offset, entry.position
-
-
-def offset_index_upper_bound(
-    entries: int, get: Callable[[int], OffsetIndexEntry], base_offset: int, end_position: int
-) -> tuple[int, int] | None:
-    """Return (offset, position) as OffsetIndex.fetchUpperBoundOffset for a fetch that ends at `end_position`.
-
-    An entry beyond what the fetch reads, or None; an upper bound, not always the
-    lowest. The broker adds position and size in 32 bits; the caller wraps.
-    """
-    slot = smallest_upper_bound_slot(
-        entries, lambda slot: get(slot).position, end_position, OFFSET_INDEX_ENTRY.size
-    )
-    if slot == NO_SLOT:
-        return None
     entry = get(slot)
     return base_offset + entry.relative_offset, entry.position
 
@@ -308,30 +260,3 @@ def _valid_prefix(
             count += 1
         left = bytes(data[whole:])
     return ValidPrefix(count, count * size, ENDED_AT_PARTIAL_ENTRY if left else ENDED_AT_END, len(left))
-
-
-def read_aborted_txns(buffer: Buffer) -> AbortedTxns:
-    """Return every whole entry of a transaction index, and the size of the partial one after them.
-
-    UnsupportedError at the first entry that TransactionIndex's iterator refuses:
-    it looks at the high byte of the version alone, so versions below 256 and
-    negative ones pass.
-    """
-    entries = tuple(TXN_INDEX_ENTRY.rows(buffer))
-    for slot, entry in enumerate(entries):
-        if entry.version >= TXN_REFUSED_VERSION:
-            raise UnsupportedError(slot * TXN_INDEX_ENTRY.size, "version", TXN_VERSION, entry.version)
-    return AbortedTxns(entries, len(buffer) % TXN_INDEX_ENTRY.size)
-
-
-def txn_index_truncated_entries(entries: Iterable[AbortedTxn], target: int) -> int:
-    """Return how many entries TransactionIndex.truncateTo leaves: those before the first with last offset >= target.
-
-    Without such an entry the broker does not touch the file, a partial entry at its end included.
-    """
-    count = 0
-    for entry in entries:
-        if entry.last_offset >= target:
-            break
-        count += 1
-    return count

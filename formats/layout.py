@@ -155,7 +155,3 @@ class Layout(Generic[R]):
             "Q": ">u8",
         }
         return np.dtype([(f.name, kinds.get(f.letter, f"V{f.size}")) for f in self.fields])
-
-    def describe(self) -> tuple[Field, ...]:
-        """Return the field table: name, offset, size and meaning, from the declaration itself."""
-        return self.fields

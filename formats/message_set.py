@@ -149,14 +149,6 @@ def messages(opened: MessageSet) -> Iterator[Message]:
         )
 
 
-def message_records(message: Buffer, limit: int) -> Iterator[LegacyRecord]:
-    """Yield the records of a whole message: those inside a wrapper, decompressed to no more than `limit` bytes, or itself.
-
-    Errors are those of `message_set` and `set_records`.
-    """
-    return set_records(message_set(message, limit))
-
-
 def set_records(opened: MessageSet) -> Iterator[LegacyRecord]:
     """Yield the messages of a set as records, each checked against its own CRC.
 

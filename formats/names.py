@@ -83,7 +83,6 @@ STRAY = "stray"
 FUTURE = "future"
 DIRECTORY_SUFFIXES = {"-delete": DELETE, "-future": FUTURE, "-stray": STRAY}
 
-LONGEST_TOPIC = 249
 LONGEST_DIRECTORY_NAME = 255
 """Characters to which the topic is cut in the names of -delete and -stray directories."""
 
@@ -95,8 +94,6 @@ _WITH_OFFSET = frozenset({*EXTENSION_KINDS, "cleaned", "swap"})
 _UUID = re.compile(r"[A-Za-z0-9_-]{22}")
 _KRAFT = re.compile(r"(.{20})-([^-.]{10})(?:-[^.]*)?\.checkpoint((?:\.part|\.deleted)?)")
 _WELL_KNOWN = re.compile(r"(.+?)((?:\.tmp)?)")
-_TOPIC = re.compile(r"[a-zA-Z0-9._-]+")
-_TIERED_DIRECTORY = re.compile(r"(.+)-([0-9]+)-([A-Za-z0-9_-]{22})")
 _JAVA_BLANK = re.compile(r"[ \t\n\x0b\f\r]")
 
 
@@ -136,14 +133,6 @@ class PartitionDir(NamedTuple):
     kind: str = NORMAL
     uuid: str | None = None
     topic_may_be_cut: bool = False
-
-
-class TieredDir(NamedTuple):
-    """What the name of a partition's directory in LocalTieredStorage says."""
-
-    topic: str
-    partition: int
-    topic_id: str
 
 
 def has_no_offset(name: str) -> bool:
@@ -197,20 +186,6 @@ def parse_partition_dir(name: str) -> PartitionDir | None:
         return None
     may_be_cut = kind in {DELETE, STRAY} and len(name) >= LONGEST_DIRECTORY_NAME
     return PartitionDir(topic, partition, kind, uuid, may_be_cut)
-
-
-def parse_tiered_dir(name: str) -> TieredDir | None:
-    """Return what LocalTieredStorage says in the name of a partition's directory; None for other names."""
-    match = _TIERED_DIRECTORY.fullmatch(name)
-    partition = integer(match.group(2), INT_BITS) if match else None
-    if match is None or partition is None:
-        return None
-    return TieredDir(match.group(1), partition, match.group(3))
-
-
-def is_legal_topic(name: str) -> bool:
-    """Return whether a broker accepts the name for a new topic, as Topic.isValid does."""
-    return name not in {".", ".."} and len(name) <= LONGEST_TOPIC and _TOPIC.fullmatch(name) is not None
 
 
 def _without_uuid(name: str, end: int) -> tuple[str, str | None]:

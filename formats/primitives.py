@@ -137,33 +137,15 @@ def compact_string_bytes(buffer: Buffer, position: int, field: str = "string") -
     return _sized(buffer, position, length, after, field)
 
 
-def nullable_string(buffer: Buffer, position: int, field: str = "string") -> tuple[str | None, int]:
-    """Return a string of i16 length, None for null, and the position after it."""
-    data, after = string_bytes(buffer, position, field)
-    return None if data is None else utf8(data, position, field), after
-
-
-def string(buffer: Buffer, position: int, field: str = "string") -> tuple[str, int]:
-    """Return a string of i16 length and the position after it; null is a CorruptError."""
-    text, after = nullable_string(buffer, position, field)
-    return _present(text, position, field), after
-
-
 def nullable_bytes(buffer: Buffer, position: int, field: str = "bytes") -> tuple[bytes | None, int]:
     """Return bytes of i32 length, None for null, and the position after them."""
     return _sized(buffer, position, *_fixed_length(buffer, position, field, _INT32), field)
 
 
-def compact_nullable_string(buffer: Buffer, position: int, field: str = "string") -> tuple[str | None, int]:
-    """Return a compact string, None for null, and the position after it."""
-    data, after = compact_string_bytes(buffer, position, field)
-    return None if data is None else utf8(data, position, field), after
-
-
 def compact_string(buffer: Buffer, position: int, field: str = "string") -> tuple[str, int]:
     """Return a compact string and the position after it; null is a CorruptError."""
-    text, after = compact_nullable_string(buffer, position, field)
-    return _present(text, position, field), after
+    data, after = compact_string_bytes(buffer, position, field)
+    return utf8(_present(data, position, field), position, field), after
 
 
 def compact_java_string(buffer: Buffer, position: int, field: str = "string") -> tuple[str, int]:
@@ -183,12 +165,6 @@ def utf8(data: bytes, position: int, field: str) -> str:
 def compact_nullable_bytes(buffer: Buffer, position: int, field: str = "bytes") -> tuple[bytes | None, int]:
     """Return compact bytes, None for null, and the position after them."""
     return _sized(buffer, position, *compact_length(buffer, position, field), field)
-
-
-def compact_bytes(buffer: Buffer, position: int, field: str = "bytes") -> tuple[bytes, int]:
-    """Return compact bytes and the position after them; null is a CorruptError."""
-    data, after = compact_nullable_bytes(buffer, position, field)
-    return _present(data, position, field), after
 
 
 def compact_array_length(buffer: Buffer, position: int, field: str = "array") -> tuple[int, int]:

@@ -20,9 +20,6 @@ Position = NewType("Position", int)
 LeaderEpoch = NewType("LeaderEpoch", int)
 """The leader epoch of a partition; -1 where none is known."""
 
-TimestampMs = NewType("TimestampMs", int)
-"""Milliseconds since 1970-01-01 UTC; -1 where there is none."""
-
 
 class TopicPartition(NamedTuple):
     """A topic's name and a partition's number."""

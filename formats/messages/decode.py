@@ -51,7 +51,7 @@ PREVIEWS: dict[str, dict[int, Schema]] = {
 """What a preview of consumer or share groups wrote and 4.3 does not read."""
 
 TOPICS = tuple(VALUES)
-"""The topics whose records `decode_key_value` reads."""
+"""The topics whose records are read here."""
 
 SCHEMAS: dict[str, Schema] = {
     **group.SCHEMAS,
@@ -99,28 +99,6 @@ class Unknown(NamedTuple):
     api_key: int
     version: int | None
     raw: bytes
-
-
-class Decoded(NamedTuple):
-    """A record's key and value; the key of a metadata record is None, and so is a tombstone's value."""
-
-    key: Message | Unknown | None
-    value: Message | Unknown | None
-
-
-def decode_key_value(
-    topic: str, key: Buffer | None, value: Buffer | None, elements: int = ELEMENTS_MAX
-) -> Decoded:
-    """Return a record of one of `TOPICS` decoded; positions of errors count from the start of key or value.
-
-    FormatError where the bytes are not what the type and version say: the field
-    begins with the name of its struct. LimitError beyond so many elements of a
-    value's arrays, a struct for eight. KeyError for another topic.
-    """
-    if topic == CLUSTER_METADATA:
-        return Decoded(None, decode_metadata(value, elements))
-    found = decode_key(topic, key)
-    return Decoded(found, None if value is None else decode_value(topic, found.api_key, value, elements))
 
 
 def decode_key(

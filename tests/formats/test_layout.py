@@ -103,7 +103,7 @@ def test_short_buffers_are_truncated_for_both_readers(name):
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_every_field_says_what_it_is(name):
-    assert [field.name for field in LAYOUTS[name].describe() if not field.doc] == []
+    assert [field.name for field in LAYOUTS[name].fields if not field.doc] == []
 
 
 def test_real_headers_read_the_same_four_ways():

@@ -10,7 +10,7 @@ import pytest
 
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
 from formats.legacy import MESSAGE_V1
-from formats.message_set import LegacyRecord, base_offset, message_records, message_set, messages
+from formats.message_set import LegacyRecord, base_offset, message_set, messages, set_records
 from tests.builders import attempt, compress
 from tests.formats.recorded import LEGACY, batches, stored
 from tests.messages import put_message, put_set, put_wrapper
@@ -37,7 +37,7 @@ _DUMPED = re.compile(
 
 
 def read(message, limit=LIMIT):
-    return list(message_records(message, limit))
+    return list(set_records(message_set(message, limit)))
 
 
 def inner(count, magic=1, **fields):

@@ -8,11 +8,8 @@ from formats import names
 from formats.names import (
     FileName,
     PartitionDir,
-    TieredDir,
-    is_legal_topic,
     parse_file,
     parse_partition_dir,
-    parse_tiered_dir,
 )
 from tests.formats.files import answers, units
 
@@ -268,46 +265,10 @@ def test_longest_capped_name_is_what_a_broker_writes():
     assert len(LONG + suffix) == names.LONGEST_DIRECTORY_NAME
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        (f"t-plain-0-{UUID}", TieredDir("t-plain", 0, UUID)),
-        ("t-1--_AAAAAAAAAAAAAAAAAAAA", TieredDir("t", 1, "-_AAAAAAAAAAAAAAAAAAAA")),
-        ("t-plain-0", None),
-        (f"t-{UUID}", None),
-        (f"t-2147483648-{UUID}", None),
-    ],
-)
-def test_tiered_directories(name, expected):
-    assert parse_tiered_dir(name) == expected
-
-
-@pytest.mark.parametrize(
-    ("name", "legal"),
-    [
-        ("a", True),
-        ("A.b_c-9", True),
-        ("...", True),
-        ("x" * 249, True),
-        ("x" * 250, False),
-        ("", False),
-        (".", False),
-        ("..", False),
-        ("a b", False),
-        ("a\n", False),
-        ("\u00e9", False),
-        ("\u0663", False),
-    ],
-)
-def test_legal_topics(name, legal):
-    assert is_legal_topic(name) is legal
-
-
 @given(st.text(max_size=40) | st.text("0123456789-._adeglorty", max_size=60))
 def test_any_name(name):
     assert parse_file(name).name == name
     parse_partition_dir(name)
-    parse_tiered_dir(name)
 
 
 @given(
@@ -330,7 +291,6 @@ def test_long_hostile_names_are_quick():
     ):
         parse_file(name)
         parse_partition_dir(name)
-        parse_tiered_dir(name)
 
 
 @pytest.mark.parametrize(

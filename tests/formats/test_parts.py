@@ -195,7 +195,7 @@ def test_fixed_structures(declared):
     assert without_gaps(parts, 5) == len(data)
     assert tuple(part.value for part in parts) == tuple(declared.read(data, 5))
     assert [(part.structure, part.field, part.doc) for part in parts] == [
-        (declared.name, f.name, f.doc) for f in declared.describe()
+        (declared.name, f.name, f.doc) for f in declared.fields
     ]
 
 

@@ -52,7 +52,6 @@ def rows(columns):
     assert [len(batch) for batch in found] == [
         end - start for start, end in zip(columns.bounds, columns.bounds[1:], strict=False)
     ]
-    assert [tuple(row) for row in columns.headers.tolist()] == [tuple(row) for row in columns.headers]
     return found
 
 
@@ -75,6 +74,8 @@ def read(given, limit):
             assert (item.number, ended) == (len(found), True)
             found.append(None)
             continue
+        raws = given[item.first : item.first + len(item.headers)]
+        assert [BATCH.row(*header) for header in item.headers.tolist()] == [BATCH.read(raw) for raw in raws]
         assert ended == (item.before == 0)
         if item.before:
             (more,) = rows(item)

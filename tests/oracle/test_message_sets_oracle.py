@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from formats.errors import FormatError
-from formats.message_set import base_offset, message_records
+from formats.message_set import base_offset, message_set, set_records
 from kcli.jobs import lookup
 from kcli.jobs.truncate import Request
 from kcli.rows import LOOKUP_TIMESTAMP
@@ -57,7 +57,9 @@ def compare_records(oracle: Oracle, message: bytes, told: str) -> bool | None:
         return False
     (batch,) = said["batches"]
     assert attempt(base_offset, message, LIMIT) == batch["base_offset"], told
-    mine = attempt(lambda: [(r.offset, r.timestamp, r.key, r.value) for r in message_records(message, LIMIT)])
+    mine = attempt(
+        lambda: [(r.offset, r.timestamp, r.key, r.value) for r in set_records(message_set(message, LIMIT))]
+    )
     if "error" in batch["records"]:
         assert isinstance(mine, FormatError), (told, batch)
         return False

@@ -13,7 +13,7 @@ from formats.control import control_record
 from formats.index import (
     OFFSET_INDEX_ENTRY,
     TIME_INDEX_ENTRY,
-    read_aborted_txns,
+    TXN_INDEX_ENTRY,
     valid_prefix_offset_index,
     valid_prefix_time_index,
 )
@@ -142,7 +142,7 @@ def snapshot(path: Path) -> Iterator[Fact]:
 
 
 def txn_index(path: Path) -> Iterator[Fact]:
-    for entry in read_aborted_txns(path.read_bytes()).entries:
+    for entry in TXN_INDEX_ENTRY.rows(path.read_bytes()):
         yield {
             "version": entry.version,
             "producerId": entry.producer_id,

@@ -16,11 +16,9 @@ from formats.messages.decode import (
     SHARE_GROUP_STATE,
     TOPICS,
     TRANSACTION_STATE,
-    Decoded,
     Message,
     Unknown,
     decode_key,
-    decode_key_value,
     decode_metadata,
     decode_value,
     message_json,
@@ -33,6 +31,14 @@ from .kafka import Made, made, small
 
 OFFSET_KEY = bytes.fromhex("0001 0001 67 0001 74 00000005")
 OFFSET_VALUE = bytes.fromhex("0003 000000000000002a 00000007 0000 0000000000000001")
+
+
+def decode_record(topic, key, value):
+    """Return key and value of a record, decoded."""
+    if topic == CLUSTER_METADATA:
+        return None, decode_metadata(value)
+    found = decode_key(topic, key)
+    return found, None if value is None else decode_value(topic, found.api_key, value)
 
 
 def test_every_version_of_every_message_is_in_the_data():
@@ -92,7 +98,7 @@ def test_every_flipped_byte_is_a_value_or_an_error(message: Made):
 def test_any_bytes_are_values_or_errors(topic: str, key: bytes, value: bytes, api_key: int, version: int):
     prefix = bytes([1, api_key, version]) if topic == CLUSTER_METADATA else version.to_bytes(2, "big")
     try:
-        decoded = decode_key_value(topic, api_key.to_bytes(2, "big") + key, prefix + value)
+        decoded = decode_record(topic, api_key.to_bytes(2, "big") + key, prefix + value)
     except FormatError:
         return
     for found in decoded:
@@ -100,26 +106,24 @@ def test_any_bytes_are_values_or_errors(topic: str, key: bytes, value: bytes, ap
 
 
 def test_key_and_value():
-    found = decode_key_value(CONSUMER_OFFSETS, OFFSET_KEY, OFFSET_VALUE)
-    assert found.key == Message(
-        "OffsetCommitKey", 1, 0, {"group": "g", "topic": "t", "partition": 5}, (), b""
-    )
+    key, value = decode_record(CONSUMER_OFFSETS, OFFSET_KEY, OFFSET_VALUE)
+    assert key == Message("OffsetCommitKey", 1, 0, {"group": "g", "topic": "t", "partition": 5}, (), b"")
     fields = {"offset": 42, "leaderEpoch": 7, "metadata": "", "commitTimestamp": 1}
-    assert found.value == Message("OffsetCommitValue", 1, 3, fields, (), b"")
+    assert value == Message("OffsetCommitValue", 1, 3, fields, (), b"")
 
 
 def test_a_buffer_that_is_not_bytes():
-    assert decode_key_value(
-        CONSUMER_OFFSETS, memoryview(OFFSET_KEY), bytearray(OFFSET_VALUE)
-    ) == decode_key_value(CONSUMER_OFFSETS, OFFSET_KEY, OFFSET_VALUE)
+    assert decode_record(CONSUMER_OFFSETS, memoryview(OFFSET_KEY), bytearray(OFFSET_VALUE)) == decode_record(
+        CONSUMER_OFFSETS, OFFSET_KEY, OFFSET_VALUE
+    )
 
 
 def test_tombstone_and_null_key():
-    assert decode_key_value(CONSUMER_OFFSETS, OFFSET_KEY, None).value is None
+    assert decode_record(CONSUMER_OFFSETS, OFFSET_KEY, None)[1] is None
     with pytest.raises(CorruptError):
-        decode_key_value(CONSUMER_OFFSETS, None, OFFSET_VALUE)
+        decode_key(CONSUMER_OFFSETS, None)
     with pytest.raises(CorruptError):
-        decode_key_value(CLUSTER_METADATA, None, None)
+        decode_metadata(None)
 
 
 def test_bytes_behind_a_message():
@@ -151,7 +155,7 @@ def test_unknown_type_or_version(
     topic: str, key: str | None, value: str | None, expected: tuple[Unknown | None, Unknown | None]
 ):
     given_key, given_value = (None if text is None else bytes.fromhex(text) for text in (key, value))
-    assert decode_key_value(topic, given_key, given_value) == Decoded(*expected)
+    assert decode_record(topic, given_key, given_value) == expected
 
 
 def test_unknown_version_of_a_known_value():
