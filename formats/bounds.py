@@ -16,6 +16,6 @@ CONTROL_SHARE = 64
 RAISES_THE_BOUND = "; --max-batch-bytes raises the bound"
 
 
-def in_words(error: FormatError) -> str:
+def describe(error: FormatError) -> str:
     """Return an error in words; one about a bound names the switch that raises it."""
     return f"{error}{RAISES_THE_BOUND}" if isinstance(error, LimitError) else str(error)

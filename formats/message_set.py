@@ -54,7 +54,7 @@ class MessageSet(NamedTuple):
         return len(self.body) - self.end
 
 
-class Message(NamedTuple):
+class LegacyMessage(NamedTuple):
     """One message that is no wrapper: offset and timestamp (ms) as Kafka gives them, -1 for none.
 
     `data` is all of its bytes, as they lie at `position` of its set's body; what stands behind its header is not checked.
@@ -120,7 +120,7 @@ def message_set(message: Buffer, limit: int) -> MessageSet:
     return MessageSet(header, body, stream, added, whole)
 
 
-def messages(opened: MessageSet) -> Iterator[Message]:
+def messages(opened: MessageSet) -> Iterator[LegacyMessage]:
     """Yield the messages of a set by their headers; CorruptError at one that is a wrapper itself, when it is reached."""
     wrapper, added, stream = opened.header, opened.added, opened.stream
     appended = wrapper.timestamp if stream is not None and wrapper.timestamp_type == APPEND_TIME else None
@@ -137,7 +137,7 @@ def messages(opened: MessageSet) -> Iterator[Message]:
                 stream,
                 CorruptError(position + ATTRIBUTES_POSITION, "codec", "0 inside a wrapper", header.codec),
             )
-        yield Message(
+        yield LegacyMessage(
             _long(header.offset + added),
             timestamp,
             kind,
@@ -198,7 +198,7 @@ def _places(body: memoryview) -> Iterator[tuple[int, int]]:
         position = len(body) - left
 
 
-def _key_and_value(message: Message) -> tuple[bytes | None, bytes | None]:
+def _key_and_value(message: LegacyMessage) -> tuple[bytes | None, bytes | None]:
     data = message.data
     key_start, key_end = _span(data, _key_position(message.magic), "key")
     start, end = _span(data, max(key_start, key_end), "value")
@@ -206,7 +206,7 @@ def _key_and_value(message: Message) -> tuple[bytes | None, bytes | None]:
     return key, None if start > end else bytes(data[start:end])
 
 
-def _sizes(message: Message, key: bytes | None) -> tuple[int, int]:
+def _sizes(message: LegacyMessage, key: bytes | None) -> tuple[int, int]:
     position = _key_position(message.magic)
     of_key, of_value = (
         _LENGTH.unpack_from(message.data, at)[0]

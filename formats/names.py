@@ -74,6 +74,13 @@ IN_INDEX_CACHE = "remote-log-index-cache"
 IN_TIERED_STORAGE = "local-tiered-storage"
 WELL_KNOWN = "well-known"
 
+CONSUMER_OFFSETS = "__consumer_offsets"
+TRANSACTION_STATE = "__transaction_state"
+SHARE_GROUP_STATE = "__share_group_state"
+CLUSTER_METADATA = "__cluster_metadata"
+REMOTE_LOG_METADATA = "__remote_log_metadata"
+"""Kafka's own topics."""
+
 REMOTE_LOG_INDEX_CACHE = "remote-log-index-cache"
 """The directory in a log directory where indexes of tiered segments are cached."""
 
@@ -103,7 +110,7 @@ class FileName(NamedTuple):
     `kind` is what the bytes are, `scheme` whose naming it is; both are unknown or
     None together. `suffix` is "" or what was added (`.deleted`, `.cleaned`, `.swap`,
     `.tmp`, `.part`). `is_canonical` is false for a base offset that no broker
-    writes like this (it would open another name: see `opened_as`). A producer
+    writes like this (it would open another name: see `canonical_name`). A producer
     snapshot of any name is one to DumpLogSegments: without an offset it has no scheme.
     """
 
@@ -119,7 +126,7 @@ class FileName(NamedTuple):
     """What stands between the first and the last word: of a copy, `.old` in `42.old.log`."""
 
     @property
-    def is_aside(self) -> bool:
+    def is_inactive(self) -> bool:
         """Whether it is no part of a log: it waits for something, is a copy, or a broker opens another name for its offset."""
         is_opened = self.is_canonical or self.scheme != IN_PARTITION or self.kind == PRODUCER_SNAPSHOT
         return bool(self.suffix or self.inserted) or not is_opened
@@ -149,7 +156,7 @@ def file_prefix(offset: int) -> str:
     return f"{'-' * (offset < 0)}{abs(offset):020d}"
 
 
-def opened_as(name: str) -> str | None:
+def canonical_name(name: str) -> str | None:
     """Return the name that a broker opens for the offset and the kind that a file's name says; None where it is of no log."""
     extension = name.rpartition(".")[2]
     offset = integer(name.partition(".")[0], LONG_BITS)

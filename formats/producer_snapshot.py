@@ -52,7 +52,7 @@ class SnapshotVersion(NamedTuple):
     version: int
 
 
-class SnapshotHeader(NamedTuple):
+class ProducerSnapshotHeader(NamedTuple):
     """The 10 bytes before the entries."""
 
     version: int
@@ -93,7 +93,7 @@ class ProducerSnapshot(NamedTuple):
 
 
 SNAPSHOT_VERSION = Layout(SNAPSHOT_VERSION_DECLARATION, SnapshotVersion, "producer snapshot version")
-SNAPSHOT_HEADER = Layout(SNAPSHOT_HEADER_DECLARATION, SnapshotHeader, "producer snapshot header")
+SNAPSHOT_HEADER = Layout(SNAPSHOT_HEADER_DECLARATION, ProducerSnapshotHeader, "producer snapshot header")
 PRODUCER_ENTRY = Layout(PRODUCER_ENTRY_DECLARATION, ProducerEntry, "producer snapshot entry")
 
 

@@ -122,7 +122,7 @@ def taken(columns: RecordColumns, numbers: "Ints") -> RecordColumns:
     )
 
 
-class Left(NamedTuple):
+class FallbackBatch(NamedTuple):
     """A batch that is left to the plain reader: damaged, of another magic, or too large for columns."""
 
     number: int
@@ -130,11 +130,11 @@ class Left(NamedTuple):
 
 def record_columns(
     window: Buffer, positions: "Sequence[int] | Ints", limit: int, headers: "NDArray[np.void] | None" = None
-) -> Iterator[RecordColumns | Left]:
+) -> Iterator[RecordColumns | FallbackBatch]:
     """Yield the records of the batches at the positions of a window, in order, in chunks of bounded size.
 
     Each batch is decompressed to no more than `limit` bytes. CRCs are not looked at. Every batch is in exactly one of
-    the results: in columns if `formats.record.batch_records` reads it to its end, else alone as Left; as Left, too, if
+    the results: in columns if `formats.record.batch_records` reads it to its end, else alone as FallbackBatch; as FallbackBatch, too, if
     it is beyond LARGEST_BODY, LARGEST_MEAN or MOST_HEADERS. One of more than MOST_RECORDS or WHOLE_BODY comes in parts. `headers` are the batches' rows as of `formats.bulk`, for
     callers that have them.
     """
@@ -164,7 +164,7 @@ def record_columns(
             first, bodies, size, records = number + 1, [], 0, 0
             if count * SMALLEST_RECORD > len(body) or len(body) > LARGEST_MEAN * count:
                 body = None  # it is large, and whoever reads it plainly unpacks it again
-                yield Left(number)
+                yield FallbackBatch(number)
                 continue
             data, body = b"".join([body, b"\0\0"]), None
             yield from _in_parts(data, headers[number : number + 1], number)
@@ -212,7 +212,7 @@ def _decompressed(codec: int, body: Buffer, limit: int) -> Buffer | None:
 
 def _decoded(
     bodies: list[Buffer | None], headers: "NDArray[np.void]", first: int
-) -> Iterator[RecordColumns | Left]:
+) -> Iterator[RecordColumns | FallbackBatch]:
     # the bytes behind the last end whatever runs over it
     data = b"".join([*(body for body in bodies if body), b"\0\0"])
     headers = headers[first : first + len(bodies)]
@@ -228,17 +228,19 @@ def _decoded(
         if begin < number:
             yield _part(columns, begin, number, first)
         if number < len(bodies):
-            yield Left(first + number)
+            yield FallbackBatch(first + number)
         begin = number + 1
 
 
-def _in_parts(data: bytes, header: "NDArray[np.void]", number: int) -> Iterator[RecordColumns | Left]:
+def _in_parts(
+    data: bytes, header: "NDArray[np.void]", number: int
+) -> Iterator[RecordColumns | FallbackBatch]:
     """Yield the records of one batch in parts, once all of them are known to be good."""
     count = int(header["records_count"][0])
     starts, _, broken = chains(data, [len(data) - 2], [count])
     spans = [slice(at, at + PART_RECORDS) for at in range(0, count, PART_RECORDS)]
     if broken or any(_columns_of(data, starts, span, header)[1] for span in spans):
-        yield Left(number)
+        yield FallbackBatch(number)
         return
     for span in spans:
         columns, _ = _columns_of(data, starts, span, header)
@@ -402,4 +404,4 @@ class _Reader:
         return value, at
 
 
-__all__ = ["Left", "RecordColumns", "add_sequences", "headers_at", "record_columns"]
+__all__ = ["FallbackBatch", "RecordColumns", "add_sequences", "headers_at", "record_columns"]

@@ -248,18 +248,22 @@ class _Tail(NamedTuple):
     unknown_tags: tuple[UnknownTag, ...]
 
 
-def decode(value: Buffer, longest: int = LONGEST_VALUE, *, marks: bool = False) -> RemoteLogMetadata:
+def decode(
+    value: Buffer, longest: int = LONGEST_VALUE, *, replace_invalid_utf8: bool = False
+) -> RemoteLogMetadata:
     """Return the record that a value holds; the whole value must be used up. LimitError beyond `longest` bytes.
 
     Positions of errors count from the value's first byte. States and tags that are not known are kept as they are;
     what a broker refuses although it can be decoded is the caller's question. TruncatedError where the value ends
     too early, UnsupportedError for an unknown frame version, api key or message version, CorruptError otherwise.
-    What is not UTF-8 in a name is a CorruptError; with `marks` U+FFFD, as where Kafka prints it.
+    What is not UTF-8 in a name is a CorruptError; with `replace_invalid_utf8` U+FFFD, as where Kafka prints it.
     """
     if len(value) > longest:
         raise LimitError(0, "value", f"at most {longest} bytes", len(value))
     envelope = read_envelope(value)
-    return _READERS[envelope.api_key](value, envelope, compact_java_string if marks else compact_string)
+    return _READERS[envelope.api_key](
+        value, envelope, compact_java_string if replace_invalid_utf8 else compact_string
+    )
 
 
 def read_envelope(value: Buffer) -> Envelope:

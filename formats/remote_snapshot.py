@@ -37,7 +37,7 @@ SNAPSHOT_HEADER_DECLARATION = Struct(
 )
 
 
-class SnapshotHeader(NamedTuple):
+class RemoteLogSnapshotHeader(NamedTuple):
     """The first 18 bytes of the file."""
 
     version: int
@@ -55,10 +55,10 @@ class SnapshotEntry(NamedTuple):
     value: bytes
 
 
-SNAPSHOT_HEADER = Layout(SNAPSHOT_HEADER_DECLARATION, SnapshotHeader, "remote log snapshot header")
+SNAPSHOT_HEADER = Layout(SNAPSHOT_HEADER_DECLARATION, RemoteLogSnapshotHeader, "remote log snapshot header")
 
 
-def read_header(buffer: Buffer) -> SnapshotHeader | None:
+def read_header(buffer: Buffer) -> RemoteLogSnapshotHeader | None:
     """Return the header, or None for an empty file, which counts as no snapshot.
 
     TruncatedError for 1 to 17 bytes: brokers take what is missing for zeros and see an empty snapshot.
@@ -77,7 +77,7 @@ def read_header(buffer: Buffer) -> SnapshotHeader | None:
 def read_entries(
     read: Callable[[int, int], bytes],
     size: int,
-    header: SnapshotHeader,
+    header: RemoteLogSnapshotHeader,
     *,
     position: int = SNAPSHOT_HEADER.size,
     number: int = 0,

@@ -22,15 +22,10 @@ from formats.errors import CorruptError, FormatError, TruncatedError, Unsupporte
 from formats.messages import group, metadata, remote, share_group, transaction
 from formats.messages.converter import to_json
 from formats.messages.declare import Schema, Value
-from formats.messages.reader import ELEMENTS_MAX, Found, Span, UnknownTag, reader
+from formats.messages.reader import ELEMENTS_MAX, Collector, Span, UnknownTag, reader
+from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from formats.remote_metadata import read_envelope
 from formats.types import Buffer
-
-CONSUMER_OFFSETS = "__consumer_offsets"
-TRANSACTION_STATE = "__transaction_state"
-SHARE_GROUP_STATE = "__share_group_state"
-CLUSTER_METADATA = "__cluster_metadata"
-REMOTE_LOG_METADATA = "__remote_log_metadata"
 
 KEYS: dict[str, dict[int, Schema]] = {
     CONSUMER_OFFSETS: group.KEYS,
@@ -102,11 +97,11 @@ class Unknown(NamedTuple):
 
 
 def decode_key(
-    topic: str, key: Buffer | None, *, previews: bool = False, marks: bool = False
+    topic: str, key: Buffer | None, *, previews: bool = False, replace_invalid_utf8: bool = False
 ) -> Message | Unknown:
     """Return the key of a coordinator's record; null is a CorruptError, as for the coordinator itself.
 
-    With `previews` types that only a preview wrote are known, too. With `marks` what is not UTF-8 in a string is U+FFFD, as
+    With `previews` types that only a preview wrote are known, too. With `replace_invalid_utf8` what is not UTF-8 in a string is U+FFFD, as
     where Kafka prints it; else a CorruptError.
     """
     if key is None:
@@ -115,13 +110,20 @@ def decode_key(
     schema = KEYS[topic].get(api_key) or (PREVIEW_KEYS.get(topic, {}).get(api_key) if previews else None)
     if schema is None:
         return Unknown(api_key, None, bytes(key))
-    return _message(schema, KEY_VERSION, key, _INT16.size, ELEMENTS_MAX, marks=marks)
+    return _message(
+        schema, KEY_VERSION, key, _INT16.size, ELEMENTS_MAX, replace_invalid_utf8=replace_invalid_utf8
+    )
 
 
 def decode_value(
-    topic: str, api_key: int, value: Buffer, elements: int = ELEMENTS_MAX, *, marks: bool = False
+    topic: str,
+    api_key: int,
+    value: Buffer,
+    elements: int = ELEMENTS_MAX,
+    *,
+    replace_invalid_utf8: bool = False,
 ) -> Message | Unknown:
-    """Return the value of a coordinator's record whose key is of this type; `marks` as for a key."""
+    """Return the value of a coordinator's record whose key is of this type; `replace_invalid_utf8` as for a key."""
     schema = VALUES[topic].get(api_key)
     if schema is None:
         return Unknown(
@@ -130,7 +132,7 @@ def decode_value(
     version = _int16(value, schema.name, "version")
     if version not in schema.versions:
         return Unknown(api_key, version, bytes(value))
-    return _message(schema, version, value, _INT16.size, elements, marks=marks)
+    return _message(schema, version, value, _INT16.size, elements, replace_invalid_utf8=replace_invalid_utf8)
 
 
 def decode_preview(topic: str, api_key: int, value: Buffer, elements: int = ELEMENTS_MAX) -> Message | None:
@@ -150,9 +152,13 @@ def decode_preview(topic: str, api_key: int, value: Buffer, elements: int = ELEM
 
 
 def decode_metadata(
-    value: Buffer | None, elements: int = ELEMENTS_MAX, *, marks: bool = False, nearest: bool = False
+    value: Buffer | None,
+    elements: int = ELEMENTS_MAX,
+    *,
+    replace_invalid_utf8: bool = False,
+    nearest: bool = False,
 ) -> Message | Unknown:
-    """Return a record of the metadata log or of a snapshot of it; `marks` as for a key.
+    """Return a record of the metadata log or of a snapshot of it; `replace_invalid_utf8` as for a key.
 
     With `nearest` one of an unknown version is read as the known one next to it, which its message then has.
     Null, or bytes behind the message, are a CorruptError; another frame version
@@ -169,19 +175,24 @@ def decode_metadata(
     if schema is None or (version not in schema.versions and not nearest):
         return Unknown(api_key, version, bytes(value))
     known = max(min(version, schema.versions.highest), schema.versions.lowest)
-    message = _message(schema, known, value, at, elements, marks=marks)
+    message = _message(schema, known, value, at, elements, replace_invalid_utf8=replace_invalid_utf8)
     if message.rest:
         raise CorruptError(len(value) - len(message.rest), schema.name, "no more bytes", len(message.rest))
     return message
 
 
 def decode_remote(
-    value: Buffer, layout: str, elements: int = ELEMENTS_MAX, *, marks: bool = False
+    value: Buffer, layout: str, elements: int = ELEMENTS_MAX, *, replace_invalid_utf8: bool = False
 ) -> Message:
-    """Return a value that `formats.remote_metadata.decode` takes, and whose layout it tells, as a message; `marks` as there."""
+    """Return a value that `formats.remote_metadata.decode` takes, and whose layout it tells, as a message; `replace_invalid_utf8` as there."""
     envelope = read_envelope(value)
     return _message(
-        remote.RECORDS[envelope.api_key], remote.LAYOUTS[layout], value, envelope.size, elements, marks=marks
+        remote.RECORDS[envelope.api_key],
+        remote.LAYOUTS[layout],
+        value,
+        envelope.size,
+        elements,
+        replace_invalid_utf8=replace_invalid_utf8,
     )
 
 
@@ -202,15 +213,21 @@ def spans(message: Message, data: Buffer) -> tuple[Span, ...]:
     else:
         start = _INT16.size
         framed = [Span(message.name, "record type" if message.name.endswith("Key") else "version", 0, start)]
-    found = Found(spans=True, marks=True)
+    found = Collector(spans=True, replace_invalid_utf8=True)
     reader(SCHEMAS[message.name], message.version)(data, start, found)
     return (*framed, *(found.spans or ()))
 
 
 def _message(
-    schema: Schema, version: int, buffer: Buffer, position: int, elements: int, *, marks: bool = False
+    schema: Schema,
+    version: int,
+    buffer: Buffer,
+    position: int,
+    elements: int,
+    *,
+    replace_invalid_utf8: bool = False,
 ) -> Message:
-    found = Found(elements, marks=marks)
+    found = Collector(elements, replace_invalid_utf8=replace_invalid_utf8)
     fields, end = reader(schema, version)(buffer, position, found)
     rest = bytes(buffer[end:])
     return Message(

@@ -16,7 +16,6 @@ from formats.messages import group, metadata
 from formats.messages.converter import json_text, to_json
 from formats.messages.declare import Value
 from formats.messages.decode import (
-    CLUSTER_METADATA,
     VALUES,
     Message,
     Unknown,
@@ -26,7 +25,8 @@ from formats.messages.decode import (
     message_json,
 )
 from formats.messages.flat import flat_printer
-from formats.messages.reader import ELEMENTS_MAX, Found, reader
+from formats.messages.reader import ELEMENTS_MAX, Collector, reader
+from formats.names import CLUSTER_METADATA
 from formats.types import Buffer
 
 DELETED = "<DELETE>"
@@ -85,7 +85,7 @@ def printed(
 
 def _key(topic: str, key: Buffer | None) -> tuple[Message | Unknown, str | None]:
     """Return a key decoded, and its text."""
-    decoded = decode_key(topic, key, marks=True)
+    decoded = decode_key(topic, key, replace_invalid_utf8=True)
     return decoded, None if isinstance(decoded, Unknown) else key_text(decoded)
 
 
@@ -95,7 +95,7 @@ def _kept_key(topic: str, key: bytes) -> tuple[Message | Unknown, str | None]:
 
 
 def _value(topic: str, api_key: int, value: Buffer, elements: int) -> str | Unknown:
-    data = decode_value(topic, api_key, value, elements, marks=True)
+    data = decode_value(topic, api_key, value, elements, replace_invalid_utf8=True)
     return data if isinstance(data, Unknown) else value_text(data, elements)
 
 
@@ -117,7 +117,7 @@ def value_text(value: Message, elements: int = ELEMENTS_MAX, version: int | None
 
     `version` is told instead of the one that the value was read as.
     """
-    data = value_json(value, elements, marks=True)
+    data = value_json(value, elements, replace_invalid_utf8=True)
     if value.name in metadata.SCHEMAS:
         return json_text(
             {
@@ -129,15 +129,17 @@ def value_text(value: Message, elements: int = ELEMENTS_MAX, version: int | None
     return json_text({"version": str(value.version), "data": data})
 
 
-def value_json(value: Message, elements: int = ELEMENTS_MAX, *, marks: bool = False) -> dict[str, Any]:
+def value_json(
+    value: Message, elements: int = ELEMENTS_MAX, *, replace_invalid_utf8: bool = False
+) -> dict[str, Any]:
     """Return the data of a value; in a group's metadata what the consumer protocol wrote is decoded, where it can be.
 
     All members' subscriptions and assignments may have so many elements; where there are more they stay base64. So do those
-    with text that is not UTF-8, unless with `marks`.
+    with text that is not UTF-8, unless with `replace_invalid_utf8`.
     """
     data = message_json(value)
     if value.name == GROUP_METADATA and value.fields["protocolType"] == CONSUMER:
-        found = Found(elements, marks=marks)
+        found = Collector(elements, replace_invalid_utf8=replace_invalid_utf8)
         for shown, member in zip(data["members"], _members(value), strict=True):
             for field, name in group.CONSUMER_PROTOCOL_FIELDS.items():
                 shown[field] = _consumer_protocol(name, member[field], shown[field], found)
@@ -146,10 +148,10 @@ def value_json(value: Message, elements: int = ELEMENTS_MAX, *, marks: bool = Fa
 
 def _metadata(offset: int, value: Buffer | None, elements: int) -> Printed:
     try:
-        record = decode_metadata(value, elements, marks=True)
+        record = decode_metadata(value, elements, replace_invalid_utf8=True)
         if isinstance(record, Unknown) and record.api_key in metadata.RECORDS:
             # Kafka's readers of structs look whether they know a version, those of whole messages do not
-            nearest = decode_metadata(value, elements, marks=True, nearest=True)
+            nearest = decode_metadata(value, elements, replace_invalid_utf8=True, nearest=True)
             if isinstance(nearest, Message) and not any(map(_holds_structs, nearest.fields.values())):
                 return Printed(None, value_text(nearest, elements, record.version), None)
             return Printed(
@@ -174,7 +176,7 @@ def _members(value: Message) -> list[Any]:
     return members if isinstance(members, list) else []
 
 
-def _consumer_protocol(name: str, data: bytes, otherwise: str, found: Found) -> Any:
+def _consumer_protocol(name: str, data: bytes, otherwise: str, found: Collector) -> Any:
     """Return the JSON of what a consumer wrote, or what stands for bytes that are of another kind."""
     schema = group.CONSUMER_PROTOCOL[name]
     if len(data) < _VERSION_SIZE:

@@ -71,18 +71,20 @@ class Span(NamedTuple):
     end: int
 
 
-class Found:
+class Collector:
     """What a reader collects beside the fields: tags that no field shows, spans if wanted, and how many array elements it may still make.
 
-    With `marks` what is not UTF-8 in a string becomes U+FFFD as in Java; else it is a CorruptError.
+    With `replace_invalid_utf8` what is not UTF-8 in a string becomes U+FFFD as in Java; else it is a CorruptError.
     """
 
-    __slots__ = ("elements", "elements_left", "marks", "replaced", "spans", "unknown_tags")
+    __slots__ = ("elements", "elements_left", "replace_invalid_utf8", "replaced", "spans", "unknown_tags")
 
-    def __init__(self, elements: int = ELEMENTS_MAX, *, spans: bool = False, marks: bool = False) -> None:
+    def __init__(
+        self, elements: int = ELEMENTS_MAX, *, spans: bool = False, replace_invalid_utf8: bool = False
+    ) -> None:
         self.unknown_tags: list[UnknownTag] = []
         self.replaced: list[UnknownTag] = []
-        self.marks = marks
+        self.replace_invalid_utf8 = replace_invalid_utf8
         self.spans: list[Span] | None = [] if spans else None
         self.elements = self.elements_left = elements
 
@@ -109,8 +111,8 @@ class Unlike(dict[str, Value]):
         return self is other
 
 
-Reader: TypeAlias = Callable[[Buffer, int, Found], tuple[Any, int]]
-_Step: TypeAlias = Callable[[Buffer, int, Found, dict[str, Value]], int]
+Reader: TypeAlias = Callable[[Buffer, int, Collector], tuple[Any, int]]
+_Step: TypeAlias = Callable[[Buffer, int, Collector, dict[str, Value]], int]
 
 
 class _Version(NamedTuple):
@@ -143,7 +145,7 @@ def _struct(name: str, fields: tuple[Field, ...], version: _Version) -> tuple[Re
     defaults = {field.name: field.default for field in here} if tagged else {}
     fresh = [field for field in here if field.tag is not None and isinstance(field.default, (list, dict))]
 
-    def read(buffer: Buffer, position: int, found: Found) -> tuple[dict[str, Value], int]:
+    def read(buffer: Buffer, position: int, found: Collector) -> tuple[dict[str, Value], int]:
         values: dict[str, Value] = dict(defaults)
         for field in fresh:
             values[field.name] = zero(field)
@@ -188,7 +190,7 @@ def _fixed_run(owner: str, layout: Layout[Any], fields: list[Field]) -> _Step:
     names, values_at = [field.name for field in fields], layout.values
     converted = [(field.name, make) for field in fields if (make := FIXED[field.type][1]) is not None]
 
-    def step(buffer: Buffer, position: int, found: Found, values: dict[str, Value]) -> int:
+    def step(buffer: Buffer, position: int, found: Collector, values: dict[str, Value]) -> int:
         values.update(zip(names, values_at(buffer, position), strict=True))
         for name, make in converted:
             values[name] = make(values[name])
@@ -205,7 +207,7 @@ def _one(owner: str, field: Field, read: Reader) -> _Step:
 
     name, tells = field.name, field.struct is None  # a struct tells of its own fields
 
-    def step(buffer: Buffer, position: int, found: Found, values: dict[str, Value]) -> int:
+    def step(buffer: Buffer, position: int, found: Collector, values: dict[str, Value]) -> int:
         values[name], after = read(buffer, position, found)
         if found.spans is not None and tells:
             found.span(label, position, after)
@@ -237,7 +239,7 @@ def _fixed(label: str, field: Field) -> tuple[Reader, int]:
     layout = _layout(label.split(" ", maxsplit=1)[0], [field])
     make = FIXED[field.type][1]
 
-    def read(buffer: Buffer, position: int, _found: Found) -> tuple[Value, int]:
+    def read(buffer: Buffer, position: int, _found: Collector) -> tuple[Value, int]:
         (value,) = layout.values(buffer, position)
         return value if make is None else make(value), position + layout.size
 
@@ -247,13 +249,15 @@ def _fixed(label: str, field: Field) -> tuple[Reader, int]:
 def _string(label: str, version: _Version, *, nullable: bool) -> Reader:
     sized = primitives.compact_string_bytes if version.flexible else primitives.string_bytes
 
-    def read(buffer: Buffer, position: int, found: Found) -> tuple[str | None, int]:
+    def read(buffer: Buffer, position: int, found: Collector) -> tuple[str | None, int]:
         data, after = sized(buffer, position, label)
         if data is None:
             if not nullable:
                 raise CorruptError(position, label, "a value", "null")
             return None, after
-        return java_string(data) if found.marks else primitives.utf8(data, position, label), after
+        return java_string(data) if found.replace_invalid_utf8 else primitives.utf8(
+            data, position, label
+        ), after
 
     return read
 
@@ -261,7 +265,7 @@ def _string(label: str, version: _Version, *, nullable: bool) -> Reader:
 def _bytes(label: str, version: _Version, *, nullable: bool) -> Reader:
     compact = primitives.compact_nullable_bytes if version.flexible else primitives.nullable_bytes
 
-    def read(buffer: Buffer, position: int, _found: Found) -> tuple[bytes | None, int]:
+    def read(buffer: Buffer, position: int, _found: Collector) -> tuple[bytes | None, int]:
         data, after = compact(buffer, position, label)
         if data is None and not nullable:
             raise CorruptError(position, label, "a value", "null")
@@ -271,7 +275,7 @@ def _bytes(label: str, version: _Version, *, nullable: bool) -> Reader:
 
 
 def _nullable_struct(label: str, inner: Reader, *, tagged: bool) -> Reader:
-    def read(buffer: Buffer, position: int, found: Found) -> tuple[Value, int]:
+    def read(buffer: Buffer, position: int, found: Collector) -> tuple[Value, int]:
         if tagged:
             mark, after = primitives.unsigned_varint(buffer, position, label)
             is_null = primitives.java_int(mark) <= 0
@@ -297,7 +301,7 @@ def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
     make = FIXED[field.type][1] if field.type in FIXED else None
     weight = 1 if field.struct is None else STRUCT_WEIGHT
 
-    def read(buffer: Buffer, position: int, found: Found) -> tuple[list[Value] | None, int]:
+    def read(buffer: Buffer, position: int, found: Collector) -> tuple[list[Value] | None, int]:
         count, after = _count(buffer, position, label, flexible=version.flexible)
         if field.struct is not None:
             found.span(f"{label}: count", position, after)
@@ -342,7 +346,7 @@ def _count(buffer: Buffer, position: int, label: str, *, flexible: bool) -> tupl
 def _tags(name: str, known: dict[int, _Step], of_other_versions: set[int]) -> _Step:
     label = f"{name} tagged fields"
 
-    def step(buffer: Buffer, position: int, found: Found, values: dict[str, Value]) -> int:
+    def step(buffer: Buffer, position: int, found: Collector, values: dict[str, Value]) -> int:
         count, at = primitives.tag_count(buffer, position, label)
         if count * primitives.SMALLEST_TAGGED_FIELD > len(buffer) - at:
             raise TruncatedError(position, label, f"{count} tagged fields", f"{len(buffer) - at} bytes")

@@ -21,7 +21,7 @@ from formats.batch import (
     TIMESTAMP_TYPES,
     TRANSACTIONAL_MASK,
 )
-from formats.bounds import CONTROL_SHARE, in_words
+from formats.bounds import CONTROL_SHARE, describe
 from formats.control import control_record
 from formats.errors import FormatError
 from formats.layout import Part
@@ -211,7 +211,7 @@ def _field(part: Part, place: Place, contents: Contents, position: int) -> Itera
     if split.error is not None:
         yield inside.unreadable(f"{part.field} of {part.structure}", end, split.error)
         yield Trouble(
-            "DUMP-002", f"batch at byte {position}: {part.field} of {part.structure}: {in_words(split.error)}"
+            "DUMP-002", f"batch at byte {position}: {part.field} of {part.structure}: {describe(split.error)}"
         )
     elif end < part.end - part.start:
         rest = inside.data[end:]
@@ -234,7 +234,7 @@ def _without_contents(raw: bytes, limit: int, position: int) -> Iterator[Trouble
             if record.key is None or record.value is None:
                 control_record(record.key, record.value)
         except FormatError as error:
-            yield Trouble("DUMP-002", f"batch at byte {position}: record {number}: {in_words(error)}")
+            yield Trouble("DUMP-002", f"batch at byte {position}: record {number}: {describe(error)}")
 
 
 def batch_header(raw: bytes, position: int, structure: str = BATCH_HEADER) -> Iterator[Annotated]:
@@ -331,4 +331,4 @@ def _located(error: FormatError, stream: int, *, packed: bool) -> FormatError:
 
 
 def _trouble(position: int, offset: int, error: FormatError) -> Trouble:
-    return Trouble("DUMP-002", f"offset {offset}: {in_words(error.moved(position))}")
+    return Trouble("DUMP-002", f"offset {offset}: {describe(error.moved(position))}")

@@ -12,12 +12,12 @@ from formats.errors import FormatError, LimitError
 from formats.layout import Part
 from formats.messages import decode, metadata, remote
 from formats.messages.declare import Field, Schema
-from formats.messages.reader import Found, Span, reader
+from formats.messages.reader import Collector, Span, reader
+from formats.names import CLUSTER_METADATA, REMOTE_LOG_METADATA
 from formats.remote_metadata import LONGEST_VALUE
 from formats.remote_metadata import decode as decode_remote_metadata
 
-REMOTE_LOG_METADATA = "__remote_log_metadata"
-DECODED = frozenset({*decode.TOPICS, decode.CLUSTER_METADATA, REMOTE_LOG_METADATA})
+DECODED = frozenset({*decode.TOPICS, CLUSTER_METADATA, REMOTE_LOG_METADATA})
 UNKNOWN = "of a type or version that is not declared"
 
 _INT16 = struct.Struct(">h")
@@ -65,7 +65,7 @@ class Contents:
 
     def _message(self, field: str, data: bytes) -> Split | None:
         message: decode.Message | decode.Unknown | None = None
-        if self.topic == decode.CLUSTER_METADATA:
+        if self.topic == CLUSTER_METADATA:
             message = decode.decode_metadata(data) if field == "value" else None
         elif self.topic == REMOTE_LOG_METADATA:
             message = (
@@ -87,7 +87,7 @@ class Contents:
         schema: Schema | None = None
         version, start = 0, _INT16.size
         try:
-            if self.topic == decode.CLUSTER_METADATA:
+            if self.topic == CLUSTER_METADATA:
                 schema, version, start = _metadata_frame(data)
             elif self.topic in decode.KEYS and len(data) >= start:
                 number = int(_INT16.unpack_from(data)[0])
@@ -142,7 +142,7 @@ def _valued(schema: Schema, version: int, spans: Iterable[Span], data: bytes) ->
 def _read_so_far(schema: Schema, version: int, start: int, data: bytes) -> Iterator[Part]:
     """Yield the fields of a damaged message up to the first that cannot be read; the frame is one field."""
     yield Part(schema.name, "frame", 0, start, data[:start], "type and version")
-    found = Found(spans=True)
+    found = Collector(spans=True)
     with suppress(FormatError):  # the caller has it: decoding met it first
         reader(schema, version)(data, start, found)
     yield from _valued(schema, version, found.spans or (), data)
@@ -171,7 +171,7 @@ def _value(
     if not word:
         field = declared[span.struct, name]._replace(tag=None)
         one = schema._replace(name=span.struct, fields=(field,))
-        return reader(one, version)(raw + _NO_TAGS if flexible else raw, 0, Found())[0][name]
+        return reader(one, version)(raw + _NO_TAGS if flexible else raw, 0, Collector())[0][name]
     if word == "count" and name == "tagged fields":
         return primitives.java_int(primitives.unsigned_varint(raw, 0)[0])
     if word == "count":

@@ -8,15 +8,13 @@ does not use up a value.
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-from formats.bounds import in_words
+from formats.bounds import describe
 from formats.errors import FormatError, LimitError, UnsupportedError
 from formats.message_set import LegacyRecord
 from formats.messages import metadata
 from formats.messages.decode import (
-    CLUSTER_METADATA,
     KEYS,
     PREVIEW_KEYS,
-    REMOTE_LOG_METADATA,
     VALUES,
     Message,
     Unknown,
@@ -30,6 +28,7 @@ from formats.messages.decode import (
 from formats.messages.printed import value_json
 from formats.messages.reader import BYTES_PER_ELEMENT, ELEMENTS_MAX
 from formats.messages.remote import RECORDS as REMOTE_RECORDS
+from formats.names import CLUSTER_METADATA, REMOTE_LOG_METADATA
 from formats.primitives import short_varint
 from formats.record import Record
 from formats.remote_metadata import FRAME_VERSION, LONGEST_VALUE, decode
@@ -73,7 +72,7 @@ def told(topic: str, record: AnyRecord, max_batch_bytes: int) -> Told:
     """
     error = too_long(record, max_batch_bytes)
     if error is not None:
-        return Told(None, None, None, None, in_words(error), damaged=True)
+        return Told(None, None, None, None, describe(error), damaged=True)
     return _TOLD.get(topic, _coordinators)(topic, record, max_batch_bytes)
 
 
@@ -187,7 +186,7 @@ class _Errors:
         if isinstance(error, UnsupportedError):
             self.say(str(error))
         else:
-            self.damage(in_words(error))
+            self.damage(describe(error))
 
     def told(
         self,

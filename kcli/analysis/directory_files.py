@@ -12,7 +12,7 @@ from typing import NamedTuple
 from formats.batch import MAX_LONG
 from formats.index import OFFSET_INDEX_ENTRY, TXN_INDEX_ENTRY
 from formats.java_text import LONG_BITS, integer
-from formats.names import opened_as
+from formats.names import canonical_name
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import (
     KAFKA_EXCEPTION,
@@ -160,7 +160,7 @@ def _classified(partition: Partition, present: Mapping[str, str], known: frozens
         if "." not in name or kind not in {"log", "snapshot", *INDEX_KINDS}:
             continue
         offset = offset_of(partition, name)
-        if kind != "snapshot" and name != opened_as(name):
+        if kind != "snapshot" and name != canonical_name(name):
             # It stands for the file of the name that Kafka writes, which is read instead; an index that has no log goes.
             if is_misnamed(name, present):
                 raise misnamed(path, name)

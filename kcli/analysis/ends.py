@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from formats.names import UNKNOWN, parse_file
+from formats.names import CLUSTER_METADATA, UNKNOWN, parse_file
 from formats.types import TopicPartition
 from kcli.analysis.findings import Finding
 from kcli.analysis.lookup import floor_segment
@@ -14,7 +14,6 @@ from kcli.logdir.partition import Partition
 from kcli.logdir.segment import LogEnd, OffsetIndexFile, Segment, Stop
 
 SWAPPED_LOG = ".log.swap"
-METADATA_TOPIC = "__cluster_metadata"
 """KRaft recovers this log from its first segment at every start, however the last one ended (KafkaRaftLog.createLog)."""
 
 
@@ -61,7 +60,7 @@ class Recovery:
     def recovered_from(self) -> int | None:
         """The base offset from which on segments are recovered; None after a clean shutdown, or if nothing tells."""
         facts, name = self.partition.directory, self.partition.target.name
-        if name is not None and name.topic == METADATA_TOPIC:
+        if name is not None and name.topic == CLUSTER_METADATA:
             return min((segment.base_offset for segment in loaded_segments(self.partition)), default=None)
         if facts.clean_shutdown or self.partition.target.log_dir is None or name is None:
             return None
@@ -264,7 +263,9 @@ def stop_findings(
         return []
     code, message = STOPS[stop.reason]
     refused = (
-        stop.reason == "zeros" and partition.directory.clean_shutdown and (partition.topic != METADATA_TOPIC)
+        stop.reason == "zeros"
+        and partition.directory.clean_shutdown
+        and (partition.topic != CLUSTER_METADATA)
     )
     if refused and segment.base_offset == loaded_segments(partition)[-1].base_offset:
         code, message = (

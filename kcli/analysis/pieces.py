@@ -10,7 +10,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from formats.batch import CONTROL_MASK, HEADER_SIZE, LOG_OVERHEAD, NO_PRODUCER_ID
-from formats.bounds import LARGEST_BATCH, RAISES_THE_BOUND, in_words
+from formats.bounds import LARGEST_BATCH, RAISES_THE_BOUND, describe
 from formats.bulk import MAGIC, Fields, end_markers, together
 from formats.errors import FormatError
 from kcli.analysis.salvage import Budget, Gap, behind
@@ -185,7 +185,7 @@ def _find_ends(
 def _trouble(window: Window, number: int, error: FormatError | str) -> Place:
     """Return why a batch cannot be read, in the words of `dump`."""
     position = int(window.positions[number])
-    words = error if isinstance(error, str) else in_words(error.moved(position))
+    words = error if isinstance(error, str) else describe(error.moved(position))
     return Place(1, position, f"offset {window.fields['base_offset'][number]}: {words}")
 
 

@@ -19,7 +19,6 @@ from formats.remote_metadata import (
     SegmentLeaderEpoch,
 )
 
-METADATA_TOPIC = "__remote_log_metadata"
 DEFAULT_PARTITIONS = 50
 """Default of remote.log.metadata.topic.num.partitions."""
 

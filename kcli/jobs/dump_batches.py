@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from formats.batch import BatchHeader
-from formats.bounds import CONTROL_SHARE, RAISES_THE_BOUND, in_words
+from formats.bounds import CONTROL_SHARE, RAISES_THE_BOUND, describe
 from formats.control import ControlRecord, control_record
 from formats.errors import FormatError
 from formats.message_set import LegacyRecord, message_set, set_records
@@ -84,7 +84,7 @@ def records(item: Checked, told: Told, options: Options, *, told_before: bool = 
             yield from _messages(item, raw, told, options, told_before=told_before)
     except FormatError as error:
         if not told_before:
-            told.add("DUMP-002", position, f"{at}: {in_words(error.moved(position))}")
+            told.add("DUMP-002", position, f"{at}: {describe(error.moved(position))}")
 
 
 def control_of(record: AnyRecord, options: Options) -> ControlRecord:
@@ -102,7 +102,7 @@ def check_control(position: int, record: AnyRecord, told: Told, options: Options
 
 def words_about(error: FormatError, options: Options) -> str:
     """Return an error about contents in words; without the bytes that were found, where contents are redacted."""
-    return in_words(error) if options.salt is None else f"byte {error.position}: {error.field}"
+    return describe(error) if options.salt is None else f"byte {error.position}: {error.field}"
 
 
 def _messages(

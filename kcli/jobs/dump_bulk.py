@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from formats import legacy
 from formats.batch import BATCH, LOG_OVERHEAD, NO_SEQUENCE
-from formats.bounds import CONTROL_SHARE, in_words
+from formats.bounds import CONTROL_SHARE, describe
 from formats.record import MAGIC, Record
 from formats.types import Buffer
 from kcli.analysis.salvage import Checked, Gap, checked_windows
@@ -122,7 +122,7 @@ def parts(window: Window, file: DataFile, largest: int) -> "Iterator[RecordColum
 
     A batch is unpacked to no more than `largest` bytes.
     """
-    from formats.record_columns import Left, record_columns  # noqa: PLC0415 - numpy
+    from formats.record_columns import FallbackBatch, record_columns  # noqa: PLC0415 - numpy
 
     data: Buffer = window.data
     base = window.base
@@ -131,7 +131,7 @@ def parts(window: Window, file: DataFile, largest: int) -> "Iterator[RecordColum
         base = int(window.positions[0])
         data = file.read(base, LOG_OVERHEAD + int(window.fields["batch_length"][0]))
     for part in record_columns(data, window.positions - base, largest, window.fields):
-        yield part.number if isinstance(part, Left) else part
+        yield part.number if isinstance(part, FallbackBatch) else part
 
 
 def last_position(part: "RecordColumns", window: Window) -> int:
@@ -172,7 +172,7 @@ def record_lines(
         yield Lines(LINE, (lines,))
         # they come with each piece: there may be one for every record
         for trouble in sorted(troubles, key=attrgetter("batch")):
-            words = trouble.error if isinstance(trouble.error, str) else in_words(trouble.error)
+            words = trouble.error if isinstance(trouble.error, str) else describe(trouble.error)
             of.told.add("DUMP-002", int(positions[trouble.batch]), inside(trouble.offset, words))
         troubles.clear()
     if len(part.offset):

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from formats.bounds import LARGEST_BATCH, in_words
+from formats.bounds import LARGEST_BATCH, describe
 from formats.errors import FormatError, TruncatedError
-from formats.names import KRAFT_SNAPSHOT
+from formats.names import KRAFT_SNAPSHOT, REMOTE_LOG_METADATA
 from kcli.analysis.selection import AnyRecord
 from kcli.jobs.dump_common import Options
 from kcli.logdir.tree import Target
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 Decoder: TypeAlias = Callable[[bytes], Words]
 
-REMOTE_LOG_METADATA = "__remote_log_metadata"
 DECODERS = (
     "__consumer_offsets",
     "__transaction_state",
@@ -64,11 +63,11 @@ def shown_by(
     printed, elements_for, too_long = _coordinator()
     error = too_long(record, max_batch_bytes)
     if error is not None:
-        return Shown(f"Error at offset {record.offset}, skipping. {error}", None), in_words(error)
+        return Shown(f"Error at offset {record.offset}, skipping. {error}", None), describe(error)
     if decoder == REMOTE_LOG_METADATA:
         return _remote_text(record, max_batch_bytes)
     told = printed(decoder, record.offset, record.key, record.value, elements_for(max_batch_bytes))
-    return Shown(told.key, told.payload), None if told.error is None else in_words(told.error)
+    return Shown(told.key, told.payload), None if told.error is None else describe(told.error)
 
 
 @cache
@@ -93,12 +92,12 @@ def _remote() -> tuple[Any, ...]:
 def _remote_text(record: AnyRecord, max_batch_bytes: int) -> tuple[Shown, str | None]:
     decode, longest_for, java_text, unreadable = _remote()
     try:
-        found = decode(record.value or b"", longest_for(max_batch_bytes), marks=True)
+        found = decode(record.value or b"", longest_for(max_batch_bytes), replace_invalid_utf8=True)
         trouble = unreadable(found)
         if trouble is None:
             return Shown(None, java_text(found)), None
     except FormatError as error:
-        trouble = in_words(error)
+        trouble = describe(error)
     return Shown(None, f"Error at offset {record.offset}, skipping. {trouble}"), trouble
 
 

@@ -20,6 +20,7 @@ from formats.names import (
     PARTITION_METADATA,
     PRODUCER_SNAPSHOT,
     QUORUM_STATE,
+    REMOTE_LOG_METADATA,
     REMOTE_LOG_SNAPSHOT,
     TIME_INDEX,
     TXN_INDEX,
@@ -40,7 +41,7 @@ from kcli.analysis.annotated import (
     fields,
     message,
 )
-from kcli.analysis.annotated_messages import REMOTE_LOG_METADATA, Contents
+from kcli.analysis.annotated_messages import Contents
 from kcli.analysis.salvage import Checked, Gap
 from kcli.analysis.selection import holds, is_wanted
 from kcli.engine.contract import Unit

@@ -218,7 +218,7 @@ def tails(logs: list[Target], options: Options) -> list[tuple[Target, Options]]:
     Leftovers (.deleted, .cleaned, .swap) are not part of the log, unless there is nothing else.
     """
     left, found = options.tail or 0, []
-    logs = [target for target in logs if not file_name(target).is_aside] or logs
+    logs = [target for target in logs if not file_name(target).is_inactive] or logs
     for target in reversed(in_range(logs, options)):
         if left <= 0:
             break

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TypeAlias
 
-from formats.bounds import LARGEST_BATCH, in_words
+from formats.bounds import LARGEST_BATCH, describe
 from formats.errors import FormatError, LimitError
 from formats.legacy import LegacyHeader
 from formats.message_set import message_set, messages
@@ -254,7 +254,7 @@ def _records(file: DataFile, batch: Batch, limit: int) -> Iterator[Timed]:
 
 
 def _unread(file: DataFile, error: FormatError) -> FileError:
-    return FileError(file.path, error.code, in_words(error), error.position, error.field)
+    return FileError(file.path, error.code, describe(error), error.position, error.field)
 
 
 def _found(segment: Segment, batch: Batch, record: Timed) -> Answer:

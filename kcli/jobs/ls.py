@@ -88,7 +88,7 @@ def _files(partition: Partition, problems: list[FileError]) -> Iterator[inventor
             problems.append(file_error(path, error))
             continue
         if not stat.S_ISDIR(status.st_mode):
-            yield inventory.EntrySize(status.st_size, parse_file(name).is_aside)
+            yield inventory.EntrySize(status.st_size, parse_file(name).is_inactive)
 
 
 def _latest_epoch(partition: Partition, found: Ends | None, findings: list[Finding]) -> int | None:

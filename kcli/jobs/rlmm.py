@@ -11,20 +11,20 @@ from formats.errors import FormatError
 from formats.legacy import LegacyHeader
 from formats.legacy import is_valid as legacy_is_valid
 from formats.message_set import LegacyRecord, message_set, set_records
-from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_SNAPSHOT
+from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_METADATA, REMOTE_LOG_SNAPSHOT
 from formats.record import MAGIC, Record, batch_records, is_valid
 from formats.remote_metadata import LAYOUT_3_0, RemoteLogMetadata, RemotePartitionDeleteMetadata, decode
 from formats.remote_snapshot import (
     LENGTH_SIZE,
     SNAPSHOT_HEADER,
+    RemoteLogSnapshotHeader,
     SnapshotEntry,
-    SnapshotHeader,
     decode_entry,
     read_entries,
     read_header,
 )
 from formats.types import Buffer
-from kcli.analysis.remote import METADATA_TOPIC, metadata_partition, refusal
+from kcli.analysis.remote import metadata_partition, refusal
 from kcli.engine.contract import Outcome, Scan, Unit
 from kcli.jobs.common import failure_of, internal_failure, log_dir_findings
 from kcli.jobs.dump_common import Told
@@ -76,9 +76,11 @@ def expand(found: Found) -> Found:
         except FileError as error:
             result.failures.append(shown_error(partition, error))
             continue
-        if not files and (partition.topic == METADATA_TOPIC or target.log_dir not in found.named_log_dirs):
+        if not files and (
+            partition.topic == REMOTE_LOG_METADATA or target.log_dir not in found.named_log_dirs
+        ):
             message = (
-                f"neither segments of {METADATA_TOPIC} nor a {SNAPSHOT_NAME} in this partition directory"
+                f"neither segments of {REMOTE_LOG_METADATA} nor a {SNAPSHOT_NAME} in this partition directory"
             )
             result.failures.append(FileError(target.shown, "nothing-to-read", message))
         result.targets.extend(files)
@@ -96,7 +98,7 @@ def _files(partition: Partition) -> Iterator[Target]:
 
 
 def _may_hold_events(partition: Partition) -> bool:
-    return partition.topic in {METADATA_TOPIC, None}
+    return partition.topic in {REMOTE_LOG_METADATA, None}
 
 
 def _inside(target: Target, kind: str, name: str) -> Target:
@@ -151,7 +153,11 @@ def _place(target: Target) -> dict[str, Value]:
 
 
 def _metadata_partition(target: Target) -> int | None:
-    return target.name.partition if target.name is not None and target.name.topic == METADATA_TOPIC else None
+    return (
+        target.name.partition
+        if target.name is not None and target.name.topic == REMOTE_LOG_METADATA
+        else None
+    )
 
 
 def _segment(unit: Unit) -> Outcome:
@@ -308,7 +314,7 @@ def _entries(file: DataFile, unit: Unit, rows: list[Row], findings: Told) -> Uni
     return None
 
 
-def _snapshot_header(file: DataFile, findings: Told) -> SnapshotHeader | None:
+def _snapshot_header(file: DataFile, findings: Told) -> RemoteLogSnapshotHeader | None:
     raw = file.read(0, SNAPSHOT_HEADER.size)
     if not raw:
         findings.add("RLMM-006", 0, "an empty file")

@@ -170,7 +170,7 @@ def _place(name: str) -> tuple[bool, int, str]:
 
 def _is_log(name: str) -> bool:
     parsed = parse_file(name)
-    return parsed.kind == LOG and not parsed.is_aside
+    return parsed.kind == LOG and not parsed.is_inactive
 
 
 def _inside(target: Target, name: str) -> Target:
@@ -272,7 +272,7 @@ def _joined(outcomes: Sequence[Outcome]) -> Outcome | None:
 def _is_segment(target: Target) -> bool:
     """Whether a file is a segment of a log: offsets of a leftover, a snapshot or a remote segment may be those of another."""
     parsed = parse_file(os.path.basename(target.path))
-    return (parsed.kind, parsed.scheme, parsed.is_aside) == (LOG, IN_PARTITION, False)
+    return (parsed.kind, parsed.scheme, parsed.is_inactive) == (LOG, IN_PARTITION, False)
 
 
 def _findings(target: Target, piece: Piece, before: int | None) -> Iterator[Finding]:

@@ -9,8 +9,9 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from formats.names import CLUSTER_METADATA
 from formats.types import TopicPartition
-from kcli.analysis.ends import METADATA_TOPIC, is_tiered
+from kcli.analysis.ends import is_tiered
 from kcli.analysis.epochs import UNDEFINED_EPOCH_OFFSET, end_offset_for
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import BrokerError, LoadedSegment
@@ -126,7 +127,7 @@ def _inputs(partition: Partition, request: Request) -> _Inputs:
     warnings = []
     alone = partition.target.log_dir is None
     clean = facts.clean_shutdown if request.shutdown is None else request.shutdown == CLEAN
-    metadata = key.topic == METADATA_TOPIC
+    metadata = key.topic == CLUSTER_METADATA
     if metadata and request.shutdown is None:
         clean = False
         warnings.append(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from formats.checkpoint import EpochEntry, check_epoch_entries, read_leader_epoch_checkpoint
-from formats.names import FileName, opened_as, parse_file
+from formats.names import FileName, canonical_name, parse_file
 from formats.properties import read_partition_metadata
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.directory import NO_DIRECTORY, DirectoryFacts, directory_facts
@@ -83,7 +83,7 @@ class Partition:
         """The segments in order of base offset: every .log file of a name that a broker opens, with the files beside it."""
         beside: dict[str, set[str]] = {}
         for name in self.names:
-            if opened_as(name) == name:
+            if canonical_name(name) == name:
                 stem, _, extension = name.partition(".")
                 beside.setdefault(stem, set()).add(extension)
         found = [
@@ -119,7 +119,7 @@ class Partition:
 
 def misnamed(path: str, name: str) -> FileError:
     """Return the error for a log whose name, once a start is done with names, stands for another, which is not there."""
-    message = f"the broker takes it for {opened_as(name)}, and begins that as an empty segment: what follows is not foreseen here"
+    message = f"the broker takes it for {canonical_name(name)}, and begins that as an empty segment: what follows is not foreseen here"
     return FileError(path, "unsupported", message)
 
 

@@ -31,8 +31,8 @@ from formats.names import (
     REMOTE_LOG_SNAPSHOT,
     WELL_KNOWN_KINDS,
     PartitionDir,
+    canonical_name,
     has_no_offset,
-    opened_as,
     parse_file,
     parse_partition_dir,
 )
@@ -296,7 +296,7 @@ def _offset(name: str) -> int:
 
 def is_misnamed(name: str, files: Container[str]) -> bool:
     """Return whether a broker takes a file for a log of another name, which is not there: it begins that as an empty segment."""
-    opened = opened_as(name)
+    opened = canonical_name(name)
     return opened is not None and opened != name and opened.endswith(".log") and opened not in files
 
 

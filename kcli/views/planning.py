@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
 from typing import NamedTuple
 
-from formats.names import LOG, parse_file
+from formats.names import LOG, REMOTE_LOG_METADATA, parse_file
 from kcli.analysis.findings import Finding
-from kcli.analysis.remote import METADATA_TOPIC
 from kcli.analysis.selection import Wanted
 from kcli.engine.contract import Outcome, Scan, Unit
 from kcli.engine.local import inline
@@ -146,7 +145,7 @@ def _cost(target: Target) -> int:
 def _holds_metadata(pushed: Pushed, target: Target) -> bool:
     """Whether a file can hold events of the wanted metadata partitions: a segment of the topic says which by its directory."""
     numbers = pushed.range("metadata_partition")
-    of_topic = target.kind == LOG and target.name is not None and target.name.topic == METADATA_TOPIC
+    of_topic = target.kind == LOG and target.name is not None and target.name.topic == REMOTE_LOG_METADATA
     return not of_topic or target.name is None or numbers.is_all or target.name.partition in numbers
 
 
@@ -186,7 +185,7 @@ def _logs(options: Options, query: Query, found: Found, pushed: Pushed) -> tuple
 
 
 def _is_log(target: Target, *, leftovers: bool) -> bool:
-    return target.kind == LOG and (leftovers or not parse_file(os.path.basename(target.path)).is_aside)
+    return target.kind == LOG and (leftovers or not parse_file(os.path.basename(target.path)).is_inactive)
 
 
 def _wanted(pushed: Pushed, *, records: bool) -> Wanted:

@@ -151,7 +151,7 @@ def test_the_last_word_is_the_kind(name, kind, suffix, inserted):
         inserted,
         not inserted,
     )
-    assert found.is_aside == bool(suffix or inserted)
+    assert found.is_inactive == bool(suffix or inserted)
 
 
 def test_every_kind_is_named_by_some_file():
@@ -310,12 +310,12 @@ def test_long_hostile_names_are_quick():
 )
 def test_the_name_that_a_broker_opens(name, opened):
     """LogFileUtils.logFile, of the offset that offsetFromFileName reads."""
-    assert names.opened_as(name) == opened
+    assert names.canonical_name(name) == opened
 
 
 def test_what_a_broker_opens_under_another_name_is_aside():
     aside = {
-        name: parse_file(name).is_aside
+        name: parse_file(name).is_inactive
         for name in ("87.log", "+87.index", f"-{1:020d}.log", f"{ZERO}.log", "87.snapshot", "x.snapshot")
     }
-    assert [name for name, is_aside in aside.items() if is_aside] == ["87.log", "+87.index"]
+    assert [name for name, is_inactive in aside.items() if is_inactive] == ["87.log", "+87.index"]

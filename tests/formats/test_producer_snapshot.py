@@ -10,7 +10,7 @@ from formats.producer_snapshot import (
     PRODUCER_ENTRY,
     SNAPSHOT_HEADER,
     ProducerEntry,
-    SnapshotHeader,
+    ProducerSnapshotHeader,
     read_snapshot,
 )
 from tests.formats.files import content, json_lines
@@ -25,7 +25,7 @@ I32 = st.integers(-(2**31), 2**31 - 1)
 def snapshot(rows, tail=b"", version=1, count=None):
     body = (len(rows) if count is None else count).to_bytes(4, "big", signed=True)
     body += b"".join(map(PRODUCER_ENTRY.pack, rows)) + tail
-    return SNAPSHOT_HEADER.pack(SnapshotHeader(version, crc32c(body), 0))[:6] + body
+    return SNAPSHOT_HEADER.pack(ProducerSnapshotHeader(version, crc32c(body), 0))[:6] + body
 
 
 def test_vector():

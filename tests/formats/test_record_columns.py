@@ -8,7 +8,7 @@ from formats import record_chains
 from formats import record_columns as module
 from formats.batch import BATCH, HEADER_SIZE
 from formats.record import Record, batch_records
-from formats.record_columns import Left, headers_at, record_columns
+from formats.record_columns import FallbackBatch, headers_at, record_columns
 from tests.builders import attempt, compress, joined, put_batch, put_record, put_records, put_varint
 from tests.examples import examples
 from tests.formats.recorded import LEGACY, LOGS, batches
@@ -70,7 +70,7 @@ def read(given, limit):
     window, positions = joined(given)
     found, ended = [], True
     for item in record_columns(window, positions, limit):
-        if isinstance(item, Left):
+        if isinstance(item, FallbackBatch):
             assert (item.number, ended) == (len(found), True)
             found.append(None)
             continue
@@ -195,7 +195,7 @@ def test_every_prefix(name):
     assert found[0] == plain([batch])[0]
     assert found[-1] == plain([GOOD])[0]
     for size in range(len(batch)):
-        assert list(record_columns(batch[:size], [0], LIMIT)) == [Left(0)]
+        assert list(record_columns(batch[:size], [0], LIMIT)) == [FallbackBatch(0)]
 
 
 def flipped(batch):
@@ -404,7 +404,9 @@ def test_large_records_of_a_large_batch_are_left_to_the_plain_reader(monkeypatch
     monkeypatch.setattr(module, "CHUNK_RECORDS", 30)
     monkeypatch.setattr(module, "PART_RECORDS", 30)
     assert [
-        len(item.offset) for item in record_columns(window, positions, LIMIT) if not isinstance(item, Left)
+        len(item.offset)
+        for item in record_columns(window, positions, LIMIT)
+        if not isinstance(item, FallbackBatch)
     ] == [30, 30, 10]
 
 
@@ -429,7 +431,7 @@ def test_damaged_batches_between_good_ones_split_the_columns():
     bad = put_batch(RECORD[:-1], 1)
     window, positions = joined([bad, GOOD, SMALL["own"], bad, bad, SMALL["none"], GOOD, bad])
     found = [
-        (item.number, 0) if isinstance(item, Left) else (item.first, len(item.headers))
+        (item.number, 0) if isinstance(item, FallbackBatch) else (item.first, len(item.headers))
         for item in record_columns(window, positions, LIMIT)
     ]
     assert found == [(0, 0), (1, 2), (3, 0), (4, 0), (5, 2), (7, 0)]

@@ -12,7 +12,7 @@ from formats.remote_metadata import SEGMENT_STATES
 from formats.remote_snapshot import (
     LONGEST_ENTRY,
     SNAPSHOT_HEADER,
-    SnapshotHeader,
+    RemoteLogSnapshotHeader,
     decode_entry,
     read_entries,
     read_header,
@@ -71,7 +71,7 @@ def test_what_the_real_reader_reads(name):
         assert found is None
         return
     header, records = found
-    assert header == SnapshotHeader(
+    assert header == RemoteLogSnapshotHeader(
         item["read"]["version"],
         item["read"]["metadataPartition"],
         item["read"]["metadataPartitionOffset"],
@@ -143,7 +143,7 @@ def test_entries_can_be_read_from_the_middle():
 
 
 def head(entries=1, version=0):
-    return SNAPSHOT_HEADER.pack(SnapshotHeader(version, 3, 77, entries))
+    return SNAPSHOT_HEADER.pack(RemoteLogSnapshotHeader(version, 3, 77, entries))
 
 
 @pytest.mark.parametrize(
@@ -188,6 +188,6 @@ def test_an_entry_beyond_the_bound_is_not_read():
         return (LONGEST_ENTRY + 1).to_bytes(4, "big")[:length]
 
     with pytest.raises(LimitError):
-        list(read_entries(read_some, size, SnapshotHeader(0, 0, 0, 1)))
+        list(read_entries(read_some, size, RemoteLogSnapshotHeader(0, 0, 0, 1)))
 
     assert asked == [4]

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from formats.messages.decode import CLUSTER_METADATA, REMOTE_LOG_METADATA
+from formats.names import CLUSTER_METADATA, REMOTE_LOG_METADATA
 from formats.record import Record
 from kcli.analysis.contents import Told
 from kcli.jobs.dump_decoders import decoded

@@ -17,13 +17,8 @@ from formats.messages import group, remote
 from formats.messages.converter import json_text, to_json
 from formats.messages.declare import Field, Schema
 from formats.messages.decode import (
-    CLUSTER_METADATA,
-    CONSUMER_OFFSETS,
     KEYS,
-    REMOTE_LOG_METADATA,
     SCHEMAS,
-    SHARE_GROUP_STATE,
-    TRANSACTION_STATE,
     VALUES,
     Message,
     Unknown,
@@ -34,7 +29,14 @@ from formats.messages.decode import (
     message_json,
 )
 from formats.messages.printed import printed
-from formats.messages.reader import FIXED, Found, reader
+from formats.messages.reader import FIXED, Collector, reader
+from formats.names import (
+    CLUSTER_METADATA,
+    CONSUMER_OFFSETS,
+    REMOTE_LOG_METADATA,
+    SHARE_GROUP_STATE,
+    TRANSACTION_STATE,
+)
 from formats.remote_metadata import decode
 from tests.builders import put_record, put_records, put_unsigned_varint
 
@@ -88,14 +90,14 @@ ALL = [(name, version) for name, highest in WRITTEN.items() for version in range
 def decoded(name: str, data: bytes) -> Message:
     schema = SCHEMAS[name]
     if name in remote.SCHEMAS:
-        return decode_remote(data, decode(data, marks=True).layout, marks=True)
+        return decode_remote(data, decode(data, replace_invalid_utf8=True).layout, replace_invalid_utf8=True)
     if name in {record.name for record in VALUES[CLUSTER_METADATA].values()}:
-        return decode_metadata(data, marks=True)
+        return decode_metadata(data, replace_invalid_utf8=True)
     topic = next(topic for topic in KEYS if schema in (*KEYS[topic].values(), *VALUES[topic].values()))
     return (
-        decode_key(topic, data, marks=True)
+        decode_key(topic, data, replace_invalid_utf8=True)
         if name.endswith("Key")
-        else decode_value(topic, schema.api_key, data, marks=True)
+        else decode_value(topic, schema.api_key, data, replace_invalid_utf8=True)
     )
 
 
@@ -121,7 +123,7 @@ def test_consumer_protocol(oracle: Oracle, oracle_seed: int, name: str, version:
         "messages"
     ]:
         data = base64.b64decode(made["bytes"])
-        fields, end = reader(schema, version)(data, 2, Found())
+        fields, end = reader(schema, version)(data, 2, Collector())
         assert (int.from_bytes(data[:2]), end) == (version, len(data))
         assert json_text(to_json(schema, version, fields)) == made["json"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from formats.names import file_prefix, has_no_offset, opened_as
+from formats.names import canonical_name, file_prefix, has_no_offset
 from kcli.analysis.ends import loaded_segments
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
@@ -61,7 +61,7 @@ def came_of(oracle: Oracle, directory: Path, bases: set[int], name: str) -> str:
         assert (has_no_offset(name), told) == (True, ["no-offset"])
         return "stops"
     assert not has_no_offset(name), loaded
-    opened = opened_as(name.removesuffix(".swap")) or ""
+    opened = canonical_name(name.removesuffix(".swap")) or ""
     # with no cleaned file a swap is taken for older than one of the last offset
     is_dropped = name.endswith(".swap") and opened.startswith(LAST)
     opened = "" if is_dropped else opened

@@ -10,12 +10,8 @@ from formats.errors import CorruptError, FormatError, LimitError, TruncatedError
 from formats.messages import remote
 from formats.messages.converter import json_text
 from formats.messages.decode import (
-    CLUSTER_METADATA,
-    CONSUMER_OFFSETS,
     SCHEMAS,
-    SHARE_GROUP_STATE,
     TOPICS,
-    TRANSACTION_STATE,
     Message,
     Unknown,
     decode_key,
@@ -25,6 +21,7 @@ from formats.messages.decode import (
     spans,
 )
 from formats.messages.reader import ELEMENTS_MAX, Span, UnknownTag
+from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from tests.examples import examples
 
 from .kafka import Made, made, small
@@ -324,7 +321,7 @@ def test_text_that_is_not_utf_8():
     key = bytes.fromhex("0001 0002 61ff 0003 eda080 00000005")
     with pytest.raises(CorruptError, match="UTF-8"):
         decode_key(CONSUMER_OFFSETS, key)
-    assert decode_key(CONSUMER_OFFSETS, key, marks=True).fields == {
+    assert decode_key(CONSUMER_OFFSETS, key, replace_invalid_utf8=True).fields == {
         "group": "a\ufffd",
         "topic": "\ufffd",
         "partition": 5,
@@ -332,7 +329,7 @@ def test_text_that_is_not_utf_8():
     begin = bytes.fromhex("01 17 00 01 00 03 02 ff")
     with pytest.raises(CorruptError, match="UTF-8"):
         decode_metadata(begin)
-    assert decode_metadata(begin, marks=True).fields == {"name": "\ufffd"}
+    assert decode_metadata(begin, replace_invalid_utf8=True).fields == {"name": "\ufffd"}
 
 
 def test_a_tag_of_another_version():

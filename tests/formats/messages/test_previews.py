@@ -10,10 +10,8 @@ import pytest
 
 from formats.errors import FormatError
 from formats.messages.decode import (
-    CONSUMER_OFFSETS,
     PREVIEW_KEYS,
     PREVIEWS,
-    TRANSACTION_STATE,
     Message,
     Unknown,
     decode_key,
@@ -22,6 +20,7 @@ from formats.messages.decode import (
     message_json,
 )
 from formats.messages.printed import printed
+from formats.names import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 from .kafka import made
 

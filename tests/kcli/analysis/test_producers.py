@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 
 from formats.crc import crc32c
-from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, ProducerEntry, SnapshotHeader
+from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, ProducerEntry, ProducerSnapshotHeader
 from kcli.analysis.log_segment import BrokerError, LoadedSegment
 from kcli.analysis.producers import (
     LARGEST_CONTROL_BATCH,
@@ -63,7 +63,7 @@ def segment(tmp_path, base, *batches):
 
 def snapshot_file(path, *entries):
     body = struct.pack(">i", len(entries)) + b"".join(PRODUCER_ENTRY.pack(entry) for entry in entries)
-    path.write_bytes(SNAPSHOT_HEADER.pack(SnapshotHeader(1, crc32c(body), len(entries))) + body[4:])
+    path.write_bytes(SNAPSHOT_HEADER.pack(ProducerSnapshotHeader(1, crc32c(body), len(entries))) + body[4:])
     return str(path)
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from formats.messages.decode import REMOTE_LOG_METADATA, TOPICS
+from formats.messages.decode import TOPICS
+from formats.names import REMOTE_LOG_METADATA
 from formats.record import Record
 from formats.remote_metadata import LONGEST_VALUE
 from kcli.analysis.contents import Told

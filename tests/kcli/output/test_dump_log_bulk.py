@@ -9,7 +9,7 @@ from formats.batch import BATCH
 from formats.control import control_record
 from formats.errors import FormatError
 from formats.record import batch_records
-from formats.record_columns import Left, headers_at, record_columns
+from formats.record_columns import FallbackBatch, headers_at, record_columns
 from kcli.logdir.segment import Batch
 from kcli.output import dump_log_bulk as module
 from kcli.output.dump_log import INDENT, batch_line, contents, control_text, plain, record_line
@@ -76,7 +76,7 @@ def fast(given, positions, valid, troubles, **shown):
     window, places = joined(given)
     texts, told = [], []
     for columns in record_columns(window, places, LIMIT):
-        assert not isinstance(columns, Left)
+        assert not isinstance(columns, FallbackBatch)
         span = slice(columns.first, columns.first + len(columns.headers))
         texts += record_text(columns, positions[span], valid[span], told, **shown)
         troubles += [(columns.first + batch, offset, str(error)) for batch, offset, error in told]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from formats.batch import BATCH
 from formats.control import control_type
 from formats.record import batch_records
-from formats.record_columns import Left, record_columns
+from formats.record_columns import FallbackBatch, record_columns
 from kcli.output.arrow import batch as rows_as_arrow
 from kcli.output.arrow import schema
 from kcli.output.record_arrow import record_batch
@@ -67,7 +67,7 @@ def check(given, where=WHERE):
     told = [(7 << 40) + place for place in positions]
     found = []
     for columns in record_columns(window, positions, LIMIT):
-        if not isinstance(columns, Left):
+        if not isinstance(columns, FallbackBatch):
             found.append(
                 record_batch(columns, where, told[columns.first : columns.first + len(columns.headers)])
             )
