@@ -233,10 +233,10 @@ def dump(
     if as_text and (common.only or common.columns or common.sort):
         raise Usage("--only, --columns and --sort are about rows; -o text prints lines")
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.dump import ACCEPTS, Dump, Options  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.dump_bytes import types_as_shown  # noqa: PLC0415 - kept out of --help
-    from kcli.output.dump_log import dump_log_lines  # noqa: PLC0415 - kept out of --help
-    from kcli.output.hexdump import layout_lines  # noqa: PLC0415 - kept out of --help
+    from kcli.dump.job import ACCEPTS, Dump, Options  # noqa: PLC0415 - kept out of --help
+    from kcli.dump.render.hexdump import layout_lines  # noqa: PLC0415 - kept out of --help
+    from kcli.dump.render.lines import dump_log_lines  # noqa: PLC0415 - kept out of --help
+    from kcli.dump.shown_bytes import types_as_shown  # noqa: PLC0415 - kept out of --help
     from kcli.rows import COMMANDS  # noqa: PLC0415 - kept out of --help
     from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD  # noqa: PLC0415 - kept out of --help
     from kcli.rows.layout import DUMP_LAYOUT  # noqa: PLC0415 - kept out of --help
@@ -335,8 +335,8 @@ def _topic(decoder: str) -> str | None:
 
 
 def _class(option: str, name: str) -> str:
-    from kcli.jobs.dump_common import STRING_DECODER  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.dump_decoders import DECODER_CLASSES  # noqa: PLC0415 - kept out of --help
+    from kcli.dump.decoders import DECODER_CLASSES  # noqa: PLC0415 - kept out of --help
+    from kcli.dump.options import STRING_DECODER  # noqa: PLC0415 - kept out of --help
 
     if name not in {"", *DECODER_CLASSES}:
         raise Usage(f"{option} {name}: one of {', '.join(DECODER_CLASSES)}; kcli runs no Java")
@@ -344,7 +344,7 @@ def _class(option: str, name: str) -> str:
 
 
 def _bytes_as(how: str | None, *, redact: bool) -> str | None:
-    from kcli.jobs.dump_bytes import MODES  # noqa: PLC0415 - kept out of --help
+    from kcli.dump.shown_bytes import MODES  # noqa: PLC0415 - kept out of --help
 
     if how is not None and redact:
         raise Usage("--bytes and --redact are two ways to show contents: name one")

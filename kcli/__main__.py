@@ -22,7 +22,7 @@ ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system
 """Numpy would start threads for algebra that nobody does here, and Arrow's own pools keep what they had at the peak."""
 
 WORKERS_IMPORT = {
-    "dump": ("kcli.jobs.dump", "kcli.output.dump_log_bulk", "numpy", "cramjam"),
+    "dump": ("kcli.dump.job", "kcli.dump.render.text_columns", "numpy", "cramjam"),
     "scan": ("kcli.jobs.scan", "numpy", "cramjam"),
     **{command: (f"kcli.jobs.{command}",) for command in ("epoch", "lookup", "ls", "rlmm", "truncate")},
 }

@@ -40,11 +40,11 @@ AnyRecord: TypeAlias = Record | LegacyRecord
 NULL_VALUE = "null value"
 LONGEST_SHARE = 10
 """A key or value that is decoded may have this part of the bytes that a batch may have."""
-TAGS_TOLD = 8
+TAGS_DECODERS = 8
 """Unknown tagged fields that an error names."""
 
 
-class Told(NamedTuple):
+class DecodedRecord(NamedTuple):
     """What a record of an internal topic says; `error` is what it says that the columns before do not show.
 
     `record_type` is Kafka's word, or the number of an unknown type: of a coordinator's topic the name of the messages
@@ -64,7 +64,7 @@ class Told(NamedTuple):
     damaged: bool = False
 
 
-def told(topic: str, record: AnyRecord, max_batch_bytes: int) -> Told:
+def decode_record(topic: str, record: AnyRecord, max_batch_bytes: int) -> DecodedRecord:
     """Return what a record of one of the five topics says; control records must not be asked about.
 
     A key or value that is too long, or makes more of its bytes than the bound allows (64 bytes for each element of its
@@ -72,11 +72,11 @@ def told(topic: str, record: AnyRecord, max_batch_bytes: int) -> Told:
     """
     error = too_long(record, max_batch_bytes)
     if error is not None:
-        return Told(None, None, None, None, describe(error), damaged=True)
-    return _TOLD.get(topic, _coordinators)(topic, record, max_batch_bytes)
+        return DecodedRecord(None, None, None, None, describe(error), damaged=True)
+    return _DECODERS.get(topic, _coordinators)(topic, record, max_batch_bytes)
 
 
-def _coordinators(topic: str, record: AnyRecord, max_batch_bytes: int) -> Told:
+def _coordinators(topic: str, record: AnyRecord, max_batch_bytes: int) -> DecodedRecord:
     errors = _Errors()
     number = None
     key = value = None
@@ -123,7 +123,7 @@ def _coordinator_type(topic: str, number: int) -> str:
     return str(number) if schema is None else schema.name.partition("Key")[0]
 
 
-def _metadata(_topic: str, record: AnyRecord, max_batch_bytes: int) -> Told:
+def _metadata(_topic: str, record: AnyRecord, max_batch_bytes: int) -> DecodedRecord:
     errors = _Errors()
     value = None
     try:
@@ -140,7 +140,7 @@ def _metadata(_topic: str, record: AnyRecord, max_batch_bytes: int) -> Told:
     return errors.told(name, version, None, value, elements_for(max_batch_bytes))
 
 
-def _remote(_topic: str, record: AnyRecord, max_batch_bytes: int) -> Told:
+def _remote(_topic: str, record: AnyRecord, max_batch_bytes: int) -> DecodedRecord:
     errors = _Errors()
     number, version = _envelope(record.value)
     schema = REMOTE_RECORDS.get(number) if number is not None else None
@@ -162,7 +162,7 @@ def _remote(_topic: str, record: AnyRecord, max_batch_bytes: int) -> Told:
     return errors.told(name, version, None, value, elements_for(max_batch_bytes))
 
 
-_TOLD: dict[str, Callable[[str, AnyRecord, int], Told]] = {
+_DECODERS: dict[str, Callable[[str, AnyRecord, int], DecodedRecord]] = {
     CLUSTER_METADATA: _metadata,
     REMOTE_LOG_METADATA: _remote,
 }
@@ -195,12 +195,12 @@ class _Errors:
         key: Message | Unknown | None,
         value: Message | Unknown | None,
         elements: int,
-    ) -> Told:
+    ) -> DecodedRecord:
         """Return all that is known of a record; what JSON does not show of its messages is an error as well."""
         for message in (key, value):
             if isinstance(message, Message):
                 self.said += _not_shown(message)
-        return Told(
+        return DecodedRecord(
             name,
             version,
             message_json(key) if isinstance(key, Message) else None,
@@ -213,8 +213,8 @@ class _Errors:
 def _not_shown(message: Message) -> list[str]:
     words = [f"bytes behind {message.name}: {len(message.rest)}"] if message.rest else []
     if message.unknown_tags:
-        tags = ", ".join(f"{tag.struct} {tag.tag}" for tag in message.unknown_tags[:TAGS_TOLD])
-        more = len(message.unknown_tags) - TAGS_TOLD
+        tags = ", ".join(f"{tag.struct} {tag.tag}" for tag in message.unknown_tags[:TAGS_DECODERS])
+        more = len(message.unknown_tags) - TAGS_DECODERS
         words.append(f"unknown tagged fields: {tags}" + (f" and {more} more" if more > 0 else ""))
     if message.replaced:
         tag = message.replaced[0]

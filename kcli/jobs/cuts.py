@@ -8,8 +8,8 @@ from itertools import pairwise
 from formats.names import LOG
 from kcli.analysis.salvage import leads_to_a_batch
 from kcli.engine.contract import Engine, Outcome, Scan, Unit
-from kcli.jobs.dump_common import file_name, sibling
 from kcli.logdir.buffers import DataFile, FileError
+from kcli.logdir.files import file_name, sibling
 from kcli.logdir.indexes import OffsetIndexFile
 from kcli.logdir.tree import Target
 

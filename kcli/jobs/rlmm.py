@@ -24,10 +24,10 @@ from formats.remote_snapshot import (
     read_header,
 )
 from formats.types import Buffer
+from kcli.analysis.collector import FindingCollector
 from kcli.analysis.remote import metadata_partition, refusal
 from kcli.engine.contract import Outcome, Scan, Unit
 from kcli.jobs.common import failure_of, internal_failure, log_dir_findings
-from kcli.jobs.dump_common import Told
 from kcli.jobs.rlmm_rows import event_row, record_columns
 from kcli.logdir.buffers import DataFile, FileError, read_whole, reading, shown
 from kcli.logdir.partition import Partition, shown_error
@@ -162,7 +162,7 @@ def _metadata_partition(target: Target) -> int | None:
 
 def _segment(unit: Unit) -> Outcome:
     rows: list[Row] = []
-    findings = Told(unit.target)
+    findings = FindingCollector(unit.target)
     rest, error = None, None
     try:
         with DataFile(unit.target.path) as file:
@@ -172,7 +172,7 @@ def _segment(unit: Unit) -> Outcome:
     return Outcome(number=unit.number, rows=rows, findings=findings.take(), rest=rest, error=error)
 
 
-def _events(file: DataFile, unit: Unit, rows: list[Row], findings: Told) -> Unit | None:
+def _events(file: DataFile, unit: Unit, rows: list[Row], findings: FindingCollector) -> Unit | None:
     """Append the rows of as many batches as one call may hold; return the unit for those that are left."""
     mark = _Mark.unpack(unit.mark)
     where = {**_place(unit.target), "metadata_partition": _metadata_partition(unit.target)}
@@ -199,7 +199,9 @@ def _events(file: DataFile, unit: Unit, rows: list[Row], findings: Told) -> Unit
     return None
 
 
-def _records(file: DataFile, batch: Batch, findings: Told, *, again: bool) -> Iterator[Record | LegacyRecord]:
+def _records(
+    file: DataFile, batch: Batch, findings: FindingCollector, *, again: bool
+) -> Iterator[Record | LegacyRecord]:
     """Yield the records of a batch; one that is not read, or not to its end, leaves a finding; a wrong CRC does, once."""
     position, header = batch
     at = f"offset {header.base_offset}"
@@ -220,7 +222,7 @@ def _records(file: DataFile, batch: Batch, findings: Told, *, again: bool) -> It
             findings.add("LOG-003", position, f"{at}: {error.moved(position)}")
 
 
-def _messages(raw: bytes, batch: Batch, findings: Told) -> Iterator[LegacyRecord]:
+def _messages(raw: bytes, batch: Batch, findings: FindingCollector) -> Iterator[LegacyRecord]:
     """Yield the records of a message of magic 0 or 1; those in a wrapper have checksums of their own, and can be cut."""
     position, header = batch
     opened = message_set(raw, LARGEST_BATCH)
@@ -239,7 +241,7 @@ def _messages(raw: bytes, batch: Batch, findings: Told) -> Iterator[LegacyRecord
 
 
 def _event_row(
-    where: dict[str, Value], record: Record | LegacyRecord, position: int, findings: Told
+    where: dict[str, Value], record: Record | LegacyRecord, position: int, findings: FindingCollector
 ) -> tuple[Row, bool]:
     """Return the row of a record, and whether its value has the layout that only releases before 3.6 read."""
     columns = {**where, "metadata_offset": record.offset, "timestamp": record.timestamp}
@@ -264,7 +266,7 @@ def _raw(metadata: RemoteLogMetadata, value: Buffer) -> bytes | None:
     return bytes(value) if metadata.unknown_tags else None
 
 
-def _tell_stop(stop: Stop, grown: int, findings: Told) -> None:
+def _tell_stop(stop: Stop, grown: int, findings: FindingCollector) -> None:
     if grown > 0:
         findings.add("LOG-005", stop.position, f"it grew by {grown} bytes while it was read")
     elif stop.reason == "end":
@@ -284,7 +286,7 @@ def _tell_stop(stop: Stop, grown: int, findings: Told) -> None:
 
 def _snapshot(unit: Unit) -> Outcome:
     rows: list[Row] = []
-    findings = Told(unit.target)
+    findings = FindingCollector(unit.target)
     rest, error = None, None
     try:
         with DataFile(unit.target.path) as file, reading(file.path):
@@ -294,7 +296,7 @@ def _snapshot(unit: Unit) -> Outcome:
     return Outcome(number=unit.number, rows=rows, findings=findings.take(), rest=rest, error=error)
 
 
-def _entries(file: DataFile, unit: Unit, rows: list[Row], findings: Told) -> Unit | None:
+def _entries(file: DataFile, unit: Unit, rows: list[Row], findings: FindingCollector) -> Unit | None:
     """Append the header's row and those of as many entries as one call may hold; return the unit for the others."""
     where, name = _place(unit.target), unit.target.name
     header = _snapshot_header(file, findings)
@@ -314,7 +316,7 @@ def _entries(file: DataFile, unit: Unit, rows: list[Row], findings: Told) -> Uni
     return None
 
 
-def _snapshot_header(file: DataFile, findings: Told) -> RemoteLogSnapshotHeader | None:
+def _snapshot_header(file: DataFile, findings: FindingCollector) -> RemoteLogSnapshotHeader | None:
     raw = file.read(0, SNAPSHOT_HEADER.size)
     if not raw:
         findings.add("RLMM-006", 0, "an empty file")
@@ -325,7 +327,7 @@ def _snapshot_header(file: DataFile, findings: Told) -> RemoteLogSnapshotHeader 
     return None
 
 
-def _entry_row(where: dict[str, Value], entry: SnapshotEntry, findings: Told) -> Row:
+def _entry_row(where: dict[str, Value], entry: SnapshotEntry, findings: FindingCollector) -> Row:
     try:
         metadata = decode_entry(entry)
     except FormatError as error:

@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeAlias
 from formats.batch import COMPRESSION_NAMES
 from formats.bounds import LARGEST_BATCH
 from formats.names import IN_PARTITION, KRAFT_SNAPSHOT, LOG, parse_file
+from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
 from kcli.analysis.pieces import Piece, Wanted, join, read_piece
 from kcli.analysis.salvage import Gap
@@ -24,9 +25,9 @@ from kcli.analysis.summary import EMPTY, Codec, Summary, merge
 from kcli.engine.contract import Engine, Outcome, Scan, Unit
 from kcli.jobs.common import failure_of, internal_failure, log_dir_findings
 from kcli.jobs.cuts import cut
-from kcli.jobs.dump_common import Told, from_file, sibling
 from kcli.logdir.buffers import DataFile, FileError, Reading, shown
 from kcli.logdir.bulk import hints_of
+from kcli.logdir.files import from_file, sibling
 from kcli.logdir.segment import Stop
 from kcli.logdir.tree import PARTITION, Found, Note, Target, listed, odd_entries, partition_of
 from kcli.rows import Row, Value
@@ -281,12 +282,13 @@ def _findings(target: Target, piece: Piece, before: int | None) -> Iterator[Find
     reaches_back = before is not None and base is not None and base <= before
     if _is_clean(piece) and not reaches_back:
         return
-    from kcli.jobs.dump_batches import tell  # noqa: PLC0415 - only damage pays for it
 
-    told = Told(target)
+    from kcli.analysis.log_findings import report_damage  # noqa: PLC0415 - only damage pays for it
+
+    told = FindingCollector(target)
     damage: list[Gap | Stop] = [*piece.gaps, piece.stop]
     for item in damage:
-        yield from (found for found in tell(item, told) if isinstance(found, Finding))
+        yield from (found for found in report_damage(item, told) if isinstance(found, Finding))
     overlaps, invalid, unknown, unreadable = (
         piece.summary.backwards,
         piece.invalid,

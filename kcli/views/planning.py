@@ -14,12 +14,12 @@ from typing import NamedTuple
 from formats.names import LOG, REMOTE_LOG_METADATA, parse_file
 from kcli.analysis.findings import Finding
 from kcli.analysis.selection import Wanted
+from kcli.dump.job import ACCEPTS as DUMPED
+from kcli.dump.job import Dump, Options
 from kcli.engine.contract import Outcome, Scan, Unit
 from kcli.engine.local import inline
 from kcli.jobs import epoch, rlmm, scan
 from kcli.jobs.common import PARTITIONS_ONLY, log_dir_findings, notes_as_findings, plan
-from kcli.jobs.dump import ACCEPTS as DUMPED
-from kcli.jobs.dump import Dump, Options
 from kcli.jobs.ls import ls
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.tree import PARTITION, Found, Selection, Target, find, listed, odd_entries

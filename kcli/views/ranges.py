@@ -12,12 +12,13 @@ from typing import Any
 
 from formats.batch import LOG_OVERHEAD
 from formats.record import MAGIC
+from kcli.analysis.collector import FindingCollector
 from kcli.analysis.salvage import checked_windows
 from kcli.analysis.selection import HIGHEST, LOWEST, Wanted
+from kcli.dump.job import LOGS, Dump, Options
+from kcli.dump.options import EVERYTHING
+from kcli.dump.seek import part
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.dump import LOGS, Dump, Options
-from kcli.jobs.dump_common import EVERYTHING, Told
-from kcli.jobs.dump_seek import part
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.bulk import Window
 from kcli.rows import ROW_TYPES, Block, Row
@@ -62,7 +63,7 @@ class Ranged:
         """Return the part of a log from where the indexes lead to, up to where `kcli dump` stops reading."""
         try:
             with DataFile(unit.target.path) as file:
-                start = part(file, unit.target, self.options, Told(unit.target))[0]
+                start = part(file, unit.target, self.options, FindingCollector(unit.target))[0]
                 offsets = self.options.wanted.offsets
                 end = 0 if offsets is None or offsets[1] == HIGHEST else _behind(file, start, offsets[1])
         except FileError:

@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 
 from kcli.analysis.findings import Finding
 from kcli.analysis.merging import merged
+from kcli.dump.job import Dump
 from kcli.engine.contract import Outcome
 from kcli.engine.worker import scanned_to_end
-from kcli.jobs.dump import Dump
 from kcli.logdir.buffers import shown
 from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.tree import PARTITION, Target

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.jobs import dump_common
+from kcli.dump import options as dump_options
 from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD, FROM_FILE
 from tests.builders import put_record, put_records
 from tests.formats import recorded
@@ -194,12 +194,12 @@ def test_output_is_the_same_however_often_a_scan_stops(kcli, tmp_path, monkeypat
     output = words if "-o" in words else (*words, "-o", "ndjson")
     command = ("dump", *output, tmp_path / "shapes-0", tmp_path / "codec-zstd-0")
     whole = kcli(*command).stdout
-    monkeypatch.setattr(dump_common, "ROWS_PER_CALL", 1)
-    monkeypatch.setattr("kcli.jobs.dump_log.RECORDS_BETWEEN_STOPS", 1)
-    monkeypatch.setattr("kcli.jobs.dump_text.RECORDS_BETWEEN_STOPS", 1)
+    monkeypatch.setattr(dump_options, "ROWS_PER_CALL", 1)
+    monkeypatch.setattr("kcli.dump.render.rows.RECORDS_BETWEEN_STOPS", 1)
+    monkeypatch.setattr("kcli.dump.render.text.RECORDS_BETWEEN_STOPS", 1)
 
     assert kcli(*command).stdout == whole
-    monkeypatch.setattr(dump_common, "_left", Forgetful())
+    monkeypatch.setattr(dump_options, "_left", Forgetful())
     assert kcli(*command).stdout == whole
 
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from formats.names import CLUSTER_METADATA, REMOTE_LOG_METADATA
 from formats.record import Record
-from kcli.analysis.contents import Told
-from kcli.jobs.dump_decoders import decoded
+from kcli.analysis.contents import DecodedRecord
+from kcli.dump.decoders import decoded
 
 from .oracle import Oracle, cases, seed
 
@@ -65,7 +65,7 @@ def _means(topic: str, name: str, record_type: str) -> bool:
     return record_type == name.removesuffix("Record" if topic == REMOTE_LOG_METADATA else "Value")
 
 
-def _equal(told: Told, version: int, key: Any, value: Any) -> bool:
+def _equal(told: DecodedRecord, version: int, key: Any, value: Any) -> bool:
     unknown = any(message["unknown_tags"] for message in (key, value) if message)
     return (
         told.decoded_key == _json(key)
@@ -75,7 +75,7 @@ def _equal(told: Told, version: int, key: Any, value: Any) -> bool:
     )
 
 
-def _refused_by_kafka(told: Told) -> bool:
+def _refused_by_kafka(told: DecodedRecord) -> bool:
     """Whether the bytes are whole, but no object: random states, offsets and epochs of remote segments mean nothing."""
     return told.damaged and told.decoded_value is not None
 

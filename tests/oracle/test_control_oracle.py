@@ -8,7 +8,7 @@ import pytest
 
 from formats.control import LEADER_CHANGE, control_record
 from formats.errors import FormatError
-from kcli.output.dump_log import control_text
+from kcli.dump.render.lines import control_text
 from tests.builders import put_record, put_records, put_unsigned_varint
 from tests.formats.test_control import VALUES
 from tests.recordings.test_dump_text import LEADER_CHANGED, MISREAD

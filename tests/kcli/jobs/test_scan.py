@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.analysis.salvage import Gap, checked_batches
+from kcli.dump.job import Dump
+from kcli.dump.job import Options as DumpOptions
 from kcli.engine.contract import Unit
 from kcli.engine.local import inline, pool
 from kcli.jobs import scan
-from kcli.jobs.dump import Dump
-from kcli.jobs.dump import Options as DumpOptions
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Stop
 from kcli.logdir.tree import file_target

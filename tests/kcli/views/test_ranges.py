@@ -11,7 +11,7 @@ from kcli.views.filters import pushed
 from kcli.views.options import RANGES, query
 from kcli.views.planning import planned
 from tests.formats import recorded
-from tests.kcli.jobs.test_dump_bulk import log as random_log
+from tests.kcli.dump.test_bulk import log as random_log
 from tests.kcli.views.test_cutting import read, written
 from tests.partitions import log_dir, offset_entries, put_range, segment
 
@@ -127,7 +127,7 @@ def test_records_of_recorded_logs(name, tmp_path):
 def test_reading_ends_behind_what_is_wanted(tmp_path, monkeypatch):
     monkeypatch.setattr(bulk, "WINDOW", 400)
     monkeypatch.setattr(bulk, "SMALLEST_WINDOW", 400)
-    monkeypatch.setattr("kcli.jobs.dump_common.BYTES_PER_CALL", 1)
+    monkeypatch.setattr("kcli.dump.options.BYTES_PER_CALL", 1)
     batches = [put_range(number * 5, 5) for number in range(200)]
     path = written(tmp_path, batches, None, list(map(last_offset, batches)))
     read_to = []

@@ -361,7 +361,7 @@ def test_records_of_internal_topics_say_what_dump_says(demo, kcli):
 
 
 def test_nothing_is_decoded_where_nobody_asks(demo, monkeypatch):
-    monkeypatch.setattr("kcli.jobs.dump_log.decoded", None)
+    monkeypatch.setattr("kcli.dump.render.rows.decoded", None)
     columns = ["topic", "offset", "key"]
     narrow = StructType([view_schema("records")[name] for name in columns])
     given = {"view": "records", "path": str(demo / "__cluster_metadata-0")}

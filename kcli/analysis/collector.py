@@ -1,0 +1,44 @@
+"""Collects the findings about one file: one per code, the first in full, with how many more there are."""
+
+import os
+
+from kcli.analysis.findings import Finding
+from kcli.logdir.tree import Target
+
+
+class FindingCollector:
+    """Findings about one file: one per code, the first in full, with how many more there are.
+
+    What was told is taken with each piece of a scan, whichever process reads it; `findings.merged` puts the pieces together.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.first: dict[str, Finding] = {}
+        self.more: dict[str, int] = {}
+        self.gaps = 0
+        """Damaged ranges that were met."""
+        self.is_cut = False
+        """Whether a log is read to a place inside of it, by choice."""
+        self.beyond = False
+        """Whether a piece of a log went on behind its end, or ended where the log does for who reads it."""
+
+    def finding(self, code: str, position: int | None, message: str) -> Finding:
+        """Return a finding about the file."""
+        directory = os.path.dirname(self.target.shown) or "."
+        return Finding(code, message, dir=directory, file=self.target.shown, position=position)
+
+    def add(self, code: str, position: int | None, message: str) -> None:
+        """Keep a finding, or count it if there is one of its code."""
+        if code in self.first:
+            self.more[code] += 1
+        else:
+            self.first[code] = self.finding(code, position, message)
+            self.more[code] = 0
+
+    def take(self) -> list[Finding]:
+        """Return what was told since the last time."""
+        found = [finding._replace(more=self.more[code]) for code, finding in self.first.items()]
+        self.first.clear()
+        self.more.clear()
+        return found

@@ -1,0 +1,40 @@
+"""Findings about the batches of a log: wrong checksums, unknown magic, damaged ranges, how it ends."""
+
+from collections.abc import Iterator
+
+from formats.record import MAGIC
+from kcli.analysis.collector import FindingCollector
+from kcli.analysis.findings import Finding
+from kcli.analysis.salvage import Checked, Gap
+from kcli.logdir.segment import Stop
+
+
+def report_invalid(item: Checked, findings: FindingCollector) -> None:
+    """Keep a finding about a batch whose checksum is wrong or whose magic is not known."""
+    position, header = item.batch
+    if not item.valid:
+        findings.add("LOG-003", position, f"offset {header.base_offset}: the checksum does not match")
+    elif header.magic > MAGIC:
+        findings.add("LOG-003", position, f"offset {header.base_offset}: magic {header.magic} is not known")
+
+
+def report_damage(item: Gap | Stop, findings: FindingCollector) -> Iterator[Finding]:
+    """Yield the finding about a damaged range, keep the one about the end of a log."""
+    if isinstance(item, Gap):
+        yield findings.finding("DUMP-001", item.start, gap_text(item))._replace(
+            expected=item.next_offset, found=item.found
+        )
+    elif item.reason in {"short", "incomplete"} and not findings.is_cut:
+        findings.add(
+            "LOG-001", item.position, f"the last batch is incomplete ({item.reason}, {item.found} bytes)"
+        )
+    elif item.reason == "zeros":
+        findings.add("LOG-004", item.position, f"only zeros follow from byte {item.position} on")
+
+
+def gap_text(gap: Gap) -> str:
+    """Return a damaged range in words: from where to where, why, and what comes next."""
+    why = f"{gap.reason.replace('-', ' ')} {gap.found}"
+    after = f"next good offset {gap.next_offset}" if gap.next_offset is not None else "no good batch follows"
+    bound = " (the search met its bound: there may be good ones among them)" if gap.gave_up else ""
+    return f"bytes {gap.start} to {gap.end} are no batches ({why}); {after}{bound}"

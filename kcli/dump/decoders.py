@@ -1,0 +1,143 @@
+"""How the contents of records are shown: by the decoders of internal topics, and by the tool's decoder classes.
+
+The classes of `--key-decoder-class` and `--value-decoder-class` are those of
+`org.apache.kafka.tools.api`, 4.3.1. It no longer takes the names `kafka.serializer.*`.
+Messages are declared in many tables: they are read only where one is asked for.
+"""
+
+import binascii
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from formats.bounds import LARGEST_BATCH, describe
+from formats.errors import FormatError, TruncatedError
+from formats.names import KRAFT_SNAPSHOT, REMOTE_LOG_METADATA
+from kcli.analysis.selection import AnyRecord
+from kcli.dump.options import Options
+from kcli.dump.render.lines import Shown, Words, java_words
+from kcli.logdir.tree import Target
+
+if TYPE_CHECKING:
+    from kcli.analysis.contents import DecodedRecord
+
+Decoder: TypeAlias = Callable[[bytes], Words]
+
+DECODERS = (
+    "__consumer_offsets",
+    "__transaction_state",
+    "__share_group_state",
+    "__cluster_metadata",
+    REMOTE_LOG_METADATA,
+)
+"""The internal topics whose records are decoded."""
+
+
+def decoder_of(topic_name: str | None) -> str | None:
+    """Return the decoder that a topic's name chooses, which is that name; None for what is no internal topic."""
+    return topic_name if topic_name in DECODERS else None
+
+
+def decoder_for(target: Target, options: Options) -> str | None:
+    """Return the decoder of a log's records: the one asked for, or that of its directory; snapshots are the metadata log's."""
+    if options.decoder is not None or not options.decode_by_name:
+        return options.decoder
+    return (
+        "__cluster_metadata"
+        if target.kind == KRAFT_SNAPSHOT
+        else decoder_of(target.name.topic if target.name else None)
+    )
+
+
+def decoded(topic: str, record: AnyRecord, max_batch_bytes: int = LARGEST_BATCH) -> "DecodedRecord":
+    """Return what a record says by the decoder of a topic, one of `DECODERS`: see `kcli.analysis.contents`."""
+    from kcli.analysis.contents import decode_record  # noqa: PLC0415 - most dumps decode nothing
+
+    return decode_record(topic, record, max_batch_bytes)
+
+
+def shown_by(
+    decoder: str, record: AnyRecord, max_batch_bytes: int = LARGEST_BATCH
+) -> tuple[Shown, str | None]:
+    """Return what is printed of a record's key and value by the decoder of a topic, and what is wrong with them."""
+    printed, elements_for, too_long = _coordinator()
+    error = too_long(record, max_batch_bytes)
+    if error is not None:
+        return Shown(f"Error at offset {record.offset}, skipping. {error}", None), describe(error)
+    if decoder == REMOTE_LOG_METADATA:
+        return _remote_text(record, max_batch_bytes)
+    told = printed(decoder, record.offset, record.key, record.value, elements_for(max_batch_bytes))
+    return Shown(told.key, told.payload), None if told.error is None else describe(told.error)
+
+
+@cache
+def _coordinator() -> tuple[Any, ...]:
+    """Return the functions that `shown_by` calls; a statement that imports costs a record more than some of them."""
+    from formats.messages.printed import printed  # noqa: PLC0415 - most dumps decode nothing
+    from kcli.analysis.contents import elements_for, too_long  # noqa: PLC0415 - as above
+
+    return printed, elements_for, too_long
+
+
+@cache
+def _remote() -> tuple[Any, ...]:
+    """Return the functions that `_remote_text` calls, for the same reason."""
+    from formats.remote_metadata import decode  # noqa: PLC0415 - most dumps decode nothing
+    from kcli.analysis.contents import longest_for  # noqa: PLC0415 - as above
+    from kcli.analysis.remote import java_text, unreadable  # noqa: PLC0415 - as above
+
+    return decode, longest_for, java_text, unreadable
+
+
+def _remote_text(record: AnyRecord, max_batch_bytes: int) -> tuple[Shown, str | None]:
+    decode, longest_for, java_text, unreadable = _remote()
+    try:
+        found = decode(record.value or b"", longest_for(max_batch_bytes), replace_invalid_utf8=True)
+        trouble = unreadable(found)
+        if trouble is None:
+            return Shown(None, java_text(found)), None
+    except FormatError as error:
+        trouble = describe(error)
+    return Shown(None, f"Error at offset {record.offset}, skipping. {trouble}"), trouble
+
+
+def shown_with(key_decoder: Decoder, value_decoder: Decoder, record: AnyRecord) -> tuple[Shown, str | None]:
+    """Return what is printed of a record's key and value by decoders of DECODER_CLASSES, and what is wrong with them.
+
+    Where a class of Kafka would throw, and end the dump, stands an error in the place of the text.
+    """
+    texts: list[Words | None] = []
+    troubles: list[str] = []
+    for word, decoder, data in (("key", key_decoder, record.key), ("value", value_decoder, record.value)):
+        try:
+            texts.append(None if data is None else decoder(bytes(data)))
+        except FormatError as error:
+            texts.append(f"Error at offset {record.offset}, skipping. {error}")
+            troubles.append(f"{word}: {error}")
+    return Shown(*texts), "; ".join(troubles) or None
+
+
+def _number(size: int, field: str) -> Decoder:
+    def text(data: bytes) -> str:
+        if len(data) < size:
+            raise TruncatedError(0, field, f"{size} bytes", len(data))
+        return str(int.from_bytes(data[:size], "big", signed=True))
+
+    return text
+
+
+def _base64(data: bytes) -> str:
+    # Kafka prints an array's identity here, another one in each run
+    return binascii.b2a_base64(data, newline=False).decode("ascii")
+
+
+DECODER_CLASSES: dict[str, Decoder] = {
+    "org.apache.kafka.tools.api.StringDecoder": java_words,
+    "org.apache.kafka.tools.api.DefaultDecoder": _base64,
+    "org.apache.kafka.tools.api.IntegerDecoder": _number(4, "IntegerDecoder"),
+    "org.apache.kafka.tools.api.LongDecoder": _number(8, "LongDecoder"),
+}
+"""The decoder classes that Kafka 4.3.1 ships, by their full names.
+
+Each raises TruncatedError where the class throws: bytes too few for its number. More than it needs it ignores.
+"""

@@ -1,0 +1,196 @@
+"""`dump`: every file of log dirs and partition directories as rows, or in the words of kafka-dump-log."""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from formats.names import (
+    COMMITTED_OFFSETS,
+    KRAFT_SNAPSHOT,
+    LOCK,
+    LOG,
+    OFFSET_INDEX,
+    REMOTE_LOG_INDEX_CACHE,
+    REMOTE_LOG_SNAPSHOT,
+    TIME_INDEX,
+    TXN_INDEX,
+    UNKNOWN,
+    parse_file,
+    parse_partition_dir,
+)
+from kcli.analysis.collector import FindingCollector
+from kcli.dump.files import READERS, named, whole
+from kcli.dump.indexes import offset_index, time_index, txn_index
+from kcli.dump.options import MAX_INT, Here, Options, Reader, Scanned, in_pieces
+from kcli.dump.render.rows import log
+from kcli.dump.render.text import text
+from kcli.dump.seek import in_range, tails
+from kcli.dump.shown_bytes import bytes_columns, shown_as, shown_row
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs import rlmm
+from kcli.logdir.buffers import FileError, shown
+from kcli.logdir.tree import PARTITION, Found, Target, listed, odd_entries
+from kcli.rows.dump import DUMP_BATCH, DUMP_FILE, DUMP_INDEX, DUMP_RECORD, DUMP_TIME_INDEX, DUMP_TXN_INDEX
+from kcli.rows.layout import DUMP_LAYOUT
+
+LOGS = frozenset({LOG, KRAFT_SNAPSHOT})
+_READERS: dict[str, Reader] = {
+    LOG: log,
+    KRAFT_SNAPSHOT: log,
+    OFFSET_INDEX: offset_index,
+    TIME_INDEX: time_index,
+    TXN_INDEX: txn_index,
+    **dict.fromkeys(READERS, whole),
+    LOCK: named,
+    UNKNOWN: named,
+}
+_ROW_TYPES = {
+    OFFSET_INDEX: {DUMP_INDEX.name},
+    TIME_INDEX: {DUMP_TIME_INDEX.name},
+    TXN_INDEX: {DUMP_TXN_INDEX.name},
+    **{kind: {row_type.name} for kind, (row_type, _) in READERS.items()},
+    REMOTE_LOG_SNAPSHOT: rlmm.ROW_TYPES_OF_KIND[REMOTE_LOG_SNAPSHOT],
+    COMMITTED_OFFSETS: rlmm.ROW_TYPES_OF_KIND[COMMITTED_OFFSETS],
+}
+ACCEPTS = frozenset({*_READERS, REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS, PARTITION})
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """The job with its options: a scan that can be pickled, and what goes before it.
+
+    `only_partitions` leaves out the files of a log dir itself: the selection names topics or partitions.
+    """
+
+    options: Options
+    only_partitions: bool = False
+
+    @property
+    def comes_in_pieces(self) -> bool:
+        """Whether the reader of a log stops where a unit ends."""
+        return not (self.options.selects or self.options.layout) and self.options.max_bytes == MAX_INT
+
+    def __call__(self, unit: Unit) -> Outcome:
+        """Return the rows of one file, or of the next piece of one; with a tail those of one partition."""
+        outcome = self._read(unit)
+        show = None if self.options.text else shown_as(self.options)
+        if show is None:
+            return outcome
+        return replace(outcome, rows=[shown_row(row, bytes_columns(row.type), show) for row in outcome.rows])
+
+    def _read(self, unit: Unit) -> Outcome:
+        reader = self._tail if unit.target.kind == PARTITION else self._reader(unit.target.kind)
+        return rlmm.dump(unit) if reader is None else in_pieces(unit, self.options, reader)
+
+    def _reader(self, kind: str) -> Reader | None:
+        if self.options.layout:
+            from kcli.dump.render.layout import HAS_LAYOUT, layout  # noqa: PLC0415 - it needs the tables of every message
+
+            return layout if kind in HAS_LAYOUT else named
+        return text if self.options.text else _READERS.get(kind)
+
+    @property
+    def row_type_of_a_log(self) -> str:
+        """The name of the row type that logs give."""
+        of_data = DUMP_RECORD if self.options.records else DUMP_BATCH
+        return (DUMP_LAYOUT if self.options.layout else of_data).name
+
+    def row_types(self, targets: Iterable[Target]) -> frozenset[str]:
+        """Return the names of the row types that these targets can give."""
+        logs = {self.row_type_of_a_log}
+        if self.options.layout:
+            from kcli.dump.render.layout import HAS_LAYOUT  # noqa: PLC0415 - it needs the tables of every message
+
+            layouts = {*HAS_LAYOUT, PARTITION}
+            return frozenset(
+                (DUMP_LAYOUT if target.kind in layouts else DUMP_FILE).name for target in targets
+            )
+        return frozenset(
+            name
+            for target in targets
+            for name in (
+                logs if target.kind in {*LOGS, PARTITION} else _ROW_TYPES.get(target.kind, {DUMP_FILE.name})
+            )
+        )
+
+    def expand(self, found: Found) -> Found:
+        """Return the same with one target per file: of partitions in their order, then of log dirs and their index caches."""
+        result = replace(
+            found,
+            targets=[],
+            notes=[note for note in found.notes if not note.kind.startswith("unknown")],
+            failures=list(found.failures),
+        )
+        for target in found.targets:
+            try:
+                if target.kind != PARTITION:
+                    result.targets.append(target)
+                    continue
+                files, others = listed(target.path)
+                result.notes.extend(odd_entries(target, files, others))
+                result.targets.extend(
+                    self._inside(target, files, others) if self.options.tail is None else [target]
+                )
+            except FileError as error:
+                result.failures.append(FileError(target.shown, *error.args[1:]))
+        if not (self.only_partitions or self.options.selects):
+            for log_dir in found.named_log_dirs:
+                try:
+                    known = {failure.path for failure in found.failures}
+                    result.targets.extend(
+                        target for target in _log_dir(log_dir, result.failures) if target.shown not in known
+                    )
+                except FileError as error:
+                    result.failures.append(FileError(shown(log_dir), *error.args[1:]))
+        return result
+
+    def _tail(self, unit: Unit, options: Options, told: FindingCollector) -> Scanned:  # noqa: ARG002 - each log has its own
+        """Yield the last of a partition, from the logs that it lies in: a tail is short, so it comes in one piece."""
+        read = self._reader(LOG) or log
+        for target, own in tails(list(self._inside(unit.target, *listed(unit.target.path))), options):
+            inside = replace(unit, target=target)
+            of_log = FindingCollector(target)
+            yield from (item for item in read(inside, own, of_log) if not isinstance(item, Here))
+            yield from of_log.take()
+
+    def _inside(self, target: Target, names: list[str], others: list[str]) -> Iterator[Target]:
+        files = _entries(target, target.path, target.shown, names, others)
+        if not self.options.selects:
+            return files
+        kinds = (
+            LOGS if self.options.tail is None and self.options.wanted.offsets is None else {LOG}
+        )  # a snapshot has offsets of its own
+        logs = [file for file in files if file.kind in kinds]
+        return iter(logs if self.options.tail is not None else in_range(logs, self.options))
+
+
+def _log_dir(log_dir: str, failures: list[FileError]) -> Iterator[Target]:
+    """Yield what lies in a log dir beside its partitions, names that Kafka does not know included.
+
+    A directory in it that cannot be listed is added to the failures.
+    """
+    target = Target(kind=PARTITION, path=log_dir, shown=shown(log_dir), name=None, log_dir=log_dir)
+    for file in _entries(target, log_dir, shown(log_dir), *listed(log_dir)):
+        name = os.path.basename(file.path)
+        if not os.path.isdir(file.path):
+            yield file
+        elif name == REMOTE_LOG_INDEX_CACHE:
+            try:
+                yield from _entries(target, file.path, file.shown, *listed(file.path))
+            except FileError as error:
+                failures.append(FileError(file.shown, *error.args[1:]))
+        elif parse_partition_dir(name) is None:
+            yield file
+
+
+def _entries(
+    target: Target, path: str, shown_path: str, files: list[str], others: list[str]
+) -> Iterator[Target]:
+    """Yield every entry of a directory, as `listed`, sorted by name; what is no file is of kind unknown."""
+    for name in sorted([*files, *others]):
+        inside = os.path.join(path, name)
+        kind = UNKNOWN if name in others else parse_file(name).kind
+        yield replace(target, kind=kind, path=inside, shown=os.path.join(shown_path, shown(name)))
+
+
+__all__ = ["ACCEPTS", "Dump", "Options"]

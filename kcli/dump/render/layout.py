@@ -1,0 +1,364 @@
+"""`dump --layout`: every structure of a file field by field, with the bytes of each and what they say."""
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from formats.batch import HEADER_SIZE, BatchHeader
+from formats.bounds import RAISES_THE_BOUND
+from formats.errors import FormatError
+from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, TXN_INDEX_ENTRY, TXN_REFUSED_VERSION
+from formats.layout import Layout, Part
+from formats.names import (
+    CLEAN_SHUTDOWN,
+    COMMITTED_OFFSETS,
+    KRAFT_SNAPSHOT,
+    LEADER_EPOCH_CHECKPOINT,
+    LOG,
+    META_PROPERTIES,
+    OFFSET_CHECKPOINT,
+    OFFSET_INDEX,
+    PARTITION_METADATA,
+    PRODUCER_SNAPSHOT,
+    QUORUM_STATE,
+    REMOTE_LOG_METADATA,
+    REMOTE_LOG_SNAPSHOT,
+    TIME_INDEX,
+    TXN_INDEX,
+)
+from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, read_snapshot
+from formats.remote_snapshot import LENGTH_SIZE, read_entries, read_header
+from formats.remote_snapshot import SNAPSHOT_HEADER as REMOTE_HEADER
+from kcli.analysis.annotated import (
+    BATCH_HEADER,
+    SHOWN_OF_A_RANGE,
+    Annotated,
+    Place,
+    Said,
+    Trouble,
+    batch,
+    batch_header,
+    bytes_range,
+    fields,
+    message,
+)
+from kcli.analysis.annotated_messages import Contents
+from kcli.analysis.collector import FindingCollector
+from kcli.analysis.log_findings import report_damage
+from kcli.analysis.salvage import Checked, Gap
+from kcli.analysis.selection import holds, is_wanted
+from kcli.dump.batches import records
+from kcli.dump.decoders import decoder_for
+from kcli.dump.filter import good_and_bad
+from kcli.dump.options import Here, Options, Reader, Scanned
+from kcli.dump.seek import part
+from kcli.engine.contract import Unit
+from kcli.logdir.buffers import DataFile, read_whole, reading
+from kcli.logdir.files import from_file
+from kcli.logdir.segment import Stop
+from kcli.rows import Row, Value
+from kcli.rows.layout import DUMP_LAYOUT
+
+ROWS_BETWEEN_STOPS = 256
+BYTES_BETWEEN_STOPS = 1 << 20
+ZEROS = "zeros"
+ENTRIES_AT_ONCE = 512
+
+Where: TypeAlias = tuple[Value, ...]
+
+
+def layout(unit: Unit, options: Options, told: FindingCollector) -> Scanned:
+    """Yield a row for every field of a file's structures, and findings about what is damaged.
+
+    Of a log those of the batches that are wanted, whole; `options.records` splits their records, too.
+    """
+    return _READERS[unit.target.kind](unit, options, told)
+
+
+def _row(where: Where, said: Annotated) -> Row:
+    return Row(DUMP_LAYOUT.name, (*where, *said))
+
+
+def _held(said: Annotated) -> int:
+    return len(said.data or b"") + len(said.value or "")
+
+
+# Logs and KRaft snapshots
+
+
+def _log(unit: Unit, options: Options, told: FindingCollector) -> Scanned:
+    target = unit.target
+    with DataFile(target.path) as file:
+        start, end = part(file, target, options, told)
+        where, skip, shown_to = from_file(target), unit.mark, 0
+        for item in good_and_bad(file, unit.start or start, end, told, options, again=unit.mark > 0):
+            if isinstance(item, Checked):
+                if _is_asked_for(item, told, options):
+                    yield from _batch(
+                        where,
+                        item,
+                        _batch_fields(file, item, decoder_for(target, options), options),
+                        told,
+                        skip,
+                    )
+                skip = 0
+                continue
+            yield from report_damage(item, told)
+            for said in _damage(file, item, shown_to, end):
+                yield _row(where, said)
+            shown_to = end if isinstance(item, Gap) and item.next_offset is None else 0
+        if file.grown() > 0:
+            told.add("LOG-005", None, f"it grew by {file.grown()} bytes while it was read")
+
+
+def _is_asked_for(item: Checked, told: FindingCollector, options: Options) -> bool:
+    """Whether a batch that may hold what is wanted holds it; what cannot be read of it is told, unless its rows will tell it."""
+    wanted = options.wanted
+    if not wanted:
+        return True
+    met = FindingCollector(told.target)
+    if wanted.contents:
+        asked = any(is_wanted(wanted, record) for record in records(item, met, options))
+    else:
+        asked = holds(wanted, item.batch.header, records(item, met, options))
+    if not (asked and options.records):
+        for finding in met.take():
+            told.add(finding.code, finding.position, finding.message)
+    return asked
+
+
+def _batch(where: Where, item: Checked, saids: Iterator[Said], told: FindingCollector, skip: int) -> Scanned:
+    """Yield the rows of a batch behind the first `skip`."""
+    position, held, number = item.batch.position, 0, 0
+    for said in saids:
+        if isinstance(said, Trouble):
+            if number >= skip:
+                told.add(said.code, position, said.message)
+            continue
+        if number >= skip:
+            if number and (number % ROWS_BETWEEN_STOPS == 0 or held > BYTES_BETWEEN_STOPS):
+                yield Here(position, number, held)
+                held = 0
+            held += _held(said)
+            yield _row(where, said)
+        number += 1
+    yield Here(position + item.batch.header.size, 0, held)
+
+
+def _batch_fields(file: DataFile, item: Checked, topic: str | None, options: Options) -> Iterator[Said]:
+    (position, header), raw, _ = item
+    if raw is None:
+        yield from _too_large(file, item)
+    elif isinstance(header, BatchHeader):
+        yield from batch(raw, position, options.max_batch_bytes, topic, records=options.records)
+    else:
+        yield from message(raw, position, options.max_batch_bytes, records=options.records)
+
+
+def _too_large(file: DataFile, item: Checked) -> Iterator[Said]:
+    """Yield the header of a batch that is not read, and how much follows."""
+    (position, header), _, _ = item
+    read = 0
+    if isinstance(header, BatchHeader):
+        yield from batch_header(file.read(position, HEADER_SIZE), position)
+        read = HEADER_SIZE
+    left = header.size - read
+    yield from bytes_range(b"", position + read, left, "records" if read else "message", "not read")
+    yield Trouble(
+        "DUMP-002", f"offset {header.base_offset}: a batch of {header.size} bytes{RAISES_THE_BOUND}"
+    )
+
+
+def _damage(file: DataFile, item: Gap | Stop, shown_to: int, end: int) -> Iterator[Annotated]:
+    """Yield the bytes of a damaged range, or of what follows the last batch, that no row has shown."""
+    if isinstance(item, Gap):
+        yield from _range(file, item.broke_at, item.end, "damaged bytes", item.reason)
+    elif item.reason == ZEROS:
+        yield _zeros(item.position, end - item.position)
+    elif item.position >= shown_to:
+        position = item.position
+        if item.reason == "incomplete":
+            raw = file.read(position, min(HEADER_SIZE, end - position))
+            if len(raw) == HEADER_SIZE and raw[16] >= 2:
+                yield from batch_header(raw, position, f"{BATCH_HEADER}, incomplete")
+                position += HEADER_SIZE
+        yield from _range(file, position, end, "incomplete batch", item.reason)
+
+
+def _range(file: DataFile, start: int, end: int, structure: str, field: str) -> Iterator[Annotated]:
+    size = max(end - start, 0)
+    return bytes_range(file.read(start, min(size, SHOWN_OF_A_RANGE)), start, size, structure, field)
+
+
+def _zeros(position: int, size: int) -> Annotated:
+    return Annotated("preallocated", ZEROS, position, None, size, None, f"{size} bytes of zeros", None)
+
+
+# Indexes
+
+
+def _index(declared: Layout[Any]) -> Reader:
+    def read(unit: Unit, options: Options, told: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+        where, size = from_file(unit.target), declared.size
+        with DataFile(unit.target.path) as file:
+            zeros = file.size - file.size % size if declared is TXN_INDEX_ENTRY else _first_zero(file, size)
+            for slot in range(unit.start, zeros // size):
+                if slot % ENTRIES_AT_ONCE == 0 or slot == unit.start:
+                    yield Here(slot, 0)
+                    window, first = (
+                        file.read(slot * size, (ENTRIES_AT_ONCE - slot % ENTRIES_AT_ONCE) * size),
+                        slot,
+                    )
+                place = Place(window, first * size)
+                parts = declared.parts(window, (slot - first) * size, f"entry {slot}")
+                yield from (_row(where, said) for said in fields(parts, place))
+                if declared is TXN_INDEX_ENTRY and parts[0].value >= TXN_REFUSED_VERSION:
+                    told.add("DUMP-008", slot * size, f"entry {slot} has version {parts[0].value}")
+            partial = file.size % size
+            whole = file.size - partial
+            if zeros < whole:
+                yield _row(where, _zeros(zeros, whole - zeros))
+                told.add("IDX-003", None, f"{(whole - zeros) // size} of {whole // size} entries are zeros")
+            if partial:
+                yield from (
+                    _row(where, said)
+                    for said in _range(file, whole, file.size, "partial entry", declared.name)
+                )
+                told.add("DUMP-006", whole, f"{partial} bytes are left, an entry has {size}")
+
+    return read
+
+
+def _first_zero(file: DataFile, size: int) -> int:
+    """Return where the entries of zeros begin that end an index; a lone entry of zeros may be meant."""
+    whole = end = file.size - file.size % size
+    while end:
+        start = max(end - size * ENTRIES_AT_ONCE, 0)
+        left = len(file.read(start, end - start).rstrip(b"\0"))
+        if left:
+            return start + left + -(start + left) % size
+        end = start
+    return whole if whole == size else 0
+
+
+# Snapshots
+
+
+def _producers(unit: Unit, options: Options, told: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+    where, data = from_file(unit.target), read_whole(unit.target.path)
+    place, end, count = Place(data), 0, 0
+    if len(data) >= SNAPSHOT_HEADER.size:
+        end, count = SNAPSHOT_HEADER.size, SNAPSHOT_HEADER.read(data).entries_count
+        if not unit.start:
+            yield from (_row(where, said) for said in fields(SNAPSHOT_HEADER.parts(data), place))
+    whole = min(max(count, 0), (len(data) - end) // PRODUCER_ENTRY.size)
+    for number in range(unit.start, whole):
+        yield Here(number, 0)
+        parts = PRODUCER_ENTRY.parts(data, end + number * PRODUCER_ENTRY.size, f"entry {number}")
+        yield from (_row(where, said) for said in fields(parts, place))
+    end += whole * PRODUCER_ENTRY.size
+    rest = data[end:]
+    yield from (
+        _row(where, said)
+        for said in bytes_range(rest[:SHOWN_OF_A_RANGE], end, len(rest), "trailing bytes", "bytes")
+    )
+    with reading(unit.target.path):
+        read_snapshot(data)
+
+
+def _remote_snapshot(unit: Unit, options: Options, told: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+    where = from_file(unit.target)
+    with DataFile(unit.target.path) as file, reading(unit.target.path):
+        raw = file.read(0, REMOTE_HEADER.size)
+        if not raw:
+            told.add("RLMM-006", 0, "an empty file")
+        elif len(raw) < REMOTE_HEADER.size:
+            yield from (
+                _row(where, said) for said in bytes_range(raw, 0, len(raw), REMOTE_HEADER.name, "bytes")
+            )
+            told.add("RLMM-005", len(raw), f"{len(raw)} of {REMOTE_HEADER.size} bytes")
+        else:
+            if not unit.start:
+                yield from (_row(where, said) for said in fields(REMOTE_HEADER.parts(raw), Place(raw)))
+            yield from _remote_entries(unit, file, raw, told)
+
+
+def _remote_entries(unit: Unit, file: DataFile, raw: bytes, told: FindingCollector) -> Scanned:
+    where, end = from_file(unit.target), unit.start or REMOTE_HEADER.size
+    try:
+        header = read_header(raw)
+        for entry in (
+            read_entries(file.read, file.size, header, position=end, number=unit.mark)
+            if header is not None
+            else ()
+        ):
+            yield Here(end, entry.number, 3 * len(entry.value))
+            place = Place(file.read(end, entry.next_position - end), end)
+            length = Part(
+                f"entry {entry.number}",
+                "length",
+                0,
+                LENGTH_SIZE,
+                len(entry.value),
+                "bytes of the entry that follow",
+            )
+            yield _row(where, place.told(length))
+            for said in _remote_entry(entry.number, place, entry.value):
+                if isinstance(said, Trouble):
+                    told.add(said.code, entry.position, said.message)
+                else:
+                    yield _row(where, said)
+            end = entry.next_position
+    except FormatError:
+        yield from (_row(where, said) for said in _range(file, end, file.size, "unreadable", "bytes"))
+        raise
+
+
+def _remote_entry(number: int, place: Place, value: bytes) -> Iterator[Said]:
+    split = Contents(REMOTE_LOG_METADATA).split("value", value)
+    inside, end = place.inside(LENGTH_SIZE, LENGTH_SIZE + len(value)), 0
+    if split is None:
+        raise AssertionError("a value of __remote_log_metadata is split, or an error says why not")
+    for inner in split.parts:
+        yield inside.told(inner)
+        end = inner.end
+    if split.error is not None:
+        yield inside.unreadable(f"entry {number}", end, split.error)
+        yield Trouble("RLMM-001", f"entry {number}: {split.error}")
+
+
+# Texts
+
+
+def _lines(unit: Unit, options: Options, told: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+    where, data, end = from_file(unit.target), read_whole(unit.target.path), 0
+    for number, line in enumerate(data.splitlines(keepends=True), 1):
+        yield _row(
+            where,
+            Place(data).told(Part(f"line {number}", "text", end, end + len(line), line.rstrip(b"\r\n"))),
+        )
+        end += len(line)
+
+
+_READERS: dict[str, Reader] = {
+    LOG: _log,
+    KRAFT_SNAPSHOT: _log,
+    OFFSET_INDEX: _index(OFFSET_INDEX_ENTRY),
+    TIME_INDEX: _index(TIME_INDEX_ENTRY),
+    TXN_INDEX: _index(TXN_INDEX_ENTRY),
+    PRODUCER_SNAPSHOT: _producers,
+    REMOTE_LOG_SNAPSHOT: _remote_snapshot,
+    **dict.fromkeys(
+        (
+            LEADER_EPOCH_CHECKPOINT,
+            OFFSET_CHECKPOINT,
+            META_PROPERTIES,
+            PARTITION_METADATA,
+            QUORUM_STATE,
+            CLEAN_SHUTDOWN,
+            COMMITTED_OFFSETS,
+        ),
+        _lines,
+    ),
+}
+HAS_LAYOUT = frozenset(_READERS)
+"""Kinds of files that have a layout to show."""

@@ -1,0 +1,126 @@
+"""Rows many at once and one by one are twins: the same in every format, whole or damaged, of every recorded log."""
+
+import random
+
+import pyarrow.parquet as pq
+import pytest
+
+from formats.batch import CONTROL_MASK, DELETE_HORIZON_MASK, TRANSACTIONAL_MASK
+from formats.batch import TIMESTAMP_TYPE_MASK as LOG_APPEND_TIME
+from formats.compression import LZ4, ZSTD
+from kcli.jobs import cuts
+from kcli.output.files import FILE_FORMATS
+from tests.builders import put_record, put_records
+from tests.formats import recorded
+from tests.kcli.dump.test_bulk import log
+from tests.partitions import log_dir
+
+pytestmark = pytest.mark.slow
+
+VALUES = [None, b"", b"x", b"\xff\0"]
+
+
+def both(kcli, path, words, monkeypatch, form="parquet"):
+    """Return what the output holds, stderr and the exit status: the same, many rows at once and one by one."""
+    found = []
+    for at_once in (True, False):
+        with monkeypatch.context() as patch:
+            if not at_once:
+                patch.setattr("kcli.dump.render.rows.is_as_stored", lambda _: False)
+            out = path.parents[2] / f"out.{form}"
+            out.unlink(missing_ok=True)
+            to = ("--out", out) if form in FILE_FORMATS else ("-o", form)
+            result = kcli("dump", *to, *words, path)
+            shown = (
+                result.stdout
+                if form not in FILE_FORMATS
+                else table(out)
+                if form == "parquet"
+                else out.read_text()
+            )
+            found.append((shown, result.stderr.replace(str(out), ""), result.exit_code))
+    assert found[0][0] == found[1][0]
+    assert found[0][1:] == found[1][1:]
+    return found[0]
+
+
+def table(out):
+    return pq.read_table(out) if out.exists() else None
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "ndjson", "json", "tsv"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("--records",),
+        ("--records", "--columns", "offset,value,file"),
+        ("--columns", "crc,is_valid"),
+        ("--records", "--jobs", "2"),
+    ],
+)
+def test_recorded_logs(words, form, kcli, tmp_path, monkeypatch):
+    path = log_dir(tmp_path / "d") / "orders-0" / f"{0:020}.log"
+    path.parent.mkdir()
+    rows = 0
+    for name in (*recorded.LOGS, *recorded.LEGACY) if "--jobs" not in words else recorded.LOGS[:3]:
+        path.write_bytes(recorded.stored(f"{name}.log"))
+        shown, _, status = both(kcli, path, words, monkeypatch, form)
+        assert status in {0, 1}
+        rows += shown.num_rows if form == "parquet" else shown.count("\n")
+    assert rows > 10
+
+
+def test_every_kind_of_value(kcli, tmp_path, monkeypatch):
+    """Nulls, empty ones, headers, control records; a directory whose name each format writes in its own way."""
+    path = log_dir(tmp_path / 'd,"\t\u00e9\udcff') / "orders-0" / f"{0:020}.log"
+    path.parent.mkdir()
+    headers = [(b"k", b"v"), (b"", None), (b'\xff\t,"', b"")]
+    records = [
+        put_record(key=key, value=value, headers=headers[:count])
+        for key in VALUES
+        for value in VALUES
+        for count in range(4)
+    ]
+    controls = [
+        put_record(key=key, value=bytes(6)) for key in (bytes(4), b"\0\0\0\1", b"\0\0\0\x63", b"\0", None)
+    ]
+    batches = [
+        put_records(records[:9], LZ4, base_offset=100),
+        put_records(
+            records, base_offset=200, attributes=LOG_APPEND_TIME | DELETE_HORIZON_MASK, base_timestamp=7
+        ),
+        put_records(
+            controls,
+            base_offset=300,
+            attributes=CONTROL_MASK | TRANSACTIONAL_MASK,
+            producer_id=5,
+            base_sequence=2**31 - 2,
+        ),
+        put_records([put_record(value=bytes(200_000))] * 3, ZSTD, base_offset=400),
+    ]
+    path.write_bytes(b"".join(batches))
+    for form in ("csv", "ndjson", "json", "tsv"):
+        for words in ((), ("--records",)):
+            shown, _, status = both(kcli, path, words, monkeypatch, form)
+            assert shown.count("\n") >= 4
+            assert status == bool(words)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_damage(seed, kcli, tmp_path, monkeypatch):
+    chance = random.Random(seed)
+    monkeypatch.setattr(cuts, "PIECE_BYTES", 1000)
+    monkeypatch.setattr("formats.record_columns.MOST_RECORDS", 2 if seed % 2 else 1 << 17)
+    monkeypatch.setattr("formats.record_columns.CHUNK_RECORDS", 2)
+    monkeypatch.setattr("formats.record_columns.PART_RECORDS", 2)
+    path = log_dir(tmp_path / "d") / "orders-0" / f"{0:020}.log"
+    path.parent.mkdir()
+    for _ in range(4):
+        data = bytearray(b"".join(log(chance)))
+        for _ in range(chance.randrange(3)):
+            data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        path.write_bytes(data)
+        for form in ("parquet", chance.choice(["csv", "ndjson", "json", "tsv"])):
+            both(kcli, path, ("--records",), monkeypatch, form)
+            both(kcli, path, (), monkeypatch, form)

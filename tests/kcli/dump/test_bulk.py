@@ -1,0 +1,180 @@
+"""Text by the window and batch by batch are twins: the same lines, findings and errors, whole or damaged, in pieces or not."""
+
+import contextlib
+import io
+import random
+
+import pytest
+
+from formats import record_columns
+from kcli.analysis.merging import merged
+from kcli.dump import options as dump_options
+from kcli.dump.job import Dump, Options
+from kcli.dump.render import text as dump_text
+from kcli.dump.render.lines import dump_log_lines
+from kcli.engine.contract import Unit
+from kcli.engine.local import inline
+from kcli.engine.worker import scanned_to_end
+from kcli.jobs import cuts
+from kcli.jobs.cuts import InPieces
+from kcli.logdir import bulk
+from kcli.logdir.tree import file_target
+from kcli.output.files import write_lines
+from tests.builders import put_record, put_records
+from tests.formats import recorded
+from tests.partitions import offset_entries
+
+pytestmark = pytest.mark.slow
+
+OPTIONS = {
+    "headers": Options(text=True),
+    "records": Options(text=True, records=True, print_data_log=True),
+    "contents": Options(text=True, records=True, print_data_log=True, skip_record_metadata=True),
+    "metadata": Options(text=True, records=True),
+    "decoded": Options(text=True, records=True, print_data_log=True, decoder="__consumer_offsets"),
+    "decoded contents": Options(
+        text=True,
+        records=True,
+        print_data_log=True,
+        decoder="__remote_log_metadata",
+        skip_record_metadata=True,
+    ),
+    "cut": Options(text=True, records=True, max_bytes=5000),
+    "bounded": Options(text=True, records=True, max_batch_bytes=120),
+}
+
+
+def told(path, options):
+    outcomes = list(scanned_to_end(Dump(options), Unit(number=0, target=file_target(str(path)))))
+    rows = [row for outcome in outcomes for row in outcome.rows]
+    return (
+        printed(rows),
+        merged(finding for outcome in outcomes for finding in outcome.findings),
+        outcomes[-1].error,
+    )
+
+
+def both(path, options, monkeypatch):
+    by_window = told(path, options)
+    with monkeypatch.context() as patch:
+        patch.setattr(dump_text, "is_plain", lambda _: False)
+        one_by_one = told(path, options)
+    assert by_window == one_by_one
+
+
+def log(chance):
+    batches, offset = [], chance.randrange(1000)
+    for _ in range(chance.randrange(1, 60)):
+        count = chance.choice([0, 1, 1, 3, 20])
+        records = [
+            put_record(
+                offset_delta=number,
+                timestamp_delta=chance.randrange(-5, 50),
+                key=chance.choice([None, b"", b"key", b"\xff\xed\xa0"]),
+                value=chance.choice([None, b"value", "é€".encode(), bytes(chance.randrange(400))]),
+                headers=[(b"h", b"x")] * chance.choice([0, 0, 0, 2]),
+            )
+            for number in range(count)
+        ]
+        attributes = chance.choice([0, 0, 8, 16, 0x40, 0x20])
+        base_sequence = chance.choice([-1, 5, 2**31 - 2])
+        batches.append(
+            put_records(
+                records,
+                chance.randrange(5),
+                base_offset=offset,
+                attributes=attributes,
+                base_sequence=base_sequence,
+            )
+        )
+        offset += count + chance.choice([0, 0, 0, 7])
+    return batches
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize("seed", range(6))
+def test_random_logs_and_damage(seed, options, tmp_path, monkeypatch):
+    chance = random.Random(seed)
+    monkeypatch.setattr(bulk, "WINDOW", chance.choice([400, 3000, 1 << 20]))
+    monkeypatch.setattr(dump_options, "BYTES_PER_CALL", chance.choice([500, 1 << 22]))
+    monkeypatch.setattr(record_columns, "MOST_RECORDS", chance.choice([2, 1 << 17]))
+    monkeypatch.setattr(record_columns, "CHUNK_RECORDS", chance.choice([2, 1 << 16]))
+    monkeypatch.setattr(record_columns, "PART_RECORDS", chance.choice([2, 1 << 16]))
+    batches = log(chance)
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(b"".join(batches))
+    both(path, options, monkeypatch)
+    for _ in range(6):
+        data = bytearray(b"".join(batches))
+        for _ in range(chance.choice([0, 1, 3])):
+            data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        if chance.random() < 0.5:
+            data = data[: chance.randrange(len(data))] + bytes(chance.choice([0, 0, 10, 500]))
+        if chance.random() < 0.3:
+            at = sum(map(len, batches[: chance.randrange(len(batches))]))
+            data[at:at] = bytes(chance.randrange(256) for _ in range(chance.randrange(300)))
+        path.write_bytes(data)
+        both(path, options, monkeypatch)
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_recorded_logs(options, tmp_path, monkeypatch):
+    monkeypatch.setattr(bulk, "WINDOW", 2000)
+    for name in (*recorded.LOGS, *recorded.LEGACY):
+        path = tmp_path / f"{0:020}.log"
+        path.write_bytes(recorded.stored(f"{name}.log"))
+        both(path, options, monkeypatch)
+
+
+PIECES = {**OPTIONS, "rows": Options(), "record rows": Options(records=True)}
+PIECES.pop("cut")
+
+
+@pytest.mark.parametrize("options", PIECES.values(), ids=PIECES)
+@pytest.mark.parametrize("seed", range(6))
+def test_a_log_in_pieces(seed, options, tmp_path, monkeypatch):
+    chance = random.Random(seed)
+    monkeypatch.setattr(cuts, "PIECE_BYTES", chance.choice([200, 1000, 4000]))
+    # what is counted and bounded for a file is so for its pieces together
+    monkeypatch.setattr("kcli.dump.batches.MOST_GAPS", chance.choice([1, 1000]))
+    monkeypatch.setattr("kcli.analysis.salvage.LEAST_BUDGET", chance.choice([300, 1 << 20]))
+    monkeypatch.setattr("kcli.analysis.salvage.BUDGET_A_BYTE", 0)
+    monkeypatch.setattr(dump_options, "BYTES_PER_CALL", chance.choice([500, 1 << 22]))
+    monkeypatch.setattr(dump_options, "ROWS_PER_CALL", chance.choice([3, 2000]))
+    batches = log(chance)
+    entries, position = [], 0
+    for number, batch in enumerate(batches):
+        if number and chance.random() < 0.7:
+            entries.append((number, position))
+        position += len(batch)
+    path = tmp_path / f"{0:020}.log"
+    path.with_suffix(".index").write_bytes(offset_entries(*entries))
+    unit = Unit(number=0, target=file_target(str(path)))
+    assert Dump(options).comes_in_pieces
+    for damages in (0, 0, 1, 1, 2, 3):
+        data = bytearray(b"".join(batches))
+        for _ in range(damages):
+            data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        if damages and chance.random() < 0.5:
+            at = chance.randrange(len(data))
+            data[at : at + chance.randrange(600)] = bytes(
+                chance.randrange(2) for _ in range(chance.randrange(600))
+            )
+        path.write_bytes(data)
+        found = []
+        for engine in (inline, InPieces(inline)):
+            outcomes = list(engine(Dump(options), [unit]))
+            assert all(outcome.rest is not None for outcome in outcomes[:-1])
+            assert outcomes[-1].rest is None
+            rows = [row for outcome in outcomes for row in outcome.rows]
+            findings = merged(finding for outcome in outcomes for finding in outcome.findings)
+            found.append((printed(rows) if options.text else rows, findings, outcomes[-1].error))
+        assert found[0][0] == found[1][0]
+        assert found[0][1:] == found[1][1:]
+
+
+def printed(rows):
+    said, lines = io.StringIO(), io.BytesIO()
+    with contextlib.redirect_stderr(said):
+        write_lines(dump_log_lines(rows), lines, beside=False)
+    return lines.getvalue(), said.getvalue()

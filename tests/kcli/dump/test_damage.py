@@ -1,0 +1,164 @@
+"""Every prefix and every flipped byte of small files: rows, findings or an error, never a bug, never silence under a checksum."""
+
+import itertools
+
+import pytest
+
+from formats.batch import LOG_OVERHEAD
+from kcli.analysis.merging import merged
+from kcli.dump import options as dump_options
+from kcli.dump.job import Dump, Options
+from kcli.engine.contract import Unit
+from kcli.engine.worker import scanned_to_end
+from kcli.logdir import bulk
+from kcli.logdir.tree import file_target
+from tests.builders import put_record, put_records
+from tests.formats import files, recorded
+from tests.partitions import put_range
+
+pytestmark = pytest.mark.slow
+
+LOG = "00000000000000000000.log"
+OPTIONS = {
+    "batches": Options(),
+    "records": Options(records=True),
+    "text": Options(text=True, records=True, print_data_log=True),
+}
+
+
+def small_log():
+    plain = put_records([put_record(key=b"k", value=b"v", headers=((b"h", None),))], base_offset=0)
+    packed = put_records([put_record(value=b"x" * 30), put_record(offset_delta=1)], codec=1, base_offset=1)
+    return (
+        plain
+        + packed
+        + recorded.batches("v1-none.log")[0][1]
+        + put_records([put_record()], base_offset=10**9)
+    )
+
+
+def scanned(path, options):
+    outcomes = list(scanned_to_end(Dump(options), Unit(number=0, target=file_target(str(path)))))
+    errors = [outcome.error for outcome in outcomes if outcome.error]
+    assert [error for error in errors if error.error == "internal"] == []
+    rows = [row for outcome in outcomes for row in outcome.rows]
+    return rows, [finding.code for outcome in outcomes for finding in outcome.findings], errors
+
+
+def flipped(data, mask):
+    for place in range(len(data)):
+        yield place, data[:place] + bytes([data[place] ^ mask]) + data[place + 1 :]
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_every_flipped_byte_of_a_log(tmp_path, name):
+    data = small_log()
+    whole, clean, _ = scanned_bytes(tmp_path, data, OPTIONS[name])
+    silent = set()
+    for mask in (0xFF, 0x01, 0x80):
+        for place, damaged in flipped(data, mask):
+            rows, codes, errors = scanned_bytes(tmp_path, damaged, OPTIONS[name])
+            if not errors and codes == clean and len(rows) == len(whole):
+                silent.add(place)
+    assert clean == []
+    assert silent <= uncovered(data)
+
+
+def scanned_bytes(tmp_path, data, options):
+    (tmp_path / LOG).write_bytes(data)
+    return scanned(tmp_path / LOG, options)
+
+
+def uncovered(data):
+    """The bytes that no checksum covers: offsets, and leader epochs of magic 2."""
+    places, position = set(), 0
+    while position < len(data):
+        places |= {position + at for at in range(8)}
+        if data[position + 16] == 2:
+            places |= {position + at for at in range(LOG_OVERHEAD, LOG_OVERHEAD + 4)}
+        position += LOG_OVERHEAD + int.from_bytes(data[position + 8 : position + LOG_OVERHEAD], "big")
+    return places
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_every_prefix_of_a_log(tmp_path, name):
+    data = small_log()
+    ends = list(itertools.accumulate(len(part) for part in parts(data)))
+    for length in range(len(data)):
+        _, codes, errors = scanned_bytes(tmp_path, data[:length], OPTIONS[name])
+        assert errors == []
+        assert codes == ([] if length in {0, *ends} else ["LOG-001"])
+
+
+def parts(data):
+    while data:
+        size = LOG_OVERHEAD + int.from_bytes(data[8:LOG_OVERHEAD], "big")
+        yield data[:size]
+        data = data[size:]
+
+
+SMALL = {
+    "00000000000000000000.index": "segments.index",
+    "00000000000000000000.timeindex": "segments.timeindex",
+    "00000000000000000000.txnindex": "txn.txnindex",
+    "00000000000000000007.snapshot": "txn.snapshot",
+    "leader-epoch-checkpoint": "leader-epoch-checkpoint",
+    "replication-offset-checkpoint": "replication-offset-checkpoint",
+    "meta.properties": "meta.properties",
+    "partition.metadata": "partition.metadata",
+    "quorum-state": "quorum-state",
+    ".kafka_cleanshutdown": "clean-shutdown",
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_damage_of_every_other_file_is_never_a_bug(tmp_path, name):
+    data = files.content(SMALL[name])[:400]
+    (tmp_path / LOG).write_bytes(small_log())
+    for damaged in [
+        *(data[:length] for length in range(len(data))),
+        *(bad for _, bad in flipped(data, 0xFF)),
+    ]:
+        (tmp_path / name).write_bytes(damaged)
+        for options in (Options(), Options(text=True), Options(text=True, index_sanity_check=True)):
+            scanned(tmp_path / name, options)
+
+
+@pytest.mark.parametrize("place", range(10, 200, 7))
+def test_a_flipped_byte_of_a_producer_snapshot_is_an_error(tmp_path, place):
+    data = bytearray(files.content("txn.snapshot"))
+    data[place % len(data)] ^= 0xFF
+    path = tmp_path / "00000000000000000007.snapshot"
+    path.write_bytes(bytes(data))
+
+    assert scanned(path, Options())[2]
+
+
+@pytest.mark.parametrize(
+    "options", [Options(), Options(records=True), Options(text=True)], ids=["batches", "records", "text"]
+)
+def test_findings_do_not_depend_on_which_process_goes_on(tmp_path, options, monkeypatch):
+    monkeypatch.setattr(dump_options, "BYTES_PER_CALL", 20_000)
+    monkeypatch.setattr(dump_options, "ROWS_PER_CALL", 100)
+    monkeypatch.setattr(bulk, "SMALLEST_WINDOW", 4000)
+    monkeypatch.setattr(bulk, "WINDOW", 4000)
+    batches = [bytearray(put_range(number * 3, 3)) for number in range(400)]
+    for number in (1, 10, 300):
+        batches[number][-1] ^= 1
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(b"".join(batches))
+    unit = Unit(number=0, target=file_target(str(path)))
+    found = []
+    for forgets in (False, True):
+        outcomes, rest = [], unit
+        while rest is not None:
+            if forgets:
+                dump_options._left.clear()  # what another process has not
+            outcomes.append(Dump(options)(rest))
+            rest = outcomes[-1].rest
+        assert len(outcomes) > 1
+        found.append(merged([finding for outcome in outcomes for finding in outcome.findings]))
+    assert found[0] == found[1]
+    assert [finding.message for finding in found[0] if finding.code == "LOG-003"] == [
+        "offset 3: the checksum does not match (and 2 more)"
+    ]

@@ -1,0 +1,377 @@
+"""What the contents of records say: as columns of rows, and by the decoder classes of the tool."""
+
+import base64
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from formats.messages.decode import TOPICS
+from formats.names import REMOTE_LOG_METADATA
+from formats.record import Record
+from formats.remote_metadata import LONGEST_VALUE
+from kcli.analysis.contents import DecodedRecord
+from kcli.dump.decoders import DECODER_CLASSES, DECODERS, decoded, decoder_of, shown_by, shown_with
+from kcli.dump.render.lines import Shown
+from tests.formats.messages.kafka import made
+from tests.formats.messages.test_previews import every as previews
+
+OFFSETS, TRANSACTIONS, METADATA, REMOTE = (
+    "__consumer_offsets",
+    "__transaction_state",
+    "__cluster_metadata",
+    "__remote_log_metadata",
+)
+
+OFFSET_KEY = bytes.fromhex("0001 0001 67 0001 74 00000005")
+OFFSET_VALUE = bytes.fromhex("0003 000000000000002a 00000007 0000 0000000000000001")
+KEY = {"group": "g", "topic": "t", "partition": 5}
+VALUE = {"offset": 42, "leaderEpoch": 7, "metadata": "", "commitTimestamp": 1}
+SEGMENT = bytes.fromhex(
+    "01000004666f6fbb835d49f591423699fc4372c4c5cb2400000000000000000000000000000000000000000100000000000000000000"
+    "00000000000063000000010000018bcfe568000000018bcfe568050300000000000000000000000000000000020000000000000032"
+    "0000000400"
+)
+DELETE = bytes.fromhex("01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000")
+PLACE = {"name": "foo", "id": "u4NdSfWRQjaZ_ENyxMXLJA", "partition": 0}
+RLMM = Path(__file__).parents[2] / "data" / "rlmm" / "values.json.gz"
+
+
+def record(key: bytes | None, value: bytes | None, offset: int = 7) -> Record:
+    return Record(offset, 0, 0, key, value, (), 0)
+
+
+@pytest.mark.parametrize(
+    ("topic", "key", "value", "expected"),
+    [
+        (OFFSETS, OFFSET_KEY, OFFSET_VALUE, DecodedRecord("OffsetCommit", 3, KEY, VALUE, None)),
+        (OFFSETS, OFFSET_KEY, None, DecodedRecord("OffsetCommit", None, KEY, None, None)),
+        (
+            OFFSETS,
+            b"\0\0" + OFFSET_KEY[2:],
+            None,
+            DecodedRecord("LegacyOffsetCommit", None, KEY, None, None),
+        ),
+        (
+            TRANSACTIONS,
+            b"\0\0\0\1x",
+            None,
+            DecodedRecord("TransactionLog", None, {"transactionalId": "x"}, None, None),
+        ),
+        (METADATA, None, b"\1\x14\0\0", DecodedRecord("NO_OP_RECORD", 0, None, {}, None)),
+        (
+            METADATA,
+            b"key",
+            b"\1\x1c\0\2a\0",
+            DecodedRecord("CLEAR_ELR_RECORD", 0, None, {"topicName": "a"}, None),
+        ),
+        (
+            REMOTE,
+            None,
+            DELETE,
+            DecodedRecord(
+                "RemotePartitionDeleteMetadata",
+                0,
+                None,
+                {
+                    "topicIdPartition": PLACE,
+                    "brokerId": 1,
+                    "eventTimestampMs": 1700000000007,
+                    "remotePartitionDeleteState": 0,
+                },
+                None,
+            ),
+        ),
+    ],
+)
+def test_a_record(topic: str, key: bytes | None, value: bytes | None, expected: DecodedRecord):
+    assert decoded(topic, record(key, value)) == expected
+
+
+@pytest.mark.parametrize(
+    ("topic", "key", "value", "expected"),
+    [
+        (OFFSETS, b"\0\x63", b"\0\1", DecodedRecord("99", 1, None, None, "unknown record type 99")),
+        (OFFSETS, b"\xff\xff", None, DecodedRecord("-1", None, None, None, "unknown record type -1")),
+        (
+            OFFSETS,
+            OFFSET_KEY,
+            b"\0\5",
+            DecodedRecord("OffsetCommit", 5, KEY, None, "unknown version 5 of OffsetCommit"),
+        ),
+        (METADATA, None, b"\1\x0d\1\0", DecodedRecord("13", 1, None, None, "unknown record type 13")),
+        (
+            METADATA,
+            None,
+            b"\1\2\1\0",
+            DecodedRecord("TOPIC_RECORD", 1, None, None, "unknown version 1 of TOPIC_RECORD"),
+        ),
+        (
+            METADATA,
+            None,
+            b"\0\2\1\0",
+            DecodedRecord(None, None, None, None, "byte 0: frame version: expected 1, found 0"),
+        ),
+        (
+            REMOTE,
+            None,
+            b"\1\x09\0\0",
+            DecodedRecord("9", 0, None, None, "byte 1: api key: expected 0, 1, 2 or 3, found 9"),
+        ),
+        (
+            REMOTE,
+            None,
+            b"\1\2\1" + DELETE[3:],
+            DecodedRecord(
+                "RemotePartitionDeleteMetadata", 1, None, None, "byte 2: message version: expected 0, found 1"
+            ),
+        ),
+    ],
+)
+def test_unknown_types_and_versions_are_told_and_are_no_damage(
+    topic: str, key: bytes | None, value: bytes | None, expected: DecodedRecord
+):
+    assert decoded(topic, record(key, value)) == expected
+
+
+@pytest.mark.parametrize(
+    ("topic", "key", "value", "name", "version", "words"),
+    [
+        (OFFSETS, None, OFFSET_VALUE, None, 3, "__consumer_offsets key"),
+        (OFFSETS, b"\0", OFFSET_VALUE, None, 3, "record type"),
+        (OFFSETS, OFFSET_KEY, OFFSET_VALUE[:-1], "OffsetCommit", 3, "OffsetCommitValue"),
+        (OFFSETS, OFFSET_KEY, b"\0", "OffsetCommit", None, "OffsetCommitValue version"),
+        (METADATA, None, None, None, None, "null"),
+        (METADATA, None, b"", None, None, "frame version"),
+        (METADATA, None, b"\1", None, None, "record type"),
+        (METADATA, None, b"\1\2", "TOPIC_RECORD", None, "record version"),
+        (METADATA, None, b"\1\2\0", "TOPIC_RECORD", 0, "TopicRecord name"),
+        (METADATA, None, b"\1\x14\0\0\0", "NO_OP_RECORD", 0, "no more bytes"),
+        (REMOTE, None, None, None, None, "null value"),
+        (REMOTE, None, DELETE[:-1], "RemotePartitionDeleteMetadata", 0, "tagged fields"),
+        (REMOTE, None, DELETE + b"\0", "RemotePartitionDeleteMetadata", 0, "end of the value"),
+    ],
+)
+def test_damage(
+    topic: str, key: bytes | None, value: bytes | None, name: str | None, version: int | None, words: str
+):
+    told = decoded(topic, record(key, value))
+    assert (told.record_type, told.record_version, told.decoded_value, told.damaged) == (
+        name,
+        version,
+        None,
+        True,
+    )
+    assert words in told.error
+
+
+def test_a_damaged_key_does_not_hide_the_value():
+    told = decoded(OFFSETS, record(OFFSET_KEY[:-1], OFFSET_VALUE))
+    assert told == DecodedRecord("OffsetCommit", 3, None, VALUE, told.error, damaged=True)
+    assert "OffsetCommitKey" in told.error
+
+
+def test_what_json_does_not_show_is_told():
+    behind = decoded(OFFSETS, record(OFFSET_KEY + b"x", OFFSET_VALUE + b"abc"))
+    assert behind == DecodedRecord(
+        "OffsetCommit", 3, KEY, VALUE, "bytes behind OffsetCommitKey: 1; bytes behind OffsetCommitValue: 3"
+    )
+    tags = decoded(
+        METADATA,
+        record(None, b"\1\x14\0" + b"\x0a" + b"".join(bytes([number, 0]) for number in range(10, 20))),
+    )
+    named = ", ".join(f"NoOpRecord {number}" for number in range(10, 18))
+    assert tags == DecodedRecord("NO_OP_RECORD", 0, None, {}, f"unknown tagged fields: {named} and 2 more")
+
+
+def test_tagged_fields_that_come_again_are_told():
+    value = bytes.fromhex("01 17 00 02 00 02 0261 00 02 0262")
+    again = "tagged fields that come again, of which the last is shown: BeginTransactionRecord 0, 1 in all"
+    assert decoded(METADATA, record(None, value)) == DecodedRecord(
+        "BEGIN_TRANSACTION_RECORD", 0, None, {"name": "b"}, again
+    )
+    assert shown_by(METADATA, record(None, value))[0].payload.endswith('"data":{"name":"b"}}')
+
+
+@pytest.mark.parametrize(
+    ("topic", "key", "value"),
+    [
+        (OFFSETS, bytes.fromhex("0001 0002 61ff 0001 74 00000005"), None),
+        (METADATA, None, bytes.fromhex("01 1c 00 03 61ff 00")),
+        (REMOTE, None, DELETE[:4] + b"a\xffb" + DELETE[7:]),
+    ],
+)
+def test_text_that_is_not_utf_8_is_an_error_in_rows_and_marked_in_lines(
+    topic: str, key: bytes | None, value: bytes | None
+):
+    told = decoded(topic, record(key, value))
+    assert (told.decoded_key, told.decoded_value, told.damaged) == (None, None, True)
+    assert "expected UTF-8" in told.error
+    shown, trouble = shown_by(topic, record(key, value))
+    assert trouble is None
+    assert "a\ufffd" in (shown.key or "") + shown.payload
+
+
+def test_remote_metadata_that_kafka_refuses_is_shown_with_the_reason():
+    told = decoded(REMOTE, record(None, DELETE[:-2] + b"\7\0"))
+    assert (told.decoded_value["remotePartitionDeleteState"], told.error, told.damaged) == (
+        7,
+        "state 7 is unknown",
+        True,
+    )
+
+
+def test_remote_metadata_as_rlmm_dump_names_it():
+    kinds = set()
+    for items in json.loads(gzip.decompress(RLMM.read_bytes())).values():
+        for item in items:
+            told = decoded(REMOTE, record(None, base64.b64decode(item["value"])))
+            assert (told.record_type, told.record_version, told.error) == (item["decoded"]["class"], 0, None)
+            kinds.add(told.record_type)
+    assert len(kinds) == 4
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_every_type_and_version_is_json(topic: str):
+    """What Kafka's converters wrote of the same bytes."""
+    keys = {
+        message.name.removesuffix("Key"): message
+        for message in made()
+        if message.topic == topic and message.framing == "key"
+    }
+    compared = 0
+    for message in made():
+        if message.topic != topic or message.framing == "key":
+            continue
+        key = None if topic == METADATA else keys[message.name.removesuffix("Value")]
+        told = decoded(topic, record(key.data if key else None, message.data))
+        found = told.decoded_value
+        if message.name == "GroupMetadataValue":  # its members' bytes can be of the consumer protocol
+            assert found.keys() == json.loads(message.json).keys()
+        else:
+            assert json.loads(json.dumps(found, allow_nan=False)) == json.loads(message.json)
+        assert told.record_version == message.version
+        assert told.decoded_key == (json.loads(key.json) if key else None)
+        assert not told.damaged
+        assert bool(told.error) == bool(message.unknown_tags or (key and key.unknown_tags))
+        compared += 1
+    assert compared
+
+
+def test_members_of_a_consumer_group():
+    subscription = bytes.fromhex("0000 00000001 0001 74 ffffffff")
+    sized = len(subscription).to_bytes(4, "big") + subscription + bytes(4)
+    value = b"\0\0\0\x08consumer" + bytes(4) + b"\xff\xff" * 2 + b"\0\0\0\1\0\1m\0\1c\0\1h" + bytes(4) + sized
+    told = decoded(OFFSETS, record(b"\0\2\0\1g", value))
+    (member,) = told.decoded_value["members"]
+    assert (member["subscription"], member["assignment"]) == ({"topics": ["t"], "userData": None}, "")
+
+
+@pytest.mark.slow
+def test_bounds_are_raised_by_the_switch():
+    count = (1 << 17) + 1
+    value = b"\1\x14\0" + bytes([count & 0x7F | 0x80, count >> 7 & 0x7F | 0x80, count >> 14])
+    value += b"".join(bytes([0x80 | n & 0x7F, 0x80 | n >> 7 & 0x7F, n >> 14, 0]) for n in range(count))
+    refused = decoded(METADATA, record(None, value))
+    assert refused.damaged
+    assert refused.error.endswith("; --max-batch-bytes raises the bound")
+    assert shown_by(METADATA, record(None, value))[1].endswith("; --max-batch-bytes raises the bound")
+    assert decoded(METADATA, record(None, value), 128 << 20).damaged is False
+    assert shown_by(METADATA, record(None, value), 128 << 20)[1] is None
+
+    long = SEGMENT + b"\xff\xff\x7f" + bytes((1 << 21) - 2) + b"\0\0"
+    assert len(long) > LONGEST_VALUE
+    assert decoded(REMOTE, record(None, long)).error.endswith("; --max-batch-bytes raises the bound")
+    assert decoded(REMOTE, record(None, long), 256 << 20).error is None
+    assert shown_by(REMOTE, record(None, long))[1].endswith("; --max-batch-bytes raises the bound")
+    assert shown_by(REMOTE, record(None, long), 256 << 20)[1] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "decoder"),
+    [
+        *((topic, topic) for topic in DECODERS),
+        ("orders", None),
+        ("__consumer_offsets2", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_decoder_of(name: str | None, decoder: str | None):
+    assert decoder_of(name) == decoder
+
+
+def test_every_topic_that_is_declared_has_a_decoder():
+    assert set(DECODERS) == {*TOPICS, REMOTE_LOG_METADATA}
+
+
+API = "org.apache.kafka.tools.api."
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "text"),
+    [
+        ("StringDecoder", b"caf\xc3\xa9", "caf\xe9"),
+        ("StringDecoder", b"\xff", "\ufffd"),
+        ("IntegerDecoder", b"\xff\xff\xff\xfe", "-2"),
+        ("IntegerDecoder", b"\0\0\0\1more", "1"),
+        ("LongDecoder", b"\x80" + bytes(7), "-9223372036854775808"),
+        ("DefaultDecoder", b"\0\xff", "AP8="),
+        ("DefaultDecoder", b"", ""),
+    ],
+)
+def test_decoder_class(name: str, data: bytes, text: str):
+    decoder = DECODER_CLASSES[API + name]
+    assert shown_with(decoder, decoder, record(data, data)) == (Shown(text, text), None)
+    assert shown_with(decoder, decoder, record(None, None)) == (Shown(None, None), None)
+
+
+def test_decoder_class_on_too_few_bytes():
+    integer, long = DECODER_CLASSES[API + "IntegerDecoder"], DECODER_CLASSES[API + "LongDecoder"]
+    shown, trouble = shown_with(integer, long, record(b"\0\0\0\5", b"\0\0\0\5", offset=31))
+    assert shown == Shown("5", "Error at offset 31, skipping. byte 0: LongDecoder: expected 8 bytes, found 4")
+    assert trouble == "value: byte 0: LongDecoder: expected 8 bytes, found 4"
+
+
+@pytest.mark.parametrize("name", ["StringDecoder", "kafka.serializer.StringDecoder", "org.example.Mine", ""])
+def test_other_classes_are_not_known(name: str):
+    assert name not in DECODER_CLASSES
+    assert all(known.startswith(API) for known in DECODER_CLASSES)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [message for message in previews() if message.name.endswith("Value")],
+    ids=lambda message: message.name,
+)
+def test_what_a_preview_wrote(message):
+    told = decoded(message.topic, record(preview_key(message.topic, message.api_key), message.data))
+    assert (told.record_type, told.record_version, told.damaged) == (
+        message.name.removesuffix("Value"),
+        0,
+        False,
+    )
+    assert told.decoded_value == message.json
+    assert told.error == f"only Kafka {message.release[:3]} reads it: written in preview"
+
+
+def preview_key(topic: str, number: int) -> bytes:
+    """A key of the type, whose fields do not matter."""
+    if number == 9:
+        return next(
+            message.data for message in previews() if message.name == "ShareGroupPartitionMetadataKey"
+        )
+    return next(
+        m.data
+        for m in made()
+        if m.framing == "key" and m.topic == topic and m.decode().api_key == number and not m.unknown_tags
+    )
+
+
+def test_damage_of_what_a_preview_alone_wrote():
+    told = decoded(OFFSETS, record(preview_key(OFFSETS, 9), b"\0\0\7"))
+    name = "ShareGroupPartitionMetadata"
+    assert told == DecodedRecord(
+        name, 0, told.decoded_key, None, f"no {name} as a preview wrote it", damaged=True
+    )

@@ -1,0 +1,160 @@
+"""Index entries against the log: found where the offset index leads, without a second walk; told alike many at once and one by one."""
+
+import random
+
+import pytest
+
+from kcli.analysis.merging import merged
+from kcli.dump import indexes as dump_index
+from kcli.dump.indexes import Finder
+from kcli.dump.job import Dump, Options
+from kcli.dump.render import index_text as dump_text_index
+from kcli.dump.render.lines import dump_log_lines
+from kcli.engine.contract import Unit
+from kcli.engine.worker import scanned_to_end
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.indexes import OffsetIndexFile
+from kcli.logdir.segment import Walk
+from kcli.logdir.tree import file_target
+from tests.builders import put_record, put_records
+from tests.partitions import offset_entries
+
+BATCHES = 300
+
+
+@pytest.fixture
+def log(tmp_path):
+    """A log of batches of one to three records whose offsets rise, but for two of them."""
+    choose = random.Random(3)
+    data, offset, places = b"", 0, []
+    for number in range(BATCHES):
+        count = choose.randrange(1, 4)
+        base = 0 if number in {100, 200} else offset
+        places.append((base + count - 1, len(data)))
+        data += put_records(
+            [put_record(delta) for delta in range(count)], base_offset=base, last_offset_delta=count - 1
+        )
+        offset += count
+    path = tmp_path / f"{0:020d}.log"
+    path.write_bytes(data)
+    with DataFile(str(path)) as file:
+        yield file, places
+
+
+def fresh(log, offsets, offset):
+    position = offsets.lookup(offset)[1]
+    return next((batch for batch in Walk(log, position) if batch.header.last_offset >= offset), None)
+
+
+@pytest.mark.parametrize("every", [0, 7, 50])
+def test_what_is_found_is_what_a_walk_from_the_index_finds(log, tmp_path, every):
+    file, places = log
+    entries = places[every::every] if every else []
+    (tmp_path / "x.index").write_bytes(offset_entries(*entries))
+    choose = random.Random(every)
+    rising = sorted(choose.randrange(700) for _ in range(200))
+    with OffsetIndexFile(str(tmp_path / "x.index"), 0) as offsets:
+        finder = Finder(file, offsets)
+        for offset in (*rising, *(choose.randrange(700) for _ in range(200))):
+            assert finder.batch(offset) == fresh(file, offsets, offset)
+
+
+def test_without_entries_the_log_is_walked_once(log, monkeypatch):
+    walked = 0
+
+    class Counted(Walk):
+        def __iter__(self):
+            nonlocal walked
+            for batch in super().__iter__():
+                walked += 1
+                yield batch
+
+    monkeypatch.setattr(dump_index, "Walk", Counted)
+    file, places = log
+    finder = Finder(file, None)
+    wanted = sorted({last for last, _ in places if last > 2})
+    assert [finder.batch(last).header.last_offset for last in wanted] == wanted
+    assert [finder.batch(10**6 + more) for more in range(100)] == [None] * 100
+    assert walked <= 3 * BATCHES
+
+
+ENTRY = 8
+OPTIONS = {
+    "text": Options(text=True),
+    "verified": Options(text=True, verify_index_only=True),
+    "small reads": Options(text=True, max_message_size=80),
+    "rows": Options(),
+}
+
+
+def told(path, options, capsys):
+    outcomes = list(scanned_to_end(Dump(options), Unit(number=0, target=file_target(str(path)))))
+    rows = [row for outcome in outcomes for row in outcome.rows]
+    if options.text:
+        rows = (
+            b"".join(piece for lines in dump_log_lines(iter(rows)) for piece in _bytes(lines)),
+            capsys.readouterr().err,
+        )
+    return rows, merged(finding for outcome in outcomes for finding in outcome.findings), outcomes[-1].error
+
+
+def _bytes(lines):
+    return (f"{lines}\n".encode(),) if isinstance(lines, str) else map(bytes, lines.buffers)
+
+
+def wrong(chance, entries, size):
+    """Return the bytes of an index some of whose entries are not what they were."""
+    data = bytearray(offset_entries(*entries))
+    changed = chance.choice([0, 0, 1, 1, 2, 5])
+    for _ in range(changed):
+        at = chance.randrange(len(entries)) * ENTRY
+        what = chance.randrange(6)
+        if what == 0:
+            data[at : at + ENTRY] = bytes(ENTRY)
+        elif what == 1:
+            data[at : at + 4] = chance.choice([0, 1, -1, 600, 2**31 - 1]).to_bytes(4, "big", signed=True)
+        elif what == 2:
+            data[at + 4 : at + ENTRY] = chance.choice([0, 1, -1, -100, size, size - 20, 2**31 - 1]).to_bytes(
+                4, "big", signed=True
+            )
+        elif what == 3:
+            data[at + ENTRY : at + ENTRY] = data[at : at + ENTRY]
+        elif what == 4:
+            del data[at : at + ENTRY]
+        else:
+            data[at + 7] ^= 1 << chance.randrange(8)
+    return bytes(data) + chance.choice([b"", b"", bytes(ENTRY * 3), b"abc"])
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("seed", range(40))
+def test_many_entries_at_once_tell_what_each_alone_tells(log, monkeypatch, capsys, name, seed):
+    file, places = log
+    chance, options = random.Random(seed), OPTIONS[name]
+    path = file.path.replace(".log", ".index")
+    entries = [place for place in places[1 :: chance.choice([1, 3])] if place[0] > 2]
+    with open(path, "wb") as index:
+        index.write(wrong(chance, entries, file.size))
+    with open(file.path, "r+b") as data:
+        for _ in range(chance.choice([0, 0, 1, 4])):
+            at, byte = chance.choice(
+                [
+                    (11, 20),
+                    (16, 0),
+                    (16, 1),
+                    (16, 3),
+                    (16, 255),
+                    (chance.randrange(30), chance.randrange(256)),
+                ]
+            )
+            data.seek(chance.choice(entries)[1] + at)
+            data.write(bytes([byte]))
+        if seed % 5 == 0:
+            data.truncate(file.size - chance.randrange(200))
+    at_once = told(path, options, capsys)
+    with monkeypatch.context() as patch:
+        patch.setattr(dump_text_index, "agreeing", lambda *_: [])
+        patch.setattr(dump_index, "_ends_with", lambda *_: False)
+        assert told(path, options, capsys) == at_once
+    if options.text and not options.verify_index_only:
+        assert at_once[0][0]

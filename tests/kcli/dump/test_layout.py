@@ -1,0 +1,423 @@
+"""`dump --layout`: every byte of a file is part of one field, whatever the file holds."""
+
+import base64
+import gzip
+import itertools
+import json
+from dataclasses import replace
+
+import pytest
+
+from formats.batch import BATCH
+from formats.names import LOG, OFFSET_INDEX, TIME_INDEX, parse_file
+from kcli.analysis.annotated import attributes_text
+from kcli.analysis.selection import Wanted
+from kcli.dump.options import Options, in_pieces
+from kcli.dump.render import layout as dump_layout
+from kcli.dump.render.hexdump import layout_lines
+from kcli.dump.render.layout import HAS_LAYOUT, layout
+from kcli.engine.contract import Unit
+from kcli.engine.worker import scanned_to_end
+from kcli.logdir.tree import file_target
+from kcli.rows.layout import DUMP_LAYOUT
+from tests.builders import put_record, put_records
+from tests.formats import files, recorded
+from tests.formats.test_message_set import BENT, REFUSED
+from tests.messages import put_message, put_wrapper
+from tests.partitions import put_range
+from tests.recordings import pack
+
+pytestmark = pytest.mark.slow
+
+NAME = "00000000000000000000.log"
+RECORDS = Options(records=True, decode_by_name=True)
+
+
+def run(path, options=RECORDS):
+    """Return the rows of a file as dicts, the codes of findings, and the error."""
+    outcomes = list(
+        scanned_to_end(
+            lambda unit: in_pieces(unit, options, layout), Unit(number=0, target=file_target(str(path)))
+        )
+    )
+    errors = [outcome.error for outcome in outcomes if outcome.error]
+    assert [error for error in errors if error.error == "internal"] == []
+    rows = [row for outcome in outcomes for row in outcome.rows]
+    list(layout_lines(rows))
+    shown = [dict(zip(DUMP_LAYOUT.names, row.values, strict=True)) for row in rows]
+    return shown, [finding.code for outcome in outcomes for finding in outcome.findings], errors
+
+
+def stored(row):
+    """Return the bytes of a row; those that it only counts are zeros, or stand for themselves."""
+    if row["bytes"] is None:
+        assert row["field"] == "zeros" or row["value"].endswith("bytes more")
+        return bytes(row["size"])
+    assert len(row["bytes"]) == row["size"]
+    return row["bytes"]
+
+
+def check_no_gap(rows, data):
+    """Check that the rows in the file and those of each decompressed stream lie side by side, and hold the file's bytes."""
+    end = stream_end = 0
+    for row in rows:
+        if row["position"] is None:
+            assert row["stream_position"] == stream_end
+            stream_end += row["size"]
+        else:
+            assert (row["stream_position"], row["position"]) == (None, end)
+            end, stream_end = end + row["size"], 0
+    assert b"".join(stored(row) for row in rows if row["position"] is not None) == data
+
+
+def written(tmp_path, data, name=NAME, topic=None):
+    folder = tmp_path / f"{topic}-0" if topic else tmp_path
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_bytes(data)
+    return folder / name
+
+
+# Every byte of real files
+
+
+@pytest.mark.parametrize(
+    "name", sorted(path.name.removesuffix(".tar.gz") for path in pack.DATA.glob("*.tar.gz"))
+)
+def test_every_byte_of_the_recordings(name, tmp_path):
+    kinds = set()
+    for path in sorted(pack.unpack(name, tmp_path).rglob("*")):
+        kind = parse_file(path.name).kind
+        if path.is_file() and kind in HAS_LAYOUT:
+            rows, codes, errors = run(path)
+            check_no_gap(rows, path.read_bytes())
+            assert (errors, set(codes) - {"IDX-003"}) == ([], set()), path
+            assert not [row for row in rows if row["field"] in {"unreadable", "trailing"}]
+            kinds.add(kind)
+    assert kinds >= {LOG, OFFSET_INDEX, TIME_INDEX}
+
+
+@pytest.mark.parametrize("name", [*recorded.LOGS, *recorded.LEGACY, *BENT])
+def test_every_byte_of_the_logs_by_kafka(name, tmp_path):
+    data = recorded.stored(f"{name}.log")
+    rows, codes, errors = run(
+        written(tmp_path, data, topic="__cluster_metadata" if name == "metadata" else None)
+    )
+    check_no_gap(rows, data)
+    assert errors == []
+    refused = name in BENT or name == REFUSED
+    assert refused or codes == []
+    assert refused or not [row for row in rows if row["field"] == "unreadable"]
+
+
+@pytest.mark.parametrize("name", recorded.LOGS)
+def test_headers_alone(name, tmp_path):
+    rows, _, _ = run(written(tmp_path, recorded.stored(f"{name}.log")), Options())
+    check_no_gap(rows, recorded.stored(f"{name}.log"))
+    assert {row["structure"] for row in rows} == {"batch header", "records"}
+
+
+def test_every_byte_of_a_kraft_snapshot(tmp_path):
+    data = recorded.stored("snapshot.checkpoint")
+    rows, codes, errors = run(
+        written(tmp_path, data, "00000000000000000010-0000000001.checkpoint", "__cluster_metadata")
+    )
+    check_no_gap(rows, data)
+    assert (codes, errors) == ([], [])
+    assert {"SnapshotHeaderRecord", "SnapshotFooterRecord", "TopicRecord"} <= {
+        row["structure"] for row in rows
+    }
+
+
+FILES = {
+    "00000000000000000000.index": ("segments.index", "segment-1m.index", "preallocated.index", "stale.index"),
+    "00000000000000000000.timeindex": (
+        "segments.timeindex",
+        "segment-1m.timeindex",
+        "preallocated.timeindex",
+    ),
+    "00000000000000000000.txnindex": ("txn.txnindex",),
+    "00000000000000000007.snapshot": ("txn.snapshot", "no-producers.snapshot"),
+    "leader-epoch-checkpoint": ("leader-epoch-checkpoint",),
+    "replication-offset-checkpoint": ("replication-offset-checkpoint",),
+    "meta.properties": ("meta.properties",),
+    "partition.metadata": ("partition.metadata",),
+    "quorum-state": ("quorum-state",),
+    ".kafka_cleanshutdown": ("clean-shutdown",),
+}
+
+
+@pytest.mark.parametrize(("name", "file"), [(name, file) for name, found in FILES.items() for file in found])
+def test_every_byte_of_the_other_files(name, file, tmp_path):
+    data = files.content(file)
+    rows, codes, errors = run(written(tmp_path, data, name))
+    check_no_gap(rows, data)
+    assert errors == []
+    assert codes == (["IDX-003"] if file.startswith(("preallocated", "stale")) else [])
+
+
+# Damage
+
+
+def small_log():
+    plain = put_records([put_record(key=b"k", value=b"v", headers=((b"h", None),))], base_offset=0)
+    packed = put_records([put_record(value=b"x" * 30), put_record(offset_delta=1)], codec=1, base_offset=1)
+    marker = put_records([put_record(key=b"\0\0\0\1", value=b"\0\0\0\0\0\7")], base_offset=3, attributes=0x30)
+    old = put_wrapper(5, put_message(0, value=b"a") + put_message(1, key=b"b"))
+    return plain + packed + marker + old + put_records([put_record()], base_offset=10**9)
+
+
+def test_every_flipped_byte_of_a_log(tmp_path):
+    data = small_log()
+    for at in range(len(data)):
+        mask = (0xFF, 0x01, 0x80)[at % 3]
+        bad = data[:at] + bytes([data[at] ^ mask]) + data[at + 1 :]
+        rows, codes, errors = run(written(tmp_path, bad))
+        assert errors == []
+        told = {}
+        for row in rows:
+            if row["position"] is not None:
+                told.update(zip(itertools.count(row["position"]), row["bytes"], strict=False))
+        assert bytes(told[place] for place in range(len(bad))) == bad
+        if not codes:
+            check_no_gap(rows, bad)
+
+
+def test_every_prefix_of_a_log(tmp_path):
+    data = small_log()
+    for size in range(len(data)):
+        rows, codes, errors = run(written(tmp_path, data[:size]))
+        check_no_gap(rows, data[:size])
+        assert errors == []
+        assert ("LOG-001" in codes) == any(
+            row["structure"].startswith(("incomplete", "batch header, inc")) for row in rows
+        )
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_prefix_and_flipped_byte_of_the_other_files(tmp_path, name):
+    data = files.content(FILES[name][0])[:200]
+    damaged = [data[:size] for size in range(len(data))]
+    for bad in [
+        *damaged,
+        *(data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :] for at in range(len(data))),
+    ]:
+        check_no_gap(run(written(tmp_path, bad, name))[0], bad)
+
+
+def test_a_large_damaged_range_is_bounded(tmp_path):
+    bad = b"\xff" * 100_000
+    data = put_range(0, 2) + bad + put_range(9, 1)
+    rows, codes, _ = run(written(tmp_path, data))
+    shown = [row for row in rows if row["structure"] == "damaged bytes"]
+    assert [row["size"] for row in shown] == [4096] * 16 + [100_000 - 65536]
+    assert (shown[-1]["bytes"], shown[-1]["value"]) == (None, f"{100_000 - 65536} bytes more")
+    assert sum(row["size"] for row in rows) == len(data)
+    assert codes == ["DUMP-001"]
+
+
+def test_damage_inside_a_record(tmp_path):
+    record = put_record(key=b"key", value=b"value")
+    whole = put_records([record[:4] + b"\x7e" + record[5:], record])
+    rows, codes, _ = run(written(tmp_path, whole))
+    check_no_gap(rows, whole)
+    *_, before, last = rows
+    assert (before["field"], before["value"]) == ("offset_delta", "0")
+    assert (last["field"], last["size"]) == ("unreadable", len(whole) - last["position"])
+    assert last["value"].startswith(f"byte {last['position']}: key length: expected at most ")
+    assert codes == ["DUMP-002"]
+
+
+def test_a_codec_that_is_damaged(tmp_path):
+    whole = put_records([put_record(value=b"x" * 90)], 1)
+    header = BATCH.read(whole)
+    bad = BATCH.pack(header._replace(attributes=4)) + whole[61:]
+    rows, codes, _ = run(written(tmp_path, bad))
+    check_no_gap(rows, bad)
+    assert (rows[-1]["structure"], rows[-1]["field"], rows[-1]["position"]) == ("records", "unreadable", 61)
+    assert sorted(codes) == ["DUMP-002", "LOG-003"]
+
+
+def test_an_incomplete_batch_shows_its_header(tmp_path):
+    data = put_range(0, 2)
+    rows, codes, _ = run(written(tmp_path, data[:70]))
+    assert [row["structure"] for row in rows] == ["batch header, incomplete"] * 13 + ["incomplete batch"]
+    assert (rows[-1]["size"], codes) == (9, ["LOG-001"])
+
+
+def test_a_preallocated_tail_is_one_row(tmp_path):
+    rows, codes, _ = run(written(tmp_path, put_range(0, 1) + bytes(5000)))
+    assert (rows[-1]["structure"], rows[-1]["field"], rows[-1]["size"], codes) == (
+        "preallocated",
+        "zeros",
+        5000,
+        ["LOG-004"],
+    )
+
+
+def test_a_batch_beyond_the_bound_is_counted(tmp_path):
+    data = put_records([put_record(value=b"x" * 500)])
+    rows, codes, _ = run(written(tmp_path, data), replace(RECORDS, max_batch_bytes=100))
+    assert [row["size"] for row in rows[13:]] == [len(data) - 61]
+    assert (rows[-1]["bytes"], codes) == (None, ["DUMP-002"])
+
+
+def test_a_batch_without_records(tmp_path):
+    rows, codes, _ = run(written(tmp_path, put_records([], 1)))
+    assert (rows[-1]["structure"], rows[-1]["meaning"]) == ("records", "not looked at: there are no records")
+    assert codes == []
+
+
+def test_what_follows_a_message_of_an_internal_topic(tmp_path):
+    key = bytes.fromhex("000100016700017400000005")
+    path = written(
+        tmp_path, put_records([put_record(key=key, value=b"\0\x63new")]), topic="__consumer_offsets"
+    )
+    rows, codes, _ = run(path)
+    told = [
+        (row["structure"], row["field"], row["value"]) for row in rows if "record 0" not in row["structure"]
+    ][13:]
+    assert told == [
+        ("OffsetCommitKey", "record type", "1"),
+        ("OffsetCommitKey", "group", "g"),
+        ("OffsetCommitKey", "topic", "t"),
+        ("OffsetCommitKey", "partition", "5"),
+        ("type 1", "value", "0x00636e6577"),
+    ]
+    assert codes == []
+    path.write_bytes(
+        put_records([put_record(key=key[:5], value=None)])
+        + put_records([put_record(key=key + b"zz")], base_offset=1)
+    )
+    rows, codes, _ = run(path)
+    assert [row["field"] for row in rows if row["structure"] == "key of record 0"] == [
+        "unreadable",
+        "trailing",
+    ]
+    assert codes == ["DUMP-002"]
+
+
+# Which fields, and in how many pieces
+
+
+def test_a_record_field_by_field(tmp_path):
+    record = put_record(key=b"\0k", value=None, headers=((b"h", b"x"),), timestamp_delta=5)
+    rows, _, _ = run(written(tmp_path, put_records([record], base_offset=42, attributes=0x18)))
+    told = [(row["structure"], row["field"], row["position"], row["size"], row["value"]) for row in rows]
+    assert told[0] == ("batch header", "base_offset", 0, 8, "42")
+    assert told[5] == ("batch header", "attributes", 21, 2, "24 (none, LogAppendTime, transactional)")
+    assert told[13:] == [
+        ("record 0", "length", 61, 1, "12"),
+        ("record 0", "attributes", 62, 1, "0"),
+        ("record 0", "timestamp_delta", 63, 1, "5"),
+        ("record 0", "offset_delta", 64, 1, "0"),
+        ("record 0", "key_length", 65, 1, "2"),
+        ("record 0", "key", 66, 2, "0x006b"),
+        ("record 0", "value_length", 68, 1, "-1"),
+        ("record 0", "headers_count", 69, 1, "1"),
+        ("header 0 of record 0", "key_length", 70, 1, "1"),
+        ("header 0 of record 0", "key", 71, 1, "h"),
+        ("header 0 of record 0", "value_length", 72, 1, "1"),
+        ("header 0 of record 0", "value", 73, 1, "x"),
+    ]
+    assert (rows[0]["meaning"], rows[18]["meaning"]) == (
+        "offset of the first record as written; kept after compaction",
+        None,
+    )
+
+
+def test_compressed_records_lie_in_a_stream(tmp_path):
+    rows, _, _ = run(written(tmp_path, put_records([put_record(value=b"x" * 30)], 1)))
+    assert (rows[13]["field"], rows[13]["position"], rows[13]["value"]) == (
+        "compressed records",
+        61,
+        "37 bytes decompressed",
+    )
+    assert [(row["position"], row["stream_position"]) for row in rows[14:17]] == [
+        (None, 0),
+        (None, 1),
+        (None, 2),
+    ]
+    assert sum(row["size"] for row in rows[14:]) == 37
+
+
+@pytest.mark.parametrize(
+    ("attributes", "magic", "said"),
+    [
+        (0, 2, "0 (none, CreateTime)"),
+        (0x7B, 2, "123 (lz4, LogAppendTime, transactional, control, delete horizon)"),
+        (0x87, 2, "135 (codec 7, CreateTime, unknown bits 0x80)"),
+        (-1, 1, "-1 (codec 7, LogAppendTime, unknown bits 0xf0)"),
+        (9, 0, "9 (gzip, unknown bits 0x8)"),
+    ],
+)
+def test_attributes(attributes, magic, said):
+    assert attributes_text(attributes, magic) == said
+
+
+def test_only_the_wanted_batches(tmp_path):
+    parts = [put_range(0, 3), put_range(3, 3), put_range(6, 3)]
+    path = written(tmp_path, b"".join(parts))
+    firsts = lambda options: [
+        row["position"] for row in run(path, options)[0] if row["field"] == "base_offset"
+    ]
+    assert firsts(Options(wanted=Wanted(offsets=(4, 4)))) == [len(parts[0])]
+    assert firsts(Options(tail=2)) == [len(parts[0]), 2 * len(parts[0])]
+    assert firsts(Options(wanted=Wanted(grep=b"v2"))) == [0, len(parts[0]), 2 * len(parts[0])]
+    assert firsts(Options(wanted=Wanted(grep=b"nowhere"))) == []
+
+
+@pytest.mark.parametrize("name", [NAME, "00000000000000000000.index", "00000000000000000007.snapshot"])
+def test_pieces_are_the_whole(tmp_path, monkeypatch, name):
+    """Whatever stops and goes on, in a process that remembers nothing, gives what one run gives."""
+    data = small_log() if name == NAME else files.content(FILES[name][0])
+    path = written(tmp_path, data, name)
+    whole = run(path)
+    monkeypatch.setattr(dump_layout, "ROWS_BETWEEN_STOPS", 3)
+    monkeypatch.setattr(dump_layout, "ENTRIES_AT_ONCE", 2)
+    monkeypatch.setattr("kcli.dump.options.ROWS_PER_CALL", 1)
+    calls = []
+
+    def forgetful(unit):
+        calls.append(unit)
+        monkeypatch.setattr("kcli.dump.options._left", {})
+        return in_pieces(unit, RECORDS, layout)
+
+    outcomes = list(scanned_to_end(forgetful, Unit(number=0, target=file_target(str(path)))))
+    assert [
+        dict(zip(DUMP_LAYOUT.names, row.values, strict=True)) for outcome in outcomes for row in outcome.rows
+    ] == whole[0]
+    assert len(calls) > 2
+
+
+# remote_log_snapshot
+
+
+SNAPSHOTS = json.loads(gzip.decompress((files.FILES.parent / "rlmm" / "snapshots.json.gz").read_bytes()))
+SNAPSHOT_BYTES = {
+    name: base64.b64decode(found["bytes"]) for name, found in SNAPSHOTS.items() if found.get("read")
+}
+
+
+@pytest.mark.parametrize("name", SNAPSHOT_BYTES)
+def test_every_byte_of_remote_log_snapshots(name, tmp_path):
+    data = SNAPSHOT_BYTES[name]
+    rows, codes, errors = run(written(tmp_path, data, "remote_log_snapshot"))
+    check_no_gap(rows, data)
+    assert (codes, errors) == ([] if len(data) >= 18 else ["RLMM-005"], [])
+    lengths = [row for row in rows if row["field"] == "length"]
+    assert len(lengths) == len(SNAPSHOTS[name]["read"]["entries"])
+    assert not lengths or "startOffset" in {row["field"] for row in rows}
+
+
+def test_an_empty_remote_log_snapshot(tmp_path):
+    assert run(written(tmp_path, b"", "remote_log_snapshot")) == ([], ["RLMM-006"], [])
+
+
+def test_damage_of_a_remote_log_snapshot(tmp_path):
+    data = min((data for data in SNAPSHOT_BYTES.values() if len(data) > 40), key=len)
+    damaged = [data[:size] for size in range(len(data))]
+    for bad in [
+        *damaged,
+        *(data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :] for at in range(len(data))),
+    ]:
+        check_no_gap(run(written(tmp_path, bad, "remote_log_snapshot"))[0], bad)

@@ -1,0 +1,197 @@
+"""The words of DumpLogSegments that no recorded file has: control records of the quorum, damaged text, summaries."""
+
+import codecs
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from formats.control import (
+    ControlRecord,
+    Endpoint,
+    KRaftVersion,
+    LeaderChange,
+    LeaderVoter,
+    SnapshotFooter,
+    SnapshotHeader,
+    VersionRange,
+    Voter,
+    Voters,
+)
+from kcli.dump.render.lines import (
+    LINE,
+    MISMATCH,
+    NON_CONSECUTIVE,
+    NOT_FOUND,
+    SAID,
+    control_text,
+    dump_log_lines,
+    java_string,
+)
+from kcli.dump.render.pairs import packed
+from kcli.rows import Row
+
+DIRECTORY = "u4NdSfWRQjaZ_ENyxMXLJA"
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"plain", "plain"),
+        ("\u00fc\u20ac\U0001f600".encode(), "\u00fc\u20ac\U0001f600"),
+        (b"\x80\x80", "\ufffd\ufffd"),
+        (b"\xc3", "\ufffd"),
+        (b"\xc3A", "\ufffdA"),
+        (b"\xc0\x80", "\ufffd\ufffd"),
+        (b"\xed\xa0\x80", "\ufffd"),  # half a surrogate pair: Python makes three marks of it
+        (b"\xed\xa0\x80\xed\xb0\x80", "\ufffd\ufffd"),
+        (b"\xe0\x80\x80", "\ufffd\ufffd\ufffd"),
+        (b"\xe2\x82", "\ufffd"),
+        (b"\xe2\x82A", "\ufffdA"),
+        (b"\xf0\x9f\x98", "\ufffd"),
+        (b"\xf0\x9fA", "\ufffdA"),
+        (b"\xf4\x90\x80\x80", "\ufffd\ufffd\ufffd\ufffd"),
+        (b"\xf5\x80\x80\x80", "\ufffd\ufffd\ufffd\ufffd"),
+        (b"\xff\x00\xfe", "\ufffd\x00\ufffd"),
+    ],
+)
+def test_text_is_that_of_java(data, text):
+    assert java_string(data) == text
+
+
+def decoded_one_by_one(data):
+    """The text with the marks of Java's decoder, sequence by sequence: of a damaged one it takes what fits its first byte."""
+
+    def damaged(error):
+        first, following = data[error.start], data[error.start + 1 : error.start + 4]
+        low, high = {0xE0: (0xA0, 0xBF), 0xF0: (0x90, 0xBF), 0xF4: (0x80, 0x8F)}.get(first, (0x80, 0xBF))
+        length = 1
+        if 0xE0 <= first <= 0xF4 and following and low <= following[0] <= high:
+            length = 3 if len(following) > 1 and 0x80 <= following[1] <= 0xBF else 2
+        return "\ufffd", error.start + length
+
+    codecs.register_error("java", damaged)
+    return data.decode("utf-8", "java")
+
+
+def test_the_short_cut_gives_what_the_long_way_gives():
+    chosen = random.Random(7)
+    for _ in range(3000):
+        data = bytes(
+            chosen.choices(
+                b"A\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc2\xdf\xe0\xe1\xed\xef\xf0\xf1\xf4\xf5\xff", k=12
+            )
+        )
+        assert java_string(data) == decoded_one_by_one(data), data
+
+
+@pytest.mark.parametrize(
+    ("record", "text"),
+    [
+        (
+            ControlRecord(
+                2,
+                "LEADER_CHANGE",
+                LeaderChange(1, 3, (LeaderVoter(3, DIRECTORY),), (LeaderVoter(3, None),)),
+                (),
+            ),
+            (
+                ' LeaderChange: {"version":1,"leaderId":3,"voters":[{"voterId":3,"voterDirectoryId":"u4NdSfWRQjaZ_ENyxMXLJA"}],'
+                '"grantingVoters":[{"voterId":3}]}'
+            ),
+        ),
+        (
+            ControlRecord(
+                6,
+                "KRAFT_VOTERS",
+                Voters(
+                    -1, (Voter(1, DIRECTORY, (Endpoint("\x1f\x0b\t\ufffd", "\x7f", 1),), VersionRange(0, 1)),)
+                ),
+                (),
+            ),
+            (
+                ' KRaftVoters {"version":-1,"voters":[{"voterId":1,"voterDirectoryId":"u4NdSfWRQjaZ_ENyxMXLJA",'
+                '"endpoints":[{"name":"\\u001F\\u000B\\t\ufffd","host":"\x7f","port":1}],'
+                '"kRaftVersionFeature":{"minSupportedVersion":0,"maxSupportedVersion":1}}]}'
+            ),
+        ),
+        (
+            ControlRecord(3, "SNAPSHOT_HEADER", SnapshotHeader(1, 5), ()),
+            ' SnapshotHeader {"version":1,"lastContainedLogTimestamp":5}',
+        ),
+        (ControlRecord(4, "SNAPSHOT_FOOTER", SnapshotFooter(7), ()), ' SnapshotFooter {"version":7}'),
+        (
+            ControlRecord(5, "KRAFT_VERSION", KRaftVersion(0, 1), ()),
+            ' KRaftVersion {"version":0,"kRaftVersion":1}',
+        ),
+        (
+            ControlRecord(
+                6,
+                "KRAFT_VOTERS",
+                Voters(0, (Voter(1, DIRECTORY, (Endpoint("C", "localhost", 9093),), VersionRange(0, 1)),)),
+                (),
+            ),
+            (
+                ' KRaftVoters {"version":0,"voters":[{"voterId":1,"voterDirectoryId":"u4NdSfWRQjaZ_ENyxMXLJA",'
+                '"endpoints":[{"name":"C","host":"localhost","port":9093}],'
+                '"kRaftVersionFeature":{"minSupportedVersion":0,"maxSupportedVersion":1}}]}'
+            ),
+        ),
+        (ControlRecord(7, "UNKNOWN", None, ()), " controlType: UNKNOWN(7)"),
+    ],
+)
+def test_control_records(record, text):
+    assert control_text(record) == text
+
+
+def test_summaries_come_last_in_the_order_of_the_tool(capsys):
+    rows = [
+        Row(NON_CONSECUTIVE, ("/a", packed(-1, 5))),
+        Row(NON_CONSECUTIVE, ("/a", packed(-1, 9))),
+        Row(LINE, ("one",)),
+        Row(MISMATCH, ("/i", 3, 4)),
+        Row(MISMATCH, ("/i", 30, 4)),
+        Row(SAID, ("at once",)),
+        Row(NOT_FOUND, ("/t", 9, -1)),
+        Row(NOT_FOUND, ("/t", 8, -1)),
+        Row(LINE, ("two",)),
+    ]
+
+    assert list(dump_log_lines(rows)) == ["one", "two"]
+    assert capsys.readouterr().err.split("\n") == [
+        "at once",
+        "Mismatches in :/i",
+        "  Index offset: 30, log offset: 4",
+        "  Index offset: 3, log offset: 4",
+        "The following indexed offsets are not found in :/t",
+        "Indexed offset: 9, found log offset: -1",
+        "Indexed offset: 8, found log offset: -1",
+        "Non-consecutive offsets in /a",
+        "  -1 is followed by 9",
+        "",
+    ]
+
+
+PIECES = [
+    b"\xed\xa0\x80",
+    b"\xed\xa0",
+    b"\xed",
+    b"\x80",
+    b"\xe2\x82",
+    b"\xe2\x82\xac",
+    b"\xf0\x9f\x98\x80",
+    b"\xf0\x9f\x98",
+    b"\xc3\xa9",
+    b"\xff",
+    b"a",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=30).map(b"".join), st.integers(5, 9))
+def test_long_text_is_that_of_its_pieces(data, size):
+    whole = java_string(data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kcli.dump.render.lines.LONG_TEXT", size)
+
+        assert java_string(data) == whole
