@@ -20,11 +20,8 @@ from construct import Int8sb, Int16sb, Int32sb, Int32ub, Int64sb, Struct
 from formats.layout import Layout
 from formats.types import LeaderEpoch, Offset
 
-LOG_OVERHEAD = 12
-"""Bytes before and including the length field; the length counts what follows."""
-
-MAGIC_POSITION = 16
-HEADER_UP_TO_MAGIC = 17
+MAGIC_V2 = 2
+"""The first magic of record batches: what is below are messages (`formats.legacy`), what is above Kafka reads as 2."""
 SMALLEST_LENGTH = 14
 """A length below this is corrupt for every magic (LegacyRecord.RECORD_OVERHEAD_V0)."""
 
@@ -124,7 +121,12 @@ class BatchHeader(NamedTuple):
 
 BATCH = Layout(BATCH_HEADER, BatchHeader, "record batch header")
 HEADER_SIZE = BATCH.size
+LENGTH_POSITION, LOG_OVERHEAD = BATCH.span("batch_length")
+"""First byte of the length, and the byte after it: the length counts what follows."""
+MAGIC_POSITION, HEADER_UP_TO_MAGIC = BATCH.span("magic")
+"""First byte of the magic, which lies there in messages of magic 0 and 1, too, and the byte after it."""
 CRC_FROM = BATCH.span("attributes")[0]
+"""First byte under the checksum."""
 
 
 def add_sequence(sequence: int, by: int) -> int:

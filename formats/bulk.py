@@ -14,53 +14,92 @@ last offset delta is 0, both timestamps are its own, its count is 1 or, for a
 wrapper, -1 (unknown). Its attributes are as stored: bits 4 to 6 mean nothing.
 """
 
-import struct
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from construct import Int8ub, Int16sb, Int32sb, Struct
+from numpy.typing import NDArray
 
 from formats.batch import (
     BATCH,
     COMPRESSION_CODEC_MASK,
     HEADER_SIZE,
     HEADER_UP_TO_MAGIC,
+    LENGTH_POSITION,
     LOG_OVERHEAD,
+    MAGIC_V2,
     NO_PARTITION_LEADER_EPOCH,
     NO_PRODUCER_ID,
     NO_SEQUENCE,
     SMALLEST_LENGTH,
 )
+from formats.layout import Layout
 from formats.legacy import NO_PRODUCER_EPOCH, read_header
+from formats.magic import FORMATS, LATEST
 from formats.types import Buffer
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-MAGIC = 2
-SMALLEST_BY_MAGIC = (SMALLEST_LENGTH, SMALLEST_LENGTH + 8)
-SMALLEST_V2 = HEADER_SIZE - LOG_OVERHEAD
+MAGIC = MAGIC_V2
+SMALLEST_LENGTHS = np.array([FORMATS[magic].smallest_length for magic in range(LATEST + 1)])
 UNKNOWN_COUNT = -1
 PADDING = HEADER_SIZE - HEADER_UP_TO_MAGIC
 """Bytes that a buffer should have behind its window: else the window is copied to look at its last messages."""
 
-MARKER = bytes([0x20, 0, 0, 0, 0x08, 0, 0, 0, 0, 0x0C, 0, 0, 0, 0, 0, 0, 0])
-"""The record of an ABORT: length 16, attributes, deltas, key length 4, version, type, value length 6, version, epoch, no headers."""
-MARKER_FIXED = bytes([1, 0, 1, 1, 1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 1])
-"""Which bytes of it are the same in every marker; the low one of the type is 0 or 1, the versions are not negative."""
-MARKER_SIZE = HEADER_SIZE + len(MARKER)
-SIGN = 0x80
+MARKER_DECLARATION = Struct(
+    "length" / Int8ub * "varint 16: bytes of the record that follow",
+    "attributes" / Int8ub * "none are used",
+    "timestamp_delta" / Int8ub * "varlong 0",
+    "offset_delta" / Int8ub * "varint 0",
+    "key_length" / Int8ub * "varint 4",
+    "key_version" / Int16sb * "0 or more",
+    "type" / Int16sb * "ABORT or COMMIT",
+    "value_length" / Int8ub * "varint 6",
+    "value_version" / Int16sb * "0 or more",
+    "coordinator_epoch" / Int32sb * "epoch of the transaction coordinator",
+    "headers_count" / Int8ub * "varint 0",
+)
+"""The record of a transaction end marker as every broker writes it: each of its varints is one byte."""
 
-LENGTH_POSITION = 8
 FEWEST_HINTS = 16
 """Fewer chains at once cost more than one by one."""
 END, SHORT, INCOMPLETE, BAD_LENGTH, BAD_MAGIC = "end", "short", "incomplete", "bad-length", "bad-magic"
 
-_LENGTH = struct.Struct(">8xi")
+_LENGTH = BATCH.only("batch_length")
 
-Places: TypeAlias = "NDArray[np.int64]"
-Fields: TypeAlias = "NDArray[Any]"
+Places: TypeAlias = NDArray[np.int64]
+Fields: TypeAlias = NDArray[Any]
 """A structured array with the names of BatchHeader, big-endian as in the file."""
+
+
+class EndMarker(NamedTuple):
+    """The record of a transaction end marker, its varints as stored: twice the number."""
+
+    length: int
+    attributes: int
+    timestamp_delta: int
+    offset_delta: int
+    key_length: int
+    key_version: int
+    type: int
+    value_length: int
+    value_version: int
+    coordinator_epoch: int
+    headers_count: int
+
+
+END_MARKER = Layout(MARKER_DECLARATION, EndMarker, "usual transaction end marker")
+MARKER_SIZE = HEADER_SIZE + END_MARKER.size
+ABORT, COMMIT = 0, 1
+USUAL_MARKER = {
+    "length": 2 * (END_MARKER.size - 1),
+    "timestamp_delta": 0,
+    "offset_delta": 0,
+    "key_length": 2 * 4,
+    "value_length": 2 * 6,
+    "headers_count": 0,
+}
+"""What is the same in all of them."""
 
 
 class Chain(NamedTuple):
@@ -81,11 +120,11 @@ class Headers(NamedTuple):
     """A chain whose magics are checked, with the positions of its batches and all their header fields as arrays."""
 
     chain: Chain
-    at: "NDArray[np.int64]"
+    at: NDArray[np.int64]
     fields: Fields
 
 
-def chain(window: Buffer, size: int, left: int, *, whole: bool, hints: "Places | None" = None) -> Chain:
+def chain(window: Buffer, size: int, left: int, *, whole: bool, hints: Places | None = None) -> Chain:
     """Return the chain of batches that begins with the window, by lengths alone.
 
     `size` is how many bytes of the window count, `left` how many bytes there are from its start to the end of the log.
@@ -96,7 +135,7 @@ def chain(window: Buffer, size: int, left: int, *, whole: bool, hints: "Places |
 
 
 def _followed(
-    window: Buffer, size: int, left: int, *, whole: bool, hints: "Places | None"
+    window: Buffer, size: int, left: int, *, whole: bool, hints: Places | None
 ) -> "tuple[Chain, Places | None]":
     """Return the chain, and the first of its positions as an array: those that the hints led to, and maybe one too many."""
     last = left - HEADER_UP_TO_MAGIC - 1 if size >= left else size - HEADER_SIZE
@@ -119,14 +158,12 @@ def _followed(
     return Chain(positions, at, None, None), led
 
 
-def _stepped(window: Buffer, hints: "Places", last: int) -> "tuple[Places | None, int]":
+def _stepped(window: Buffer, hints: Places, last: int) -> "tuple[Places | None, int]":
     """Return the batches from the window's start up to the last hint, and that hint; nothing if the chain does not lead there.
 
     The chains between hints are walked all at once, one batch a step: if each ends where the next begins, they are one.
     Hints that make more steps, or fewer batches, of a chain than a window can hold are given up.
     """
-    import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
-
     ends = hints[(hints > 0) & (hints <= last)]
     if len(ends) < FEWEST_HINTS:
         return None, 0
@@ -147,11 +184,9 @@ def _stepped(window: Buffer, hints: "Places", last: int) -> "tuple[Places | None
 
 
 def headers(
-    window: Buffer, size: int, left: int, *, whole: bool = True, hints: "NDArray[np.int64] | None" = None
+    window: Buffer, size: int, left: int, *, whole: bool = True, hints: NDArray[np.int64] | None = None
 ) -> Headers:
     """Return the batches that begin in a window, checked and with all their fields; the arguments are those of `chain`."""
-    import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
-
     found, led = _followed(window, size, left, whole=whole, hints=hints)
     led = np.empty(0, np.int64) if led is None else led[: len(found.positions)]
     at = np.concatenate((led, np.array(found.positions[len(led) :], np.int64)))
@@ -161,16 +196,14 @@ def headers(
 
 
 @cache
-def dtype() -> "np.dtype[Any]":
+def dtype() -> np.dtype[Any]:
     """Return the dtype of the columns."""
     found: np.dtype[Any] = BATCH.dtype()
     return found
 
 
-def gathered(window: Buffer, positions: "Sequence[int] | NDArray[np.int64]") -> Fields:
+def gathered(window: Buffer, positions: Sequence[int] | NDArray[np.int64]) -> Fields:
     """Return the 61 bytes at each position as one structured array, a copy."""
-    import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
-
     at = np.asarray(positions, np.int64)
     if not len(at):
         return np.empty(0, dtype())
@@ -181,16 +214,12 @@ def gathered(window: Buffer, positions: "Sequence[int] | NDArray[np.int64]") -> 
 
 def rows(buffer: Buffer, count: int) -> Fields:
     """Return headers that lie one behind the other as one structured array, a copy."""
-    import numpy as np  # noqa: PLC0415
-
     fields: Fields = np.frombuffer(buffer, dtype(), count).copy()
     return fields
 
 
 def together(columns: Sequence[Fields]) -> Fields:
     """Return the headers of several arrays, in order; numpy would compare their types field by field."""
-    import numpy as np  # noqa: PLC0415
-
     if len(columns) == 1:
         return columns[0]
     fields: Fields = np.concatenate([fields.view(f"V{HEADER_SIZE}") for fields in columns]).view(dtype())
@@ -198,20 +227,16 @@ def together(columns: Sequence[Fields]) -> Fields:
 
 
 def checked(
-    found: Chain, at: "NDArray[np.int64]", fields: Fields, window: Buffer, stride: int | None = None
+    found: Chain, at: NDArray[np.int64], fields: Fields, window: Buffer, stride: int | None = None
 ) -> Headers:
     """Return a chain cut where a magic is none or a length too short for it, messages of magic 0 and 1 put into the columns.
 
     `stride` is the distance of the headers in the window where they do not stand at the chain's positions.
     """
-    import numpy as np  # noqa: PLC0415
-
     magic, length = fields["magic"], fields["batch_length"]
-    if ((magic == MAGIC) & (length >= SMALLEST_V2)).all():
+    if ((magic >= MAGIC_V2) & (length >= SMALLEST_LENGTHS[MAGIC_V2])).all():
         return Headers(found, at, fields)
-    least = np.where(
-        magic == 0, SMALLEST_BY_MAGIC[0], np.where(magic == 1, SMALLEST_BY_MAGIC[1], SMALLEST_V2)
-    )
+    least = SMALLEST_LENGTHS[np.clip(magic, 0, LATEST)]
     bad = np.flatnonzero((magic < 0) | (length < least))
     if len(bad):
         first = int(bad[0])
@@ -221,7 +246,7 @@ def checked(
             at[:first],
             fields[:first],
         )
-    for number in np.flatnonzero(fields["magic"] < MAGIC).tolist():
+    for number in np.flatnonzero(fields["magic"] < MAGIC_V2).tolist():
         old = read_header(window, found.positions[number] if stride is None else number * stride)
         count = UNKNOWN_COUNT if old.codec else 1
         fields[number] = (
@@ -242,24 +267,22 @@ def checked(
     return Headers(found, at, fields)
 
 
-def end_markers(window: Buffer, positions: "NDArray[np.int64]", fields: Fields) -> "NDArray[np.bool_]":
+def end_markers(window: Buffer, positions: NDArray[np.int64], fields: Fields) -> NDArray[np.bool_]:
     """Return for each control batch whether it is a transaction end marker as every broker writes it.
 
     The positions (in the window) are those of whole batches. False is no verdict: other markers must be decoded.
     """
-    import numpy as np  # noqa: PLC0415
-
     result: NDArray[np.bool_] = (fields["batch_length"] == MARKER_SIZE - LOG_OVERHEAD) & (
         fields["attributes"] & COMPRESSION_CODEC_MASK == 0
     )
-    result &= (fields["records_count"] == 1) & (fields["magic"] == MAGIC)
+    result &= (fields["records_count"] == 1) & (fields["magic"] >= MAGIC_V2)
     at = positions[result]
     if len(at):
         places = np.ndarray(
-            (len(window) - MARKER_SIZE + 1, MARKER_SIZE - HEADER_SIZE), np.uint8, window, HEADER_SIZE, (1, 1)
+            (len(window) - MARKER_SIZE + 1,), f"V{END_MARKER.size}", window, HEADER_SIZE, (1,)
         )
-        body = places[at]
-        usual = (body == np.frombuffer(MARKER, np.uint8)) | ~np.frombuffer(MARKER_FIXED, np.bool_)
-        positive = (body[:, 5] < SIGN) & (body[:, 10] < SIGN) & (body[:, 8] <= 1)
-        result[result] = usual.all(axis=1) & positive
+        body = places[at].view(END_MARKER.dtype())
+        usual = np.logical_and.reduce([body[name] == stored for name, stored in USUAL_MARKER.items()])
+        usual &= (body["key_version"] >= 0) & (body["value_version"] >= 0)
+        result[result] = usual & ((body["type"] == ABORT) | (body["type"] == COMMIT))
     return result

@@ -14,17 +14,15 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 from struct import Struct
-from typing import TYPE_CHECKING
 
-from formats.batch import CRC_FROM, LOG_OVERHEAD
-from formats.bulk import MAGIC, Headers
-from formats.crc import crc32, crc32c_extension
+import numpy as np
+from numpy.typing import NDArray
+
+from formats.batch import CRC_FROM, LOG_OVERHEAD, MAGIC_V2
+from formats.bulk import Headers
+from formats.crc import crc32, crc32c_function
 from formats.legacy import CRC_FROM as LEGACY_CRC_FROM
 from formats.types import Buffer
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 SMALL_BATCH = 2048
 """Below this mean size a call for each batch costs more than copies of their bytes."""
@@ -43,16 +41,14 @@ SLICES = 1024
 LARGEST_WORD = 2048
 
 
-def valid(window: Buffer, found: Headers) -> "NDArray[np.bool_]":
+def valid(window: Buffer, found: Headers) -> NDArray[np.bool_]:
     """Return for each batch, all of them whole in the window, whether its checksum matches."""
-    import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
-
     batches = len(found.chain.positions)
     size = found.chain.next - found.chain.positions[0] if batches else 0
     if size < SMALL_BATCH * batches and _all_valid(window, found):
         return np.ones(batches, np.bool_)
     sums = _sums(window, found)
-    for number in np.flatnonzero(found.fields["magic"] < MAGIC).tolist():
+    for number in np.flatnonzero(found.fields["magic"] < MAGIC_V2).tolist():
         at, length = found.chain.positions[number], int(found.fields["batch_length"][number])
         sums[number] = crc32(memoryview(window)[at + LEGACY_CRC_FROM : at + LOG_OVERHEAD + length])
     result: NDArray[np.bool_] = np.fromiter(sums, np.uint32, len(sums)) == found.fields["crc"]
@@ -62,11 +58,14 @@ def valid(window: Buffer, found: Headers) -> "NDArray[np.bool_]":
 def _all_valid(window: Buffer, found: Headers) -> bool:
     """Return whether all checksums are those of magic 2 and match; False is no verdict."""
     import cramjam  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
-    import numpy as np  # noqa: PLC0415
 
     positions, ahead, fields = found.chain.positions, found.chain.next, found.fields
     data = fields["batch_length"].astype(np.int64) - (CRC_FROM - LOG_OVERHEAD)
-    if len(positions) < FEWEST_FRAMES or not (fields["magic"] == MAGIC).all() or data.max() > LARGEST_FRAME:
+    if (
+        len(positions) < FEWEST_FRAMES
+        or not (fields["magic"] >= MAGIC_V2).all()
+        or data.max() > LARGEST_FRAME
+    ):
         return False
     frames = np.zeros(len(positions), _frames())
     frames["padding"] = PADDING_FRAME | PADDING_SIZE << 8
@@ -89,16 +88,14 @@ def _all_valid(window: Buffer, found: Headers) -> bool:
 
 
 @cache
-def _frames() -> "np.dtype[np.void]":
+def _frames() -> np.dtype[np.void]:
     """Return the dtype of what stands before a batch's bytes: the little-endian lengths of frames have 3 bytes, behind their type."""
-    import numpy as np  # noqa: PLC0415
-
     return np.dtype([("padding", "<u4"), ("", f"V{PADDING_SIZE}"), ("data", "<u4"), ("sum", "<u4")])
 
 
 def _sums(window: Buffer, found: Headers) -> list[int]:
     """Return the CRC-32C of every batch, by a call for each."""
-    crc32c = crc32c_extension()
+    crc32c = crc32c_function()
     positions, ahead = found.chain.positions, found.chain.next
     if ahead >= SMALL_BATCH * len(positions):
         data = memoryview(window)

@@ -163,7 +163,7 @@ class LegacyHeader(NamedTuple):
 
 MESSAGE_V0 = Layout(MESSAGE_HEADER_V0, MessageHeaderV0, "message header, magic 0")
 MESSAGE_V1 = Layout(MESSAGE_HEADER_V1, LegacyHeader, "message header, magic 1")
-CRC_FROM = MAGIC_POSITION
+CRC_FROM = MESSAGE_V0.span("magic")[0]
 _CRC = MESSAGE_V0.only("crc")
 
 

@@ -1,4 +1,6 @@
-"""Records of a magic 2 batch: what lies behind the 61 bytes of its header.
+"""Records of a batch of magic 2 or more: what follows the 61 bytes of its header.
+
+Kafka reads a magic above 2, which none of its releases writes, as 2.
 
 Lives in `*.log` (and KRaft `*.checkpoint`) files, in one compressed stream when the
 batch has a codec. The truth is `org.apache.kafka.common.record.DefaultRecord`, for
@@ -23,8 +25,10 @@ from formats.batch import (
     CRC_FROM,
     HEADER_SIZE,
     HEADER_UP_TO_MAGIC,
+    LENGTH_POSITION,
     LOG_OVERHEAD,
     MAGIC_POSITION,
+    MAGIC_V2,
     NO_SEQUENCE,
     TIMESTAMP_TYPE_MASK,
     BatchHeader,
@@ -37,10 +41,11 @@ from formats.layout import Part
 from formats.primitives import varint, varlong
 from formats.types import Buffer
 
-MAGIC = 2
+MAGIC = MAGIC_V2
 CODEC_POSITION = BATCH.span("attributes")[1] - 1
 COUNT_POSITION = BATCH.span("records_count")[0]
 _CRC = BATCH.only("crc")
+_MAGIC = BATCH.only("magic")
 
 BYTES_A_HEADER = 512
 """What a header of a record costs in memory, about: so many of the bytes that a batch may have stand for one."""
@@ -136,11 +141,14 @@ def records(header: BatchHeader, data: bytes, start: int, limit: int) -> Iterato
 def _header(batch: Buffer) -> BatchHeader:
     if len(batch) < HEADER_UP_TO_MAGIC:
         raise TruncatedError(0, BATCH.name, f"{HEADER_SIZE} bytes", len(batch))
-    if batch[MAGIC_POSITION] != MAGIC:
-        raise UnsupportedError(MAGIC_POSITION, "magic", MAGIC, batch[MAGIC_POSITION])
+    magic = _MAGIC.unpack_from(batch)[0]
+    if magic < MAGIC_V2:
+        raise UnsupportedError(MAGIC_POSITION, "magic", f"{MAGIC_V2} or more", magic)
     header = BATCH.read(batch)
     if header.size < HEADER_SIZE:
-        raise CorruptError(8, "batch length", f"{HEADER_SIZE - LOG_OVERHEAD} or more", header.batch_length)
+        raise CorruptError(
+            LENGTH_POSITION, "batch length", f"{HEADER_SIZE - LOG_OVERHEAD} or more", header.batch_length
+        )
     if header.size > len(batch):
         raise TruncatedError(0, "batch", f"{header.size} bytes", len(batch))
     if header.records_count < 0:

@@ -7,13 +7,11 @@ walked in step, those of a few one by one. The layout is that of `formats.record
 from array import array
 from functools import cache
 from itertools import repeat
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    Ints = NDArray[np.int64]
+Ints = NDArray[np.int64]
 
 RECORDS_A_STEP = 32
 """A step of many batches at once costs as much as so many records one by one."""
@@ -23,7 +21,7 @@ VARINT = 5
 LONG, NO_RECORD = -1, 0
 
 
-def chains(data: bytes, sizes: list[int], counts: list[int]) -> "tuple[Ints, Ints, set[int]]":
+def chains(data: bytes, sizes: list[int], counts: list[int]) -> tuple[Ints, Ints, set[int]]:
     """Return where the length of each record stands, the first record of each batch, and the batches of broken chains.
 
     The bodies lie one behind the other in `data`, which has two bytes more; `sizes` are theirs in bytes, `counts` the
@@ -33,10 +31,8 @@ def chains(data: bytes, sizes: list[int], counts: list[int]) -> "tuple[Ints, Int
     return walk(data, sizes, counts)
 
 
-def _stepped(data: bytes, sizes: list[int], counts: list[int]) -> "tuple[Ints, Ints, set[int]]":
+def _stepped(data: bytes, sizes: list[int], counts: list[int]) -> tuple[Ints, Ints, set[int]]:
     """Return what `_walked` does, all batches a record further in each step."""
-    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
-
     ends = np.cumsum(sizes)
     records = np.array(counts)
     # those of most records first, so that the ones still under way are the first ones
@@ -67,13 +63,11 @@ def _stepped(data: bytes, sizes: list[int], counts: list[int]) -> "tuple[Ints, I
 
 
 @cache
-def _widths() -> "NDArray[np.int64]":
+def _widths() -> NDArray[np.int64]:
     """Return for the first two bytes of a record, the low one first, how many bytes it has with its length.
 
     LONG for a length of more than two bytes, NO_RECORD for one that no record has.
     """
-    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
-
     pair = np.arange(1 << 16)
     is_short = pair & 0x80 == 0
     value = np.where(is_short, pair & 0x7F, pair & 0x7F | pair >> 1 & 0x3F80)
@@ -81,13 +75,11 @@ def _widths() -> "NDArray[np.int64]":
     return np.where(pair & 0x8080 == 0x8080, LONG, width)
 
 
-def _walked(data: bytes, sizes: list[int], counts: list[int]) -> "tuple[Ints, Ints, set[int]]":
+def _walked(data: bytes, sizes: list[int], counts: list[int]) -> tuple[Ints, Ints, set[int]]:
     """Return where the length of each record stands, the first record of each batch, and the batches of broken chains.
 
     A batch with a broken chain has no records.
     """
-    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
-
     starts = array("q")
     bounds, broken, at, end = [0], set(), 0, 0
     append = starts.append

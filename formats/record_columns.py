@@ -11,13 +11,17 @@ nothing else: a batch that it refuses is named, so that the plain reader tells w
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from formats.batch import (
     COMPRESSION_CODEC_MASK,
     CONTROL_MASK,
     HEADER_SIZE,
     LOG_OVERHEAD,
+    MAGIC_V2,
     MAX_INT,
     NO_SEQUENCE,
     TIMESTAMP_TYPE_MASK,
@@ -25,15 +29,10 @@ from formats.batch import (
 from formats.bulk import gathered
 from formats.compression import decompress
 from formats.errors import FormatError
-from formats.record import MAGIC
 from formats.record_chains import VARINT, chains
 from formats.types import Buffer
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.int64]
+Ints = NDArray[np.int64]
 
 CHUNK_BYTES = 1 << 20
 """Decompressed bytes that are decoded together, one batch more or less."""
@@ -77,39 +76,37 @@ class RecordColumns(NamedTuple):
 
     first: int
     """Number of the first batch among the given ones."""
-    headers: "NDArray[np.void]"
-    bounds: "Ints"
+    headers: NDArray[np.void]
+    bounds: Ints
     data: bytes
-    batch: "Ints"
-    offset: "Ints"
-    timestamp: "Ints"
-    sequence: "Ints"
-    attributes: "NDArray[np.uint8]"
-    key_start: "Ints"
-    key_length: "Ints"
-    value_start: "Ints"
-    value_length: "Ints"
-    headers_count: "Ints"
-    headers_first: "Ints"
-    header_key_start: "Ints"
-    header_key_length: "Ints"
-    header_value_start: "Ints"
-    header_value_length: "Ints"
+    batch: Ints
+    offset: Ints
+    timestamp: Ints
+    sequence: Ints
+    attributes: NDArray[np.uint8]
+    key_start: Ints
+    key_length: Ints
+    value_start: Ints
+    value_length: Ints
+    headers_count: Ints
+    headers_first: Ints
+    header_key_start: Ints
+    header_key_length: Ints
+    header_value_start: Ints
+    header_value_length: Ints
     before: int = 0
     """Records of the first batch before the first one here: a batch of very many comes in parts, alone."""
     ends: bool = True
     """Whether the last record is its batch's last."""
 
-    def controls(self) -> "Ints":
+    def controls(self) -> Ints:
         """Return the numbers of the control records."""
         control = self.headers["attributes"] & CONTROL_MASK != 0
         return control[self.batch].nonzero()[0] if control.any() else self.batch[:0]
 
 
-def taken(columns: RecordColumns, numbers: "Ints") -> RecordColumns:
+def taken(columns: RecordColumns, numbers: Ints) -> RecordColumns:
     """Return some of the records, given their numbers, rising; their batches' headers and the data stay whole."""
-    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
-
     of_each = {name: getattr(columns, name)[numbers] for name in EACH}
     count = of_each["headers_count"]
     begin = np.cumsum(count) - count
@@ -129,7 +126,7 @@ class FallbackBatch(NamedTuple):
 
 
 def record_columns(
-    window: Buffer, positions: "Sequence[int] | Ints", limit: int, headers: "NDArray[np.void] | None" = None
+    window: Buffer, positions: Sequence[int] | Ints, limit: int, headers: NDArray[np.void] | None = None
 ) -> Iterator[RecordColumns | FallbackBatch]:
     """Yield the records of the batches at the positions of a window, in order, in chunks of bounded size.
 
@@ -138,8 +135,6 @@ def record_columns(
     it is beyond LARGEST_BODY, LARGEST_MEAN or MOST_HEADERS. One of more than MOST_RECORDS or WHOLE_BODY comes in parts. `headers` are the batches' rows as of `formats.bulk`, for
     callers that have them.
     """
-    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
-
     headers = headers_at(window, positions) if headers is None else headers
     sizes = headers["batch_length"].astype(np.int64) + LOG_OVERHEAD
     counts = headers["records_count"].tolist()
@@ -180,7 +175,7 @@ def record_columns(
         yield from _decoded(bodies, headers, first)
 
 
-def headers_at(window: Buffer, positions: "Sequence[int] | Ints") -> "NDArray[np.void]":
+def headers_at(window: Buffer, positions: Sequence[int] | Ints) -> NDArray[np.void]:
     """Return the header rows at the positions of a window; what a window that ends inside one lacks reads as zeros."""
     places = [int(position) for position in positions]
     if places and max(places) + HEADER_SIZE > len(window):
@@ -188,10 +183,10 @@ def headers_at(window: Buffer, positions: "Sequence[int] | Ints") -> "NDArray[np
     return gathered(window, places)
 
 
-def _fits(headers: "NDArray[np.void]", sizes: "Ints", positions: "Ints", end: int) -> list[bool]:
+def _fits(headers: NDArray[np.void], sizes: Ints, positions: Ints, end: int) -> list[bool]:
     count = headers["records_count"]
     fits = (
-        (headers["magic"] == MAGIC)
+        (headers["magic"] >= MAGIC_V2)
         & (sizes >= HEADER_SIZE)
         & (sizes <= HEADER_SIZE + LARGEST_BODY)
         & (positions + sizes <= end)
@@ -211,7 +206,7 @@ def _decompressed(codec: int, body: Buffer, limit: int) -> Buffer | None:
 
 
 def _decoded(
-    bodies: list[Buffer | None], headers: "NDArray[np.void]", first: int
+    bodies: list[Buffer | None], headers: NDArray[np.void], first: int
 ) -> Iterator[RecordColumns | FallbackBatch]:
     # the bytes behind the last end whatever runs over it
     data = b"".join([*(body for body in bodies if body), b"\0\0"])
@@ -232,9 +227,7 @@ def _decoded(
         begin = number + 1
 
 
-def _in_parts(
-    data: bytes, header: "NDArray[np.void]", number: int
-) -> Iterator[RecordColumns | FallbackBatch]:
+def _in_parts(data: bytes, header: NDArray[np.void], number: int) -> Iterator[RecordColumns | FallbackBatch]:
     """Yield the records of one batch in parts, once all of them are known to be good."""
     count = int(header["records_count"][0])
     starts, _, broken = chains(data, [len(data) - 2], [count])
@@ -248,11 +241,9 @@ def _in_parts(
 
 
 def _columns_of(
-    data: bytes, starts: "Ints", span: slice, header: "NDArray[np.void]"
+    data: bytes, starts: Ints, span: slice, header: NDArray[np.void]
 ) -> tuple[RecordColumns, set[int]]:
     """Return the columns of some records of one batch, and its number, 0, if one of them is damaged."""
-    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
-
     some = starts[span]
     begin, end = int(some[0]), int(starts[span.stop]) if span.stop < len(starts) else len(data) - 2
     return _columns(data[begin:end] + b"\0\0", some - begin, np.array([0, len(some)]), header)
@@ -275,11 +266,9 @@ _PER_RECORD = RecordColumns._fields[4:15]
 
 
 def _columns(
-    data: bytes, starts: "Ints", limits: "Ints", headers: "NDArray[np.void]"
+    data: bytes, starts: Ints, limits: Ints, headers: NDArray[np.void]
 ) -> tuple[RecordColumns, set[int]]:
     """Return the columns of all records, and the numbers of batches of which a record is damaged."""
-    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
-
     read = _Reader(data, len(starts))
     batch = np.repeat(np.arange(len(headers)), np.diff(limits))
     length, at = read.varint(starts)
@@ -326,10 +315,8 @@ def _columns(
     return columns, set(batch[read.bad].tolist())
 
 
-def _headers(read: "_Reader", count: "Ints", at: "Ints") -> "tuple[Ints, Ints, Ints, Ints, Ints]":
+def _headers(read: "_Reader", count: Ints, at: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """Return the first header of each record and the four columns of all headers; move `at` behind them."""
-    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
-
     first = np.cumsum(count) - count
     columns = [np.zeros(int(count.sum()), np.int64) for _ in range(4)]
     having = np.flatnonzero(count)
@@ -343,10 +330,8 @@ def _headers(read: "_Reader", count: "Ints", at: "Ints") -> "tuple[Ints, Ints, I
     return (first, columns[0], columns[1], columns[2], columns[3])
 
 
-def add_sequences(base: "Ints", by: "Ints") -> "Ints":
+def add_sequences(base: Ints, by: Ints) -> Ints:
     """Return sequences moved on, each wrapped as `formats.batch.add_sequence` does it."""
-    import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
-
     room = (MAX_INT - by).astype(np.int32)
     found: Ints = (
         np.where(base > room, by - (MAX_INT - base) - 1, base + by).astype(np.int32).astype(np.int64)
@@ -361,35 +346,29 @@ class _Reader:
     """
 
     def __init__(self, data: bytes, records: int) -> None:
-        import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
-
         self.data = np.frombuffer(data, np.uint8)
         self.bad = np.zeros(records, np.bool_)
 
-    def bytes(self, at: "Ints") -> "NDArray[np.uint8]":
+    def bytes(self, at: Ints) -> NDArray[np.uint8]:
         return self.data.take(at, mode="clip")
 
-    def varint(self, at: "Ints", who: "Ints | None" = None) -> "tuple[Ints, Ints]":
+    def varint(self, at: Ints, who: Ints | None = None) -> tuple[Ints, Ints]:
         value, at = self._raw(at, VARINT, who)
         value &= 0xFFFFFFFF
         return (value >> 1) ^ -(value & 1), at
 
-    def varlong(self, at: "Ints") -> "tuple[Ints, Ints]":
+    def varlong(self, at: Ints) -> tuple[Ints, Ints]:
         value, at = self._raw(at, VARLONG, None)
         # the sign bit is a bit like any other here
         return (value >> 1 & 0x7FFFFFFFFFFFFFFF) ^ -(value & 1), at
 
-    def sized(self, at: "Ints", who: "Ints | None" = None) -> "tuple[Ints, Ints, Ints]":
+    def sized(self, at: Ints, who: Ints | None = None) -> tuple[Ints, Ints, Ints]:
         """Return start and length (-1 for null) of bytes that follow their length, and what follows them."""
-        import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
-
         length, start = self.varint(at, who)
         return start, np.maximum(length, -1), start + np.maximum(length, 0)
 
-    def _raw(self, at: "Ints", most: int, who: "Ints | None") -> "tuple[Ints, Ints]":
+    def _raw(self, at: Ints, most: int, who: Ints | None) -> tuple[Ints, Ints]:
         """Return the bits of unsigned varints of at most so many bytes, and what follows them."""
-        import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
-
         byte = self.bytes(at)
         value, at = (byte & 0x7F).astype(np.int64), at + 1
         more = np.flatnonzero(byte & 0x80)

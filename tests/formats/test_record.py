@@ -244,7 +244,8 @@ def test_the_limit_is_inclusive(codec):
         (TWO_RECORDS[:60], TruncatedError),
         (TWO_RECORDS[:-1], TruncatedError),
         (TWO_RECORDS[:16] + b"\x01" + TWO_RECORDS[17:], UnsupportedError),
-        (TWO_RECORDS[:16] + b"\x03", UnsupportedError),
+        (TWO_RECORDS[:16] + b"\xff" + TWO_RECORDS[17:], UnsupportedError),
+        (TWO_RECORDS[:16] + b"\x03", TruncatedError),
         (TWO_RECORDS[:8] + b"\xff\xff\xff\xff" + TWO_RECORDS[12:], CorruptError),
         (TWO_RECORDS[:8] + b"\0\0\0\x30" + TWO_RECORDS[12:], CorruptError),
     ],
@@ -336,3 +337,10 @@ def test_noise_raises_nothing_but_format_errors(payload, count, attributes):
         if isinstance(found, list)
         else 0 <= found.position <= HEADER_SIZE + len(payload)
     )
+
+
+@pytest.mark.parametrize("magic", [3, 127])
+def test_a_magic_above_2_is_read_as_2(magic):
+    batch = TWO_RECORDS[:16] + bytes([magic]) + TWO_RECORDS[17:]
+    assert list(batch_records(batch, LIMIT)) == list(batch_records(TWO_RECORDS, LIMIT))
+    assert is_valid(batch)

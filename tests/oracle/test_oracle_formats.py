@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import base64
+
 import pytest
+
+from formats.record import batch_records, is_valid
+from tests.builders import put_record, put_records
 
 from .oracle import Oracle, encoded
 
 pytestmark = pytest.mark.oracle
 
 NOW = 1_700_000_000_000
+
+
+def decoded(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text)
 
 
 def offset_entries(*pairs: tuple[int, int]) -> str:
@@ -143,3 +152,20 @@ def test_rlmm_cache(oracle: Oracle):
         "IllegalArgumentException",
     ]
     assert oracle.ask("rlmm_cache", events=[UPDATE], initialized=False)["applied"] == [None]
+
+
+def test_a_magic_above_2_is_read_as_2(oracle: Oracle):
+    batch = put_records(
+        [put_record(key=b"k", value=b"v"), put_record(offset_delta=1, headers=[(b"h", None)])]
+    )
+    expected = [(r.offset, r.timestamp, r.key, r.value) for r in batch_records(batch, 1 << 20)]
+    for magic in (2, 3, 127):
+        changed = batch[:16] + bytes([magic]) + batch[17:]
+        answer = oracle.ask("records", bytes=encoded(changed))
+        (said,) = answer["batches"]
+        assert (answer["end"], said["magic"], said["is_valid"]) == (None, magic, is_valid(changed))
+        records = [
+            (r["offset"], r["timestamp"], decoded(r["key"]), decoded(r["value"])) for r in said["records"]
+        ]
+        read = [(r.offset, r.timestamp, r.key, r.value) for r in batch_records(changed, 1 << 20)]
+        assert records == read == expected

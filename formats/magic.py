@@ -1,0 +1,106 @@
+"""What differs between the batches of a log by their magic: one table, `FORMATS`.
+
+    magic  structure            header    least length  checksum
+    0      message              18 bytes  14            CRC-32 from the magic to the end
+    1      message, timestamp   26        22            CRC-32 from the magic to the end
+    2      record batch         61        49            CRC-32C from the attributes to the end
+
+All have their first offset, or a message's own, at byte 0, their length at byte 8
+and their magic at byte 16. A log may hold them side by side.
+
+The truth is `org.apache.kafka.common.record.{LegacyRecord, DefaultRecordBatch}`, and
+`FileLogInputStream.nextBatch` for the choice between them: it takes every magic below
+2 for a message and everything else for a record batch. A reader of a message takes
+any magic but 0 for 1. So no number is unknown to Kafka, and none is refused here.
+"""
+
+from collections.abc import Callable
+from struct import Struct as Fields
+from typing import Any, NamedTuple
+
+from formats import legacy, record
+from formats.batch import BATCH, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAGIC_V2, BatchHeader
+from formats.crc import crc32, crc32c
+from formats.errors import TruncatedError
+from formats.layout import Layout
+from formats.legacy import MESSAGE_V0, MESSAGE_V1, LegacyHeader
+from formats.types import Buffer
+
+LATEST = 2
+"""The largest magic that Kafka 4.3 writes."""
+LENGTH_SIZE = 4
+"""Bytes of the length before a message's key, and before its value."""
+
+
+class BatchFormat(NamedTuple):
+    """How the batches of one magic lie in a log; `crc_from` is the first byte under the checksum."""
+
+    magic: int
+    layout: Layout[Any]
+    smallest_length: int
+    """Least number in the length field: Kafka refuses less."""
+    crc_from: int
+    checksum: Callable[[Buffer, int], int]
+    """Of bytes, continued from the checksum of those before them."""
+    stored_crc: Fields
+    """Reads the checksum as stored from the bytes of a batch."""
+
+
+FORMATS = {
+    0: BatchFormat(
+        0,
+        MESSAGE_V0,
+        MESSAGE_V0.size - LOG_OVERHEAD + 2 * LENGTH_SIZE,
+        legacy.CRC_FROM,
+        crc32,
+        MESSAGE_V0.only("crc"),
+    ),
+    1: BatchFormat(
+        1,
+        MESSAGE_V1,
+        MESSAGE_V1.size - LOG_OVERHEAD + 2 * LENGTH_SIZE,
+        legacy.CRC_FROM,
+        crc32,
+        MESSAGE_V1.only("crc"),
+    ),
+    2: BatchFormat(
+        2, BATCH, BATCH.size - LOG_OVERHEAD, BATCH.span("attributes")[0], crc32c, BATCH.only("crc")
+    ),
+}
+
+
+def is_legacy(magic: int) -> bool:
+    """Return whether a batch of this magic is a message of magic 0 or 1, not a record batch."""
+    return magic < MAGIC_V2
+
+
+def format_of(magic: int) -> BatchFormat:
+    """Return the format in which Kafka reads a batch of this magic: above 2 that of 2, below 0 that of 1."""
+    return FORMATS.get(magic, FORMATS[1 if magic < 0 else LATEST])
+
+
+def magic_of(batch: Buffer) -> int:
+    """Return the magic of a batch that is whole at least up to it, as a signed byte."""
+    found: int = _MAGIC.unpack_from(batch)[0]
+    return found
+
+
+def read_header(batch: Buffer, position: int = 0) -> BatchHeader | LegacyHeader:
+    """Return the header of the batch at `position`; TruncatedError if the buffer ends inside it.
+
+    A negative magic, of which no log is read, is an UnsupportedError.
+    """
+    left = len(batch) - position
+    if left < HEADER_UP_TO_MAGIC:
+        raise TruncatedError(position, BATCH.name, f"{BATCH.size} bytes", max(left, 0))
+    if is_legacy(_MAGIC.unpack_from(batch, position)[0]):
+        return legacy.read_header(batch, position)
+    return BATCH.read(batch, position)
+
+
+def is_valid(batch: Buffer) -> bool:
+    """Return whether a whole batch, of whichever magic, has at least a header and the right checksum."""
+    return legacy.is_valid(batch) if is_legacy(magic_of(batch)) else record.is_valid(batch)
+
+
+_MAGIC = BATCH.only("magic")

@@ -1,0 +1,63 @@
+"""The table of batch formats against the layouts and readers that it names."""
+
+import pytest
+
+from formats import legacy, record
+from formats.batch import BATCH, CRC_FROM, LOG_OVERHEAD, MAGIC_V2, SMALLEST_LENGTH
+from formats.bulk import SMALLEST_LENGTHS
+from formats.errors import TruncatedError, UnsupportedError
+from formats.magic import FORMATS, LATEST, format_of, is_legacy, is_valid, magic_of, read_header
+from tests.builders import attempt, put_record, put_records
+from tests.formats.recorded import LEGACY, LOGS, batches
+
+BATCH_OF_2 = put_records([put_record(value=b"v")])
+
+
+def test_the_table_has_a_row_for_each_magic_up_to_the_latest():
+    assert {magic: row.magic for magic, row in FORMATS.items()} == {m: m for m in range(LATEST + 1)}
+    assert [row.smallest_length for row in FORMATS.values()] == [14, 22, 49] == SMALLEST_LENGTHS.tolist()
+    assert min(row.smallest_length for row in FORMATS.values()) == SMALLEST_LENGTH
+
+
+@pytest.mark.parametrize("magic", FORMATS)
+def test_offset_length_and_magic_lie_at_the_same_bytes_in_every_format(magic):
+    layout = FORMATS[magic].layout
+    first, length, *_ = layout.fields
+    assert (first.offset, layout.span(length.name), layout.span("magic")) == (0, (8, 12), (16, 17))
+    assert length.name in {"batch_length", "message_size"}
+
+
+@pytest.mark.parametrize(("magic", "read_as"), [(-128, 1), (-1, 1), (0, 0), (1, 1), (2, 2), (3, 2), (127, 2)])
+def test_numbers_that_no_release_writes_are_read_as_kafka_reads_them(magic, read_as):
+    assert format_of(magic) is FORMATS[read_as]
+    assert is_legacy(magic) == (read_as < MAGIC_V2)
+
+
+@pytest.mark.parametrize("name", [*LOGS, *LEGACY])
+def test_recorded_batches_have_the_checksum_that_their_row_says(name):
+    for _, raw in batches(f"{name}.log"):
+        row = format_of(magic_of(raw))
+        (stored,) = row.stored_crc.unpack_from(raw)
+        assert (row.checksum(raw[row.crc_from :], 0) == stored) == is_valid(raw)
+        assert is_valid(raw) == (legacy if is_legacy(row.magic) else record).is_valid(raw)
+        assert len(raw) >= LOG_OVERHEAD + row.smallest_length
+        header = read_header(b"??" + raw, 2)
+        assert (header.magic, header.size) == (row.magic, len(raw))
+
+
+def test_a_header_is_read_by_its_magic():
+    assert read_header(BATCH_OF_2) == BATCH.read(BATCH_OF_2)
+    for size in range(BATCH.size):
+        assert isinstance(attempt(read_header, BATCH_OF_2[:size]), TruncatedError)
+    negative = BATCH_OF_2[:16] + b"\xff" + BATCH_OF_2[17:]
+    assert magic_of(negative) == -1
+    with pytest.raises(UnsupportedError):
+        read_header(negative)
+
+
+def test_the_checksum_of_a_record_batch_covers_neither_magic_nor_what_precedes_it():
+    flipped = bytearray(BATCH_OF_2)
+    flipped[CRC_FROM - 5] ^= 1
+    assert is_valid(flipped)
+    flipped[CRC_FROM] ^= 1
+    assert not is_valid(flipped)
