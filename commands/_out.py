@@ -29,7 +29,7 @@ from kcli.output.files import (
     write_rows,
 )
 from kcli.output.view import View
-from kcli.rows import Failure, Row
+from kcli.rows import Failure, Item
 
 TEXT, TEXT_EXTENSION = "text", "txt"
 INSTALL = "pip install 'kcli[parquet]'"
@@ -80,7 +80,7 @@ class Out:
 
     def write(
         self,
-        rows: Iterable[Row],
+        rows: Iterable[Item],
         view: View,
         summary: RunSummary,
         *,

@@ -16,9 +16,9 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.output.structured import write_csv, write_json, write_ndjson, write_tsv
 from kcli.output.text import failure_line, finding_lines
 from kcli.output.view import View
-from kcli.rows import Away, Failure, Lines, Row
+from kcli.rows import Away, Failure, Item, TextBlock
 
-Text: TypeAlias = Callable[[Iterable[Row]], Iterable[str | Lines | Away]]
+Text: TypeAlias = Callable[[Iterable[Item]], Iterable[str | TextBlock | Away]]
 Done: TypeAlias = Callable[[Outcome], None]
 
 STRUCTURED = {"json": write_json, "ndjson": write_ndjson, "csv": write_csv, "tsv": write_tsv}
@@ -27,7 +27,7 @@ IN_THE_DOCUMENT = frozenset({"json", "ndjson"})
 
 
 def print_rows(
-    rows: Iterable[Row], view: View, common: Common, text: Text | None, summary: RunSummary
+    rows: Iterable[Item], view: View, common: Common, text: Text | None, summary: RunSummary
 ) -> None:
     """Write rows to stdout in the view's format, each as it comes, unless the format needs all of them."""
     if view.format == "text" and text is not None:
@@ -80,7 +80,7 @@ def _progress_bar(units: list[Unit]) -> Iterator[Done]:
         yield done
 
 
-def _print_lines(lines: Iterable[str | Lines | Away]) -> None:
+def _print_lines(lines: Iterable[str | TextBlock | Away]) -> None:
     from kcli.output.files import write_lines  # noqa: PLC0415 - only for text
 
     sys.stdout.flush()
@@ -89,7 +89,7 @@ def _print_lines(lines: Iterable[str | Lines | Away]) -> None:
     )
 
 
-def _flushed(lines: Iterable[str | Lines | Away]) -> Iterator[str | Lines | Away]:
+def _flushed(lines: Iterable[str | TextBlock | Away]) -> Iterator[str | TextBlock | Away]:
     """Yield lines; each is on the terminal before the next is computed."""
     for line in lines:
         yield line

@@ -27,7 +27,8 @@ from kcli.jobs.common import PARTITIONS_ONLY, internal_failure, notes_as_finding
 from kcli.logdir.buffers import shown
 from kcli.logdir.tree import Found, Target, find
 from kcli.output.view import View, ViewError, make_view
-from kcli.rows import COMMANDS, Failure, Row, RowType
+from kcli.rows import Failure, Item, RowType
+from kcli.rows import row_types as row_types_of
 
 if TYPE_CHECKING:
     from commands._out import Out
@@ -94,7 +95,7 @@ def run(command: Command, paths: list[str] | None, common: Common) -> None:
                 _write(rows, view, common, summary, text=command.text, out=out, sink=sink)
 
 
-def run_rows(name: str, rows: Iterable[Row], common: Common) -> None:
+def run_rows(name: str, rows: Iterable[Item], common: Common) -> None:
     """Print rows that need no files, as `run` does; always ends with typer.Exit."""
     with boundary(verbose=common.verbose):
         summary = _summary(common)
@@ -182,7 +183,7 @@ def _view(
     try:
         return make_view(
             name,
-            row_types or COMMANDS[name],
+            row_types or row_types_of(name),
             output=common.output or default if out is None else out.format,
             only=common.only,
             columns=common.columns,
@@ -201,7 +202,7 @@ def _view(
 
 def _rows(
     engine: Engine, job: Scan, units: list[Unit], summary: RunSummary, *, common: Common, view: View
-) -> Generator[Row, None, None]:
+) -> Generator[Item, None, None]:
     """Yield the rows of every unit; whatever ends the engine ends the rows, so that a document is closed properly."""
     try:
         with progress(units, common, view) as done:
@@ -228,7 +229,7 @@ def _rows(
 
 
 def _write(
-    rows: Iterable[Row],
+    rows: Iterable[Item],
     view: View,
     common: Common,
     summary: RunSummary,

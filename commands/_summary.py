@@ -8,7 +8,7 @@ from commands._status import ExitStatus, worst
 from kcli.analysis.findings import SEVERITIES, Finding
 from kcli.engine.contract import Outcome
 from kcli.output.text import distinct
-from kcli.rows import Failure
+from kcli.rows import Failure, type_name
 from kcli.rows.columns import TITLE
 
 
@@ -32,7 +32,7 @@ class RunSummary:
             self.failures.append(outcome.error)
         if outcome.part is not None:
             self.parts.append(outcome.part)
-        has_rows = outcome.taken or any(row.type != TITLE for row in outcome.rows)
+        has_rows = outcome.taken or any(type_name(row) != TITLE for row in outcome.rows)
         self.answered += bool(has_rows) or (outcome.rest is None and outcome.error is None)
 
     def end(self, status: ExitStatus, error: str, message: str) -> None:

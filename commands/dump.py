@@ -237,9 +237,12 @@ def dump(
     from kcli.dump.render.hexdump import layout_lines  # noqa: PLC0415 - kept out of --help
     from kcli.dump.render.lines import dump_log_lines  # noqa: PLC0415 - kept out of --help
     from kcli.dump.shown_bytes import types_as_shown  # noqa: PLC0415 - kept out of --help
-    from kcli.rows import COMMANDS  # noqa: PLC0415 - kept out of --help
-    from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD  # noqa: PLC0415 - kept out of --help
-    from kcli.rows.layout import DUMP_LAYOUT  # noqa: PLC0415 - kept out of --help
+    from kcli.rows import row_types  # noqa: PLC0415 - kept out of --help
+    from kcli.rows.dump import (  # noqa: PLC0415 - kept out of --help
+        DUMP_BATCH,
+        DUMP_LAYOUT,
+        DUMP_RECORD,
+    )
 
     given = locals()
     forced = next((topic for name, topic in DECODERS.items() if given[name]), None) or _topic(decoder)
@@ -289,7 +292,7 @@ def dump(
         job=job,
         accepts=ACCEPTS,
         expand=job.expand,
-        row_types=types_as_shown(COMMANDS["dump"], options),
+        row_types=types_as_shown(row_types("dump"), options),
         possible_types=job.row_types,
         text=layout_lines if layout else partial(dump_log_lines, limit=common.limit),
         stop_at_limit=True,

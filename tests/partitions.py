@@ -5,8 +5,8 @@ from pathlib import Path
 
 from kcli.engine.contract import Unit
 from kcli.logdir.tree import Selection, find
-from kcli.rows import ROW_TYPES
 from tests.builders import put_record, put_records
+from tests.rows import named
 
 
 def put_range(base, count, epoch=0, timestamp=1000, step=1, codec=0, **fields):
@@ -72,7 +72,7 @@ def unit(path):
 def rows(outcome):
     """Return an outcome's rows as dicts; it must have no error."""
     assert outcome.error is None, outcome.error
-    return [dict(zip(ROW_TYPES[row.type].names, row.values, strict=True)) for row in outcome.rows]
+    return [named(row) for row in outcome.rows]
 
 
 def codes(outcome):

@@ -23,7 +23,7 @@ from kcli.logdir.bulk import Window, hints_of
 from kcli.logdir.files import sibling
 from kcli.logdir.segment import Batch, Stop
 from kcli.logdir.tree import Target
-from kcli.rows import Block, Lines, Row, Value
+from kcli.rows import ArrowBlock, Row, TextBlock, Value
 from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def batch_lines(window: Window) -> Iterator[Item]:
 
     valid = _verdicts(window)
     text = batch_text(window.fields, window.positions, valid)
-    yield Lines(LINE, (text.encode(),))
+    yield TextBlock(LINE, (text.encode(),))
     yield Here(_behind(window), 0, len(text))
 
 
@@ -174,7 +174,7 @@ def record_lines(
     ):
         lines = text.encode()
         held += len(lines)
-        yield Lines(LINE, (lines,))
+        yield TextBlock(LINE, (lines,))
         # they come with each piece: there may be one for every record
         for trouble in sorted(troubles, key=attrgetter("batch")):
             words = trouble.error if isinstance(trouble.error, str) else describe(trouble.error)
@@ -246,7 +246,7 @@ def batch_block(window: Window, of: Log) -> Iterator[Item]:
 
         found = batches(*columns, of.where)
         held = found.nbytes
-        yield Block(DUMP_BATCH.name, (found,))
+        yield ArrowBlock(DUMP_BATCH.name, found)
     yield Here(_behind(window), 0, held)
 
 
@@ -270,7 +270,7 @@ def record_block(part: "RecordColumns", shown: "RecordColumns", window: Window, 
 
         found = record_batch(shown, of.where, positions)
         held = found.nbytes
-        yield Block(DUMP_RECORD.name, (found,))
+        yield ArrowBlock(DUMP_RECORD.name, found)
     yield _here(part, positions, held)
 
 

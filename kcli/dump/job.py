@@ -25,13 +25,20 @@ from kcli.dump.options import MAX_INT, Here, Options, Reader, Scanned, in_pieces
 from kcli.dump.render.rows import log
 from kcli.dump.render.text import text
 from kcli.dump.seek import in_range, tails
-from kcli.dump.shown_bytes import bytes_columns, shown_as, shown_row
+from kcli.dump.shown_bytes import shown_as, shown_row
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import rlmm
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.tree import PARTITION, Found, Target, listed, odd_entries
-from kcli.rows.dump import DUMP_BATCH, DUMP_FILE, DUMP_INDEX, DUMP_RECORD, DUMP_TIME_INDEX, DUMP_TXN_INDEX
-from kcli.rows.layout import DUMP_LAYOUT
+from kcli.rows.dump import (
+    DUMP_BATCH,
+    DUMP_FILE,
+    DUMP_INDEX,
+    DUMP_LAYOUT,
+    DUMP_RECORD,
+    DUMP_TIME_INDEX,
+    DUMP_TXN_INDEX,
+)
 
 LOGS = frozenset({LOG, KRAFT_SNAPSHOT})
 _READERS: dict[str, Reader] = {
@@ -76,7 +83,7 @@ class Dump:
         show = None if self.options.text else shown_as(self.options)
         if show is None:
             return outcome
-        return replace(outcome, rows=[shown_row(row, bytes_columns(row.type), show) for row in outcome.rows])
+        return replace(outcome, rows=[shown_row(row, show) for row in outcome.rows])
 
     def _read(self, unit: Unit) -> Outcome:
         reader = self._tail if unit.target.kind == PARTITION else self._reader(unit.target.kind)

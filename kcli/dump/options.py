@@ -14,7 +14,8 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failure_of, internal_failure
 from kcli.logdir.buffers import FileError
 from kcli.logdir.tree import PARTITION
-from kcli.rows import Lines, Row
+from kcli.rows import Item as AnyItem
+from kcli.rows import TextBlock
 
 if TYPE_CHECKING:
     from kcli.output.structured import Form
@@ -82,7 +83,7 @@ class Here(NamedTuple):
     held: int = 0
 
 
-Item: TypeAlias = Row | Finding | Here
+Item: TypeAlias = AnyItem | Finding | Here
 Scanned: TypeAlias = Iterator[Item]
 
 _left: dict[tuple[Unit, Options], "tuple[Scanned, FindingCollector]"] = {}
@@ -99,7 +100,7 @@ def in_pieces(unit: Unit, options: Options, read: "Reader") -> Outcome:
         told = FindingCollector(unit.target)
         left = read(unit, options, told), told
     items, told = left
-    rows: list[Row] = []
+    rows: list[AnyItem] = []
     findings: list[Finding] = []
     held = 0
     most_bytes = BYTES_PER_PIECE if 0 < unit.end - unit.start <= SMALL_PIECE else BYTES_PER_CALL
@@ -107,16 +108,18 @@ def in_pieces(unit: Unit, options: Options, read: "Reader") -> Outcome:
     try:
         for item in items:
             if (
-                isinstance(item, Lines)
+                isinstance(item, TextBlock)
                 and rows
-                and isinstance(rows[-1], Lines)
-                and rows[-1].type == item.type
+                and isinstance(rows[-1], TextBlock)
+                and rows[-1].type_name == item.type_name
             ):
-                rows[-1] = Lines(item.type, rows[-1].values + item.values)  # they are written together
-            elif isinstance(item, Row):
-                rows.append(item)
+                rows[-1] = TextBlock(
+                    item.type_name, rows[-1].buffers + item.buffers
+                )  # they are written together
             elif isinstance(item, Finding):
                 findings.append(item)
+            elif not isinstance(item, Here):
+                rows.append(item)
             else:
                 held += item.held
                 begun = item.start or item.mark  # a unit with neither is one that begins

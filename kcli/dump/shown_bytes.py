@@ -15,9 +15,9 @@ from kcli.analysis.selection import AnyRecord
 from kcli.dump.options import Options
 from kcli.dump.render.lines import Words
 from kcli.output.long_values import PIECE, base64_pieces
-from kcli.rows import ROW_TYPES, Row, RowType, Value
-from kcli.rows.columns import Column
-from kcli.rows.columns import record as object_schema
+from kcli.rows import Item, Row, RowType, Value, row_types, type_name, values_of
+from kcli.rows.declare import Column
+from kcli.rows.declare import record as object_schema
 
 Show: TypeAlias = Callable[[bytes], Value]
 
@@ -95,16 +95,18 @@ def redacted(record: AnyRecord, options: Options) -> AnyRecord:
     )
 
 
-def shown_row(row: Row, columns: tuple[tuple[str, int], ...], show: Show) -> Row:
-    """Return a row with its bytes shown; `columns` are those of `bytes_columns`."""
-    values = list(row.values)
-    for kind, place in columns:
+def shown_row(row: Item, show: Show) -> Item:
+    """Return a row with its bytes shown."""
+    if not isinstance(row, tuple):
+        return row
+    values = list(values_of(row))
+    for kind, place in bytes_columns(type_name(row)):
         value = values[place]
         if isinstance(value, bytes):
             values[place] = show(value)
         elif kind == "headers" and isinstance(value, list):
             values[place] = [_header(header, show) for header in value if isinstance(header, dict)]
-    return Row(row.type, tuple(values))
+    return Row(type_name(row), tuple(values))
 
 
 def _header(header: dict[str, Value], show: Show) -> dict[str, Value]:
@@ -113,9 +115,9 @@ def _header(header: dict[str, Value], show: Show) -> dict[str, Value]:
 
 
 @cache
-def bytes_columns(type_name: str) -> tuple[tuple[str, int], ...]:
+def bytes_columns(name: str) -> tuple[tuple[str, int], ...]:
     """Return (kind or `headers`, place) of the columns of a row type that hold bytes."""
-    row_type = ROW_TYPES[type_name]
+    (row_type,) = (row_type for row_type in row_types("dump") if row_type.name == name)
     return tuple(
         (column.kind if column.kind == "bytes" else "headers", place)
         for place, column in enumerate(row_type.columns)

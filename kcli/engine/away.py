@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from formats.types import Buffer
 from kcli.engine.errors import OutputError
-from kcli.rows import Away, Lines, Row, Written
+from kcli.rows import Away, EncodedRows, Item, TextBlock, type_name
 
 STDOUT = 1
 WORTH_A_TURN = 1 << 16
@@ -42,12 +42,12 @@ class Shelf:
         self._size = 0
         self._count = 0
 
-    def keep(self, rows: Sequence[Row]) -> list[Row] | None:
+    def keep(self, rows: Sequence[Item]) -> list[Item] | None:
         """Return what to send in place of rows that are sent together, once there is room for the bytes of the long ones; None if none is."""
         long = {
             place: row.buffers
             for place, row in enumerate(rows)
-            if isinstance(row, (Lines, Written)) and size(row.buffers) >= WORTH_A_TURN
+            if isinstance(row, (TextBlock, EncodedRows)) and size(row.buffers) >= WORTH_A_TURN
         }
         if not long:
             return None
@@ -60,7 +60,7 @@ class Shelf:
                 self._count += 1
                 self._kept[self._count] = buffers
                 kept: Any = Kept(self._count, size(buffers))
-                sent[place] = Away(rows[place].type, (kept,))
+                sent[place] = Away(type_name(rows[place]), (kept,))
         return sent
 
     def obey(self, word: bytes) -> bytes:

@@ -14,7 +14,7 @@ from typing import Protocol, TypeAlias
 
 from kcli.analysis.findings import Finding
 from kcli.logdir.tree import Target
-from kcli.rows import Failure, Row
+from kcli.rows import Failure, Item
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Outcome:
     """
 
     number: int
-    rows: list[Row] = field(default_factory=list)
+    rows: list[Item] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     error: Failure | None = None
     rest: Unit | None = None
@@ -61,7 +61,7 @@ class Part(Protocol):
         """What is to be known of it once it is complete, small and picklable; None for nothing."""
         ...
 
-    def write(self, rows: Sequence[Row]) -> None:
+    def write(self, rows: Sequence[Item]) -> None:
         """Take rows; OSError when it cannot."""
         ...
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from kcli.engine.contract import Engine, Outcome, Scan, Unit
 from kcli.engine.worker import failed, packed, scanned_to_end
-from kcli.rows import Away, Lines, Written
+from kcli.rows import Away, EncodedRows, TextBlock
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -181,7 +181,7 @@ def _in_turns(crew: "Crew", scan: Scan, piece: Piece, outcomes: Iterable[Outcome
                 piece.rest = _behind(number, pool(1)(scan, piece.chunk))
                 remade = next(piece.rest, None)
             anew = remade.rows[place] if remade is not None and place < len(remade.rows) else None
-            if not isinstance(anew, (Lines, Written)) or size(anew.buffers) < done:
+            if not isinstance(anew, (TextBlock, EncodedRows)) or size(anew.buffers) < done:
                 yield _died(unit)
                 piece.chunk, piece.told = piece.chunk[1:], 0
                 piece.rest = pool(1)(scan, piece.chunk)

@@ -11,11 +11,11 @@ from kcli.logdir.buffers import CANNOT_READ, FileError, shown
 from kcli.logdir.directory import FATAL_FILES, NO_DIRECTORY, directory_facts
 from kcli.logdir.partition import Partition, shown_error
 from kcli.logdir.tree import PARTITION, Found, Note, Target
-from kcli.rows import Failure, Row, Value
+from kcli.rows import Failure, Item, Value
 
 PARTITIONS_ONLY = frozenset({PARTITION})
 
-Yield: TypeAlias = Iterable[Row | Finding]
+Yield: TypeAlias = Iterable[Item | Finding]
 
 
 def plan(found: Found, accepts: frozenset[str]) -> tuple[list[Unit], list[Failure]]:
@@ -95,14 +95,14 @@ def answer(unit: Unit, work: Callable[[Partition], Yield]) -> Outcome:
     Rows yielded before an error are kept back: a partition is answered whole or not at all.
     """
     partition = Partition(unit.target)
-    rows: list[Row] = []
+    rows: list[Item] = []
     findings: list[Finding] = []
     try:
         for item in work(partition):
-            if isinstance(item, Row):
-                rows.append(item)
-            else:
+            if isinstance(item, Finding):
                 findings.append(item)
+            else:
+                rows.append(item)
         findings.extend(directory_findings(partition))
     except FileError as error:
         findings.extend(directory_findings(partition))

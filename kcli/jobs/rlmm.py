@@ -33,7 +33,8 @@ from kcli.logdir.buffers import DataFile, FileError, read_whole, reading, shown
 from kcli.logdir.partition import Partition, shown_error
 from kcli.logdir.segment import Batch, Stop, Walk
 from kcli.logdir.tree import PARTITION, Found, Target
-from kcli.rows import RLMM_COMMITTED, RLMM_EVENT, RLMM_PARTITION, RLMM_SNAPSHOT, Failure, Row, Value
+from kcli.rows import Failure, Item, Row, Value
+from kcli.rows.remote_metadata import RLMM_COMMITTED, RLMM_EVENT, RLMM_PARTITION, RLMM_SNAPSHOT
 
 ACCEPTS = frozenset({LOG, REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS})
 
@@ -161,7 +162,7 @@ def _metadata_partition(target: Target) -> int | None:
 
 
 def _segment(unit: Unit) -> Outcome:
-    rows: list[Row] = []
+    rows: list[Item] = []
     findings = FindingCollector(unit.target)
     rest, error = None, None
     try:
@@ -172,7 +173,7 @@ def _segment(unit: Unit) -> Outcome:
     return Outcome(number=unit.number, rows=rows, findings=findings.take(), rest=rest, error=error)
 
 
-def _events(file: DataFile, unit: Unit, rows: list[Row], findings: FindingCollector) -> Unit | None:
+def _events(file: DataFile, unit: Unit, rows: list[Item], findings: FindingCollector) -> Unit | None:
     """Append the rows of as many batches as one call may hold; return the unit for those that are left."""
     mark = _Mark.unpack(unit.mark)
     where = {**_place(unit.target), "metadata_partition": _metadata_partition(unit.target)}
@@ -285,7 +286,7 @@ def _tell_stop(stop: Stop, grown: int, findings: FindingCollector) -> None:
 
 
 def _snapshot(unit: Unit) -> Outcome:
-    rows: list[Row] = []
+    rows: list[Item] = []
     findings = FindingCollector(unit.target)
     rest, error = None, None
     try:
@@ -296,7 +297,7 @@ def _snapshot(unit: Unit) -> Outcome:
     return Outcome(number=unit.number, rows=rows, findings=findings.take(), rest=rest, error=error)
 
 
-def _entries(file: DataFile, unit: Unit, rows: list[Row], findings: FindingCollector) -> Unit | None:
+def _entries(file: DataFile, unit: Unit, rows: list[Item], findings: FindingCollector) -> Unit | None:
     """Append the header's row and those of as many entries as one call may hold; return the unit for the others."""
     where, name = _place(unit.target), unit.target.name
     header = _snapshot_header(file, findings)
@@ -345,7 +346,9 @@ def _committed_offsets(unit: Unit) -> Outcome:
     with reading(target.path):
         offsets = read_committed_offsets(data)
     place = tuple(_place(target).values())
-    rows = [Row(RLMM_COMMITTED.name, (*place, partition, offset)) for partition, offset in offsets.items()]
+    rows: list[Item] = [
+        Row(RLMM_COMMITTED.name, (*place, partition, offset)) for partition, offset in offsets.items()
+    ]
     return Outcome(number=unit.number, rows=rows)
 
 

@@ -14,7 +14,8 @@ from formats.remote_metadata import (
     SegmentLeaderEpoch,
 )
 from kcli.analysis.remote import java_text, kafka_text, kip405_text, state_name, unreadable
-from kcli.rows import COMMANDS, RLMM_EVENT, Row, Value
+from kcli.rows import Item, Row, Value, row_types, type_name, values_of
+from kcli.rows.remote_metadata import RLMM_EVENT
 
 COLUMN_OF_FIELD = {"version": "record_version", "segment_size_in_bytes": "segment_size_bytes"}
 """Columns whose name differs from the record's field."""
@@ -28,7 +29,7 @@ RECORD_TYPES: dict[str, type[Any]] = {
         RemoteLogSegmentMetadataSnapshot,
     )
 }
-NAMES = {row_type.name: row_type.names for row_type in COMMANDS["rlmm dump"]}
+NAMES = {row_type.name: row_type.names for row_type in row_types("rlmm dump")}
 STATE_NUMBERS = {
     name: number for names in (SEGMENT_STATES, PARTITION_DELETE_STATES) for number, name in names.items()
 }
@@ -73,7 +74,7 @@ def record_of(columns: dict[str, Any]) -> RemoteLogMetadata | None:
     return record
 
 
-def kafka_lines(rows: Iterable[Row]) -> Iterator[str]:
+def kafka_lines(rows: Iterable[Item]) -> Iterator[str]:
     """Yield what RemoteLogMetadataFormatter of 4.3.1 prints for each row.
 
     Nothing for values of which Kafka makes no object: there the formatter dies. The old layout is printed like the
@@ -88,7 +89,7 @@ def kafka_lines(rows: Iterable[Row]) -> Iterator[str]:
             yield kafka_text(columns["metadata_partition"], columns["metadata_offset"], record)
 
 
-def kip405_lines(rows: Iterable[Row]) -> Iterator[str]:
+def kip405_lines(rows: Iterable[Item]) -> Iterator[str]:
     """Yield the lines that KIP-405 specified and no release prints, with partition and offset as its options show them.
 
     The events have the broker's id where the KIP has a leader epoch: it is printed under its own name.
@@ -100,13 +101,15 @@ def kip405_lines(rows: Iterable[Row]) -> Iterator[str]:
             yield kip405_text(columns["metadata_partition"], columns["metadata_offset"], record)
 
 
-TEXTS: dict[str, Callable[[Iterable[Row]], Iterator[str]]] = {"kafka": kafka_lines, "kip405": kip405_lines}
+TEXTS: dict[str, Callable[[Iterable[Item]], Iterator[str]]] = {"kafka": kafka_lines, "kip405": kip405_lines}
 
 
-def _events(rows: Iterable[Row]) -> Iterator[tuple[dict[str, Any], RemoteLogMetadata | None]]:
+def _events(rows: Iterable[Item]) -> Iterator[tuple[dict[str, Any], RemoteLogMetadata | None]]:
     """Yield (columns, record) of events of which Kafka makes objects; of other rows (what they say of their file, None)."""
-    for kind, values in rows:
-        columns: dict[str, Any] = dict(zip(NAMES[kind], values, strict=True))
+    for row in rows:
+        assert isinstance(row, tuple)
+        kind = type_name(row)
+        columns: dict[str, Any] = dict(zip(NAMES[kind], values_of(row), strict=True))
         if kind != RLMM_EVENT.name:
             yield {name: value for name, value in columns.items() if name not in {"dir", "file"}}, None
             continue

@@ -31,7 +31,7 @@ from kcli.logdir.files import from_file, sibling
 from kcli.logdir.segment import Stop
 from kcli.logdir.tree import PARTITION, Found, Note, Target, listed, odd_entries, partition_of
 from kcli.rows import Row, Value
-from kcli.rows.columns import WHERE
+from kcli.rows.places import WHERE
 from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT
 
 ACCEPTS = frozenset({LOG, KRAFT_SNAPSHOT, PARTITION})
@@ -210,7 +210,7 @@ class Merged:
                 yield last
             last = Outcome(number=unit.number, error=outcome.error, findings=list(outcome.findings))
             is_segment = _is_segment(unit.target)
-            for row in outcome.rows:
+            for row in _piece_rows(outcome):
                 where = row.values[: len(WHERE)]
                 for piece in _unpacked(row):
                     total = _added(total, piece)
@@ -252,6 +252,10 @@ def piece_bytes(workers: int) -> int:
     return max(PIECE_BYTES, PIECE_BYTES * MANY_WORKERS // workers)
 
 
+def _piece_rows(outcome: Outcome) -> list[Row]:
+    return [row for row in outcome.rows if isinstance(row, Row)]
+
+
 def _unpacked(row: Row) -> list[Piece]:
     data = row.values[-1]
     return [pickle.loads(data)] if isinstance(data, bytes) else []  # noqa: S301 - our own workers wrote it
@@ -259,7 +263,7 @@ def _unpacked(row: Row) -> list[Piece]:
 
 def _joined(outcomes: Sequence[Outcome]) -> Outcome | None:
     """Return the outcome of pieces of a segment as one; None if they do not join, or one could not be read."""
-    rows = [row for outcome in outcomes for row in outcome.rows]
+    rows = [row for outcome in outcomes for row in _piece_rows(outcome)]
     pieces = [piece for row in rows for piece in _unpacked(row)]
     if any(outcome.error is not None for outcome in outcomes):
         return None

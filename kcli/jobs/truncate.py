@@ -27,7 +27,8 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import PARTITION_METADATA, Partition, shown_path
-from kcli.rows import TRUNCATION, Row, Value
+from kcli.rows import Row, Value
+from kcli.rows.truncation import TRUNCATION
 
 WOULD_NOT_LOAD = "would-not-load"
 WOULD_FAIL = "would-fail"

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from kcli.output.values import compact
 from kcli.rows.arrow_arrays import column as column_of
-from kcli.rows.columns import Column, Row, RowType, Schema
+from kcli.rows.declare import Column, RowType, Schema, Value
 
 ArrowSchema: TypeAlias = Any
 RecordBatch: TypeAlias = Any
@@ -34,8 +34,8 @@ def schema(row_type: RowType) -> ArrowSchema:
     return pa.schema([_field(column) for column in row_type.columns], metadata={"row_type": row_type.name})
 
 
-def batch(row_type: RowType, rows: Sequence[Row]) -> RecordBatch:
-    """Return rows of one type as a RecordBatch of its schema.
+def batch(row_type: RowType, rows: Sequence[tuple[Value, ...]]) -> RecordBatch:
+    """Return rows of one type, given their values, as a RecordBatch of its schema.
 
     Text that is not Unicode (half a surrogate pair) is escaped as on stdout; a number that 64 bits cannot hold wraps,
     as a long of Java does.
@@ -43,9 +43,7 @@ def batch(row_type: RowType, rows: Sequence[Row]) -> RecordBatch:
     import pyarrow as pa  # noqa: PLC0415
 
     declared = schema(row_type)
-    columns: Iterable[tuple[Any, ...]] = (
-        zip(*(row.values for row in rows), strict=True) if rows else ((),) * len(declared)
-    )
+    columns: Iterable[tuple[Any, ...]] = zip(*rows, strict=True) if rows else ((),) * len(declared)
     arrays = [
         _array(values, column, field.type)
         for values, column, field in zip(columns, row_type.columns, declared, strict=True)

@@ -20,8 +20,8 @@ from kcli.analysis.findings import Finding
 from kcli.logdir.beside import Beside
 from kcli.output.arrow import RecordBatch, batch, schema
 from kcli.output.structured import Tail, write_csv, write_ndjson
-from kcli.output.view import View
-from kcli.rows import ROW_TYPES, Away, Block, Failure, Lines, Row, RowType, Written
+from kcli.output.view import ShownRow, View
+from kcli.rows import ArrowBlock, Away, EncodedRows, Failure, Item, RowType, TextBlock, row_types, values_of
 
 PARQUET = "parquet"
 FILE_FORMATS = (PARQUET, "csv", "ndjson")
@@ -38,7 +38,7 @@ ROWS_A_GROUP = 100_000
 BYTES_A_GROUP = 8 << 20
 """Of a row group of Parquet, uncompressed: so much is held in memory."""
 
-Text: TypeAlias = Callable[[Iterable[Row]], Iterable[str | Lines | Away]]
+Text: TypeAlias = Callable[[Iterable[Item]], Iterable[str | TextBlock | Away]]
 
 WORTH_A_THREAD = 1 << 18
 """Bytes that take longer to write than another thread takes to begin."""
@@ -59,7 +59,7 @@ class Writer(Protocol):
 
     rows: int
 
-    def write(self, rows: Sequence[Row]) -> None:
+    def write(self, rows: Sequence[Item]) -> None:
         """Write whole rows, those of them that the view shows, cut to its columns."""
         ...
 
@@ -94,13 +94,13 @@ class TextWriter:
         self._view = view
         self._format = _TEXTS[view.format]
 
-    def write(self, rows: Sequence[Row]) -> None:
+    def write(self, rows: Sequence[Item]) -> None:
         """Write rows."""
         shown = list(self._view.chosen(rows))
         if shown:
             self._format(shown, self._view, self._text, _nothing)
             self._view = replace(self._view, headers=False)
-            self.rows += sum(row.rows if isinstance(row, Written) else 1 for row in shown)
+            self.rows += sum(row.count if isinstance(row, EncodedRows) else 1 for row in shown)
 
     def finish(self, tail: Tail) -> None:
         """Write findings and errors, if the format has a place for them, and the header of a csv without rows."""
@@ -121,18 +121,18 @@ class ParquetWriter:
             file,
             schema(self._row_type),
             compression="zstd",
-            use_dictionary=_short(self._row_type, {"str"}),
-            write_statistics=_short(self._row_type, {"str", "int", "timestamp", "bool"}),
+            use_dictionary=_short(view, self._row_type, {"str"}),
+            write_statistics=_short(view, self._row_type, {"str", "int", "timestamp", "bool"}),
         )
         self._beside = beside
         self._held: list[RecordBatch] = []
         self._held_rows = self._held_bytes = 0
 
-    def write(self, rows: Sequence[Row]) -> None:
+    def write(self, rows: Sequence[Item]) -> None:
         """Write rows, those of blocks too."""
-        plain: list[Row] = []
+        plain: list[Item] = []
         for row in self._view.chosen(rows):
-            if isinstance(row, Block):
+            if isinstance(row, ArrowBlock):
                 self._write_rows(plain)
                 plain = []
                 self.write_batch(row.batch.select(list(self._row_type.names)))
@@ -140,9 +140,14 @@ class ParquetWriter:
                 plain.append(row)
         self._write_rows(plain)
 
-    def _write_rows(self, rows: list[Row]) -> None:
+    def _write_rows(self, rows: list[Item]) -> None:
         if rows:
-            self.write_batch(batch(self._row_type, list(self._view.shown(rows))))
+            self.write_batch(
+                batch(
+                    self._row_type,
+                    [row.values for row in self._view.shown(rows) if isinstance(row, ShownRow)],
+                )
+            )
 
     def write_batch(self, rows: RecordBatch) -> None:
         """Write a RecordBatch of the shown columns."""
@@ -177,13 +182,14 @@ class ParquetWriter:
         self._held_rows = self._held_bytes = 0
 
 
-def _short(row_type: RowType, kinds: Collection[str]) -> list[str]:
+def _short(view: View, row_type: RowType, kinds: Collection[str]) -> list[str]:
     """Return the columns of some kinds, those that hold bytes in another way apart.
 
     A dictionary of values that do not repeat costs time and saves nothing; for the least and the largest of long ones
     Arrow takes six times their bytes, and does not write them.
     """
-    holds_bytes = {column.name for column in ROW_TYPES[row_type.name].columns if column.kind == "bytes"}
+    declared = {other.name: other for other in row_types(view.command)}
+    holds_bytes = {column.name for column in declared[row_type.name].columns if column.kind == "bytes"}
     return [
         column.name for column in row_type.columns if column.kind in kinds and column.name not in holds_bytes
     ]
@@ -204,7 +210,7 @@ def writer(file: BinaryIO, view: View) -> Iterator[Writer]:
             made.abandon()
 
 
-def write_rows(path: str, rows: Iterable[Row], view: View, tail: Tail, text: Text | None = None) -> int:
+def write_rows(path: str, rows: Iterable[Item], view: View, tail: Tail, text: Text | None = None) -> int:
     """Write rows, sorted and limited as the view says, to a new file in place of `path`; returns how many.
 
     `text` makes lines of them. OSError when the file cannot be written; then, and when the tail raises, `path` is as it
@@ -214,14 +220,14 @@ def write_rows(path: str, rows: Iterable[Row], view: View, tail: Tail, text: Tex
         if text is not None:
             count = 0
 
-            def counted() -> Iterator[str | Lines]:
+            def counted() -> Iterator[str | TextBlock]:
                 nonlocal count
                 for lines in text(view.chosen(rows)):
                     if isinstance(lines, Away):
                         raise TypeError("these bytes can be written to stdout alone")
                     count += (
                         sum(bytes(data).count(b"\n") for data in lines.buffers)
-                        if isinstance(lines, Lines)
+                        if isinstance(lines, TextBlock)
                         else lines.count("\n") + 1
                     )
                     yield lines
@@ -237,7 +243,7 @@ def write_rows(path: str, rows: Iterable[Row], view: View, tail: Tail, text: Tex
             return out.rows
 
 
-def write_lines(lines: Iterable[str | Lines | Away], file: BinaryIO, *, beside: bool) -> None:
+def write_lines(lines: Iterable[str | TextBlock | Away], file: BinaryIO, *, beside: bool) -> None:
     """Write lines to an open file, many of them `beside` the making of the next ones.
 
     A thread writes these: not for a pipe, in which a write may wait for ever.
@@ -259,24 +265,27 @@ def write_lines(lines: Iterable[str | Lines | Away], file: BinaryIO, *, beside: 
         writing.wait()
 
 
-def in_batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+def in_batches(rows: Iterable[Item]) -> Iterator[list[Item]]:
     """Yield rows in lists that are bounded by number and size."""
-    held: list[Row] = []
+    held: list[Item] = []
     size = 0
     for row in rows:
         held.append(row)
-        size += (
-            row.batch.nbytes
-            if isinstance(row, Block)
-            else len(row.buffer)
-            if isinstance(row, Written)
-            else _size(row.values)
-        )
+        size += _size_of(row)
         if len(held) >= ROWS_A_BATCH or size >= BYTES_A_BATCH:
             yield held
             held, size = [], 0
     if held:
         yield held
+
+
+def _size_of(item: Item) -> int:
+    """Return about how many bytes a row or a block takes."""
+    if isinstance(item, ArrowBlock):
+        return int(item.batch.nbytes)
+    if isinstance(item, tuple):
+        return _size(values_of(item))
+    return sum(map(len, item.buffers))
 
 
 def _size(values: Iterable[Any]) -> int:
@@ -335,7 +344,7 @@ class PartWriter:
         """What the driver has to know of it; None for a part without rows, which does not exist."""
         return None if self._out is None else Part(self._name, self._out.rows)
 
-    def write(self, rows: Sequence[Row]) -> None:
+    def write(self, rows: Sequence[Item]) -> None:
         """Write rows, those of them that the view shows."""
         for some in in_batches(self._view.chosen(rows)):
             if self._out is None:

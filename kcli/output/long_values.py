@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from kcli.output.values import compact, needs_quotes, tsv_escaped
-from kcli.rows.columns import Value
+from kcli.rows.declare import Value
 
 LONG = 1 << 16
 """Bytes and characters beyond which a value is written in pieces."""

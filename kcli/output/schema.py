@@ -5,7 +5,7 @@ from typing import Any
 
 from kcli.analysis.findings import CATALOGUE, SEVERITIES
 from kcli.output.structured import DOCUMENT_VERSION
-from kcli.rows import COMMANDS, RowType, row_schema
+from kcli.rows import RowType, row_schema, row_types
 
 Schema = dict[str, Any]
 
@@ -68,7 +68,7 @@ def _row(row_type: RowType, *, tagged: bool) -> Schema:
 
 def document_schema(command: str) -> Schema:
     """Return the schema of what `command` prints with -o json and all columns."""
-    types = COMMANDS[command]
+    types = row_types(command)
     rows = [{"$ref": f"#/$defs/{row_type.name}"} for row_type in types]
     document = _closed(
         f"kcli {command}",

@@ -11,7 +11,7 @@ from kcli.analysis.findings import Finding
 from kcli.output.long_values import csv_pieces, is_long, json_pieces, tsv_pieces
 from kcli.output.values import compact, csv_cell, failure_values, finding_values, spaced, tsv_cell
 from kcli.output.view import View
-from kcli.rows import Away, Failure, Row, Value, Written
+from kcli.rows import Away, EncodedRows, Failure, Item, Value
 
 DOCUMENT_VERSION = 1
 BETWEEN_ROWS = ",\n  "
@@ -51,7 +51,7 @@ class TextOut(Protocol):
         ...
 
 
-def write_json(rows: Iterable[Row], view: View, out: TextOut, tail: Tail) -> None:
+def write_json(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> None:
     """Write one JSON document, row by row; it is closed properly however the rows end."""
     names = {row_type.name: view.names_of(row_type) for row_type in view.types}
     out.write(f'{{"command": {spaced(view.command)}, "version": {DOCUMENT_VERSION},\n "rows": [')
@@ -59,11 +59,11 @@ def write_json(rows: Iterable[Row], view: View, out: TextOut, tail: Tail) -> Non
     for row in view.shown(rows):
         out.write(separator)
         separator = BETWEEN_ROWS
-        if isinstance(row, (Written, Away)):
+        if isinstance(row, (EncodedRows, Away)):
             _write_bytes(row, out)
             continue
-        values: dict[str, Value] = {"type": row.type} if view.tagged else {}
-        values.update(zip(names[row.type], row.values, strict=True))
+        values: dict[str, Value] = {"type": row.type_name} if view.tagged else {}
+        values.update(zip(names[row.type_name], row.values, strict=True))
         out.writelines(json_pieces(values, spaced, ", ", ": "))
     findings, failures = tail()
     out.write(
@@ -71,7 +71,7 @@ def write_json(rows: Iterable[Row], view: View, out: TextOut, tail: Tail) -> Non
     )
 
 
-def _write_bytes(row: Written | Away, out: TextOut) -> None:
+def _write_bytes(row: EncodedRows | Away, out: TextOut) -> None:
     out.flush()
     if isinstance(row, Away):
         row.reached(out.buffer.fileno())
@@ -83,14 +83,14 @@ def _items(values: Iterable[dict[str, Value]]) -> str:
     return ",".join(f"\n  {spaced(value)}" for value in values)
 
 
-def write_ndjson(rows: Iterable[Row], view: View, out: TextOut, tail: Tail) -> None:
+def write_ndjson(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> None:
     """Write one JSON object a line, each with its `type`, each flushed; findings and errors at the end."""
     names = {row_type.name: ("type", *view.names_of(row_type)) for row_type in view.types}
     for row in view.shown(rows):
-        if isinstance(row, (Written, Away)):
+        if isinstance(row, (EncodedRows, Away)):
             _write_bytes(row, out)
             continue
-        values = dict(zip(names[row.type], (row.type, *row.values), strict=True))
+        values = dict(zip(names[row.type_name], (row.type_name, *row.values), strict=True))
         out.writelines(json_pieces(values, compact))
         out.write("\n")
         out.flush()
@@ -99,25 +99,25 @@ def write_ndjson(rows: Iterable[Row], view: View, out: TextOut, tail: Tail) -> N
     out.writelines(compact({"type": "error", **failure_values(failure)}) + "\n" for failure in failures)
 
 
-def write_tsv(rows: Iterable[Row], view: View, out: TextOut, tail: Tail) -> None:
+def write_tsv(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> None:
     """Write tab-separated values."""
     _write_cells(_with_header(rows, view, tail), out, "\t", tsv_cell, tsv_pieces)
 
 
-def write_csv(rows: Iterable[Row], view: View, out: TextOut, tail: Tail) -> None:
+def write_csv(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> None:
     """Write comma-separated values, quoted as in RFC 4180; lines end in a newline alone."""
     _write_cells(_with_header(rows, view, tail), out, ",", csv_cell, csv_pieces)
 
 
 def _write_cells(
-    rows: Iterable[tuple[Any, ...] | Written | Away],
+    rows: Iterable[tuple[Any, ...] | EncodedRows | Away],
     out: TextOut,
     separator: str,
     cell: Callable[[Any], str],
     pieces: Callable[[Any], Iterator[str]],
 ) -> None:
     for values in rows:
-        if isinstance(values, (Written, Away)):
+        if isinstance(values, (EncodedRows, Away)):
             _write_bytes(values, out)
         elif is_long(values):
             out.writelines(_in_pieces(values, separator, cell, pieces))
@@ -139,13 +139,15 @@ def _in_pieces(
     yield "\n"
 
 
-def _with_header(rows: Iterable[Row], view: View, tail: Tail) -> Iterator[tuple[Any, ...] | Written | Away]:
+def _with_header(
+    rows: Iterable[Item], view: View, tail: Tail
+) -> Iterator[tuple[Any, ...] | EncodedRows | Away]:
     """Yield the header and the rows; a failure without any row must not look like an empty table."""
     header = view.names_of(view.types[0]) if view.headers else None
     for row in view.shown(rows):
         if header is not None:
             yield header
             header = None
-        yield row if isinstance(row, (Written, Away)) else row.values
+        yield row if isinstance(row, (EncodedRows, Away)) else row.values
     if header is not None and not tail()[1]:
         yield header

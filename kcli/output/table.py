@@ -6,8 +6,8 @@ from typing import TextIO
 from kcli.output.long_values import beginning, is_long
 from kcli.output.structured import Tail
 from kcli.output.values import cell, iso, one_line
-from kcli.output.view import View
-from kcli.rows import Column, Row, Value
+from kcli.output.view import ShownRow, View
+from kcli.rows import Column, Item, Value
 
 WIDE = 1 << 24
 """Columns of the console: a table is as wide as its values, whatever the terminal does with long lines."""
@@ -15,12 +15,13 @@ SHOWN_OF_A_LONG_VALUE = 1000
 """Characters."""
 
 
-def write_table(rows: Iterable[Row], view: View, out: TextIO, tail: Tail, *, colored: bool) -> None:
+def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail, *, colored: bool) -> None:
     """Write a table of all rows at once: rich needs them all to align the columns."""
     columns = view.columns_of(view.types[0])
     cells = [
         [_cell(value, column) for value, column in zip(row.values, columns, strict=True)]
         for row in view.shown(rows)
+        if isinstance(row, ShownRow)
     ]
     if not cells and tail()[1]:
         return

@@ -4,13 +4,23 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
-from kcli.rows import Away, Column, Row, RowType, Value, Written
+from kcli.rows import Away, Column, EncodedRows, Item, RowType, Value, type_name, values_of
 
 FORMATS = ("table", "json", "ndjson", "csv", "tsv")
 FLAT = frozenset({"table", "csv", "tsv", "parquet"})
 """Formats with one header for all rows."""
+
+
+class ShownRow(NamedTuple):
+    """A row as it is written: the name of its type, and the values of the shown columns."""
+
+    type_name: str
+    values: tuple[Value, ...]
+
+
+Shown: TypeAlias = ShownRow | EncodedRows | Away
 
 
 class ViewError(Exception):
@@ -46,11 +56,11 @@ class View:
         """Return the names of the shown columns of a row type."""
         return tuple(column.name for column in self.columns_of(row_type))
 
-    def chosen(self, rows: Iterable[Row]) -> Iterator[Row]:
+    def chosen(self, rows: Iterable[Item]) -> Iterator[Item]:
         """Yield the rows to show, whole, sorted and counted; reads all rows even if it shows fewer, unless it `stops`."""
         if len(self.types) == 1:
             (wanted,) = (row_type.name for row_type in self.types)
-            rows = (row for row in rows if row.type == wanted)
+            rows = (row for row in rows if type_name(row) == wanted)
         if self.sort:
             rows = self._sorted(rows)
         if self.limit is None:
@@ -62,39 +72,40 @@ class View:
             for _ in rows:  # the exit status and the findings speak of every input
                 pass
 
-    def shown(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """Yield the chosen rows cut to the shown columns."""
-        if self.columns is None:
-            yield from self.chosen(rows)
-            return
-        positions = {
+    def shown(self, rows: Iterable[Item]) -> Iterator[Shown]:
+        """Yield the chosen rows cut to the shown columns; rows that are encoded as they are."""
+        places = {
             row_type.name: [row_type.names.index(name) for name in self.names_of(row_type)]
             for row_type in self.types
         }
         for row in self.chosen(rows):
-            if isinstance(row, (Written, Away)):
+            if isinstance(row, (EncodedRows, Away)):
                 yield row
-            else:
-                yield Row(row.type, tuple(row.values[position] for position in positions[row.type]))
+                continue
+            assert isinstance(row, tuple)
+            name, values = type_name(row), values_of(row)
+            if self.columns is not None:
+                values = tuple(values[place] for place in places[name])
+            yield ShownRow(name, values)
 
-    def _sorted(self, rows: Iterable[Row]) -> list[Row]:
+    def _sorted(self, rows: Iterable[Item]) -> list[Item]:
         """Return rows sorted by every key, stable; nulls and rows without the column come last either way."""
         found = list(rows)
         for name, descending in reversed(self.sort):
             positions = {
                 row_type.name: row_type.names.index(name) for row_type in self.types if name in row_type.names
             }
-            keyed = [
-                (_sort_key(row.values[positions[row.type]] if row.type in positions else None), row)
-                for row in found
-            ]
+            keyed = [(_sort_key(row, positions.get(type_name(row))), row) for row in found]
             some = [pair for pair in keyed if pair[0] is not None]
             some.sort(key=itemgetter(0), reverse=descending)
             found = [row for _, row in some] + [row for key, row in keyed if key is None]
         return found
 
 
-def _sort_key(value: Value) -> Any:
+def _sort_key(row: Item, position: int | None) -> Any:
+    if position is None or not isinstance(row, tuple):
+        return None
+    value = values_of(row)[position]
     return str(value) if isinstance(value, (list, dict)) else value
 
 

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from formats.batch import MAX_INT
-from kcli.rows.columns import Value
+from kcli.rows.declare import Value
 
 if TYPE_CHECKING:
     import numpy as np

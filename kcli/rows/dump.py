@@ -1,173 +1,241 @@
-"""The row types of `kcli dump`: one for each structure that a file of a log dir is made of."""
+"""The rows of `dump`: one type for each structure that a file of a log dir is made of."""
 
-from kcli.rows.columns import (
-    INTEGER,
-    WHERE,
-    RowType,
-    anything,
-    array,
-    binary,
-    boolean,
-    integer,
-    record,
-    text,
-    timestamp,
-)
+from typing import Annotated, Any, NamedTuple
 
-FROM_FILE = (*WHERE, text("file", "file name, with what was added to it (.deleted, .cleaned, .swap)"))
-HEADER = record(
-    {"key": {"type": "string"}, "value": {"type": ["string", "null"], "contentEncoding": "base64"}}
-)
+from kcli.rows.declare import Timestamp, row_type
+from kcli.rows.places import FromFile
+from kcli.rows.remote_metadata import RLMM_COMMITTED, RLMM_EVENT, RLMM_SNAPSHOT
 
-DUMP_BATCH = RowType(
-    "dump_batch",
-    (
-        *FROM_FILE,
-        integer("position", "byte where the batch begins"),
-        integer("size", "bytes of the whole batch, its header included"),
-        integer("magic", "version of the message format"),
-        integer("base_offset", "as stored; of a wrapper of magic 0 or 1 the offset of its last message"),
-        integer("last_offset", "inclusive"),
-        integer("count", "records; null for a wrapper of magic 0 or 1, which does not say", null=True),
-        integer("partition_leader_epoch", "-1 none"),
-        integer("producer_id", "-1 none"),
-        integer("producer_epoch", "-1 none"),
-        integer("base_sequence", "-1 none"),
-        integer("last_sequence", "-1 none"),
-        boolean("is_transactional", "whether it is part of a transaction"),
-        boolean("is_control", "whether it holds control records"),
-        timestamp("delete_horizon_ms", "null without one", null=True),
-        text("timestamp_type", "CreateTime, LogAppendTime or NoTimestampType"),
-        timestamp("max_timestamp", "of its records; -1 none"),
-        text("compression", "none, gzip, snappy, lz4, zstd, or the number of an unknown codec"),
-        integer("crc", "as stored"),
-        boolean("is_valid", "whether the checksum matches"),
+
+class RecordHeader(NamedTuple):
+    """A header of a record."""
+
+    key: str
+    value: bytes | None
+
+
+class DumpBatchRow(NamedTuple):
+    """The header of one batch."""
+
+    source: FromFile
+    position: Annotated[int, "byte where the batch begins"]
+    size: Annotated[int, "bytes of the whole batch, its header included"]
+    magic: Annotated[int, "version of the message format"]
+    base_offset: Annotated[int, "as stored; of a wrapper of magic 0 or 1 the offset of its last message"]
+    last_offset: Annotated[int, "inclusive"]
+    count: Annotated[  # type: ignore[assignment]  # of a tuple it is a method, which no row needs
+        int | None, "records; null for a wrapper of magic 0 or 1, which does not say"
+    ]
+    partition_leader_epoch: Annotated[int, "-1 none"]
+    producer_id: Annotated[int, "-1 none"]
+    producer_epoch: Annotated[int, "-1 none"]
+    base_sequence: Annotated[int, "-1 none"]
+    last_sequence: Annotated[int, "-1 none"]
+    is_transactional: Annotated[bool, "whether it is part of a transaction"]
+    is_control: Annotated[bool, "whether it holds control records"]
+    delete_horizon_ms: Annotated[Timestamp | None, "null without one"]
+    timestamp_type: Annotated[str, "CreateTime, LogAppendTime or NoTimestampType"]
+    max_timestamp: Annotated[Timestamp, "of its records; -1 none"]
+    compression: Annotated[str, "none, gzip, snappy, lz4, zstd, or the number of an unknown codec"]
+    crc: Annotated[int, "as stored"]
+    is_valid: Annotated[bool, "whether the checksum matches"]
+
+
+class DumpRecordRow(NamedTuple):
+    """One record."""
+
+    source: FromFile
+    position: Annotated[int, "byte where its batch begins"]
+    offset: Annotated[int, "of the record"]
+    timestamp: Annotated[Timestamp, "-1 none"]
+    key: Annotated[bytes | None, "null apart from empty"]
+    value: Annotated[bytes | None, "null apart from empty"]
+    headers: Annotated[
+        tuple[RecordHeader, ...],
+        "in their order; bytes of a key that are not UTF-8 stand as \\xNN",
+    ]
+    sequence: Annotated[int, "-1 none"]
+    control_type: Annotated[
+        str | None,
+        "Kafka's name of a control record's type, or its number if unknown; null for data",
+    ]
+    record_type: Annotated[
+        str | None,
+        "of an internal topic: Kafka's name of what it says, or the number of an unknown type",
+    ]
+    record_version: Annotated[int | None, "of the decoded value"]
+    decoded_key: Annotated[
+        dict[str, Any] | None,
+        "of an internal topic: the key as Kafka's JSON converters write it",
+    ]
+    decoded_value: Annotated[
+        dict[str, Any] | None,
+        "of an internal topic: the value as Kafka's JSON converters write it; null for a tombstone",
+    ]
+    error: Annotated[
+        str | None,
+        "what of an internal topic's record cannot be decoded, or is not shown by the columns before",
+    ]
+
+
+class DumpIndexRow(NamedTuple):
+    """One entry of an offset index."""
+
+    source: FromFile
+    offset: Annotated[int, "last offset of an append"]
+    position: Annotated[int, "byte where it begins"]
+
+
+class DumpTimeindexRow(NamedTuple):
+    """One entry of a time index."""
+
+    source: FromFile
+    timestamp: Annotated[Timestamp, "largest so far"]
+    offset: Annotated[int, "last offset of the batch that has it"]
+
+
+class DumpTxnindexRow(NamedTuple):
+    """One entry of a transaction index."""
+
+    source: FromFile
+    producer_id: Annotated[int, "whose transaction was aborted"]
+    first_offset: Annotated[int, "of the transaction"]
+    last_offset: Annotated[int, "of its abort marker"]
+    last_stable_offset: Annotated[int, "once it was aborted"]
+
+
+class DumpProducerRow(NamedTuple):
+    """One producer of a producer snapshot."""
+
+    source: FromFile
+    producer_id: Annotated[int, "of the producer"]
+    producer_epoch: Annotated[int, "of the producer"]
+    coordinator_epoch: Annotated[int, "of its last end marker; -1 none"]
+    current_txn_first_offset: Annotated[int | None, "of its open transaction; null without one"]
+    last_timestamp: Annotated[Timestamp, "of its last batch or end marker"]
+    first_sequence: Annotated[int | None, "of its last batch; null without one"]
+    last_sequence: Annotated[int | None, "of its last batch; null without one"]
+    last_offset: Annotated[int | None, "of its last batch; null without one"]
+    offset_delta: Annotated[int | None, "last minus first offset of its last batch; null without one"]
+    timestamp: Annotated[Timestamp | None, "of its last batch; null without one"]
+
+
+class DumpLeaderEpochRow(NamedTuple):
+    """One line of a leader-epoch-checkpoint."""
+
+    source: FromFile
+    epoch: Annotated[int, "leader epoch"]
+    start_offset: Annotated[int, "first offset written in it"]
+
+
+class DumpOffsetRow(NamedTuple):
+    """One line of an offset checkpoint."""
+
+    source: FromFile
+    offset: Annotated[int, "of the partition that the row names"]
+
+
+class DumpMetaPropertiesRow(NamedTuple):
+    """What meta.properties says."""
+
+    source: FromFile
+    version: Annotated[int, "of the file"]
+    node_id: Annotated[int | None, "node.id, or broker.id in version 0"]
+    directory_id: Annotated[str | None, "of the log dir"]
+
+
+class DumpPartitionMetadataRow(NamedTuple):
+    """What partition.metadata says."""
+
+    source: FromFile
+    version: Annotated[int, "of the file"]
+    topic_id: Annotated[str, "of the topic"]
+
+
+class DumpQuorumStateRow(NamedTuple):
+    """What quorum-state says."""
+
+    source: FromFile
+    data_version: Annotated[int, "of the file"]
+    leader_id: Annotated[int, "-1 none"]
+    leader_epoch: Annotated[int, "of the quorum"]
+    voted_id: Annotated[int, "-1 none"]
+    voted_directory_id: Annotated[str | None, "version 1"]
+    state_cluster_id: Annotated[str | None, "clusterId of version 0"]
+    applied_offset: Annotated[int | None, "version 0"]
+    current_voters: Annotated[tuple[int, ...] | None, "version 0"]
+
+
+class DumpCleanShutdownRow(NamedTuple):
+    """What .kafka_cleanshutdown says."""
+
+    source: FromFile
+    broker_epoch: Annotated[int | None, "null where unknown"]
+
+
+class DumpLayoutRow(NamedTuple):
+    """One field of a structure, as it lies in its file: a row of `dump --layout`."""
+
+    source: FromFile
+    structure: Annotated[str, "what the field is part of, by its name and number"]
+    field: Annotated[str, "name from the declaration"]
+    position: Annotated[int | None, "byte of the file where it begins; null in what was decompressed"]
+    stream_position: Annotated[
+        int | None,
+        "byte of the decompressed records where it begins; null outside of them",
+    ]
+    size: Annotated[int, "bytes"]
+    bytes: Annotated[bytes | None, "as stored; null where only their number is told"]
+    value: Annotated[
+        str | None,
+        "number as Kafka reads it, text, or 0x and hex for other bytes, how many where they are "
+        "above 1 MiB; null where the bytes are told field by field",
+    ]
+    meaning: Annotated[str | None, "of the field, from the declaration; null where its name says it"]
+
+
+class DumpFileRow(NamedTuple):
+    """A file without contents to show."""
+
+    source: FromFile
+    kind: Annotated[str, "unknown: no name that Kafka gives; else a file without contents to show"]
+    size_bytes: Annotated[int | None, "null for what is no file"]
+
+
+DUMP_BATCH = row_type("dump_batch", DumpBatchRow)
+DUMP_RECORD = row_type("dump_record", DumpRecordRow)
+DUMP_INDEX = row_type("dump_index", DumpIndexRow)
+DUMP_TIME_INDEX = row_type("dump_timeindex", DumpTimeindexRow)
+DUMP_TXN_INDEX = row_type("dump_txnindex", DumpTxnindexRow)
+DUMP_PRODUCER = row_type("dump_producer", DumpProducerRow)
+DUMP_EPOCH = row_type("dump_leader_epoch", DumpLeaderEpochRow)
+DUMP_OFFSET = row_type("dump_offset", DumpOffsetRow)
+DUMP_META_PROPERTIES = row_type("dump_meta_properties", DumpMetaPropertiesRow)
+DUMP_PARTITION_METADATA = row_type("dump_partition_metadata", DumpPartitionMetadataRow)
+DUMP_QUORUM_STATE = row_type("dump_quorum_state", DumpQuorumStateRow)
+DUMP_CLEAN_SHUTDOWN = row_type("dump_clean_shutdown", DumpCleanShutdownRow)
+DUMP_LAYOUT = row_type("dump_layout", DumpLayoutRow)
+DUMP_FILE = row_type("dump_file", DumpFileRow)
+
+COMMANDS = {
+    "dump": (
+        DUMP_BATCH,
+        DUMP_RECORD,
+        DUMP_INDEX,
+        DUMP_TIME_INDEX,
+        DUMP_TXN_INDEX,
+        DUMP_PRODUCER,
+        DUMP_EPOCH,
+        DUMP_OFFSET,
+        DUMP_META_PROPERTIES,
+        DUMP_PARTITION_METADATA,
+        DUMP_QUORUM_STATE,
+        DUMP_CLEAN_SHUTDOWN,
+        RLMM_SNAPSHOT,
+        RLMM_EVENT,
+        RLMM_COMMITTED,
+        DUMP_LAYOUT,
+        DUMP_FILE,
     ),
-)
-
-DUMP_RECORD = RowType(
-    "dump_record",
-    (
-        *FROM_FILE,
-        integer("position", "byte where its batch begins"),
-        integer("offset", "of the record"),
-        timestamp("timestamp", "-1 none"),
-        binary("key", "null apart from empty"),
-        binary("value", "null apart from empty"),
-        array("headers", "in their order; bytes of a key that are not UTF-8 stand as \\xNN", HEADER),
-        integer("sequence", "-1 none"),
-        text(
-            "control_type",
-            "Kafka's name of a control record's type, or its number if unknown; null for data",
-            null=True,
-        ),
-        text(
-            "record_type",
-            "of an internal topic: Kafka's name of what it says, or the number of an unknown type",
-            null=True,
-        ),
-        integer("record_version", "of the decoded value", null=True),
-        anything("decoded_key", "of an internal topic: the key as Kafka's JSON converters write it"),
-        anything(
-            "decoded_value",
-            "of an internal topic: the value as Kafka's JSON converters write it; null for a tombstone",
-        ),
-        text(
-            "error",
-            "what of an internal topic's record cannot be decoded, or is not shown by the columns before",
-            null=True,
-        ),
-    ),
-)
-
-DUMP_INDEX = RowType(
-    "dump_index",
-    (*FROM_FILE, integer("offset", "last offset of an append"), integer("position", "byte where it begins")),
-)
-
-DUMP_TIME_INDEX = RowType(
-    "dump_timeindex",
-    (
-        *FROM_FILE,
-        timestamp("timestamp", "largest so far"),
-        integer("offset", "last offset of the batch that has it"),
-    ),
-)
-
-DUMP_TXN_INDEX = RowType(
-    "dump_txnindex",
-    (
-        *FROM_FILE,
-        integer("producer_id", "whose transaction was aborted"),
-        integer("first_offset", "of the transaction"),
-        integer("last_offset", "of its abort marker"),
-        integer("last_stable_offset", "once it was aborted"),
-    ),
-)
-
-DUMP_PRODUCER = RowType(
-    "dump_producer",
-    (
-        *FROM_FILE,
-        integer("producer_id", "of the producer"),
-        integer("producer_epoch", "of the producer"),
-        integer("coordinator_epoch", "of its last end marker; -1 none"),
-        integer("current_txn_first_offset", "of its open transaction; null without one", null=True),
-        timestamp("last_timestamp", "of its last batch or end marker"),
-        integer("first_sequence", "of its last batch; null without one", null=True),
-        integer("last_sequence", "of its last batch; null without one", null=True),
-        integer("last_offset", "of its last batch; null without one", null=True),
-        integer("offset_delta", "last minus first offset of its last batch; null without one", null=True),
-        timestamp("timestamp", "of its last batch; null without one", null=True),
-    ),
-)
-
-DUMP_EPOCH = RowType(
-    "dump_leader_epoch",
-    (*FROM_FILE, integer("epoch", "leader epoch"), integer("start_offset", "first offset written in it")),
-)
-
-DUMP_OFFSET = RowType("dump_offset", (*FROM_FILE, integer("offset", "of the partition that the row names")))
-
-DUMP_META_PROPERTIES = RowType(
-    "dump_meta_properties",
-    (
-        *FROM_FILE,
-        integer("version", "of the file"),
-        integer("node_id", "node.id, or broker.id in version 0", null=True),
-        text("directory_id", "of the log dir", null=True),
-    ),
-)
-
-DUMP_PARTITION_METADATA = RowType(
-    "dump_partition_metadata",
-    (*FROM_FILE, integer("version", "of the file"), text("topic_id", "of the topic")),
-)
-
-DUMP_QUORUM_STATE = RowType(
-    "dump_quorum_state",
-    (
-        *FROM_FILE,
-        integer("data_version", "of the file"),
-        integer("leader_id", "-1 none"),
-        integer("leader_epoch", "of the quorum"),
-        integer("voted_id", "-1 none"),
-        text("voted_directory_id", "version 1", null=True),
-        text("state_cluster_id", "clusterId of version 0", null=True),
-        integer("applied_offset", "version 0", null=True),
-        array("current_voters", "version 0", INTEGER, null=True),
-    ),
-)
-
-DUMP_CLEAN_SHUTDOWN = RowType(
-    "dump_clean_shutdown", (*FROM_FILE, integer("broker_epoch", "null where unknown", null=True))
-)
-
-DUMP_FILE = RowType(
-    "dump_file",
-    (
-        *FROM_FILE,
-        text("kind", "unknown: no name that Kafka gives; else a file without contents to show"),
-        integer("size_bytes", "null for what is no file", null=True),
-    ),
-)
+}
+"""The row types that each command can print, first the usual one."""

@@ -21,10 +21,12 @@ from kcli.dump.seek import part
 from kcli.engine.contract import Outcome, Unit
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.bulk import Window
-from kcli.rows import ROW_TYPES, Block, Row
+from kcli.rows import ArrowBlock, Item, row_types, type_name, values_of
 from kcli.rows.arrow_arrays import booleans
 from kcli.views.options import RANGES
 from kcli.views.views import BATCHES, RECORDS
+
+NAMES = {row_type.name: row_type.names for row_type in row_types("dump")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +81,9 @@ class Ranged:
             yield upper, low, HIGHEST
             yield lower, LOWEST, high
 
-    def _kept(self, row: Row) -> Row | None:
+    def _kept(self, row: Item) -> Item | None:
         """Return what is wanted of a row or block; None for nothing."""
-        if isinstance(row, Block):
+        if isinstance(row, ArrowBlock):
             masks = [
                 (values >= low) & (values <= high)
                 for name, low, high in self._bounds()
@@ -90,8 +92,9 @@ class Ranged:
             mask = reduce(lambda one, other: one & other, masks)
             if mask.all():
                 return row
-            return Block(row.type, (row.batch.filter(booleans(mask)),)) if mask.any() else None
-        values: dict[str, Any] = dict(zip(ROW_TYPES[row.type].names, row.values, strict=True))
+            return ArrowBlock(row.type_name, row.batch.filter(booleans(mask))) if mask.any() else None
+        assert isinstance(row, tuple)
+        values: dict[str, Any] = dict(zip(NAMES[type_name(row)], values_of(row), strict=True))
         bounds = [
             (name, low, high)
             for name, low, high in self._bounds()
@@ -127,7 +130,7 @@ def _behind(file: DataFile, start: int, last: int) -> int:
     return 0
 
 
-def _numbers(block: Block, column: str) -> Any:
+def _numbers(block: ArrowBlock, column: str) -> Any:
     return block.batch.column(column).to_numpy()
 
 

@@ -21,9 +21,9 @@ from kcli.logdir.buffers import shown
 from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.tree import PARTITION, Target
 from kcli.output.arrow import batch
-from kcli.rows import ROW_TYPES, Block, Failure, Row, RowType
+from kcli.rows import ArrowBlock, Failure, Item, RowType, type_name, values_of
 from kcli.views.planning import SEGMENT, Work, directory_of, is_told_by_planning, of_directory
-from kcli.views.views import FINDING, FINDINGS, HEAD, VIEWS, view_columns
+from kcli.views.views import BATCHES, FINDINGS, HEAD, RECORDS, VIEWS, FindingRow, view_columns
 
 RecordBatch: TypeAlias = Any
 
@@ -72,14 +72,14 @@ def _joined(batches: list[RecordBatch]) -> RecordBatch:
     )
 
 
-def _runs(task: Task) -> Iterator[tuple[Head, list[Row]]]:
+def _runs(task: Task) -> Iterator[tuple[Head, list[Item]]]:
     """Yield rows of the view with what stands in front of them: some plain ones, or one block."""
     heavy = [place for place, column in enumerate(VIEWS[task.view].columns) if column.kind == "bytes"]
-    held: list[Row] = []
+    held: list[Item] = []
     weight, of = 0, _head(task, None)
     for target, rows in _rows(task):
         head = _head(task, target)
-        for is_block, several in groupby(rows, key=lambda row: isinstance(row, Block)):
+        for is_block, several in groupby(rows, key=lambda row: isinstance(row, ArrowBlock)):
             if held and (is_block or head != of or len(held) >= ROWS_A_BATCH or weight >= BYTES_A_BATCH):
                 yield of, held
                 held, weight = [], 0
@@ -92,14 +92,15 @@ def _runs(task: Task) -> Iterator[tuple[Head, list[Row]]]:
             weight += sum(
                 len(value)
                 for row in plain
+                if isinstance(row, tuple)
                 for place in heavy
-                if isinstance(value := row.values[place], bytes)
+                if isinstance(value := values_of(row)[place], bytes)
             )
     if held:
         yield of, held
 
 
-def _rows(task: Task) -> Iterator[tuple[Target | None, list[Row]]]:
+def _rows(task: Task) -> Iterator[tuple[Target | None, list[Item]]]:
     """Yield rows of the view, and which target they are from."""
     if task.view == FINDINGS:
         yield from _findings(task)
@@ -107,27 +108,29 @@ def _rows(task: Task) -> Iterator[tuple[Target | None, list[Row]]]:
     kind = VIEWS[task.view].name
     for work in task.works:
         for outcome in scanned_to_end(work.scan, work.unit):
-            rows = [row for row in outcome.rows if row.type == kind]
+            rows = [row for row in outcome.rows if type_name(row) == kind]
             yield work.unit.target, rows if work.unit.end == 0 else list(rows_before(work.unit.end, rows))
 
 
-def rows_before(end: int, rows: Sequence[Row]) -> Iterator[Row]:
+_POSITIONS = {view.name: view.names.index("position") for view in (VIEWS[BATCHES], VIEWS[RECORDS])}
+
+
+def rows_before(end: int, rows: Sequence[Item]) -> Iterator[Item]:
     """Yield the rows of batches that begin before a byte of their log.
 
     A piece of a log ends at its cut: that was certain when the query was planned. If the file is another one by now, what lies
     behind the cut is still told once, by the piece that begins there.
     """
     for row in rows:
-        place = ROW_TYPES[row.type].names.index("position")
-        if not isinstance(row, Block):
-            position = row.values[place]
+        if isinstance(row, ArrowBlock):
+            positions = row.batch.column("position").to_numpy()
+            count = int(positions.searchsorted(end))
+            if count:
+                yield row if count == len(positions) else ArrowBlock(row.type_name, row.batch.slice(0, count))
+        elif isinstance(row, tuple):
+            position = values_of(row)[_POSITIONS[type_name(row)]]
             if isinstance(position, int) and position < end:
                 yield row
-            continue
-        positions = row.batch.column(place).to_numpy()
-        count = int(positions.searchsorted(end))
-        if count:
-            yield row if count == len(positions) else Block(row.type, (row.batch.slice(0, count),))
 
 
 def _head(task: Task, target: Target | None) -> Head:
@@ -137,7 +140,7 @@ def _head(task: Task, target: Target | None) -> Head:
     return socket.gethostname(), facts.broker_id, facts.cluster_id, task.scan_time
 
 
-def _maker(task: Task, wanted: Any) -> Callable[[Head, list[Row]], RecordBatch]:
+def _maker(task: Task, wanted: Any) -> Callable[[Head, list[Item]], RecordBatch]:
     """Return what makes a batch of rows, with what stands in front of them: the columns and types of an Arrow schema."""
     import pyarrow as pa  # noqa: PLC0415
 
@@ -148,14 +151,13 @@ def _maker(task: Task, wanted: Any) -> Callable[[Head, list[Row]], RecordBatch]:
     places = [place for _, place in own]
     names = [column.name for column in HEAD]
 
-    def make(head: Head, rows: list[Row]) -> RecordBatch:
-        if isinstance(rows[0], Block):
+    def make(head: Head, rows: list[Item]) -> RecordBatch:
+        if isinstance(rows[0], ArrowBlock):
             whole = rows[0].batch
             count, body = whole.num_rows, iter([whole.column(place) for place in places])
         else:
-            short = batch(
-                narrow, [Row(task.view, tuple(row.values[place] for place in places)) for row in rows]
-            )
+            values = [values_of(row) for row in rows if isinstance(row, tuple)]
+            short = batch(narrow, [tuple(some[place] for place in places) for some in values])
             count, body = len(rows), iter(short.columns)
         made = [
             pa.repeat(pa.scalar(head[names.index(one.column.name)], kind), count)
@@ -175,13 +177,13 @@ def _as(column: Any, kind: Any) -> Any:
 # Findings
 
 
-def _findings(task: Task) -> Iterator[tuple[Target | None, list[Row]]]:
+def _findings(task: Task) -> Iterator[tuple[Target | None, list[Item]]]:
     """Yield findings and errors as rows, those of one directory without repetitions."""
     yield None, list(dict.fromkeys(_of_failure(failure, None) for failure in task.failures))
     for target, some in groupby(task.findings, key=itemgetter(0)):
         yield target, list(dict.fromkeys(_of_finding(finding, target) for _, finding in some))
     for _, group in groupby(task.works, key=lambda work: directory_of(work.unit.target)):
-        seen: set[Row] = set()
+        seen: set[FindingRow] = set()
         sound: set[str] = set()
         for work, findings, errors in _found(group, sound):
             if isinstance(work.scan, Dump) and not findings and not errors:
@@ -220,37 +222,41 @@ def _told(outcomes: Iterable[Outcome]) -> tuple[list[Finding], list[Failure]]:
     return merged(findings), errors
 
 
-def _of_finding(finding: Finding, target: Target | None) -> Row:
-    expected, found = (None if value is None else str(value) for value in (finding.expected, finding.found))
-    rest = (finding.file, finding.position, expected, found)
+def _of_finding(finding: Finding, target: Target | None) -> FindingRow:
     directory = finding.dir
     if target is not None and target.log_dir is not None and directory == shown(target.log_dir):
         directory = (
             target.shown if target.kind == PARTITION else os.path.dirname(target.shown)
         )  # said of each of its partitions
-    return Row(
-        FINDING.name, (finding.code, finding.severity, finding.message, directory, *_name(target), *rest)
+    topic, partition = _name(target)
+    return FindingRow(
+        code=finding.code,
+        severity=finding.severity,
+        message=finding.message,
+        dir=directory,
+        topic=topic,
+        partition=partition,
+        file=finding.file,
+        position=finding.position,
+        expected=None if finding.expected is None else str(finding.expected),
+        found=None if finding.found is None else str(finding.found),
     )
 
 
-def _of_failure(failure: Failure, target: Target | None) -> Row:
+def _of_failure(failure: Failure, target: Target | None) -> FindingRow:
     is_directory = target is not None and target.kind == PARTITION and failure.path == target.shown
-    directory, file = (
-        (failure.path, None) if is_directory else (os.path.dirname(failure.path) or ".", failure.path)
-    )
-    return Row(
-        FINDING.name,
-        (
-            failure.error,
-            "error",
-            failure.message,
-            directory,
-            *_name(target),
-            file,
-            failure.position,
-            None,
-            None,
-        ),
+    topic, partition = _name(target)
+    return FindingRow(
+        code=failure.error,
+        severity="error",
+        message=failure.message,
+        dir=failure.path if is_directory else os.path.dirname(failure.path) or ".",
+        topic=topic,
+        partition=partition,
+        file=None if is_directory else failure.path,
+        position=failure.position,
+        expected=None,
+        found=None,
     )
 
 

@@ -3,7 +3,7 @@
 from typing import Any, TypeAlias
 
 from kcli.output.arrow import schema as arrow_schema
-from kcli.rows.columns import Column, RowType
+from kcli.rows.declare import Column, RowType
 from kcli.views.options import OptionError
 from kcli.views.views import MOMENT, view_columns
 

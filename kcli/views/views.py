@@ -5,11 +5,13 @@ of `HEAD`; `broker_id` and `cluster_id` of a row are there already. An event of 
 its own, which is called `event_broker_id` here.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from kcli.rows import EPOCH, PARTITION, RLMM_EVENT
-from kcli.rows.columns import WHERE, Column, RowType, integer, text
+from kcli.rows.declare import Column, RowType, row_type
 from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD
+from kcli.rows.epochs import EPOCH
+from kcli.rows.places import PARTITION, WHERE
+from kcli.rows.remote_metadata import RLMM_EVENT
 from kcli.rows.scan import SCAN_SEGMENT
 
 BATCHES = "batches"
@@ -24,27 +26,29 @@ MOMENT = "moment"
 """The kind of the one column that is a time for Spark; those that Kafka wrote are epoch milliseconds, as everywhere."""
 
 HEAD = (
-    text("host", "the machine that read the file"),
-    integer("broker_id", "of the log dir's meta.properties", null=True),
-    text("cluster_id", "of the log dir's meta.properties", null=True),
+    Column("host", "str", nullable=False, doc="the machine that read the file"),
+    Column("broker_id", "int", nullable=True, doc="of the log dir's meta.properties"),
+    Column("cluster_id", "str", nullable=True, doc="of the log dir's meta.properties"),
     Column("scan_time", MOMENT, nullable=False, doc="when the query was planned: one value for all its rows"),
 )
 
-FINDING = RowType(
-    "finding",
-    (
-        text("code", "kcli explain CODE says more; of an error, the word for it"),
-        text("severity", "info, warning, error"),
-        text("message", "in one line"),
-        text("dir", "partition directory, as reached from the argument", null=True),
-        text("topic", "from the directory's name", null=True),
-        integer("partition", "from the directory's name", null=True),
-        text("file", "as reached from the argument, or the name of a file in dir", null=True),
-        integer("position", "byte in the file", null=True),
-        text("expected", "what should be there", null=True),
-        text("found", "what is there", null=True),
-    ),
-)
+
+class FindingRow(NamedTuple):
+    """A finding, or an error, of one file."""
+
+    code: Annotated[str, "kcli explain CODE says more; of an error, the word for it"]
+    severity: Annotated[str, "info, warning, error"]
+    message: Annotated[str, "in one line"]
+    dir: Annotated[str | None, "partition directory, as reached from the argument"]
+    topic: Annotated[str | None, "from the directory's name"]
+    partition: Annotated[int | None, "from the directory's name"]
+    file: Annotated[str | None, "as reached from the argument, or the name of a file in dir"]
+    position: Annotated[int | None, "byte in the file"]
+    expected: Annotated[str | None, "what should be there"]
+    found: Annotated[str | None, "what is there"]
+
+
+FINDING = row_type("finding", FindingRow)
 
 VIEWS: dict[str, RowType] = {
     BATCHES: DUMP_BATCH,

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from kcli.dump import options as dump_options
-from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD, FROM_FILE
+from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD
+from kcli.rows.places import FROM_FILE
 from tests.builders import put_record, put_records
 from tests.formats import recorded
 from tests.nobody import as_nobody

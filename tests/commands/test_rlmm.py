@@ -11,7 +11,8 @@ from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 from commands.rlmm import app
-from kcli.rows import RLMM_EVENT, RLMM_PARTITION, row_schema
+from kcli.rows import row_schema
+from kcli.rows.remote_metadata import RLMM_EVENT, RLMM_PARTITION
 
 DATA = Path(__file__).parents[1] / "data" / "rlmm"
 EVENTS = json.loads(gzip.decompress((DATA / "tiered" / "events.json.gz").read_bytes()))

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from kcli.rows import END_OFFSET
+from kcli.rows.epochs import END_OFFSET
 from tests.conftest import CLUSTER_ID
 from tests.terminal import terminal
 

@@ -8,7 +8,8 @@ from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 from commands.truncate import truncate
-from kcli.rows import TRUNCATION, row_schema
+from kcli.rows import row_schema
+from kcli.rows.truncation import TRUNCATION
 from tests.partitions import orders, put_range, snapshot
 
 app = typer.Typer()

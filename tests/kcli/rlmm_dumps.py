@@ -7,8 +7,8 @@ from pathlib import Path
 from kcli.jobs import rlmm
 from kcli.jobs.common import plan
 from kcli.logdir.tree import Selection, find
-from kcli.rows import ROW_TYPES
 from tests.builders import put_record, put_records
+from tests.rows import named
 
 DATA = Path(__file__).parents[1] / "data" / "rlmm"
 LOG = "00000000000000000000.log"
@@ -48,7 +48,7 @@ class Result:
 
     @property
     def events(self):
-        return [dict(zip(ROW_TYPES[row.type].names, row.values, strict=True)) for row in self.rows]
+        return [named(row) for row in self.rows]
 
     @property
     def codes(self):

@@ -9,7 +9,7 @@ from kcli.engine.contract import Unit
 from kcli.jobs import rlmm
 from kcli.jobs.rlmm_rows import kafka_lines, kip405_lines, record_columns, record_of
 from kcli.logdir.tree import Selection, find
-from kcli.rows import RLMM_COMMITTED, RLMM_EVENT, RLMM_SNAPSHOT
+from kcli.rows.remote_metadata import RLMM_COMMITTED, RLMM_EVENT, RLMM_SNAPSHOT
 from tests.builders import put_batch
 from tests.kcli.rlmm_dumps import DATA, DELETE, EVENTS, LOG, SNAPSHOTS, VALUES, Result, batch, snapshot_file
 

@@ -6,7 +6,7 @@ import pytest
 
 from kcli.analysis.findings import CATALOGUE
 from kcli.jobs.rlmm_rows import kafka_lines
-from kcli.rows import RLMM_COMMITTED, RLMM_EVENT, RLMM_SNAPSHOT
+from kcli.rows.remote_metadata import RLMM_COMMITTED, RLMM_EVENT, RLMM_SNAPSHOT
 from tests.kcli.rlmm_dumps import OFFSETS, SNAPSHOTS, Result, snapshot_file
 
 REFUSED_SINCE_3_6 = {"damaged/start-offset-negative": ["RLMM-003"], "damaged/end-before-start": ["RLMM-003"]}

@@ -14,7 +14,7 @@ from kcli.jobs import epoch, lookup, ls
 from kcli.logdir.partition import Partition
 from kcli.logdir.segment import Walk
 from kcli.logdir.tree import Selection, find
-from kcli.rows import LOOKUP_OFFSET, LOOKUP_TIMESTAMP, PARTITION
+from tests.rows import named
 
 from .logs import NOW, RandomLog, random_log
 from .oracle import Oracle, cases
@@ -49,13 +49,13 @@ def is_seen(log: RandomLog) -> bool:
     return True
 
 
-def row(outcome: Outcome, names: tuple[str, ...]) -> dict[str, Any]:
+def row(outcome: Outcome) -> dict[str, Any]:
     assert outcome.error is None, outcome.error
-    return dict(zip(names, outcome.rows[0].values, strict=True))
+    return named(outcome.rows[0])
 
 
 def compare_offset(unit: Unit, offset: int, said: dict[str, Any], told: str, *, with_index: bool) -> None:
-    mine = row(lookup.offset(unit, offset=offset), LOOKUP_OFFSET.names)
+    mine = row(lookup.offset(unit, offset=offset))
     if "error" in said:
         assert said["error"] == "OffsetOutOfRangeException", told
         assert not mine["found"], told
@@ -73,7 +73,7 @@ def compare_offset(unit: Unit, offset: int, said: dict[str, Any], told: str, *, 
 
 
 def compare_timestamp(unit: Unit, timestamp: int | None, said: dict[str, Any] | None, told: str) -> None:
-    mine = row(lookup.timestamp(unit, timestamp=timestamp), LOOKUP_TIMESTAMP.names)
+    mine = row(lookup.timestamp(unit, timestamp=timestamp))
     assert mine["found"] == (said is not None), (told, mine)
     if said is not None:
         epoch_said = -1 if said["leader_epoch"] is None else said["leader_epoch"]
@@ -113,7 +113,7 @@ def test_random_logs(oracle: Oracle, oracle_seed: int) -> None:
             log.remove()
             continue
         unit = unit_of(log.directory)
-        listed = row(ls.ls(unit), PARTITION.names)
+        listed = row(ls.ls(unit))
         assert (listed["log_start_offset"], listed["log_end_offset"]) == (
             said["log_start_offset"],
             said["log_end_offset"],

@@ -13,7 +13,6 @@ from formats.errors import FormatError
 from formats.message_set import base_offset, message_set, set_records
 from kcli.jobs import lookup
 from kcli.jobs.truncate import Request
-from kcli.rows import LOOKUP_TIMESTAMP
 from tests.builders import attempt
 from tests.messages import put_message, put_set, random_wrapper
 from tests.partitions import log_dir, offset_entries, segment, time_entries, unit
@@ -133,7 +132,7 @@ def test_lookups_among_messages(oracle: Oracle, oracle_seed: int, tmp_path: Path
             outcome = lookup.timestamp(
                 unit(directory), timestamp=None if timestamp == MAX_TIMESTAMP else timestamp
             )
-            mine = row(outcome, LOOKUP_TIMESTAMP.names)
+            mine = row(outcome)
             wanted = {"found": answer is not None, "leader_epoch": None if answer is None else -1}
             if answer is not None:
                 wanted |= {

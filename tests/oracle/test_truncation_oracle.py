@@ -16,8 +16,8 @@ from kcli.engine.contract import Unit
 from kcli.jobs.truncate import WOULD_FAIL, WOULD_NOT_LOAD, Request, dry_run
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Selection, find
-from kcli.rows import TRUNCATION
 from tests.recordings import pack
+from tests.rows import named
 
 from .damages import DAMAGE, names
 from .oracle import Oracle, cases
@@ -100,7 +100,7 @@ def predicted(directory: Path, request: Request) -> tuple[dict[str, Any] | None,
     if outcome.error is not None:
         assert outcome.error.error in {WOULD_NOT_LOAD, WOULD_FAIL}, outcome.error
         return None, outcome.error.message.split(": ")[1]
-    return dict(zip(TRUNCATION.names, outcome.rows[0].values, strict=True)), None
+    return named(outcome.rows[0]), None
 
 
 def snapshots(report: dict[str, Any]) -> set[int]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from kcli.dump.render.batch_columns import BatchColumn, Sometimes, Words, batch_columns
 from kcli.output.arrow import ArrowSchema, RecordBatch, schema
 from kcli.rows.arrow_arrays import booleans, integers, repeated, words
-from kcli.rows.columns import Value
-from kcli.rows.dump import DUMP_BATCH, FROM_FILE
+from kcli.rows.declare import Value
+from kcli.rows.dump import DUMP_BATCH
+from kcli.rows.places import FROM_FILE
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,8 +11,10 @@ from kcli.dump.render.batch_columns import batch_columns, column_piece
 from kcli.dump.render.pieces import Piece, numerals, side_by_side
 from kcli.output.structured import BETWEEN_ROWS, Form
 from kcli.output.values import compact, csv_cell, spaced, tsv_cell
-from kcli.rows.columns import RowType, Value, Written
-from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD, FROM_FILE
+from kcli.rows import EncodedRows
+from kcli.rows.declare import RowType, Value
+from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD
+from kcli.rows.places import FROM_FILE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,7 +59,7 @@ def batch_rows(
     valid: "NDArray[np.bool_]",
     where: Sequence[Value],
     form: Form,
-) -> Iterator[Written]:
+) -> Iterator[EncodedRows]:
     """Yield rows of DUMP_BATCH, of batches of magic 2, as text; the arguments are those of `kcli.dump.render.batch_arrow.batches`."""
     style, constant = _STYLES[form.format], _constant(where)
     names = [name for name in form.columns or DUMP_BATCH.names if name in DUMP_BATCH.names]
@@ -75,7 +77,7 @@ def batch_rows(
 
 def record_rows(
     columns: RecordColumns, positions: "Ints", where: Sequence[Value], form: Form
-) -> Iterator[Written]:
+) -> Iterator[EncodedRows]:
     """Yield rows of DUMP_RECORD as text; the arguments are those of `kcli.dump.render.record_arrow.record_batch`.
 
     Columns that neither of them tells are null.
@@ -98,7 +100,7 @@ def _constant(where: Sequence[Value]) -> dict[str, Value]:
 
 def _written(
     row_type: RowType, cells: Sequence[tuple[str, list[Piece]]], count: int, style: _Style
-) -> Written:
+) -> EncodedRows:
     """Return rows, given what stands in each column."""
     whole: list[Piece] = []
     if style.colon is not None:
@@ -110,8 +112,7 @@ def _written(
             whole.append(style.comma)
         whole += pieces
     text = side_by_side(count, [*whole, style.end]).removesuffix(BETWEEN_ROWS)
-    values: Any = (count, text.encode("utf-8", "backslashreplace"))
-    return Written(row_type.name, values)
+    return EncodedRows(row_type.name, count, text.encode("utf-8", "backslashreplace"))
 
 
 def _same(value: Value, style: _Style) -> list[Piece]:

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from kcli.output.values import one_line
-from kcli.rows.columns import Row
-from kcli.rows.dump import FROM_FILE
-from kcli.rows.layout import DUMP_LAYOUT
+from kcli.rows import Item, type_name, values_of
+from kcli.rows.dump import DUMP_LAYOUT
+from kcli.rows.places import FROM_FILE
 
 BYTES_PER_LINE = 16
 POSITION = 8
@@ -29,20 +29,22 @@ CHUNK = 1 << 16
 _FILE = len(FROM_FILE)
 
 
-def layout_lines(rows: Iterable[Row]) -> Iterator[str]:
+def layout_lines(rows: Iterable[Item]) -> Iterator[str]:
     """Yield the lines of rows of type `dump_layout`: names of files and structures where they change, and fields.
 
     Of a row of another type, which stands for a file without a layout, the file's name is told and the columns behind it.
     """
     file = structure = None
     for row in rows:
-        where, (name, *field) = row.values[:_FILE], row.values[_FILE:]
+        assert isinstance(row, tuple)
+        values = values_of(row)
+        where, (name, *field) = values[:_FILE], values[_FILE:]
         if where != file:
             if file is not None:
                 yield ""
             file, structure = where, None
             yield one_line(os.path.join(str(where[0]), str(where[-1])))
-        if row.type != DUMP_LAYOUT.name:
+        if type_name(row) != DUMP_LAYOUT.name:
             yield one_line("  ".join(str(value) for value in (name, *field) if value is not None))
             continue
         if name != structure:

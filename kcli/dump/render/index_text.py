@@ -31,7 +31,7 @@ from kcli.logdir.files import file_name, sibling
 from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
 from kcli.logdir.segment import only_zeros
 from kcli.logdir.tree import Target
-from kcli.rows import Lines, Row
+from kcli.rows import Row, TextBlock
 
 
 def _absolute(target: Target) -> str:
@@ -149,7 +149,7 @@ def _entries(entries: Sequence[tuple[int, int]], slot: int, options: Options) ->
     if not options.verify_index_only:
         text = "".join([f"offset: {offset} position: {position}\n" for offset, position in entries]).encode()
         held = len(text)
-        yield Lines(LINE, (text,))
+        yield TextBlock(LINE, (text,))
     yield Here(slot, 0, held)
 
 

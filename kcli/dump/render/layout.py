@@ -56,7 +56,7 @@ from kcli.logdir.buffers import DataFile, read_whole, reading
 from kcli.logdir.files import from_file
 from kcli.logdir.segment import Stop
 from kcli.rows import Row, Value
-from kcli.rows.layout import DUMP_LAYOUT
+from kcli.rows.dump import DUMP_LAYOUT
 
 ROWS_BETWEEN_STOPS = 256
 BYTES_BETWEEN_STOPS = 1 << 20

@@ -30,7 +30,7 @@ from formats.record import MAGIC, Record
 from kcli.dump.render.pairs import Pairs, packed
 from kcli.logdir.segment import Batch
 from kcli.output.values import one_line
-from kcli.rows import Away, Lines, Row
+from kcli.rows import Away, Item, Row, TextBlock, type_name, values_of
 from kcli.rows.columns import TITLE
 
 LINE = "text"
@@ -76,7 +76,7 @@ class Shown(NamedTuple):
     payload: Words | None
 
 
-def dump_log_lines(rows: Iterable[Row], limit: int | None = None) -> Iterator[str | Lines | Away]:
+def dump_log_lines(rows: Iterable[Item], limit: int | None = None) -> Iterator[str | TextBlock | Away]:
     """Yield the lines for stdout, one or many at a time; write to stderr what the tool writes there, its summaries at the end.
 
     With a limit, rows of one line each: so many are yielded, and nothing is read behind them.
@@ -86,9 +86,10 @@ def dump_log_lines(rows: Iterable[Row], limit: int | None = None) -> Iterator[st
         ends: dict[Any, Any] = {}
         left = sys.maxsize if limit is None else limit
         for row in rows if left else ():
-            kind, values = row
+            kind = type_name(row)
+            values = values_of(row) if isinstance(row, tuple) else ()
             if kind in _PRINTED:
-                yield row if isinstance(row, (Lines, Away)) else str(values[0])
+                yield row if isinstance(row, (TextBlock, Away)) else str(values[0])
                 left -= 1
                 if not left:
                     break

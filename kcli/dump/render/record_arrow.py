@@ -8,8 +8,9 @@ from formats.control import control_type
 from formats.record_columns import RecordColumns
 from kcli.output.arrow import ArrowSchema, RecordBatch, schema
 from kcli.rows.arrow_arrays import column, integers, repeated
-from kcli.rows.columns import Value
-from kcli.rows.dump import DUMP_RECORD, FROM_FILE
+from kcli.rows.declare import Value
+from kcli.rows.dump import DUMP_RECORD
+from kcli.rows.places import FROM_FILE
 
 if TYPE_CHECKING:
     from formats.record_columns import Ints

@@ -61,7 +61,7 @@ from kcli.logdir.bulk import Window
 from kcli.logdir.files import file_name
 from kcli.logdir.segment import Stop
 from kcli.logdir.tree import Target
-from kcli.rows import Lines, Row
+from kcli.rows import Row, TextBlock, type_name
 from kcli.rows.columns import TITLE
 
 BOOTSTRAP = "bootstrap.checkpoint"
@@ -80,12 +80,12 @@ def _last(items: Scanned, count: int, *, records: bool) -> Scanned:
     A tail comes in one piece.
     """
     batch: Row | None = None
-    kept: deque[tuple[Row | None, Row]] = deque(maxlen=count)
+    kept: deque[tuple[Row | None, Row | TextBlock]] = deque(maxlen=count)
     behind: list[Item] = []
     for item in items:
         if isinstance(item, Row) and item.type == BATCH_LINE and records:
             batch = item
-        elif isinstance(item, Row) and item.type in {BATCH_LINE, RECORD_LINE}:
+        elif isinstance(item, (Row, TextBlock)) and type_name(item) in {BATCH_LINE, RECORD_LINE}:
             kept.append((batch, item))
         elif kept or batch:
             behind.append(item)
@@ -249,7 +249,7 @@ def _trailing(item: Gap | Stop, end: int, target: Target, options: Options) -> S
         yield line(f"Found {left} invalid bytes at the end of {os.path.basename(target.shown)}")
 
 
-def _row(words: Iterator[str]) -> tuple[Row, int]:
+def _row(words: Iterator[str]) -> tuple[Row | TextBlock, int]:
     """Return the row of a record's line, and its size in bytes: of much text, bytes, for a character takes up to four."""
     held: list[str] = []
     length = 0
@@ -262,7 +262,7 @@ def _row(words: Iterator[str]) -> tuple[Row, int]:
         text = "".join(held)
         return line(text, RECORD_LINE), getsizeof(text)
     pieces: Any = tuple(_encoded(chain(held, words, ("\n",))))
-    return Lines(RECORD_LINE, pieces), sum(map(len, pieces))
+    return TextBlock(RECORD_LINE, pieces), sum(map(len, pieces))
 
 
 def _encoded(words: Iterable[str]) -> Iterator[bytearray]:

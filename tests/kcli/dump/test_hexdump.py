@@ -1,9 +1,8 @@
 """The text of `dump --layout`: lines of 16 bytes with names, values, meanings."""
 
 from kcli.dump.render.hexdump import layout_lines
-from kcli.rows.columns import Row
-from kcli.rows.dump import DUMP_FILE
-from kcli.rows.layout import DUMP_LAYOUT
+from kcli.rows.declare import Row
+from kcli.rows.dump import DUMP_FILE, DUMP_LAYOUT
 
 
 def row(structure, field, position, data, value=None, meaning=None, stream=None, size=None, file="0.log"):

@@ -19,13 +19,13 @@ from kcli.dump.render.layout import HAS_LAYOUT, layout
 from kcli.engine.contract import Unit
 from kcli.engine.worker import scanned_to_end
 from kcli.logdir.tree import file_target
-from kcli.rows.layout import DUMP_LAYOUT
 from tests.builders import put_record, put_records
 from tests.formats import files, recorded
 from tests.formats.test_message_set import BENT, REFUSED
 from tests.messages import put_message, put_wrapper
 from tests.partitions import put_range
 from tests.recordings import pack
+from tests.rows import named
 
 pytestmark = pytest.mark.slow
 
@@ -44,7 +44,7 @@ def run(path, options=RECORDS):
     assert [error for error in errors if error.error == "internal"] == []
     rows = [row for outcome in outcomes for row in outcome.rows]
     list(layout_lines(rows))
-    shown = [dict(zip(DUMP_LAYOUT.names, row.values, strict=True)) for row in rows]
+    shown = [named(row) for row in rows]
     return shown, [finding.code for outcome in outcomes for finding in outcome.findings], errors
 
 
@@ -383,9 +383,7 @@ def test_pieces_are_the_whole(tmp_path, monkeypatch, name):
         return in_pieces(unit, RECORDS, layout)
 
     outcomes = list(scanned_to_end(forgetful, Unit(number=0, target=file_target(str(path)))))
-    assert [
-        dict(zip(DUMP_LAYOUT.names, row.values, strict=True)) for outcome in outcomes for row in outcome.rows
-    ] == whole[0]
+    assert [named(row) for outcome in outcomes for row in outcome.rows] == whole[0]
     assert len(calls) > 2
 
 

@@ -12,8 +12,8 @@ from formats.record_columns import FallbackBatch, record_columns
 from kcli.dump.render.record_arrow import record_batch
 from kcli.output.arrow import batch as rows_as_arrow
 from kcli.output.arrow import schema
-from kcli.rows import Row
-from kcli.rows.dump import DUMP_RECORD, FROM_FILE
+from kcli.rows.dump import DUMP_RECORD
+from kcli.rows.places import FROM_FILE
 from tests.builders import joined, put_batch, put_record, put_records
 from tests.examples import examples
 from tests.formats.recorded import LOGS, batches
@@ -58,7 +58,7 @@ def by_rows(given, positions, where):
                 "control_type": control_type(record.key) if header.is_control else None,
                 **dict(zip((column.name for column in FROM_FILE), where, strict=True)),
             }
-            rows.append(Row(DUMP_RECORD.name, tuple(told.get(name) for name in DUMP_RECORD.names)))
+            rows.append(tuple(told.get(name) for name in DUMP_RECORD.names))
     return rows_as_arrow(DUMP_RECORD, rows)
 
 

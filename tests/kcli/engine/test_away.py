@@ -18,7 +18,7 @@ from kcli.engine.crew import Crew
 from kcli.engine.errors import OutputError
 from kcli.engine.local import inline, pool
 from kcli.output.files import write_lines
-from kcli.rows import Away, Lines, Row, Written
+from kcli.rows import Away, EncodedRows, Row, TextBlock
 from tests.engine_suite import shape, units
 
 pytestmark = pytest.mark.slow
@@ -72,10 +72,10 @@ def texts(given, *, marker=None, at=None, before=None, always=False):
         (before or now)(given)
     rows = [
         Row("text", (f"short {given.number} {given.start}",)),
-        Lines("text", (data(given, 1), bytearray(data(given, 2)), memoryview(b"small\n"))),
+        TextBlock("text", (data(given, 1), bytearray(data(given, 2)), memoryview(b"small\n"))),
         Row("text", ("between",)),
-        Lines("text", (b"a few\n",)),
-        Written("text", (7, data(given, 3))),
+        TextBlock("text", (b"a few\n",)),
+        EncodedRows("text", (7, data(given, 3))),
     ]
     rest = replace(given, start=given.start + 1) if given.start < LONG else None
     return Outcome(number=given.number, rows=rows, rest=rest)
@@ -100,7 +100,8 @@ def soon(_given):
 
 def large(given):
     return Outcome(
-        number=given.number, rows=[Lines("text", (data(given, number, ROOM // 2),)) for number in range(2)]
+        number=given.number,
+        rows=[TextBlock("text", (data(given, number, ROOM // 2),)) for number in range(2)],
     )
 
 
@@ -113,10 +114,10 @@ def write(outcomes, path):
             if not (outcome.rows and isinstance(outcome.rows[-1], Away)):  # more of it is to come
                 told.append(replace(outcome, rows=[]))
             for row in outcome.rows:
-                if isinstance(row, Written):
-                    yield Lines(row.type, (row.buffer,))
+                if isinstance(row, EncodedRows):
+                    yield TextBlock(row.type, (row.buffer,))
                 else:
-                    yield row if isinstance(row, (Lines, Away)) else row.values[0]
+                    yield row if isinstance(row, (TextBlock, Away)) else row.values[0]
 
     with as_stdout(path), open(1, "wb", closefd=False) as file:
         write_lines(lines(), file, beside=False)
@@ -126,7 +127,7 @@ def write(outcomes, path):
 def expected(scan, work):
     rows = [row for outcome in inline(scan, work) for row in outcome.rows]
     return b"".join(
-        b"".join(row.buffers) if isinstance(row, (Lines, Written)) else row.values[0].encode() + b"\n"
+        b"".join(row.buffers) if isinstance(row, (TextBlock, EncodedRows)) else row.values[0].encode() + b"\n"
         for row in rows
     )
 
@@ -144,7 +145,7 @@ def test_workers_write_what_is_long_and_everything_stands_in_order(stdout):
 
     assert stdout.read_bytes() == expected(texts, work)
     assert told == shape(replace(outcome, rows=[]) for outcome in inline(texts, work))
-    assert kinds == [[Row, Away], [Row, Lines, Away], []] * 9 * (LONG + 1)
+    assert kinds == [[Row, Away], [Row, TextBlock, Away], []] * 9 * (LONG + 1)
 
 
 @pytest.mark.parametrize("made", [units_of, pieces])
@@ -208,7 +209,7 @@ def one_dies_while_it_writes(given, marker):
 def one_long(given, *, is_long):
     """Answer with so much that a worker has no room for another one, or with so little that it needs none."""
     length = ROOM // 2 + 2 * SIZE if is_long else WORTH_A_TURN // 2
-    return Outcome(number=given.number, rows=[Lines("text", (b"first\n", data(given, 0, length)))])
+    return Outcome(number=given.number, rows=[TextBlock("text", (b"first\n", data(given, 0, length)))])
 
 
 @pytest.mark.parametrize("dies", [one_dies_with_another_behind, one_dies_while_it_writes])
@@ -305,7 +306,7 @@ def one(given, size=SIZE * 8, kind=tuple):
     whole = data(given, 1, size)
     return Outcome(
         number=given.number,
-        rows=[Lines("text", kind(whole[at : at + SIZE] for at in range(0, len(whole), SIZE)))],
+        rows=[TextBlock("text", kind(whole[at : at + SIZE] for at in range(0, len(whole), SIZE)))],
     )
 
 
@@ -421,19 +422,19 @@ class TestShelf:
     def test_small_rows_and_rows_of_other_kinds_are_sent(self):
         rows = [
             Row("text", ("x" * SIZE,)),
-            Lines("text", (b"x" * (WORTH_A_TURN - 1),)),
-            Written("text", (1, b"")),
+            TextBlock("text", (b"x" * (WORTH_A_TURN - 1),)),
+            EncodedRows("text", (1, b"")),
         ]
 
         assert Shelf().keep(rows) is None
-        assert Shelf().keep([*rows, Lines("text", (bytes(SIZE),))]) == [*rows, ("text", (Kept(1, SIZE),))]
+        assert Shelf().keep([*rows, TextBlock("text", (bytes(SIZE),))]) == [*rows, ("text", (Kept(1, SIZE),))]
 
     def test_there_is_room_for_what_is_sent_together_whatever_its_size_and_for_no_more(self):
         shelf = Shelf()
-        first = shelf.keep([Lines("text", (bytes(ROOM + 1),)), Lines("text", (bytes(ROOM),))])
+        first = shelf.keep([TextBlock("text", (bytes(ROOM + 1),)), TextBlock("text", (bytes(ROOM),))])
         others = []
         thread = threading.Thread(
-            target=lambda: others.append(shelf.keep([Lines("text", (bytes(SIZE),))])), daemon=True
+            target=lambda: others.append(shelf.keep([TextBlock("text", (bytes(SIZE),))])), daemon=True
         )
         thread.start()
         time.sleep(0.1)
@@ -448,7 +449,7 @@ class TestShelf:
 
     def test_an_error_is_replied_and_the_room_is_free(self, monkeypatch):
         shelf = Shelf()
-        rows = [Lines("text", (bytes(ROOM),))]
+        rows = [TextBlock("text", (bytes(ROOM),))]
         shelf.keep(rows)
 
         with open("/dev/full", "wb", buffering=0) as full:

@@ -15,7 +15,7 @@ from kcli.engine.contract import Outcome
 from kcli.engine.errors import EngineMissingError
 from kcli.engine.local import FEW_WORKERS, UNITS_A_CHUNK, inline, pool
 from kcli.engine.scratch import scratch_directory
-from kcli.rows import Lines, Row
+from kcli.rows import Row, TextBlock
 from tests.engine_suite import LONG, DeadlyOnArrival, EngineSuite, SpreadSuite, long_units, scan, shape, units
 
 pytestmark = pytest.mark.slow
@@ -62,7 +62,7 @@ def test_many_rows_come_back_early_and_in_order():
 def megabyte(unit):
     if unit.number == 0:
         time.sleep(1)
-    return Outcome(number=unit.number, rows=[Lines("text", (bytes(1 << 20),))])
+    return Outcome(number=unit.number, rows=[TextBlock("text", (bytes(1 << 20),))])
 
 
 def test_what_waits_for_its_turn_is_bounded_however_many_workers_there_are(monkeypatch):

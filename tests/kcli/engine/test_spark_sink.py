@@ -17,7 +17,7 @@ from kcli.engine.spark import spark
 from kcli.output.files import Parts
 from kcli.output.values import compact
 from kcli.output.view import View
-from kcli.rows.columns import RowType, integer
+from kcli.rows.declare import Column, RowType
 from tests.engine_suite import scan, units
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
 ROOT = Path(__file__).parents[3]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 KCLI = [sys.executable, "-m", "kcli"]
-EPOCH = RowType("epoch", (integer("unit", ""), integer("row", "")))
+EPOCH = RowType("epoch", (Column("unit", "int", False, ""), Column("row", "int", False, "")))
 VIEW = View(command="epoch show", format="csv", types=(EPOCH,), tagged=False, headers=False)
 OPEN = {"rounds", "decoded_key", "decoded_value"}
 WAIT_SECONDS = 60

@@ -5,8 +5,9 @@ from kcli.jobs import scan
 from kcli.jobs.common import plan
 from kcli.jobs.scan import ACCEPTS, Merged, Options, ScanLog, expand
 from kcli.logdir.tree import Selection, find
-from kcli.rows import ROW_TYPES
+from kcli.rows import type_name
 from tests.partitions import log_dir, offset_entries, put_range, segment
+from tests.rows import named
 
 
 def two_partitions(tmp_path):
@@ -52,12 +53,7 @@ def scanned(*paths, engine=inline, cuts=False, **options):
 
 
 def rows(outcomes, kind):
-    return [
-        dict(zip(ROW_TYPES[kind].names, row.values, strict=True))
-        for o in outcomes
-        for row in o.rows
-        if row.type == kind
-    ]
+    return [named(row) for o in outcomes for row in o.rows if type_name(row) == kind]
 
 
 def shape(outcomes):

@@ -9,6 +9,7 @@ import pytest
 from kcli.jobs import ls
 from tests.nobody import as_nobody
 from tests.partitions import codes, log_dir, orders, put_range, rows, segment, unit
+from tests.rows import named
 
 LOG = (put_range(0, 10), put_range(10, 5, epoch=3))
 
@@ -72,9 +73,9 @@ def test_an_unreadable_piece_leaves_the_others(tmp_path):
     (directory / "leader-epoch-checkpoint").write_text("0\n1\nx\n")
     (directory / "partition.metadata").write_bytes(b"")
     outcome = ls.ls(unit(directory))
-    (row,) = outcome.rows
-    assert row.values[5:11] == (1, row.values[6], 0, 15, "index", None)
-    assert row.values[13] is None
+    row = named(outcome.rows[0])
+    assert (row["segments"], row["log_start_offset"], row["log_end_offset"]) == (1, 0, 15)
+    assert (row["log_end_offset_source"], row["latest_epoch"], row["topic_id"]) == ("index", None, None)
     assert (outcome.error.error, outcome.error.path) == ("corrupt", f"{directory}/leader-epoch-checkpoint")
     assert [(finding.code, finding.file) for finding in outcome.findings] == [
         ("LOG-008", f"{directory}/partition.metadata")
@@ -85,8 +86,8 @@ def test_an_unreadable_log(tmp_path):
     directory = orders(tmp_path / "d", *LOG)
     (directory / f"{0:020d}.log").chmod(0)
     told = as_nobody(
-        "from kcli.jobs import ls; from tests.partitions import unit; from pathlib import Path",
-        "o = ls.ls(unit(Path(sys.argv[1]))); print(o.rows[0].values[7:11], o.error.error)",
+        "from kcli.jobs import ls; from tests.partitions import unit; from pathlib import Path; from tests.rows import named",
+        "o = ls.ls(unit(Path(sys.argv[1]))); print(tuple(named(o.rows[0]).values())[7:11], o.error.error)",
         directory,
     )
     assert told == "(None, None, None, None) no-permission\n"

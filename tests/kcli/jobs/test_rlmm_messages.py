@@ -6,10 +6,10 @@ import pytest
 
 from kcli.analysis.merging import merged
 from kcli.jobs import rlmm
-from kcli.rows import RLMM_EVENT
 from tests.builders import put_record, put_records
 from tests.messages import put_message, put_wrapper
 from tests.partitions import unit
+from tests.rows import named
 
 DELETE = bytes.fromhex("01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000")
 
@@ -24,7 +24,7 @@ def dump(tmp_path):
         path.write_bytes(b"".join(parts))
         outcome = rlmm.dump(unit(path))
         assert outcome.error is None
-        events = [dict(zip(RLMM_EVENT.names, values, strict=True)) for _, values in outcome.rows]
+        events = [named(row) for row in outcome.rows]
         shown = [
             (event["metadata_offset"], event["timestamp"], event["state"], event["error"]) for event in events
         ]

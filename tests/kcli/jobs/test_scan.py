@@ -16,6 +16,7 @@ from kcli.jobs import scan
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Stop
 from kcli.logdir.tree import file_target
+from kcli.rows import type_name
 from tests.builders import put_batch, put_record, put_records
 from tests.examples import examples
 from tests.kcli.jobs.scans import rows, scanned, shape, two_partitions, units_of
@@ -175,7 +176,7 @@ def test_overlaps_and_unreadable_markers_are_told(tmp_path):
 def test_only_the_wanted_rows(data):
     for kind in ("scan_segment", "scan_partition"):
         outcomes = scanned(data, rows=frozenset({kind}))
-        assert {row.type for o in outcomes for row in o.rows} == {kind}
+        assert {type_name(row) for o in outcomes for row in o.rows} == {kind}
 
 
 def test_named_files_with_what_was_added_to_their_names(data):

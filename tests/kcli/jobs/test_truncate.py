@@ -10,7 +10,8 @@ from jsonschema import Draft202012Validator
 from kcli.analysis.findings import CATALOGUE
 from kcli.jobs import truncate
 from kcli.jobs.truncate import Request, dry_run
-from kcli.rows import TRUNCATION, row_schema
+from kcli.rows import row_schema
+from kcli.rows.truncation import TRUNCATION
 from tests.partitions import (
     codes,
     epoch_lines,

@@ -9,34 +9,29 @@ import pytest
 
 from kcli.output.arrow import batch, schema
 from kcli.output.values import compact
-from kcli.rows import ROW_TYPES, row_schema
-from kcli.rows.columns import (
-    INTEGER,
-    Column,
-    Row,
-    RowType,
-    array,
-    binary,
-    boolean,
-    integer,
-    record,
-    text,
-    timestamp,
-)
+from kcli.rows import row_schema
+from kcli.rows.declare import Column, RowType, record
+from tests.rows import ROW_TYPES
+
+INTEGER = {"type": "integer"}
+
+
+def array(name, items, *, null=False):
+    return Column(name, "json", null, "", {"type": "array", "items": items})
+
 
 EVERYTHING = RowType(
     "everything",
     (
-        integer("int", "i", null=True),
-        text("str", "s", null=True),
-        boolean("bool", "b"),
-        binary("bytes", "y"),
-        timestamp("timestamp", "t"),
-        array("numbers", "n", INTEGER, null=True),
-        array("maybe", "n", {"type": ["integer", "null"]}),
+        Column("int", "int", True, "i"),
+        Column("str", "str", True, "s"),
+        Column("bool", "bool", False, "b"),
+        Column("bytes", "bytes", True, "y"),
+        Column("timestamp", "timestamp", False, "t"),
+        array("numbers", INTEGER, null=True),
+        array("maybe", {"type": ["integer", "null"]}),
         array(
             "pairs",
-            "p",
             record(
                 {
                     "key": {"type": "string"},
@@ -44,8 +39,8 @@ EVERYTHING = RowType(
                 }
             ),
         ),
-        array("open", "o", {"type": "object"}),
-        array("words", "w", {"enum": ["a", "b"]}),
+        array("open", {"type": "object"}),
+        array("words", {"enum": ["a", "b"]}),
         Column("free", "json", True, "f", {"type": "object"}),
         Column(
             "deep",
@@ -165,10 +160,10 @@ def test_the_arrow_schema_says_what_the_json_schema_says(name):
 @pytest.mark.parametrize("null", [True, False])
 def test_a_row_of_every_type_comes_back_as_its_json(name, null):
     row_type = ROW_TYPES[name]
-    row = Row(name, tuple(filled(column, null=null) for column in row_type.columns))
+    row = tuple(filled(column, null=null) for column in row_type.columns)
     made = batch(row_type, [row])
     made.validate(full=True)
-    expected = json.loads(compact(dict(zip(row_type.names, row.values, strict=True))))
+    expected = json.loads(compact(dict(zip(row_type.names, row, strict=True))))
     jsonschema.validate(expected, row_schema(row_type))
     (found,) = made.to_pylist()
     expected = {field.name: with_text_for_open(field.type, expected[field.name]) for field in made.schema}
@@ -177,7 +172,7 @@ def test_a_row_of_every_type_comes_back_as_its_json(name, null):
 
 
 def test_every_kind_of_value():
-    made = batch(EVERYTHING, [Row("everything", FULL), Row("everything", EMPTY)])
+    made = batch(EVERYTHING, [FULL, EMPTY])
     made.validate(full=True)
 
     first, second = (tuple(row.values()) for row in made.to_pylist())
@@ -201,17 +196,17 @@ def test_no_rows():
 def test_columns_that_are_not_all_of_them():
     some = EVERYTHING._replace(columns=EVERYTHING.columns[4:1:-2])
 
-    assert batch(some, [Row("everything", (-1, True))]).to_pylist() == [{"timestamp": -1, "bool": True}]
+    assert batch(some, [(-1, True)]).to_pylist() == [{"timestamp": -1, "bool": True}]
 
 
 def test_text_that_is_not_unicode_is_escaped_as_on_stdout():
     of_nested = Column(
         "nested", "json", False, "", record({"key": {"type": "string"}, "free": {"type": "object"}})
     )
-    row_type = RowType("t", (text("a", "", null=True), of_nested))
+    row_type = RowType("t", (Column("a", "str", True, ""), of_nested))
     rows = [
-        Row("t", ("a\udc80", {"key": "\ud800", "free": {"k": "\udfff"}})),
-        Row("t", (None, {"key": "é", "free": {}})),
+        ("a\udc80", {"key": "\ud800", "free": {"k": "\udfff"}}),
+        (None, {"key": "é", "free": {}}),
     ]
 
     assert batch(row_type, rows).to_pylist() == [
@@ -225,9 +220,9 @@ def test_text_that_is_not_unicode_is_escaped_as_on_stdout():
     [(2**63 - 1, 2**63 - 1), (2**63, -(2**63)), (2**64 + 5, 5), (-(2**63) - 1, 2**63 - 1)],
 )
 def test_numbers_wrap_as_longs_of_java_do(number, held):
-    row_type = RowType("t", (integer("a", ""), boolean("b", "")))
+    row_type = RowType("t", (Column("a", "int", False, ""), Column("b", "bool", False, "")))
 
-    assert batch(row_type, [Row("t", (number, True)), Row("t", (-3, False))]).column(0).to_pylist() == [
+    assert batch(row_type, [(number, True), (-3, False)]).column(0).to_pylist() == [
         held,
         -3,
     ]

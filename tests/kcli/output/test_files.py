@@ -22,7 +22,7 @@ from kcli.output.files import (
 )
 from kcli.output.structured import write_csv, write_ndjson
 from kcli.output.view import make_view
-from kcli.rows import COMMANDS, Failure, Row
+from kcli.rows import Failure, Row, row_types
 
 pytestmark = pytest.mark.slow
 
@@ -43,7 +43,7 @@ def view_of(output, command="rlmm partition", **more):
         "quiet": False,
         **more,
     }
-    return make_view(command, COMMANDS[command], output=output, to_file=True, **asked)
+    return make_view(command, row_types(command), output=output, to_file=True, **asked)
 
 
 def nothing():
@@ -113,7 +113,7 @@ def test_parquet_is_read_back(tmp_path, rows):
     made = pq.ParquetFile(tmp_path / "out")
 
     assert read(tmp_path / "out") == [row.values for row in rows]
-    assert made.schema_arrow.names == list(COMMANDS["rlmm partition"][0].names)
+    assert made.schema_arrow.names == list(row_types("rlmm partition")[0].names)
     assert {made.metadata.row_group(n).column(0).compression for n in range(made.num_row_groups)} <= {"ZSTD"}
 
 

@@ -12,7 +12,7 @@ from kcli.output.long_values import LONG, PIECE, csv_pieces, is_long, json_piece
 from kcli.output.structured import write_csv, write_json, write_ndjson, write_tsv
 from kcli.output.values import compact, csv_cell, spaced, tsv_cell
 from kcli.output.view import make_view
-from kcli.rows import COMMANDS, Row
+from kcli.rows import Row, row_types
 
 TEXTS = st.one_of(
     st.text(max_size=30),
@@ -89,7 +89,7 @@ def test_no_piece_of_a_row_is_long(writer, value):
 def view_of(form):
     return make_view(
         "lookup timestamp",
-        COMMANDS["lookup timestamp"],
+        row_types("lookup timestamp"),
         output=form,
         only=None,
         columns=None,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kcli.output.view import ViewError, make_view
-from kcli.rows import COMMANDS, Row
+from kcli.output.view import ShownRow, ViewError, make_view
+from kcli.rows import Row, row_types
 
 EPOCH_ROWS = [
     Row("epoch_at", ("d", None, None, "t", n, 5, epoch, start))
@@ -22,7 +22,7 @@ def view(command="epoch at", output="ndjson", **more):
         "quiet": False,
         **more,
     }
-    return make_view(command, COMMANDS[command], output=output, **options)
+    return make_view(command, row_types(command), output=output, **options)
 
 
 def partitions(chosen):
@@ -64,7 +64,7 @@ MIXED = [Row("rlmm_committed_offset", ("d", "f", 3, 17)), Row("rlmm_snapshot", (
 def test_mixed_rows_keep_the_columns_they_have():
     shown = list(view("rlmm dump", columns="committed_offset,file", sort="file").shown(reversed(MIXED)))
 
-    assert shown == [Row("rlmm_committed_offset", (17, "f")), Row("rlmm_snapshot", ("g",))]
+    assert shown == [ShownRow("rlmm_committed_offset", (17, "f")), ShownRow("rlmm_snapshot", ("g",))]
 
 
 def test_only_one_type():

@@ -10,7 +10,7 @@ from kcli.output.structured import write_csv, write_json, write_ndjson, write_ts
 from kcli.output.table import write_table
 from kcli.output.text import distinct, failure_line, finding_line
 from kcli.output.view import make_view
-from kcli.rows import COMMANDS, Failure, Row
+from kcli.rows import Failure, Row, row_types
 
 AT = Row(
     "lookup_timestamp",
@@ -24,7 +24,7 @@ def write(writer, rows, command="lookup timestamp", found=((), ()), **more):
     only = more.pop("only", None)
     view = make_view(
         command,
-        COMMANDS[command],
+        row_types(command),
         output=writer.__name__.removeprefix("write_"),
         only=only,
         columns=None,
@@ -95,7 +95,7 @@ class Flushed(io.StringIO):
 def test_ndjson_flushes_every_row_before_the_next_is_pulled():
     view = make_view(
         "ls",
-        COMMANDS["ls"],
+        row_types("ls"),
         output="ndjson",
         only=None,
         columns="dir",
@@ -110,7 +110,7 @@ def test_ndjson_flushes_every_row_before_the_next_is_pulled():
     def rows():
         for number in range(3):
             seen.append((out.flushes, out.getvalue().count("\n")))
-            yield Row("partition", (f"d{number}", *[None] * (len(COMMANDS["ls"][0].columns) - 1)))
+            yield Row("partition", (f"d{number}", *[None] * (len(row_types("ls")[0].columns) - 1)))
 
     write_ndjson(rows(), view, out, lambda: ([], []))
 

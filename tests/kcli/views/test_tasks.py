@@ -12,8 +12,7 @@ import pytest
 from pyspark.sql.types import StructType
 
 from kcli.jobs import scan
-from kcli.rows import ROW_TYPES
-from kcli.rows.columns import WHERE
+from kcli.rows.places import WHERE
 from kcli.views import planning
 from kcli.views.filters import pushed
 from kcli.views.options import RANGES, OptionError, query
@@ -25,6 +24,7 @@ from tests.builders import put_record, put_records
 from tests.formats import recorded
 from tests.kcli.views.fleet import fleet
 from tests.partitions import log_dir, put_range, segment
+from tests.rows import ROW_TYPES
 
 pytestmark = pytest.mark.slow
 

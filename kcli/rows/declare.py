@@ -1,0 +1,204 @@
+"""Row types: a NamedTuple class says what a row holds, and its columns and JSON Schema derive from the class.
+
+    class EpochRow(NamedTuple):
+        where: Where  # a NamedTuple of columns: they stand here
+        epoch: Annotated[int, "leader epoch"]
+        start_offset: Annotated[int, "first offset written in this epoch, inclusive"]
+
+    EPOCH = row_type("epoch", EpochRow)
+
+| annotation                      | kind of column | JSON                                       |
+|---------------------------------|----------------|--------------------------------------------|
+| int, str, bool                  | int, str, bool | integer, string, boolean                   |
+| bytes                           | bytes          | string of base64                           |
+| Timestamp                       | timestamp      | integer: epoch ms; tables add ISO-8601     |
+| float                           | json           | number                                     |
+| a NamedTuple, tuple[T, ...]     | json           | object with its keys, array                |
+| Literal[...], dict[str, Any]    | json           | one of the values, object with any keys    |
+
+`T | None` may be null. The text in `Annotated` says what the column means.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin
+
+Schema: TypeAlias = dict[str, Any]
+Value: TypeAlias = "int | str | bool | bytes | float | list[Value] | dict[str, Value] | None"
+AnyRow: TypeAlias = tuple[Any, ...]
+"""An instance of any class that `row_type` was called with."""
+
+MILLISECONDS = "ms"
+Timestamp: TypeAlias = Annotated[int, MILLISECONDS]
+"""Epoch milliseconds as stored."""
+
+
+class Row(NamedTuple):
+    """The loose form of a row, which `dump` still yields: the name of its type, and its values in column order."""
+
+    type: str
+    values: tuple[Value, ...]
+
+
+class Column(NamedTuple):
+    """One column: its name, kind, whether it may be null, what it means, and the schema of a nested value."""
+
+    name: str
+    kind: str
+    nullable: bool
+    doc: str
+    nested: Schema | None = None
+
+
+class RowType(NamedTuple):
+    """A type of row: the name that ndjson lines carry as `type`, and its columns in order."""
+
+    name: str
+    columns: tuple[Column, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column names in order."""
+        return tuple(column.name for column in self.columns)
+
+
+_ROW_TYPES: dict[type[AnyRow], RowType] = {}
+"""Filled by the modules that declare row types."""
+
+
+def row_type(name: str, row: type[AnyRow]) -> RowType:
+    """Declare a NamedTuple class as a type of rows, and return its name and columns."""
+    declared = RowType(name, columns_of(row))
+    _ROW_TYPES[row] = declared
+    return declared
+
+
+def type_of(row: AnyRow) -> RowType:
+    """Return the type of a row; KeyError for what is no row."""
+    return _ROW_TYPES[type(row)]
+
+
+def columns_of(row: type[AnyRow]) -> tuple[Column, ...]:
+    """Return the columns of a NamedTuple class in order, those of a NamedTuple inside in its place."""
+    columns: list[Column] = []
+    for name, annotation in row.__annotations__.items():
+        columns += columns_of(annotation) if _is_named_tuple(annotation) else [_column(name, annotation)]
+    return tuple(columns)
+
+
+def values_of(row: AnyRow) -> tuple[Value, ...]:
+    """Return the values of a row in column order: nested tuples as lists, nested NamedTuples as dicts."""
+    if isinstance(row, Row):
+        return row.values
+    values: list[Value] = []
+    for value, convert in zip(row, _converters(type(row)), strict=True):
+        if convert is None:
+            values.append(value)
+        else:
+            values += convert(value)
+    return tuple(values)
+
+
+@cache
+def _converters(row: type[AnyRow]) -> tuple[Callable[[Any], tuple[Value, ...]] | None, ...]:
+    """Return for each field what makes values of it; None for a field that is a value already."""
+    return tuple(
+        values_of
+        if _is_named_tuple(annotation)
+        else _nested_value
+        if _column("", annotation).kind == "json"
+        else None
+        for annotation in row.__annotations__.values()
+    )
+
+
+def _nested_value(value: Any) -> tuple[Value, ...]:
+    return (_plain(value),)
+
+
+def _plain(value: Any) -> Value:
+    if not isinstance(value, tuple):
+        return value  # type: ignore[no-any-return]
+    items = [_plain(item) for item in value]
+    names = getattr(value, "_fields", None)
+    return items if names is None else dict(zip(names, items, strict=True))
+
+
+def _is_named_tuple(annotation: Any) -> bool:
+    return isinstance(annotation, type) and hasattr(annotation, "_fields")
+
+
+_KINDS = {int: "int", str: "str", bool: "bool", bytes: "bytes"}
+_SCHEMAS: dict[Any, Schema] = {
+    int: {"type": "integer"},
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    bytes: {"type": "string", "contentEncoding": "base64"},
+    float: {"type": "number"},
+}
+
+
+def _column(name: str, annotation: Any) -> Column:
+    """Return the column of a field, which is annotated with its type and what it means."""
+    annotated, *notes = get_args(annotation)
+    kind, nullable = _without_none(annotated)
+    if get_origin(kind) is Annotated:
+        kind, *inner = get_args(kind)
+        notes = [*inner, *notes]
+    doc = notes[-1]
+    if MILLISECONDS in notes[:-1]:
+        return Column(name, "timestamp", nullable, doc)
+    if kind in _KINDS:
+        return Column(name, _KINDS[kind], nullable, doc)
+    return Column(name, "json", nullable, doc, _schema(kind))
+
+
+def _without_none(annotation: Any) -> tuple[Any, bool]:
+    """Return the type of values that are not null, and whether null is allowed."""
+    if get_origin(annotation) not in {Union, UnionType}:
+        return annotation, False
+    (kind,) = (one for one in get_args(annotation) if one is not NoneType)
+    return kind, True
+
+
+def _schema(annotation: Any) -> Schema:
+    """Return the JSON Schema of a nested value."""
+    kind, nullable = _without_none(annotation)
+    kind = getattr(kind, "__supertype__", kind)  # a NewType
+    origin = get_origin(kind)
+    if _is_named_tuple(kind):
+        return record({name: _schema(inside) for name, inside in kind.__annotations__.items()})
+    if origin is tuple:
+        return {"type": "array", "items": _schema(get_args(kind)[0])}
+    if origin is Literal:
+        return {"enum": list(get_args(kind))}
+    schema = {"type": "object"} if origin is dict else _SCHEMAS[kind]
+    return {**schema, "type": [schema["type"], "null"]} if nullable else schema
+
+
+def record(properties: dict[str, Schema]) -> Schema:
+    """Return the schema of an object with exactly these keys."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def column_schema(column: Column) -> Schema:
+    """Return the JSON Schema of one column's values."""
+    schema = dict(_SCALARS[column.kind] if column.nested is None else column.nested)
+    if column.nullable:
+        schema["type"] = [schema["type"], "null"]
+    return {**schema, "description": column.doc}
+
+
+_SCALARS = {**{name: _SCHEMAS[kind] for kind, name in _KINDS.items()}, "timestamp": _SCHEMAS[int]}
+
+
+def row_schema(declared: RowType) -> Schema:
+    """Return the JSON Schema of one row type: every key present, no other allowed."""
+    properties = {column.name: column_schema(column) for column in declared.columns}
+    return {"title": declared.name, **record(properties)}

@@ -1,0 +1,49 @@
+"""The columns that most rows begin with, which say where a row is from; and the row of `ls`."""
+
+from typing import Annotated, NamedTuple
+
+from kcli.rows.declare import columns_of, row_type
+
+
+class Where(NamedTuple):
+    """The partition directory that a row is about."""
+
+    dir: Annotated[str, "partition directory, as reached from the argument"]
+    broker_id: Annotated[int | None, "of meta.properties"]
+    cluster_id: Annotated[str | None, "of meta.properties"]
+    topic: Annotated[str | None, "from the directory's name"]
+    partition: Annotated[int | None, "from the directory's name"]
+
+
+class FromFile(NamedTuple):
+    """The file that a row is from."""
+
+    where: Where
+    file: Annotated[str, "file name, with what was added to it (.deleted, .cleaned, .swap)"]
+
+
+class PartitionRow(NamedTuple):
+    """One partition directory."""
+
+    where: Where
+    segments: Annotated[int, "segments on disk"]
+    size_bytes: Annotated[int, "bytes of all files in the directory"]
+    log_start_offset: Annotated[int | None, "as a starting broker would take it"]
+    log_end_offset: Annotated[int | None, "null when it cannot be read"]
+    log_end_offset_source: Annotated[str | None, "index or scan"]
+    latest_epoch: Annotated[int | None, "newest leader epoch; null when none"]
+    high_watermark: Annotated[int | None, "of replication-offset-checkpoint"]
+    recovery_point: Annotated[int | None, "of recovery-point-offset-checkpoint"]
+    topic_id: Annotated[str | None, "of partition.metadata"]
+    leftovers: Annotated[int, "files that an interrupted deletion, cleaning or swap left"]
+    state: Annotated[str, "normal, delete, stray or future"]
+
+
+WHERE = columns_of(Where)
+FROM_FILE = columns_of(FromFile)
+PARTITION = row_type("partition", PartitionRow)
+
+COMMANDS = {
+    "ls": (PARTITION,),
+}
+"""The row types that each command can print, first the usual one."""

@@ -1,0 +1,82 @@
+"""The rows of `rlmm`: what remote log metadata says of remote segments."""
+
+from typing import Annotated, NamedTuple
+
+from formats.checkpoint import EpochEntry
+from kcli.rows.declare import Timestamp, row_type
+
+
+class RlmmEventRow(NamedTuple):
+    """One event of remote log metadata."""
+
+    dir: Annotated[str, "directory of the file, as reached from the argument"]
+    file: Annotated[str, "file name"]
+    metadata_partition: Annotated[int | None, "partition of __remote_log_metadata"]
+    metadata_offset: Annotated[int | None, "offset in that partition; null in a snapshot file"]
+    timestamp: Annotated[Timestamp | None, "of the record; null in a snapshot file"]
+    record_type: Annotated[str | None, "Kafka's name of the record; null if the value cannot be decoded"]
+    record_version: Annotated[int | None, "version inside the envelope"]
+    layout: Annotated[str | None, "3.0, 3.6 or 4.0: the oldest release that writes these bytes"]
+    topic: Annotated[str | None, "user topic"]
+    topic_id: Annotated[str | None, "of the user topic"]
+    partition: Annotated[int | None, "of the user topic"]
+    segment_id: Annotated[str | None, "id of the remote segment"]
+    start_offset: Annotated[int | None, "inclusive"]
+    end_offset: Annotated[int | None, "inclusive"]
+    broker_id: Annotated[int | None, "of the event"]
+    max_timestamp_ms: Annotated[Timestamp | None, "largest timestamp in the segment"]
+    event_timestamp_ms: Annotated[Timestamp | None, "of the event"]
+    segment_leader_epochs: Annotated[tuple[EpochEntry, ...] | None, "leader epochs inside the segment"]
+    segment_size_bytes: Annotated[int | None, "bytes of the segment's log"]
+    custom_metadata: Annotated[bytes | None, "of the remote storage manager; null apart from empty"]
+    state: Annotated[str | None, "Kafka's name of the state, or its number if unknown"]
+    txn_index_empty: Annotated[
+        bool | None,
+        "false where it is left out, as Kafka reads it; null in the layout of 3.0 and for other records",
+    ]
+    raw: Annotated[bytes | None, "the value's bytes"]
+    error: Annotated[str | None, "why the value cannot be decoded"]
+
+
+class RlmmSnapshotRow(NamedTuple):
+    """The header of a remote_log_snapshot."""
+
+    dir: Annotated[str, "directory of the file, as reached from the argument"]
+    file: Annotated[str, "file name"]
+    version: Annotated[int, "of the file"]
+    metadata_partition: Annotated[int, "partition of __remote_log_metadata"]
+    metadata_partition_offset: Annotated[int, "offset up to which the content is covered"]
+    entries: Annotated[int, "count in the header"]
+
+
+class RlmmCommittedOffsetRow(NamedTuple):
+    """One line of _rlmm_committed_offsets."""
+
+    dir: Annotated[str, "directory of the file, as reached from the argument"]
+    file: Annotated[str, "file name"]
+    metadata_partition: Annotated[int, "partition of __remote_log_metadata"]
+    committed_offset: Annotated[int, "last offset consumed"]
+
+
+class RlmmPartitionRow(NamedTuple):
+    """The metadata partition of one user partition."""
+
+    topic_id: Annotated[str, "of the user topic"]
+    partition: Annotated[int, "of the user topic"]
+    metadata_partition: Annotated[int, "partition of __remote_log_metadata that holds its events"]
+
+
+RLMM_EVENT = row_type("rlmm_event", RlmmEventRow)
+RLMM_SNAPSHOT = row_type("rlmm_snapshot", RlmmSnapshotRow)
+RLMM_COMMITTED = row_type("rlmm_committed_offset", RlmmCommittedOffsetRow)
+RLMM_PARTITION = row_type("rlmm_partition", RlmmPartitionRow)
+
+COMMANDS = {
+    "rlmm dump": (
+        RLMM_EVENT,
+        RLMM_SNAPSHOT,
+        RLMM_COMMITTED,
+    ),
+    "rlmm partition": (RLMM_PARTITION,),
+}
+"""The row types that each command can print, first the usual one."""

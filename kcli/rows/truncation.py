@@ -1,0 +1,79 @@
+"""The row of `truncate`: what a truncation does to a partition."""
+
+from typing import Annotated, Any, Literal, NamedTuple
+
+from formats.checkpoint import EpochEntry
+from kcli.rows.declare import Timestamp, row_type
+from kcli.rows.places import Where
+
+
+class TruncatedSegment(NamedTuple):
+    """What happens to one segment; the values after are null for a deleted one, those before for a created one."""
+
+    base_offset: int
+    action: Literal["keep", "cut", "delete", "create"]
+    size_before: int | None
+    size_after: int | None
+    offset_index_entries_before: int | None
+    offset_index_entries_after: int | None
+    time_index_entries_before: int | None
+    time_index_entries_after: int | None
+    txn_index_entries_before: int | None
+    txn_index_entries_after: int | None
+
+
+class TruncatedSnapshot(NamedTuple):
+    """What happens to the producer snapshot of an offset."""
+
+    offset: int
+    action: Literal["keep", "delete", "create"]
+
+
+class TruncationRow(NamedTuple):
+    """What a truncation of one partition changes and loses."""
+
+    where: Where
+    target_offset: Annotated[int, "the offset that the log is truncated to"]
+    kind: Annotated[str, "none, partial or full"]
+    log_end_offset_before: Annotated[int, "as loaded"]
+    log_end_offset_after: Annotated[int, "live, right after the truncation"]
+    log_end_offset_after_restart: Annotated[
+        int | None,
+        "after a clean stop and start; null when that start would fail",
+    ]
+    log_start_offset_before: Annotated[int, "as loaded"]
+    log_start_offset_after: Annotated[int, "right after the truncation"]
+    high_watermark_before: Annotated[int | None, "null when unknown"]
+    high_watermark_after: Annotated[int | None, "null when unknown"]
+    recovery_point_before: Annotated[int | None, "as loaded"]
+    recovery_point_after: Annotated[int | None, "right after the truncation"]
+    batches_removed: Annotated[int, "whole batches that go"]
+    records_removed: Annotated[
+        int | None,
+        "records in them; null when a compressed batch of magic 0 or 1 hides the count",
+    ]
+    bytes_removed: Annotated[int, "bytes of .log files that go"]
+    first_removed_offset: Annotated[int | None, "base offset of the first batch that goes"]
+    last_removed_offset: Annotated[int | None, "inclusive"]
+    first_removed_timestamp: Annotated[
+        Timestamp | None,
+        "of the first batch that goes (its base timestamp)",
+    ]
+    max_removed_timestamp: Annotated[Timestamp | None, "largest timestamp that goes"]
+    segments: Annotated[tuple[TruncatedSegment, ...], "what happens to each segment"]
+    epochs_before: Annotated[tuple[EpochEntry, ...], "as loaded"]
+    epochs_after: Annotated[tuple[EpochEntry, ...], "right after the truncation"]
+    producer_snapshots: Annotated[
+        tuple[TruncatedSnapshot, ...],
+        "what happens to each producer snapshot",
+    ]
+    rounds: Annotated[tuple[dict[str, Any], ...], "the exchange with a leader; empty for a given offset"]
+    warnings: Annotated[tuple[str, ...], "what a person should know before it happens"]
+
+
+TRUNCATION = row_type("truncation", TruncationRow)
+
+COMMANDS = {
+    "truncate": (TRUNCATION,),
+}
+"""The row types that each command can print, first the usual one."""
