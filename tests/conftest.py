@@ -10,7 +10,10 @@ from typer.testing import CliRunner
 
 from tests.builders import put_record, put_records
 
-settings.register_profile("quick", max_examples=20)
+# no deadlines: the first example of a test may import pyarrow, which takes seconds on a busy machine
+settings.register_profile("default", deadline=None)
+settings.register_profile("quick", max_examples=20, deadline=None)
+settings.load_profile("default")
 
 # what started the tests, e.g. nohup, may ignore signals, and so would every process that they start and interrupt
 signal.signal(signal.SIGINT, signal.default_int_handler)
