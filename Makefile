@@ -11,7 +11,9 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "kcli needs Python 3.11 or newer; set PYTHON=..." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt --config-settings editable_mode=compat -e '.[connect,dev]'
-	$(BIN)/python -m compileall -q formats kcli commands pyspark_kcli
+	@# an installed kcli has pyspark_kcli, which Spark looks for, beside its other packages; an editable one needs a link
+	ln -sfn $(CURDIR)/kcli/views/pyspark_kcli $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/
+	$(BIN)/python -m compileall -q formats kcli commands
 	@touch $@
 
 demo: $(READY)

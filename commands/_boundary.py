@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import typer
 
 from commands._signals import Interrupted
-from commands._status import Ended, ExitStatus
+from commands._status import CommandError, ExitStatus
 
 TRACEBACKS_FROM = 2
 """How many -v show the traceback of an internal error."""
@@ -43,7 +43,7 @@ def boundary(*, verbose: int = 0) -> Iterator[None]:
     except typer.Exit:
         flush_quietly()
         raise
-    except Ended as ended:
+    except CommandError as ended:
         flush_quietly()
         say(f"kcli: {ended}")
         raise typer.Exit(ended.status) from ended

@@ -34,25 +34,25 @@ def worst(*statuses: ExitStatus) -> ExitStatus:
     return min(statuses, key=PRECEDENCE.index, default=ExitStatus.CLEAN)
 
 
-class Ended(Exception):  # noqa: N818 - an end is not always an error
-    """A command cannot go on; the message is the one line that a person reads."""
+class CommandError(Exception):
+    """A command cannot go on; the message is the one line that it prints."""
 
     status: ClassVar[ExitStatus] = ExitStatus.INTERNAL
 
 
-class Usage(Ended):
-    """The words of the command line are wrong."""
+class Usage(CommandError):
+    """The command line is wrong."""
 
     status = ExitStatus.USAGE
 
 
-class Refused(Ended):
-    """What was asked would not be safe."""
+class Refused(CommandError):
+    """What the command line asks for would not be safe."""
 
     status = ExitStatus.REFUSED
 
 
-class Missing(Ended):
+class Missing(CommandError):
     """A part of the environment is missing: no JVM, no pyspark."""
 
     status = ExitStatus.SOME_UNANSWERED

@@ -15,6 +15,8 @@ from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 
 PACKAGES = ("formats", "kcli", "commands", "pyspark_kcli")
+IN_A_CHECKOUT = {"pyspark_kcli": "kcli.views.pyspark_kcli"}
+"""Where a package lies in a checkout if nothing has linked it to where an installed kcli has it."""
 ZIP = "kcli-packages.zip"
 SCRIPT = "kcli-submit.py"
 ENVIRONMENT = "environment"
@@ -72,7 +74,7 @@ def write_files(directory: str) -> None:
 def _modules() -> Iterator[tuple[str, str]]:
     """Yield every module of kcli's packages: its name in the zip, and its path."""
     for package in PACKAGES:
-        spec = find_spec(package)
+        spec = find_spec(package) or find_spec(IN_A_CHECKOUT.get(package, package))
         places = list(spec.submodule_search_locations or ()) if spec is not None else []
         if not places or not os.path.isdir(places[0]):
             raise PackagesError(
