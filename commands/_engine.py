@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from commands._options import Common
-from commands._status import Usage
+from commands._status import UsageError
 from kcli.engine.contract import Engine, Sink
 
 MakeEngine: TypeAlias = Callable[[Sink | None], Engine]
@@ -26,9 +26,11 @@ def engine_of(common: Common) -> MakeEngine:
         from kcli.engine.spark import spark  # noqa: PLC0415 - the module knows pyspark
 
         if common.jobs > 1:
-            raise Usage("--jobs and --spark both spread the work: use only one of them")
+            raise UsageError("--jobs and --spark both spread the work: use only one of them")
         if common.spark_master and common.spark_remote:
-            raise Usage("--spark-master and --spark-remote both say where Spark runs: use only one of them")
+            raise UsageError(
+                "--spark-master and --spark-remote both say where Spark runs: use only one of them"
+            )
         conf = dict(_setting(word) for word in common.spark_conf or ())
         return lambda sink: spark(common.spark_master, common.spark_remote, conf, sink=sink)
     from kcli.engine.local import inline, pool  # noqa: PLC0415 - not with Spark
@@ -51,7 +53,7 @@ def split_logs(engine: Engine, common: Common, *, to_parts: bool) -> Engine:
 def _setting(word: str) -> tuple[str, str]:
     key, equals, value = word.partition("=")
     if not (key and equals):
-        raise Usage(f"--spark-conf {word}: expected KEY=VALUE")
+        raise UsageError(f"--spark-conf {word}: expected KEY=VALUE")
     return key, value
 
 

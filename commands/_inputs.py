@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from commands._options import Common
-from commands._status import Refused, Usage
+from commands._status import RefusedError, UsageError
 from kcli.engine.contract import Unit
 from kcli.logdir.tree import PARTITION
 
@@ -19,17 +19,17 @@ LARGEST_COLLECTED = 1 << 30
 
 
 def inputs(paths: list[str] | None, common: Common) -> Iterator[str]:
-    """Yield every path that was named, wherever it was named; Usage if none was."""
+    """Yield every path that was named, wherever it was named; UsageError if none was."""
     nothing = True
     for path in _listed(paths or [], common):
         if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", path) and not os.path.lexists(path):
-            raise Usage(
+            raise UsageError(
                 f"{path}: kcli reads files, not URLs; mount or copy them to where every worker sees them"
             )
         nothing = False
         yield path
     if nothing:
-        raise Usage("name at least one PATH, or --files-from, or --server-config")
+        raise UsageError("name at least one PATH, or --files-from, or --server-config")
 
 
 def _listed(paths: list[str], common: Common) -> Iterator[str]:
@@ -53,11 +53,11 @@ def _split(data: bytes, common: Common) -> list[str]:
 
 def _stdin(word: str) -> bytes:
     if sys.stdin is None:
-        raise Usage(f"{word}: stdin is closed")
+        raise UsageError(f"{word}: stdin is closed")
     try:
         return _bounded(sys.stdin.buffer, word)
     except OSError as error:
-        raise Usage(f"{word}: stdin: {(error.strerror or str(error)).lower()}") from error
+        raise UsageError(f"{word}: stdin: {(error.strerror or str(error)).lower()}") from error
 
 
 def _file(option: str, path: str) -> bytes:
@@ -67,13 +67,13 @@ def _file(option: str, path: str) -> bytes:
             return _bounded(file, f"{option} {path}")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
-        raise Usage(f"{option} {path}: {(reason or str(error)).lower()}") from error
+        raise UsageError(f"{option} {path}: {(reason or str(error)).lower()}") from error
 
 
 def _bounded(file: BinaryIO, word: str) -> bytes:
     data = file.read(LIST_LIMIT + 1)
     if len(data) > LIST_LIMIT:
-        raise Usage(f"{word}: more than {LIST_LIMIT} bytes")
+        raise UsageError(f"{word}: more than {LIST_LIMIT} bytes")
     return data
 
 
@@ -85,9 +85,9 @@ def _log_dirs(path: str) -> tuple[str, ...]:
     try:
         names = log_dirs(read_properties(_file("--server-config", path))).log_dirs
     except FormatError as error:
-        raise Usage(f"--server-config {path}: {error}") from error
+        raise UsageError(f"--server-config {path}: {error}") from error
     if not names:
-        raise Usage(f"--server-config {path}: its log.dirs is empty, and no broker starts with that")
+        raise UsageError(f"--server-config {path}: its log.dirs is empty, and no broker starts with that")
     return names
 
 
@@ -95,7 +95,7 @@ def refuse_too_much(units: Iterable[Unit]) -> None:
     """Refuse to collect the rows of more than LARGEST_COLLECTED bytes of files from Spark's workers in this process."""
     size = sum(map(size_of, units))
     if size > LARGEST_COLLECTED:
-        raise Refused(
+        raise RefusedError(
             f"{size / (1 << 30):.1f} GiB to dump, and with --spark every row would pass through this one process; "
             "have the workers write: --out DIR.parquet (.csv, .ndjson); or use --jobs, or select (--offsets, --limit, ...)"
         )

@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from commands._boundary import boundary
-from commands._status import Missing, Refused, Usage
+from commands._status import MissingError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from kcli.logdir.tree import Selection
 
 __all__ = [
     "Common",
-    "Missing",
+    "MissingError",
     "Paths",
-    "Refused",
-    "Usage",
+    "RefusedError",
+    "UsageError",
     "common_options",
     "parse_duration",
     "parse_epochs",
@@ -191,14 +191,14 @@ class Common:
     ] = None
 
     def selection(self) -> "Selection":
-        """Return which partitions are wanted; Usage for a bad regex or partition list."""
+        """Return which partitions are wanted; UsageError for a bad regex or partition list."""
         from kcli.logdir.tree import Selection  # noqa: PLC0415 - kept out of --help
 
         for regex in self.topic_regex or ():
             try:
                 re.compile(regex)
             except (re.error, OverflowError, RecursionError) as error:
-                raise Usage(f"--topic-regex {regex}: {error}") from error
+                raise UsageError(f"--topic-regex {regex}: {error}") from error
         return Selection(
             topics=tuple(self.topic or ()),
             topic_regexes=tuple(self.topic_regex or ()),
@@ -245,7 +245,7 @@ MOST_PARTITIONS = 1_000_000
 
 def _integer(word: str, what: str, low: int, high: int) -> int:
     if not re.fullmatch(r"-?[0-9]{1,19}", word) or not low <= int(word) <= high:
-        raise Usage(f"{what} {word!r}: not a number from {low} to {high}")
+        raise UsageError(f"{what} {word!r}: not a number from {low} to {high}")
     return int(word)
 
 
@@ -264,10 +264,10 @@ def parse_partitions(text: str) -> frozenset[int]:
         first = _integer(low, "partition", 0, INT32)
         last = _integer(high, "partition", 0, INT32) if dash else first
         if last < first:
-            raise Usage(f"partition {word.strip()!r}: a range goes up")
+            raise UsageError(f"partition {word.strip()!r}: a range goes up")
         ranges.append(range(first, last + 1))
     if sum(map(len, ranges)) > MOST_PARTITIONS:
-        raise Usage(f"partition {text!r}: more than {MOST_PARTITIONS} partitions")
+        raise UsageError(f"partition {text!r}: more than {MOST_PARTITIONS} partitions")
     return frozenset().union(*ranges)
 
 
@@ -276,7 +276,7 @@ def parse_offset(text: str) -> int | str:
     if text in {"earliest", "latest"}:
         return text
     if not text.isdecimal():
-        raise Usage(f"offset {text!r}: not a number, earliest or latest")
+        raise UsageError(f"offset {text!r}: not a number, earliest or latest")
     return _integer(text, "offset", 0, INT64)
 
 
@@ -286,10 +286,10 @@ UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 
 def parse_duration(text: str) -> int:
     """Return the milliseconds of a duration like `30m`, `2d` or `1h30m`."""
     if not re.fullmatch(r"([0-9]{1,12}(ms|[smhdw]))+", text):
-        raise Usage(f"duration {text!r}: not like 500ms, 30s, 15m, 1h, 2d, 1w")
+        raise UsageError(f"duration {text!r}: not like 500ms, 30s, 15m, 1h, 2d, 1w")
     duration = sum(int(number) * UNITS[unit] for number, unit in re.findall(r"([0-9]+)(ms|[smhdw])", text))
     if duration > INT64:
-        raise Usage(f"duration {text!r}: more milliseconds than a 64-bit number holds")
+        raise UsageError(f"duration {text!r}: more milliseconds than a 64-bit number holds")
     return duration
 
 
@@ -304,14 +304,14 @@ def parse_time(text: str, now_ms: int | None = None) -> int:
         by = parse_duration(text[2:])
         moment_ms = now - by if text[1] == "-" else now + by
         if not -INT64 - 1 <= moment_ms <= INT64:
-            raise Usage(f"time {text!r}: more milliseconds than a 64-bit number holds")
+            raise UsageError(f"time {text!r}: more milliseconds than a 64-bit number holds")
         return moment_ms
     from datetime import UTC, datetime, timedelta  # noqa: PLC0415 - only ISO-8601 needs a calendar
 
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise Usage(f"time {text!r}: not epoch milliseconds, ISO-8601 or @-1h") from error
+        raise UsageError(f"time {text!r}: not epoch milliseconds, ISO-8601 or @-1h") from error
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)

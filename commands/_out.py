@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 from commands._boundary import UNWRITABLE, say
 from commands._options import Common
-from commands._status import Missing, Refused, Usage
+from commands._status import MissingError, RefusedError, UsageError
 from commands._summary import RunSummary
 from formats.names import LOG, WELL_KNOWN_KINDS, parse_file, parse_partition_dir
 from kcli.analysis.findings import Finding
@@ -60,11 +60,11 @@ class Out:
         directories = set(map(os.path.realpath, guarded))
         for place in _upwards(os.path.dirname(self.path)):
             if place in directories or _looks_like_one(place):
-                raise Refused(
+                raise RefusedError(
                     f"--out {self.word}: {place} is a log dir or a partition directory, and kcli never writes there"
                 )
         if any(_is_same(self, target) for target in found.targets):
-            raise Refused(
+            raise RefusedError(
                 f"--out {self.word}: this is one of the inputs, and kcli would replace it; name another"
             )
 
@@ -112,22 +112,22 @@ class Out:
 
 
 def out_of(word: str, common: Common, *, by_workers: bool) -> Out:
-    """Return what --out says; Usage and Refused for what cannot be. `by_workers`: Spark's workers write the rows."""
+    """Return what --out says; UsageError and RefusedError for what cannot be. `by_workers`: Spark's workers write the rows."""
     form = _format(word, common)
     as_parts = by_workers and form != TEXT
     if as_parts and (common.sort is not None or common.limit is not None):
-        raise Usage(
+        raise UsageError(
             "--sort and --limit need all rows in one place; with --spark, --out is written by the workers: leave one out"
         )
     parent, name = os.path.split(word)
     place = os.path.realpath(parent or ".")
     if not os.path.isdir(place):
-        raise Usage(f"--out {word}: no directory {parent}")
+        raise UsageError(f"--out {word}: no directory {parent}")
     announces = not common.quiet and (common.verbose > 0 or sys.stderr.isatty())
     out = Out(word, os.path.join(place, name), form, as_parts, announces)
     _refuse_what_is_there(out)
     if form == PARQUET and find_spec("pyarrow") is None:
-        raise Missing(f"--out {word}: Parquet needs pyarrow: {INSTALL}")
+        raise MissingError(f"--out {word}: Parquet needs pyarrow: {INSTALL}")
     return out
 
 
@@ -135,11 +135,11 @@ def _format(word: str, common: Common) -> str:
     extension = os.path.splitext(word)[1].removeprefix(".")
     form = TEXT if extension == TEXT_EXTENSION and common.output == TEXT else extension
     if "\0" in word or form not in (*FILE_FORMATS, TEXT):
-        raise Usage(
+        raise UsageError(
             f"--out {word}: name a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)"
         )
     if common.output not in {None, form}:
-        raise Usage(f"--out {word}: the file's name says {form}, -o says {common.output}")
+        raise UsageError(f"--out {word}: the file's name says {form}, -o says {common.output}")
     return form
 
 
@@ -149,15 +149,15 @@ def _refuse_what_is_there(out: Out) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise Usage(f"--out {out.word}: {(error.strerror or str(error)).lower()}") from error
+        raise UsageError(f"--out {out.word}: {(error.strerror or str(error)).lower()}") from error
     if stat.S_ISDIR(mode):
-        raise Refused(f"--out {out.word}: there is a directory of this name; remove it, or name another")
+        raise RefusedError(f"--out {out.word}: there is a directory of this name; remove it, or name another")
     if out.as_parts:
-        raise Refused(
+        raise RefusedError(
             f"--out {out.word}: with --spark this is a directory, and there is a file of this name; remove it, or name another"
         )
     if not stat.S_ISREG(mode):
-        raise Refused(
+        raise RefusedError(
             f"--out {out.word}: what has this name is no regular file, and kcli would replace it; name another"
         )
 
@@ -197,5 +197,5 @@ def _explained(out: Out) -> Iterator[None]:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         if error.errno in UNWRITABLE or error.errno == errno.ENOENT:
-            raise Missing(f"--out {out.word}: cannot write: {reason}") from error
-        raise Usage(f"--out {out.word}: cannot write there: {reason}") from error
+            raise MissingError(f"--out {out.word}: cannot write: {reason}") from error
+        raise UsageError(f"--out {out.word}: cannot write there: {reason}") from error

@@ -18,7 +18,7 @@ from commands._inputs import inputs, refuse_too_much
 from commands._options import Common
 from commands._print import IN_THE_DOCUMENT, Text, print_messages, print_rows, progress
 from commands._signals import Interrupted, deferred, deliver_pending, interruptible
-from commands._status import ExitStatus, Usage
+from commands._status import ExitStatus, UsageError
 from commands._summary import RunSummary
 from kcli.analysis.findings import SEVERITIES
 from kcli.engine.contract import Engine, Scan, Sink, Unit
@@ -112,7 +112,7 @@ def _summary(common: Common) -> RunSummary:
 
 def _choice(option: str, value: str, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
-        raise Usage(f"{option} {value}: expected one of {', '.join(allowed)}")
+        raise UsageError(f"{option} {value}: expected one of {', '.join(allowed)}")
     return value
 
 
@@ -197,7 +197,7 @@ def _view(
             to_file=out is not None,
         )
     except ViewError as error:
-        raise Usage(str(error)) from error
+        raise UsageError(str(error)) from error
 
 
 def _rows(

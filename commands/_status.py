@@ -40,19 +40,19 @@ class CommandError(Exception):
     status: ClassVar[ExitStatus] = ExitStatus.INTERNAL
 
 
-class Usage(CommandError):
+class UsageError(CommandError):
     """The command line is wrong."""
 
     status = ExitStatus.USAGE
 
 
-class Refused(CommandError):
+class RefusedError(CommandError):
     """What the command line asks for would not be safe."""
 
     status = ExitStatus.REFUSED
 
 
-class Missing(CommandError):
+class MissingError(CommandError):
     """A part of the environment is missing: no JVM, no pyspark."""
 
     status = ExitStatus.SOME_UNANSWERED

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from commands._boundary import boundary, lost
-from commands._status import ExitStatus, Missing, Refused, Usage
+from commands._status import ExitStatus, MissingError, RefusedError, UsageError
 
 MAIN_JOBS = (
     "epoch end-offset --epoch all kcli-demo --topic orders --partition 0 --columns requested_epoch,leader_epoch,end_offset,log_end_offset,rule",
@@ -50,13 +50,13 @@ def demo(
             try:
                 os.makedirs(keep, exist_ok=True)
             except OSError as error:
-                raise Usage(f"--keep {keep}: {(error.strerror or str(error)).lower()}") from error
+                raise UsageError(f"--keep {keep}: {(error.strerror or str(error)).lower()}") from error
             status = _run_all(keep, ON_SPARK if spark else COMMANDS)
         else:
             try:
                 scratch = scratch_directory()
             except EngineMissingError as error:
-                raise Missing(str(error)) from error
+                raise MissingError(str(error)) from error
             with TemporaryDirectory(prefix="kcli-demo-", dir=scratch) as folder:
                 status = _run_all(folder, ON_SPARK if spark else COMMANDS)
         raise typer.Exit(status)
@@ -67,9 +67,9 @@ def _refuse(keep: str) -> None:
     from kcli.logdir.tree import is_of_a_log_dir  # noqa: PLC0415 - kept out of --help
 
     if is_of_a_log_dir(os.path.abspath(keep)):
-        raise Refused(f"--keep {keep}: this is a log dir, or lies in one; kcli writes nothing there")
+        raise RefusedError(f"--keep {keep}: this is a log dir, or lies in one; kcli writes nothing there")
     if os.path.lexists(os.path.join(keep, FOLDER)):
-        raise Refused(f"--keep {keep}: there is a {FOLDER} in it; remove it, or name another directory")
+        raise RefusedError(f"--keep {keep}: there is a {FOLDER} in it; remove it, or name another directory")
 
 
 def _run_all(folder: str, lines: tuple[str, ...]) -> int:
@@ -97,7 +97,7 @@ def _unpack(folder: str) -> None:
 
     packed = [entry for entry in resources.files("kcli.demo").iterdir() if entry.name.endswith(".tar.gz")]
     if not packed:
-        raise Missing(
+        raise MissingError(
             "this installation of kcli has no demo files; install it from a wheel or a full checkout"
         )
     for entry in packed:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from commands._options import INT32, INT64, Common, Paths, Usage, common_options, parse_time
+from commands._options import INT32, INT64, Common, Paths, common_options, parse_time
+from commands._options import UsageError as Usage
 from formats.bounds import LARGEST_BATCH, LARGEST_BATCH_GROWN
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import Annotated, TypedDict
 
 import typer
 
-from commands._options import INT64, Common, Paths, Usage, common_options, parse_epochs, parse_offset
+from commands._options import INT64, Common, Paths, UsageError, common_options, parse_epochs, parse_offset
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -126,5 +126,5 @@ class _Cache(TypedDict):
 def _cache(source: str, broker: str) -> _Cache:
     for option, word, words in (("--from", source, SOURCES), ("--broker", broker, BROKERS)):
         if word not in words:
-            raise Usage(f"{option} {word}: expected one of {', '.join(words)}")
+            raise UsageError(f"{option} {word}: expected one of {', '.join(words)}")
     return {"source": source, "running": broker == "running"}

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from commands._boundary import boundary
-from commands._status import Usage
+from commands._status import UsageError
 from kcli.analysis.findings import CATALOGUE
 
 
@@ -22,7 +22,7 @@ def explain(
                 typer.echo(f"{code}  {rule.severity:7}  {rule.title}")
         for code in map(str.upper, codes or ()):
             if code not in CATALOGUE:
-                raise Usage(f"explain {code}: no such code; {_advice(code)}")
+                raise UsageError(f"explain {code}: no such code; {_advice(code)}")
             rule = CATALOGUE[code]
             typer.echo(
                 f"{code} ({rule.severity}): {rule.title}\n  broker: {rule.broker}\n  you: {rule.person}"

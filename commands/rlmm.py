@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from commands._options import INT32, Common, Paths, Usage, common_options
+from commands._options import INT32, Common, Paths, UsageError, common_options
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -38,9 +38,9 @@ def dump(
     Example: kcli rlmm dump -o ndjson /var/lib/kafka/data
     """
     if text_format is not None and text_format not in FORMATS:
-        raise Usage(f"--format {text_format}: expected one of {', '.join(FORMATS)}")
+        raise UsageError(f"--format {text_format}: expected one of {', '.join(FORMATS)}")
     if text_format is not None and common.output != TEXT:
-        raise Usage("--format is about -o text")
+        raise UsageError("--format is about -o text")
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import rlmm as jobs  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm_rows import TEXTS  # noqa: PLC0415 - kept out of --help
@@ -90,11 +90,11 @@ def _user_partition(word: str) -> tuple[str, int]:
 
     topic_id, _, number = word.rpartition(":")
     if not number.isascii() or not number.isdecimal() or len(number) > len(str(INT32)) or int(number) > INT32:
-        raise Usage(f"{word}: not TOPIC_ID:PARTITION, for example u4NdSfWRQjaZ_ENyxMXLJA:0")
+        raise UsageError(f"{word}: not TOPIC_ID:PARTITION, for example u4NdSfWRQjaZ_ENyxMXLJA:0")
     try:
         uuid_bytes(topic_id, "topic id")
     except FormatError as error:
-        raise Usage(
+        raise UsageError(
             f"{word}: the topic id is not the 22 characters of a Kafka uuid, as partition.metadata has it"
         ) from error
     return topic_id, int(number)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands._options import INT32, Common, Paths, Usage, common_options
+from commands._options import INT32, Common, Paths, UsageError, common_options
 from formats.bounds import LARGEST_BATCH
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def scan(
     from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT  # noqa: PLC0415 - kept out of --help
 
     if summary and common.only == SCAN_SEGMENT.name:
-        raise Usage(f"--summary and --only {common.only} contradict each other: use only one of them")
+        raise UsageError(f"--summary and --only {common.only} contradict each other: use only one of them")
     name = common.out.rpartition(".")[2] if common.out else common.output
     if summary:
         wanted = {SCAN_PARTITION.name}
@@ -104,5 +104,5 @@ def parse_rate(text: str) -> int:
     found = re.fullmatch(r"([0-9]{1,12})([KMG]?)", text)
     rate = int(found[1]) * MULTIPLES[found[2]] if found else 0
     if not rate:
-        raise Usage(f"--rate {text}: expected a rate such as 500K, 50M or 1G")
+        raise UsageError(f"--rate {text}: expected a rate such as 500K, 50M or 1G")
     return rate

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from commands._boundary import boundary
-from commands._status import Usage
+from commands._status import UsageError
 from kcli.rows import COMMANDS
 
 
@@ -21,5 +21,5 @@ def schema(
     with boundary():
         command = " ".join(words or ())
         if command not in COMMANDS:
-            raise Usage(f"schema {command or 'COMMAND'}: name one of {', '.join(COMMANDS)}")
+            raise UsageError(f"schema {command or 'COMMAND'}: name one of {', '.join(COMMANDS)}")
         typer.echo(pretty(document_schema(command)))

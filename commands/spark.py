@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from commands._boundary import boundary
-from commands._status import Missing, Refused, Usage
+from commands._status import MissingError, RefusedError, UsageError
 
 WRONG_WORDS: Any = typer.BadParameter.__base__
 """What a command line of wrong words raises: typer has no name of its own for it."""
@@ -69,23 +69,25 @@ def submit_command(
 
     with boundary():
         if not words:
-            raise Usage(
+            raise UsageError(
                 "submit-command: name the kcli command line to run behind --, for example -- ls /data/kafka"
             )
         for word in conf or ():
             if not all(word.partition("=")[:2]):
-                raise Usage(f"--conf {word}: not KEY=VALUE")
+                raise UsageError(f"--conf {word}: not KEY=VALUE")
         line, needs_directory = _over_spark(words)
         directory = os.path.abspath(folder)
         try:
             if is_of_a_log_dir(directory):
-                raise Refused(f"--dir {folder}: this is a log dir, or lies in one; kcli writes nothing there")
+                raise RefusedError(
+                    f"--dir {folder}: this is a log dir, or lies in one; kcli writes nothing there"
+                )
             if not dry_run:
                 write_files(directory)
         except PackagesError as error:
-            raise Missing(str(error)) from error
+            raise MissingError(str(error)) from error
         except (FileError, OSError) as error:
-            raise Usage(f"--dir {folder}: {getattr(error, 'strerror', None) or error}") from error
+            raise UsageError(f"--dir {folder}: {getattr(error, 'strerror', None) or error}") from error
         if needs_directory:
             typer.echo(f"# The line works in {os.getcwd()} alone: paths in it are relative.")
         for text in submit_lines(
@@ -97,29 +99,29 @@ def submit_command(
 def _over_spark(words: list[str]) -> tuple[list[str], bool]:
     """Return the words of a kcli command line with --spark among them, and whether it names relative paths.
 
-    Usage for what could not succeed there: the words are parsed as kcli parses them, and nothing runs.
+    UsageError for what could not succeed there: the words are parsed as kcli parses them, and nothing runs.
     """
     found = _parsed(words)
     named = " ".join(words[: len(words) - len(found.rest)])
     if "spark" not in found.params or "paths" not in found.params:
-        raise Usage(
+        raise UsageError(
             f"submit-command: kcli {named} reads no paths, so there is nothing to spread over Spark; run it here"
         )
     if found.params["jobs"] > 1:
-        raise Usage("submit-command: --jobs and Spark are two ways to spread the work: leave out --jobs")
+        raise UsageError("submit-command: --jobs and Spark are two ways to spread the work: leave out --jobs")
     for option, instead in (
         ("spark_master", "--master"),
         ("spark_remote", "--master"),
         ("spark_conf", "--conf"),
     ):
         if found.params[option]:
-            raise Usage(
+            raise UsageError(
                 f"submit-command: --{option.replace('_', '-')} is for a kcli that starts Spark itself: name {instead} before --"
             )
     one = [found.params[name] for name in ("files_from", "server_config", "out") if found.params[name]]
     paths = [*(found.params["paths"] or ()), *(found.params.get("files") or "").split(","), *one]
     if not any(path and path != found.params["out"] for path in paths):
-        raise Usage(f"submit-command: kcli {named}: name at least one PATH")
+        raise UsageError(f"submit-command: kcli {named}: name at least one PATH")
     return _with_spark(words, found), any(path not in {"", "-"} and not os.path.isabs(path) for path in paths)
 
 
@@ -129,7 +131,7 @@ class _Parsed(NamedTuple):
 
 
 def _parsed(words: list[str]) -> _Parsed:
-    """Return the parameters of a kcli command line, and its words behind the command's name; Usage for one that kcli would refuse."""
+    """Return the parameters of a kcli command line, and its words behind the command's name; UsageError for one that kcli would refuse."""
     from commands.app import app as kcli  # noqa: PLC0415 - it imports the commands
 
     command: Any = typer.main.get_command(kcli)
@@ -138,14 +140,14 @@ def _parsed(words: list[str]) -> _Parsed:
         name = rest.pop(0) if rest else ""
         below = command.get_command(None, name)
         if below is None:
-            raise Usage(
+            raise UsageError(
                 f"submit-command: {name or 'nothing'} is no command of kcli here; one of {', '.join(command.list_commands(None))}"
             )
         command = below
     try:
         return _Parsed(command.make_context("kcli", list(rest)).params, rest)
     except WRONG_WORDS as error:
-        raise Usage(f"submit-command: kcli {' '.join(words)}: {error.format_message()}") from error
+        raise UsageError(f"submit-command: kcli {' '.join(words)}: {error.format_message()}") from error
 
 
 def _with_spark(words: list[str], found: _Parsed) -> list[str]:

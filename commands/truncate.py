@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from commands._options import INT32, INT64, Common, Paths, Refused, Usage, common_options
+from commands._options import INT32, INT64, Common, Paths, RefusedError, UsageError, common_options
 
 INDEX_INTERVAL_BYTES = 4096
 SEGMENT_INDEX_BYTES = 10 * 1024 * 1024
@@ -79,11 +79,11 @@ def truncate(
     Example: kcli truncate --dry-run --to-offset 1200 /var/lib/kafka/data/orders-0
     """
     if not dry_run:
-        raise Refused("kcli changes nothing: add --dry-run to see what the broker would do")
+        raise RefusedError("kcli changes nothing: add --dry-run to see what the broker would do")
     if sum([to_offset is not None, to_epoch is not None, to_high_watermark]) != 1:
-        raise Usage("name exactly one of --to-offset, --to-epoch, --to-high-watermark")
+        raise UsageError("name exactly one of --to-offset, --to-epoch, --to-high-watermark")
     if shutdown is not None and shutdown not in SHUTDOWNS:
-        raise Usage(f"--shutdown {shutdown}: expected one of {', '.join(SHUTDOWNS)}")
+        raise UsageError(f"--shutdown {shutdown}: expected one of {', '.join(SHUTDOWNS)}")
     import time  # noqa: PLC0415 - kept out of --help
 
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help

@@ -8,7 +8,7 @@ from typer.main import get_command
 
 from commands._options import (
     Common,
-    Usage,
+    UsageError,
     parse_duration,
     parse_epochs,
     parse_offset,
@@ -88,7 +88,7 @@ def test_words(parse, text, value):
 )
 def test_other_words_are_usage(parse, texts):
     for text in texts:
-        with pytest.raises(Usage):
+        with pytest.raises(UsageError):
             parse(text)
 
 
