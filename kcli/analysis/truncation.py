@@ -6,7 +6,7 @@ start with checkpoints that hold the new values.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from formats.batch import LOG_APPEND_TIME, BatchHeader
 from kcli.analysis.epochs import truncate_from_end
@@ -24,14 +24,19 @@ from kcli.analysis.producers import rebuild
 from kcli.analysis.startup import LoadedLog, check_fits
 
 NONE, PARTIAL, FULL = "none", "partial", "full"
-KEEP, CUT, DELETE, CREATE = "keep", "cut", "delete", "create"
+KEEP: Final = "keep"
+CUT: Final = "cut"
+DELETE: Final = "delete"
+CREATE: Final = "create"
+SegmentAction: TypeAlias = Literal["keep", "cut", "delete", "create"]
+SnapshotAction: TypeAlias = Literal["keep", "delete", "create"]
 
 
 class SegmentChange(NamedTuple):
     """What happens to one segment: sizes in bytes, entries as the broker counts them; None where there is no segment."""
 
     base_offset: int
-    action: str
+    action: SegmentAction
     before: LoadedSegment | None
     after: LoadedSegment | None
 
@@ -69,7 +74,7 @@ class Prediction:
     log_end_offset_after_restart: int | None
     restart_deletes_all: bool
     restart_error: BrokerError | None
-    snapshots: tuple[tuple[int, str], ...]
+    snapshots: tuple[tuple[int, SnapshotAction], ...]
     removed: Removed
 
 
@@ -146,6 +151,7 @@ def _changes(before: Sequence[LoadedSegment], after: Sequence[LoadedSegment]) ->
     changes = []
     for base in sorted(old.keys() | new.keys()):
         was, becomes = old.get(base), new.get(base)
+        action: SegmentAction
         if was is None:
             action = CREATE
         elif becomes is None:
@@ -156,7 +162,7 @@ def _changes(before: Sequence[LoadedSegment], after: Sequence[LoadedSegment]) ->
     return tuple(changes)
 
 
-def _snapshot_actions(before: Iterable[int], after: Iterable[int]) -> tuple[tuple[int, str], ...]:
+def _snapshot_actions(before: Iterable[int], after: Iterable[int]) -> tuple[tuple[int, SnapshotAction], ...]:
     old, new = set(before), set(after)
     return tuple(
         (offset, DELETE if offset not in new else KEEP if offset in old else CREATE)

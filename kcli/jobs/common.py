@@ -11,7 +11,8 @@ from kcli.logdir.buffers import CANNOT_READ, FileError, shown
 from kcli.logdir.directory import FATAL_FILES, NO_DIRECTORY, directory_facts
 from kcli.logdir.partition import Partition, shown_error
 from kcli.logdir.tree import PARTITION, Found, Note, Target
-from kcli.rows import Failure, Item, Value
+from kcli.rows import Failure, Item
+from kcli.rows.places import FromFile, Where
 
 PARTITIONS_ONLY = frozenset({PARTITION})
 
@@ -70,11 +71,19 @@ def notes_as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
             yield Finding("DIR-001", "not a name that Kafka knows in a log dir", file=note.path)
 
 
-def where(partition: Partition) -> tuple[Value, ...]:
-    """Return the values of kcli.rows.WHERE: dir, broker_id, cluster_id, topic, partition."""
+def where(partition: Partition) -> Where:
+    """Return the columns that say which partition directory a row is about."""
     facts = partition.directory
     topic = None if partition.topic is None else shown(partition.topic)
-    return (partition.shown, facts.broker_id, facts.cluster_id, topic, partition.number)
+    return Where(partition.shown, facts.broker_id, facts.cluster_id, topic, partition.number)
+
+
+def source_of(target: Target) -> FromFile:
+    """Return the columns that say which file a row is from."""
+    directory, name = os.path.split(target.shown)
+    facts = NO_DIRECTORY if target.log_dir is None else directory_facts(target.log_dir)
+    topic, number = (shown(target.name.topic), target.name.partition) if target.name else (None, None)
+    return FromFile(Where(directory or ".", facts.broker_id, facts.cluster_id, topic, number), name)
 
 
 def failure_of(error: FileError) -> Failure:
@@ -140,5 +149,6 @@ __all__ = [
     "internal_failure",
     "notes_as_findings",
     "plan",
+    "source_of",
     "where",
 ]

@@ -24,7 +24,7 @@ from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
 from kcli.logdir.segment import Segment, Walk
 from kcli.logdir.tree import PARTITION, partition_of
-from kcli.rows import Row
+from kcli.rows.epochs import EndOffsetRow, EpochAtRow, EpochRow
 
 ACCEPTS = frozenset({PARTITION, LEADER_EPOCH_CHECKPOINT})
 """A leader-epoch-checkpoint stands for the partition directory that it lies in."""
@@ -104,15 +104,23 @@ def _show(cache: Cache, partition: Partition, found: Ends) -> Yield:
     entries = yield from _entries(cache, partition, found)
     place = where(partition)
     for entry, end in zip(entries, epochs.ends(entries, found.log_end_offset), strict=True):
-        yield Row("epoch", (*place, entry.epoch, entry.start_offset, end, cache.source))
+        yield EpochRow(place, entry.epoch, entry.start_offset, end_offset=end, source=cache.source)
 
 
 def _end_offset(asked: tuple[int, ...] | None, cache: Cache, partition: Partition, found: Ends) -> Yield:
     entries = yield from _entries(cache, partition, found)
     place = where(partition)
     for requested in epochs.requested_all(entries) if asked is None else asked:
-        epoch, end, rule = epochs.end_offset_for(entries, requested, found.log_end_offset)
-        yield Row("end_offset", (*place, requested, epoch, end, found.log_end_offset, found.source, rule))
+        answer = epochs.end_offset_for(entries, requested, found.log_end_offset)
+        yield EndOffsetRow(
+            place,
+            requested_epoch=requested,
+            leader_epoch=answer.epoch,
+            end_offset=answer.end_offset,
+            log_end_offset=found.log_end_offset,
+            log_end_offset_source=found.source,
+            rule=answer.rule,
+        )
 
 
 def _at(offset: int | str, cache: Cache, partition: Partition, found: Ends) -> Yield:
@@ -128,8 +136,8 @@ def _at(offset: int | str, cache: Cache, partition: Partition, found: Ends) -> Y
             found=number,
         )
     entry = epochs.epoch_for_offset(entries, number)
-    answered = (entry.epoch, entry.start_offset) if entry else (None, None)
-    yield Row("epoch_at", (*where(partition), number, *answered))
+    epoch, start_offset = entry or (None, None)
+    yield EpochAtRow(where(partition), number, epoch, start_offset)
 
 
 def resolve(offset: int | str, found: Ends) -> int:

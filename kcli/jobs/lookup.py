@@ -24,10 +24,11 @@ from kcli.jobs.epoch import resolve
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import Batch, Segment, Walk
-from kcli.rows import Row
+from kcli.rows.lookups import FoundBatch, FoundRecord, LookupOffsetRow, LookupTimestampRow
+from kcli.rows.places import Where
 
-Answer: TypeAlias = tuple[bool, int | None, int | None, int | None, int | None, int | None, str]
-"""The columns of kcli.rows.LOOKUP_TIMESTAMP from `found` on."""
+Answer: TypeAlias = FoundRecord | str
+"""What was found, or why nothing was."""
 
 
 def offset(unit: Unit, *, offset: int | str) -> Outcome:
@@ -58,25 +59,21 @@ def _offset(asked: int | str, partition: Partition) -> Yield:
             entry, batch = yield from _translate(log, segment, number)
             if batch is not None:
                 header = batch.header
-                yield Row(
-                    "lookup_offset",
-                    (
-                        *place,
-                        number,
-                        True,
-                        segment.base_offset,
-                        shown_path(partition, segment.path("log")),
-                        batch.position,
-                        None if lookup.hides_first_offset(header) else header.base_offset,
-                        header.last_offset,
-                        header.partition_leader_epoch,
-                        *entry,
-                        lookup.reason_of(header, number),
-                    ),
+                found_batch = FoundBatch(
+                    segment_base_offset=segment.base_offset,
+                    file=shown_path(partition, segment.path("log")),
+                    position=batch.position,
+                    batch_base_offset=None if lookup.hides_first_offset(header) else header.base_offset,
+                    batch_last_offset=header.last_offset,
+                    leader_epoch=header.partition_leader_epoch,
+                    index_entry_offset=entry[0],
+                    index_entry_position=entry[1],
                 )
+                why = lookup.reason_of(header, number)
+                yield LookupOffsetRow(place, number, found=True, batch=found_batch, reason=why)
                 return
         reason = f"{lookup.NO_BATCH}: nothing from here to the log end {found.log_end_offset}; a fetch returns no records"
-    yield Row("lookup_offset", (*place, number, False, *(None,) * 8, reason))
+    yield LookupOffsetRow(place, number, found=False, batch=FoundBatch(), reason=reason)
 
 
 def _translate(
@@ -116,7 +113,13 @@ def _timestamp(asked: int | None, limit: int, partition: Partition) -> Yield:
     answered = yield from (
         _largest(partition, found, limit) if asked is None else _at_or_after(partition, found, asked, limit)
     )
-    yield Row("lookup_timestamp", (*where(partition), asked, *answered))
+    yield _row(where(partition), asked, answered)
+
+
+def _row(place: Where, asked: int | None, answer: Answer) -> LookupTimestampRow:
+    if isinstance(answer, str):
+        return LookupTimestampRow(place, asked, found=False, record=FoundRecord(), reason=answer)
+    return LookupTimestampRow(place, asked, found=True, record=answer, reason=lookup.FOUND)
 
 
 def _at_or_after(
@@ -152,15 +155,11 @@ def _at_or_after(
                 file=segment.file("log"),
             )
         if answer is None and seen >= asked:
-            return _nothing(
-                f"{lookup.NOT_IN_SEGMENT}: segment {segment.base_offset} alone is searched, and has no such record"
-            )
+            return f"{lookup.NOT_IN_SEGMENT}: segment {segment.base_offset} alone is searched, and has no such record"
         if answer is not None:
             return answer
         break
-    return _nothing(
-        f"{lookup.AFTER_ALL}: the largest timestamp is {seen}" if seen >= 0 else lookup.NO_TIMESTAMPS
-    )
+    return f"{lookup.AFTER_ALL}: the largest timestamp is {seen}" if seen >= 0 else lookup.NO_TIMESTAMPS
 
 
 def _modified(segment: Segment) -> tuple[int, int]:
@@ -212,7 +211,7 @@ def _largest(partition: Partition, found: Ends, limit: int) -> Generator[Finding
     for segment in segments:
         largest += [(yield from _largest_timestamp(log, segment))]
     if not largest:
-        return _nothing(lookup.NO_TIMESTAMPS)
+        return lookup.NO_TIMESTAMPS
     place = lookup.largest_place(largest)
     segment, (timestamp, offset) = segments[place], largest[place]
     index = segment.offset_index()
@@ -229,9 +228,7 @@ def _largest(partition: Partition, found: Ends, limit: int) -> Generator[Finding
             else None
         )
     return (
-        _found(segment, batch, record)
-        if batch is not None and record is not None
-        else _nothing(lookup.NO_TIMESTAMPS)
+        _found(segment, batch, record) if batch is not None and record is not None else lookup.NO_TIMESTAMPS
     )
 
 
@@ -257,17 +254,11 @@ def _unread(file: DataFile, error: FormatError) -> FileError:
     return FileError(file.path, error.code, describe(error), error.position, error.field)
 
 
-def _found(segment: Segment, batch: Batch, record: Timed) -> Answer:
-    return (
-        True,
-        record.offset,
-        record.timestamp,
-        batch.header.partition_leader_epoch,
-        segment.base_offset,
-        batch.position,
-        lookup.FOUND,
+def _found(segment: Segment, batch: Batch, record: Timed) -> FoundRecord:
+    return FoundRecord(
+        offset=record.offset,
+        record_timestamp=record.timestamp,
+        leader_epoch=batch.header.partition_leader_epoch,
+        segment_base_offset=segment.base_offset,
+        position=batch.position,
     )
-
-
-def _nothing(reason: str) -> Answer:
-    return False, None, None, None, None, None, reason

@@ -15,7 +15,7 @@ from kcli.jobs.common import directory_findings, failure_of, internal_failure, w
 from kcli.jobs.epoch import checkpointed_epochs
 from kcli.logdir.buffers import FileError, file_error
 from kcli.logdir.partition import Partition, shown_error
-from kcli.rows import Row
+from kcli.rows.places import PartitionRow
 
 T = TypeVar("T")
 
@@ -42,7 +42,7 @@ def ls(unit: Unit) -> Outcome:
     )
 
 
-def _row(partition: Partition, problems: list[FileError]) -> tuple[Row, list[Finding]]:
+def _row(partition: Partition, problems: list[FileError]) -> tuple[PartitionRow, list[Finding]]:
     findings: list[Finding] = []
 
     def read(piece: Callable[[], T]) -> T | None:
@@ -59,22 +59,19 @@ def _row(partition: Partition, problems: list[FileError]) -> tuple[Row, list[Fin
     if found is not None:
         findings[:0] = found.findings
     facts, name = partition.directory, partition.target.name
-    row = Row(
-        "partition",
-        (
-            *where(partition),
-            len(partition.segments),
-            totals.size_bytes,
-            found.log_start_offset if found else None,
-            found.log_end_offset if found else None,
-            found.source if found else None,
-            latest_epoch,
-            inventory.checkpointed(facts.high_watermarks, partition.topic, partition.number),
-            inventory.checkpointed(facts.recovery_points, partition.topic, partition.number),
-            topic_id,
-            totals.leftovers,
-            name.kind if name else inventory.NORMAL,
-        ),
+    row = PartitionRow(
+        where(partition),
+        segments=len(partition.segments),
+        size_bytes=totals.size_bytes,
+        log_start_offset=found.log_start_offset if found else None,
+        log_end_offset=found.log_end_offset if found else None,
+        log_end_offset_source=found.source if found else None,
+        latest_epoch=latest_epoch,
+        high_watermark=inventory.checkpointed(facts.high_watermarks, partition.topic, partition.number),
+        recovery_point=inventory.checkpointed(facts.recovery_points, partition.topic, partition.number),
+        topic_id=topic_id,
+        leftovers=totals.leftovers,
+        state=name.kind if name else inventory.NORMAL,
     )
     return row, findings
 

@@ -28,13 +28,21 @@ from kcli.analysis.collector import FindingCollector
 from kcli.analysis.remote import metadata_partition, refusal
 from kcli.engine.contract import Outcome, Scan, Unit
 from kcli.jobs.common import failure_of, internal_failure, log_dir_findings
-from kcli.jobs.rlmm_rows import event_row, record_columns
+from kcli.jobs.rlmm_rows import with_record
 from kcli.logdir.buffers import DataFile, FileError, read_whole, reading, shown
 from kcli.logdir.partition import Partition, shown_error
 from kcli.logdir.segment import Batch, Stop, Walk
 from kcli.logdir.tree import PARTITION, Found, Target
-from kcli.rows import Failure, Item, Row, Value
-from kcli.rows.remote_metadata import RLMM_COMMITTED, RLMM_EVENT, RLMM_PARTITION, RLMM_SNAPSHOT
+from kcli.rows import Failure, Item
+from kcli.rows.remote_metadata import (
+    RLMM_COMMITTED,
+    RLMM_EVENT,
+    RLMM_SNAPSHOT,
+    RlmmCommittedOffsetRow,
+    RlmmEventRow,
+    RlmmPartitionRow,
+    RlmmSnapshotRow,
+)
 
 ACCEPTS = frozenset({LOG, REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS})
 
@@ -148,9 +156,10 @@ class _Mark(NamedTuple):
         return _Mark(mark >> 1, bool(mark & 1))
 
 
-def _place(target: Target) -> dict[str, Value]:
+def _place(target: Target) -> tuple[str, str]:
+    """Return the directory and the name of a file."""
     directory, name = os.path.split(target.shown)
-    return {"dir": directory or ".", "file": name}
+    return directory or ".", name
 
 
 def _metadata_partition(target: Target) -> int | None:
@@ -176,7 +185,7 @@ def _segment(unit: Unit) -> Outcome:
 def _events(file: DataFile, unit: Unit, rows: list[Item], findings: FindingCollector) -> Unit | None:
     """Append the rows of as many batches as one call may hold; return the unit for those that are left."""
     mark = _Mark.unpack(unit.mark)
-    where = {**_place(unit.target), "metadata_partition": _metadata_partition(unit.target)}
+    event = RlmmEventRow(*_place(unit.target), metadata_partition=_metadata_partition(unit.target))
     held = 0
     walk = Walk(file, unit.start)
     for batch in walk:
@@ -188,7 +197,7 @@ def _events(file: DataFile, unit: Unit, rows: list[Item], findings: FindingColle
                 continue
             if len(rows) >= ROWS_PER_CALL or held >= BYTES_PER_CALL:
                 return replace(unit, start=batch.position, mark=mark._replace(shown=index).pack())
-            row, old_layout = _event_row(where, record, batch.position, findings)
+            row, old_layout = _event_row(event, record, batch.position, findings)
             rows.append(row)
             held += len(record.value or b"")
             if old_layout and not mark.old_layout_told:
@@ -242,24 +251,24 @@ def _messages(raw: bytes, batch: Batch, findings: FindingCollector) -> Iterator[
 
 
 def _event_row(
-    where: dict[str, Value], record: Record | LegacyRecord, position: int, findings: FindingCollector
-) -> tuple[Row, bool]:
+    event: RlmmEventRow, record: Record | LegacyRecord, position: int, findings: FindingCollector
+) -> tuple[RlmmEventRow, bool]:
     """Return the row of a record, and whether its value has the layout that only releases before 3.6 read."""
-    columns = {**where, "metadata_offset": record.offset, "timestamp": record.timestamp}
+    event = event._replace(metadata_offset=record.offset, timestamp=record.timestamp)
     at = f"offset {record.offset}"
     if record.value is None:
         findings.add("RLMM-002", position, f"{at}: null value")
-        return event_row({**columns, "error": "null value"}), False
+        return event._replace(error="null value"), False
     try:
         metadata = decode(record.value)
     except FormatError as error:
         findings.add("RLMM-001", position, f"{at}: {error}")
-        return event_row({**columns, "raw": bytes(record.value), "error": str(error)}), False
+        return event._replace(raw=bytes(record.value), error=str(error)), False
     refused = refusal(metadata, in_topic=True)
     if refused is not None:
         findings.add("RLMM-003", position, f"{at}: {refused}")
     old = metadata.layout == LAYOUT_3_0 and not isinstance(metadata, RemotePartitionDeleteMetadata)
-    return event_row({**columns, **record_columns(metadata), "raw": _raw(metadata, record.value)}), old
+    return with_record(event, metadata)._replace(raw=_raw(metadata, record.value)), old
 
 
 def _raw(metadata: RemoteLogMetadata, value: Buffer) -> bytes | None:
@@ -299,20 +308,20 @@ def _snapshot(unit: Unit) -> Outcome:
 
 def _entries(file: DataFile, unit: Unit, rows: list[Item], findings: FindingCollector) -> Unit | None:
     """Append the header's row and those of as many entries as one call may hold; return the unit for the others."""
-    where, name = _place(unit.target), unit.target.name
+    place, name = _place(unit.target), unit.target.name
     header = _snapshot_header(file, findings)
     if header is None:
         return None
     if not unit.start:
-        rows.append(Row(RLMM_SNAPSHOT.name, (*where.values(), *header)))
-    where["metadata_partition"] = header.metadata_partition
+        rows.append(RlmmSnapshotRow(*place, *header))
+    event = RlmmEventRow(*place, metadata_partition=header.metadata_partition)
     if name is not None:
-        where |= {"topic": name.topic, "partition": name.partition}
+        event = event._replace(topic=name.topic, partition=name.partition)
     position, held = unit.start or SNAPSHOT_HEADER.size, 0
     for entry in read_entries(file.read, file.size, header, position=position, number=unit.mark):
         if len(rows) >= ROWS_PER_CALL or held >= BYTES_PER_CALL:
             return replace(unit, start=entry.position - LENGTH_SIZE, mark=entry.number)
-        rows.append(_entry_row(where, entry, findings))
+        rows.append(_entry_row(event, entry, findings))
         held += len(entry.value)
     return None
 
@@ -328,16 +337,16 @@ def _snapshot_header(file: DataFile, findings: FindingCollector) -> RemoteLogSna
     return None
 
 
-def _entry_row(where: dict[str, Value], entry: SnapshotEntry, findings: FindingCollector) -> Row:
+def _entry_row(event: RlmmEventRow, entry: SnapshotEntry, findings: FindingCollector) -> RlmmEventRow:
     try:
         metadata = decode_entry(entry)
     except FormatError as error:
         findings.add("RLMM-001", entry.position, f"entry {entry.number}: {error}")
-        return event_row({**where, "raw": entry.value, "error": str(error)})
+        return event._replace(raw=entry.value, error=str(error))
     refused = refusal(metadata, in_topic=False)
     if refused is not None:
         findings.add("RLMM-003", entry.position, f"entry {entry.number}: {refused}")
-    return event_row({**where, **record_columns(metadata), "raw": _raw(metadata, entry.value)})
+    return with_record(event, metadata)._replace(raw=_raw(metadata, entry.value))
 
 
 def _committed_offsets(unit: Unit) -> Outcome:
@@ -345,10 +354,8 @@ def _committed_offsets(unit: Unit) -> Outcome:
     data = read_whole(target.path)
     with reading(target.path):
         offsets = read_committed_offsets(data)
-    place = tuple(_place(target).values())
-    rows: list[Item] = [
-        Row(RLMM_COMMITTED.name, (*place, partition, offset)) for partition, offset in offsets.items()
-    ]
+    place = _place(target)
+    rows: list[Item] = [RlmmCommittedOffsetRow(*place, *entry) for entry in offsets.items()]
     return Outcome(number=unit.number, rows=rows)
 
 
@@ -359,9 +366,7 @@ _DUMPS: dict[str, Scan] = {
 }
 
 
-def partition_rows(users: Iterable[tuple[str, int]], partitions: int) -> Iterator[Row]:
+def partition_rows(users: Iterable[tuple[str, int]], partitions: int) -> Iterator[RlmmPartitionRow]:
     """Yield where the events of each user partition (topic id, number) are, in the order given; ValueError for a bad id."""
     for topic_id, partition in users:
-        yield Row(
-            RLMM_PARTITION.name, (topic_id, partition, metadata_partition(topic_id, partition, partitions))
-        )
+        yield RlmmPartitionRow(topic_id, partition, metadata_partition(topic_id, partition, partitions))

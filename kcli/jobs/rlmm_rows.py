@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from formats.checkpoint import EpochEntry
 from formats.remote_metadata import (
     PARTITION_DELETE_STATES,
     SEGMENT_STATES,
@@ -14,8 +15,8 @@ from formats.remote_metadata import (
     SegmentLeaderEpoch,
 )
 from kcli.analysis.remote import java_text, kafka_text, kip405_text, state_name, unreadable
-from kcli.rows import Item, Row, Value, row_types, type_name, values_of
-from kcli.rows.remote_metadata import RLMM_EVENT
+from kcli.rows import Item
+from kcli.rows.remote_metadata import RlmmCommittedOffsetRow, RlmmEventRow, RlmmSnapshotRow
 
 COLUMN_OF_FIELD = {"version": "record_version", "segment_size_in_bytes": "segment_size_bytes"}
 """Columns whose name differs from the record's field."""
@@ -29,46 +30,35 @@ RECORD_TYPES: dict[str, type[Any]] = {
         RemoteLogSegmentMetadataSnapshot,
     )
 }
-NAMES = {row_type.name: row_type.names for row_type in row_types("rlmm dump")}
 STATE_NUMBERS = {
     name: number for names in (SEGMENT_STATES, PARTITION_DELETE_STATES) for number, name in names.items()
 }
 
 
-def event_row(columns: dict[str, Value]) -> Row:
-    """Return a row of RLMM_EVENT; columns that are not given are null."""
-    return Row(RLMM_EVENT.name, tuple(map(columns.get, NAMES[RLMM_EVENT.name])))
-
-
-def record_columns(record: RemoteLogMetadata) -> dict[str, Value]:
-    """Return the columns that a record fills: all of it but unknown tags, which only the raw value shows."""
-    columns: dict[str, Value] = {
-        COLUMN_OF_FIELD.get(name, name): value for name, value in record._asdict().items()
-    }
+def with_record(row: RlmmEventRow, record: RemoteLogMetadata) -> RlmmEventRow:
+    """Return an event with the columns that its record fills: all of it but unknown tags, which only `raw` shows."""
+    columns = {COLUMN_OF_FIELD.get(name, name): value for name, value in record._asdict().items()}
     del columns["unknown_tags"]
-    columns["record_type"] = type(record).__name__
-    columns["state"] = state_name(record)
     if not isinstance(record, RemoteLogSegmentMetadataUpdate | RemotePartitionDeleteMetadata):
-        columns["segment_leader_epochs"] = [
-            {"epoch": entry.leader_epoch, "start_offset": entry.offset}
-            for entry in record.segment_leader_epochs
-        ]
-    return columns
+        columns["segment_leader_epochs"] = tuple(
+            EpochEntry(entry.leader_epoch, entry.offset) for entry in record.segment_leader_epochs
+        )
+    columns |= {"record_type": type(record).__name__, "state": state_name(record)}
+    return row._replace(**columns)
 
 
-def record_of(columns: dict[str, Any]) -> RemoteLogMetadata | None:
-    """Return the record that a row was made of, without unknown tags; None if its value could not be decoded."""
-    record_type = RECORD_TYPES.get(columns["record_type"])
-    if record_type is None:
+def record_of(row: RlmmEventRow) -> RemoteLogMetadata | None:
+    """Return the record of an event, without unknown tags; None if its value could not be decoded."""
+    if row.record_type is None or row.state is None:
         return None
+    record_type = RECORD_TYPES[row.record_type]
+    columns = row._asdict()
     values = {name: columns.get(COLUMN_OF_FIELD.get(name, name)) for name in record_type._fields}
-    state = columns["state"]
-    values["state"] = STATE_NUMBERS[state] if state in STATE_NUMBERS else int(state)
+    values["state"] = STATE_NUMBERS[row.state] if row.state in STATE_NUMBERS else int(row.state)
     values["unknown_tags"] = ()
     if "segment_leader_epochs" in values:
         values["segment_leader_epochs"] = tuple(
-            SegmentLeaderEpoch(entry["epoch"], entry["start_offset"])
-            for entry in columns["segment_leader_epochs"]
+            SegmentLeaderEpoch(*entry) for entry in row.segment_leader_epochs or ()
         )
     record: RemoteLogMetadata = record_type(**values)
     return record
@@ -80,13 +70,15 @@ def kafka_lines(rows: Iterable[Item]) -> Iterator[str]:
     Nothing for values of which Kafka makes no object: there the formatter dies. The old layout is printed like the
     new one; rows of files, which the formatter never sees, as the values that Kafka makes of them.
     """
-    for columns, record in _events(rows):
-        if record is None:
-            yield ", ".join(f"{name}: {value}" for name, value in columns.items())
-        elif columns["metadata_offset"] is None:
+    for row in rows:
+        if not isinstance(row, RlmmEventRow):
+            yield ", ".join(f"{name}: {value}" for name, value in _file_values(row))
+        elif (record := _valid_record(row)) is None:
+            continue
+        elif row.metadata_offset is None:
             yield f"value: {java_text(record)}"
         else:
-            yield kafka_text(columns["metadata_partition"], columns["metadata_offset"], record)
+            yield kafka_text(row.metadata_partition, row.metadata_offset, record)
 
 
 def kip405_lines(rows: Iterable[Item]) -> Iterator[str]:
@@ -94,25 +86,23 @@ def kip405_lines(rows: Iterable[Item]) -> Iterator[str]:
 
     The events have the broker's id where the KIP has a leader epoch: it is printed under its own name.
     """
-    for columns, record in _events(rows):
-        if record is None:
-            yield ",".join(f"{name.replace('_', '-')}:{value}" for name, value in columns.items())
-        else:
-            yield kip405_text(columns["metadata_partition"], columns["metadata_offset"], record)
+    for row in rows:
+        if not isinstance(row, RlmmEventRow):
+            yield ",".join(f"{name.replace('_', '-')}:{value}" for name, value in _file_values(row))
+        elif (record := _valid_record(row)) is not None:
+            yield kip405_text(row.metadata_partition, row.metadata_offset, record)
 
 
 TEXTS: dict[str, Callable[[Iterable[Item]], Iterator[str]]] = {"kafka": kafka_lines, "kip405": kip405_lines}
 
 
-def _events(rows: Iterable[Item]) -> Iterator[tuple[dict[str, Any], RemoteLogMetadata | None]]:
-    """Yield (columns, record) of events of which Kafka makes objects; of other rows (what they say of their file, None)."""
-    for row in rows:
-        assert isinstance(row, tuple)
-        kind = type_name(row)
-        columns: dict[str, Any] = dict(zip(NAMES[kind], values_of(row), strict=True))
-        if kind != RLMM_EVENT.name:
-            yield {name: value for name, value in columns.items() if name not in {"dir", "file"}}, None
-            continue
-        record = record_of(columns)
-        if record is not None and unreadable(record) is None:
-            yield columns, record
+def _valid_record(row: RlmmEventRow) -> RemoteLogMetadata | None:
+    """Return the record of an event; None where Kafka makes no object of its value."""
+    record = record_of(row)
+    return None if record is None or unreadable(record) is not None else record
+
+
+def _file_values(row: Item) -> Iterator[tuple[str, Any]]:
+    """Yield names and values of a row about a file, but where the file is."""
+    assert isinstance(row, RlmmSnapshotRow | RlmmCommittedOffsetRow)
+    yield from ((name, value) for name, value in row._asdict().items() if name not in {"dir", "file"})

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from formats.batch import COMPRESSION_NAMES
 from formats.bounds import LARGEST_BATCH
@@ -23,25 +23,35 @@ from kcli.analysis.pieces import Piece, Wanted, join, read_piece
 from kcli.analysis.salvage import Gap
 from kcli.analysis.summary import EMPTY, Codec, Summary, merge
 from kcli.engine.contract import Engine, Outcome, Scan, Unit
-from kcli.jobs.common import failure_of, internal_failure, log_dir_findings
+from kcli.jobs.common import failure_of, internal_failure, log_dir_findings, source_of
 from kcli.jobs.cuts import cut
 from kcli.logdir.buffers import DataFile, FileError, Reading, shown
 from kcli.logdir.bulk import hints_of
-from kcli.logdir.files import from_file, sibling
+from kcli.logdir.files import sibling
 from kcli.logdir.segment import Stop
 from kcli.logdir.tree import PARTITION, Found, Note, Target, listed, odd_entries, partition_of
-from kcli.rows import Row, Value
-from kcli.rows.places import WHERE
-from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT
+from kcli.rows.places import FromFile, Where
+from kcli.rows.scan import (
+    SCAN_PARTITION,
+    SCAN_SEGMENT,
+    CodecUse,
+    ScanPartitionRow,
+    ScanSegmentRow,
+    ScanSummary,
+)
 
 ACCEPTS = frozenset({LOG, KRAFT_SNAPSHOT, PARTITION})
 PIECE_BYTES = 64 << 20
 """Of a piece of a big segment, at least."""
 MANY_WORKERS = 8
 """So many share a segment of a gibibyte in the smallest pieces, two each; fewer do with larger ones."""
-PIECE = "piece"
 
-Where: TypeAlias = tuple[Value, ...]
+
+class PieceRow(NamedTuple):
+    """What a unit gives: a pickled piece of a log; None for a partition directory without logs."""
+
+    source: FromFile
+    piece: bytes | None
 
 
 class Total(NamedTuple):
@@ -82,17 +92,17 @@ class ScanLog:
         options = self.options
         try:
             if unit.target.kind == PARTITION:
-                where = from_file(replace(unit.target, shown=os.path.join(unit.target.shown, "-")))
+                source = source_of(replace(unit.target, shown=os.path.join(unit.target.shown, "-")))
                 return Outcome(
                     number=unit.number,
-                    rows=[Row(PIECE, (*where, None))],
+                    rows=[PieceRow(source, None)],
                     findings=list(log_dir_findings(unit.target)),
                 )
             wanted = Wanted(options.verify, options.ratio, options.max_batch_bytes)
             with DataFile(unit.target.path, Reading(options.rate, options.cold)) as file:
                 hints = hints_of(file, sibling(unit.target, "index"))
                 piece = read_piece(file, unit.start, unit.end or None, wanted, hints=hints)
-            row = Row(PIECE, (*from_file(unit.target), pickle.dumps(piece)))
+            row = PieceRow(source_of(unit.target), pickle.dumps(piece))
             return Outcome(number=unit.number, rows=[row], findings=list(log_dir_findings(unit.target)))
         except FileError as error:
             return Outcome(
@@ -202,7 +212,7 @@ class Merged:
 
     def _of_directory(self, group: Iterable[tuple[Unit, Outcome]], total: Total) -> Iterator[Outcome]:
         """Yield the outcomes of a directory; `end` is the last offset of its segments so far."""
-        where: Where = ()
+        where: Where | None = None
         last: Outcome | None = None
         end: int | None = None
         for unit, outcome in group:
@@ -211,24 +221,24 @@ class Merged:
             last = Outcome(number=unit.number, error=outcome.error, findings=list(outcome.findings))
             is_segment = _is_segment(unit.target)
             for row in _piece_rows(outcome):
-                where = row.values[: len(WHERE)]
+                where = row.source.where
                 for piece in _unpacked(row):
                     total = _added(total, piece)
-                    self._tell(unit, row.values[:-1], piece, last, end if is_segment else None)
+                    self._tell(unit, row.source, piece, last, end if is_segment else None)
                     if is_segment and piece.summary.last_offset is not None:
                         end = piece.summary.last_offset
                 if unit.target.kind == PARTITION:
                     last.findings.append(Finding("LOG-007", "no log in it", dir=unit.target.shown))
             total = total._replace(complete=total.complete and outcome.error is None)
         if last is not None:
-            if where and SCAN_PARTITION.name in self.options.rows:
+            if where is not None and SCAN_PARTITION.name in self.options.rows:
                 last.rows.append(_partition_row(where, total))
             yield last
 
-    def _tell(self, unit: Unit, where: Where, piece: Piece, outcome: Outcome, before: int | None) -> None:
+    def _tell(self, unit: Unit, source: FromFile, piece: Piece, outcome: Outcome, before: int | None) -> None:
         """Add what a segment holds to the outcome as a row and findings; `before` is where the segment before it ends."""
         if SCAN_SEGMENT.name in self.options.rows:
-            outcome.rows.append(_segment_row(where, piece))
+            outcome.rows.append(_segment_row(source, piece))
         outcome.findings.extend(_findings(unit.target, piece, before))
 
     def _segments(self, scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
@@ -252,13 +262,12 @@ def piece_bytes(workers: int) -> int:
     return max(PIECE_BYTES, PIECE_BYTES * MANY_WORKERS // workers)
 
 
-def _piece_rows(outcome: Outcome) -> list[Row]:
-    return [row for row in outcome.rows if isinstance(row, Row)]
+def _piece_rows(outcome: Outcome) -> list[PieceRow]:
+    return [row for row in outcome.rows if isinstance(row, PieceRow)]
 
 
-def _unpacked(row: Row) -> list[Piece]:
-    data = row.values[-1]
-    return [pickle.loads(data)] if isinstance(data, bytes) else []  # noqa: S301 - our own workers wrote it
+def _unpacked(row: PieceRow) -> list[Piece]:
+    return [] if row.piece is None else [pickle.loads(row.piece)]  # noqa: S301 - our own workers wrote it
 
 
 def _joined(outcomes: Sequence[Outcome]) -> Outcome | None:
@@ -270,7 +279,7 @@ def _joined(outcomes: Sequence[Outcome]) -> Outcome | None:
     whole: Piece | None = pieces[0]
     for piece in pieces[1:]:
         whole = None if whole is None else join(whole, piece)
-    row = Row(PIECE, (*rows[0].values[:-1], pickle.dumps(whole)))
+    row = PieceRow(rows[0].source, pickle.dumps(whole))
     return None if whole is None else Outcome(number=0, rows=[row], findings=outcomes[0].findings)
 
 
@@ -340,53 +349,52 @@ def _added(total: Total, piece: Piece) -> Total:
     )
 
 
-def _segment_row(where: Where, piece: Piece) -> Row:
-    return Row(
-        SCAN_SEGMENT.name, (*where, piece.size, *_summary_values(_added(Total(), piece)), piece.stop.reason)
-    )
+def _segment_row(source: FromFile, piece: Piece) -> ScanSegmentRow:
+    summary = _summary(_added(Total(), piece))
+    return ScanSegmentRow(source.where, source.file, piece.size, summary, stop=piece.stop.reason)
 
 
-def _partition_row(where: Where, total: Total) -> Row:
-    return Row(
-        SCAN_PARTITION.name, (*where, total.segments, total.complete, total.size, *_summary_values(total))
-    )
+def _partition_row(place: Where, total: Total) -> ScanPartitionRow:
+    return ScanPartitionRow(place, total.segments, total.complete, total.size, _summary(total))
 
 
-def _summary_values(total: Total) -> tuple[Value, ...]:
-    """Return the values of kcli.rows.scan.SUMMARY."""
+def _summary(total: Total) -> ScanSummary:
+    """Return the columns that segments and partitions share."""
     whole = total.summary
     believed = whole.batches - whole.invalid - whole.unknown
     counted = believed - whole.uncounted
     opened = whole.transactions.open if whole.transactions is not None else None
-    return (
-        whole.batches,
-        whole.bytes,
-        whole.records,
-        whole.uncounted,
-        whole.base_offset,
-        whole.last_offset,
-        whole.min_timestamp,
-        whole.max_timestamp,
-        whole.first_epoch,
-        whole.last_epoch,
-        None if whole.epochs is None else len(whole.epochs),
-        None if whole.producers is None else len(whole.producers),
-        whole.transactional,
-        whole.control,
-        None if opened is None else len(opened),
-        min(opened.values(), default=None) if opened is not None else None,
-        [_codec(number, codec) for number, codec in enumerate(whole.codecs) if codec.batches],
-        whole.largest if believed else None,
-        round(whole.bytes / believed) if believed else None,
-        round(whole.records / counted, 2) if counted else None,
-        whole.valid,
-        whole.invalid,
-        whole.unchecked,
-        *whole.gaps,
-        *whole.backwards,
-        total.damaged_ranges,
-        total.damaged_bytes,
-        total.tail,
+    return ScanSummary(
+        batches=whole.batches,
+        batch_bytes=whole.bytes,
+        records=whole.records,
+        uncounted_batches=whole.uncounted,
+        base_offset=whole.base_offset,
+        last_offset=whole.last_offset,
+        min_timestamp=whole.min_timestamp,
+        max_timestamp=whole.max_timestamp,
+        first_epoch=whole.first_epoch,
+        last_epoch=whole.last_epoch,
+        epochs=None if whole.epochs is None else len(whole.epochs),
+        producers=None if whole.producers is None else len(whole.producers),
+        transactional_batches=whole.transactional,
+        control_batches=whole.control,
+        open_transactions=None if opened is None else len(opened),
+        first_open_offset=min(opened.values(), default=None) if opened is not None else None,
+        codecs=tuple(_codec(number, codec) for number, codec in enumerate(whole.codecs) if codec.batches),
+        largest_batch_bytes=whole.largest if believed else None,
+        mean_batch_bytes=round(whole.bytes / believed) if believed else None,
+        records_per_batch=round(whole.records / counted, 2) if counted else None,
+        valid_batches=whole.valid,
+        invalid_batches=whole.invalid,
+        unchecked_batches=whole.unchecked,
+        offset_gaps=whole.gaps.times,
+        first_gap_offset=whole.gaps.first,
+        offset_overlaps=whole.backwards.times,
+        first_overlap_offset=whole.backwards.first,
+        damaged_ranges=total.damaged_ranges,
+        damaged_bytes=total.damaged_bytes,
+        tail_bytes=total.tail,
     )
 
 
@@ -396,14 +404,14 @@ def _tail(piece: Piece) -> int:
     return 0 if is_damaged else piece.size - piece.stop.position
 
 
-def _codec(number: int, codec: Codec) -> Value:
-    return {
-        "codec": COMPRESSION_NAMES.get(number, str(number)),
-        "batches": codec.batches,
-        "bytes": codec.bytes,
-        "decompressed_bytes": codec.unpacked if codec.opened else None,
-        "ratio": round(codec.unpacked / codec.packed, 2) if codec.packed else None,
-    }
+def _codec(number: int, codec: Codec) -> CodecUse:
+    return CodecUse(
+        COMPRESSION_NAMES.get(number, str(number)),
+        codec.batches,
+        codec.bytes,
+        decompressed_bytes=codec.unpacked if codec.opened else None,
+        ratio=round(codec.unpacked / codec.packed, 2) if codec.packed else None,
+    )
 
 
 __all__ = ["ACCEPTS", "Merged", "Options", "ScanLog", "expand"]

@@ -8,6 +8,7 @@ import os
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from formats.names import CLUSTER_METADATA
 from formats.types import TopicPartition
@@ -27,8 +28,8 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import PARTITION_METADATA, Partition, shown_path
-from kcli.rows import Row, Value
-from kcli.rows.truncation import TRUNCATION
+from kcli.rows.places import Where
+from kcli.rows.truncation import TruncatedSegment, TruncatedSnapshot, TruncationRow
 
 WOULD_NOT_LOAD = "would-not-load"
 WOULD_FAIL = "would-fail"
@@ -112,13 +113,8 @@ def _partition(partition: Partition, request: Request) -> Yield:
         raise FileError(
             error.path, WOULD_FAIL, f"the truncation would fail: {error}", error.position
         ) from error
-    yield Row(
-        TRUNCATION.name,
-        (
-            *where(partition),
-            *_values(loaded, prediction, [*inputs.warnings, *_warnings(loaded, prediction, partition.path)]),
-        ),
-    )
+    warnings = (*inputs.warnings, *_warnings(loaded, prediction, partition.path))
+    yield _row(where(partition), loaded, prediction, warnings)
     yield from _findings(partition, prediction)
 
 
@@ -183,58 +179,72 @@ def _target(partition: Partition, loaded: LoadedLog, inputs: _Inputs, request: R
     return request.to_offset
 
 
-def _values(loaded: LoadedLog, prediction: Prediction, warnings: list[str]) -> tuple[Value, ...]:
+def _row(place: Where, loaded: LoadedLog, prediction: Prediction, warnings: tuple[str, ...]) -> TruncationRow:
     removed, after = prediction.removed, prediction.after
-    return (
-        prediction.target,
-        prediction.kind,
-        loaded.log_end_offset,
-        after.log_end_offset,
-        prediction.log_end_offset_after_restart,
-        loaded.log_start_offset,
-        after.log_start_offset,
-        prediction.high_watermark_before,
-        prediction.high_watermark,
-        loaded.recovery_point,
-        after.recovery_point,
-        removed.batches,
-        removed.records,
-        removed.size,
-        removed.first_offset,
-        removed.last_offset,
-        removed.first_timestamp,
-        removed.max_timestamp,
-        [_segment(change) for change in prediction.segments],
-        [{"epoch": entry.epoch, "start_offset": entry.start_offset} for entry in loaded.epochs],
-        [{"epoch": entry.epoch, "start_offset": entry.start_offset} for entry in after.epochs],
-        [{"offset": offset, "action": action} for offset, action in prediction.snapshots],
-        [],
-        [*warnings],
+    return TruncationRow(
+        place,
+        target_offset=prediction.target,
+        kind=prediction.kind,
+        log_end_offset_before=loaded.log_end_offset,
+        log_end_offset_after=after.log_end_offset,
+        log_end_offset_after_restart=prediction.log_end_offset_after_restart,
+        log_start_offset_before=loaded.log_start_offset,
+        log_start_offset_after=after.log_start_offset,
+        high_watermark_before=prediction.high_watermark_before,
+        high_watermark_after=prediction.high_watermark,
+        recovery_point_before=loaded.recovery_point,
+        recovery_point_after=after.recovery_point,
+        batches_removed=removed.batches,
+        records_removed=removed.records,
+        bytes_removed=removed.size,
+        first_removed_offset=removed.first_offset,
+        last_removed_offset=removed.last_offset,
+        first_removed_timestamp=removed.first_timestamp,
+        max_removed_timestamp=removed.max_timestamp,
+        segments=tuple(map(_segment, prediction.segments)),
+        epochs_before=tuple(loaded.epochs),
+        epochs_after=tuple(after.epochs),
+        producer_snapshots=tuple(
+            TruncatedSnapshot(offset, action) for offset, action in prediction.snapshots
+        ),
+        rounds=(),
+        warnings=warnings,
     )
 
 
-def _segment(change: SegmentChange) -> Value:
+class _Counts(NamedTuple):
+    """Bytes of a segment's log, and entries of its indexes; null without the segment."""
+
+    size: int | None = None
+    offset_index_entries: int | None = None
+    time_index_entries: int | None = None
+    txn_index_entries: int | None = None
+
+
+def _segment(change: SegmentChange) -> TruncatedSegment:
     before, after = _counts(change.before), _counts(change.after)
-    values: dict[str, Value] = {"base_offset": change.base_offset, "action": change.action}
-    for name, was, becomes in zip(
-        ("size", "offset_index_entries", "time_index_entries", "txn_index_entries"),
-        before,
-        after,
-        strict=True,
-    ):
-        values[f"{name}_before"] = was
-        values[f"{name}_after"] = becomes
-    return values
+    return TruncatedSegment(
+        change.base_offset,
+        change.action,
+        size_before=before.size,
+        size_after=after.size,
+        offset_index_entries_before=before.offset_index_entries,
+        offset_index_entries_after=after.offset_index_entries,
+        time_index_entries_before=before.time_index_entries,
+        time_index_entries_after=after.time_index_entries,
+        txn_index_entries_before=before.txn_index_entries,
+        txn_index_entries_after=after.txn_index_entries,
+    )
 
 
-def _counts(segment: LoadedSegment | None) -> tuple[int | None, ...]:
+def _counts(segment: LoadedSegment | None) -> _Counts:
     if segment is None:
-        return (None, None, None, None)
-    return (
-        segment.log_size,
-        segment.offset_index.entries,
-        segment.time_index.entries,
-        len(segment.aborted_last_offsets),
+        return _Counts()
+    return _Counts(
+        size=segment.log_size,
+        offset_index_entries=segment.offset_index.entries,
+        time_index_entries=segment.time_index.entries,
+        txn_index_entries=len(segment.aborted_last_offsets),
     )
 
 

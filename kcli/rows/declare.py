@@ -140,7 +140,9 @@ _SCHEMAS: dict[Any, Schema] = {
 
 
 def _column(name: str, annotation: Any) -> Column:
-    """Return the column of a field, which is annotated with its type and what it means."""
+    """Return the column of a field; ValueError unless its annotation says what it means."""
+    if get_origin(annotation) is not Annotated:
+        raise ValueError(f"{name}: {annotation} does not say what the column means")
     annotated, *notes = get_args(annotation)
     kind, nullable = _without_none(annotated)
     if get_origin(kind) is Annotated:

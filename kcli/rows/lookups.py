@@ -6,34 +6,46 @@ from kcli.rows.declare import Timestamp, row_type
 from kcli.rows.places import Where
 
 
+class FoundBatch(NamedTuple):
+    """The batch that a fetch returns first, and the index entry that leads to it; all null where there is none."""
+
+    segment_base_offset: Annotated[int | None, "of the segment that answers"] = None
+    file: Annotated[str | None, "the .log file that answers"] = None
+    position: Annotated[int | None, "byte position of the batch"] = None
+    batch_base_offset: Annotated[int | None, "first offset of the batch"] = None
+    batch_last_offset: Annotated[int | None, "last offset of the batch, inclusive"] = None
+    leader_epoch: Annotated[int | None, "of the batch"] = None
+    index_entry_offset: Annotated[int | None, "of the index entry that the search started from"] = None
+    index_entry_position: Annotated[int | None, "of that entry"] = None
+
+
 class LookupOffsetRow(NamedTuple):
-    """The batch that a fetch at an offset returns first."""
+    """The answer to `lookup offset`."""
 
     where: Where
     offset: Annotated[int, "the offset asked for"]
     found: Annotated[bool, "whether a batch holds it or follows it"]
-    segment_base_offset: Annotated[int | None, "of the segment that answers"]
-    file: Annotated[str | None, "the .log file that answers"]
-    position: Annotated[int | None, "byte position of the batch"]
-    batch_base_offset: Annotated[int | None, "first offset of the batch"]
-    batch_last_offset: Annotated[int | None, "last offset of the batch, inclusive"]
-    leader_epoch: Annotated[int | None, "of the batch"]
-    index_entry_offset: Annotated[int | None, "of the index entry that the search started from"]
-    index_entry_position: Annotated[int | None, "of that entry"]
+    batch: FoundBatch
     reason: Annotated[str, "why this is the answer"]
 
 
+class FoundRecord(NamedTuple):
+    """The record that ListOffsets finds, and where its batch lies; all null where there is none."""
+
+    offset: Annotated[int | None, "of the first record at or after the timestamp"] = None
+    record_timestamp: Annotated[Timestamp | None, "of that record"] = None
+    leader_epoch: Annotated[int | None, "of its batch"] = None
+    segment_base_offset: Annotated[int | None, "of the segment that answers"] = None
+    position: Annotated[int | None, "byte position of the batch"] = None
+
+
 class LookupTimestampRow(NamedTuple):
-    """The record that ListOffsets finds for a timestamp."""
+    """The answer to `lookup timestamp`."""
 
     where: Where
     timestamp: Annotated[Timestamp | None, "the timestamp asked for; null for max"]
     found: Annotated[bool, "whether there is an answer"]
-    offset: Annotated[int | None, "of the first record at or after the timestamp"]
-    record_timestamp: Annotated[Timestamp | None, "of that record"]
-    leader_epoch: Annotated[int | None, "of its batch"]
-    segment_base_offset: Annotated[int | None, "of the segment that answers"]
-    position: Annotated[int | None, "byte position of the batch"]
+    record: FoundRecord
     reason: Annotated[str, "why this is the answer"]
 
 

@@ -11,31 +11,34 @@ class RlmmEventRow(NamedTuple):
 
     dir: Annotated[str, "directory of the file, as reached from the argument"]
     file: Annotated[str, "file name"]
-    metadata_partition: Annotated[int | None, "partition of __remote_log_metadata"]
-    metadata_offset: Annotated[int | None, "offset in that partition; null in a snapshot file"]
-    timestamp: Annotated[Timestamp | None, "of the record; null in a snapshot file"]
-    record_type: Annotated[str | None, "Kafka's name of the record; null if the value cannot be decoded"]
-    record_version: Annotated[int | None, "version inside the envelope"]
-    layout: Annotated[str | None, "3.0, 3.6 or 4.0: the oldest release that writes these bytes"]
-    topic: Annotated[str | None, "user topic"]
-    topic_id: Annotated[str | None, "of the user topic"]
-    partition: Annotated[int | None, "of the user topic"]
-    segment_id: Annotated[str | None, "id of the remote segment"]
-    start_offset: Annotated[int | None, "inclusive"]
-    end_offset: Annotated[int | None, "inclusive"]
-    broker_id: Annotated[int | None, "of the event"]
-    max_timestamp_ms: Annotated[Timestamp | None, "largest timestamp in the segment"]
-    event_timestamp_ms: Annotated[Timestamp | None, "of the event"]
-    segment_leader_epochs: Annotated[tuple[EpochEntry, ...] | None, "leader epochs inside the segment"]
-    segment_size_bytes: Annotated[int | None, "bytes of the segment's log"]
-    custom_metadata: Annotated[bytes | None, "of the remote storage manager; null apart from empty"]
-    state: Annotated[str | None, "Kafka's name of the state, or its number if unknown"]
+    metadata_partition: Annotated[int | None, "partition of __remote_log_metadata"] = None
+    metadata_offset: Annotated[int | None, "offset in that partition; null in a snapshot file"] = None
+    timestamp: Annotated[Timestamp | None, "of the record; null in a snapshot file"] = None
+    record_type: Annotated[
+        str | None,
+        "Kafka's name of the record; null if the value cannot be decoded",
+    ] = None
+    record_version: Annotated[int | None, "version inside the envelope"] = None
+    layout: Annotated[str | None, "3.0, 3.6 or 4.0: the oldest release that writes these bytes"] = None
+    topic: Annotated[str | None, "user topic"] = None
+    topic_id: Annotated[str | None, "of the user topic"] = None
+    partition: Annotated[int | None, "of the user topic"] = None
+    segment_id: Annotated[str | None, "id of the remote segment"] = None
+    start_offset: Annotated[int | None, "inclusive"] = None
+    end_offset: Annotated[int | None, "inclusive"] = None
+    broker_id: Annotated[int | None, "of the event"] = None
+    max_timestamp_ms: Annotated[Timestamp | None, "largest timestamp in the segment"] = None
+    event_timestamp_ms: Annotated[Timestamp | None, "of the event"] = None
+    segment_leader_epochs: Annotated[tuple[EpochEntry, ...] | None, "leader epochs inside the segment"] = None
+    segment_size_bytes: Annotated[int | None, "bytes of the segment's log"] = None
+    custom_metadata: Annotated[bytes | None, "of the remote storage manager; null apart from empty"] = None
+    state: Annotated[str | None, "Kafka's name of the state, or its number if unknown"] = None
     txn_index_empty: Annotated[
         bool | None,
         "false where it is left out, as Kafka reads it; null in the layout of 3.0 and for other records",
-    ]
-    raw: Annotated[bytes | None, "the value's bytes"]
-    error: Annotated[str | None, "why the value cannot be decoded"]
+    ] = None
+    raw: Annotated[bytes | None, "the value's bytes"] = None
+    error: Annotated[str | None, "why the value cannot be decoded"] = None
 
 
 class RlmmSnapshotRow(NamedTuple):

@@ -1,8 +1,9 @@
 """The row of `truncate`: what a truncation does to a partition."""
 
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from formats.checkpoint import EpochEntry
+from kcli.analysis.truncation import SegmentAction, SnapshotAction
 from kcli.rows.declare import Timestamp, row_type
 from kcli.rows.places import Where
 
@@ -11,7 +12,7 @@ class TruncatedSegment(NamedTuple):
     """What happens to one segment; the values after are null for a deleted one, those before for a created one."""
 
     base_offset: int
-    action: Literal["keep", "cut", "delete", "create"]
+    action: SegmentAction
     size_before: int | None
     size_after: int | None
     offset_index_entries_before: int | None
@@ -26,7 +27,7 @@ class TruncatedSnapshot(NamedTuple):
     """What happens to the producer snapshot of an offset."""
 
     offset: int
-    action: Literal["keep", "delete", "create"]
+    action: SnapshotAction
 
 
 class TruncationRow(NamedTuple):

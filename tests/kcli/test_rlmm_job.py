@@ -7,9 +7,10 @@ import pytest
 
 from kcli.engine.contract import Unit
 from kcli.jobs import rlmm
-from kcli.jobs.rlmm_rows import kafka_lines, kip405_lines, record_columns, record_of
+from kcli.jobs.rlmm_rows import kafka_lines, kip405_lines, record_of, with_record
 from kcli.logdir.tree import Selection, find
-from kcli.rows.remote_metadata import RLMM_COMMITTED, RLMM_EVENT, RLMM_SNAPSHOT
+from kcli.rows import type_name
+from kcli.rows.remote_metadata import RLMM_COMMITTED, RLMM_EVENT, RLMM_SNAPSHOT, RlmmEventRow
 from tests.builders import put_batch
 from tests.kcli.rlmm_dumps import DATA, DELETE, EVENTS, LOG, SNAPSHOTS, VALUES, Result, batch, snapshot_file
 
@@ -91,7 +92,7 @@ def test_a_row_gives_back_its_record():
     for items in VALUES.values():
         for item in items[::7]:
             record = rlmm.decode(base64.b64decode(item["value"]))
-            assert record_of({**dict.fromkeys(RLMM_EVENT.names), **record_columns(record)}) == record
+            assert record_of(with_record(RlmmEventRow("d", "f"), record)) == record
 
 
 def test_values_that_are_none(partition):
@@ -268,7 +269,7 @@ def test_a_log_dir_of_3_5_shows_all_three(log_dir):
     (log_dir / "_rlmm_committed_offsets").write_text("0\n1\n3 64\n")
     result = Result(log_dir)
 
-    kinds = [row.type for row in result.rows]
+    kinds = [type_name(row) for row in result.rows]
     assert (
         kinds == sorted(kinds, key=[RLMM_EVENT.name, RLMM_SNAPSHOT.name, RLMM_COMMITTED.name].index)
         or kinds.count(RLMM_SNAPSHOT.name) == 1

@@ -6,6 +6,7 @@ import pytest
 
 from kcli.analysis.findings import CATALOGUE
 from kcli.jobs.rlmm_rows import kafka_lines
+from kcli.rows import type_name
 from kcli.rows.remote_metadata import RLMM_COMMITTED, RLMM_EVENT, RLMM_SNAPSHOT
 from tests.kcli.rlmm_dumps import OFFSETS, SNAPSHOTS, Result, snapshot_file
 
@@ -72,7 +73,7 @@ def test_a_long_snapshot_comes_in_pieces(tmp_path):
     result = Result(path)
 
     assert (len(result.rows), result.calls, result.failures) == (5001, 3, [])
-    assert [row.type for row in result.rows[:2]] == [RLMM_SNAPSHOT.name, RLMM_EVENT.name]
+    assert [type_name(row) for row in result.rows[:2]] == [RLMM_SNAPSHOT.name, RLMM_EVENT.name]
 
 
 @pytest.mark.parametrize("item", OFFSETS, ids=lambda item: item["case"])
@@ -86,7 +87,7 @@ def test_every_recorded_committed_offsets_file(item, tmp_path):
         assert {
             str(event["metadata_partition"]): event["committed_offset"] for event in result.events
         } == item["read"]
-        assert {row.type for row in result.rows} <= {RLMM_COMMITTED.name}
+        assert {type_name(row) for row in result.rows} <= {RLMM_COMMITTED.name}
     else:
         assert result.rows == []
         assert [failure.path for failure in result.failures] == [str(path)]
