@@ -18,8 +18,6 @@ from kcli.analysis.findings import Finding
 from kcli.engine.contract import Sink
 from kcli.logdir.tree import LOG_DIR_FILES, PARTITION, PARTITION_KINDS, Found, Target
 from kcli.output.files import (
-    FILE_FORMATS,
-    PARQUET,
     IncompleteError,
     Part,
     Parts,
@@ -28,10 +26,10 @@ from kcli.output.files import (
     new_directory,
     write_rows,
 )
+from kcli.output.formats import PARQUET, TEXT, format_of
 from kcli.output.view import View
 from kcli.rows import Failure, Item
 
-TEXT, TEXT_EXTENSION = "text", "txt"
 INSTALL = "pip install 'kcli[parquet]'"
 OF_A_LOG_DIR = tuple(name for name in LOG_DIR_FILES if name != ".lock")
 OF_A_PARTITION = tuple(name for name, kind in WELL_KNOWN_KINDS.items() if kind in PARTITION_KINDS)
@@ -103,18 +101,20 @@ class Out:
                         self.path, sink, [part for part in summary.parts if isinstance(part, Part)], complete
                     )
                 else:
-                    count = write_rows(self.path, rows, view, complete, text if self.format == TEXT else None)
+                    count = write_rows(
+                        self.path, rows, view, complete, text if self.format == TEXT.name else None
+                    )
         except IncompleteError:
             return False
         if self.announces:
-            say(f"{count} {'lines' if self.format == TEXT else 'rows'} written to {self.word}")
+            say(f"{count} {'lines' if self.format == TEXT.name else 'rows'} written to {self.word}")
         return True
 
 
 def out_of(word: str, common: Common, *, by_workers: bool) -> Out:
     """Return what --out says; UsageError and RefusedError for what cannot be. `by_workers`: Spark's workers write the rows."""
     form = _format(word, common)
-    as_parts = by_workers and form != TEXT
+    as_parts = by_workers and form != TEXT.name
     if as_parts and (common.sort is not None or common.limit is not None):
         raise UsageError(
             "--sort and --limit need all rows in one place; with --spark, --out is written by the workers: leave one out"
@@ -126,21 +126,21 @@ def out_of(word: str, common: Common, *, by_workers: bool) -> Out:
     announces = not common.quiet and (common.verbose > 0 or sys.stderr.isatty())
     out = Out(word, os.path.join(place, name), form, as_parts, announces)
     _refuse_what_is_there(out)
-    if form == PARQUET and find_spec("pyarrow") is None:
+    if form == PARQUET.name and find_spec("pyarrow") is None:
         raise MissingError(f"--out {word}: Parquet needs pyarrow: {INSTALL}")
     return out
 
 
 def _format(word: str, common: Common) -> str:
-    extension = os.path.splitext(word)[1].removeprefix(".")
-    form = TEXT if extension == TEXT_EXTENSION and common.output == TEXT else extension
-    if "\0" in word or form not in (*FILE_FORMATS, TEXT):
+    extension = os.path.splitext(word)[1]
+    output = format_of(None, extension, is_terminal=False) if extension else None
+    if "\0" in word or output is None or (output == TEXT and common.output != TEXT.name):
         raise UsageError(
             f"--out {word}: name a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)"
         )
-    if common.output not in {None, form}:
-        raise UsageError(f"--out {word}: the file's name says {form}, -o says {common.output}")
-    return form
+    if common.output not in {None, output.name}:
+        raise UsageError(f"--out {word}: the file's name says {output.name}, -o says {common.output}")
+    return output.name
 
 
 def _refuse_what_is_there(out: Out) -> None:

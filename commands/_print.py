@@ -13,7 +13,7 @@ from commands._options import Common
 from commands._summary import RunSummary
 from kcli.analysis.findings import SEVERITIES, Finding
 from kcli.engine.contract import Outcome, Unit
-from kcli.output.structured import write_csv, write_json, write_ndjson, write_tsv
+from kcli.output.formats import TEXT
 from kcli.output.text import failure_line, finding_lines
 from kcli.output.view import View
 from kcli.rows import Away, Failure, Item, TextBlock
@@ -21,23 +21,13 @@ from kcli.rows import Away, Failure, Item, TextBlock
 Text: TypeAlias = Callable[[Iterable[Item]], Iterable[str | TextBlock | Away]]
 Done: TypeAlias = Callable[[Outcome], None]
 
-STRUCTURED = {"json": write_json, "ndjson": write_ndjson, "csv": write_csv, "tsv": write_tsv}
-IN_THE_DOCUMENT = frozenset({"json", "ndjson"})
-"""Formats that carry findings themselves; with the others they go to stderr. Errors go to stderr in any case."""
 
-
-def print_rows(
-    rows: Iterable[Item], view: View, common: Common, text: Text | None, summary: RunSummary
-) -> None:
+def print_rows(rows: Iterable[Item], view: View, text: Text | None, summary: RunSummary) -> None:
     """Write rows to stdout in the view's format, each as it comes, unless the format needs all of them."""
-    if view.format == "text" and text is not None:
+    if text is not None and view.format is TEXT:
         _print_lines(text(view.chosen(rows)))
-    elif view.format == "table":
-        from kcli.output.table import write_table  # noqa: PLC0415 - rich is slow to import
-
-        write_table(rows, view, sys.stdout, summary.tail, colored=_is_colored(common.color))
     else:
-        STRUCTURED[view.format](rows, view, sys.stdout, summary.tail)
+        view.format.load(view.format.writer)(rows, view, sys.stdout, summary.tail)
 
 
 def print_messages(summary: RunSummary, common: Common, *, with_findings: bool) -> None:
@@ -54,7 +44,7 @@ def print_messages(summary: RunSummary, common: Common, *, with_findings: bool) 
 
 def progress(units: list[Unit], common: Common, view: View) -> AbstractContextManager[Done]:
     """Return a progress bar on stderr, fed by the outcomes; one that shows nothing unless a person watches."""
-    rows_on_terminal = sys.stdout.isatty() and view.format != "table" and common.out is None
+    rows_on_terminal = sys.stdout.isatty() and view.format.streams and common.out is None
     if common.quiet or _is_dumb() or rows_on_terminal or not sys.stderr.isatty():
         return nullcontext(lambda _: None)
     return _progress_bar(units)
@@ -108,7 +98,7 @@ def _count_unanswered(failures: list[Failure], inputs: int) -> Iterator[str]:
         yield f"kcli: {count} of {inputs} inputs could not be read"
 
 
-def _is_colored(when: str) -> bool:
+def is_colored(when: str) -> bool:
     """Whether to colour: --color decides, then NO_COLOR and FORCE_COLOR, then whether stdout is a terminal."""
     if when != "auto":
         return when == "always"

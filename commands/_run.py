@@ -16,7 +16,7 @@ from commands._boundary import TRACEBACKS_FROM, boundary, internal
 from commands._engine import engine_of, split_logs, uses_spark
 from commands._inputs import inputs, refuse_too_much
 from commands._options import Common
-from commands._print import IN_THE_DOCUMENT, Text, print_messages, print_rows, progress
+from commands._print import Text, is_colored, print_messages, print_rows, progress
 from commands._signals import Interrupted, deferred, deliver_pending, interruptible
 from commands._status import ExitStatus, UsageError
 from commands._summary import RunSummary
@@ -26,6 +26,7 @@ from kcli.engine.errors import EngineMissingError, NotWrittenError, OutputError
 from kcli.jobs.common import PARTITIONS_ONLY, internal_failure, notes_as_findings, plan
 from kcli.logdir.buffers import shown
 from kcli.logdir.tree import Found, Target, find
+from kcli.output.formats import format_of
 from kcli.output.view import View, ViewError, make_view
 from kcli.rows import Failure, Item, RowType
 from kcli.rows import row_types as row_types_of
@@ -179,17 +180,18 @@ def _view(
     stop_at_limit: bool = False,
 ) -> View:
     _choice("--color", common.color, COLORS)
-    default = "table" if sys.stdout.isatty() else "tsv"
+    output = format_of(common.output, common.out, is_terminal=sys.stdout.isatty())
     try:
         return make_view(
             name,
             row_types or row_types_of(name),
-            output=common.output or default if out is None else out.format,
+            output=output.name if output else common.output or "",
             only=common.only,
             columns=common.columns,
             sort=common.sort,
             limit=common.limit,
             headers=not common.no_headers,
+            is_colored=is_colored(common.color),
             text=has_text,
             quiet=common.quiet and out is None,
             present=possible,
@@ -217,14 +219,14 @@ def _rows(
     except NotWrittenError as error:
         summary.end(ExitStatus.SOME_UNANSWERED, "environment", f"--out {common.out}: {error}")
     except (Interrupted, KeyboardInterrupt) as error:
-        if view.format == "table":
+        if not view.format.streams:
             raise  # nothing is written yet, and drawing takes long
         summary.interrupt(error)
     except Exception as error:  # noqa: BLE001 - the boundary for the engine: the document must still be closed
         summary.end(ExitStatus.INTERNAL, "internal", internal_failure("", error).message)
         if common.verbose >= TRACEBACKS_FROM:
             internal(error, verbose=common.verbose)
-    if view.format == "table":
+    if not view.format.streams:
         deliver_pending()
 
 
@@ -245,12 +247,12 @@ def _write(
         raise typer.Exit(summary.status())
     with deferred():
         if out is None:
-            print_rows(rows, view, common, text, summary)
+            print_rows(rows, view, text, summary)
             is_written = True
         else:
             is_written = out.write(rows, view, summary, text=text, sink=sink)
         if not common.quiet:
             sys.stdout.flush()
-            carries_findings = is_written and view.format in IN_THE_DOCUMENT
+            carries_findings = is_written and view.format.carries_findings
             print_messages(summary, common, with_findings=not carries_findings)
     raise typer.Exit(summary.status())

@@ -15,6 +15,7 @@ from formats.bounds import LARGEST_BATCH, LARGEST_BATCH_GROWN
 
 if TYPE_CHECKING:
     from kcli.analysis.selection import Wanted
+    from kcli.output.formats import OutputFormat
     from kcli.output.structured import Form
 
 TEXT = "text"
@@ -263,7 +264,7 @@ def dump(
         records=records or print_data_log or deep_iteration or is_decoded or wanted.contents,
         text=as_text and not layout,
         layout=layout,
-        blocks=_takes_rows_at_once(common) and _format(common) == "parquet",
+        blocks=_takes_rows_at_once(common) and _takes_blocks(common),
         form=_form(common) if not (as_text or layout) else None,
         print_data_log=print_data_log or records or is_decoded or wanted.contents,
         decoder=None if redact else forced,
@@ -305,25 +306,33 @@ def dump(
     run(command, [*(paths or []), *(files.split(",") if files else [])], common)
 
 
+def _takes_blocks(common: Common) -> bool:
+    output = _format(common)
+    return output is not None and output.takes_blocks
+
+
 def _takes_rows_at_once(common: Common) -> bool:
     """Whether rows are written as they come, all of them."""
     return common.sort is None and common.limit is None
 
 
-def _format(common: Common) -> str | None:
-    """Return the format of the output, None if it is that of a terminal or a pipe."""
-    return common.output if common.out is None else common.out.rpartition(".")[2]
+def _format(common: Common) -> "OutputFormat | None":
+    """Return the format of the output; None if the words name none."""
+    from kcli.output.formats import format_of  # noqa: PLC0415 - kept out of --help
+
+    return format_of(common.output, common.out, is_terminal=sys.stdout.isatty())
 
 
 def _form(common: Common) -> "Form | None":
     """Return the format in which rows can be made where they are read, and which columns; None where there is none."""
-    from kcli.output.structured import TEXTS, Form  # noqa: PLC0415 - kept out of --help
+    from kcli.output.structured import Form  # noqa: PLC0415 - kept out of --help
 
-    form = _format(common) or ("table" if sys.stdout.isatty() else "tsv")
-    if form not in TEXTS or not _takes_rows_at_once(common):
+    output = _format(common)
+    if output is None or output.style is None or not _takes_rows_at_once(common):
         return None
     return Form(
-        form, None if common.columns is None else tuple(word.strip() for word in common.columns.split(","))
+        output.name,
+        None if common.columns is None else tuple(word.strip() for word in common.columns.split(",")),
     )
 
 

@@ -1,6 +1,7 @@
 """`kcli scan`: what segments and partitions hold, and whether every checksum is right."""
 
 import re
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from kcli.engine.contract import Engine
     from kcli.logdir.tree import Found
 
-BOTH = frozenset({"json", "ndjson"})
 MULTIPLES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -63,14 +63,15 @@ def scan(
     """
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.scan import ACCEPTS, PIECE_BYTES, Merged, Options, ScanLog, expand, piece_bytes, unread  # noqa: PLC0415 - kept out of --help
+    from kcli.output.formats import format_of  # noqa: PLC0415 - kept out of --help
     from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT  # noqa: PLC0415 - kept out of --help
 
     if summary and common.only == SCAN_SEGMENT.name:
         raise UsageError(f"--summary and --only {common.only} contradict each other: use only one of them")
-    name = common.out.rpartition(".")[2] if common.out else common.output
+    output = format_of(common.output, common.out, is_terminal=sys.stdout.isatty())
     if summary:
         wanted = {SCAN_PARTITION.name}
-    elif common.only is not None or name in BOTH:
+    elif common.only is not None or (output is not None and not output.is_flat):
         wanted = {SCAN_SEGMENT.name, SCAN_PARTITION.name}
     else:
         wanted = {SCAN_SEGMENT.name}

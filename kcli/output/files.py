@@ -1,4 +1,4 @@
-"""Rows in files: Parquet, CSV or ndjson, whole or not at all.
+"""Rows in files, whole or not at all.
 
 A file is written under a hidden name beside its own and takes its own name once it is complete. Spark's workers write
 a directory of parts that way: `part-00000-<uuid>.parquet` and so on, sorted by name in the order of the rows, and
@@ -10,22 +10,18 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
 from kcli.analysis.findings import Finding
 from kcli.logdir.beside import Beside
-from kcli.output.arrow import RecordBatch, batch, schema
-from kcli.output.structured import Tail, write_csv, write_ndjson
-from kcli.output.view import ShownRow, View
-from kcli.rows import ArrowBlock, Away, EncodedRows, Failure, Item, RowType, TextBlock, row_types, values_of
+from kcli.output.structured import Tail
+from kcli.output.view import View
+from kcli.rows import ArrowBlock, Away, EncodedRows, Failure, Item, TextBlock, values_of
 
-PARQUET = "parquet"
-FILE_FORMATS = (PARQUET, "csv", "ndjson")
-"""Also the extensions of their files."""
 SUCCESS = "_SUCCESS"
 DIGITS = 5
 """Of a part's number, as Spark writes it; more where there are more parts: sorted by name they are in order."""
@@ -34,9 +30,6 @@ ROWS_A_BATCH = 2000
 BYTES_A_BATCH = 4 << 20
 BYTES_A_VALUE = 64
 """What a value costs beside its own bytes, about."""
-ROWS_A_GROUP = 100_000
-BYTES_A_GROUP = 8 << 20
-"""Of a row group of Parquet, uncompressed: so much is held in memory."""
 
 Text: TypeAlias = Callable[[Iterable[Item]], Iterable[str | TextBlock | Away]]
 
@@ -45,7 +38,6 @@ WORTH_A_THREAD = 1 << 18
 REMOVALS = 50
 REMOVAL_SECONDS = 0.1
 
-_TEXTS = {"csv": write_csv, "ndjson": write_ndjson}
 _ENCODING = ("utf-8", "backslashreplace")
 """As on stdout."""
 
@@ -92,122 +84,33 @@ class TextWriter:
         self.rows = 0
         self._text = _Utf8(file)
         self._view = view
-        self._format = _TEXTS[view.format]
+        self._write = view.format.load(view.format.writer)
 
     def write(self, rows: Sequence[Item]) -> None:
         """Write rows."""
         shown = list(self._view.chosen(rows))
         if shown:
-            self._format(shown, self._view, self._text, _nothing)
+            self._write(shown, self._view, self._text, _nothing)
             self._view = replace(self._view, headers=False)
             self.rows += sum(row.count if isinstance(row, EncodedRows) else 1 for row in shown)
 
     def finish(self, tail: Tail) -> None:
         """Write findings and errors, if the format has a place for them, and the header of a csv without rows."""
-        self._format((), self._view, self._text, tail)
-
-
-class ParquetWriter:
-    """Writes Parquet of one row type, in row groups bounded by rows and bytes."""
-
-    def __init__(self, file: BinaryIO, view: View, beside: Beside) -> None:
-        import pyarrow.parquet  # noqa: PLC0415 - slow to import, and only for this format
-
-        (row_type,) = view.types
-        self.rows = 0
-        self._view = view
-        self._row_type = row_type._replace(columns=view.columns_of(row_type))
-        self._parquet: Any = pyarrow.parquet.ParquetWriter(
-            file,
-            schema(self._row_type),
-            compression="zstd",
-            use_dictionary=_short(view, self._row_type, {"str"}),
-            write_statistics=_short(view, self._row_type, {"str", "int", "timestamp", "bool"}),
-        )
-        self._beside = beside
-        self._held: list[RecordBatch] = []
-        self._held_rows = self._held_bytes = 0
-
-    def write(self, rows: Sequence[Item]) -> None:
-        """Write rows, those of blocks too."""
-        plain: list[Item] = []
-        for row in self._view.chosen(rows):
-            if isinstance(row, ArrowBlock):
-                self._write_rows(plain)
-                plain = []
-                self.write_batch(row.batch.select(list(self._row_type.names)))
-            else:
-                plain.append(row)
-        self._write_rows(plain)
-
-    def _write_rows(self, rows: list[Item]) -> None:
-        if rows:
-            self.write_batch(
-                batch(
-                    self._row_type,
-                    [row.values for row in self._view.shown(rows) if isinstance(row, ShownRow)],
-                )
-            )
-
-    def write_batch(self, rows: RecordBatch) -> None:
-        """Write a RecordBatch of the shown columns."""
-        self.rows += rows.num_rows
-        self._held.append(rows)
-        self._held_rows += rows.num_rows
-        self._held_bytes += rows.nbytes
-        if self._held_rows >= ROWS_A_GROUP or self._held_bytes >= BYTES_A_GROUP:
-            self._put()
-
-    def finish(self, tail: Tail) -> None:  # noqa: ARG002 - Parquet has no place for findings
-        """Write what is held, and the footer."""
-        self._put()
-        self._beside.wait()
-        self._parquet.close()
-
-    def abandon(self) -> None:
-        """Let go of the file, so that nothing more is written to it."""
-        for end in (self._beside.wait, self._parquet.close):
-            with suppress(Exception):
-                end()
-
-    def _put(self) -> None:
-        """Have a row group written, while the next one is made."""
-        import pyarrow as pa  # noqa: PLC0415
-
-        if self._held_rows:
-            self._beside.begin(
-                partial(self._parquet.write_table, pa.Table.from_batches(self._held), ROWS_A_GROUP)
-            )
-        self._held.clear()
-        self._held_rows = self._held_bytes = 0
-
-
-def _short(view: View, row_type: RowType, kinds: Collection[str]) -> list[str]:
-    """Return the columns of some kinds, those that hold bytes in another way apart.
-
-    A dictionary of values that do not repeat costs time and saves nothing; for the least and the largest of long ones
-    Arrow takes six times their bytes, and does not write them.
-    """
-    declared = {other.name: other for other in row_types(view.command)}
-    holds_bytes = {column.name for column in declared[row_type.name].columns if column.kind == "bytes"}
-    return [
-        column.name for column in row_type.columns if column.kind in kinds and column.name not in holds_bytes
-    ]
+        self._write((), self._view, self._text, tail)
 
 
 @contextmanager
-def writer(file: BinaryIO, view: View) -> Iterator[Writer]:
-    """Give the writer of the view's format; sorting and limiting are done before it."""
-    view = replace(view, sort=(), limit=None)
-    if view.format != PARQUET:
-        yield TextWriter(file, view)
-        return
-    with Beside() as beside:
-        made = ParquetWriter(file, view, beside)
-        try:
-            yield made
-        finally:
-            made.abandon()
+def text_writer(file: BinaryIO, view: View) -> Iterator[TextWriter]:
+    """Give the writer of a text format."""
+    yield TextWriter(file, view)
+
+
+def writer(file: BinaryIO, view: View) -> AbstractContextManager[Writer]:
+    """Return the writer of the view's format; sorting and limiting are done before it."""
+    made: AbstractContextManager[Writer] = view.format.load(view.format.file_writer)(
+        file, replace(view, sort=(), limit=None)
+    )
+    return made
 
 
 def write_rows(path: str, rows: Iterable[Item], view: View, tail: Tail, text: Text | None = None) -> int:
@@ -336,7 +239,7 @@ class PartWriter:
         self._stack = stack
         self._directory = directory
         self._view = view
-        self._name = f"{uuid.uuid4().hex}.{view.format}"
+        self._name = f"{uuid.uuid4().hex}.{view.format.extension}"
         self._out: Writer | None = None
 
     @property
@@ -404,10 +307,10 @@ def keep_parts(path: str, parts: Parts, written: Sequence[Part], tail: Tail) -> 
         os.unlink(os.path.join(directory, name))
     run = uuid.uuid4()
     digits = max(len(str(len(written))), DIGITS)
-    names = [f"part-{number:0{digits}}-{run}.{view.format}" for number in range(len(written) + 1)]
+    names = [f"part-{number:0{digits}}-{run}.{view.format.extension}" for number in range(len(written) + 1)]
     for part, name in zip(written, names, strict=False):
         os.rename(os.path.join(directory, part.name), os.path.join(directory, name))
-    if not written or (view.format == "ndjson" and (findings or failures)):
+    if not written or (view.format.carries_findings and (findings or failures)):
         with new_file(os.path.join(directory, names[-1])) as file, writer(file, view) as out:
             out.finish(lambda: (findings, failures))
     with new_file(os.path.join(directory, SUCCESS)):

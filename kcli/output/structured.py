@@ -8,26 +8,21 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
 from kcli.analysis.findings import Finding
+from kcli.output.formats import BETWEEN_ROWS
 from kcli.output.long_values import csv_pieces, is_long, json_pieces, tsv_pieces
 from kcli.output.values import compact, csv_cell, failure_values, finding_values, spaced, tsv_cell
 from kcli.output.view import View
 from kcli.rows import Away, EncodedRows, Failure, Item, Value
 
 DOCUMENT_VERSION = 1
-BETWEEN_ROWS = ",\n  "
-"""In a json document."""
-
 Tail: TypeAlias = Callable[[], tuple[list[Finding], list[Failure]]]
 
 
 class Form(NamedTuple):
-    """How rows are written: in a format of TEXTS, and with these columns; None for all."""
+    """How rows are encoded: in a format that has a style, and with these columns; None for all."""
 
     format: str
     columns: tuple[str, ...] | None
-
-
-TEXTS = frozenset({"json", "ndjson", "csv", "tsv"})
 
 
 class TextOut(Protocol):

@@ -15,7 +15,7 @@ SHOWN_OF_A_LONG_VALUE = 1000
 """Characters."""
 
 
-def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail, *, colored: bool) -> None:
+def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> None:
     """Write a table of all rows at once: rich needs them all to align the columns."""
     columns = view.columns_of(view.types[0])
     cells = [
@@ -40,14 +40,14 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail, *, co
     console = Console(
         file=out,
         width=WIDE,
-        force_terminal=colored,
-        no_color=not colored,
+        force_terminal=view.is_colored,
+        no_color=not view.is_colored,
         highlight=False,
         markup=False,
         emoji=False,
         soft_wrap=False,
         legacy_windows=False,
-        color_system="standard" if colored else None,
+        color_system="standard" if view.is_colored else None,
         _environ={},
     )
     with console.capture() as captured:

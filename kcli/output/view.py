@@ -6,11 +6,8 @@ from itertools import islice
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
+from kcli.output.formats import FORMATS, TEXT, OutputFormat
 from kcli.rows import Away, Column, EncodedRows, Item, RowType, Value, type_name, values_of
-
-FORMATS = ("table", "json", "ndjson", "csv", "tsv")
-FLAT = frozenset({"table", "csv", "tsv", "parquet"})
-"""Formats with one header for all rows."""
 
 
 class ShownRow(NamedTuple):
@@ -31,12 +28,12 @@ class ViewError(Exception):
 class View:
     """The chosen format, row types and columns of one command's output.
 
-    `tagged` says that the command has several row types, so that JSON rows carry `type`. `stops`: rows behind the limit
-    are not even read.
+    `tagged` says that the command has several row types, so that JSON rows carry `type`. `stops`: nothing is read after
+    the last row that the limit shows. `is_colored` is for tables.
     """
 
     command: str
-    format: str
+    format: OutputFormat
     types: tuple[RowType, ...]
     tagged: bool
     columns: tuple[str, ...] | None = None
@@ -44,6 +41,7 @@ class View:
     limit: int | None = None
     headers: bool = True
     stops: bool = False
+    is_colored: bool = False
 
     def columns_of(self, row_type: RowType) -> tuple[Column, ...]:
         """Return the shown columns of a row type, in the order asked for."""
@@ -124,21 +122,23 @@ def make_view(
     present: frozenset[str] | None = None,
     stops: bool = False,
     to_file: bool = False,
+    is_colored: bool = False,
 ) -> View:
     """Return the view that the options describe; ViewError in one line if they ask for what is not there.
 
     `to_file`: rows go to a file of a format that is known to be one. `present` names the row types that these inputs can give; None: any of the command's.
     """
-    formats = (*FORMATS, "text") if text else FORMATS
-    if output not in formats and not (to_file and output == "parquet"):
+    formats = [name for name, one in FORMATS.items() if one.on_stdout and (text or one is not TEXT)]
+    if output not in (FORMATS if to_file else formats):
         raise ViewError(f"--output {output}: {command} prints {', '.join(formats)}")
+    output_format = FORMATS[output]
     tagged = len(types) > 1
     if only is not None:
         names = [row_type.name for row_type in types]
         if only not in names:
             raise ViewError(f"--only {only}: {command} has rows of type {', '.join(names)}")
         types = (types[names.index(only)],)
-    elif tagged and output in FLAT:
+    elif tagged and output_format.is_flat:
         types = (
             tuple(row_type for row_type in types if present is None or row_type.name in present) or types[:1]
         )
@@ -157,7 +157,7 @@ def make_view(
     order = () if sort is None else tuple(_sort_word(word.strip(), types) for word in sort.split(","))
     return View(
         command=command,
-        format=output,
+        format=output_format,
         types=types,
         tagged=tagged,
         columns=shown,
@@ -165,6 +165,7 @@ def make_view(
         limit=limit,
         headers=headers,
         stops=stops,
+        is_colored=is_colored,
     )
 
 

@@ -2,15 +2,15 @@
 
 import binascii
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from formats.batch import CONTROL_MASK
 from formats.control import control_type
 from formats.record_columns import RecordColumns
 from kcli.dump.render.batch_columns import batch_columns, column_piece
 from kcli.dump.render.pieces import Piece, numerals, side_by_side
-from kcli.output.structured import BETWEEN_ROWS, Form
-from kcli.output.values import compact, csv_cell, spaced, tsv_cell
+from kcli.output.formats import BETWEEN_ROWS, FORMATS, RowStyle
+from kcli.output.structured import Form
 from kcli.rows import EncodedRows
 from kcli.rows.declare import RowType, Value
 from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD
@@ -36,21 +36,10 @@ class _Some(NamedTuple):
     positions: "Ints"
 
 
-class _Style(NamedTuple):
-    """How a format writes a value, what stands between values, between a name and its value, and behind a row."""
-
-    cell: Callable[[Any], str]
-    comma: str
-    colon: str | None
-    end: str
-
-
-_STYLES = {
-    "json": _Style(spaced, ", ", ": ", "}" + BETWEEN_ROWS),
-    "ndjson": _Style(compact, ",", ":", "}\n"),
-    "csv": _Style(csv_cell, ",", None, "\n"),
-    "tsv": _Style(tsv_cell, "\t", None, "\n"),
-}
+def _style(form: Form) -> RowStyle:
+    style = FORMATS[form.format].style
+    assert style is not None, form
+    return style
 
 
 def batch_rows(
@@ -61,7 +50,7 @@ def batch_rows(
     form: Form,
 ) -> Iterator[EncodedRows]:
     """Yield rows of DUMP_BATCH, of batches of magic 2, as text; the arguments are those of `kcli.dump.render.batch_arrow.batches`."""
-    style, constant = _STYLES[form.format], _constant(where)
+    style, constant = _style(form), _constant(where)
     names = [name for name in form.columns or DUMP_BATCH.names if name in DUMP_BATCH.names]
     for start in range(0, len(positions), ROWS_AT_ONCE):
         span = slice(start, start + ROWS_AT_ONCE)
@@ -82,7 +71,7 @@ def record_rows(
 
     Columns that neither of them tells are null.
     """
-    style, constant, count = _STYLES[form.format], _constant(where), len(columns.offset)
+    style, constant, count = _style(form), _constant(where), len(columns.offset)
     names = [name for name in form.columns or DUMP_RECORD.names if name in DUMP_RECORD.names]
     step = max(min(ROWS_AT_ONCE, count * BYTES_AT_ONCE // (len(columns.data) + 1)), 1)
     for start in range(0, count, step):
@@ -99,7 +88,7 @@ def _constant(where: Sequence[Value]) -> dict[str, Value]:
 
 
 def _written(
-    row_type: RowType, cells: Sequence[tuple[str, list[Piece]]], count: int, style: _Style
+    row_type: RowType, cells: Sequence[tuple[str, list[Piece]]], count: int, style: RowStyle
 ) -> EncodedRows:
     """Return rows, given what stands in each column."""
     whole: list[Piece] = []
@@ -115,11 +104,11 @@ def _written(
     return EncodedRows(row_type.name, count, text.encode("utf-8", "backslashreplace"))
 
 
-def _same(value: Value, style: _Style) -> list[Piece]:
+def _same(value: Value, style: RowStyle) -> list[Piece]:
     return [style.cell(value)]
 
 
-def _binary(data: bytes, starts: "Ints", lengths: "Ints", style: _Style) -> list[Piece]:
+def _binary(data: bytes, starts: "Ints", lengths: "Ints", style: RowStyle) -> list[Piece]:
     """Return bytes as base64; a length below 0 is null."""
     import numpy as np  # noqa: PLC0415 - heavy: only who asks for bulk pays for it
 
@@ -150,7 +139,7 @@ def _binary(data: bytes, starts: "Ints", lengths: "Ints", style: _Style) -> list
     ]
 
 
-def _headers(columns: RecordColumns, span: slice, style: _Style) -> Piece:
+def _headers(columns: RecordColumns, span: slice, style: RowStyle) -> Piece:
     none = style.cell([])
     counts = columns.headers_count[span]
     if not counts.any():
@@ -172,7 +161,7 @@ def _of_record(columns: RecordColumns, first: int, count: int) -> list[dict[str,
     return found
 
 
-def _control_types(columns: RecordColumns, span: slice, style: _Style) -> Piece:
+def _control_types(columns: RecordColumns, span: slice, style: RowStyle) -> Piece:
     null = style.cell(None)
     control = columns.headers["attributes"][columns.batch[span]] & CONTROL_MASK != 0
     if not control.any():
@@ -188,7 +177,7 @@ def _part(data: bytes, start: "np.int64", length: "np.int64") -> bytes | None:
     return None if length < 0 else data[start : start + length]
 
 
-_RECORDS: dict[str, Callable[[_Some, _Style], list[Piece]]] = {
+_RECORDS: dict[str, Callable[[_Some, RowStyle], list[Piece]]] = {
     "position": lambda some, _: [numerals(some.positions[some.columns.batch[some.span]])],
     "offset": lambda some, _: [numerals(some.columns.offset[some.span])],
     "timestamp": lambda some, _: [numerals(some.columns.timestamp[some.span])],

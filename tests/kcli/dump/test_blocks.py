@@ -9,7 +9,7 @@ from formats.batch import CONTROL_MASK, DELETE_HORIZON_MASK, TRANSACTIONAL_MASK
 from formats.batch import TIMESTAMP_TYPE_MASK as LOG_APPEND_TIME
 from formats.compression import LZ4, ZSTD
 from kcli.jobs import cuts
-from kcli.output.files import FILE_FORMATS
+from kcli.output.formats import FORMATS
 from tests.builders import put_record, put_records
 from tests.formats import recorded
 from tests.kcli.dump.test_bulk import log
@@ -29,11 +29,11 @@ def both(kcli, path, words, monkeypatch, form="parquet"):
                 patch.setattr("kcli.dump.render.rows.is_as_stored", lambda _: False)
             out = path.parents[2] / f"out.{form}"
             out.unlink(missing_ok=True)
-            to = ("--out", out) if form in FILE_FORMATS else ("-o", form)
+            to = ("--out", out) if FORMATS[form].extension else ("-o", form)
             result = kcli("dump", *to, *words, path)
             shown = (
                 result.stdout
-                if form not in FILE_FORMATS
+                if not FORMATS[form].extension
                 else table(out)
                 if form == "parquet"
                 else out.read_text()

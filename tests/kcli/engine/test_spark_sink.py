@@ -15,6 +15,7 @@ import pytest
 from kcli.engine.errors import NotWrittenError
 from kcli.engine.spark import spark
 from kcli.output.files import Parts
+from kcli.output.formats import FORMATS
 from kcli.output.values import compact
 from kcli.output.view import View
 from kcli.rows.declare import Column, RowType
@@ -26,7 +27,7 @@ ROOT = Path(__file__).parents[3]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 KCLI = [sys.executable, "-m", "kcli"]
 EPOCH = RowType("epoch", (Column("unit", "int", False, ""), Column("row", "int", False, "")))
-VIEW = View(command="epoch show", format="csv", types=(EPOCH,), tagged=False, headers=False)
+VIEW = View(command="epoch show", format=FORMATS["csv"], types=(EPOCH,), tagged=False, headers=False)
 OPEN = {"rounds", "decoded_key", "decoded_value"}
 WAIT_SECONDS = 60
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kcli.analysis.findings import Finding
-from kcli.output import files
+from kcli.output import files, parquet
 from kcli.output.files import (
     IncompleteError,
     Parts,
@@ -20,7 +20,6 @@ from kcli.output.files import (
     new_file,
     write_rows,
 )
-from kcli.output.structured import write_csv, write_ndjson
 from kcli.output.view import make_view
 from kcli.rows import Failure, Row, row_types
 
@@ -52,7 +51,7 @@ def nothing():
 
 def on_stdout(rows, view, tail=nothing):
     out = io.StringIO()
-    {"csv": write_csv, "ndjson": write_ndjson}[view.format](iter(rows), view, out, tail)
+    view.format.load(view.format.writer)(iter(rows), view, out, tail)
     return out.getvalue().encode("utf-8", "backslashreplace")
 
 
@@ -126,7 +125,7 @@ def test_parquet_of_some_columns(tmp_path):
 
 @pytest.mark.parametrize(("bound", "most"), [("ROWS_A_GROUP", 40), ("BYTES_A_GROUP", 1000)])
 def test_row_groups_are_bounded(tmp_path, monkeypatch, bound, most):
-    monkeypatch.setattr(files, bound, most)
+    monkeypatch.setattr(parquet, bound, most)
     monkeypatch.setattr(files, "ROWS_A_BATCH", 10)
     rows = [Row("rlmm_partition", ("t" * 50, n, 1)) for n in range(100)]
     write_rows(str(tmp_path / "out"), iter(rows), view_of("parquet"), nothing)

@@ -20,7 +20,7 @@ FINDING = Finding("LOG-001", "short", "d", "0.log", 100, "61 bytes", 12)
 FAILURE = Failure("x", "corrupt", 5, "crc", "byte 5: crc")
 
 
-def write(writer, rows, command="lookup timestamp", found=((), ()), **more):
+def write(writer, rows, command="lookup timestamp", found=((), ()), is_colored=False, **more):
     only = more.pop("only", None)
     view = make_view(
         command,
@@ -33,9 +33,10 @@ def write(writer, rows, command="lookup timestamp", found=((), ()), **more):
         headers=more.pop("headers", True),
         text=False,
         quiet=False,
+        is_colored=is_colored,
     )
     out = io.StringIO()
-    writer(iter(rows), view, out, lambda: (list(found[0]), list(found[1])), **more)
+    writer(iter(rows), view, out, lambda: (list(found[0]), list(found[1])))
     return out.getvalue()
 
 
@@ -127,7 +128,7 @@ def test_a_header_even_without_rows_but_not_beside_errors(writer):
 
 def test_table_shows_timestamps_twice_and_cuts_nothing():
     long = AT._replace(values=("x" * 3000, *AT.values[1:]))
-    header, first, second = write(write_table, [AT, long], colored=False).splitlines()
+    header, first, second = write(write_table, [AT, long]).splitlines()
 
     assert "1700000000000 (2023-11-14T22:13:20.000Z)" in first
     assert first.startswith(r"d\n0 ")
@@ -141,9 +142,9 @@ def test_table_shows_timestamps_twice_and_cuts_nothing():
 )
 def test_table_says_where_it_shows_the_beginning_of_a_value_alone(value):
     row = AT._replace(values=(value, *AT.values[1:]))
-    header, line = write(write_table, [row], colored=False).splitlines()
+    header, line = write(write_table, [row]).splitlines()
 
-    assert header.split() == write(write_table, [AT], colored=False).splitlines()[0].split()
+    assert header.split() == write(write_table, [AT]).splitlines()[0].split()
     assert "... (its beginning; -o json shows all)" in line and len(line) < 10_000
     assert line.endswith("first at or after")
 
@@ -151,13 +152,13 @@ def test_table_says_where_it_shows_the_beginning_of_a_value_alone(value):
 def test_table_has_one_line_a_row():
     row = AT._replace(values=("d\u2028\u2029\x85\x1ce", *AT.values[1:]))
 
-    assert len(write(write_table, [row], colored=False).splitlines()) == 2
+    assert len(write(write_table, [row]).splitlines()) == 2
 
 
 def test_table_takes_markup_for_text():
     row = AT._replace(values=("[red]d[/red] :smile:", *AT.values[1:]))
 
-    assert "[red]d[/red] :smile:" in write(write_table, [row], colored=True)
+    assert "[red]d[/red] :smile:" in write(write_table, [row], is_colored=True)
 
 
 def test_lines_of_stderr():

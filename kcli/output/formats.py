@@ -1,0 +1,99 @@
+"""The output formats: one table. A new format is a row here and its writer."""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from kcli.output.values import compact, csv_cell, spaced, tsv_cell
+
+BETWEEN_ROWS = ",\n  "
+"""In a json document."""
+
+
+class RowStyle(NamedTuple):
+    """How a format writes a row: a value, what is between values, between a name and its value, and after a row.
+
+    `colon` is None where a header has the names.
+    """
+
+    cell: Callable[[Any], str]
+    comma: str
+    colon: str | None
+    end: str
+
+
+class OutputFormat(NamedTuple):
+    """One format of `-o` or `--out`.
+
+    `is_flat`: one header for all rows, so they are of one type. `carries_findings`: findings are in the output itself,
+    elsewhere they go to stderr. `streams`: rows are written as they come. `on_stdout`: `-o` takes it. `extension` of a
+    file that `--out` takes, None for none. `writer` and `file_writer` are names in modules of kcli.output: the function
+    that writes rows to stdout, and the one that gives the writer of an open file. `style`: how single rows are encoded,
+    None where they are not. `takes_blocks`: rows may come as Arrow blocks.
+    """
+
+    name: str
+    is_flat: bool = False
+    carries_findings: bool = False
+    streams: bool = True
+    on_stdout: bool = True
+    extension: str | None = None
+    writer: str = ""
+    file_writer: str = "files.text_writer"
+    style: RowStyle | None = None
+    takes_blocks: bool = False
+
+    def load(self, name: str) -> Any:
+        """Return `writer` or `file_writer`; what it needs is imported now, rich and pyarrow are slow."""
+        module, _, function = name.partition(".")
+        return getattr(import_module(f"kcli.output.{module}"), function)
+
+
+TABLE = OutputFormat("table", is_flat=True, streams=False, writer="table.write_table")
+JSON = OutputFormat(
+    "json",
+    carries_findings=True,
+    writer="structured.write_json",
+    style=RowStyle(spaced, ", ", ": ", "}" + BETWEEN_ROWS),
+)
+NDJSON = OutputFormat(
+    "ndjson",
+    carries_findings=True,
+    extension="ndjson",
+    writer="structured.write_ndjson",
+    style=RowStyle(compact, ",", ":", "}\n"),
+)
+CSV = OutputFormat(
+    "csv",
+    is_flat=True,
+    extension="csv",
+    writer="structured.write_csv",
+    style=RowStyle(csv_cell, ",", None, "\n"),
+)
+TSV = OutputFormat(
+    "tsv", is_flat=True, writer="structured.write_tsv", style=RowStyle(tsv_cell, "\t", None, "\n")
+)
+TEXT = OutputFormat("text", extension="txt")
+"""Lines that a command makes of its rows itself."""
+PARQUET = OutputFormat(
+    "parquet",
+    is_flat=True,
+    on_stdout=False,
+    extension="parquet",
+    file_writer="parquet.parquet_writer",
+    takes_blocks=True,
+)
+
+FORMATS = {one.name: one for one in (TABLE, JSON, NDJSON, CSV, TSV, TEXT, PARQUET)}
+
+
+_BY_EXTENSION = {one.extension: one for one in FORMATS.values() if one.extension is not None}
+
+
+def format_of(name: str | None, path: str | None, *, is_terminal: bool) -> OutputFormat | None:
+    """Return the format that `-o` names, that the path of `--out` ends in, or the usual one of stdout; None for no format."""
+    if path is not None:
+        return _BY_EXTENSION.get(path.rpartition(".")[2]) if "." in path else None
+    if name is not None:
+        return FORMATS.get(name)
+    return TABLE if is_terminal else TSV

@@ -1,0 +1,114 @@
+"""Rows as Parquet, in row groups that are bounded by rows and bytes."""
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from kcli.logdir.beside import Beside
+from kcli.output.arrow import RecordBatch, batch, schema
+from kcli.output.structured import Tail
+from kcli.output.view import ShownRow, View
+from kcli.rows import ArrowBlock, Item, RowType, row_types
+
+ROWS_A_GROUP = 100_000
+BYTES_A_GROUP = 8 << 20
+"""Of a row group, uncompressed: so much is held in memory."""
+
+
+class ParquetWriter:
+    """Writes Parquet of one row type, in row groups bounded by rows and bytes."""
+
+    def __init__(self, file: BinaryIO, view: View, beside: Beside) -> None:
+        (row_type,) = view.types
+        self.rows = 0
+        self._view = view
+        self._row_type = row_type._replace(columns=view.columns_of(row_type))
+        self._parquet: Any = parquet.ParquetWriter(
+            file,
+            schema(self._row_type),
+            compression="zstd",
+            use_dictionary=_short_columns(view, self._row_type, {"str"}),
+            write_statistics=_short_columns(view, self._row_type, {"str", "int", "timestamp", "bool"}),
+        )
+        self._beside = beside
+        self._held: list[RecordBatch] = []
+        self._held_rows = self._held_bytes = 0
+
+    def write(self, rows: Sequence[Item]) -> None:
+        """Write rows, those of blocks too."""
+        plain: list[Item] = []
+        for row in self._view.chosen(rows):
+            if isinstance(row, ArrowBlock):
+                self._write_rows(plain)
+                plain = []
+                self.write_batch(row.batch.select(list(self._row_type.names)))
+            else:
+                plain.append(row)
+        self._write_rows(plain)
+
+    def _write_rows(self, rows: list[Item]) -> None:
+        if rows:
+            self.write_batch(
+                batch(
+                    self._row_type,
+                    [row.values for row in self._view.shown(rows) if isinstance(row, ShownRow)],
+                )
+            )
+
+    def write_batch(self, rows: RecordBatch) -> None:
+        """Write a RecordBatch of the shown columns."""
+        self.rows += rows.num_rows
+        self._held.append(rows)
+        self._held_rows += rows.num_rows
+        self._held_bytes += rows.nbytes
+        if self._held_rows >= ROWS_A_GROUP or self._held_bytes >= BYTES_A_GROUP:
+            self._put()
+
+    def finish(self, tail: Tail) -> None:  # noqa: ARG002 - Parquet has no place for findings
+        """Write what is held, and the footer."""
+        self._put()
+        self._beside.wait()
+        self._parquet.close()
+
+    def abandon(self) -> None:
+        """Let go of the file, so that nothing more is written to it."""
+        for end in (self._beside.wait, self._parquet.close):
+            with suppress(Exception):
+                end()
+
+    def _put(self) -> None:
+        """Have a row group written, while the next one is made."""
+        if self._held_rows:
+            self._beside.begin(
+                partial(self._parquet.write_table, pa.Table.from_batches(self._held), ROWS_A_GROUP)
+            )
+        self._held.clear()
+        self._held_rows = self._held_bytes = 0
+
+
+def _short_columns(view: View, row_type: RowType, kinds: Collection[str]) -> list[str]:
+    """Return the columns of some kinds, those that hold bytes in another way apart.
+
+    A dictionary of values that do not repeat costs time and saves nothing; for the least and the largest of long ones
+    Arrow takes six times their bytes, and does not write them.
+    """
+    declared = {other.name: other for other in row_types(view.command)}
+    holds_bytes = {column.name for column in declared[row_type.name].columns if column.kind == "bytes"}
+    return [
+        column.name for column in row_type.columns if column.kind in kinds and column.name not in holds_bytes
+    ]
+
+
+@contextmanager
+def parquet_writer(file: BinaryIO, view: View) -> Iterator[ParquetWriter]:
+    """Give a writer of Parquet; it writes to the file no more once the block ends."""
+    with Beside() as beside:
+        made = ParquetWriter(file, view, beside)
+        try:
+            yield made
+        finally:
+            made.abandon()
