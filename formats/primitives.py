@@ -118,6 +118,16 @@ def java_int(bits: int) -> int:
     return bits if bits < 1 << 31 else bits - (1 << 32)
 
 
+def int16(buffer: Buffer, position: int, field: str = "int16") -> tuple[int, int]:
+    """Return a signed integer of 16 bits and the position after it."""
+    return _fixed(buffer, position, field, _INT16)
+
+
+def int32(buffer: Buffer, position: int, field: str = "int32") -> tuple[int, int]:
+    """Return a signed integer of 32 bits and the position after it."""
+    return _fixed(buffer, position, field, _INT32)
+
+
 def compact_length(buffer: Buffer, position: int, field: str = "length") -> tuple[int, int]:
     """Return the length or count that a uvarint of one more tells, and the position after it; below 0 it is null."""
     more, after = unsigned_varint(buffer, position, field)
@@ -126,7 +136,7 @@ def compact_length(buffer: Buffer, position: int, field: str = "length") -> tupl
 
 def string_bytes(buffer: Buffer, position: int, field: str = "string") -> tuple[bytes | None, int]:
     """Return the bytes of a string of i16 length, None for null, and the position after it."""
-    return _sized(buffer, position, *_fixed_length(buffer, position, field, _INT16), field)
+    return _sized(buffer, position, *_fixed(buffer, position, field, _INT16, "a length of "), field)
 
 
 def compact_string_bytes(buffer: Buffer, position: int, field: str = "string") -> tuple[bytes | None, int]:
@@ -139,7 +149,7 @@ def compact_string_bytes(buffer: Buffer, position: int, field: str = "string") -
 
 def nullable_bytes(buffer: Buffer, position: int, field: str = "bytes") -> tuple[bytes | None, int]:
     """Return bytes of i32 length, None for null, and the position after them."""
-    return _sized(buffer, position, *_fixed_length(buffer, position, field, _INT32), field)
+    return _sized(buffer, position, *_fixed(buffer, position, field, _INT32, "a length of "), field)
 
 
 def compact_string(buffer: Buffer, position: int, field: str = "string") -> tuple[str, int]:
@@ -232,10 +242,10 @@ def tag_count(buffer: Buffer, position: int, field: str = "tagged fields") -> tu
     return max(java_int(count), 0), after
 
 
-def _fixed_length(buffer: Buffer, position: int, field: str, form: struct.Struct) -> tuple[int, int]:
+def _fixed(buffer: Buffer, position: int, field: str, form: struct.Struct, what: str = "") -> tuple[int, int]:
     left = len(buffer) - position
     if left < form.size:
-        raise TruncatedError(position, field, f"a length of {form.size} bytes", max(left, 0))
+        raise TruncatedError(position, field, f"{what}{form.size} bytes", max(left, 0))
     return form.unpack_from(buffer, position)[0], position + form.size
 
 

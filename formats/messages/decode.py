@@ -7,24 +7,24 @@
         key      not looked at
         value    uvarint frame version 1, uvarint api key, uvarint version, message
     __remote_log_metadata
-        value    the same frame; `formats.remote_metadata` tells of which layout it is
+        value    the same frame; its tail shows which layout it has, see `formats.messages.remote`
+    control records of any topic: see `formats.control`
 
 The truth is `CoordinatorRecordSerde` for the coordinators' topics and
 `AbstractApiMessageSerde` for the metadata log. A type or version that is not
 declared is no error: it comes back as `Unknown` with its bytes.
 """
 
-import struct
-from typing import Any, NamedTuple
+from typing import Any
 
 from formats import primitives
-from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
-from formats.messages import group, metadata, remote, share_group, transaction
+from formats.errors import CorruptError, FormatError, UnsupportedError
+from formats.messages import control, group, metadata, remote, share_group, transaction
 from formats.messages.converter import to_json
-from formats.messages.declare import Schema, Value
-from formats.messages.reader import ELEMENTS_MAX, Collector, Span, UnknownTag, reader
+from formats.messages.declare import Schema
+from formats.messages.message import Message, Unknown, message_of, read_message
+from formats.messages.reader import ELEMENTS_MAX, Collector, Span, reader
 from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
-from formats.remote_metadata import read_envelope
 from formats.types import Buffer
 
 KEYS: dict[str, dict[int, Schema]] = {
@@ -54,6 +54,7 @@ SCHEMAS: dict[str, Schema] = {
     **share_group.SCHEMAS,
     **metadata.SCHEMAS,
     **remote.SCHEMAS,
+    **control.SCHEMAS,
     **{
         schema.name: schema
         for table in (PREVIEW_KEYS, PREVIEWS)
@@ -65,35 +66,7 @@ SCHEMAS: dict[str, Schema] = {
 
 KEY_VERSION = 0
 
-_INT16 = struct.Struct(">h")
-
-
-class Message(NamedTuple):
-    """A decoded key or value: its fields in declared order, by the names of Kafka's JSON.
-
-    `version` is a layout's number where Kafka writes 0 for all of them: see `formats.messages.remote`. Fields of other versions are not there; tagged fields that were left out have
-    their default. `rest` are bytes behind the message, which Kafka does not look at; `replaced` are tagged fields that
-    came again, of which the last is in `fields`.
-    """
-
-    name: str
-    api_key: int
-    version: int
-    fields: dict[str, Value]
-    unknown_tags: tuple[UnknownTag, ...]
-    rest: bytes
-    replaced: tuple[UnknownTag, ...] = ()
-
-
-class Unknown(NamedTuple):
-    """A key or value of a type or version that is not declared; `raw` are all of its bytes.
-
-    `version` is None for a key, and for a value of unknown type too short to have one.
-    """
-
-    api_key: int
-    version: int | None
-    raw: bytes
+INT16_SIZE = 2
 
 
 def decode_key(
@@ -106,13 +79,12 @@ def decode_key(
     """
     if key is None:
         raise CorruptError(0, f"{topic} key", "a key", "null")
-    api_key = _int16(key, topic, "record type")
+    api_key, start = primitives.int16(key, 0, f"{topic} record type")
     schema = KEYS[topic].get(api_key) or (PREVIEW_KEYS.get(topic, {}).get(api_key) if previews else None)
     if schema is None:
         return Unknown(api_key, None, bytes(key))
-    return _message(
-        schema, KEY_VERSION, key, _INT16.size, ELEMENTS_MAX, replace_invalid_utf8=replace_invalid_utf8
-    )
+    collector = Collector(replace_invalid_utf8=replace_invalid_utf8)
+    return read_message(schema, KEY_VERSION, key, start, collector)
 
 
 def decode_value(
@@ -126,13 +98,13 @@ def decode_value(
     """Return the value of a coordinator's record whose key is of this type; `replace_invalid_utf8` as for a key."""
     schema = VALUES[topic].get(api_key)
     if schema is None:
-        return Unknown(
-            api_key, _INT16.unpack_from(value)[0] if len(value) >= _INT16.size else None, bytes(value)
-        )
-    version = _int16(value, schema.name, "version")
+        has_version = len(value) >= INT16_SIZE
+        return Unknown(api_key, primitives.int16(value, 0)[0] if has_version else None, bytes(value))
+    version, start = primitives.int16(value, 0, f"{schema.name} version")
     if version not in schema.versions:
         return Unknown(api_key, version, bytes(value))
-    return _message(schema, version, value, _INT16.size, elements, replace_invalid_utf8=replace_invalid_utf8)
+    collector = Collector(elements, replace_invalid_utf8=replace_invalid_utf8)
+    return read_message(schema, version, value, start, collector)
 
 
 def decode_preview(topic: str, api_key: int, value: Buffer, elements: int = ELEMENTS_MAX) -> Message | None:
@@ -142,12 +114,12 @@ def decode_preview(topic: str, api_key: int, value: Buffer, elements: int = ELEM
     does not read to its end.
     """
     schema = PREVIEWS.get(topic, {}).get(api_key)
-    if schema is None or bytes(value[: _INT16.size]) != bytes(_INT16.size):
+    if schema is None or bytes(value[:INT16_SIZE]) != bytes(INT16_SIZE):
         return None
     try:
-        message = _message(schema, 0, value, _INT16.size, elements)
+        message = read_message(schema, 0, value, INT16_SIZE, Collector(elements))
     except FormatError:
-        return None  # the error of the layout in use is the one to tell
+        return None  # the error of the layout in use is the one that counts
     return None if message.rest or message.unknown_tags or message.replaced else message
 
 
@@ -175,25 +147,20 @@ def decode_metadata(
     if schema is None or (version not in schema.versions and not nearest):
         return Unknown(api_key, version, bytes(value))
     known = max(min(version, schema.versions.highest), schema.versions.lowest)
-    message = _message(schema, known, value, at, elements, replace_invalid_utf8=replace_invalid_utf8)
+    collector = Collector(elements, replace_invalid_utf8=replace_invalid_utf8)
+    message = read_message(schema, known, value, at, collector)
     if message.rest:
         raise CorruptError(len(value) - len(message.rest), schema.name, "no more bytes", len(message.rest))
     return message
 
 
 def decode_remote(
-    value: Buffer, layout: str, elements: int = ELEMENTS_MAX, *, replace_invalid_utf8: bool = False
+    value: Buffer, elements: int = ELEMENTS_MAX, *, replace_invalid_utf8: bool = False
 ) -> Message:
-    """Return a value that `formats.remote_metadata.decode` takes, and whose layout it tells, as a message; `replace_invalid_utf8` as there."""
-    envelope = read_envelope(value)
-    return _message(
-        remote.RECORDS[envelope.api_key],
-        remote.LAYOUTS[layout],
-        value,
-        envelope.size,
-        elements,
-        replace_invalid_utf8=replace_invalid_utf8,
-    )
+    """Return a value of __remote_log_metadata; its version is the number of its layout. Errors as `remote.read_value`."""
+    collector = Collector(elements, replace_invalid_utf8=replace_invalid_utf8)
+    schema, layout, fields = remote.read_value(value, collector)
+    return message_of(schema, layout, fields, b"", collector)
 
 
 def message_json(message: Message) -> dict[str, Any]:
@@ -210,33 +177,11 @@ def spans(message: Message, data: Buffer) -> tuple[Span, ...]:
             _, end = primitives.short_varint(data, start, name)
             framed.append(Span(message.name, name, start, end))
             start = end
+    elif message.name in control.SCHEMAS:
+        framed, start = [], 0
     else:
-        start = _INT16.size
+        start = INT16_SIZE
         framed = [Span(message.name, "record type" if message.name.endswith("Key") else "version", 0, start)]
     found = Collector(spans=True, replace_invalid_utf8=True)
     reader(SCHEMAS[message.name], message.version)(data, start, found)
     return (*framed, *(found.spans or ()))
-
-
-def _message(
-    schema: Schema,
-    version: int,
-    buffer: Buffer,
-    position: int,
-    elements: int,
-    *,
-    replace_invalid_utf8: bool = False,
-) -> Message:
-    found = Collector(elements, replace_invalid_utf8=replace_invalid_utf8)
-    fields, end = reader(schema, version)(buffer, position, found)
-    rest = bytes(buffer[end:])
-    return Message(
-        schema.name, schema.api_key, version, fields, tuple(found.unknown_tags), rest, tuple(found.replaced)
-    )
-
-
-def _int16(buffer: Buffer, structure: str, field: str) -> int:
-    if len(buffer) < _INT16.size:
-        raise TruncatedError(0, f"{structure} {field}", f"{_INT16.size} bytes", len(buffer))
-    number: int = _INT16.unpack_from(buffer)[0]
-    return number

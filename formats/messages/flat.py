@@ -6,20 +6,19 @@ Ordinary are numbers, strings of plain ASCII, and one tagged field at most.
 """
 
 import re
-import struct
 from collections.abc import Callable
+from struct import Struct as Fields
 from typing import NamedTuple, TypeAlias
 
 from formats.messages.declare import Field, Schema
-from formats.messages.reader import FIXED
-from formats.primitives import UUID_SIZE, uuid_text
+from formats.messages.reader import fixed_layout
+from formats.primitives import UUID_SIZE, int16, uuid_text
 from formats.types import Buffer
 
 Printer: TypeAlias = Callable[[Buffer, int], str | None]
 
-_INTEGERS = {name: FIXED[name][0].fmtstr[-1] for name in ("int8", "int16", "uint16", "int32", "int64")}
-"""The letters of these types in a `struct`."""
-_INT16 = struct.Struct(">h")
+_INTEGERS = {"int8", "int16", "uint16", "int32", "int64"}
+INT16_SIZE = 2
 _PLAIN = re.compile(rb"[ !#-\[\]-~]*")
 """What stands in JSON as it is."""
 _ONE_BYTE = 0x80
@@ -29,7 +28,7 @@ _ONE_BYTE = 0x80
 class _Run(NamedTuple):
     """Numbers side by side, and the string behind them if there is one."""
 
-    numbers: struct.Struct
+    numbers: Fields
     string: bool
 
 
@@ -82,20 +81,26 @@ def _is_known(tagged: list[Field]) -> bool:
 
 
 def _runs(fields: list[Field]) -> list[_Run]:
-    letters, runs = ">", []
+    numbers: list[Field] = []
+    runs: list[_Run] = []
     for field in fields:
         if field.type == "string":
-            runs.append(_Run(struct.Struct(letters), string=True))
-            letters = ">"
+            runs.append(_run(numbers, string=True))
+            numbers = []
         else:
-            letters += _INTEGERS[field.type]
-    return [*runs, _Run(struct.Struct(letters), string=False)] if letters != ">" else runs
+            numbers.append(field)
+    return [*runs, _run(numbers, string=False)] if numbers else runs
+
+
+def _run(numbers: list[Field], *, string: bool) -> _Run:
+    layout = fixed_layout("numbers", numbers)
+    return _Run(layout.only(*(field.name for field in numbers)), string)
 
 
 def _fixed(data: Buffer, position: int) -> tuple[int, int]:
     """Return the length of a string and where it begins; -1 for one that is cut off."""
-    start = position + _INT16.size
-    return (_INT16.unpack_from(data, position)[0] if start <= len(data) else -1), start
+    start = position + INT16_SIZE
+    return (int16(data, position)[0] if start <= len(data) else -1), start
 
 
 def _compact(data: Buffer, position: int) -> tuple[int, int]:

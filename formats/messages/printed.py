@@ -16,17 +16,18 @@ from formats.messages import group, metadata
 from formats.messages.converter import json_text, to_json
 from formats.messages.declare import Value
 from formats.messages.decode import (
+    INT16_SIZE,
     VALUES,
-    Message,
-    Unknown,
     decode_key,
     decode_metadata,
     decode_value,
     message_json,
 )
 from formats.messages.flat import flat_printer
+from formats.messages.message import Message, Unknown
 from formats.messages.reader import ELEMENTS_MAX, Collector, reader
 from formats.names import CLUSTER_METADATA
+from formats.primitives import int16
 from formats.types import Buffer
 
 DELETED = "<DELETE>"
@@ -35,8 +36,6 @@ GROUP_METADATA = "GroupMetadataValue"
 
 KEPT_KEYS, LONGEST_KEPT = 4096, 256
 """Keys of these topics come again and again: so many short ones are decoded once."""
-
-_VERSION_SIZE = 2
 
 _FLAT = {
     (topic, api_key, version): printer
@@ -101,9 +100,11 @@ def _value(topic: str, api_key: int, value: Buffer, elements: int) -> str | Unkn
 
 def _flat_text(topic: str, api_key: int, value: Buffer) -> str | None:
     """Return the text of a value that can be printed without being taken apart, None of others."""
-    version = int.from_bytes(value[:_VERSION_SIZE], "big")
+    if len(value) < INT16_SIZE:
+        return None
+    version, start = int16(value, 0)
     printer = _FLAT.get((topic, api_key, version))
-    data = None if printer is None else printer(value, _VERSION_SIZE)
+    data = None if printer is None else printer(value, start)
     return None if data is None else f'{{"version":"{version}","data":{data}}}'
 
 
@@ -179,13 +180,13 @@ def _members(value: Message) -> list[Any]:
 def _consumer_protocol(name: str, data: bytes, otherwise: str, found: Collector) -> Any:
     """Return the JSON of what a consumer wrote, or what stands for bytes that are of another kind."""
     schema = group.CONSUMER_PROTOCOL[name]
-    if len(data) < _VERSION_SIZE:
-        return otherwise
-    # a later version is read, and printed, as the last known one: consumers may be newer than brokers
-    version = int.from_bytes(data[:_VERSION_SIZE], "big", signed=True)
-    known = max(min(version, schema.versions.highest), schema.versions.lowest)
     try:
-        fields, _ = reader(schema, known)(data, _VERSION_SIZE, found)
+        version, start = int16(data, 0)
+        # A later version is read as the last known one, but Kafka's readers of structs look whether they know it.
+        known = max(min(version, schema.versions.highest), schema.versions.lowest)
+        fields, _ = reader(schema, known)(data, start, found)
     except FormatError:
+        return otherwise
+    if version > schema.versions.highest and any(map(_holds_structs, fields.values())):
         return otherwise
     return to_json(schema, known, fields)

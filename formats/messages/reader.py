@@ -16,7 +16,6 @@ The size of a tagged field that is known is not looked at: the field is read by 
 type, and reading goes on behind it.
 """
 
-import struct
 from collections import namedtuple
 from collections.abc import Callable
 from functools import cache
@@ -51,8 +50,6 @@ FIXED: dict[str, tuple[Any, Callable[[Any], Value] | None]] = {
 }
 """Fixed-width types: their Construct, and what makes a value of what it reads."""
 
-_INT32 = struct.Struct(">i")
-
 
 class UnknownTag(NamedTuple):
     """A tagged field that no declared version has, or that came again: the struct that held it, its number and its bytes."""
@@ -72,18 +69,29 @@ class Span(NamedTuple):
 
 
 class Collector:
-    """What a reader collects beside the fields: tags that no field shows, spans if wanted, and how many array elements it may still make.
+    """What a reader collects besides the fields, and how many array elements it may still make.
 
+    `unknown_tags` and `replaced` are tagged fields that no field shows, `known_tags` (struct, tag) of the others that
+    were there, `spans` where fields lie, if asked for.
     With `replace_invalid_utf8` what is not UTF-8 in a string becomes U+FFFD as in Java; else it is a CorruptError.
     """
 
-    __slots__ = ("elements", "elements_left", "replace_invalid_utf8", "replaced", "spans", "unknown_tags")
+    __slots__ = (
+        "elements",
+        "elements_left",
+        "known_tags",
+        "replace_invalid_utf8",
+        "replaced",
+        "spans",
+        "unknown_tags",
+    )
 
     def __init__(
         self, elements: int = ELEMENTS_MAX, *, spans: bool = False, replace_invalid_utf8: bool = False
     ) -> None:
         self.unknown_tags: list[UnknownTag] = []
         self.replaced: list[UnknownTag] = []
+        self.known_tags: list[tuple[str, int]] = []
         self.replace_invalid_utf8 = replace_invalid_utf8
         self.spans: list[Span] | None = [] if spans else None
         self.elements = self.elements_left = elements
@@ -128,6 +136,20 @@ def reader(schema: Schema, version: int) -> Reader:
     return _struct(schema.name, schema.fields, _Version(version, schema.is_flexible(version)))[0]
 
 
+@cache
+def head_reader(schema: Schema, version: int) -> Reader:
+    """Return the reader of a message's first fields: it ends before the tagged fields that end a message."""
+    steps, _ = _steps(schema.name, list(schema.fields), _Version(version, schema.is_flexible(version)))
+
+    def read(buffer: Buffer, position: int, found: Collector) -> tuple[dict[str, Value], int]:
+        values: dict[str, Value] = {}
+        for step in steps:
+            position = step(buffer, position, found, values)
+        return values, position
+
+    return read
+
+
 def _struct(name: str, fields: tuple[Field, ...], version: _Version) -> tuple[Reader, int]:
     """Return the reader of a struct and the fewest bytes that it can have."""
     here = [field for field in fields if version.number in field.versions]
@@ -164,7 +186,7 @@ def _steps(name: str, fields: list[Field], version: _Version) -> tuple[list[_Ste
         while run < len(fields) and _is_fixed(fields[run]):
             run += 1
         if run > at:
-            layout = _layout(name, fields[at:run])
+            layout = fixed_layout(name, fields[at:run])
             steps.append(_fixed_run(name, layout, fields[at:run]))
             smallest += layout.size
             at = run
@@ -180,7 +202,8 @@ def _is_fixed(field: Field) -> bool:
     return field.type in FIXED and not field.array
 
 
-def _layout(name: str, fields: list[Field]) -> Layout[Any]:
+def fixed_layout(name: str, fields: list[Field]) -> Layout[Any]:
+    """Return the layout of fields of fixed width side by side, in the struct of that name."""
     names = [field.name for field in fields]
     declaration = Struct(*(field.name / FIXED[field.type][0] for field in fields))
     return Layout(declaration, namedtuple(name, names), f"{name} {', '.join(names)}")  # noqa: PYI024 - made from a declaration
@@ -236,7 +259,7 @@ def _value(owner: str, field: Field, version: _Version) -> tuple[Reader, int]:
 
 
 def _fixed(label: str, field: Field) -> tuple[Reader, int]:
-    layout = _layout(label.split(" ", maxsplit=1)[0], [field])
+    layout = fixed_layout(label.split(" ", maxsplit=1)[0], [field])
     make = FIXED[field.type][1]
 
     def read(buffer: Buffer, position: int, _found: Collector) -> tuple[Value, int]:
@@ -297,9 +320,10 @@ def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
     element, smallest = _value(
         label.split(" ", maxsplit=1)[0], field._replace(array=False, nullable=False, tag=None), version
     )
-    one = struct.Struct(f">{_layout('element', [field]).fields[0].letter}") if field.type in FIXED else None
+    one = fixed_layout("element", [field]) if field.type in FIXED else None
     make = FIXED[field.type][1] if field.type in FIXED else None
     weight = 1 if field.struct is None else STRUCT_WEIGHT
+    plain_structs = _plain_structs(field, version)
 
     def read(buffer: Buffer, position: int, found: Collector) -> tuple[list[Value] | None, int]:
         count, after = _count(buffer, position, label, flexible=version.flexible)
@@ -319,9 +343,13 @@ def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
         found.spend(position, label, count, weight)
         if one is not None:
             end = after + count * smallest
-            return [
-                make(value) if make else value for (value,) in one.iter_unpack(memoryview(buffer)[after:end])
-            ], end
+            elements = memoryview(buffer)[after:end]
+            return [make(value) if make else value for (value,) in one.rows(elements)], end
+        if plain_structs is not None and found.spans is None:
+            end = after + count * smallest
+            structs = plain_structs(memoryview(buffer)[after:end])
+            if structs is not None:
+                return structs, end
         values = []
         for _ in range(count):
             value, after = element(buffer, after, found)
@@ -331,22 +359,49 @@ def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
     return read, 1 if version.flexible else 4
 
 
+def _plain_structs(field: Field, version: _Version) -> Callable[[Buffer], list[Value] | None] | None:
+    """Return the reader of structs of fixed-width fields side by side; None where the declared struct is none.
+
+    It returns None for structs with tagged fields. Arrays of such structs are the longest there are.
+    """
+    fields = [inner for inner in field.struct or () if version.number in inner.versions]
+    if not fields or not all(_is_fixed(inner) and inner.tag is None for inner in fields):
+        return None
+    names = [inner.name for inner in fields]
+    converted = [(inner.name, make) for inner in fields if (make := FIXED[inner.type][1]) is not None]
+    size = fixed_layout(field.type, fields).size
+    count_of_tags = fields[0]._replace(name="tagged_fields", type="int8")
+    layout = fixed_layout(field.type, [*fields, count_of_tags] if version.flexible else fields)
+
+    def read(buffer: Buffer) -> list[Value] | None:
+        if version.flexible and any(buffer[size :: layout.size]):
+            return None
+        structs: list[Value] = []
+        for row in layout.rows(buffer):
+            values = dict(zip(names, row, strict=False))
+            for name, make in converted:
+                values[name] = make(values[name])
+            structs.append(values)
+        return structs
+
+    return read
+
+
 def _count(buffer: Buffer, position: int, label: str, *, flexible: bool) -> tuple[int | None, int]:
     if flexible:
         count, after = primitives.compact_length(buffer, position, label)
         return (None if count < 0 else count), after
-    if position + _INT32.size > len(buffer):
-        raise TruncatedError(
-            position, label, f"a count of {_INT32.size} bytes", max(len(buffer) - position, 0)
-        )
-    count = _INT32.unpack_from(buffer, position)[0]
-    return (None if count < 0 else count), position + _INT32.size
+    count, after = primitives.int32(buffer, position, label)
+    return (None if count < 0 else count), after
 
 
 def _tags(name: str, known: dict[int, _Step], of_other_versions: set[int]) -> _Step:
     label = f"{name} tagged fields"
 
     def step(buffer: Buffer, position: int, found: Collector, values: dict[str, Value]) -> int:
+        # nearly always there are none
+        if found.spans is None and position < len(buffer) and not buffer[position]:
+            return position + 1
         count, at = primitives.tag_count(buffer, position, label)
         if count * primitives.SMALLEST_TAGGED_FIELD > len(buffer) - at:
             raise TruncatedError(position, label, f"{count} tagged fields", f"{len(buffer) - at} bytes")
@@ -365,6 +420,7 @@ def _tags(name: str, known: dict[int, _Step], of_other_versions: set[int]) -> _S
                     before, after = met[tag]
                     found.replaced.append(UnknownTag(name, tag, bytes(buffer[before:after])))
                 end = known[tag](buffer, at, found, values)
+                found.known_tags.append((name, tag))
                 met[tag] = at, end
             else:
                 if size > len(buffer) - at:

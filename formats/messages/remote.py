@@ -1,15 +1,44 @@
-"""Records of the topic __remote_log_metadata as declared messages: for their JSON and where their fields lie.
+"""The records of the topic __remote_log_metadata (KIP-405), declared, and which of Kafka's three layouts a value has.
 
-Lives in `__remote_log_metadata-N` and `remote_log_snapshot`; the truth are the
-schemas of the module storage, 3.0 to 4.3.1. Kafka wrote three layouts and left
-the version at 0. Here they are versions, numbered by `LAYOUTS`: a value is of
-the layout that `formats.remote_metadata.decode` tells, by the length of its tail.
+Lives in the records of `__remote_log_metadata-N` and in the entries of
+`remote_log_snapshot`; written by TopicBasedRemoteLogMetadataManager. The truth is
+`org.apache.kafka.server.log.remote.metadata.storage.serialization.RemoteLogMetadataSerde`
+for the envelope and the schemas of the module storage, 3.0 to 4.3.1.
+
+    +-------+-----+---------+--------------------------------------------------------------+
+    | frame | api | message | message: a flexible struct, to the last byte of the value     |
+    | 1     | key | 0       |                                                              |
+    +-------+-----+---------+--------------------------------------------------------------+
+    uvarint  uvarint uvarint
+
+Kafka wrote three layouts and left the version at 0. Here they are versions, numbered
+by `LAYOUTS`. Release 3.6 put the custom metadata before the state, so the tail of a
+value decides: where exactly two bytes are left (state, no tags) nothing but the layout
+of 3.0 fits. Release 4.0 added the tagged field TxnIndexEmpty, which is left out when false.
 """
 
-from formats.messages.declare import declared
-from formats.remote_metadata import LAYOUT_3_0, LAYOUT_3_6, LAYOUT_4_0
+from typing import NamedTuple
 
-LAYOUTS = {LAYOUT_3_0: 0, LAYOUT_3_6: 1, LAYOUT_4_0: 2}
+from formats.errors import CorruptError, UnsupportedError
+from formats.messages.declare import Schema, Value, declared
+from formats.messages.reader import Collector, head_reader, reader
+from formats.primitives import short_varint
+from formats.types import Buffer
+
+FRAME_VERSION = 1
+MESSAGE_VERSION = 0
+SEGMENT_METADATA = 0
+SEGMENT_METADATA_UPDATE = 1
+PARTITION_DELETE_METADATA = 2
+SEGMENT_METADATA_SNAPSHOT = 3
+TXN_INDEX_EMPTY_TAG = 0
+
+LAYOUT_3_0, LAYOUT_3_6, LAYOUT_4_0 = "3.0", "3.6", "4.0"
+LAYOUTS = (LAYOUT_3_0, LAYOUT_3_6, LAYOUT_4_0)
+"""The release that first wrote a layout, by the layout's number."""
+
+TAIL_OF_3_0 = 2
+"""Bytes of a state and an empty tag section: what is left before 3.6 where later releases put custom metadata."""
 
 SCHEMAS = declared("""
 RemoteLogSegmentMetadataRecord 0 versions 0-2 flexible 0+
@@ -66,3 +95,59 @@ RemoteLogSegmentMetadataSnapshotRecord 3 versions 0-2 flexible 0+
     txnIndexEmpty          bool                       2+ tag 0
 """)
 RECORDS = {schema.api_key: schema for schema in SCHEMAS.values()}
+
+
+class Envelope(NamedTuple):
+    """What precedes the message; `size` is the position at which the message begins."""
+
+    frame_version: int
+    api_key: int
+    version: int
+    size: int
+
+
+def read_envelope(value: Buffer) -> Envelope:
+    """Return frame version, api key and message version; UnsupportedError if one of them is unknown."""
+    frame_version, at = short_varint(value, 0, "frame version")
+    if frame_version != FRAME_VERSION:
+        raise UnsupportedError(0, "frame version", FRAME_VERSION, frame_version)
+    api_key, after = short_varint(value, at, "api key")
+    if api_key not in RECORDS:
+        raise UnsupportedError(at, "api key", "0, 1, 2 or 3", api_key)
+    version, end = short_varint(value, after, "message version")
+    if version != MESSAGE_VERSION:
+        raise UnsupportedError(after, "message version", MESSAGE_VERSION, version)
+    return Envelope(frame_version, api_key, version, end)
+
+
+def read_value(value: Buffer, collector: Collector) -> tuple[Schema, int, dict[str, Value]]:
+    """Return a value's schema, the number of its layout and its fields; the whole value must be used up.
+
+    Positions of errors count from the value's first byte. TruncatedError where the value ends too early,
+    UnsupportedError for an unknown frame version, api key or message version, LimitError for more elements than the
+    collector allows, CorruptError otherwise.
+    """
+    envelope = read_envelope(value)
+    schema = RECORDS[envelope.api_key]
+    head, tail = _HEADS[schema.api_key], _TAILS[schema.api_key]
+    fields, position = head_reader(head, 0)(value, envelope.size, collector)
+    is_old = len(value) - position == TAIL_OF_3_0
+    layout = 0 if is_old else tail.versions.highest
+    more, end = reader(tail, layout)(value, position, collector)
+    if end != len(value):
+        raise CorruptError(end, "end of the value", "no more bytes", len(value) - end)
+    if layout == LAYOUTS.index(LAYOUT_4_0) and (tail.name, TXN_INDEX_EMPTY_TAG) not in collector.known_tags:
+        layout = LAYOUTS.index(LAYOUT_3_6)
+        del more["txnIndexEmpty"]
+    return schema, layout, fields | more
+
+
+def _cut(schema: Schema) -> tuple[Schema, Schema]:
+    """Return the fields that all layouts begin with, and those whose layout the tail of a value decides."""
+    names = [field.name for field in schema.fields]
+    at = names.index("customMetadata") if "customMetadata" in names else len(names)
+    return schema._replace(fields=schema.fields[:at]), schema._replace(fields=schema.fields[at:])
+
+
+_HEADS = {schema.api_key: _cut(schema)[0] for schema in SCHEMAS.values()}
+_TAILS = {schema.api_key: _cut(schema)[1] for schema in SCHEMAS.values()}

@@ -1,27 +1,24 @@
 """Keys and values of control records and of internal topics, field by field: where the fields lie and what they hold."""
 
-import struct
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from typing import Any, NamedTuple
 
 from formats import primitives
-from formats.control import CONTROL_KEY, control_key, control_parts
+from formats.control import CONTROL_KEY, VALUE_SCHEMAS, control_key, control_value, value_version
 from formats.errors import FormatError, LimitError
 from formats.layout import Part
-from formats.messages import decode, metadata, remote
+from formats.messages import control, decode, metadata, remote
 from formats.messages.declare import Field, Schema
+from formats.messages.message import Message, Unknown
 from formats.messages.reader import Collector, Span, reader
 from formats.names import CLUSTER_METADATA, REMOTE_LOG_METADATA
 from formats.remote_metadata import LONGEST_VALUE
-from formats.remote_metadata import decode as decode_remote_metadata
 
 DECODED = frozenset({*decode.TOPICS, CLUSTER_METADATA, REMOTE_LOG_METADATA})
 UNKNOWN = "of a type or version that is not declared"
 
-_INT16 = struct.Struct(">h")
-_INT32 = struct.Struct(">i")
 _NO_TAGS = b"\0"
 
 
@@ -51,7 +48,8 @@ class Contents:
         try:
             return read(field, data)
         except FormatError as error:
-            return Split([] if self.control else self._so_far(field, data), error)
+            is_too_long = self.control and isinstance(error, LimitError)
+            return Split([] if is_too_long else self._so_far(field, data), error)
 
     def begin(self) -> None:
         """Forget the key before: a record begins."""
@@ -61,16 +59,15 @@ class Contents:
         if field == "key":
             self.type = control_key(data).type
             return Split(list(CONTROL_KEY.parts(data)), None)
-        return Split(*control_parts(self.type, data, self.longest)) if self.type is not None else None
+        message = None if self.type is None else control_value(self.type, data, self.longest)
+        return None if message is None else Split(list(message_fields(message, data)), None)
 
     def _message(self, field: str, data: bytes) -> Split | None:
-        message: decode.Message | decode.Unknown | None = None
+        message: Message | Unknown | None = None
         if self.topic == CLUSTER_METADATA:
             message = decode.decode_metadata(data) if field == "value" else None
         elif self.topic == REMOTE_LOG_METADATA:
-            message = (
-                decode.decode_remote(data, decode_remote_metadata(data).layout) if field == "value" else None
-            )
+            message = decode.decode_remote(data) if field == "value" else None
         elif self.topic in decode.TOPICS and field == "key":
             message = decode.decode_key(self.topic, data)
             self.type = message.api_key
@@ -78,19 +75,22 @@ class Contents:
             message = decode.decode_value(self.topic, self.type, data)
         if message is None:
             return None
-        if isinstance(message, decode.Unknown):
+        if isinstance(message, Unknown):
             return Split([Part(f"type {message.api_key}", field, 0, len(data), data, UNKNOWN)], None)
         return Split(list(message_fields(message, data)), None)
 
     def _so_far(self, field: str, data: bytes) -> list[Part]:
         """Return the fields of a message that could not be decoded whole, as far as its type and version are known."""
         schema: Schema | None = None
-        version, start = 0, _INT16.size
+        version, start = 0, decode.INT16_SIZE
         try:
-            if self.topic == CLUSTER_METADATA:
+            if self.control:
+                schema, start = VALUE_SCHEMAS.get(self.type or 0) if field == "value" else None, 0
+                version = 0 if schema is None else value_version(schema, data)
+            elif self.topic == CLUSTER_METADATA:
                 schema, version, start = _metadata_frame(data)
             elif self.topic in decode.KEYS and len(data) >= start:
-                number = int(_INT16.unpack_from(data)[0])
+                number, _ = primitives.int16(data, 0)
                 if field == "key":
                     self.type = number
                     schema, version = decode.KEYS[self.topic].get(number), decode.KEY_VERSION
@@ -113,11 +113,11 @@ def _metadata_frame(data: bytes) -> tuple[Schema | None, int, int]:
     return metadata.RECORDS.get(api_key), version, at
 
 
-def message_fields(message: decode.Message, data: bytes) -> Iterator[Part]:
+def message_fields(message: Message, data: bytes) -> Iterator[Part]:
     """Yield every field of a decoded message with what its bytes hold, in order and without gaps, the frame first."""
     spans = decode.spans(message, data)
     framed = message.name in metadata.SCHEMAS or message.name in remote.SCHEMAS
-    size = 3 if framed else 1
+    size = 3 if framed else 0 if message.name in control.SCHEMAS else 1
     for span in spans[:size]:
         raw = data[span.start : span.end]
         yield Part(
@@ -125,7 +125,7 @@ def message_fields(message: decode.Message, data: bytes) -> Iterator[Part]:
             span.field,
             span.start,
             span.end,
-            primitives.short_varint(raw, 0)[0] if framed else int(_INT16.unpack(raw)[0]),
+            (primitives.short_varint if framed else primitives.int16)(raw, 0, span.field)[0],
         )
     yield from _valued(decode.SCHEMAS[message.name], message.version, spans[size:], data)
 
@@ -141,7 +141,8 @@ def _valued(schema: Schema, version: int, spans: Iterable[Span], data: bytes) ->
 
 def _read_so_far(schema: Schema, version: int, start: int, data: bytes) -> Iterator[Part]:
     """Yield the fields of a damaged message up to the first that cannot be read; the frame is one field."""
-    yield Part(schema.name, "frame", 0, start, data[:start], "type and version")
+    if start:
+        yield Part(schema.name, "frame", 0, start, data[:start], "type and version")
     found = Collector(spans=True)
     with suppress(FormatError):  # the caller has it: decoding met it first
         reader(schema, version)(data, start, found)
@@ -175,7 +176,7 @@ def _value(
     if word == "count" and name == "tagged fields":
         return primitives.java_int(primitives.unsigned_varint(raw, 0)[0])
     if word == "count":
-        count = primitives.compact_length(raw, 0)[0] if flexible else int(_INT32.unpack(raw)[0])
+        count = primitives.compact_length(raw, 0)[0] if flexible else primitives.int32(raw, 0)[0]
         return None if count < 0 else count
     if word == "null or not":
         tagged = declared[span.struct, name].tag is not None

@@ -13,11 +13,10 @@ from formats.errors import FormatError, LimitError, UnsupportedError
 from formats.message_set import LegacyRecord
 from formats.messages import metadata
 from formats.messages.decode import (
+    INT16_SIZE,
     KEYS,
     PREVIEW_KEYS,
     VALUES,
-    Message,
-    Unknown,
     decode_key,
     decode_metadata,
     decode_preview,
@@ -25,13 +24,15 @@ from formats.messages.decode import (
     decode_value,
     message_json,
 )
+from formats.messages.message import Message, Unknown
 from formats.messages.printed import value_json
 from formats.messages.reader import BYTES_PER_ELEMENT, ELEMENTS_MAX
+from formats.messages.remote import FRAME_VERSION
 from formats.messages.remote import RECORDS as REMOTE_RECORDS
 from formats.names import CLUSTER_METADATA, REMOTE_LOG_METADATA
-from formats.primitives import short_varint
+from formats.primitives import int16, short_varint
 from formats.record import Record
-from formats.remote_metadata import FRAME_VERSION, LONGEST_VALUE, decode
+from formats.remote_metadata import LONGEST_VALUE, row_of
 from formats.types import Buffer
 from kcli.analysis.remote import unreadable
 
@@ -152,9 +153,8 @@ def _remote(_topic: str, record: AnyRecord, max_batch_bytes: int) -> DecodedReco
         errors.damage(NULL_VALUE)
     else:
         try:
-            found = decode(record.value, longest_for(max_batch_bytes))
-            value = decode_remote(record.value, found.layout, elements_for(max_batch_bytes))
-            trouble = unreadable(found)
+            value = decode_remote(record.value, elements_for(max_batch_bytes))
+            trouble = unreadable(row_of(value.api_key, value.version, value.fields, value.unknown_tags))
             if trouble is not None:
                 errors.damage(trouble)
         except FormatError as error:
@@ -248,7 +248,7 @@ def too_long(record: AnyRecord, max_batch_bytes: int) -> LimitError | None:
 
 
 def _int16(data: Buffer | None) -> int | None:
-    return int.from_bytes(data[:2], "big", signed=True) if data is not None and len(data) >= 2 else None
+    return int16(data, 0)[0] if data is not None and len(data) >= INT16_SIZE else None
 
 
 def _envelope(value: Buffer | None) -> tuple[int | None, int | None]:

@@ -11,9 +11,10 @@ from formats.errors import FormatError
 from formats.legacy import LegacyHeader
 from formats.legacy import is_valid as legacy_is_valid
 from formats.message_set import LegacyRecord, message_set, set_records
+from formats.messages.remote import LAYOUT_3_0
 from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_METADATA, REMOTE_LOG_SNAPSHOT
 from formats.record import MAGIC, Record, batch_records, is_valid
-from formats.remote_metadata import LAYOUT_3_0, RemoteLogMetadata, RemotePartitionDeleteMetadata, decode
+from formats.remote_metadata import RemoteLogMetadata, RemotePartitionDeleteMetadata, decode
 from formats.remote_snapshot import (
     LENGTH_SIZE,
     SNAPSHOT_HEADER,

@@ -51,9 +51,7 @@ def rows(layout):
 
 
 def test_the_known_layouts_are_found():
-    assert {"formats.batch.BATCH", "formats.legacy.MESSAGE_V1", "formats.control.END_TXN_MARKER"} <= set(
-        LAYOUTS
-    )
+    assert {"formats.batch.BATCH", "formats.legacy.MESSAGE_V1", "formats.control.CONTROL_KEY"} <= set(LAYOUTS)
 
 
 @pytest.mark.parametrize("name", LAYOUTS)

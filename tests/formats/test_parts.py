@@ -4,15 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formats import control
 from formats.batch import BATCH
+from formats.control import CONTROL_KEY
 from formats.errors import FormatError
 from formats.legacy import MESSAGE_V0, MESSAGE_V1
 from formats.message_set import message_parts, message_set, messages, set_records
 from formats.record import record_parts, records, unpacked
 from tests.builders import attempt, put_batch, put_record, put_records
 from tests.formats.recorded import LEGACY, LOGS, batches
-from tests.formats.test_control import VALUES, key
 from tests.messages import put_message
 
 LIMIT = 1 << 20
@@ -188,7 +187,7 @@ def test_bytes_behind_a_value():
 # Fixed structures, and those of control records
 
 
-@pytest.mark.parametrize("declared", [BATCH, MESSAGE_V0, MESSAGE_V1, control.CONTROL_KEY])
+@pytest.mark.parametrize("declared", [BATCH, MESSAGE_V0, MESSAGE_V1, CONTROL_KEY])
 def test_fixed_structures(declared):
     data = bytes(range(declared.size + 5))
     parts = declared.parts(data, 5)
@@ -197,42 +196,6 @@ def test_fixed_structures(declared):
     assert [(part.structure, part.field, part.doc) for part in parts] == [
         (declared.name, f.name, f.doc) for f in declared.fields
     ]
-
-
-@pytest.mark.parametrize(("number", "_name", "value", "_said"), VALUES)
-def test_control_values(number, _name, value, _said):
-    data = bytes.fromhex(value)
-    parts, error = control.control_parts(number, data + b"behind")
-    assert error is None
-    assert without_gaps(parts) == len(data)
-    damaged = [data[:size] for size in range(len(data))]
-    damaged += [
-        data[:at] + bytes([data[at] ^ mask]) + data[at + 1 :]
-        for at in range(len(data))
-        for mask in (0x01, 0x80, 0xFF)
-    ]
-    for bad in damaged:
-        parts, error = control.control_parts(number, bad)
-        read = attempt(control.control_record, key(number), bad)
-        assert same(error, read if isinstance(read, FormatError) else None)
-        assert without_gaps(parts) <= len(bad)
-
-
-def test_fields_of_a_control_value():
-    parts, _ = control.control_parts(control.LEADER_CHANGE, bytes.fromhex("0000000000070200000007000100"))
-    assert [(part.structure, part.field, part.value) for part in parts] == [
-        ("LeaderChangeMessage", "version", 0),
-        ("LeaderChangeMessage", "leader_id", 7),
-        ("LeaderChangeMessage", "voters", 1),
-        ("voter id", "node_id", 7),
-        ("Voter", "tagged fields", []),
-        ("LeaderChangeMessage", "granting voters", 0),
-        ("LeaderChangeMessage", "tagged fields", []),
-    ]
-
-
-def test_an_unknown_control_type_has_no_fields():
-    assert control.control_parts(99, b"anything") == ([], None)
 
 
 def test_compressed_records_are_unpacked_once():

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
+from formats.messages.reader import UnknownTag
 from formats.remote_metadata import (
     PARTITION_DELETE_STATES,
     SEGMENT_STATES,
@@ -18,7 +19,6 @@ from formats.remote_metadata import (
     RemoteLogSegmentMetadataUpdate,
     RemotePartitionDeleteMetadata,
     SegmentLeaderEpoch,
-    UnknownTag,
     decode,
 )
 from tests.examples import examples
@@ -115,7 +115,9 @@ VECTORS = [
         SEGMENT + bytes.fromhex("0000010102cafe"),
         119,
         FOO._replace(
-            layout="3.6", txn_index_empty=False, unknown_tags=(UnknownTag("record", 1, b"\xca\xfe"),)
+            layout="3.6",
+            txn_index_empty=False,
+            unknown_tags=(UnknownTag("RemoteLogSegmentMetadataRecord", 1, b"\xca\xfe"),),
         ),
     ),
     (
@@ -388,15 +390,40 @@ def test_trailing_bytes(value):
         (b"\1\x80\x80\2" + SEGMENT[2:], CorruptError, 1, "api key"),
         (b"\1\0\1" + SEGMENT[3:], UnsupportedError, 2, "message version"),
         (b"\xff\xff\xff\xff\xff\1", CorruptError, 0, "frame version"),
-        (SEGMENT[:3] + b"\0" + SEGMENT[7:], CorruptError, 3, "topic"),
-        (SEGMENT[:3] + b"\xff\xff\xff\xff\x0f" + SEGMENT[4:], CorruptError, 3, "topic"),
-        (SEGMENT[:3] + b"\x81\x80\x02" + SEGMENT[4:], CorruptError, 3, "topic"),
-        (SEGMENT[:3] + b"\x80\x80\x02" + SEGMENT[4:], TruncatedError, 3, "topic"),
-        (SEGMENT[:81] + b"\xff\xff\xff\xff\x0f" + SEGMENT[82:], TruncatedError, 81, "segment leader epochs"),
-        (SEGMENT[:81] + b"\x05" + SEGMENT[82:] + b"\0\0", TruncatedError, 81, "segment leader epochs"),
-        (SEGMENT[:81] + b"\0" + SEGMENT[82:], CorruptError, 81, "segment leader epochs"),
-        (SEGMENT + b"\xff\xff\xff\xff\x07\0\0", TruncatedError, 112, "custom metadata"),
-        (SEGMENT + b"\0\0\xff\xff\xff\xff\x07", TruncatedError, 114, "tagged fields"),
+        (SEGMENT[:3] + b"\0" + SEGMENT[7:], CorruptError, 3, "TopicIdPartitionEntry name"),
+        (SEGMENT[:3] + b"\xff\xff\xff\xff\x0f" + SEGMENT[4:], CorruptError, 3, "TopicIdPartitionEntry name"),
+        (SEGMENT[:3] + b"\x81\x80\x02" + SEGMENT[4:], CorruptError, 3, "TopicIdPartitionEntry name"),
+        (SEGMENT[:3] + b"\x80\x80\x02" + SEGMENT[4:], TruncatedError, 3, "TopicIdPartitionEntry name"),
+        (
+            SEGMENT[:81] + b"\xff\xff\xff\xff\x0f" + SEGMENT[82:],
+            CorruptError,
+            81,
+            "RemoteLogSegmentMetadataRecord segmentLeaderEpochs",
+        ),
+        (
+            SEGMENT[:81] + b"\x05" + SEGMENT[82:] + b"\0\0",
+            TruncatedError,
+            81,
+            "RemoteLogSegmentMetadataRecord segmentLeaderEpochs",
+        ),
+        (
+            SEGMENT[:81] + b"\0" + SEGMENT[82:],
+            CorruptError,
+            81,
+            "RemoteLogSegmentMetadataRecord segmentLeaderEpochs",
+        ),
+        (
+            SEGMENT + b"\xff\xff\xff\xff\x07\0\0",
+            TruncatedError,
+            112,
+            "RemoteLogSegmentMetadataRecord customMetadata",
+        ),
+        (
+            SEGMENT + b"\0\0\xff\xff\xff\xff\x07",
+            TruncatedError,
+            114,
+            "RemoteLogSegmentMetadataRecord tagged fields",
+        ),
         (SEGMENT + b"\0\0\1\0\2\1\1", CorruptError, 118, "end of the value"),
         (SEGMENT + b"\0\0\0\7", CorruptError, 115, "end of the value"),
         (DELETE + b"\0", CorruptError, 42, "end of the value"),

@@ -5,7 +5,8 @@ import base64
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formats.remote_metadata import RemoteLogSegmentMetadata, SegmentLeaderEpoch, UnknownTag, decode
+from formats.messages.reader import UnknownTag
+from formats.remote_metadata import RemoteLogSegmentMetadata, SegmentLeaderEpoch, decode
 from tests.examples import examples
 
 
@@ -112,10 +113,10 @@ def test_round_trip(
         tuple(
             UnknownTag(where, tag, data)
             for where, fields in [
-                ("TopicIdPartition", in_topic),
-                ("RemoteLogSegmentId", in_segment),
-                *(("SegmentLeaderEpochs", unknown) for _, _, unknown in epochs),
-                ("record", in_record),
+                ("TopicIdPartitionEntry", in_topic),
+                ("RemoteLogSegmentIdEntry", in_segment),
+                *(("SegmentLeaderEpochEntry", unknown) for _, _, unknown in epochs),
+                ("RemoteLogSegmentMetadataRecord", in_record),
             ]
             for tag, data in sorted(fields.items())
         ),

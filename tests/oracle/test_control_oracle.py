@@ -88,7 +88,7 @@ def test_control_records_are_printed_as_by_the_tool(
 @pytest.mark.parametrize("value", [bytes.fromhex(VALUES[2][2]), LEADER_CHANGED])
 def test_the_tool_dies_of_a_leader_change_with_directories(oracle: Oracle, value: bytes):
     assert told(oracle, LEADER_CHANGE, value) is None, KEPT
-    assert control_record(key(LEADER_CHANGE), value).value.granting_voters
+    assert control_record(key(LEADER_CHANGE), value).value.fields["grantingVoters"]
 
 
 @pytest.mark.parametrize("difference", MISREAD)

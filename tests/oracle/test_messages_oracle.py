@@ -7,27 +7,26 @@ import itertools
 import json
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 import pytest
 
 from formats.errors import FormatError
-from formats.messages import group, remote
+from formats.messages import control, group, remote
 from formats.messages.converter import json_text, to_json
 from formats.messages.declare import Field, Schema
 from formats.messages.decode import (
     KEYS,
     SCHEMAS,
     VALUES,
-    Message,
-    Unknown,
     decode_key,
     decode_metadata,
     decode_remote,
     decode_value,
     message_json,
 )
+from formats.messages.message import Message, Unknown
 from formats.messages.printed import printed
 from formats.messages.reader import FIXED, Collector, reader
 from formats.names import (
@@ -37,7 +36,6 @@ from formats.names import (
     SHARE_GROUP_STATE,
     TRANSACTION_STATE,
 )
-from formats.remote_metadata import decode
 from tests.builders import put_record, put_records, put_unsigned_varint
 
 from .oracle import Oracle, cases, encoded
@@ -48,7 +46,7 @@ NOT_IN_4_3 = {"AccessControlRecord"}
 WRITTEN = {
     name: 0 if name in remote.SCHEMAS else schema.versions.highest
     for name, schema in SCHEMAS.items()
-    if name not in NOT_IN_4_3 and "_" not in name
+    if name not in NOT_IN_4_3 and "_" not in name and name not in control.SCHEMAS
 }
 """The highest version that Kafka 4.3 writes of each message: 0 in every layout of remote log metadata, none of a preview's."""
 EACH = 25
@@ -90,7 +88,7 @@ ALL = [(name, version) for name, highest in WRITTEN.items() for version in range
 def decoded(name: str, data: bytes) -> Message:
     schema = SCHEMAS[name]
     if name in remote.SCHEMAS:
-        return decode_remote(data, decode(data, replace_invalid_utf8=True).layout, replace_invalid_utf8=True)
+        return decode_remote(data, replace_invalid_utf8=True)
     if name in {record.name for record in VALUES[CLUSTER_METADATA].values()}:
         return decode_metadata(data, replace_invalid_utf8=True)
     topic = next(topic for topic in KEYS if schema in (*KEYS[topic].values(), *VALUES[topic].values()))
@@ -207,13 +205,25 @@ def random_records(oracle: Oracle, rng: random.Random, topic: str) -> list[tuple
                 (key, value)
                 for value in (*values, None, b"\0\x63" + values[0][2:], values[0] + b"more", values[0][:-1])
             ]
-    subscriptions = oracle.ask(
-        "messages", name="ConsumerProtocolSubscription", version=3, seed=rng.randrange(1 << 30), count=5
-    )
     if topic == CONSUMER_OFFSETS:
-        found += [(b"\0\2\0\1g", group_value(made(blob), b"\0\0")) for blob in subscriptions["messages"]]
+        found += [(b"\0\2\0\1g", value) for value in members_of_any_version(oracle, rng)]
     unknown = (b"\0\x63key", b"value") if topic != CLUSTER_METADATA else (None, b"\1\x63\0\0")
     return [*found, unknown]
+
+
+def members_of_any_version(oracle: Oracle, rng: random.Random) -> Iterator[bytes]:
+    """Values of groups whose member wrote subscription and assignment as a version that 4.3 has, or does not have."""
+    for name, version in itertools.product(group.CONSUMER_PROTOCOL, range(4)):
+        asked = oracle.ask(
+            "messages", name=name, version=version, seed=rng.randrange(1 << 30), count=cases(10)
+        )
+        for message in asked["messages"]:
+            for other in (version, 3, 4, 32767, -1):
+                blob = other.to_bytes(2, "big", signed=True) + made(message)[2:]
+                both = (blob, b"\0\0") if name.endswith("Subscription") else (b"\0\0", blob)
+                yield group_value(*both)
+    for version in (3, 4):
+        yield group_value(b"", version.to_bytes(2, "big") + bytes(8))  # no partitions
 
 
 def damaged_records(

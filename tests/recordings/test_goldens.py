@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from formats.control import control_record
+from formats.control import control_json, control_record
 from formats.index import (
     OFFSET_INDEX_ENTRY,
     TIME_INDEX_ENTRY,
@@ -222,18 +222,8 @@ def said(record: Record, *, is_control: bool) -> object:
         return key + ("" if record.value is None else f" payload: {java_text(record.value)}")
     found = control_record(record.key, record.value)
     if found.name == "LEADER_CHANGE":
-        change = found.value
-        voters, granting = (
-            [{"voterId": voter.voter_id} for voter in group]
-            for group in (change.voters, change.granting_voters)
-        )
-        return {
-            "version": change.version,
-            "leaderId": change.leader_id,
-            "voters": voters,
-            "grantingVoters": granting,
-        }
-    return f" endTxnMarker: {found.name} coordinatorEpoch: {found.value.coordinator_epoch}"
+        return control_json(found.value)
+    return f" endTxnMarker: {found.name} coordinatorEpoch: {found.value.fields['coordinatorEpoch']}"
 
 
 def java_text(data: bytes) -> str:

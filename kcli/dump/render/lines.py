@@ -15,13 +15,13 @@ from formats.batch import COMPRESSION_NAMES
 from formats.control import (
     ABORT,
     COMMIT,
+    KRAFT_VERSION,
+    KRAFT_VOTERS,
+    LEADER_CHANGE,
+    SNAPSHOT_FOOTER,
+    SNAPSHOT_HEADER,
     ControlRecord,
-    EndTxnMarker,
-    KRaftVersion,
-    LeaderChange,
-    SnapshotFooter,
-    SnapshotHeader,
-    Voters,
+    control_json,
 )
 from formats.index import AbortedTxn
 from formats.message_set import LegacyRecord
@@ -202,12 +202,12 @@ def plain(record: Record | LegacyRecord) -> Shown:
 
 def control_text(record: ControlRecord) -> str:
     """Return what is printed of a control record behind its line."""
-    value = record.value
-    if isinstance(value, EndTxnMarker) and record.type in {ABORT, COMMIT}:
-        return f" endTxnMarker: {record.name} coordinatorEpoch: {value.coordinator_epoch}"
-    if value is None:
+    if record.value is None:
         return f" controlType: {record.name}({record.type})"
-    return f" {_CONTROL_TITLES[type(value)]} {json_text(_CONTROL_JSON.get(type(value), _fields)(value))}"
+    if record.type in {ABORT, COMMIT}:
+        epoch = control_json(record.value)["coordinatorEpoch"]
+        return f" endTxnMarker: {record.name} coordinatorEpoch: {epoch}"
+    return f" {_CONTROL_TITLES[record.type]} {json_text(control_json(record.value))}"
 
 
 def producer_line(values: tuple[int | None, ...]) -> str:
@@ -242,56 +242,12 @@ def _optional_long(value: int | None) -> str:
     return "OptionalLong.empty" if value is None else f"OptionalLong[{value}]"
 
 
-# The JSON of control records, as Kafka's generated converters write it
-
-
-def _fields(value: Any) -> dict[str, object]:
-    return {_camel(name): found for name, found in value._asdict().items()}
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
-
-
-def _leader_change(change: LeaderChange) -> dict[str, object]:
-    def voters(group: tuple[Any, ...]) -> list[dict[str, object]]:
-        return [
-            {name: found for name, found in _fields(voter).items() if found is not None} for voter in group
-        ]
-
-    return {
-        "version": change.version,
-        "leaderId": change.leader_id,
-        "voters": voters(change.voters),
-        "grantingVoters": voters(change.granting_voters),
-    }
-
-
-def _voters(record: Voters) -> dict[str, object]:
-    voters = [
-        {
-            "voterId": voter.voter_id,
-            "voterDirectoryId": voter.voter_directory_id,
-            "endpoints": [_fields(endpoint) for endpoint in voter.endpoints],
-            "kRaftVersionFeature": _fields(voter.kraft_version_feature),
-        }
-        for voter in record.voters
-    ]
-    return {"version": record.version, "voters": voters}
-
-
-def _kraft_version(record: KRaftVersion) -> dict[str, object]:
-    return {"version": record.version, "kRaftVersion": record.kraft_version}
-
-
-_CONTROL_JSON: dict[type, Any] = {LeaderChange: _leader_change, Voters: _voters, KRaftVersion: _kraft_version}
-_CONTROL_TITLES: dict[type, str] = {
-    LeaderChange: "LeaderChange:",
-    SnapshotHeader: "SnapshotHeader",
-    SnapshotFooter: "SnapshotFooter",
-    KRaftVersion: "KRaftVersion",
-    Voters: "KRaftVoters",
+_CONTROL_TITLES = {
+    LEADER_CHANGE: "LeaderChange:",
+    SNAPSHOT_HEADER: "SnapshotHeader",
+    SNAPSHOT_FOOTER: "SnapshotFooter",
+    KRAFT_VERSION: "KRaftVersion",
+    KRAFT_VOTERS: "KRaftVoters",
 }
 
 

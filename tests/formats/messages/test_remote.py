@@ -1,4 +1,4 @@
-"""Remote log metadata as declared messages: the twin of `formats.remote_metadata`, which tells the layout."""
+"""Remote log metadata as declared messages: fields, layouts, JSON, places in the bytes."""
 
 import base64
 import gzip
@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from formats.errors import CorruptError, FormatError
+from formats.errors import FormatError
 from formats.messages.decode import decode_remote, message_json, spans
 from formats.messages.reader import Span
-from formats.messages.remote import LAYOUTS, RECORDS
-from formats.remote_metadata import RemoteLogMetadata, decode, read_envelope
+from formats.messages.remote import LAYOUTS
+from formats.remote_metadata import RemoteLogMetadata, decode
+from tests.builders import attempt
 
 DATA = Path(__file__).parents[2] / "data" / "rlmm"
 
@@ -59,7 +60,7 @@ def flat(fields: dict, inside: str = "") -> dict[str, object]:
     return found
 
 
-def told(record: RemoteLogMetadata) -> dict[str, object]:
+def columns_of(record: RemoteLogMetadata) -> dict[str, object]:
     columns = record._asdict()
     for name in ("layout", "version", "unknown_tags"):
         del columns[name]
@@ -72,50 +73,34 @@ def told(record: RemoteLogMetadata) -> dict[str, object]:
     return columns
 
 
-def test_both_readers_read_the_same():
+def test_the_row_holds_what_the_fields_say():
     for value in VALUES:
         record = decode(value)
-        message = decode_remote(value, record.layout)
+        message = decode_remote(value)
         assert message.name == type(record).__name__ + "Record"
         assert (message.rest, message.unknown_tags) == (b"", ())
-        assert flat(message.fields) == told(record)
+        assert LAYOUTS[message.version] == record.layout
+        assert flat(message.fields) == columns_of(record)
 
 
-def test_both_readers_read_and_refuse_the_same_damage():
+def test_damaged_values_are_read_or_refused_as_the_row():
     read = 0
     for value, at, mask in FLIPPED:
         flipped = bytearray(value)
         flipped[at] ^= mask
-        try:
-            record = decode(bytes(flipped))
-        except FormatError:
-            for layout in ("3.0", "3.6", "4.0"):
-                with pytest.raises(FormatError):
-                    whole(bytes(flipped), layout)
+        record, message = attempt(decode, bytes(flipped)), attempt(decode_remote, bytes(flipped))
+        if isinstance(record, FormatError):
+            assert (type(message), message.args) == (type(record), record.args)
             continue
-        message = whole(bytes(flipped), record.layout)
-        assert flat(message.fields) == told(record)
-        tags = [(tag.tag, tag.data) for tag in record.unknown_tags]
-        assert [(tag.tag, tag.data) for tag in message.unknown_tags] == tags
+        assert flat(message.fields) == columns_of(record)
+        assert message.unknown_tags == record.unknown_tags
         read += 1
     assert 1000 < read < len(FLIPPED)
 
 
-def whole(value: bytes, layout: str):
-    """A message that uses up its value."""
-    if LAYOUTS[layout] not in RECORDS[read_envelope(value).api_key].versions:
-        raise CorruptError(0, "layout")
-    message = decode_remote(value, layout)
-    if message.rest:
-        raise CorruptError(len(value) - len(message.rest), "end")
-    return message
-
-
 def test_json_of_each_layout():
     by_layout = {decode(value).layout: value for value in VALUES if value[1] == 0}
-    names = {
-        layout: list(message_json(decode_remote(value, layout)))[8:] for layout, value in by_layout.items()
-    }
+    names = {layout: list(message_json(decode_remote(value)))[8:] for layout, value in by_layout.items()}
     assert names == {
         "3.0": ["remoteLogSegmentState"],
         "3.6": ["customMetadata", "remoteLogSegmentState"],
@@ -125,7 +110,7 @@ def test_json_of_each_layout():
 
 @pytest.mark.parametrize("value", VALUES[:: len(VALUES) // 40], ids=len)
 def test_spans_cover_every_byte(value: bytes):
-    found = spans(decode_remote(value, decode(value).layout), value)
+    found = spans(decode_remote(value), value)
     assert [span.start for span in found] == [0, *(span.end for span in found[:-1])]
     assert found[-1].end == len(value)
 
@@ -135,7 +120,7 @@ def test_spans_name_the_fields():
         "01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000000000010000018bcfe568070000"
     )
     name, place = "RemotePartitionDeleteMetadataRecord", "TopicIdPartitionEntry"
-    assert spans(decode_remote(value, "3.0"), value) == (
+    assert spans(decode_remote(value), value) == (
         Span(name, "frame version", 0, 1),
         Span(name, "record type", 1, 2),
         Span(name, "record version", 2, 3),

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from formats.messages.decode import SCHEMAS, Message, decode_remote
-from formats.remote_metadata import decode
 from kcli.analysis.annotated_messages import Contents, message_fields
 from tests.formats.messages.kafka import made, small
 
@@ -77,7 +76,7 @@ DELETE = bytes.fromhex("01020004666f6fbb835d49f591423699fc4372c4c5cb240000000000
 
 
 def test_a_value_of_remote_log_metadata():
-    parts = list(message_fields(decode_remote(DELETE, decode(DELETE).layout), DELETE))
+    parts = list(message_fields(decode_remote(DELETE), DELETE))
     assert [(part.field, part.value) for part in parts] == [
         ("frame version", 1),
         ("record type", 2),
@@ -207,7 +206,7 @@ def test_control_records():
     ]
     assert [(part.field, part.value) for part in contents.split("value", b"\0\0\0\0\0\7").parts] == [
         ("version", 0),
-        ("coordinator_epoch", 7),
+        ("coordinatorEpoch", 7),
     ]
     short = contents.split("value", b"\0\0\0")
     assert (short.parts, type(short.error).__name__) == ([], "TruncatedError")

@@ -7,18 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formats.control import (
-    ControlRecord,
-    Endpoint,
-    KRaftVersion,
-    LeaderChange,
-    LeaderVoter,
-    SnapshotFooter,
-    SnapshotHeader,
-    VersionRange,
-    Voter,
-    Voters,
-)
+from formats.control import control_record
 from kcli.dump.render.lines import (
     LINE,
     MISMATCH,
@@ -32,7 +21,8 @@ from kcli.dump.render.lines import (
 from kcli.dump.render.pairs import packed
 from kcli.rows import Row
 
-DIRECTORY = "u4NdSfWRQjaZ_ENyxMXLJA"
+DIRECTORY = "bb835d49f591423699fc4372c4c5cb24"
+"""Of the uuid u4NdSfWRQjaZ_ENyxMXLJA."""
 
 
 @pytest.mark.parametrize(
@@ -87,62 +77,40 @@ def test_the_short_cut_gives_what_the_long_way_gives():
 
 
 @pytest.mark.parametrize(
-    ("record", "text"),
+    ("number", "value", "text"),
     [
+        (0, "000000000007", " endTxnMarker: ABORT coordinatorEpoch: 7"),
+        (1, "0003ffffffff", " endTxnMarker: COMMIT coordinatorEpoch: -1"),
         (
-            ControlRecord(
-                2,
-                "LEADER_CHANGE",
-                LeaderChange(1, 3, (LeaderVoter(3, DIRECTORY),), (LeaderVoter(3, None),)),
-                (),
-            ),
+            2,
+            f"0001 00000003 02 00000003 {DIRECTORY} 00 01 00",
             (
-                ' LeaderChange: {"version":1,"leaderId":3,"voters":[{"voterId":3,"voterDirectoryId":"u4NdSfWRQjaZ_ENyxMXLJA"}],'
-                '"grantingVoters":[{"voterId":3}]}'
+                ' LeaderChange: {"version":1,"leaderId":3,"voters":[{"voterId":3,"voterDirectoryId":'
+                '"u4NdSfWRQjaZ_ENyxMXLJA"}],"grantingVoters":[]}'
             ),
         ),
         (
-            ControlRecord(
-                6,
-                "KRAFT_VOTERS",
-                Voters(
-                    -1, (Voter(1, DIRECTORY, (Endpoint("\x1f\x0b\t\ufffd", "\x7f", 1),), VersionRange(0, 1)),)
-                ),
-                (),
-            ),
+            2,
+            "0000 00000003 01 02 00000003 00 00",
+            ' LeaderChange: {"version":0,"leaderId":3,"voters":[],"grantingVoters":[{"voterId":3}]}',
+        ),
+        (
+            6,
+            f"ffff 02 00000001 {DIRECTORY} 02 05 1f0b09ff 02 7f 0001 00 0000 0001 00 00 00",
             (
                 ' KRaftVoters {"version":-1,"voters":[{"voterId":1,"voterDirectoryId":"u4NdSfWRQjaZ_ENyxMXLJA",'
                 '"endpoints":[{"name":"\\u001F\\u000B\\t\ufffd","host":"\x7f","port":1}],'
                 '"kRaftVersionFeature":{"minSupportedVersion":0,"maxSupportedVersion":1}}]}'
             ),
         ),
-        (
-            ControlRecord(3, "SNAPSHOT_HEADER", SnapshotHeader(1, 5), ()),
-            ' SnapshotHeader {"version":1,"lastContainedLogTimestamp":5}',
-        ),
-        (ControlRecord(4, "SNAPSHOT_FOOTER", SnapshotFooter(7), ()), ' SnapshotFooter {"version":7}'),
-        (
-            ControlRecord(5, "KRAFT_VERSION", KRaftVersion(0, 1), ()),
-            ' KRaftVersion {"version":0,"kRaftVersion":1}',
-        ),
-        (
-            ControlRecord(
-                6,
-                "KRAFT_VOTERS",
-                Voters(0, (Voter(1, DIRECTORY, (Endpoint("C", "localhost", 9093),), VersionRange(0, 1)),)),
-                (),
-            ),
-            (
-                ' KRaftVoters {"version":0,"voters":[{"voterId":1,"voterDirectoryId":"u4NdSfWRQjaZ_ENyxMXLJA",'
-                '"endpoints":[{"name":"C","host":"localhost","port":9093}],'
-                '"kRaftVersionFeature":{"minSupportedVersion":0,"maxSupportedVersion":1}}]}'
-            ),
-        ),
-        (ControlRecord(7, "UNKNOWN", None, ()), " controlType: UNKNOWN(7)"),
+        (3, "0001 0000000000000005 00", ' SnapshotHeader {"version":1,"lastContainedLogTimestamp":5}'),
+        (4, "0007 00", ' SnapshotFooter {"version":7}'),
+        (5, "0000 0001 00", ' KRaftVersion {"version":0,"kRaftVersion":1}'),
+        (7, "", " controlType: UNKNOWN(7)"),
     ],
 )
-def test_control_records(record, text):
-    assert control_text(record) == text
+def test_control_records_are_printed_as_by_the_tool(number, value, text):
+    assert control_text(control_record(bytes([0, 0, 0, number]), bytes.fromhex(value))) == text
 
 
 def test_summaries_come_last_in_the_order_of_the_tool(capsys):
