@@ -5,6 +5,9 @@ import os
 from kcli.analysis.findings import Finding
 from kcli.logdir.tree import Target
 
+LIKE_AN_APPEND = ("LOG-001", "DUMP-004")
+"""A torn last batch, and index entries that lead past the end of the log as it was when it was opened."""
+
 
 class FindingCollector:
     """Findings about one file: one per code, the first in full, with how many more there are.
@@ -37,7 +40,10 @@ class FindingCollector:
             self.more[code] = 0
 
     def take(self) -> list[Finding]:
-        """Return what was told since the last time."""
+        """Return what was told since the last time; of a log that is being written what a part of an append looks like is left out."""
+        if "LOG-005" in self.first:
+            for code in LIKE_AN_APPEND:
+                self.first.pop(code, None)
         found = [finding._replace(more=self.more[code]) for code, finding in self.first.items()]
         self.first.clear()
         self.more.clear()

@@ -118,6 +118,12 @@ CATALOGUE: dict[str, Rule] = {
         "It reads the offset from the name, begins a segment there as an empty file of 20 digits, and never reads this one.",
         "Before the broker starts, give it 20 digits again if it belongs here, and move it elsewhere if it does not.",
     ),
+    "LOG-014": Rule(
+        "info",
+        "A file or a directory was removed or renamed after it was listed.",
+        "Retention, compaction, the deletion of a topic and a move to another log dir do this while it runs.",
+        "Nothing beside a running broker: the rest is answered. Otherwise find out what removed it, and run again.",
+    ),
     "IDX-001": Rule(
         "info",
         "A segment has no offset index; the log was scanned.",

@@ -1,12 +1,16 @@
 """Findings about the batches of a log: wrong checksums, unknown magic, damaged ranges, how it ends."""
 
+import os
 from collections.abc import Iterator
 
 from formats.record import MAGIC
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
 from kcli.analysis.salvage import Checked, Gap
-from kcli.logdir.segment import Stop
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.indexes import IndexFile
+from kcli.logdir.moving import comes_true
+from kcli.logdir.segment import TORN, Stop
 
 
 def report_invalid(item: Checked, findings: FindingCollector) -> None:
@@ -24,12 +28,31 @@ def report_damage(item: Gap | Stop, findings: FindingCollector) -> Iterator[Find
         yield findings.finding("DUMP-001", item.start, gap_text(item))._replace(
             expected=item.next_offset, found=item.found
         )
-    elif item.reason in {"short", "incomplete"} and not findings.is_cut:
+    elif item.reason in TORN and not findings.is_cut:
         findings.add(
             "LOG-001", item.position, f"the last batch is incomplete ({item.reason}, {item.found} bytes)"
         )
     elif item.reason == "zeros":
         findings.add("LOG-004", item.position, f"only zeros follow from byte {item.position} on")
+
+
+def report_growth(log: DataFile, findings: FindingCollector) -> None:
+    """Keep a finding about a log to which a broker appends: what is not there yet, or only in part, is no damage."""
+    grown = log.grown(is_torn="LOG-001" in findings.first)
+    if grown > 0:
+        findings.add("LOG-005", None, f"it grew by {grown} bytes while it was read")
+
+
+def report_moving_index(index: IndexFile, log: DataFile | None, findings: FindingCollector) -> None:
+    """Keep a finding where entries that do not fit the log lead past its end as it was, or into the log of another time."""
+    if log is None or "DUMP-004" not in findings.first:
+        return
+
+    def is_moving() -> bool:
+        return log.grown() > 0 or log.is_replaced or index.file.is_replaced
+
+    if comes_true(os.path.dirname(log.path) or ".", is_moving):
+        findings.add("LOG-005", None, "its log was written to, or was replaced, while it was read")
 
 
 def gap_text(gap: Gap) -> str:

@@ -17,7 +17,7 @@ from kcli.analysis.salvage import Budget, Gap, behind
 from kcli.analysis.summary import EMPTY, NOT_OPENED, Block, Summary, merge, summary
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import BulkWalk, Window
-from kcli.logdir.segment import Stop
+from kcli.logdir.segment import TORN, Stop
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,7 +89,7 @@ def read_piece(
                 gaps=(*piece.gaps, gap) if is_kept else piece.gaps, gap_count=piece.gap_count + 1
             )
         position = gap.end if gap is not None and stop is None else None
-    return piece._replace(size=file.size, grown=file.grown())
+    return piece._replace(size=file.size, grown=file.grown(is_torn=piece.stop.reason in TORN))
 
 
 def join(a: Piece, b: Piece) -> Piece | None:

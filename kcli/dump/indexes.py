@@ -1,5 +1,6 @@
 """`dump` of index files: a row per entry, preallocated tails told apart, entries compared with the log they lead into."""
 
+import os
 import struct
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -15,11 +16,13 @@ from formats.message_set import message_set, messages
 from formats.names import IN_PARTITION
 from formats.record import MAGIC, batch_records
 from kcli.analysis.collector import FindingCollector
+from kcli.analysis.log_findings import report_moving_index
 from kcli.dump.options import Here, Options, Scanned
 from kcli.engine.contract import Unit
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.files import file_name, from_file, sibling
 from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
+from kcli.logdir.moving import comes_true
 from kcli.logdir.segment import LONGEST_HEADER, SMALLEST_V2, Batch, Walk, only_zeros
 from kcli.logdir.tree import Target
 from kcli.rows import Row
@@ -56,6 +59,7 @@ def offset_index(unit: Unit, options: Options, told: FindingCollector) -> Scanne
             _sanity(sanity_of_offset_index(index), told)
         else:
             yield from _entries(unit, index, options, told, compare)
+        report_moving_index(index, log, told)
 
 
 def time_index(unit: Unit, options: Options, told: FindingCollector) -> Scanned:
@@ -84,6 +88,7 @@ def time_index(unit: Unit, options: Options, told: FindingCollector) -> Scanned:
             _sanity(sanity_of_time_index(index), told)
         else:
             yield from _entries(unit, index, options, told, compare)
+        report_moving_index(index, log, told)
 
 
 def tell_rest(
@@ -194,13 +199,21 @@ def _opened(stack: ExitStack, target: Target, told: FindingCollector) -> DataFil
     if path is None:
         name = file_name(target)
         if name.scheme == IN_PARTITION and not (name.suffix or name.inserted):
-            told.add("DUMP-007", None, "there is no log beside it")
+            report_no_log(target, told, "there is no log beside it")
         return None
     try:
         return stack.enter_context(DataFile(path))
     except FileError as error:
-        told.add("DUMP-007", None, f"the log beside it cannot be read: {error.message}")
+        report_no_log(target, told, f"the log beside it cannot be read: {error.message}")
         return None
+
+
+def report_no_log(target: Target, told: FindingCollector, message: str) -> None:
+    """Keep a finding about an index whose log cannot be read: a broker removes the index with its log, or something is wrong."""
+    if comes_true(os.path.dirname(target.path) or ".", lambda: not os.path.lexists(target.path)):
+        told.add("LOG-014", None, "removed while it was read, as its log was")
+    else:
+        told.add("DUMP-007", None, message)
 
 
 def opened_offset_index(stack: ExitStack, target: Target, base: int) -> OffsetIndexFile | None:

@@ -139,7 +139,7 @@ class Dump:
                     self._inside(target, files, others) if self.options.tail is None else [target]
                 )
             except FileError as error:
-                result.failures.append(FileError(target.shown, *error.args[1:]))
+                result.miss(target, error)
         if not (self.only_partitions or self.options.selects):
             for log_dir in found.named_log_dirs:
                 try:

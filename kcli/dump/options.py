@@ -1,7 +1,6 @@
 """What the readers of `dump` share: options, where rows are from, findings told once, and scans that stop and go on."""
 
 import atexit
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -11,9 +10,8 @@ from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
 from kcli.analysis.selection import Wanted
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import failure_of, internal_failure
+from kcli.jobs.common import failed, internal_failure
 from kcli.logdir.buffers import FileError
-from kcli.logdir.tree import PARTITION
 from kcli.rows import Item as AnyItem
 from kcli.rows import TextBlock
 
@@ -130,12 +128,8 @@ def in_pieces(unit: Unit, options: Options, read: "Reader") -> Outcome:
                         number=unit.number, rows=rows, findings=[*findings, *told.take()], rest=rest
                     )
     except FileError as error:
-        inside = unit.target.kind == PARTITION and error.path != unit.target.path
-        shown_path = (
-            os.path.join(unit.target.shown, os.path.basename(error.path)) if inside else unit.target.shown
-        )
-        failure = failure_of(FileError(shown_path, *error.args[1:]))
-        return Outcome(number=unit.number, rows=rows, findings=[*findings, *told.take()], error=failure)
+        outcome = failed(unit, error)
+        return replace(outcome, rows=rows, findings=[*findings, *told.take(), *outcome.findings])
     except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
         failure = internal_failure(unit.target.shown, error)
         return Outcome(number=unit.number, rows=rows, findings=[*findings, *told.take()], error=failure)

@@ -1,20 +1,27 @@
 """What every job shares: planning units, the columns that say where a row is from, and the error boundary."""
 
 import os
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import TypeAlias
 
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Outcome, Unit
-from kcli.logdir.buffers import CANNOT_READ, FileError, shown
+from kcli.logdir.buffers import CANNOT_READ, WRITING_MS, FileError, shown
 from kcli.logdir.directory import FATAL_FILES, NO_DIRECTORY, directory_facts
-from kcli.logdir.partition import Partition, shown_error
-from kcli.logdir.tree import PARTITION, Found, Note, Target
+from kcli.logdir.moving import SHRANK, changed_since, removal
+from kcli.logdir.partition import Partition
+from kcli.logdir.tree import PARTITION, Found, Note, Target, shown_as
 from kcli.rows import Failure, Item
 from kcli.rows.places import FromFile, Where
 
 PARTITIONS_ONLY = frozenset({PARTITION})
+ATTEMPTS = 6
+"""How often a directory is read that changes while it is read."""
+FIRST_PAUSE = 0.01
+"""Seconds between the first two attempts; each further pause is twice as long."""
 
 Yield: TypeAlias = Iterable[Item | Finding]
 
@@ -67,6 +74,8 @@ def notes_as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
                 dir=directory,
                 file=name,
             )
+        elif note.kind == "removed":
+            yield Finding("LOG-014", note.message, dir=note.path)
         else:
             yield Finding("DIR-001", "not a name that Kafka knows in a log dir", file=note.path)
 
@@ -103,6 +112,57 @@ def answer(unit: Unit, work: Callable[[Partition], Yield]) -> Outcome:
 
     Rows yielded before an error are kept back: a partition is answered whole or not at all.
     """
+    return undisturbed(unit.target, lambda: _answer(unit, work))
+
+
+def undisturbed(target: Target, attempt: Callable[[], Outcome]) -> Outcome:
+    """Return the outcome of an attempt during which the directory did not change, or of the last of several attempts.
+
+    An outcome without an error and without a finding above info is returned as it is.
+    """
+    pause = FIRST_PAUSE
+    for _ in range(ATTEMPTS - 1):
+        began = time.time_ns()
+        outcome = attempt()
+        is_torn = any(finding.code == "LOG-001" for finding in outcome.findings)
+        since = began - is_torn * WRITING_MS * 1_000_000  # a write may have begun before
+        is_gone = any(finding.code == "LOG-014" and finding.file is None for finding in outcome.findings)
+        if is_gone or not (_is_troubled(outcome) and changed_since(target.path, since)):
+            return outcome
+        time.sleep(pause)
+        pause *= 2
+    return attempt()
+
+
+def _is_troubled(outcome: Outcome) -> bool:
+    if outcome.error is not None or (not outcome.rows and outcome.findings):
+        return True
+    return any(finding.severity != "info" or finding.code == "LOG-014" for finding in outcome.findings)
+
+
+def failed(unit: Unit, error: FileError) -> Outcome:
+    """Return the outcome of a unit that met an error: a finding where a running broker is the cause, else the error."""
+    finding = moved(unit.target, error)
+    if finding is not None:
+        return Outcome(number=unit.number, findings=[finding])
+    path = shown_as(unit.target, error.path)
+    return Outcome(number=unit.number, error=failure_of(FileError(path, *error.args[1:])))
+
+
+def moved(target: Target, error: FileError) -> Finding | None:
+    """Return the finding about a file that a running broker removed, renamed or cut meanwhile; None for other errors."""
+    gone = removal(error)
+    directory, name = os.path.split(shown_as(target, error.path if gone is None else gone.path))
+    if gone is not None:
+        is_file = gone.path == error.path and not (target.kind == PARTITION and gone.path == target.path)
+        place = (directory or ".", name) if is_file else (os.path.join(directory, name), None)
+        return Finding("LOG-014", gone.message, *place)
+    if error.code == SHRANK:
+        return Finding("LOG-005", error.message, directory or ".", name, error.position)
+    return None
+
+
+def _answer(unit: Unit, work: Callable[[Partition], Yield]) -> Outcome:
     partition = Partition(unit.target)
     rows: list[Item] = []
     findings: list[Finding] = []
@@ -114,8 +174,9 @@ def answer(unit: Unit, work: Callable[[Partition], Yield]) -> Outcome:
                 rows.append(item)
         findings.extend(directory_findings(partition))
     except FileError as error:
+        outcome = failed(unit, error)
         findings.extend(directory_findings(partition))
-        return Outcome(number=unit.number, findings=findings, error=failure_of(shown_error(partition, error)))
+        return replace(outcome, findings=[*findings, *outcome.findings])
     except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
         return Outcome(number=unit.number, error=internal_failure(unit.target.shown, error))
     return Outcome(number=unit.number, rows=rows, findings=findings)
@@ -145,10 +206,13 @@ __all__ = [
     "PARTITIONS_ONLY",
     "answer",
     "directory_findings",
+    "failed",
     "failure_of",
     "internal_failure",
+    "moved",
     "notes_as_findings",
     "plan",
     "source_of",
+    "undisturbed",
     "where",
 ]

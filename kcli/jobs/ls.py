@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TypeVar
 
 from formats.names import parse_file
@@ -11,7 +12,15 @@ from kcli.analysis.ends import Ends, ends
 from kcli.analysis.epochs import EpochCache
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import directory_findings, failure_of, internal_failure, where
+from kcli.jobs.common import (
+    directory_findings,
+    failed,
+    failure_of,
+    internal_failure,
+    moved,
+    undisturbed,
+    where,
+)
 from kcli.jobs.epoch import checkpointed_epochs
 from kcli.logdir.buffers import FileError, file_error
 from kcli.logdir.partition import Partition, shown_error
@@ -22,17 +31,27 @@ T = TypeVar("T")
 
 def ls(unit: Unit) -> Outcome:
     """Return the partition's row; the first piece that cannot be read is the error, any further one a finding."""
+    return undisturbed(unit.target, lambda: _ls(unit))
+
+
+def _ls(unit: Unit) -> Outcome:
     partition = Partition(unit.target)
     problems: list[FileError] = []
     try:
         row, findings = _row(partition, problems)
         findings.extend(directory_findings(partition))
     except FileError as error:
-        found = list(directory_findings(partition))
-        return Outcome(number=unit.number, findings=found, error=failure_of(shown_error(partition, error)))
+        outcome = failed(unit, error)
+        return replace(outcome, findings=[*directory_findings(partition), *outcome.findings])
     except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
         return Outcome(number=unit.number, error=internal_failure(unit.target.shown, error))
-    told = [shown_error(partition, problem) for problem in problems]
+    told: list[FileError] = []
+    for problem in problems:
+        finding = moved(unit.target, problem)
+        if finding is None:
+            told.append(shown_error(partition, problem))
+        else:
+            findings.append(finding)
     findings.extend(
         Finding("LOG-008", problem.message, dir=partition.shown, file=problem.path, position=problem.position)
         for problem in told[1:]

@@ -28,13 +28,13 @@ from formats.types import Buffer
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.remote import metadata_partition, refusal
 from kcli.engine.contract import Outcome, Scan, Unit
-from kcli.jobs.common import failure_of, internal_failure, log_dir_findings
+from kcli.jobs.common import failed, internal_failure, log_dir_findings
 from kcli.jobs.rlmm_rows import with_record
 from kcli.logdir.buffers import DataFile, FileError, read_whole, reading, shown
-from kcli.logdir.partition import Partition, shown_error
-from kcli.logdir.segment import Batch, Stop, Walk
+from kcli.logdir.partition import Partition
+from kcli.logdir.segment import TORN, Batch, Stop, Walk
 from kcli.logdir.tree import PARTITION, Found, Target
-from kcli.rows import Failure, Item
+from kcli.rows import Item
 from kcli.rows.remote_metadata import (
     RLMM_COMMITTED,
     RLMM_EVENT,
@@ -84,7 +84,7 @@ def expand(found: Found) -> Found:
             if _may_hold_events(partition):
                 result.notes.extend(partition.odd_entries)
         except FileError as error:
-            result.failures.append(shown_error(partition, error))
+            result.miss(target, error)
             continue
         if not files and (
             partition.topic == REMOTE_LOG_METADATA or target.log_dir not in found.named_log_dirs
@@ -131,13 +131,9 @@ def dump(unit: Unit) -> Outcome:
         told = [] if unit.start or unit.mark else log_dir_findings(unit.target)
         return replace(outcome, findings=[*told, *outcome.findings])
     except FileError as error:
-        return Outcome(number=unit.number, error=_failure(unit, error))
+        return failed(unit, error)
     except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
         return Outcome(number=unit.number, error=internal_failure(unit.target.shown, error))
-
-
-def _failure(unit: Unit, error: FileError) -> Failure:
-    return failure_of(FileError(unit.target.shown, *error.args[1:]))
 
 
 # Events of a segment
@@ -174,13 +170,13 @@ def _metadata_partition(target: Target) -> int | None:
 def _segment(unit: Unit) -> Outcome:
     rows: list[Item] = []
     findings = FindingCollector(unit.target)
-    rest, error = None, None
     try:
         with DataFile(unit.target.path) as file:
             rest = _events(file, unit, rows, findings)
-    except FileError as trouble:
-        error = _failure(unit, trouble)
-    return Outcome(number=unit.number, rows=rows, findings=findings.take(), rest=rest, error=error)
+    except FileError as error:
+        outcome = failed(unit, error)
+        return replace(outcome, rows=rows, findings=[*findings.take(), *outcome.findings])
+    return Outcome(number=unit.number, rows=rows, findings=findings.take(), rest=rest)
 
 
 def _events(file: DataFile, unit: Unit, rows: list[Item], findings: FindingCollector) -> Unit | None:
@@ -206,7 +202,7 @@ def _events(file: DataFile, unit: Unit, rows: list[Item], findings: FindingColle
                 mark = mark._replace(old_layout_told=True)
     if walk.stop is None:
         raise AssertionError("a walk that has ended says where")
-    _tell_stop(walk.stop, file.grown(), findings)
+    _tell_stop(walk.stop, file.grown(is_torn=walk.stop.reason in TORN), findings)
     return None
 
 
@@ -298,13 +294,13 @@ def _tell_stop(stop: Stop, grown: int, findings: FindingCollector) -> None:
 def _snapshot(unit: Unit) -> Outcome:
     rows: list[Item] = []
     findings = FindingCollector(unit.target)
-    rest, error = None, None
     try:
         with DataFile(unit.target.path) as file, reading(file.path):
             rest = _entries(file, unit, rows, findings)
-    except FileError as trouble:
-        error = _failure(unit, trouble)
-    return Outcome(number=unit.number, rows=rows, findings=findings.take(), rest=rest, error=error)
+    except FileError as error:
+        outcome = failed(unit, error)
+        return replace(outcome, rows=rows, findings=[*findings.take(), *outcome.findings])
+    return Outcome(number=unit.number, rows=rows, findings=findings.take(), rest=rest)
 
 
 def _entries(file: DataFile, unit: Unit, rows: list[Item], findings: FindingCollector) -> Unit | None:

@@ -23,13 +23,13 @@ from kcli.analysis.pieces import Piece, Wanted, join, read_piece
 from kcli.analysis.salvage import Gap
 from kcli.analysis.summary import EMPTY, Codec, Summary, merge
 from kcli.engine.contract import Engine, Outcome, Scan, Unit
-from kcli.jobs.common import failure_of, internal_failure, log_dir_findings, source_of
+from kcli.jobs.common import failed, internal_failure, log_dir_findings, source_of
 from kcli.jobs.cuts import cut
 from kcli.logdir.buffers import DataFile, FileError, Reading, shown
 from kcli.logdir.bulk import hints_of
 from kcli.logdir.files import sibling
 from kcli.logdir.segment import Stop
-from kcli.logdir.tree import PARTITION, Found, Note, Target, listed, odd_entries, partition_of
+from kcli.logdir.tree import PARTITION, Found, Note, Target, listed, listed_log, odd_entries, partition_of
 from kcli.rows.places import FromFile, Where
 from kcli.rows.scan import (
     SCAN_PARTITION,
@@ -92,6 +92,7 @@ class ScanLog:
         options = self.options
         try:
             if unit.target.kind == PARTITION:
+                listed(unit.target.path)  # it may have been removed meanwhile
                 source = source_of(replace(unit.target, shown=os.path.join(unit.target.shown, "-")))
                 return Outcome(
                     number=unit.number,
@@ -105,9 +106,7 @@ class ScanLog:
             row = PieceRow(source_of(unit.target), pickle.dumps(piece))
             return Outcome(number=unit.number, rows=[row], findings=list(log_dir_findings(unit.target)))
         except FileError as error:
-            return Outcome(
-                number=unit.number, error=failure_of(FileError(unit.target.shown, *error.args[1:]))
-            )
+            return failed(unit, error)
         except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
             return Outcome(number=unit.number, error=internal_failure(unit.target.shown, error))
 
@@ -127,7 +126,7 @@ def expand(found: Found) -> Found:
         try:
             logs, notes = _logs(target)
         except FileError as error:
-            result.failures.append(FileError(target.shown, *error.args[1:]))
+            result.miss(target, error)
             continue
         files = directories.setdefault(_identity(_directory(target).path, real), {})
         result.notes.extend(notes)
@@ -140,7 +139,7 @@ def expand(found: Found) -> Found:
 
 def _logs(target: Target) -> tuple[list[Target], list[Note]]:
     """Return the logs of a partition directory, or the target itself where it is a file or has none; and what is only named like one."""
-    files, others = listed(target.path) if target.kind == PARTITION else ([], [])
+    files, others = listed_log(target.path) if target.kind == PARTITION else ([], [])
     logs = [_inside(target, name) for name in files if _is_log(name)]
     return logs or [target], list(odd_entries(target, files, others))
 
@@ -229,7 +228,8 @@ class Merged:
                         end = piece.summary.last_offset
                 if unit.target.kind == PARTITION:
                     last.findings.append(Finding("LOG-007", "no log in it", dir=unit.target.shown))
-            total = total._replace(complete=total.complete and outcome.error is None)
+            is_read = outcome.error is None and bool(outcome.rows)
+            total = total._replace(complete=total.complete and is_read)
         if last is not None:
             if where is not None and SCAN_PARTITION.name in self.options.rows:
                 last.rows.append(_partition_row(where, total))
@@ -274,7 +274,7 @@ def _joined(outcomes: Sequence[Outcome]) -> Outcome | None:
     """Return the outcome of pieces of a segment as one; None if they do not join, or one could not be read."""
     rows = [row for outcome in outcomes for row in _piece_rows(outcome)]
     pieces = [piece for row in rows for piece in _unpacked(row)]
-    if any(outcome.error is not None for outcome in outcomes):
+    if any(outcome.error is not None for outcome in outcomes) or len(pieces) < len(outcomes):
         return None
     whole: Piece | None = pieces[0]
     for piece in pieces[1:]:

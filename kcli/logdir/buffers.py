@@ -93,6 +93,11 @@ class Reading(NamedTuple):
 
 AS_IT_COMES = Reading()
 
+WRITING_MS = 100
+"""How long a broker may take, on a busy machine, from one part of a write to the next."""
+WRITING_STEP = 0.002
+"""Seconds between two looks at a file that is being written."""
+
 
 class DataFile:
     """One regular file, open for reading by position, no faster than `reading` says; `size` is its length in bytes when it was opened."""
@@ -190,9 +195,27 @@ class DataFile:
         with suppress(OSError, AttributeError):  # advice: not every file system, not every system has it
             os.posix_fadvise(self._fd, position, length, os.POSIX_FADV_DONTNEED)
 
-    def grown(self) -> int:
-        """Return by how many bytes the file has grown since it was opened (negative: it shrank)."""
-        return os.fstat(self._fd).st_size - self.size
+    @property
+    def is_replaced(self) -> bool:
+        """Whether the file is no longer what its path leads to: it was removed or renamed, or another has its name."""
+        try:
+            there, opened = os.stat(self.path), os.fstat(self._fd)
+        except OSError:
+            return True
+        return (there.st_dev, there.st_ino) != (opened.st_dev, opened.st_ino)
+
+    def grown(self, *, is_torn: bool = False) -> int:
+        """Return by how many bytes the file has grown since it was opened (negative: it shrank).
+
+        Where its last batch is torn, a broker may be writing the rest of it: a file that was written just now is
+        looked at until it has grown, or has been left alone for WRITING_MS.
+        """
+        while True:
+            status = os.fstat(self._fd)
+            grown = status.st_size - self.size
+            if grown or not is_torn or abs(time.time_ns() - status.st_mtime_ns) > WRITING_MS * 1_000_000:
+                return grown
+            time.sleep(WRITING_STEP)
 
 
 def read_whole(path: str, limit: int = WHOLE_FILE_LIMIT) -> bytes:

@@ -10,7 +10,7 @@ from formats.properties import read_partition_metadata
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.directory import NO_DIRECTORY, DirectoryFacts, directory_facts
 from kcli.logdir.segment import Segment
-from kcli.logdir.tree import Note, Target, after_swaps, is_misnamed, listed, odd_entries
+from kcli.logdir.tree import Note, Target, after_swaps, is_misnamed, listed_log, odd_entries
 
 LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
@@ -62,7 +62,7 @@ class Partition:
 
     @cached_property
     def _listed(self) -> tuple[list[str], list[str]]:
-        return listed(self.path)
+        return listed_log(self.path)
 
     @cached_property
     def files(self) -> tuple[tuple[str, FileName], ...]:

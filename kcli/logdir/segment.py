@@ -37,6 +37,10 @@ SMALLEST_BY_MAGIC = {0: SMALLEST_LENGTH, 1: SMALLEST_LENGTH + 8}
 _LENGTH = struct.Struct(">8xi4xb")
 
 
+TORN = frozenset({"short", "incomplete"})
+"""Reasons of a `Stop` that an append which is under way looks like."""
+
+
 class Stop(NamedTuple):
     """Where a walk ended and why.
 

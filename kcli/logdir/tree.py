@@ -37,6 +37,7 @@ from formats.names import (
     parse_partition_dir,
 )
 from kcli.logdir.buffers import FileError, file_error, shown
+from kcli.logdir.moving import comes_true, removal
 
 SWAP, CLEANED = ".swap", ".cleaned"
 PARTITION = "partition"
@@ -96,11 +97,12 @@ class Note(NamedTuple):
     """An entry that was met and not read.
 
     `unknown` to Kafka, an `unknown-directory`, a `leftover` directory; `no-file` where one of a log could be, a file with
-    `no-offset` in its name, a log of `another-name` than a broker opens.
+    `no-offset` in its name, a log of `another-name` than a broker opens; `removed` by a broker meanwhile (`message` says how).
     """
 
     kind: str
     path: str
+    message: str = ""
 
 
 class Entry(NamedTuple):
@@ -123,6 +125,14 @@ class Found:
     named_log_dirs: list[str] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     failures: list[FileError] = field(default_factory=list)
+
+    def miss(self, target: Target, error: FileError) -> None:
+        """Keep why a target could not be listed: a note where a broker removed it meanwhile, else a failure."""
+        gone = removal(error)
+        if gone is None:
+            self.failures.append(FileError(shown_as(target, error.path), *error.args[1:]))
+        else:
+            self.notes.append(Note("removed", shown_as(target, gone.path), gone.message))
 
 
 def expand(arguments: Iterable[str]) -> Iterator[str]:
@@ -232,6 +242,14 @@ def partition_of(target: Target) -> Target:
     )
 
 
+def shown_as(target: Target, path: str) -> str:
+    """Return the path of a target, of its directory or of a file in it, as reached from the argument."""
+    around = target if target.kind == PARTITION else partition_of(target)
+    if path == around.path:
+        return around.shown
+    return target.shown if path == target.path else os.path.join(around.shown, shown(os.path.basename(path)))
+
+
 def _entries(path: str) -> list[Entry]:
     try:
         with os.scandir(path) as listing:
@@ -257,10 +275,25 @@ def listed(path: str) -> tuple[list[str], list[str]]:
     try:
         with os.scandir(path) as listing:
             for entry in listing:
-                (files if _is_file(entry) else others).append(entry.name)
+                if _is_file(entry):
+                    files.append(entry.name)
+                elif os.path.lexists(entry.path):  # else it was removed after it was listed
+                    others.append(entry.name)
     except OSError as error:
         raise file_error(path, error) from error
     return sorted(files), sorted(others)
+
+
+def listed_log(path: str) -> tuple[list[str], list[str]]:
+    """Return a partition directory as `listed`; one that changed a moment ago and has no segment is listed again.
+
+    A broker makes the directory first and the segment then, and removes them in the other order.
+    """
+    found = listed(path)
+    if any(name.endswith(".log") for name in found[0]):
+        return found
+    comes_true(path, lambda: any(name.endswith(".log") for name in listed(path)[0]))
+    return listed(path)
 
 
 def odd_entries(target: Target, files: Collection[str], others: Iterable[str]) -> Iterator[Note]:

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 
 from formats.index import OFFSET_INDEX_ENTRY, TXN_INDEX_ENTRY
 from kcli.analysis.collector import FindingCollector
+from kcli.analysis.log_findings import report_moving_index
 from kcli.dump.indexes import (
     ENTRIES_BETWEEN_STOPS,
     Finder,
@@ -15,6 +16,7 @@ from kcli.dump.indexes import (
     is_zero,
     largest_timestamp,
     opened_offset_index,
+    report_no_log,
     sanity_of_offset_index,
     sanity_of_time_index,
     taken_for_batch,
@@ -71,6 +73,7 @@ def offset_index_text(unit: Unit, options: Options, told: FindingCollector) -> S
                 slot += 1
             if not begins_with_zeros:
                 tell_rest(unit, slot, index, options, told)
+        report_moving_index(index, log, told)
 
 
 def time_index_text(unit: Unit, options: Options, told: FindingCollector) -> Scanned:
@@ -123,6 +126,7 @@ def time_index_text(unit: Unit, options: Options, told: FindingCollector) -> Sca
         else:
             slot = index.entries
         tell_rest(unit, slot, index, options, told)
+        report_moving_index(index, log, told)
 
 
 def _entry(words: str, slot: int, options: Options) -> Scanned:
@@ -159,9 +163,9 @@ def _log_beside(stack: ExitStack, target: Target, told: FindingCollector) -> Dat
         if path is not None:
             return stack.enter_context(DataFile(path))
     except FileError as error:
-        told.add("DUMP-007", None, f"the log beside it cannot be read: {error.message}")
+        report_no_log(target, told, f"the log beside it cannot be read: {error.message}")
         return None
-    told.add("DUMP-007", None, "there is no log beside it")
+    report_no_log(target, told, "there is no log beside it")
     return None
 
 

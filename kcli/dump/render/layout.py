@@ -43,7 +43,7 @@ from kcli.analysis.annotated import (
 )
 from kcli.analysis.annotated_messages import Contents
 from kcli.analysis.collector import FindingCollector
-from kcli.analysis.log_findings import report_damage
+from kcli.analysis.log_findings import report_damage, report_growth
 from kcli.analysis.salvage import Checked, Gap
 from kcli.analysis.selection import holds, is_wanted
 from kcli.dump.batches import records
@@ -106,8 +106,7 @@ def _log(unit: Unit, options: Options, told: FindingCollector) -> Scanned:
             for said in _damage(file, item, shown_to, end):
                 yield _row(where, said)
             shown_to = end if isinstance(item, Gap) and item.next_offset is None else 0
-        if file.grown() > 0:
-            told.add("LOG-005", None, f"it grew by {file.grown()} bytes while it was read")
+        report_growth(file, told)
 
 
 def _is_asked_for(item: Checked, told: FindingCollector, options: Options) -> bool:

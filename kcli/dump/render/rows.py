@@ -9,7 +9,7 @@ from formats.control import control_type
 from formats.record import BYTES_A_HEADER, Record
 from formats.record_columns import RecordColumns
 from kcli.analysis.collector import FindingCollector
-from kcli.analysis.log_findings import report_damage
+from kcli.analysis.log_findings import report_damage, report_growth
 from kcli.analysis.salvage import Checked
 from kcli.analysis.selection import AnyRecord, holds, is_wanted
 from kcli.dump.batches import check_control, records
@@ -91,8 +91,8 @@ def _log(unit: Unit, options: Options, told: FindingCollector) -> Scanned:
                 shown = 0
             else:
                 yield from report_damage(item, told)
-        if file.grown() > 0 and not unit.end:
-            told.add("LOG-005", None, f"it grew by {file.grown()} bytes while it was read")
+        if not unit.end:
+            report_growth(file, told)
 
 
 def _window(window: Window, of: Log) -> Scanned:

@@ -13,7 +13,7 @@ from formats.names import KRAFT_SNAPSHOT, LOG, OFFSET_INDEX, PRODUCER_SNAPSHOT, 
 from formats.producer_snapshot import read_snapshot
 from formats.record_columns import RecordColumns
 from kcli.analysis.collector import FindingCollector
-from kcli.analysis.log_findings import report_damage
+from kcli.analysis.log_findings import report_damage, report_growth
 from kcli.analysis.salvage import Checked, Gap
 from kcli.analysis.selection import AnyRecord, holds, is_wanted
 from kcli.dump.batches import control_of, records, words_about
@@ -150,8 +150,8 @@ def _log(unit: Unit, options: Options, told: FindingCollector) -> Scanned:
                     break
         if last is not None and options.records:
             yield Row(ENDS, (of.path, last))
-        if file.grown() > 0 and not unit.end:
-            told.add("LOG-005", None, f"it grew by {file.grown()} bytes while it was read")
+        if not unit.end:
+            report_growth(file, told)
 
 
 def _window(window: Window, last: int | None, of: Log) -> Generator[Item, None, int | None]:

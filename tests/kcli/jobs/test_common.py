@@ -1,11 +1,16 @@
 """What every job tells beside its rows: the log dir's own files, directories that are not Kafka's, odd names."""
 
 import json
+import os
 import re
+import time
 
 import pytest
 
-from kcli.jobs import epoch, ls, truncate
+from commands import _run
+from kcli.jobs import common, epoch, ls, truncate
+from kcli.jobs.common import answer
+from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.tree import Selection, find
 from tests.partitions import codes, log_dir, orders, put_range, rows, segment, unit
 
@@ -237,3 +242,103 @@ def test_the_metadata_log_is_recovered_whatever_the_marker_says(tmp_path):
         0,
         [{"epoch": 1, "start_offset": 0}],
     )
+
+
+@pytest.fixture
+def three(tmp_path):
+    """Three segments of orders-0."""
+    directory = orders(tmp_path / "d", put_range(0, 5))
+    segment(directory, 5, put_range(5, 5))
+    segment(directory, 10, put_range(10, 5))
+    return directory
+
+
+def test_an_answer_is_tried_again_where_a_file_was_removed_meanwhile(three):
+    attempts = []
+
+    def work(partition):
+        files = partition.names
+        attempts.append(files)
+        if len(attempts) == 1:
+            (three / f"{5:020}.log").rename(three / f"{5:020}.log.deleted")
+        for name in files:
+            with DataFile(os.path.join(partition.path, name)):
+                continue
+        return []
+
+    outcome = answer(unit(three), work)
+    assert (outcome.error, outcome.findings, len(attempts)) == (None, [], 2)
+
+
+def test_an_answer_about_a_directory_that_does_not_change_is_given_at_once(three):
+    time.sleep(0.05)
+    attempts = []
+
+    def work(partition):
+        attempts.append(partition)
+        raise FileError(os.path.join(partition.path, "x"), "no-permission", "permission denied")
+
+    outcome = answer(unit(three), work)
+    assert (outcome.error.error, len(attempts)) == ("no-permission", 1)
+
+
+def test_an_answer_that_never_meets_a_quiet_moment_ends_in_one_finding_for_each_place(three):
+    def work(partition):
+        (three / "busy").touch()
+        with DataFile(os.path.join(partition.path, "gone.log")):
+            return []
+
+    outcome = answer(unit(three), work)
+    assert (outcome.rows, outcome.error) == ([], None)
+    assert [(found.code, found.dir, found.file) for found in outcome.findings] == [
+        ("LOG-014", str(three), "gone.log")
+    ]
+
+
+def test_an_answer_about_a_file_that_shrank_is_tried_again(three):
+    attempts = []
+
+    def work(partition):
+        attempts.append(partition)
+        with DataFile(str(three / f"{0:020}.log")) as file:
+            if len(attempts) == 1:
+                os.truncate(file.path, 10)
+            file.read(0, file.size)
+        return []
+
+    outcome = answer(unit(three), work)
+    assert (outcome.error, outcome.findings, len(attempts)) == (None, [], 2)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["scan", "scan --summary", "dump", "dump --records", "dump --layout", "scan --jobs 2", "dump --jobs 2"],
+)
+def test_a_segment_that_is_removed_after_it_was_listed_is_one_finding_and_the_rest_is_answered(
+    three, kcli, words, monkeypatch
+):
+    """Removed between listing and reading, as retention does: from where all targets are known, to the first of them."""
+    planned = common.plan
+
+    def plan_and_remove(found, accepts):
+        for extension in ("log", "index", "timeindex"):
+            (three / f"{5:020}.{extension}").unlink()
+        return planned(found, accepts)
+
+    monkeypatch.setattr(_run, "plan", plan_and_remove)
+    done = kcli(*words.split(), three.parent, "-o", "json", "--fail-on", "warning")
+    told = json.loads(done.stdout)
+    assert (done.exit_code, told["errors"]) == (0, [])
+    found = [(finding["code"], finding["file"]) for finding in told["findings"]]
+    files = ["log"] if words.startswith("scan") else ["index", "log", "timeindex"]
+    assert found == [("LOG-014", f"{5:020}.{extension}") for extension in files]
+    assert [row["base_offset"] for row in told["rows"] if row["type"] == "scan_segment"] == (
+        [0, 10] if words in {"scan", "scan --jobs 2"} else []
+    )
+
+
+def test_a_path_that_never_was_stays_an_error(three, kcli):
+    done = kcli("scan", three.parent / "orders-1", three, "-o", "json")
+    told = json.loads(done.stdout)
+    assert done.exit_code == 4
+    assert [error["error"] for error in told["errors"]] == ["not-found"]

@@ -143,14 +143,16 @@ EVERY = [
 ]
 
 
-def test_a_directory_that_is_gone(tmp_path):
+def test_a_directory_that_is_removed_after_it_was_listed_is_an_info_finding(tmp_path):
     directory = orders(tmp_path / "d", *LOG)
     gone = unit(directory)
     for path in directory.iterdir():
         path.unlink()
     directory.rmdir()
     outcome = ls.ls(gone)
-    assert (outcome.rows, outcome.error.error, outcome.error.path) == ([], "not-found", str(directory))
+    (finding,) = outcome.findings
+    assert (outcome.rows, outcome.error) == ([], None)
+    assert (finding.code, finding.dir, finding.file) == ("LOG-014", str(directory), None)
 
 
 def test_empty(tmp_path):

@@ -1,0 +1,114 @@
+"""What a running broker does to files while they are read: it removes, renames, replaces, cuts and extends them.
+
+Retention and compaction rename the files of a segment to `.deleted` and remove them later (LocalLog.deleteSegmentFiles);
+a topic's deletion and a move to another log dir rename the directory (LogManager.asyncDelete, replaceCurrentWithFutureLog);
+a roll cuts an index at its last entry (AbstractIndex.trimToValidSize). None of it is damage. This module says
+what of it happened; a path that was never there is none of it.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from kcli.logdir.buffers import FileError
+
+REMOVED = "not-found"
+SHRANK = "changed"
+"""Codes of the FileErrors that a running broker can cause."""
+
+SUFFIXES = (".deleted", ".cleaned", ".swap", ".tmp", ".part")
+DIRECTORY_SUFFIXES = ("-delete", "-future", "-stray")
+
+CLOCK_MS = 20
+"""How far the time of a change may lie before the time of day at which it was made: the system's clock for files ticks."""
+SETTLING_MS = 300
+"""So long after the last change of a directory a broker is done with what it began there."""
+STEP = 0.01
+"""Seconds between two looks at a directory."""
+
+
+class Removal(NamedTuple):
+    """A file or directory that was listed and is gone: its path, and its name now (None: none that can be seen)."""
+
+    path: str
+    new_name: str | None
+
+    @property
+    def message(self) -> str:
+        """What happened to it, in words."""
+        if self.new_name is None:
+            return "removed after it was listed"
+        if self.new_name == os.path.basename(self.path):
+            return "replaced while it was read"
+        return f"renamed to {self.new_name} after it was listed"
+
+
+def removal(error: FileError) -> Removal | None:
+    """Return what a broker removed of a path that was listed, by the error of opening it; None if it has another cause.
+
+    The directory around what is gone must still list something: where that is gone, too, or empty, the disk may be.
+    """
+    if error.code != REMOVED or os.path.islink(error.path):
+        return None
+    directory, name = os.path.split(error.path)
+    names = _names(directory or ".")
+    if names:
+        return Removal(error.path, _new_name(name, names))
+    around, name = os.path.split(directory or ".")
+    names = _names(around or ".")
+    if name in names:  # emptied, and about to be removed
+        return Removal(error.path, None)
+    return Removal(directory, _new_name(name, names)) if names else None
+
+
+def _names(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []
+
+
+def _new_name(name: str, names: list[str]) -> str | None:
+    """Return the name that a file or directory has now: its own where it was replaced, None where none can be told."""
+    plain = name
+    while plain.endswith(SUFFIXES):
+        plain = plain.rpartition(".")[0]
+    for candidate in (name, f"{name}.deleted", *(plain + suffix for suffix in ("", *SUFFIXES))):
+        if candidate in names:
+            return candidate
+    renamed = [
+        other for other in names if other.startswith(f"{name}.") and other.endswith(DIRECTORY_SUFFIXES)
+    ]
+    return renamed[0] if len(renamed) == 1 else None
+
+
+def changed_since(directory: str, since_ns: int) -> bool:
+    """Whether something in a directory changed since a time (ns): an entry came, went, or was written, or it is gone."""
+    try:
+        changes = [os.stat(directory).st_ctime_ns]
+        with os.scandir(directory) as listing:
+            for entry in listing:
+                try:
+                    changes.append(entry.stat(follow_symlinks=False).st_ctime_ns)
+                except FileNotFoundError:
+                    return True
+    except OSError:
+        return True
+    return max(changes) >= since_ns - CLOCK_MS * 1_000_000
+
+
+def comes_true(directory: str, holds: Callable[[], bool]) -> bool:
+    """Return whether something holds, as soon as it does: asked again as long as the directory changed a moment ago.
+
+    A broker makes a directory before its segment, and renames or removes the files of a segment one after the other.
+    """
+    while not holds():
+        try:
+            since = time.time_ns() - os.stat(directory).st_ctime_ns
+        except OSError:
+            return holds()
+        if abs(since) > SETTLING_MS * 1_000_000:
+            return False
+        time.sleep(STEP)
+    return True
