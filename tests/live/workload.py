@@ -1,7 +1,7 @@
 """A real broker with two log dirs, and a client that keeps it busy: files and directories come and go while it runs.
 
 The client writes plain and transactional records, and keys of a compacted topic. The broker rolls small segments,
-deletes them by retention, compacts, writes checkpoints and producer snapshots. Topics are created and deleted, some
+deletes them by retention, compacts, copies some to remote storage, writes checkpoints and producer snapshots. Topics are created and deleted, some
 under a name that was deleted before. Partitions are moved between the two log dirs.
 """
 
@@ -16,7 +16,7 @@ from random import Random
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import NewTopic
 
-from tests.recordings.brokers import Cluster, wait
+from tests.recordings.brokers import Cluster, remote_storage, wait
 from tests.recordings.client import create, producer, records, transactions, write
 from tests.recordings.wire import alter_replica_log_dirs
 
@@ -40,7 +40,8 @@ SETTINGS = {
     "replica.high.watermark.checkpoint.interval.ms": 200,
     "replica.fetch.wait.max.ms": 100,
 }
-PARTITIONS = {"events": 3, "moved": 2, "compacted": 1, "ledger": 1}
+TIERED = {**SEGMENTS, "remote.storage.enable": "true", "local.retention.ms": 1000, "retention.ms": 4000}
+PARTITIONS = {"events": 3, "moved": 2, "compacted": 1, "ledger": 1, "tiered": 1}
 
 
 class Workload:
@@ -78,7 +79,7 @@ class Workload:
         """Write to every partition, several segments in all, in batches of many sizes."""
         sender = producer(self.cluster)
         for _ in range(5):
-            for topic in ("events", "moved"):
+            for topic in ("events", "moved", "tiered"):
                 for partition in range(PARTITIONS[topic]):
                     made = records(random, 20, words=random.choice((2, 30)))
                     write(sender, topic, made, batch=random.randint(1, 20), partition=partition)
@@ -126,13 +127,19 @@ def _until_done(request: Callable[[], object], stop: threading.Event) -> None:
 def busy_broker(folder: Path, base_port: int) -> Iterator[Workload]:
     """Start a broker in a folder and keep it busy; stop both at the end."""
     log_dirs = [folder / "data-1", folder / "data-2"]
-    settings = {**SETTINGS, "log.dirs": ",".join(map(str, log_dirs)), "metadata.log.dir": log_dirs[0]}
+    settings = {
+        **SETTINGS,
+        **remote_storage(folder / "remote"),
+        "log.dirs": ",".join(map(str, log_dirs)),
+        "metadata.log.dir": log_dirs[0],
+    }
     with Cluster(folder, {1: "broker,controller"}, base_port, Random("busy broker"), settings) as cluster:
         for name, configs in {
             "events": RETENTION,
             "moved": RETENTION,
             "compacted": COMPACTED,
             "ledger": RETENTION,
+            "tiered": TIERED,
         }.items():
             create(cluster, {name: configs}, [[1]] * PARTITIONS[name])
         workload = Workload(cluster, log_dirs)

@@ -1,0 +1,136 @@
+"""Every command reads the log dirs of a running broker for a minute: no error, and no finding above info."""
+
+import json
+import socket
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from commands.app import app
+from tests.live.workload import Workload, busy_broker
+
+pytestmark = pytest.mark.oracle
+
+SECONDS = 60
+NO_LOG_DIR = {"demo", "explain", "help", "rlmm partition", "schema"}
+"""Commands that read no log dir."""
+COMMANDS = (
+    "ls",
+    "ls --include-leftovers",
+    "ls --jobs 2",
+    "epoch show",
+    "epoch show --from batches",
+    "epoch end-offset --epoch all",
+    "epoch end-offset --epoch all --broker running",
+    "epoch at latest",
+    "lookup offset earliest",
+    "lookup offset latest --include-leftovers",
+    "lookup timestamp max",
+    "lookup timestamp @-1s",
+    "truncate --dry-run --to-offset 20 --shutdown clean",
+    "truncate --dry-run --to-offset 9000000000",
+    "truncate --dry-run --to-epoch 0",
+    "truncate --dry-run --to-high-watermark --high-watermark 5",
+    "scan",
+    "scan --summary --ratio --include-leftovers",
+    "scan --jobs 2",
+    "dump",
+    "dump --records --include-leftovers",
+    "dump --records --jobs 2",
+    "dump --layout",
+    "dump --tail 3",
+    "dump --offsets 10..400",
+    "dump --print-data-log -o text",
+    "rlmm dump",
+)
+ABOUT_THE_QUESTION = {"TRUNC-001", "TRUNC-002", "LOOKUP-004"}
+"""Findings that a question calls for, whatever the bytes are: a truncation target, a time that may be in remote storage."""
+
+
+def free_base_port() -> int:
+    """Return a port such that those of node 1, broker and controller, are free."""
+    while True:
+        with closing(socket.socket()) as probe:
+            probe.bind(("127.0.0.1", 0))
+            base = probe.getsockname()[1]
+        if base < 60000 and all(_is_free(base + offset) for offset in (1, 501)):
+            return base
+
+
+def _is_free(port: int) -> bool:
+    with closing(socket.socket()) as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+class Readings:
+    """What the commands answered: the codes of findings, and everything that should not have been (`problems`)."""
+
+    def __init__(self, log_dirs: list[Path]) -> None:
+        self.log_dirs = log_dirs
+        self.codes: Counter[str] = Counter()
+        self.problems: list[str] = []
+        self.rounds = 0
+
+    def read(self, command: str) -> None:
+        words = [*command.split(), *map(str, self.log_dirs), "--fail-on", "never"]
+        is_text = "text" in words
+        done = CliRunner().invoke(app, words if is_text else [*words, "-o", "json"])
+        if done.exit_code != 0 or (is_text and "kcli: " in done.stderr):
+            self.problems.append(f"{command}: status {done.exit_code} {done.stderr[-300:]}")
+        if not is_text:
+            self.problems.extend(f"{command}: {problem}" for problem in self._judged(done.stdout))
+
+    def _judged(self, document: str) -> Iterator[str]:
+        try:
+            told = json.loads(document)
+        except ValueError as error:
+            yield f"no document: {error}"
+            return
+        yield from (f"error {error}" for error in told["errors"])
+        for finding in told["findings"]:
+            self.codes[finding["code"]] += 1
+            if finding["severity"] != "info" and finding["code"] not in ABOUT_THE_QUESTION:
+                yield f"finding {finding}"
+
+    def read_for(self, seconds: float, workload: Workload) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and not workload.failures:
+            for command in COMMANDS:
+                self.read(command)
+            self.rounds += 1
+
+
+def test_every_command_that_reads_log_dirs_is_here():
+    def leaves(group, words):
+        for name, command in group.commands.items():
+            if hasattr(command, "commands"):
+                yield from leaves(command, [*words, name])
+            else:
+                yield " ".join([*words, name])
+
+    listed = set(leaves(get_command(app), [])) - NO_LOG_DIR
+    assert {name for name in listed if not any(command.startswith(name) for command in COMMANDS)} == set()
+
+
+def test_no_command_takes_what_a_running_broker_does_for_damage(tmp_path):
+    with busy_broker(tmp_path / "node", free_base_port()) as workload:
+        readings = Readings(workload.log_dirs)
+        readings.read_for(SECONDS, workload)
+        assert workload.failures == []
+        workload.stop()
+        workload.cluster.nodes[1].stop()
+        stopped = Readings(workload.log_dirs)
+        for command in COMMANDS:
+            stopped.read(command)
+    assert readings.problems == []
+    assert readings.rounds > 0
+    assert set(workload.done) == {"write", "compact", "transact", "delete_topics", "move"}
+    assert readings.codes["LOG-014"] > 0, "nothing was removed while it was read: this judges nothing"
+    assert stopped.problems == []
+    assert not {"LOG-005", "LOG-014"} & set(stopped.codes)
