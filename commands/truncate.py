@@ -8,7 +8,6 @@ import typer
 from commands._options import INT32, INT64, Common, Paths, RefusedError, UsageError, common_options
 
 INDEX_INTERVAL_BYTES = 4096
-SEGMENT_INDEX_BYTES = 10 * 1024 * 1024
 SMALLEST_INDEX = 4
 SHUTDOWNS = ("clean", "unclean")
 TARGET, BROKER = "Target", "What the broker knows"
@@ -64,14 +63,16 @@ def truncate(
         ),
     ] = INDEX_INTERVAL_BYTES,
     segment_index_bytes: Annotated[
-        int,
+        int | None,
         typer.Option(
             "--segment-index-bytes",
+            metavar="N",
             min=SMALLEST_INDEX,
-            help="The topic's segment.index.bytes.",
+            help="The topic's segment.index.bytes; without it an index of any length fits.",
             rich_help_panel=BROKER,
+            show_default=False,
         ),
-    ] = SEGMENT_INDEX_BYTES,
+    ] = None,
     common: Common,
 ) -> None:
     """Tell what truncating each partition would do: segments, indexes, offsets, epochs, snapshots, records lost.

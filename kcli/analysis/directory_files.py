@@ -6,10 +6,9 @@ without a log goes.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from formats.batch import MAX_LONG
 from formats.index import OFFSET_INDEX_ENTRY, TXN_INDEX_ENTRY
 from formats.java_text import LONG_BITS, integer
 from formats.names import canonical_name
@@ -21,14 +20,13 @@ from kcli.analysis.log_segment import (
     LoadedSegment,
     file_index,
     read_next_offset,
+    size_of,
 )
-from kcli.logdir.buffers import DataFile, FileError, read_whole
+from kcli.logdir.buffers import DataFile, read_whole
+from kcli.logdir.leftovers import SWAP, leftovers
 from kcli.logdir.partition import Partition, misnamed
-from kcli.logdir.segment import Segment
-from kcli.logdir.tree import CLEANED, SWAP, is_misnamed
+from kcli.logdir.tree import is_misnamed
 
-DELETED = ".deleted"
-KRAFT_SNAPSHOT_DELETED = ".checkpoint.deleted"
 INDEX_KINDS = ("index", "timeindex", "txnindex")
 TXN_ENTRY_SIZE = TXN_INDEX_ENTRY.size
 PREALLOCATED = ""
@@ -65,58 +63,28 @@ def surviving_files(partition: Partition, findings: list[Finding]) -> Files:
     """Return the files that are loaded; `findings` gets what is deleted and renamed on the way."""
     present = {name: os.path.join(partition.path, name) for name in partition.names}
     known = frozenset(offset_of(partition, name) for name in present if name.endswith(".snapshot"))
-    gone = [name for name in present if name.endswith(DELETED) and not name.endswith(KRAFT_SNAPSHOT_DELETED)]
-    cleaned = [name for name in present if name.endswith(CLEANED)]
-    swaps = [name for name in present if name.endswith(SWAP)]
-    first_cleaned = min((offset_of(partition, name) for name in cleaned), default=MAX_LONG)
-    invalid = [name for name in swaps if offset_of(partition, name) >= first_cleaned]
-    gone += cleaned + invalid
-    gone += _replaced(partition, present, [name for name in swaps if name not in invalid], gone)
+    deleted, swaps = leftovers(present, lambda name: offset_of(partition, name))
+    gone = [*deleted, *_replaced(partition, present, swaps, deleted)]
     for name in gone:
         present.pop(name)
-    for name in sorted(present):
-        if name.endswith(SWAP):
-            present[name.removesuffix(SWAP)] = present.pop(name)
-            if name.endswith(".log" + SWAP) and _index_of(name) not in swaps:
-                present[_index_of(name).removesuffix(SWAP)] = PREALLOCATED
+    for name in swaps:
+        present[name.removesuffix(SWAP)] = present.pop(name)
+    for name in swaps:
+        if name.endswith(".log" + SWAP) and _index_of(name) not in swaps:
+            present[_index_of(name).removesuffix(SWAP)] = PREALLOCATED
     if gone or swaps:
         findings.append(
             Finding(
                 "START-003",
-                f"leftovers are finished first: {len(gone)} files deleted, {len(swaps) - len(invalid)} renamed from {SWAP}",
+                f"leftovers are finished first: {len(gone)} files deleted, {len(swaps)} renamed from {SWAP}",
                 dir=partition.shown,
             )
         )
     return _classified(partition, present, known)
 
 
-def swapped_segments(partition: Partition) -> tuple[Segment, ...]:
-    """Return the segments that a start opens after it has finished an interrupted swap.
-
-    FileError where the start would fail on the way.
-    """
-    try:
-        files = surviving_files(partition, [])
-    except BrokerError as error:
-        raise FileError(
-            error.path, "would-not-load", f"the broker would not load this log: {error}", error.position
-        ) from error
-    return tuple(_segment(partition, files, base) for base in sorted(files.logs))
-
-
-def _segment(partition: Partition, files: Files, base: int) -> Segment:
-    log = os.path.basename(files.logs[base][0])
-    suffix = SWAP if log.endswith(SWAP) else ""
-    kinds = (
-        kind
-        for (offset, kind), path in files.indexes.items()
-        if offset == base and path.endswith(f".{kind}{suffix}")
-    )
-    return Segment(partition.path, base, log.partition(".")[0], frozenset({"log", *kinds}), suffix)
-
-
 def _replaced(
-    partition: Partition, present: Mapping[str, str], swaps: list[str], gone: list[str]
+    partition: Partition, present: Mapping[str, str], swaps: Sequence[str], gone: Collection[str]
 ) -> list[str]:
     low, high = None, None
     for name in swaps:
@@ -177,7 +145,7 @@ def _classified(partition: Partition, present: Mapping[str, str], known: frozens
 
 def read_aborted(path: str) -> tuple[int, ...]:
     """Return the last offsets of the transactions in a .txnindex; BrokerError for a version that the broker refuses."""
-    data = read_whole(path)
+    data = read_whole(path) if size_of(path) else b""
     last_offsets = []
     for number, entry in enumerate(TXN_INDEX_ENTRY.rows(data)):
         if entry.version >> 8 > 0:

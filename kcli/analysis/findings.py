@@ -90,7 +90,7 @@ CATALOGUE: dict[str, Rule] = {
     ),
     "LOG-009": Rule(
         "error",
-        "A cleanly stopped log ends in zeros.",
+        "A cleanly stopped log ends in zeros: the broker does not load it.",
         "It does not recover after a clean stop: it reads the zeros as a batch, fails with CorruptRecordException and takes the log dir offline.",
         "Remove the clean shutdown marker before the start, so that recovery trims the zeros; find out what wrote them.",
     ),
@@ -126,15 +126,15 @@ CATALOGUE: dict[str, Rule] = {
     ),
     "IDX-001": Rule(
         "info",
-        "A segment has no offset index; the log was scanned.",
-        "It recovers the segment and rebuilds its indexes at the next start.",
+        "A segment has no offset index.",
+        "It recovers the segment and rebuilds its indexes at the next start, also after a clean stop.",
         "Nothing. Idle active segments of live brokers can look like this.",
     ),
     "IDX-002": Rule(
         "warning",
-        "The last index entry does not lead to the end of the log; the log was scanned.",
-        "A clean start trusts the entry and may compute a wrong log end offset.",
-        "kcli truncate --dry-run says where it would end. Start uncleanly (remove the clean shutdown marker): the broker rebuilds the index.",
+        "The last index entry does not lead to the end of the log: a scan of the bytes sees another end.",
+        "A clean start trusts the entry: the log ends where it leads, and the next append goes on from there.",
+        "Remove the clean shutdown marker before the start: the broker then rebuilds the index from the bytes.",
     ),
     "IDX-003": Rule(
         "info",
@@ -320,7 +320,19 @@ CATALOGUE: dict[str, Rule] = {
         "info",
         "The log was not stopped cleanly; this answer comes from headers alone.",
         "It reads the unflushed segments whole, checks every checksum, and cuts the log at the first batch that is wrong.",
-        "If damage is suspected, kcli truncate --dry-run does the same checks; nothing to do otherwise.",
+        "If damage is suspected, kcli ls --recover makes the same checks; nothing to do otherwise.",
+    ),
+    "START-006": Rule(
+        "info",
+        "There is no log dir around the partition directory.",
+        "It reads from its log dir how it stopped, and the checkpointed offsets; after a clean stop it checks no checksum.",
+        "Nothing for a copy of a stopped broker; kcli truncate --dry-run --shutdown unclean shows the other case.",
+    ),
+    "START-007": Rule(
+        "warning",
+        "A metadata log ends below its newest snapshot.",
+        "It deletes every segment, and the log begins empty where the snapshot ends (KafkaRaftLog).",
+        "Ordinary after a crash while a snapshot was downloaded: the node fetches the rest from the leader.",
     ),
     "TRUNC-001": Rule(
         "error",

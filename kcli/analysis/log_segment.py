@@ -5,20 +5,13 @@ are frozen: an operation of the broker that changes a segment returns another
 one. What the broker would throw is a `BrokerError`.
 """
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
-from formats.batch import (
-    BATCH,
-    COMPRESSION_CODEC_MASK,
-    HEADER_SIZE,
-    HEADER_UP_TO_MAGIC,
-    LOG_OVERHEAD,
-    SMALLEST_LENGTH,
-    BatchHeader,
-)
+from formats.batch import BATCH, COMPRESSION_CODEC_MASK, HEADER_SIZE, SMALLEST_LENGTH
 from formats.compression import ZSTD
 from formats.errors import CorruptError, FormatError, LimitError
 from formats.index import (
@@ -27,28 +20,24 @@ from formats.index import (
     OffsetIndexEntry,
     TimeIndexEntry,
     offset_index_lookup,
+    time_index_lookup,
     truncated_entries_offset_index,
     truncated_entries_time_index,
 )
 from formats.layout import Layout
-from formats.legacy import MESSAGE_V0, LegacyHeader, read_header
+from formats.legacy import MESSAGE_V0, read_header
 from formats.message_set import base_offset
-from kcli.logdir.buffers import DataFile
-from kcli.logdir.segment import IndexFile
+from kcli.logdir.buffers import DataFile, FileError, file_error
+from kcli.logdir.indexes import IndexFile
+from kcli.logdir.segment import BAD_LENGTH, MAGIC_V2, SKIP_FROM, FileBatch, Header, Stop, batches
 
-WINDOW = 256 * 1024
-HOP = 4096
-"""Batches at least this large are hopped over: only the next header is read."""
-MAGIC_V2 = 2
 MAX_RELATIVE_OFFSET = 0x7FFFFFFF
+NO_TIMESTAMP = -1
 LARGEST_WRAPPER = 64 * 1024 * 1024
 """The largest wrapper of magic 0 or 1 that is opened, in bytes, before and after."""
 
-Header: TypeAlias = BatchHeader | LegacyHeader
-
 E = TypeVar("E")
 
-_PREFIX = BATCH.only("base_offset", "batch_length", "magic")
 _DELTA = BATCH.only("last_offset_delta")
 _ATTRIBUTES = MESSAGE_V0.only("attributes")
 
@@ -86,65 +75,48 @@ class BrokerError(Exception):
         return f"{self.exception}: {self.message}"
 
 
-class Place(NamedTuple):
-    """A batch met on a walk: where it lies, how long it is, and the bytes that its header can be read from."""
+def file_batches(
+    log: DataFile, start: int, end: int, *, hop_from: int = SKIP_FROM
+) -> Generator[FileBatch, None, Stop]:
+    """Yield the batches between two positions as the broker's own walk meets them, as `kcli.logdir.segment.batches`.
 
-    position: int
-    size: int
-    base_offset: int
-    magic: int
-    window: bytes
-    at: int
-
-
-def places(log: DataFile, start: int, end: int, *, hop_from: int = HOP) -> Iterator[Place]:
-    """Yield the batches between two positions as the broker's own walk meets them.
-
-    It ends without a word where fewer than 18 bytes are left or a batch runs past the end; a batch shorter than 14
-    bytes is a BrokerError. The window of a batch holds its header, and all of it where nothing is hopped over and it
-    does not cross the end of a window.
+    A batch shorter than 14 bytes is a BrokerError.
     """
-    position, base, window, ahead = start, start, b"", WINDOW
-    while position < end - HEADER_UP_TO_MAGIC:
-        at = position - base
-        if at + HEADER_SIZE > len(window):
-            window, base, at = log.read(position, ahead), position, 0
-        offset, length, magic = _PREFIX.unpack_from(window, at)
-        if length < SMALLEST_LENGTH:
-            raise BrokerError(
-                CORRUPT_RECORD,
-                log.path,
-                position,
-                f"a batch of {length} bytes, the smallest has {SMALLEST_LENGTH}",
-            )
-        size = LOG_OVERHEAD + length
-        if position + size > end:
-            return
-        yield Place(position, size, offset, magic, window, at)
-        ahead = HEADER_SIZE if size >= hop_from else WINDOW
-        position += size
+    stop = yield from batches(log, start, end, hop_from=hop_from)
+    if stop.reason == BAD_LENGTH:
+        raise BrokerError(
+            CORRUPT_RECORD,
+            log.path,
+            stop.position,
+            f"a batch of {stop.found} bytes, the smallest has {SMALLEST_LENGTH}",
+        )
+    return stop
 
 
-def first_offset(log: DataFile, place: Place) -> int:
+def first_offset(log: DataFile, batch: FileBatch) -> int:
     """Return the first offset of a batch; a wrapper of magic 0 or 1 is opened for it, and a BrokerError if it cannot be.
 
     Of one too large to be opened it is the offset in its header, the last: searches end at the same batch.
     """
-    if (
-        place.magic >= MAGIC_V2
-        or not _ATTRIBUTES.unpack_from(place.window, place.at)[0] & COMPRESSION_CODEC_MASK
-    ):
-        return place.base_offset
-    if place.size > LARGEST_WRAPPER:
-        return place.base_offset
+    if not is_wrapper(batch):
+        return batch.base_offset
+    if batch.size > LARGEST_WRAPPER:
+        return batch.base_offset
     try:
-        return base_offset(log.read(place.position, place.size), LARGEST_WRAPPER)
+        return base_offset(log.read(batch.position, batch.size), LARGEST_WRAPPER)
     except LimitError:
-        return place.base_offset
+        return batch.base_offset
     except FormatError as error:
         raise BrokerError(
-            _refusal(error), log.path, place.position, f"a wrapper that cannot be opened: {error}"
+            _refusal(error), log.path, batch.position, f"a wrapper that cannot be opened: {error}"
         ) from error
+
+
+def is_wrapper(batch: FileBatch) -> bool:
+    """Whether a batch is a compressed message of magic 0 or 1, with its last offset in its header."""
+    if batch.magic >= MAGIC_V2:
+        return False
+    return bool(_ATTRIBUTES.unpack_from(batch.window, batch.at)[0] & COMPRESSION_CODEC_MASK)
 
 
 def _refusal(error: FormatError) -> str:
@@ -157,30 +129,29 @@ def _refusal(error: FormatError) -> str:
     return _REFUSALS.get(field, KAFKA_EXCEPTION)
 
 
-def last_offset(log: DataFile, place: Place) -> int:
+def last_offset(log: DataFile, batch: FileBatch) -> int:
     """Return the last offset of a batch; BrokerError where the file ends inside its header."""
-    if place.magic < MAGIC_V2:
-        return place.base_offset
-    _whole_header(log, place)
-    return place.base_offset + int(_DELTA.unpack_from(place.window, place.at)[0])
+    if batch.magic < MAGIC_V2:
+        return batch.base_offset
+    _whole_header(log, batch)
+    return batch.base_offset + int(_DELTA.unpack_from(batch.window, batch.at)[0])
 
 
-def header(log: DataFile, place: Place) -> Header:
+def header(log: DataFile, batch: FileBatch) -> Header:
     """Return the header of a batch, of whichever magic; BrokerError for a negative magic or a cut header."""
-    if place.magic >= MAGIC_V2:
-        _whole_header(log, place)
-        return BATCH.read(place.window, place.at)
+    if batch.magic >= MAGIC_V2:
+        _whole_header(log, batch)
+        return BATCH.read(batch.window, batch.at)
     try:
-        return read_header(place.window, place.at)
+        return read_header(batch.window, batch.at)
     except FormatError as error:
-        raise BrokerError(
-            KAFKA_EXCEPTION, log.path, place.position, f"{error.field}: {error.found}"
-        ) from error
+        exception = ILLEGAL_ARGUMENT if batch.magic < 0 else KAFKA_EXCEPTION
+        raise BrokerError(exception, log.path, batch.position, f"{error.field}: {error.found}") from error
 
 
-def _whole_header(log: DataFile, place: Place) -> None:
-    if place.at + HEADER_SIZE > len(place.window):
-        raise BrokerError(KAFKA_EXCEPTION, log.path, place.position, "the file ends inside a batch header")
+def _whole_header(log: DataFile, batch: FileBatch) -> None:
+    if batch.at + HEADER_SIZE > len(batch.window):
+        raise BrokerError(KAFKA_EXCEPTION, log.path, batch.position, "the file ends inside a batch header")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,9 +178,16 @@ class Index(Generic[E]):
 
 
 def file_index(layout: Layout[E], path: str) -> Index[E]:
-    """Return the index in a file, every whole entry counted."""
-    with IndexFile(path, layout.size) as file:
-        return Index(layout, file.entries, path)
+    """Return the index in a file, every whole entry counted; it is opened when it is read."""
+    return Index(layout, size_of(path) // layout.size, path)
+
+
+def size_of(path: str) -> int:
+    """Return the size of a file in bytes; FileError if it has none to tell."""
+    try:
+        return os.stat(path).st_size
+    except OSError as error:
+        raise file_error(path, error) from error
 
 
 def memory_index(layout: Layout[E], data: bytes) -> Index[E]:
@@ -234,10 +212,18 @@ class LoadedSegment:
 
     @contextmanager
     def log(self) -> Iterator[DataFile]:
-        """Open the log file; a segment that only the prediction knows has none and is empty."""
+        """Open the log file; a segment that only the prediction knows has none and is empty.
+
+        FileError `changed` where the file is shorter than the segment.
+        """
         if self.log_path is None:
             raise AssertionError("an empty segment has no log to open")
         with DataFile(self.log_path) as file:
+            if file.size < self.log_size:
+                message = (
+                    f"the file shrank while it was read: {self.log_size} bytes at first, {file.size} now"
+                )
+                raise FileError(self.log_path, "changed", message, file.size)
             yield file
 
     def last_indexed_offset(self) -> int:
@@ -247,10 +233,44 @@ class LoadedSegment:
         with self.offset_index.reader() as get:
             return self.base_offset + get(self.offset_index.entries - 1).relative_offset
 
+    def index_entry(self, offset: int) -> tuple[int, int]:
+        """Return (offset, position) of the index entry with the largest offset at or below one; (base offset, 0) if none."""
+        with self.offset_index.reader() as get:
+            return offset_index_lookup(self.offset_index.entries, get, self.base_offset, offset)
+
     def index_position(self, offset: int) -> int:
         """Return the log position that the offset index gives for an offset: 0 below its first entry, never negative."""
-        with self.offset_index.reader() as get:
-            return max(0, offset_index_lookup(self.offset_index.entries, get, self.base_offset, offset)[1])
+        return max(0, self.index_entry(offset)[1])
+
+    def time_entry(self, timestamp: int) -> tuple[int, int]:
+        """Return (timestamp, offset) of the time index entry at or below a timestamp in ms; (-1, base offset) if none."""
+        with self.time_index.reader() as get:
+            return time_index_lookup(self.time_index.entries, get, self.base_offset, timestamp)
+
+    def last_time_entry(self) -> tuple[int, int]:
+        """Return (timestamp, offset) of the time index's last entry; (-1, base offset) if there is none."""
+        if not self.time_index.entries:
+            return NO_TIMESTAMP, self.base_offset
+        with self.time_index.reader() as get:
+            last = get(self.time_index.entries - 1)
+        return last.timestamp, self.base_offset + last.relative_offset
+
+
+def start_of_search(segment: LoadedSegment, offset: int) -> int:
+    """Return where a search by timestamp begins: the position of the index entry; BrokerError for a negative one."""
+    position = segment.index_entry(offset)[1]
+    if position < 0:
+        message = f"an index entry leads to position {position}"
+        raise BrokerError(ILLEGAL_ARGUMENT, segment.log_path or "", None, message)
+    return position
+
+
+def has_zero_tail(index: Index[OffsetIndexEntry] | Index[TimeIndexEntry]) -> bool:
+    """Whether the last of several entries is zero: a preallocated tail, as a broker that runs or was killed leaves it."""
+    if index.entries <= 1:
+        return False
+    with index.reader() as get:
+        return not any(get(index.entries - 1))
 
 
 def empty_segment(base_offset: int) -> LoadedSegment:
@@ -266,32 +286,49 @@ def translate_offset(segment: LoadedSegment, offset: int) -> int | None:
     if not segment.log_size:
         return None
     with segment.log() as log:
-        before: Place | None = None
-        for place in places(log, segment.index_position(offset), segment.log_size):
-            first = first_offset(log, place)
+        before: FileBatch | None = None
+        for batch in file_batches(log, segment.index_position(offset), segment.log_size):
+            first = first_offset(log, batch)
             if first >= offset:
                 if first > offset and before is not None and last_offset(log, before) >= offset:
                     return before.position
-                return place.position
-            before = place
+                return batch.position
+            before = batch
         if before is not None and last_offset(log, before) >= offset:
             return before.position
     return None
 
 
-def read_next_offset(segment: LoadedSegment) -> int:
-    """Return the offset after the last batch, read from the last index entry on, as `LogSegment.readNextOffset`.
+class LogTail(NamedTuple):
+    """What `LogSegment.readNextOffset` reads: the first and the last batch from the last index entry on, None for none.
 
-    The base offset where that entry leads past the log. BrokerError where the tail is no chain of batches.
+    `next_offset` is the offset after the last one, the segment's base offset without any. `end` is the position at
+    which the walk ended: the size of the log, unless it does not end with a whole batch.
     """
+
+    next_offset: int
+    first: FileBatch | None
+    last: FileBatch | None
+    end: int
+
+
+def read_tail(segment: LoadedSegment) -> LogTail:
+    """Return what `LogSegment.readNextOffset` reads; BrokerError where the tail is no chain of batches."""
     start = translate_offset(segment, segment.last_indexed_offset())
     if start is None:
-        return segment.base_offset
+        return LogTail(segment.base_offset, None, None, 0)
     with segment.log() as log:
-        last: Place | None = None
-        for last in places(log, start, segment.log_size):  # noqa: B007 - only the last one is wanted
-            pass
-        return segment.base_offset if last is None else last_offset(log, last) + 1
+        first = last = None
+        for last in file_batches(log, start, segment.log_size):
+            first = first or last
+        if last is None:
+            return LogTail(segment.base_offset, None, None, start)
+        return LogTail(last_offset(log, last) + 1, first, last, last.position + last.size)
+
+
+def read_next_offset(segment: LoadedSegment) -> int:
+    """Return the offset after the last batch, as `LogSegment.readNextOffset`; BrokerError as of `read_tail`."""
+    return read_tail(segment).next_offset
 
 
 def truncate_segment(segment: LoadedSegment, target: int) -> LoadedSegment:
@@ -323,23 +360,10 @@ def truncate_segment(segment: LoadedSegment, target: int) -> LoadedSegment:
 
 def _read_largest_timestamp(segment: LoadedSegment) -> None:
     """Read what the broker reads to find the largest timestamp left: the headers behind the last time index entry."""
-    if not segment.time_index.entries:
+    timestamp, offset = segment.last_time_entry()
+    if timestamp < 0 or segment.log_path is None:
         return
-    with segment.time_index.reader() as time_entry:
-        last = time_entry(segment.time_index.entries - 1)
-    if last.timestamp < 0:
-        return
-    with segment.offset_index.reader() as offset_entry:
-        offset = segment.base_offset + last.relative_offset
-        position = offset_index_lookup(
-            segment.offset_index.entries, offset_entry, segment.base_offset, offset
-        )[1]
-    if segment.log_path is None:
-        return
-    if position < 0:
-        raise BrokerError(
-            ILLEGAL_ARGUMENT, segment.log_path, None, f"an index entry leads to position {position}"
-        )
+    position = start_of_search(segment, offset)
     with segment.log() as log:
-        for place in places(log, position, segment.log_size):
-            header(log, place)
+        for batch in file_batches(log, position, segment.log_size):
+            header(log, batch)

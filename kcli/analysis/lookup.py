@@ -10,8 +10,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from formats.legacy import LegacyHeader
-
 NO_TIMESTAMP = -1
 
 IN_BATCH = "in batch"
@@ -26,22 +24,6 @@ FOUND = "found"
 AFTER_ALL = "after all records"
 NOT_IN_SEGMENT = "not in segment"
 NO_TIMESTAMPS = "no timestamps"
-
-
-class Spanning(Protocol):
-    """What a lookup needs of a batch header."""
-
-    @property
-    def base_offset(self) -> int:
-        """The first offset."""
-
-    @property
-    def last_offset(self) -> int:
-        """The last offset, inclusive."""
-
-    @property
-    def max_timestamp(self) -> int:
-        """The largest timestamp in ms."""
 
 
 class Timed(Protocol):
@@ -83,27 +65,16 @@ def floor_segment(base_offsets: Sequence[int], offset: int) -> int:
     return max(bisect_right(base_offsets, offset) - 1, 0)
 
 
-def hides_first_offset(header: Spanning) -> bool:
-    """Whether the first offset is not in the header: a compressed message of magic 0 or 1 names its last one only."""
-    return isinstance(header, LegacyHeader) and bool(header.codec)
+def reason_of(base_offset: int, offset: int, *, is_wrapper: bool = False) -> str:
+    """Return why a batch is the answer: it spans the offset, or is the next one after a gap.
 
-
-def reason_of(header: Spanning, offset: int) -> str:
-    """Return why a batch is the answer: it spans the offset, or is the next one after a gap."""
-    if hides_first_offset(header):
+    The header of a `is_wrapper`, a compressed message of magic 0 or 1, holds its last offset as the base offset.
+    """
+    if is_wrapper:
         return f"{IN_BATCH}: a compressed message of magic 0 or 1, whose first offset is inside it"
-    if header.base_offset > offset:
-        return f"{GAP}: offsets {offset} to {header.base_offset - 1} are not in the log; a fetch returns the batch after them"
+    if base_offset > offset:
+        return f"{GAP}: offsets {offset} to {base_offset - 1} are not in the log; a fetch returns the batch after them"
     return IN_BATCH
-
-
-def largest_of_batches(headers: Iterable[Spanning], base_offset: int) -> LargestTimestamp:
-    """Return the largest timestamp of a segment by its batches, as recovery counts it; (-1, base offset) for none."""
-    largest = LargestTimestamp(NO_TIMESTAMP, base_offset)
-    for header in headers:
-        if header.max_timestamp > largest.timestamp:
-            largest = LargestTimestamp(header.max_timestamp, header.last_offset)
-    return largest
 
 
 def largest_place(largest: Sequence[LargestTimestamp]) -> int:

@@ -15,25 +15,28 @@ from typing import NamedTuple, TypeAlias
 
 from formats.batch import NO_PRODUCER_ID, BatchHeader
 from formats.errors import FormatError, LimitError
+from formats.producer_snapshot import SNAPSHOT_HEADER, ProducerSnapshotHeader
 from formats.producer_snapshot import read_snapshot as decode_snapshot
 from formats.record import batch_records
 from kcli.analysis.log_segment import (
     ILLEGAL_ARGUMENT,
     INVALID_RECORD,
-    MAGIC_V2,
     BrokerError,
     LoadedSegment,
-    Place,
+    file_batches,
     header,
-    places,
     translate_offset,
 )
 from kcli.logdir.buffers import DataFile, file_error, read_whole
+from kcli.logdir.segment import MAGIC_V2, FileBatch
 
 CONTROL_KEY = struct.Struct(">hh")
 COORDINATOR_EPOCH = struct.Struct(">hi")
 ABORT, COMMIT = 0, 1
 LARGEST_CONTROL_BATCH = 1024 * 1024
+
+EMPTY_SNAPSHOT = SNAPSHOT_HEADER.pack(ProducerSnapshotHeader(1, 0x48674BC7, 0))
+"""A snapshot of no producer: its checksum is known, so that the usual answer needs none."""
 
 PRODUCER_EXPIRATION_MS = 86_400_000
 """Broker default of producer.id.expiration.ms."""
@@ -130,12 +133,12 @@ class ProducerState:
             del self.disk[offset]
         self.known = set(self.disk)
 
-    def append(self, log: DataFile, place: Place, batch: BatchHeader) -> Ended | None:
+    def append(self, log: DataFile, found: FileBatch, batch: BatchHeader) -> Ended | None:
         """Follow one batch of a producer; the transaction that it ends, if any, is still to be completed."""
         old = self.producers.get(batch.producer_id)
         open_since = old.open_since if old else None
         if batch.is_control:
-            marker = read_marker(log, place)
+            marker = read_marker(log, found)
             if marker is None:
                 self.producers.setdefault(batch.producer_id, Producer(-1, None))
                 return None
@@ -145,7 +148,7 @@ class ProducerState:
             raise BrokerError(
                 "InvalidTxnStateException",
                 log.path,
-                place.position,
+                found.position,
                 f"producer {batch.producer_id} writes outside its transaction, open since offset {open_since}",
             )
         if open_since is None and batch.is_transactional:
@@ -201,8 +204,11 @@ def read_snapshot(snapshot: Snapshot) -> Mapping[int, Producer] | None:
     """Return the producers of a snapshot file by id; None if the broker would find it corrupt and delete it."""
     if not isinstance(snapshot, str):
         return snapshot
+    data = read_whole(snapshot)
+    if data == EMPTY_SNAPSHOT:
+        return {}
     try:
-        entries = decode_snapshot(read_whole(snapshot)).entries
+        entries = decode_snapshot(data).entries
     except FormatError:
         return None
     return {
@@ -213,16 +219,16 @@ def read_snapshot(snapshot: Snapshot) -> Mapping[int, Producer] | None:
     }
 
 
-def read_marker(log: DataFile, place: Place) -> Marker | None:
+def read_marker(log: DataFile, found: FileBatch) -> Marker | None:
     """Return the marker in a control batch, None if cleaning has emptied it.
 
     BrokerError InvalidRecordException for broken bytes, IllegalArgumentException for a control record of another type.
     """
-    if place.size > LARGEST_CONTROL_BATCH:
+    if found.size > LARGEST_CONTROL_BATCH:
         most = f"at most {LARGEST_CONTROL_BATCH} bytes"
-        raise file_error(log.path, LimitError(place.position, "control batch size", most, place.size))
+        raise file_error(log.path, LimitError(found.position, "control batch size", most, found.size))
     try:
-        record = next(batch_records(log.read(place.position, place.size), LARGEST_CONTROL_BATCH), None)
+        record = next(batch_records(log.read(found.position, found.size), LARGEST_CONTROL_BATCH), None)
         if record is None:
             return None
         key, value = record.key or b"", record.value or b""
@@ -230,23 +236,23 @@ def read_marker(log: DataFile, place: Place) -> Marker | None:
             raise BrokerError(
                 INVALID_RECORD,
                 log.path,
-                place.position,
+                found.position,
                 "a control record too short for a transaction marker",
             )
         version, kind = CONTROL_KEY.unpack_from(key)
         if version < 0 or COORDINATOR_EPOCH.unpack_from(value)[0] < 0:
             raise BrokerError(
-                INVALID_RECORD, log.path, place.position, "a control record of a negative version"
+                INVALID_RECORD, log.path, found.position, "a control record of a negative version"
             )
     except FormatError as error:
         raise BrokerError(
-            INVALID_RECORD, log.path, place.position, f"a broken control record: {error}"
+            INVALID_RECORD, log.path, found.position, f"a broken control record: {error}"
         ) from error
     if kind not in {ABORT, COMMIT}:
         raise BrokerError(
             ILLEGAL_ARGUMENT,
             log.path,
-            place.position,
+            found.position,
             f"a control record of type {kind} where a transaction marker belongs",
         )
     return Marker(record.timestamp, kind == ABORT)
@@ -311,13 +317,13 @@ def replay(state: ProducerState, segment: LoadedSegment, start_offset: int, end_
         )
     ended: list[tuple[Ended, int]] = []
     with segment.log() as log:
-        for place in places(log, start, end_position):
-            if place.magic < MAGIC_V2:
+        for found in file_batches(log, start, end_position):
+            if found.magic < MAGIC_V2:
                 continue
-            batch = header(log, place)
+            batch = header(log, found)
             if isinstance(batch, BatchHeader) and batch.producer_id > NO_PRODUCER_ID:
-                transaction = state.append(log, place, batch)
+                transaction = state.append(log, found, batch)
                 if transaction is not None:
-                    ended.append((transaction, place.position))
+                    ended.append((transaction, found.position))
         for transaction, position in ended:
             state.complete(transaction, log.path, position)

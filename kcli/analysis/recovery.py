@@ -4,33 +4,34 @@ The truth is `LogSegment.recover`. The log is read once, in large windows; only
 counters and the entries of the new indexes are kept.
 """
 
-import struct
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from formats.batch import BATCH, CRC_FROM, HEADER_SIZE, NO_PRODUCER_ID, BatchHeader
 from formats.crc import crc32, crc32c
-from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
+from formats.errors import CorruptError
+from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, OffsetIndexEntry, TimeIndexEntry
 from formats.legacy import CRC_FROM as LEGACY_CRC_FROM
 from formats.legacy import MESSAGE_V0, is_valid
+from formats.types import Position, RelativeOffset
 from kcli.analysis.epochs import EpochCache, assign
 from kcli.analysis.log_segment import (
     CORRUPT_RECORD,
     ILLEGAL_ARGUMENT,
     INVALID_OFFSET,
     INVALID_RECORD,
-    MAGIC_V2,
     MAX_RELATIVE_OFFSET,
     OFFSET_OVERFLOW,
     BrokerError,
     LoadedSegment,
-    Place,
+    file_batches,
     header,
     memory_index,
-    places,
+    read_next_offset,
 )
 from kcli.analysis.producers import ProducerState
 from kcli.logdir.buffers import DataFile
+from kcli.logdir.segment import MAGIC_V2, FileBatch
 
 CHUNK = 1024 * 1024
 NEVER = 1 << 32
@@ -40,8 +41,6 @@ NO_TIMESTAMP = -1
 
 _CRC = BATCH.only("crc")
 _LEGACY_CRC = MESSAGE_V0.only("crc")
-_OFFSET_ENTRY = struct.Struct(">ii")
-_TIME_ENTRY = struct.Struct(">qi")
 
 
 class Recovered(NamedTuple):
@@ -53,13 +52,11 @@ class Recovered(NamedTuple):
     reason: BrokerError | None
 
 
-class InvalidOffsetError(BrokerError):
-    """An index refused an entry that does not rise; `segment` is as far as recovery had come, its log still whole."""
+class RecoveryError(BrokerError):
+    """What ends a recovery without cutting the log; `segment` is as far as recovery had come, its log still whole."""
 
-    def __init__(self, path: str, position: int, message: str) -> None:
-        super().__init__(INVALID_OFFSET, path, position, message)
-        self.segment: LoadedSegment | None = None
-        self.epochs: EpochCache = ()
+    segment: LoadedSegment | None = None
+    epochs: EpochCache = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -81,13 +78,13 @@ class _Rebuild:
     max_timestamp: int = NO_TIMESTAMP
     max_timestamp_offset: int = 0
 
-    def add_batch(self, place: Place, last: int, max_timestamp: int) -> None:
+    def add_batch(self, found: FileBatch, last: int, max_timestamp: int) -> None:
         """Index one good batch; BrokerError for an offset that no index of this segment can hold."""
         if not 0 <= last - self.of.base_offset <= MAX_RELATIVE_OFFSET:
-            raise BrokerError(
+            raise RecoveryError(
                 OFFSET_OVERFLOW,
                 self.path,
-                place.position,
+                found.position,
                 f"last offset {last} is out of the segment's range",
             )
         if max_timestamp > self.max_timestamp:
@@ -96,7 +93,7 @@ class _Rebuild:
             self.add_offset(last, self.valid)
             self.add_time()
             self.last_indexed_at = self.valid
-        self.valid += place.size
+        self.valid += found.size
 
     def add_offset(self, offset: int, position: int) -> None:
         """Append to the offset index."""
@@ -106,12 +103,15 @@ class _Rebuild:
                 ILLEGAL_ARGUMENT, self.path, position, f"the offset index is full with {count} entries"
             )
         if count and offset <= self.last_indexed_offset:
-            raise InvalidOffsetError(
+            raise RecoveryError(
+                INVALID_OFFSET,
                 self.path,
                 position,
                 f"offset {offset} does not rise above {self.last_indexed_offset}, the last one indexed",
             )
-        self.offset_entries += _OFFSET_ENTRY.pack(offset - self.of.base_offset, position)
+        self.offset_entries += OFFSET_INDEX_ENTRY.pack(
+            OffsetIndexEntry(RelativeOffset(offset - self.of.base_offset), Position(position))
+        )
         self.last_indexed_offset = offset
 
     def add_time(self, *, last: bool = False) -> None:
@@ -123,13 +123,16 @@ class _Rebuild:
             )
         offset = self.max_timestamp_offset
         if count and offset < self.last_timestamp_offset:
-            raise InvalidOffsetError(
+            raise RecoveryError(
+                INVALID_OFFSET,
                 self.path,
                 self.valid,
                 f"offset {offset} lies below {self.last_timestamp_offset}, the last one in the time index",
             )
         if self.max_timestamp > self.last_timestamp:
-            self.time_entries += _TIME_ENTRY.pack(self.max_timestamp, offset - self.of.base_offset)
+            self.time_entries += TIME_INDEX_ENTRY.pack(
+                TimeIndexEntry(self.max_timestamp, RelativeOffset(offset - self.of.base_offset))
+            )
             self.last_timestamp, self.last_timestamp_offset = self.max_timestamp, offset
 
     def add_aborted(self, offset: int, position: int) -> None:
@@ -179,13 +182,13 @@ def recover(
     log_size = segment.log_size
     try:
         with segment.log() as log:
-            for place in places(log, 0, segment.log_size, hop_from=NEVER):
-                _ensure_valid(log, place)
-                batch = header(log, place)
-                built.add_batch(place, batch.last_offset, batch.max_timestamp)
+            for found in file_batches(log, 0, segment.log_size, hop_from=NEVER):
+                _ensure_valid(log, found)
+                batch = header(log, found)
+                built.add_batch(found, batch.last_offset, batch.max_timestamp)
                 if isinstance(batch, BatchHeader):
-                    epochs = _assigned(epochs, batch)
-                    _follow(state, log, place, batch, built)
+                    epochs = _assigned(epochs, batch, log, found)
+                    _follow(state, log, found, batch, built)
     except BrokerError as error:
         if error.exception not in CUTS:
             _explain(error, built, log_size, epochs)
@@ -201,54 +204,66 @@ def recover(
 
 
 def _explain(error: BrokerError, built: _Rebuild, log_size: int, epochs: EpochCache) -> None:
-    """Give an error that the loader survives what had been built when it came."""
-    if isinstance(error, InvalidOffsetError):
+    """Give an error after which the loader goes on what had been built when it came."""
+    if isinstance(error, RecoveryError):
         error.segment, error.epochs = built.segment(log_size), epochs
 
 
-def _assigned(epochs: EpochCache, batch: BatchHeader) -> EpochCache:
-    if batch.partition_leader_epoch >= 0 and (not epochs or batch.partition_leader_epoch > epochs[-1].epoch):
+def overflows(segment: LoadedSegment) -> bool:
+    """Whether the last batch of a segment has an offset that no index of it can hold, as `LogSegment.hasOverflow`."""
+    end = read_next_offset(segment)
+    return end > segment.base_offset and end - 1 - segment.base_offset > MAX_RELATIVE_OFFSET
+
+
+def _assigned(epochs: EpochCache, batch: BatchHeader, log: DataFile, found: FileBatch) -> EpochCache:
+    """Return the cache after a batch; BrokerError for a negative base offset, as `LeaderEpochFileCache.assign` throws."""
+    if batch.partition_leader_epoch < 0 or (epochs and batch.partition_leader_epoch <= epochs[-1].epoch):
+        return epochs
+    try:
         return assign(epochs, batch.partition_leader_epoch, batch.base_offset)
-    return epochs
+    except CorruptError as error:
+        raise BrokerError(ILLEGAL_ARGUMENT, log.path, found.position, str(error)) from error
 
 
-def _follow(state: ProducerState, log: DataFile, place: Place, batch: BatchHeader, built: _Rebuild) -> None:
+def _follow(
+    state: ProducerState, log: DataFile, found: FileBatch, batch: BatchHeader, built: _Rebuild
+) -> None:
     if batch.producer_id > NO_PRODUCER_ID:
-        ended = state.append(log, place, batch)
+        ended = state.append(log, found, batch)
         if ended is not None:
             if ended.aborted:
-                built.add_aborted(ended.last_offset, place.position)
-            state.complete(ended, log.path, place.position)
+                built.add_aborted(ended.last_offset, found.position)
+            state.complete(ended, log.path, found.position)
     state.map_end = batch.last_offset + 1
 
 
-def _ensure_valid(log: DataFile, place: Place) -> None:
+def _ensure_valid(log: DataFile, found: FileBatch) -> None:
     """Raise the BrokerError that a batch with a wrong checksum gives; one larger than its window is read in chunks."""
-    if place.magic >= MAGIC_V2 and place.size < HEADER_SIZE:
+    if found.magic >= MAGIC_V2 and found.size < HEADER_SIZE:
         raise BrokerError(
             CORRUPT_RECORD,
             log.path,
-            place.position,
-            f"a batch of {place.size} bytes, its header alone has {HEADER_SIZE}",
+            found.position,
+            f"a batch of {found.size} bytes, its header alone has {HEADER_SIZE}",
         )
-    view = memoryview(place.window)[place.at : place.at + place.size]
-    if len(view) == place.size and place.magic < MAGIC_V2:
+    view = memoryview(found.window)[found.at : found.at + found.size]
+    if len(view) == found.size and found.magic < MAGIC_V2:
         valid = is_valid(view)
     else:
         update, start, crc = (
-            (crc32c, CRC_FROM, _CRC) if place.magic >= MAGIC_V2 else (crc32, LEGACY_CRC_FROM, _LEGACY_CRC)
+            (crc32c, CRC_FROM, _CRC) if found.magic >= MAGIC_V2 else (crc32, LEGACY_CRC_FROM, _LEGACY_CRC)
         )
-        found = update(view[start:])
-        position, end = place.position + len(view), place.position + place.size
+        checksum = update(view[start:])
+        position, end = found.position + len(view), found.position + found.size
         while position < end:
             piece = log.read(position, min(CHUNK, end - position))
-            found = update(piece, found)
+            checksum = update(piece, checksum)
             position += len(piece)
-        valid = found == crc.unpack_from(view)[0]
+        valid = checksum == crc.unpack_from(view)[0]
     if not valid:
         raise BrokerError(
             CORRUPT_RECORD,
             log.path,
-            place.position,
-            f"the batch at offset {place.base_offset} does not match its checksum",
+            found.position,
+            f"the batch at offset {found.base_offset} does not match its checksum",
         )

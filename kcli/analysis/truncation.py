@@ -10,18 +10,18 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from formats.batch import LOG_APPEND_TIME, BatchHeader
 from kcli.analysis.epochs import truncate_from_end
+from kcli.analysis.loaded_log import LoadedLog, check_fits
 from kcli.analysis.log_segment import (
     BrokerError,
-    Header,
     LoadedSegment,
     empty_segment,
+    file_batches,
     header,
-    places,
     read_next_offset,
     truncate_segment,
 )
 from kcli.analysis.producers import rebuild
-from kcli.analysis.startup import LoadedLog, check_fits
+from kcli.logdir.segment import Header
 
 NONE, PARTIAL, FULL = "none", "partial", "full"
 KEEP: Final = "keep"
@@ -178,7 +178,7 @@ def _removed(changes: Iterable[SegmentChange]) -> Removed:
             count.size += change.before.log_size - start
             try:
                 with change.before.log() as log:
-                    for place in places(log, start, change.before.log_size):
+                    for place in file_batches(log, start, change.before.log_size):
                         count.add(header(log, place))
             except BrokerError as error:
                 count.trouble = count.trouble or error

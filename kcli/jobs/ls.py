@@ -2,15 +2,15 @@
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
 from formats.names import parse_file
-from kcli.analysis import epochs, inventory
-from kcli.analysis.ends import Ends, ends
-from kcli.analysis.epochs import EpochCache
+from kcli.analysis import inventory
 from kcli.analysis.findings import Finding
+from kcli.analysis.loaded_log import LoadedLog
+from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import (
     directory_findings,
@@ -29,16 +29,19 @@ from kcli.rows.places import PartitionRow
 T = TypeVar("T")
 
 
-def ls(unit: Unit) -> Outcome:
-    """Return the partition's row; the first piece that cannot be read is the error, any further one a finding."""
-    return undisturbed(unit.target, lambda: _ls(unit))
+def ls(unit: Unit, *, recover: bool = False) -> Outcome:
+    """Return the partition's row; the first piece that cannot be read is the error, any further one a finding.
+
+    A log that was not stopped cleanly is read by headers alone, unless it is asked to `recover` it as a start does.
+    """
+    return undisturbed(unit.target, lambda: _ls(unit, recover=recover))
 
 
-def _ls(unit: Unit) -> Outcome:
+def _ls(unit: Unit, *, recover: bool) -> Outcome:
     partition = Partition(unit.target)
     problems: list[FileError] = []
     try:
-        row, findings = _row(partition, problems)
+        row, findings = _row(partition, problems, recover=recover)
         findings.extend(directory_findings(partition))
     except FileError as error:
         outcome = failed(unit, error)
@@ -61,7 +64,9 @@ def _ls(unit: Unit) -> Outcome:
     )
 
 
-def _row(partition: Partition, problems: list[FileError]) -> tuple[PartitionRow, list[Finding]]:
+def _row(
+    partition: Partition, problems: list[FileError], *, recover: bool
+) -> tuple[PartitionRow, list[Finding]]:
     findings: list[Finding] = []
 
     def read(piece: Callable[[], T]) -> T | None:
@@ -72,27 +77,51 @@ def _row(partition: Partition, problems: list[FileError]) -> tuple[PartitionRow,
             return None
 
     totals = inventory.totals(_files(partition, problems))
-    found = read(lambda: ends(partition))
-    latest_epoch = read(lambda: _latest_epoch(partition, found, findings))
-    topic_id = read(partition.topic_id)
-    if found is not None:
-        findings[:0] = found.findings
+    loaded = read(lambda: _collected(_start(partition, recover=recover), findings))
     facts, name = partition.directory, partition.target.name
+    high_watermark = inventory.checkpointed(facts.high_watermarks, partition.topic, partition.number)
     row = PartitionRow(
         where(partition),
         segments=len(partition.segments),
         size_bytes=totals.size_bytes,
-        log_start_offset=found.log_start_offset if found else None,
-        log_end_offset=found.log_end_offset if found else None,
-        log_end_offset_source=found.source if found else None,
-        latest_epoch=latest_epoch,
-        high_watermark=inventory.checkpointed(facts.high_watermarks, partition.topic, partition.number),
+        log_start_offset=loaded.log_start_offset if loaded else None,
+        log_end_offset=loaded.log_end_offset if loaded else None,
+        log_end_offset_source=loaded.source if loaded else None,
+        latest_epoch=loaded.epochs[-1].epoch if loaded and loaded.epochs else None,
+        high_watermark=loaded.high_watermark
+        if loaded and loaded.high_watermark is not None
+        else high_watermark,
         recovery_point=inventory.checkpointed(facts.recovery_points, partition.topic, partition.number),
-        topic_id=topic_id,
+        topic_id=_topic_id(partition),
         leftovers=totals.leftovers,
         state=name.kind if name else inventory.NORMAL,
     )
     return row, findings
+
+
+def _start(partition: Partition, *, recover: bool) -> Generator[Finding, None, LoadedLog]:
+    """Yield what a start reports, also of the epochs; return what it holds."""
+    loaded = yield from start(partition, exact=recover)
+    yield from checkpointed_epochs(partition, loaded)
+    return loaded
+
+
+def _collected(reporting: Generator[Finding, None, T], findings: list[Finding]) -> T:
+    """Return what a generator returns; `findings` gets what it yields."""
+    while True:
+        try:
+            findings.append(next(reporting))
+        except StopIteration as done:
+            result: T = done.value
+            return result
+
+
+def _topic_id(partition: Partition) -> str | None:
+    """Return the topic id, None without one: a file that cannot be read has stopped the start."""
+    try:
+        return partition.topic_id()
+    except FileError:
+        return None
 
 
 def _files(partition: Partition, problems: list[FileError]) -> Iterator[inventory.EntrySize]:
@@ -105,17 +134,3 @@ def _files(partition: Partition, problems: list[FileError]) -> Iterator[inventor
             continue
         if not stat.S_ISDIR(status.st_mode):
             yield inventory.EntrySize(status.st_size, parse_file(name).is_inactive)
-
-
-def _latest_epoch(partition: Partition, found: Ends | None, findings: list[Finding]) -> int | None:
-    if found is None:
-        return None
-    loading = checkpointed_epochs(partition, found)
-    try:
-        while True:
-            findings.append(next(loading))
-    except StopIteration as loaded:
-        entries: EpochCache = loaded.value
-    if not found.emptied:
-        entries = epochs.load(entries, found.log_end_offset, found.checkpointed_start).entries
-    return entries[-1].epoch if entries and not found.emptied else None

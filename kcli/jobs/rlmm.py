@@ -101,7 +101,7 @@ def expand(found: Found) -> Found:
 def _files(partition: Partition) -> Iterator[Target]:
     target = partition.target
     if _may_hold_events(partition):
-        for segment in partition.files_of_segments:
+        for segment in partition.segments:
             yield _inside(target, LOG, f"{segment.stem}.log")
     if SNAPSHOT_NAME in partition.names:
         yield _inside(target, REMOTE_LOG_SNAPSHOT, SNAPSHOT_NAME)

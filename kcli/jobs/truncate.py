@@ -11,18 +11,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from formats.names import CLUSTER_METADATA
-from formats.types import TopicPartition
-from kcli.analysis.ends import is_tiered
 from kcli.analysis.epochs import UNDEFINED_EPOCH_OFFSET, end_offset_for
 from kcli.analysis.findings import Finding
-from kcli.analysis.log_segment import BrokerError, LoadedSegment
-from kcli.analysis.startup import (
+from kcli.analysis.loaded_log import (
     DEFAULT_INDEX_INTERVAL_BYTES,
-    DEFAULT_MAX_INDEX_SIZE,
+    Checkpoints,
     LoadedLog,
     Settings,
-    load,
+    checkpoints,
 )
+from kcli.analysis.log_segment import BrokerError, LoadedSegment
+from kcli.analysis.start import lone_finding, start_from
 from kcli.analysis.truncation import FULL, NONE, Prediction, SegmentChange, truncate
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
@@ -31,9 +30,8 @@ from kcli.logdir.partition import PARTITION_METADATA, Partition, shown_path
 from kcli.rows.places import Where
 from kcli.rows.truncation import TruncatedSegment, TruncatedSnapshot, TruncationRow
 
-WOULD_NOT_LOAD = "would-not-load"
 WOULD_FAIL = "would-fail"
-CLEAN, UNCLEAN = "clean", "unclean"
+CLEAN = "clean"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,18 +50,7 @@ class Request:
     recovery_point: int | None = None
     shutdown: str | None = None
     index_interval_bytes: int = DEFAULT_INDEX_INTERVAL_BYTES
-    segment_index_bytes: int = DEFAULT_MAX_INDEX_SIZE
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Inputs:
-    """The values that a starting broker would use for one partition, and what must be said about them."""
-
-    clean: bool
-    recovery_point: int
-    log_start_offset: int
-    high_watermark: int | None
-    warnings: tuple[str, ...]
+    segment_index_bytes: int | None = None
 
 
 def dry_run(unit: Unit, *, request: Request) -> Outcome:
@@ -79,27 +66,16 @@ def _partition(partition: Partition, request: Request) -> Yield:
         raise FileError(
             partition.path, "not-a-partition", "the broker loads only directories named topic-partition"
         )
-    inputs = _inputs(partition, request)
+    given = _checkpoints(partition, request)
+    if request.shutdown is None:
+        yield from lone_finding(partition, given)
     settings = Settings(
         now_ms=request.now_ms,
         index_interval_bytes=request.index_interval_bytes,
         max_index_size=request.segment_index_bytes,
-        remote_storage=is_tiered(partition),
     )
-    try:
-        loaded = load(
-            partition,
-            clean=inputs.clean,
-            recovery_point=inputs.recovery_point,
-            log_start_offset=inputs.log_start_offset,
-            settings=settings,
-        )
-    except BrokerError as error:
-        raise FileError(
-            error.path, WOULD_NOT_LOAD, f"the broker would not load this log: {error}", error.position
-        ) from error
-    yield from loaded.findings
-    target = _target(partition, loaded, inputs, request)
+    loaded = yield from start_from(partition, given, settings=settings)
+    target = _target(partition, loaded, given, request)
     if target is None:
         yield Finding(
             "TRUNC-001",
@@ -108,71 +84,48 @@ def _partition(partition: Partition, request: Request) -> Yield:
         )
         return
     try:
-        prediction = truncate(loaded, target, inputs.high_watermark)
+        prediction = truncate(loaded, target, given.high_watermark)
     except BrokerError as error:
         raise FileError(
             error.path, WOULD_FAIL, f"the truncation would fail: {error}", error.position
         ) from error
-    warnings = (*inputs.warnings, *_warnings(loaded, prediction, partition.path))
+    warnings = (*_input_warnings(partition, request), *_warnings(loaded, prediction, partition.path))
     yield _row(where(partition), loaded, prediction, warnings)
     yield from _findings(partition, prediction)
 
 
-def _inputs(partition: Partition, request: Request) -> _Inputs:
-    facts, name = partition.directory, partition.target.name
-    key = TopicPartition(name.topic, name.partition) if name else TopicPartition("", 0)
-    warnings = []
-    alone = partition.target.log_dir is None
-    clean = facts.clean_shutdown if request.shutdown is None else request.shutdown == CLEAN
-    metadata = key.topic == CLUSTER_METADATA
-    if metadata and request.shutdown is None:
-        clean = False
-        warnings.append(
-            "KRaft recovers the metadata log from its beginning at every start, also after a clean stop"
-        )
-    elif alone and request.shutdown is None:
-        clean = True
-        warnings.append(
-            "no log dir around this directory: taken as stopped cleanly (--shutdown unclean for the other case)"
-        )
+def _checkpoints(partition: Partition, request: Request) -> Checkpoints:
+    """Return what the log dir says about the partition, with what was asked in its place."""
+    found = checkpoints(partition)
+    return Checkpoints(
+        found.clean if request.shutdown is None else request.shutdown == CLEAN,
+        found.recovery_point if request.recovery_point is None else request.recovery_point,
+        found.log_start_offset if request.log_start_offset is None else request.log_start_offset,
+        found.high_watermark if request.high_watermark is None else request.high_watermark,
+    )
+
+
+def _input_warnings(partition: Partition, request: Request) -> Iterator[str]:
+    """Yield what must be said about where the values come from that a starting broker would use."""
+    if request.shutdown is None:
+        if partition.topic == CLUSTER_METADATA:
+            yield "KRaft recovers the metadata log from its beginning at every start, also after a clean stop"
+        elif partition.target.log_dir is None:
+            yield "no log dir around this directory: taken as stopped cleanly (--shutdown unclean for the other case)"
     if PARTITION_METADATA not in partition.names:
-        warnings.append(
-            "no partition.metadata: a broker of Kafka 4 renames such a directory to -stray and never truncates it"
-        )
-    high_watermark = (
-        request.high_watermark
-        if request.high_watermark is not None
-        else (facts.high_watermarks or {}).get(key)
-    )
-    log_start = (
-        request.log_start_offset
-        if request.log_start_offset is not None
-        else (facts.log_start_offsets or {}).get(key, 0)
-    )
-    recovery_point = (
-        request.recovery_point
-        if request.recovery_point is not None
-        else (facts.recovery_points or {}).get(key, 0)
-    )
-    return _Inputs(
-        clean=clean,
-        recovery_point=recovery_point,
-        log_start_offset=log_start,
-        high_watermark=high_watermark,
-        warnings=tuple(warnings),
-    )
+        yield "no partition.metadata: a broker of Kafka 4 renames such a directory to -stray and never truncates it"
 
 
-def _target(partition: Partition, loaded: LoadedLog, inputs: _Inputs, request: Request) -> int | None:
+def _target(partition: Partition, loaded: LoadedLog, given: Checkpoints, request: Request) -> int | None:
     """Return the offset to truncate to; None for an epoch without an end offset."""
     if request.to_high_watermark:
-        if inputs.high_watermark is None:
+        if given.high_watermark is None:
             raise FileError(
                 partition.path,
                 "unknown-high-watermark",
                 "no high watermark is known for this partition; name it with --high-watermark",
             )
-        return loaded.bounded(inputs.high_watermark)
+        return loaded.bounded(given.high_watermark)
     if request.to_epoch is not None:
         end = end_offset_for(loaded.epochs, request.to_epoch, loaded.log_end_offset).end_offset
         return None if end == UNDEFINED_EPOCH_OFFSET else end

@@ -10,7 +10,7 @@ from formats.properties import read_partition_metadata
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.directory import NO_DIRECTORY, DirectoryFacts, directory_facts
 from kcli.logdir.segment import Segment
-from kcli.logdir.tree import Note, Target, after_swaps, is_misnamed, listed_log, odd_entries
+from kcli.logdir.tree import Note, Target, listed_log, odd_entries
 
 LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
@@ -71,15 +71,6 @@ class Partition:
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
-        """The segments as of `files_of_segments`; FileError for a log of a name that stands for another, which is not there."""
-        known = frozenset(after_swaps(self.names).values())
-        for name in self.names:
-            if is_misnamed(name, known):
-                raise misnamed(os.path.join(self.path, name), name)
-        return self.files_of_segments
-
-    @cached_property
-    def files_of_segments(self) -> tuple[Segment, ...]:
         """The segments in order of base offset: every .log file of a name that a broker opens, with the files beside it."""
         beside: dict[str, set[str]] = {}
         for name in self.names:

@@ -37,9 +37,9 @@ from formats.names import (
     parse_partition_dir,
 )
 from kcli.logdir.buffers import FileError, file_error, shown
+from kcli.logdir.leftovers import SWAP, leftovers
 from kcli.logdir.moving import comes_true, removal
 
-SWAP, CLEANED = ".swap", ".cleaned"
 PARTITION = "partition"
 LOG_DIR = "log-dir"
 
@@ -301,7 +301,7 @@ def odd_entries(target: Target, files: Collection[str], others: Iterable[str]) -
     for name in others:
         if parse_file(name).scheme is not None:
             yield Note("no-file", os.path.join(target.shown, shown(name)))
-    renamed = after_swaps(files)
+    renamed = opened_names(files)
     known = frozenset(renamed.values())
     for name in files:
         if has_no_offset(name) and not (target.name is None and parse_file(name).scheme == IN_TIERED_STORAGE):
@@ -310,15 +310,11 @@ def odd_entries(target: Target, files: Collection[str], others: Iterable[str]) -
             yield Note("another-name", os.path.join(target.shown, shown(name)))
 
 
-def after_swaps(files: Iterable[str]) -> dict[str, str]:
-    """Return the names of files, and those that a start gives them: swaps older than every cleaned file lose their suffix, others go.
-
-    By names alone: what a swap replaces goes too, but that is said by what is in it.
-    """
-    names = list(files)
-    first_cleaned = min((_offset(name) for name in names if name.endswith(CLEANED)), default=MAX_LONG)
-    left = [name for name in names if not name.endswith(SWAP) or _offset(name) < first_cleaned]
-    return {name: name.removesuffix(SWAP) for name in left}
+def opened_names(files: Collection[str]) -> dict[str, str]:
+    """Return the names of files that a start keeps, and those that it gives them; as of `kcli.logdir.leftovers`."""
+    deleted, swaps = leftovers(files, _offset)
+    kept = [name for name in files if name not in deleted]
+    return {name: name.removesuffix(SWAP) if name in swaps else name for name in kept}
 
 
 def _offset(name: str) -> int:

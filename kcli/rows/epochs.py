@@ -24,7 +24,9 @@ class EndOffsetRow(NamedTuple):
     leader_epoch: Annotated[int, "the epoch answered; -1 undefined"]
     end_offset: Annotated[int, "exclusive end of the answered epoch; -1 undefined"]
     log_end_offset: Annotated[int, "the log end offset that the answer was computed with"]
-    log_end_offset_source: Annotated[str, "index, scan or given"]
+    log_end_offset_source: Annotated[
+        str, "index (last index entry and the tail), recovered, headers or given"
+    ]
     rule: Annotated[str, "undefined-request, latest, above-all, below-all or between"]
 
 

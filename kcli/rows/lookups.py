@@ -12,7 +12,9 @@ class FoundBatch(NamedTuple):
     segment_base_offset: Annotated[int | None, "of the segment that answers"] = None
     file: Annotated[str | None, "the .log file that answers"] = None
     position: Annotated[int | None, "byte position of the batch"] = None
-    batch_base_offset: Annotated[int | None, "first offset of the batch"] = None
+    batch_base_offset: Annotated[
+        int | None, "base offset as stored: of a compressed wrapper of magic 0 or 1 its last offset"
+    ] = None
     batch_last_offset: Annotated[int | None, "last offset of the batch, inclusive"] = None
     leader_epoch: Annotated[int | None, "of the batch"] = None
     index_entry_offset: Annotated[int | None, "of the index entry that the search started from"] = None

@@ -30,7 +30,9 @@ class PartitionRow(NamedTuple):
     size_bytes: Annotated[int, "bytes of all files in the directory"]
     log_start_offset: Annotated[int | None, "as a starting broker would take it"]
     log_end_offset: Annotated[int | None, "null when it cannot be read"]
-    log_end_offset_source: Annotated[str | None, "index or scan"]
+    log_end_offset_source: Annotated[
+        str | None, "index (last index entry and the tail), recovered or headers"
+    ]
     latest_epoch: Annotated[int | None, "newest leader epoch; null when none"]
     high_watermark: Annotated[int | None, "of replication-offset-checkpoint"]
     recovery_point: Annotated[int | None, "of recovery-point-offset-checkpoint"]

@@ -82,7 +82,7 @@ class TestFormats:
 
         assert result.stdout.splitlines() == [
             "\t".join(END_OFFSET.names),
-            f"{orders}/orders-0\t1\t{CLUSTER_ID}\torders\t0\t2\t2\t25\t40\tindex\tbetween",
+            f"{orders}/orders-0\t1\t{CLUSTER_ID}\torders\t0\t2\t2\t25\t40\trecovered\tbetween",
         ]
 
     def test_csv_is_read_back_by_a_csv_reader(self, kcli, log_dir):
@@ -381,7 +381,7 @@ class TestFindings:
             log_dir.partition(f"old-0.{tag * 32}-{kind}")
         findings = json.loads(kcli(*ASK, log_dir.path, "-o", "json").stdout)["findings"]
 
-        assert [finding["code"] for finding in findings] == ["DIR-002", "DIR-002", "START-005"]
+        assert [finding["code"] for finding in findings] == ["DIR-002", "DIR-002"]
 
     def test_quiet_says_nothing_anywhere(self, kcli, orders):
         result = kcli(*ASK, orders, orders / "absent", "-q")

@@ -85,7 +85,7 @@ def test_a_log_that_would_not_load_is_an_error(partition):
     (error,) = json.loads(done.stdout)["errors"]
     assert (done.exit_code, error["error"], error["path"]) == (
         3,
-        "would-not-load",
+        "load-failed",
         str(partition / "leader-epoch-checkpoint"),
     )
 

@@ -6,9 +6,9 @@ import random
 from pathlib import Path
 
 import pytest
+from kcli.analysis.ends import loaded_segments
 
 from formats.names import canonical_name, file_prefix, has_no_offset
-from kcli.analysis.ends import loaded_segments
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Selection, find

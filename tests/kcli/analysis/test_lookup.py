@@ -4,15 +4,8 @@ from typing import NamedTuple
 
 import pytest
 
-from formats.legacy import LegacyHeader
 from kcli.analysis import inventory, lookup
 from kcli.analysis.lookup import LargestTimestamp
-
-
-class Header(NamedTuple):
-    base_offset: int
-    last_offset: int
-    max_timestamp: int = 0
 
 
 class Record(NamedTuple):
@@ -48,17 +41,10 @@ def test_floor_segment(offset, place):
 
 
 def test_reasons():
-    assert lookup.reason_of(Header(5, 9), 5) == lookup.reason_of(Header(5, 9), 9) == "in batch"
-    assert lookup.reason_of(Header(5, 9), 3).startswith("gap: offsets 3 to 4")
-    wrapper = LegacyHeader(9, 100, 0, 1, 1, 50)
-    assert lookup.reason_of(wrapper, 5).startswith("in batch: ")
-    assert lookup.reason_of(wrapper._replace(attributes=0), 5).startswith("gap:")
-
-
-def test_largest_of_batches():
-    headers = [Header(0, 4, 50), Header(5, 7, 90), Header(8, 9, 90), Header(10, 12, 20)]
-    assert lookup.largest_of_batches(headers, 0) == (90, 7)
-    assert lookup.largest_of_batches([Header(0, 4, -1)], 0) == lookup.largest_of_batches([], 0) == (-1, 0)
+    assert lookup.reason_of(5, 5) == lookup.reason_of(5, 9) == "in batch"
+    assert lookup.reason_of(5, 3).startswith("gap: offsets 3 to 4")
+    assert lookup.reason_of(9, 5).startswith("gap:")
+    assert lookup.reason_of(9, 5, is_wrapper=True).startswith("in batch: ")
 
 
 def test_the_first_segment_with_the_largest():

@@ -236,3 +236,7 @@ def test_copies_do_not_touch_one_another():
     second.take_snapshot()
     second.delete_snapshot(4)
     assert (set(first.disk), set(second.disk)) == ({4}, {9})
+
+
+def test_an_empty_snapshot_has_the_checksum_that_is_known():
+    assert decode_snapshot(EMPTY_SNAPSHOT).entries == ()

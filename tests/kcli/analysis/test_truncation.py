@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from formats.index import TXN_INDEX_ENTRY, AbortedTxn
+from kcli.analysis.loaded_log import Settings
 from kcli.analysis.log_segment import BrokerError
-from kcli.analysis.startup import Settings, load
+from kcli.analysis.start import load
 from kcli.analysis.truncation import truncate
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Selection, find

@@ -117,7 +117,7 @@ def test_a_missing_checkpoint(tmp_path):
 def test_recovery_finds_epochs_again(tmp_path):
     directory = orders(tmp_path / "d", *LOG, epochs=((0, 0),), clean=False)
     assert shown(epoch.show(unit(directory))) == [(0, 0, 10), (2, 10, 20), (4, 20, 25)]
-    assert codes(epoch.show(unit(directory))) == ["START-005", "EPOCH-006"]
+    assert codes(epoch.show(unit(directory))) == ["EPOCH-006"]
     (directory.parent / ".kafka_cleanshutdown").write_text("")
     assert shown(epoch.show(unit(directory))) == [(0, 0, 25)]
     (directory / "00000000000000000000.index").unlink()
@@ -184,16 +184,16 @@ def test_no_segment(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "error"),
+    ("text", "exception"),
     [
-        ("1\n0\n", "unsupported"),
-        ("0\n3\n0 0\n", "corrupt"),
-        ("0\n1\n-1 5\n", "corrupt"),
-        ("0\n1\n0 -5\n", "corrupt"),
-        ("0\n1\n0\n", "corrupt"),
+        ("1\n0\n", "KafkaStorageException"),
+        ("0\n3\n0 0\n", "KafkaStorageException"),
+        ("0\n1\n-1 5\n", "IllegalArgumentException"),
+        ("0\n1\n0 -5\n", "IllegalArgumentException"),
+        ("0\n1\n0\n", "KafkaStorageException"),
     ],
 )
-def test_a_bad_checkpoint_is_an_error(tmp_path, text, error):
+def test_a_bad_checkpoint_stops_the_load(tmp_path, text, exception):
     directory = orders(tmp_path / "d", *LOG)
     (directory / "leader-epoch-checkpoint").write_text(text)
     for outcome in (
@@ -202,7 +202,8 @@ def test_a_bad_checkpoint_is_an_error(tmp_path, text, error):
         epoch.end_offset(unit(directory), asked=None),
     ):
         assert outcome.rows == []
-        assert (outcome.error.error, outcome.error.path) == (error, f"{directory}/leader-epoch-checkpoint")
+        assert outcome.error[:2] == (f"{directory}/leader-epoch-checkpoint", "load-failed")
+        assert f"would not load this log: {exception}" in outcome.error.message
 
 
 def test_a_directory_instead_of_the_checkpoint(tmp_path):
@@ -212,29 +213,59 @@ def test_a_directory_instead_of_the_checkpoint(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("tail", "index", "expected"),
+    ("tail", "index", "end", "expected"),
     [
-        (LOG[2][:-1], b"", ["LOG-001"]),
-        (bytes(50), b"", ["LOG-009"]),
-        (b"\xff" * 50, b"", ["LOG-002"]),
-        (b"", None, ["IDX-001"]),
-        (b"", offset_entries((9, 1)), ["IDX-002"]),
-        (b"", offset_entries((9, 10**6)), ["IDX-002"]),
-        (b"", bytes(80), ["IDX-003"]),
+        (LOG[2][:-1], b"", 10, ["LOG-001"]),
+        (b"", None, 10, ["IDX-001"]),
+        (b"", offset_entries((9, 1)), 0, ["IDX-002", "EPOCH-003"]),
+        (b"", offset_entries((9, 10**6)), 0, ["IDX-002", "EPOCH-003"]),
+        (b"", bytes(80), 10, ["IDX-003"]),
     ],
 )
-def test_how_the_log_end_was_found(tmp_path, tail, index, expected):
+def test_the_log_end_after_a_clean_stop_is_the_brokers(tmp_path, tail, index, end, expected):
     directory = orders(tmp_path / "d")
     (directory / f"{0:020d}.index").unlink()
     segment(directory, 0, LOG[0] + tail, index)
     outcome = epoch.end_offset(unit(directory), asked=(0,))
-    assert ends(outcome) == [(0, 0, 10, "latest")]
+    assert ends(outcome) == [(0, 0, 10, "latest") if end else (0, -1, -1, "above-all")]
+    assert rows(outcome)[0]["log_end_offset"] == end
     assert codes(outcome) == expected
+
+
+def test_a_finding_names_the_end_that_a_scan_sees(tmp_path):
+    directory = orders(tmp_path / "d", *LOG)
+    (directory / f"{0:020d}.index").write_bytes(offset_entries((9, 10**6)))
+    (found, _) = epoch.show(unit(directory)).findings
+    assert (found.code, found.expected, found.found) == ("IDX-002", 0, 25)
+
+
+@pytest.mark.parametrize(("tail", "code"), [(bytes(50), "LOG-009"), (b"\xff" * 50, "LOG-002")])
+def test_a_tail_that_a_clean_start_cannot_read_stops_the_load(tmp_path, tail, code):
+    directory = orders(tmp_path / "d", LOG[0] + tail)
+    outcome = epoch.end_offset(unit(directory), asked=(0,))
+    assert (outcome.rows, outcome.error.error, outcome.error.position) == ([], "load-failed", len(LOG[0]))
+    assert "CorruptRecordException" in outcome.error.message
+    assert [(found.code, found.position) for found in outcome.findings] == [(code, len(LOG[0]))]
 
 
 def test_zeros_after_an_unclean_stop_are_preallocation(tmp_path):
     directory = orders(tmp_path / "d", LOG[0] + bytes(50), clean=False)
-    assert codes(epoch.end_offset(unit(directory), asked=(0,))) == ["START-005", "LOG-004"]
+    outcome = epoch.end_offset(unit(directory), asked=(0,))
+    assert ends(outcome) == [(0, 0, 10, "latest")]
+    assert codes(outcome) == ["LOG-004"]
+
+
+def test_an_unclean_stop_is_answered_for_the_recovered_log(tmp_path):
+    flipped = bytearray(LOG[1])
+    flipped[-1] ^= 1
+    directory = orders(tmp_path / "d", LOG[0], bytes(flipped), LOG[2], epochs=EPOCHS, clean=False)
+    outcome = epoch.end_offset(unit(directory), asked=(0,))
+    assert [(row["end_offset"], row["log_end_offset_source"]) for row in rows(outcome)] == [(10, "recovered")]
+    assert codes(outcome) == ["START-001", "EPOCH-003"]
+    running = epoch.end_offset(unit(directory), asked=(0,), running=True)
+    assert [(row["log_end_offset"], row["log_end_offset_source"]) for row in rows(running)] == [
+        (25, "headers")
+    ]
 
 
 def test_epochs_of_an_earlier_recovered_segment_beside_an_empty_active_one(tmp_path):

@@ -107,15 +107,28 @@ def test_nothing_up_to_the_log_end(tmp_path):
 def test_a_segment_without_an_index(directory):
     (directory / f"{0:020d}.index").unlink()
     row, _ = by_offset(directory, 9)
-    assert (row["position"], row["index_entry_offset"]) == (len(A), None)
+    assert (row["position"], row["index_entry_offset"], row["index_entry_position"]) == (len(A), 0, 0)
 
 
-@pytest.mark.parametrize("entry", [(5, 7), (4, len(A)), (7, len(A + B) - 70)])
-def test_an_index_entry_that_leads_nowhere(directory, entry):
-    (directory / f"{0:020d}.index").write_bytes(offset_entries(entry))
+def test_an_index_entry_that_leads_into_a_batch_misleads_the_lookup(directory):
+    """The bytes there claim a batch that runs past the end of the file: the broker goes on in the next segment."""
+    (directory / f"{0:020d}.index").write_bytes(offset_entries((5, 7)))
     row, found_codes = by_offset(directory, 9)
-    assert row["position"] == len(A)
-    assert found_codes == ["IDX-002"]
+    assert (row["segment_base_offset"], row["batch_base_offset"], found_codes) == (20, 20, [])
+
+
+def test_a_lookup_at_which_the_broker_fails_is_an_error(directory):
+    (directory / f"{0:020d}.index").write_bytes(offset_entries((5, len(A) - 4)))
+    outcome = lookup.offset(unit(directory), offset=9)
+    assert (outcome.rows, outcome.error.error, outcome.error.position) == ([], "lookup-failed", len(A) - 4)
+    assert "CorruptRecordException" in outcome.error.message
+
+
+def test_an_index_entry_that_leads_to_a_later_batch_ends_there(directory):
+    """As FileRecords.searchForOffsetFromPosition: it never looks back."""
+    (directory / f"{0:020d}.index").write_bytes(offset_entries((4, len(A))))
+    row, found_codes = by_offset(directory, 4)
+    assert (row["position"], row["batch_base_offset"], found_codes) == (len(A), 5, [])
 
 
 @pytest.mark.parametrize(
@@ -201,7 +214,7 @@ def test_a_killed_broker_recovers_its_indexes(directory):
     (directory.parent / ".kafka_cleanshutdown").unlink()
     row, found_codes = by_time(directory, 3005)
     assert place(row) == (True, 25, 3005, "found")
-    assert found_codes == ["START-005", "IDX-003"]
+    assert found_codes == []
     assert by_offset(directory, 25)[0]["index_entry_offset"] == 20
 
 
@@ -212,11 +225,13 @@ def test_a_clean_start_on_preallocated_indexes(directory):
     assert found_codes == ["IDX-003", "LOOKUP-003"]
 
 
-def test_a_partition_alone_with_preallocated_indexes(directory):
+def test_a_partition_alone_is_taken_as_stopped_cleanly_and_says_so(directory):
     preallocate(directory)
     for name in ("meta.properties", ".kafka_cleanshutdown"):
         (directory.parent / name).unlink()
-    assert place(by_time(directory, 3005)[0]) == (True, 25, 3005, "found")
+    row, found_codes = by_time(directory, 3005)
+    assert place(row) == (False, None, None, "after all records")
+    assert found_codes == ["START-006", "IDX-003", "LOOKUP-003"]
 
 
 def test_old_messages(tmp_path):
@@ -251,7 +266,7 @@ def test_old_compressed_messages(tmp_path, codec):
     assert row["position"] == len(put_set(0, [0], codec, magic=0) + first)
     assert place(by_time(path, 901)[0]) == place(by_time(path, None)[0]) == (True, 20, 1000, "found")
     assert by_offset(path, 8)[0]["reason"].startswith("in batch: ")
-    assert by_offset(path, 8)[0]["batch_base_offset"] is None
+    assert by_offset(path, 8)[0]["batch_base_offset"] == 9, "as stored: the last offset"
 
 
 def test_the_largest_timestamp_of_old_compressed_messages(tmp_path):
@@ -280,7 +295,8 @@ def test_old_compressed_messages_that_cannot_be_unpacked(tmp_path):
         f"{path}/{0:020d}.log",
         len(good) + 34,
     )
-    assert by_offset(path, 4)[0]["reason"].startswith("in batch: ")
+    outcome = lookup.offset(unit(path), offset=4)
+    assert (outcome.error.error, outcome.error.position) == ("lookup-failed", len(good))
 
 
 def test_a_batch_that_cannot_be_unpacked(tmp_path):

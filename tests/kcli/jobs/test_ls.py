@@ -2,15 +2,17 @@
 
 import json
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from kcli.jobs import ls
+from kcli.jobs import epoch, lookup, ls, truncate
 from tests.nobody import as_nobody
 from tests.partitions import codes, log_dir, orders, put_range, rows, segment, unit
 from tests.rows import named
 
+dry_run = partial(truncate.dry_run, request=truncate.Request(now_ms=0, to_offset=1))
 LOG = (put_range(0, 10), put_range(10, 5, epoch=3))
 
 
@@ -44,7 +46,7 @@ def test_a_partition(tmp_path):
             "state": "normal",
         }
     ]
-    assert codes(outcome) == []
+    assert codes(outcome) == ["START-003"]
 
 
 def test_a_partition_alone_knows_less(tmp_path):
@@ -68,18 +70,49 @@ def test_states(tmp_path):
         assert rows(ls.ls(unit(directory)))[0]["state"] == suffix
 
 
-def test_an_unreadable_piece_leaves_the_others(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "data", "exception"),
+    [
+        ("leader-epoch-checkpoint", b"0\n1\nx\n", "KafkaStorageException"),
+        ("partition.metadata", b"", "NullPointerException"),
+        ("partition.metadata", b"version: 0\n", "NullPointerException"),
+        ("partition.metadata", b"version: -1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n", "KafkaStorageException"),
+        ("partition.metadata", b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA\n", "KafkaStorageException"),
+        ("partition.metadata", b"version: 0\ntopic_id: " + b"x" * 99, "IllegalArgumentException"),
+    ],
+)
+@pytest.mark.parametrize("job", [ls.ls, epoch.show, partial(lookup.offset, offset=1), dry_run])
+def test_a_file_that_stops_the_load_is_the_answer_of_every_command(tmp_path, name, data, exception, job):
     directory = orders(tmp_path / "d", *LOG)
-    (directory / "leader-epoch-checkpoint").write_text("0\n1\nx\n")
-    (directory / "partition.metadata").write_bytes(b"")
-    outcome = ls.ls(unit(directory))
-    row = named(outcome.rows[0])
-    assert (row["segments"], row["log_start_offset"], row["log_end_offset"]) == (1, 0, 15)
-    assert (row["log_end_offset_source"], row["latest_epoch"], row["topic_id"]) == ("index", None, None)
-    assert (outcome.error.error, outcome.error.path) == ("corrupt", f"{directory}/leader-epoch-checkpoint")
-    assert [(finding.code, finding.file) for finding in outcome.findings] == [
-        ("LOG-008", f"{directory}/partition.metadata")
-    ]
+    (directory / name).write_bytes(data)
+    outcome = job(unit(directory))
+    assert (outcome.error.path, outcome.error.error) == (f"{directory}/{name}", "load-failed")
+    assert f"would not load this log: {exception}: " in outcome.error.message
+    if job is ls.ls:
+        (row,) = map(named, outcome.rows)
+        assert (row["segments"], row["log_start_offset"], row["log_end_offset"]) == (1, None, None)
+
+
+def test_a_log_that_was_not_stopped_cleanly_is_read_by_headers_or_recovered(tmp_path):
+    flipped = bytearray(LOG[1])
+    flipped[-1] ^= 1
+    directory = orders(tmp_path / "d", LOG[0], bytes(flipped), clean=False)
+    (row,) = rows(ls.ls(unit(directory)))
+    assert (row["log_end_offset"], row["log_end_offset_source"], row["latest_epoch"]) == (15, "headers", 3)
+    outcome = ls.ls(unit(directory), recover=True)
+    (row,) = rows(outcome)
+    assert (row["log_end_offset"], row["log_end_offset_source"], row["latest_epoch"]) == (10, "recovered", 0)
+    assert codes(outcome) == ["START-001"]
+
+
+def test_a_segment_without_its_index_is_recovered_after_a_clean_stop_too(tmp_path):
+    flipped = bytearray(LOG[1])
+    flipped[-1] ^= 1
+    directory = orders(tmp_path / "d", LOG[0], bytes(flipped))
+    assert rows(ls.ls(unit(directory)))[0]["log_end_offset"] == 15
+    (directory / f"{0:020d}.index").unlink()
+    (row,) = rows(ls.ls(unit(directory)))
+    assert (row["log_end_offset"], row["log_end_offset_source"]) == (10, "recovered")
 
 
 def test_an_unreadable_log(tmp_path):

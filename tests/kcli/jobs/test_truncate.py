@@ -50,7 +50,7 @@ def row(path, **request):
 
 
 def named(path):
-    (path / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA\n")
+    (path / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n")
     return path
 
 
@@ -240,16 +240,16 @@ def test_the_marker_decides_how_the_broker_stopped(tmp_path):
     stopped, killed = orders(tmp_path / "a", *log), orders(tmp_path / "b", *log, clean=False)
     outcome = run(stopped, to_offset=15)
     assert (outcome.error.error, outcome.error.path, outcome.error.position) == (
-        "would-not-load",
+        "load-failed",
         str(stopped / f"{0:020d}.log"),
         2 * SIZE,
     )
     assert "the broker would not load this log" in outcome.error.message
     assert (row(killed, to_offset=15)["log_end_offset_before"], codes(run(killed, to_offset=15))) == (
         20,
-        ["START-001"],
+        ["LOG-004"],
     )
-    assert any("recovery cuts the log first" in warning for warning in row(killed, to_offset=15)["warnings"])
+    assert not any("recovery cuts" in warning for warning in row(killed, to_offset=15)["warnings"])
     assert row(stopped, to_offset=15, shutdown="unclean")["log_end_offset_before"] == 20
 
 

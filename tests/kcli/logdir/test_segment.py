@@ -1,11 +1,11 @@
-"""The walk over batches, and the log end by the broker's rule."""
+"""The walk over batches."""
 
 import pytest
 
 from kcli.logdir.buffers import DataFile
-from kcli.logdir.segment import SKIP_FROM, WINDOW, Segment, Stop, Walk
+from kcli.logdir.segment import SKIP_FROM, WINDOW, Stop, Walk, batches, next_batch
 from tests.builders import put_record, put_records
-from tests.partitions import offset_entries, put_range, segment
+from tests.partitions import put_range
 
 A, B, C = put_range(0, 3), put_range(3, 2, epoch=1), put_range(5, 5, epoch=2)
 LOG = A + B + C
@@ -81,56 +81,26 @@ def test_large_batches_are_hopped_over(tmp_path, monkeypatch):
     assert sum(read) <= WINDOW + 4 * 61
 
 
-def only(tmp_path, log=LOG, index=b"", base=0):
-    segment(tmp_path / "t-0", base, log, index)
-    kinds = {"log", "index"} if index is not None else {"log"}
-    return Segment(str(tmp_path / "t-0"), base, f"{base:020d}", frozenset(kinds))
+def negative(batch):
+    """Return a batch with the magic -1."""
+    return batch[:16] + b"\xff" + batch[17:]
 
 
-B_AT, C_AT = len(A), len(A) + len(B)
+def test_to_nextbatch_a_negative_magic_is_a_batch_and_no_reader_can_read_it(tmp_path):
+    (tmp_path / "log").write_bytes(A + negative(B) + C)
+    with DataFile(str(tmp_path / "log")) as file:
+        assert [found.magic for found in batches(file, 0, file.size)] == [2, -1, 2]
+        walk = Walk(file)
+        assert [batch.position for batch in walk] == [0]
+        assert walk.stop == Stop("bad-magic", len(A), -1)
 
 
 @pytest.mark.parametrize(
-    ("index", "log", "expected"),
-    [
-        (b"", LOG, (10, "index", None)),
-        (b"", b"", (0, "index", None)),
-        (None, LOG, (10, "scan", "no-index")),
-        (offset_entries((9, C_AT)), LOG, (10, "index", None)),
-        (offset_entries((4, B_AT), (9, C_AT)), LOG, (10, "index", None)),
-        (offset_entries((4, B_AT), (9, C_AT)) + bytes(8000), LOG, (10, "index", None)),
-        (offset_entries((9, len(LOG))), LOG, (10, "scan", "index-beyond-log")),
-        (offset_entries((9, C_AT)), LOG[:C_AT], (5, "scan", "index-beyond-log")),
-        (offset_entries((9, C_AT + 1)), LOG, (10, "scan", "chain")),
-        (offset_entries((4, C_AT)), LOG, (10, "scan", "chain")),
-        (offset_entries((50, C_AT)), LOG, (10, "scan", "chain")),
-        (offset_entries((9, C_AT)), LOG + b"\0", (10, "scan", "tail")),
-        (b"", LOG[:-1], (5, "scan", "tail")),
-        (offset_entries((4, B_AT)), LOG[:-1], (5, "scan", "tail")),
-    ],
+    ("tail", "taken"), [(C, True), (negative(C), True), (C[:-1], False), (bytes(70), False)]
 )
-def test_the_log_end(tmp_path, index, log, expected):
-    end = only(tmp_path, log, index).log_end()
-    assert (end.next_offset, end.source, end.trouble) == expected
-
-
-def test_the_log_end_tells_the_rest(tmp_path):
-    end = only(tmp_path, LOG, offset_entries((9, C_AT)) + bytes(10 * 1024 * 1024)).log_end()
-    assert (end.preallocated_index, end.leader_epoch, end.file_grown, end.stop) == (
-        True,
-        2,
-        0,
-        Stop("end", len(LOG)),
-    )
-    empty = only(tmp_path, b"", b"", base=70).log_end()
-    assert (empty.next_offset, empty.preallocated_index, empty.leader_epoch) == (70, False, -1)
-
-
-def test_translate_offset(tmp_path):
-    for index in (b"", None, offset_entries((4, B_AT), (9, C_AT)), offset_entries((4, B_AT)) + bytes(800)):
-        place = only(tmp_path, index=index)
-        with place.open_log() as log:
-            found = {target: place.translate_offset(log, target) for target in (0, 2, 3, 4, 5, 9, 10)}
-        positions = {target: batch.position if batch else None for target, batch in found.items()}
-        assert positions == {0: 0, 2: 0, 3: B_AT, 4: B_AT, 5: C_AT, 9: C_AT, 10: None}
-        (tmp_path / "t-0" / f"{0:020d}.index").unlink(missing_ok=True)
+def test_what_nextbatch_takes_for_a_batch(tmp_path, tail, taken):
+    (tmp_path / "log").write_bytes(A + tail)
+    with DataFile(str(tmp_path / "log")) as file:
+        found = next_batch(file, len(A), file.size)
+        assert (found is not None) == taken
+        assert found is None or (found.position, found.size, found.base_offset) == (len(A), len(C), 5)

@@ -6,8 +6,10 @@ import pytest
 
 from formats.index import TXN_INDEX_ENTRY, AbortedTxn
 from kcli.analysis import recovery
+from kcli.analysis.loaded_log import Settings
 from kcli.analysis.log_segment import BrokerError
-from kcli.analysis.startup import Settings, load
+from kcli.analysis.start import load
+from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Selection, find
 from tests.partitions import epoch_lines, offset_entries, put_range, segment, snapshot, time_entries
@@ -132,7 +134,7 @@ def test_a_missing_offset_index_makes_even_a_clean_start_recover_the_segment(ord
     assert shape(found) == [(0, SIZE, 0, 1), (20, 2 * SIZE, 1, 1)], (
         "the cut leaves a hole: later segments stay"
     )
-    assert [f.code for f in found.findings] == ["IDX-001", "START-001"]
+    assert [f.code for f in found.findings] == ["IDX-001", "LOG-001"]
 
 
 def test_a_missing_time_index_is_empty(orders):
@@ -211,9 +213,26 @@ def test_offsets_that_do_not_rise_empty_the_segment_in_recovery(orders):
     assert refused(orders).exception == "InvalidOffsetException"
 
 
-def test_an_offset_out_of_the_segments_range_is_not_predicted(orders):
+def test_a_segment_that_ends_out_of_its_range_would_be_split_and_is_not_predicted(orders):
     (orders / f"{20:020d}.log").write_bytes(log(20) + log(1 << 40))
-    assert refused(orders, clean=False).exception == "LogSegmentOffsetOverflowException"
+    with pytest.raises(FileError, match="the broker splits the segment") as error:
+        loaded(orders, clean=False)
+    assert (error.value.code, error.value.position) == ("unsupported", SIZE)
+
+
+def test_an_offset_out_of_range_before_the_last_batch_stops_the_load(orders):
+    """LocalLog.splitOverflowedSegment splits only a segment that ends with such an offset."""
+    (orders / f"{20:020d}.log").write_bytes(log(20) + log(1 << 40) + log(30))
+    assert refused(orders, clean=False).exception == "IllegalArgumentException"
+
+
+def test_a_negative_base_offset_of_the_newest_epoch_stops_the_load(orders):
+    """LeaderEpochFileCache.assign throws where recovery meets it; a clean start does not look."""
+    negative = put_range(-3, 30, epoch=7)
+    (orders / f"{20:020d}.log").unlink()
+    (orders / f"{0:020d}.log").write_bytes(log(0) + negative)
+    assert refused(orders, clean=False).exception == "IllegalArgumentException"
+    assert loaded(orders).log_end_offset == 27
 
 
 def test_a_batch_shorter_than_its_header_is_cut(orders):

@@ -3,8 +3,15 @@
 import pytest
 
 from kcli.analysis import log_segment
-from kcli.analysis.log_segment import BrokerError, first_offset, places, read_next_offset, translate_offset
-from kcli.analysis.startup import Settings, load
+from kcli.analysis.loaded_log import Settings
+from kcli.analysis.log_segment import (
+    BrokerError,
+    file_batches,
+    first_offset,
+    read_next_offset,
+    translate_offset,
+)
+from kcli.analysis.start import load
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Selection, find
 from tests.messages import put_message, put_set, put_wrapper
@@ -38,7 +45,13 @@ def start(tmp_path):
 def test_the_first_offset_of_batches(start):
     (found,) = start(A + B + put_message(6) + C + put_range(10, 2)).segments
     with found.log() as log:
-        assert [first_offset(log, place) for place in places(log, 0, found.log_size)] == [0, 3, 6, 7, 10]
+        assert [first_offset(log, place) for place in file_batches(log, 0, found.log_size)] == [
+            0,
+            3,
+            6,
+            7,
+            10,
+        ]
 
 
 def test_offsets_are_found_in_wrappers(start):
@@ -60,7 +73,7 @@ def test_a_wrapper_too_large_to_be_opened_has_the_offset_in_its_header(start, mo
     monkeypatch.setattr(log_segment, "LARGEST_WRAPPER", bound)
     assert [translate_offset(found, offset) for offset in range(11)] == wanted
     with found.log() as log:
-        assert [first_offset(log, place) for place in places(log, 0, found.log_size)] == firsts
+        assert [first_offset(log, place) for place in file_batches(log, 0, found.log_size)] == firsts
 
 
 @pytest.mark.parametrize(

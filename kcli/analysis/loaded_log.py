@@ -1,0 +1,140 @@
+"""A partition as the broker holds it right after opening it, and what it is opened with."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from formats.checkpoint import EpochEntry
+from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
+from formats.names import CLUSTER_METADATA
+from formats.types import TopicPartition
+from kcli.analysis.epochs import EpochCache
+from kcli.analysis.findings import Finding
+from kcli.analysis.log_segment import ILLEGAL_ARGUMENT, BrokerError, LoadedSegment
+from kcli.analysis.producers import PRODUCER_EXPIRATION_MS, ProducerState
+from kcli.logdir.partition import Partition
+
+DEFAULT_INDEX_INTERVAL_BYTES = 4096
+DEFAULT_MAX_INDEX_SIZE = 10 * 1024 * 1024
+
+METADATA_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
+
+INDEX, RECOVERED, HEADERS, GIVEN = "index", "recovered", "headers", "given"
+"""Where a log end offset comes from: the last index entry and the tail behind it; recovery, by checksums or by headers
+alone; the user."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the broker's configuration and clock contribute.
+
+    `max_index_size` is segment.index.bytes; None where it is unknown: an index of any length fits then. `remote_storage`
+    says whether the topic is tiered; None: as its log dir tells.
+    """
+
+    now_ms: int = 0
+    index_interval_bytes: int = DEFAULT_INDEX_INTERVAL_BYTES
+    max_index_size: int | None = None
+    producer_expiration_ms: int = PRODUCER_EXPIRATION_MS
+    remote_storage: bool | None = None
+
+    @property
+    def index_size(self) -> int:
+        """The size in bytes to which the broker sets a new index."""
+        return DEFAULT_MAX_INDEX_SIZE if self.max_index_size is None else self.max_index_size
+
+
+UNKNOWN_SETTINGS = Settings()
+
+
+class Checkpoints(NamedTuple):
+    """What the files of the log dir say about a partition: how the broker stopped, and its checkpointed offsets."""
+
+    clean: bool
+    recovery_point: int
+    log_start_offset: int
+    high_watermark: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedLog:
+    """A partition as the broker holds it right after opening it.
+
+    `segments` ascending, never empty. `recovery_point` and `log_start_offset` are the values in memory; `source` says
+    where the log end offset comes from. `epoch_lines` are those of leader-epoch-checkpoint (None: no such file),
+    `recovered_epochs` the cache after recovery, before it is cut at both ends of the log. `snapshots_before` are the
+    producer snapshots on disk before the start, `producers.disk` those after it. `findings` report what the start
+    changes; `deleted` the bases of segments that it deletes; `emptied`: all of them, since the log ends below its log
+    start. `high_watermark` is set where the start itself sets it.
+    """
+
+    path: str
+    segments: tuple[LoadedSegment, ...]
+    epochs: EpochCache
+    log_end_offset: int
+    log_start_offset: int
+    recovery_point: int
+    snapshots_before: tuple[int, ...]
+    producers: ProducerState
+    deleted: tuple[int, ...]
+    findings: tuple[Finding, ...]
+    clean: bool
+    settings: Settings
+    source: str
+    checkpoints: Checkpoints
+    epoch_lines: tuple[EpochEntry, ...] | None
+    recovered_epochs: EpochCache
+    emptied: bool
+    is_tiered: bool
+    high_watermark: int | None = None
+
+    @property
+    def local_log_start_offset(self) -> int:
+        """The first offset on local disk: above the log start offset only in a tiered log."""
+        return max(self.log_start_offset, self.segments[0].base_offset)
+
+    @property
+    def has_log(self) -> bool:
+        """Whether there was a segment to load."""
+        return bool(self.deleted) or any(segment.log_path is not None for segment in self.segments)
+
+    def bounded(self, high_watermark: int) -> int:
+        """Return the high watermark that the broker takes from a checkpointed one: within log start and log end."""
+        if high_watermark < self.log_start_offset:
+            return self.log_start_offset
+        return min(high_watermark, self.log_end_offset)
+
+
+def checkpoints(partition: Partition) -> Checkpoints:
+    """Return what the log dir says about a partition.
+
+    A directory without a log dir around it counts as stopped cleanly. KRaft recovers the metadata log from its beginning
+    at every start, however the last one ended.
+    """
+    facts, name = partition.directory, partition.target.name
+    if name is None:
+        return Checkpoints(clean=True, recovery_point=0, log_start_offset=0, high_watermark=None)
+    key = TopicPartition(name.topic, name.partition)
+    high_watermark = (facts.high_watermarks or {}).get(key)
+    if name.topic == CLUSTER_METADATA:
+        return Checkpoints(clean=False, recovery_point=0, log_start_offset=0, high_watermark=high_watermark)
+    return Checkpoints(
+        facts.clean_shutdown or partition.target.log_dir is None,
+        (facts.recovery_points or {}).get(key, 0),
+        (facts.log_start_offsets or {}).get(key, 0),
+        high_watermark,
+    )
+
+
+def check_fits(active: LoadedSegment, settings: Settings) -> None:
+    """Raise the BrokerError of an active segment whose indexes are longer than the size to which the broker sets them."""
+    if settings.max_index_size is None:
+        return
+    entries = (active.offset_index.entries, active.time_index.entries)
+    for count, entry_size in zip(entries, (OFFSET_INDEX_ENTRY.size, TIME_INDEX_ENTRY.size), strict=True):
+        if count > settings.max_index_size // entry_size:
+            raise BrokerError(
+                ILLEGAL_ARGUMENT,
+                active.log_path or "",
+                None,
+                f"an index of the active segment holds {count} entries, more than segment.index.bytes allows",
+            )

@@ -1,0 +1,362 @@
+"""What `LogLoader.load` makes of a partition directory, and then the constructor of `UnifiedLog`: step by step, as values.
+
+A clean start trusts the files: an index holds as many entries as its length
+says, and only the tail of the last segment is read. After an unclean stop every
+segment from the recovery point on is checked and rebuilt.
+"""
+
+import os
+
+from formats.checkpoint import EpochEntry, check_epoch_entries, read_leader_epoch_checkpoint
+from formats.errors import FormatError, TruncatedError
+from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, OffsetIndexEntry
+from formats.names import CLUSTER_METADATA, UNKNOWN, parse_file
+from formats.properties import read_partition_metadata
+from formats.types import TopicPartition
+from kcli.analysis import epochs
+from kcli.analysis.directory_files import PREALLOCATED, TXN_ENTRY_SIZE, Files, read_aborted, surviving_files
+from kcli.analysis.epochs import EpochCache
+from kcli.analysis.header_recovery import recover_by_headers
+from kcli.analysis.loaded_log import (
+    HEADERS,
+    INDEX,
+    METADATA_TOPIC_ID,
+    RECOVERED,
+    Checkpoints,
+    LoadedLog,
+    Settings,
+    check_fits,
+)
+from kcli.analysis.log_segment import (
+    ILLEGAL_ARGUMENT,
+    INVALID_OFFSET,
+    NO_TIMES,
+    OFFSET_OVERFLOW,
+    BrokerError,
+    Index,
+    LoadedSegment,
+    empty_segment,
+    file_index,
+    memory_index,
+    read_tail,
+    translate_offset,
+    truncate_segment,
+)
+from kcli.analysis.metadata_log import at_latest_snapshot
+from kcli.analysis.producers import ProducerState, Snapshot, rebuild
+from kcli.analysis.start_findings import Reporter
+from kcli.logdir.buffers import FileError, read_optional
+from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
+
+
+class LogLoader:
+    """One run of the loader: its fields are the loader's own, changed step by step."""
+
+    def __init__(self, partition: Partition, given: Checkpoints, settings: Settings, *, exact: bool) -> None:
+        self.partition = partition
+        self.given = given
+        self.clean = given.clean
+        self.log_start = given.log_start_offset
+        self.settings = settings
+        self.exact = exact
+        self.reporter = Reporter(partition)
+        self.segments: dict[int, LoadedSegment] = {}
+        self.recovered: set[int] = set()
+        self.header_ends: dict[int, int] = {}
+        self.deleted: list[int] = []
+        self.emptied = False
+        self.epoch_lines, self.epochs = self._epoch_file()
+        self.recovered_epochs: EpochCache = ()
+
+    def load(self) -> LoadedLog:
+        """Return the log that the broker would hold; BrokerError where it would not load it, FileError as of a file."""
+        _refuse_foreign(self.partition)
+        files = surviving_files(self.partition, self.reporter.findings)
+        disk: dict[int, Snapshot] = dict(files.snapshots)
+        self.producers = ProducerState(
+            disk=disk,
+            now_ms=self.settings.now_ms,
+            expiration_ms=self.settings.producer_expiration_ms,
+            known=set(files.known_snapshots),
+        )
+        self._load_segments(files)
+        log_end, recovery_point = self._recover_log()
+        last = self.segments[max(self.segments)]
+        check_fits(last, self.settings)
+        self.recovered_epochs = self.epochs
+        cache = epochs.truncate_from_start(epochs.truncate_from_end(self.epochs, log_end), self.log_start)
+        segments = tuple(self.segments[base] for base in sorted(self.segments))
+        is_tiered = self._is_tiered(segments[0].base_offset)
+        start = self.log_start if is_tiered else max(self.log_start, segments[0].base_offset)
+        self.producers.remove_stray_snapshots([segment.base_offset for segment in segments])
+        if self.exact:
+            rebuild(self.producers, segments, start, log_end, clean_start=self.clean)
+            self._find_first_open_transaction(segments, start, log_end)
+        self._check_partition_metadata()
+        loaded = LoadedLog(
+            path=self.partition.path,
+            segments=segments,
+            epochs=cache,
+            log_end_offset=log_end,
+            log_start_offset=start,
+            recovery_point=max(recovery_point, start, segments[0].base_offset),
+            snapshots_before=tuple(sorted(files.known_snapshots)),
+            producers=self.producers,
+            deleted=tuple(sorted(self.deleted)),
+            findings=tuple(self.reporter.findings),
+            clean=self.clean,
+            settings=self.settings,
+            source=self._source(last),
+            checkpoints=self.given,
+            epoch_lines=self.epoch_lines,
+            recovered_epochs=self.recovered_epochs,
+            emptied=self.emptied,
+            is_tiered=is_tiered,
+        )
+        if self.partition.topic != CLUSTER_METADATA:
+            return loaded
+        return at_latest_snapshot(loaded, self.partition.names, self.reporter)
+
+    def _source(self, last: LoadedSegment) -> str:
+        if not self.exact:
+            return HEADERS
+        return INDEX if self.clean and last.base_offset not in self.recovered else RECOVERED
+
+    def _is_tiered(self, first_base_offset: int) -> bool:
+        """Whether the log begins in remote storage, below its first local segment.
+
+        The broker checkpoints a log start below the first segment for tiered topics alone (LogManager). A retention that
+        ran after the last checkpoint looks the same, so the log dir must also have the cache that remote storage makes.
+        """
+        if self.settings.remote_storage is not None:
+            return self.settings.remote_storage
+        facts, name = self.partition.directory, self.partition.target.name
+        if not (facts.log_start_offsets and name and facts.remote_storage):
+            return False
+        checkpointed = facts.log_start_offsets.get(TopicPartition(name.topic, name.partition))
+        return checkpointed is not None and checkpointed < first_base_offset
+
+    def _find_first_open_transaction(
+        self, segments: tuple[LoadedSegment, ...], start: int, log_end: int
+    ) -> None:
+        """Look up where the oldest open transaction begins, as `UnifiedLog` does; BrokerError where that fails."""
+        if not self.producers.ongoing:
+            return
+        offset = max(min(self.producers.ongoing), start)
+        floor = max(
+            (segment.base_offset for segment in segments if segment.base_offset <= offset), default=offset
+        )
+        for segment in segments:
+            if (
+                offset < log_end
+                and segment.base_offset >= floor
+                and translate_offset(segment, offset) is not None
+            ):
+                return
+
+    def _epoch_file(self) -> tuple[tuple[EpochEntry, ...] | None, EpochCache]:
+        """Return the lines of leader-epoch-checkpoint (None: no such file), and the cache that they give."""
+        path = os.path.join(self.partition.path, LEADER_EPOCH_CHECKPOINT)
+        data = read_optional(path)
+        if data is None:
+            return None, ()
+        try:
+            lines = read_leader_epoch_checkpoint(data)
+        except FormatError as error:
+            raise BrokerError("KafkaStorageException", path, error.position, str(error)) from error
+        try:
+            check_epoch_entries(lines, data)
+        except FormatError as error:
+            raise BrokerError(ILLEGAL_ARGUMENT, path, error.position, str(error)) from error
+        return tuple(lines), epochs.replay(lines)
+
+    def _check_partition_metadata(self) -> None:
+        """Read partition.metadata as `UnifiedLog.initializeTopicId`; BrokerError where that fails."""
+        path = os.path.join(self.partition.path, PARTITION_METADATA)
+        data = read_optional(path)
+        if data is None:
+            return
+        try:
+            topic_id = read_partition_metadata(data).topic_id
+        except FormatError as error:
+            exception = "KafkaStorageException"
+            if isinstance(error, TruncatedError):
+                exception = "NullPointerException"
+            elif error.field.endswith(", topic_id"):
+                exception = ILLEGAL_ARGUMENT
+            raise BrokerError(exception, path, error.position, str(error)) from error
+        if self.partition.topic == CLUSTER_METADATA and topic_id != METADATA_TOPIC_ID:
+            message = f"topic id {topic_id}, that of {CLUSTER_METADATA} is {METADATA_TOPIC_ID}"
+            raise BrokerError("InconsistentTopicIdException", path, None, message)
+
+    def _load_segments(self, files: Files) -> None:
+        for base in sorted(files.logs):
+            log_path, size = files.logs[base]
+            time_path, txn_path, offset_path = (
+                files.indexes.get((base, kind)) for kind in ("timeindex", "txnindex", "index")
+            )
+            empty = LoadedSegment(base, log_path, size)
+            if offset_path is None:
+                self.reporter.report(
+                    "IDX-001", "the offset index is missing: the broker recovers this segment first", log_path
+                )
+                self._recover(empty)
+                continue
+            aborted = read_aborted(txn_path) if txn_path else ()
+            if any(last < base for last in aborted):
+                self.reporter.report(
+                    "START-004",
+                    f"an aborted transaction ends below the segment's base offset {base}",
+                    txn_path,
+                    [last < base for last in aborted].index(True) * TXN_ENTRY_SIZE,
+                )
+                self._recover(empty)
+                continue
+            self.segments[base] = LoadedSegment(
+                base,
+                log_path,
+                size,
+                self._offset_index(offset_path),
+                file_index(TIME_INDEX_ENTRY, time_path) if time_path else NO_TIMES,
+                aborted,
+            )
+
+    def _offset_index(self, path: str) -> Index[OffsetIndexEntry]:
+        if path != PREALLOCATED:
+            return file_index(OFFSET_INDEX_ENTRY, path)
+        return memory_index(OFFSET_INDEX_ENTRY, bytes(self.settings.index_size))
+
+    def _recover(self, segment: LoadedSegment) -> int:
+        """Recover one segment and keep it; return how many bytes are cut. Its producer snapshots stay on disk."""
+        self.recovered.add(segment.base_offset)
+        if not self.exact:
+            taken = recover_by_headers(segment, self.epochs, self.reporter)
+            self.segments[segment.base_offset], self.epochs = taken.segment, taken.epochs
+            self.header_ends[segment.base_offset] = taken.next_offset
+            return taken.truncated
+        from kcli.analysis.recovery import recover  # noqa: PLC0415 - checksums: an answer from a clean log needs none
+
+        state = self.producers.fresh()
+        before = [self.segments[base] for base in sorted(self.segments)]
+        rebuild(state, before, self.log_start, segment.base_offset, clean_start=False)
+        try:
+            done = recover(
+                segment,
+                state,
+                self.epochs,
+                index_interval_bytes=self.settings.index_interval_bytes,
+                max_index_size=self.settings.index_size,
+            )
+        except BrokerError as error:
+            if error.exception == OFFSET_OVERFLOW:
+                self._refuse_overflow(error)
+            raise
+        state.take_snapshot()
+        self.segments[segment.base_offset] = done.segment
+        self.epochs = done.epochs
+        if done.truncated:
+            self.reporter.report_cut(segment, done.segment.log_size, done.truncated, done.reason)
+        return done.truncated
+
+    def _refuse_overflow(self, error: BrokerError) -> None:
+        """Raise what `LocalLog.splitOverflowedSegment` makes of a batch whose offset no index of its segment can hold.
+
+        It splits only a segment that ends with such a batch.
+        """
+        from kcli.analysis.recovery import RecoveryError, overflows  # noqa: PLC0415 - as in _recover
+
+        partial = error.segment if isinstance(error, RecoveryError) else None
+        if partial is None or not overflows(partial):
+            message = f"{error.message}, and the segment cannot be split: its end is in range"
+            raise BrokerError(ILLEGAL_ARGUMENT, error.path, error.position, message) from error
+        message = f"{error.message}: the broker splits the segment, and what follows is not foreseen here"
+        raise FileError(error.path, "unsupported", message, error.position) from error
+
+    def _recover_log(self) -> tuple[int, int]:
+        """Recover after an unclean stop; return the log end offset and the new recovery point."""
+        if not self.clean:
+            self._recover_unflushed()
+        log_end: int | None = None
+        if self.segments:
+            log_end = self._log_end(self.segments[max(self.segments)])
+            if log_end < self.log_start:
+                self.reporter.report(
+                    "LOG-006",
+                    f"the log ends at offset {log_end}, below its log start offset {self.log_start}: all segments go",
+                    None,
+                    expected=self.log_start,
+                    found=log_end,
+                )
+                self.deleted.extend(self.segments)
+                self.segments.clear()
+                self.epochs = ()
+                self.producers.start_at(self.log_start)
+                self.emptied = True
+                log_end = None
+        else:
+            message = "no .log file; the log end offset is taken as the log start offset"
+            self.reporter.report("LOG-007", message, None)
+        if not self.segments:
+            self.segments[self.log_start] = empty_segment(self.log_start)
+        if log_end is None:
+            log_end = self.log_start
+        elif self.clean:
+            return log_end, log_end
+        return log_end, min(self.given.recovery_point, log_end)
+
+    def _log_end(self, last: LoadedSegment) -> int:
+        if last.base_offset in self.header_ends:
+            return self.header_ends[last.base_offset]
+        tail = read_tail(last)
+        if last.base_offset not in self.recovered:
+            self.reporter.compare_with_scan(last, tail)
+        return tail.next_offset
+
+    def _recover_unflushed(self) -> None:
+        if not self.exact:
+            message = "not stopped cleanly, or running: a start checks the checksums of unflushed segments; here they were not"
+            self.reporter.report("START-005", message, None)
+        bases = sorted(self.segments)
+        floor = max((base for base in bases if base <= self.given.recovery_point), default=None)
+        unflushed = [base for base in bases if floor is None or base >= floor]
+        for number, base in enumerate(unflushed):
+            segment = self.segments[base]
+            try:
+                truncated = self._recover(segment)
+            except BrokerError as error:
+                if error.exception != INVALID_OFFSET:
+                    raise
+                truncated = self._emptied(segment, error)
+            if truncated:
+                rest = unflushed[number + 1 :]
+                for later in rest:
+                    self.reporter.report(
+                        "START-002",
+                        f"recovery deletes this segment: the one at {base} was cut",
+                        self.segments[later].log_path,
+                    )
+                    del self.segments[later]
+                    self.producers.delete_snapshot(later)
+                self.deleted.extend(rest)
+                return
+
+    def _emptied(self, segment: LoadedSegment, error: BrokerError) -> int:
+        from kcli.analysis.recovery import RecoveryError  # noqa: PLC0415 - as in _recover
+
+        partial = segment
+        if isinstance(error, RecoveryError):
+            partial, self.epochs = error.segment or segment, error.epochs or self.epochs
+        emptied = truncate_segment(partial, segment.base_offset)
+        self.segments[segment.base_offset] = emptied
+        self.reporter.report(
+            "START-001", f"recovery empties this segment: {error.message}", segment.log_path, error.position
+        )
+        return partial.log_size - emptied.log_size
+
+
+def _refuse_foreign(partition: Partition) -> None:
+    """Raise FileError for a directory that is named like a partition, but holds only things that Kafka does not know."""
+    if partition.names and not any(parse_file(name).kind != UNKNOWN for name in partition.names):
+        raise FileError(
+            partition.path, "not-a-partition", "nothing in this directory is a file that Kafka writes"
+        )

@@ -1,0 +1,53 @@
+"""The metadata log of KRaft as `KafkaRaftLog.createLog` opens it: it must not end below its newest snapshot."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from formats.names import KRAFT_SNAPSHOT, parse_file
+from kcli.analysis.loaded_log import LoadedLog
+from kcli.analysis.log_segment import BrokerError, empty_segment
+from kcli.analysis.producers import rebuild
+from kcli.analysis.start_findings import Reporter
+
+
+def at_latest_snapshot(loaded: LoadedLog, files: Iterable[str], reporter: Reporter) -> LoadedLog:
+    """Return the log as `KafkaRaftLog.truncateToLatestSnapshot` leaves it: begun anew where its newest snapshot is ahead.
+
+    BrokerError where the log does not begin at offset 0, and no snapshot reaches its start.
+    """
+    names = [parse_file(name) for name in files]
+    snapshots = [
+        (name.epoch, name.base_offset)
+        for name in names
+        if name.kind == KRAFT_SNAPSHOT and not name.suffix and name.epoch is not None
+        if name.base_offset is not None and name.base_offset >= loaded.log_start_offset
+    ]
+    epoch, offset = max(snapshots, default=(-1, -1))
+    if not snapshots and loaded.log_start_offset > 0:
+        message = f"the log begins at offset {loaded.log_start_offset}, and no snapshot reaches it"
+        raise BrokerError("IllegalStateException", loaded.path, None, message)
+    latest = loaded.epochs[-1].epoch if loaded.epochs else 0
+    if not (epoch > latest or (epoch == latest and offset > loaded.log_end_offset)):
+        return loaded
+    reporter.report(
+        "START-007",
+        f"the log ends at offset {loaded.log_end_offset}, its newest snapshot at {offset}: all segments go",
+        None,
+        expected=offset,
+        found=loaded.log_end_offset,
+    )
+    segments = (empty_segment(offset),)
+    loaded.producers.start_at(offset)
+    rebuild(loaded.producers, segments, offset, offset, clean_start=False)
+    return replace(
+        loaded,
+        segments=segments,
+        epochs=(),
+        recovered_epochs=(),
+        log_end_offset=offset,
+        log_start_offset=offset,
+        recovery_point=min(loaded.recovery_point, offset),
+        high_watermark=offset,
+        deleted=tuple(sorted({*loaded.deleted, *(s.base_offset for s in loaded.segments if s.log_path)})),
+        findings=tuple(reporter.findings),
+    )

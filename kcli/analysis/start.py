@@ -1,0 +1,106 @@
+"""What a starting broker makes of a partition directory: segments, offsets, epochs, producer snapshots, and what it cuts.
+
+This is the one start: every command asks here. The truth is `LogLoader`, then
+the constructor of `UnifiedLog`; for the metadata log `KafkaRaftLog.createLog`.
+Nothing is changed on disk: every deletion, rename and rebuilt index is a value.
+
+A clean start trusts the files: an index holds as many entries as its length
+says, and only the tail of the last segment is read. After an unclean stop every
+segment from the recovery point on is checked and rebuilt; `exact=False` reads
+headers alone there.
+"""
+
+import os
+from collections.abc import Generator, Iterator
+
+from kcli.analysis.findings import Finding
+from kcli.analysis.loaded_log import UNKNOWN_SETTINGS, Checkpoints, LoadedLog, Settings, checkpoints
+from kcli.analysis.log_loader import LogLoader
+from kcli.analysis.log_segment import CORRUPT_RECORD, BrokerError
+from kcli.logdir.buffers import DataFile, FileError, shown
+from kcli.logdir.partition import Partition
+from kcli.logdir.segment import only_zeros
+
+LOAD_FAILED = "load-failed"
+"""The code of the error for a log that the broker would not load."""
+
+
+def start(
+    partition: Partition, *, settings: Settings = UNKNOWN_SETTINGS, exact: bool = True
+) -> Generator[Finding, None, LoadedLog]:
+    """Yield what the start changes; return the log that a broker would hold after opening this directory.
+
+    All inputs are those of the log dir around it. Without `exact` a log that was not stopped cleanly is read by headers
+    alone. FileError `load-failed` where the broker would not load the log, another where a file cannot be read.
+    """
+    given = checkpoints(partition)
+    yield from lone_finding(partition, given)
+    return (yield from start_from(partition, given, settings=settings, exact=exact))
+
+
+def lone_finding(partition: Partition, given: Checkpoints) -> Iterator[Finding]:
+    """Yield that a directory without a log dir around it is taken as stopped cleanly."""
+    if partition.target.log_dir is None and given.clean:
+        message = "no log dir around this directory: taken as stopped cleanly"
+        yield Finding("START-006", message, dir=partition.shown)
+
+
+def start_from(
+    partition: Partition, given: Checkpoints, *, settings: Settings = UNKNOWN_SETTINGS, exact: bool = True
+) -> Generator[Finding, None, LoadedLog]:
+    """Do as `start`, with other checkpoints than those of the log dir."""
+    try:
+        loaded = load(
+            partition,
+            clean=given.clean,
+            recovery_point=given.recovery_point,
+            log_start_offset=given.log_start_offset,
+            settings=settings,
+            exact=exact,
+        )
+    except BrokerError as error:
+        yield from _damage_findings(partition, error, clean=given.clean)
+        raise load_failed(error) from error
+    yield from loaded.findings
+    return loaded
+
+
+def load_failed(error: BrokerError) -> FileError:
+    """Return the error of a log that the broker would not load; the message names Kafka's exception."""
+    return FileError(error.path, LOAD_FAILED, f"the broker would not load this log: {error}", error.position)
+
+
+def _damage_findings(
+    partition: Partition, error: BrokerError, *, clean: bool
+) -> Generator[Finding, None, None]:
+    """Yield what lies at the place of a log at which the start fails."""
+    if error.exception != CORRUPT_RECORD or error.position is None or not error.path.endswith(".log"):
+        return
+    with DataFile(error.path) as log:
+        zeros = only_zeros(log, error.position, log.size)
+    code, message = ("LOG-002", error.message)
+    if zeros and clean:
+        message = (
+            "zeros after the last batch, and a clean shutdown: the broker reads them and refuses the log"
+        )
+        code = "LOG-009"
+    file = shown(os.path.basename(error.path))
+    yield Finding(code, message, dir=partition.shown, file=file, position=error.position)
+
+
+def load(
+    partition: Partition,
+    *,
+    clean: bool,
+    recovery_point: int,
+    log_start_offset: int,
+    settings: Settings = UNKNOWN_SETTINGS,
+    exact: bool = True,
+) -> LoadedLog:
+    """Return the log that the broker would hold after opening this directory.
+
+    `recovery_point` and `log_start_offset` are the checkpointed ones. BrokerError where the broker would not load the
+    log; FileError where a file cannot be read.
+    """
+    given = Checkpoints(clean, recovery_point, log_start_offset, None)
+    return LogLoader(partition, given, settings, exact=exact or clean).load()
