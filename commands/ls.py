@@ -1,14 +1,30 @@
 """`kcli ls`: one row per partition directory."""
 
 from dataclasses import replace
+from functools import partial
+from typing import Annotated
+
+import typer
 
 from commands._options import Common, Paths, common_options
 
 
 @common_options
-def ls(paths: Paths = None, *, common: Common) -> None:
+def ls(
+    paths: Paths = None,
+    *,
+    recover: Annotated[
+        bool,
+        typer.Option(
+            "--recover",
+            help="Recover a log that was not stopped cleanly as a start does, by checksums, instead of by headers.",
+        ),
+    ] = False,
+    common: Common,
+) -> None:
     """List partitions: segments, bytes, log start and end, epoch, high watermark, recovery point, topic id, leftovers.
 
+    The log end is the broker's. After an unclean stop it comes from headers alone, exactly with --recover.
     Directories that end in -delete, -stray and -future are listed too.
 
     Example: kcli ls /var/lib/kafka/data
@@ -16,4 +32,8 @@ def ls(paths: Paths = None, *, common: Common) -> None:
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import ls as jobs  # noqa: PLC0415 - kept out of --help
 
-    run(Command(name="ls", job=jobs.ls), paths, replace(common, include_leftovers=True))
+    run(
+        Command(name="ls", job=partial(jobs.ls, recover=recover)),
+        paths,
+        replace(common, include_leftovers=True),
+    )

@@ -17,7 +17,7 @@ from kcli.logdir.indexes import OffsetIndexFile
 from kcli.logdir.segment import END, TORN, Header, Stop, Walk
 
 
-class Taken(NamedTuple):
+class HeaderRecovery(NamedTuple):
     """A segment as far as its headers make a chain, the offset after its last batch, the epochs, and the bytes cut."""
 
     segment: LoadedSegment
@@ -35,7 +35,7 @@ class _HeaderTail(NamedTuple):
     grown: int
 
 
-def recover_by_headers(segment: LoadedSegment, cache: EpochCache, reporter: Reporter) -> Taken:
+def recover_by_headers(segment: LoadedSegment, cache: EpochCache, reporter: Reporter) -> HeaderRecovery:
     """Return a segment as far as its headers make a chain, and the cache with the epochs of its batches.
 
     BrokerError where an epoch cannot be assigned.
@@ -57,7 +57,7 @@ def recover_by_headers(segment: LoadedSegment, cache: EpochCache, reporter: Repo
                 cache = epochs.recover(cache, found)
             except CorruptError as error:
                 raise BrokerError(ILLEGAL_ARGUMENT, path, None, str(error)) from error
-    return Taken(kept, tail.next_offset, cache, max(cut, 0))
+    return HeaderRecovery(kept, tail.next_offset, cache, max(cut, 0))
 
 
 def _header_tail(segment: LoadedSegment, reporter: Reporter) -> _HeaderTail:

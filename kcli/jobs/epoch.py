@@ -36,7 +36,7 @@ class Cache(NamedTuple):
     running: bool
 
 
-class Log(NamedTuple):
+class LogBounds(NamedTuple):
     """The log behind an epoch cache: its bounds, the cache before it is cut at them, and what a start loaded.
 
     `loaded` is None where the log end offset was given, and the log is not read. `log_start_offset` is the checkpointed
@@ -50,7 +50,7 @@ class Log(NamedTuple):
     loaded: LoadedLog | None
 
 
-Work: TypeAlias = Callable[[Partition, Log], Yield]
+Work: TypeAlias = Callable[[Partition, LogBounds], Yield]
 
 
 def show(unit: Unit, *, source: str = CHECKPOINT, running: bool = False) -> Outcome:
@@ -93,10 +93,10 @@ def _answer(unit: Unit, cache: Cache, work: Work, log_end_offset: int | None = N
 
 def _log(
     partition: Partition, cache: Cache, log_end_offset: int | None, *, is_file: bool
-) -> Generator[Finding, None, Log]:
+) -> Generator[Finding, None, LogBounds]:
     if log_end_offset is not None and cache.source == CHECKPOINT:
         given = checkpoints(partition).log_start_offset
-        return Log(given, log_end_offset, GIVEN, given, None)
+        return LogBounds(given, log_end_offset, GIVEN, given, None)
     # A broker that runs has recovered its log: the log ends where the file does.
     loaded = yield from start(partition, exact=not cache.running)
     if is_file and not loaded.has_log and log_end_offset is None:
@@ -106,17 +106,17 @@ def _log(
     end, source = (
         (loaded.log_end_offset, loaded.source) if log_end_offset is None else (log_end_offset, GIVEN)
     )
-    return Log(loaded.log_start_offset, end, source, loaded.checkpoints.log_start_offset, loaded)
+    return LogBounds(loaded.log_start_offset, end, source, loaded.checkpoints.log_start_offset, loaded)
 
 
-def _show(cache: Cache, partition: Partition, log: Log) -> Yield:
+def _show(cache: Cache, partition: Partition, log: LogBounds) -> Yield:
     entries = yield from _entries(cache, partition, log)
     place = where(partition)
     for entry, end in zip(entries, epochs.ends(entries, log.log_end_offset), strict=True):
         yield EpochRow(place, entry.epoch, entry.start_offset, end_offset=end, source=cache.source)
 
 
-def _end_offset(asked: tuple[int, ...] | None, cache: Cache, partition: Partition, log: Log) -> Yield:
+def _end_offset(asked: tuple[int, ...] | None, cache: Cache, partition: Partition, log: LogBounds) -> Yield:
     entries = yield from _entries(cache, partition, log)
     place = where(partition)
     for requested in epochs.requested_all(entries) if asked is None else asked:
@@ -132,7 +132,7 @@ def _end_offset(asked: tuple[int, ...] | None, cache: Cache, partition: Partitio
         )
 
 
-def _at(offset: int | str, cache: Cache, partition: Partition, log: Log) -> Yield:
+def _at(offset: int | str, cache: Cache, partition: Partition, log: LogBounds) -> Yield:
     entries = yield from _entries(cache, partition, log)
     number = resolve(offset, log.log_start_offset, log.log_end_offset)
     if not log.log_start_offset <= number <= log.log_end_offset:
@@ -155,7 +155,7 @@ def resolve(offset: int | str, log_start_offset: int, log_end_offset: int) -> in
     return log_start_offset if offset == EARLIEST else log_end_offset
 
 
-def _entries(cache: Cache, partition: Partition, log: Log) -> Generator[Finding, None, EpochCache]:
+def _entries(cache: Cache, partition: Partition, log: LogBounds) -> Generator[Finding, None, EpochCache]:
     """Yield what there is to report about the epochs; return the cache of the broker."""
     if cache.source == BATCHES and log.loaded is not None:
         before = yield from _epochs_of_batches(partition, log.loaded)

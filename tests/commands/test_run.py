@@ -110,7 +110,7 @@ class TestFormats:
             "2",
             "25",
             "40",
-            "index",
+            "recovered",
             "between",
         ]
         assert "\x1b" not in result.stdout

@@ -53,6 +53,7 @@ def test_importing_the_commands_loads_nothing_heavy():
 @pytest.mark.parametrize("output", ["json", "ndjson", "tsv", "csv"])
 def test_an_epoch_end_offset_loads_nothing_heavy(log_dir, output):
     partition = log_dir.partition("orders-0")
+    log_dir.path.joinpath(".kafka_cleanshutdown").touch()
     packages, _, printed = loaded(
         AFTER_ANSWER.format(words=["epoch", "end-offset", "--epoch", "0", str(partition), "-o", output])
     )
@@ -63,6 +64,7 @@ def test_an_epoch_end_offset_loads_nothing_heavy(log_dir, output):
 
 def test_only_a_table_draws_with_rich(log_dir):
     words = ["epoch", "end-offset", "--epoch", "0", str(log_dir.partition("orders-0")), "-o", "table"]
+    log_dir.path.joinpath(".kafka_cleanshutdown").touch()
     packages, modules, _ = loaded(AFTER_ANSWER.format(words=words))
 
     assert "rich.table" in modules

@@ -7,8 +7,10 @@ import pytest
 
 from formats.crc import crc32c
 from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, ProducerEntry, ProducerSnapshotHeader
+from formats.producer_snapshot import read_snapshot as decode_snapshot
 from kcli.analysis.log_segment import BrokerError, LoadedSegment
 from kcli.analysis.producers import (
+    EMPTY_SNAPSHOT,
     LARGEST_CONTROL_BATCH,
     PRODUCER_EXPIRATION_MS,
     Producer,
