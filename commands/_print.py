@@ -45,7 +45,7 @@ def print_messages(summary: RunSummary, common: Common, *, with_findings: bool) 
 def progress(units: list[Unit], common: Common, view: View) -> AbstractContextManager[Done]:
     """Return a progress bar on stderr, fed by the outcomes; one that shows nothing unless a person watches."""
     rows_on_terminal = sys.stdout.isatty() and view.format.streams and common.out is None
-    if common.quiet or _is_dumb() or rows_on_terminal or not sys.stderr.isatty():
+    if common.quiet or is_dumb() or rows_on_terminal or not sys.stderr.isatty():
         return nullcontext(lambda _: None)
     return _progress_bar(units)
 
@@ -104,9 +104,9 @@ def is_colored(when: str) -> bool:
         return when == "always"
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and not _is_dumb())
+    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and not is_dumb())
 
 
-def _is_dumb() -> bool:
+def is_dumb() -> bool:
     """Whether the terminal shows escapes instead of obeying them."""
     return os.environ.get("TERM") == "dumb"

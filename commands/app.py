@@ -6,8 +6,8 @@ function that runs: so a command pays only for what it uses. Typer's rich help
 is off for the same reason.
 """
 
+import os
 from copy import copy
-from functools import partial
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -15,12 +15,28 @@ import typer
 from typer.core import TyperGroup
 
 from commands._boundary import boundary
+from commands._typer import Group
 from kcli import __version__
 
-plain = partial(typer.Typer, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-
-COMMANDS = ("ls", "scan", "dump", "epoch", "truncate", "rlmm", "lookup", "schema", "explain", "spark", "demo")
+COMMANDS = (
+    "ls",
+    "scan",
+    "dump",
+    "epoch",
+    "truncate",
+    "rlmm",
+    "lookup",
+    "schema",
+    "explain",
+    "spark",
+    "demo",
+    "help",
+)
 """The modules of this package that hold a command: a group as `app`, or a function of the module's name."""
+
+
+COMPLETE = "_KCLI_COMPLETE"
+"""Set by the shell's completion script: kcli then prints words instead of running."""
 
 
 class Commands(TyperGroup):
@@ -37,7 +53,7 @@ class Commands(TyperGroup):
         module = import_module(f"commands.{cmd_name}")
         group = getattr(module, "app", None)
         if group is None:
-            group = plain()
+            group = Group()
             group.command(cmd_name)(getattr(module, cmd_name))
         command = typer.main.get_command(group)
         command.name = cmd_name
@@ -54,12 +70,18 @@ def _add(option: Any, command: Any) -> None:
         _add(option, below)
 
 
-app = plain(
+app = Group(
     name="kcli",
     cls=Commands,
     no_args_is_help=True,
     help="Read the files of an Apache Kafka broker, offline, and tell what the broker would do with them.",
+    epilog="kcli help shows the manual. Begin with: kcli help start",
 )
+
+if COMPLETE in os.environ:  # a shell asks which words may follow
+    from typer._completion_classes import completion_init
+
+    completion_init()
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it

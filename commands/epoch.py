@@ -6,10 +6,10 @@ from typing import Annotated, TypedDict
 import typer
 
 from commands._options import INT64, Common, Paths, UsageError, common_options, parse_epochs, parse_offset
+from commands._typer import Group
 
-app = typer.Typer(
+app = Group(
     no_args_is_help=True,
-    rich_markup_mode=None,
     help="Leader epochs: what a starting broker would cache, and what it would answer (KIP-101, KIP-279).",
 )
 

@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from commands._options import INT32, Common, Paths, common_options, parse_offset, parse_time
+from commands._typer import Group
 from formats.bounds import LARGEST_BATCH
 
-app = typer.Typer(
+app = Group(
     no_args_is_help=True,
-    rich_markup_mode=None,
     help="Find the batch of an offset, or the first record at a timestamp, as a broker finds it.",
 )
 

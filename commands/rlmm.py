@@ -5,10 +5,10 @@ from typing import Annotated
 import typer
 
 from commands._options import INT32, Common, Paths, UsageError, common_options
+from commands._typer import Group
 
-app = typer.Typer(
+app = Group(
     no_args_is_help=True,
-    rich_markup_mode=None,
     help="Read remote log metadata: the topic's segments, and the flat files of releases 3.1 to 3.7.",
 )
 

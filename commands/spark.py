@@ -8,16 +8,15 @@ import typer
 
 from commands._boundary import boundary
 from commands._status import MissingError, RefusedError, UsageError
+from commands._typer import Group
 
 WRONG_WORDS: Any = typer.BadParameter.__base__
 """What a command line of wrong words raises: typer has no name of its own for it."""
 
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
-app = typer.Typer(
-    add_completion=False,
+app = Group(
     no_args_is_help=True,
-    rich_markup_mode=None,
     help="Run kcli on a Spark cluster; on this machine, --spark with any command is enough.",
 )
 

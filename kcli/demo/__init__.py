@@ -1,1 +1,1 @@
-"""A small log dir written by a real broker, for `kcli demo` and the examples of the README."""
+"""A small log dir written by a real broker, for `kcli demo` and the examples in the documents."""

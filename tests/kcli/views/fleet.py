@@ -1,6 +1,6 @@
 """Log dirs for Spark: many small batches here, large ones there, epochs, several segments, damage in a few.
 
-`python -m tests.kcli.views.fleet --dirs 200` makes so many, and asks them what the README's session asks.
+`python -m tests.kcli.views.fleet --dirs 200` makes so many, and asks them what the session in the manual asks.
 """
 
 import argparse
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from formats.compression import LZ4, NONE
 from tests.builders import put_record, put_records
+from tests.documents import session
 
 CLUSTER_ID = "d4AOWUsZhgy8XcdU-9gSlQ"
 START = 1_700_000_000_000
@@ -77,12 +78,9 @@ def _flip(path, place):
     path.write_bytes(data)
 
 
-def readme_queries():
-    """Return the SQL queries of the README's session."""
-    (session,) = re.findall(
-        r"```python\n(>>> .*?)```", (Path(__file__).parents[3] / "README.md").read_text(), re.DOTALL
-    )
-    code = "\n".join(line[4:] for line in session.splitlines() if line.startswith((">>> ", "... ")))
+def manual_queries():
+    """Return the SQL queries of the session in the manual."""
+    code = "\n".join(line[4:] for line in session().splitlines() if line.startswith((">>> ", "... ")))
     return [query for query in re.findall(r'spark\.sql\("+(.*?)"+\)', code, re.DOTALL) if "SELECT" in query]
 
 
@@ -105,7 +103,7 @@ def main():
             spark.read.format("kcli").option("view", view).load(f"{place}/broker-*").createOrReplaceTempView(
                 view
             )
-        queries = [*readme_queries(), *(f"SELECT count(*) AS {view} FROM {view}" for view in VIEWS)]
+        queries = [*manual_queries(), *(f"SELECT count(*) AS {view} FROM {view}" for view in VIEWS)]
         for query in queries:
             begun = time.monotonic()
             shown = spark.sql(query)._show_string(5, truncate=30)

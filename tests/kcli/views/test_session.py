@@ -1,21 +1,18 @@
-"""The session in the README is a real one: it is run again, line by line."""
+"""The Python session in the manual: it is run again, line by line."""
 
 import os
-import re
 import subprocess
 import sys
 import tarfile
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
+from tests.documents import ROOT, session
 
 
 @pytest.mark.spark
-def test_the_session_in_the_readme_gives_what_it_shows(tmp_path):
-    (block,) = re.findall(r"```python\n(>>> .*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    (tmp_path / "session.txt").write_text(block)
+def test_session_in_the_manual_prints_what_it_shows(tmp_path):
+    (tmp_path / "session.txt").write_text(session())
     with tarfile.open(next((ROOT / "kcli" / "demo").glob("*.tar.gz"))) as tar:
         tar.extractall(tmp_path, filter="data")
     environment = {

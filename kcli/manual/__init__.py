@@ -1,0 +1,33 @@
+"""The manual: Markdown pages that `kcli help TOPIC` shows. The tests run the examples in them."""
+
+from importlib import resources
+
+TOPICS = (
+    "start",
+    "epochs",
+    "truncation",
+    "lookup",
+    "tiered-storage",
+    "dump",
+    "scan",
+    "spark",
+    "output",
+    "findings",
+    "performance",
+    "design",
+    "tests",
+    "glossary",
+)
+"""The names of the pages, in the order of reading."""
+
+
+def page(topic: str) -> str:
+    """Return the Markdown of a page; KeyError for a topic that is not in TOPICS."""
+    if topic not in TOPICS:
+        raise KeyError(topic)
+    return (resources.files(__name__) / f"{topic}.md").read_text(encoding="utf-8")
+
+
+def title(topic: str) -> str:
+    """Return the heading of a page."""
+    return page(topic).partition("\n")[0].removeprefix("# ")

@@ -1,0 +1,65 @@
+"""The examples in the README and in the manual: how they are found and run.
+
+`python -m tests.documents` writes what they print now into the documents.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = (ROOT / "README.md", *sorted((ROOT / "kcli" / "manual").glob("*.md")))
+EXAMPLE = re.compile(r"^\$ (?P<command>(?:.*\\\n)*.+)\n(?P<output>(?:(?!\$ |```).*\n)*)", re.MULTILINE)
+CONSOLE = re.compile(r"(?<=```console\n).*?(?=```)", re.DOTALL)
+
+
+def examples(document):
+    """Return the command and the output of each example in a document."""
+    blocks = CONSOLE.findall(document.read_text())
+    return [(match["command"], match["output"]) for block in blocks for match in EXAMPLE.finditer(block)]
+
+
+def session():
+    """Return the Python session of the page about Spark."""
+    (found,) = re.findall(
+        r"```python\n(>>> .*?)```", (ROOT / "kcli" / "manual" / "spark.md").read_text(), re.DOTALL
+    )
+    return found
+
+
+def printed(command, folder):
+    """Run a command line in a folder that holds kcli-demo; return what it prints to stdout and stderr."""
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "COLUMNS": "200",
+        "NO_COLOR": "1",
+    }
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, capture_output=True, text=True, env=environment, check=False
+    )
+    return done.stdout + done.stderr
+
+
+def main():
+    """Write the output of every example anew."""
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(ROOT / "kcli" / "demo" / "demo.tar.gz") as archive:
+            archive.extractall(folder, filter="data")
+        for document in DOCUMENTS:
+            text = CONSOLE.sub(
+                lambda block: EXAMPLE.sub(
+                    lambda match: f"$ {match['command']}\n{printed(match['command'], folder)}", block[0]
+                ),
+                document.read_text(),
+            )
+            document.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
