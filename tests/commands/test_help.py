@@ -1,5 +1,7 @@
 """`kcli help`: the manual in a pipe and on a terminal, and what an unknown topic gives."""
 
+import os
+import subprocess
 import sys
 
 import pytest
@@ -57,3 +59,51 @@ def test_an_unknown_topic_is_a_usage_error_with_a_suggestion(kcli, topic, advice
 
 def test_the_name_of_a_command_gives_its_help(kcli):
     assert kcli("help", "epoch", "at").stdout == kcli("epoch", "at", "--help").stdout != ""
+
+
+@pytest.mark.parametrize("words", [(), ("epoch",), ("epoch", "at"), ("ls",), ("spark", "submit-command")])
+def test_h_is_help(kcli, words):
+    assert kcli(*words, "-h").stdout == kcli(*words, "--help").stdout != ""
+
+
+def test_options_are_listed_in_groups(kcli):
+    lines = kcli("truncate", "--help").stdout.splitlines()
+
+    sections = [line for line in lines if line and not line.startswith(" ") and line.endswith(":")]
+    assert sections == [
+        "Arguments:",
+        "Options:",
+        "Target:",
+        "What the broker knows:",
+        "Input:",
+        "Output:",
+        "Engine:",
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("kcli ep", "epoch"),
+        ("kcli epoch end-", "end-offset"),
+        ("kcli epoch end-offset --fr", "--from"),
+        ("kcli l", "ls\nlookup"),
+    ],
+)
+def test_completion_works_from_the_top_level(line, expected):
+    words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; sys.argv[0] = 'kcli'; from kcli.__main__ import main; main()"],
+        env={**os.environ, "_KCLI_COMPLETE": "complete_bash", **words},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert (done.stdout.strip(), done.stderr) == (expected, "")
+
+
+@pytest.mark.parametrize("group", ["epoch", "lookup", "rlmm", "spark"])
+def test_no_group_offers_a_completion_of_its_own(kcli, group):
+    assert "completion" not in kcli(group, "--help").stdout
