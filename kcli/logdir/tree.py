@@ -22,6 +22,7 @@ from formats.names import (
     IN_TIERED_STORAGE,
     LEADER_EPOCH_CHECKPOINT,
     LOCK,
+    LOG,
     META_PROPERTIES,
     NORMAL,
     OFFSET_CHECKPOINT,
@@ -30,6 +31,7 @@ from formats.names import (
     REMOTE_LOG_INDEX_CACHE,
     REMOTE_LOG_SNAPSHOT,
     WELL_KNOWN_KINDS,
+    FileName,
     PartitionDir,
     canonical_name,
     has_no_offset,
@@ -343,25 +345,41 @@ def directory_kind(path: str) -> str | None:
 
 def _kind(path: str, entries: list[Entry]) -> str | None:
     files = [parse_file(entry.name) for entry in entries if not entry.is_directory]
-    if any(file.scheme == IN_PARTITION or file.kind in PARTITION_KINDS for file in files):
-        return PARTITION
-    if any(file.name in LOG_DIR_FILES for file in files):
-        return LOG_DIR
-    if any(
-        entry.is_directory and parse_partition_dir(entry.name) is not None and _is_partition(entry.path)
-        for entry in entries
-    ):
+    is_log_dir = any(file.name in LOG_DIR_FILES for file in files)
+    if any(map(_is_of_a_partition, files)):
+        is_parent = (is_log_dir or not _is_whole(files)) and _holds_partitions(entries, unreadable=False)
+        return LOG_DIR if is_parent else PARTITION
+    if is_log_dir or _holds_partitions(entries, unreadable=True):
         return LOG_DIR
     if not entries and parse_partition_dir(os.path.basename(os.path.abspath(path))) is not None:
         return PARTITION
     return None
 
 
-def _is_partition(path: str) -> bool:
+def _is_of_a_partition(file: FileName) -> bool:
+    return file.scheme == IN_PARTITION or file.kind in PARTITION_KINDS
+
+
+def _is_whole(files: list[FileName]) -> bool:
+    """Whether a directory holds a log and a checkpoint of its own, as a partition does: a stray file is one of them alone."""
+    return {LOG, LEADER_EPOCH_CHECKPOINT} <= {file.kind for file in files}
+
+
+def _holds_partitions(entries: list[Entry], *, unreadable: bool) -> bool:
+    """Whether a directory holds partition directories; `unreadable` ones are taken for some, and fail when they are read."""
+    return any(
+        entry.is_directory
+        and parse_partition_dir(entry.name) is not None
+        and _is_partition(entry.path, unreadable=unreadable)
+        for entry in entries
+    )
+
+
+def _is_partition(path: str, *, unreadable: bool) -> bool:
     try:
         return _kind(path, _entries(path)) == PARTITION
     except FileError:
-        return True  # whether it is one cannot be seen; the error is told when it is read
+        return unreadable
 
 
 def enclosing_log_dir(partition_path: str) -> str | None:
@@ -396,7 +414,8 @@ def _log_dir(path: str, entries: list[Entry], selection: Selection, found: Found
             found.failures.append(file_error(shown(entry.path), entry.error))
             continue
         if not entry.is_directory:
-            if parse_file(entry.name).scheme is None:
+            file = parse_file(entry.name)
+            if file.scheme is None or _is_of_a_partition(file):
                 notes.append(Note("unknown", shown(entry.path)))
             continue
         name = parse_partition_dir(entry.name)

@@ -92,6 +92,35 @@ def test_a_log_dir_that_is_named_like_a_partition(kafka):
     assert find([str(kafka / "a-0")], EVERYTHING).targets[0].log_dir == str(kafka)
 
 
+@pytest.mark.parametrize(
+    "stray",
+    [
+        "00000000000000000000.log",
+        "00000000000000000000.index.deleted",
+        "leader-epoch-checkpoint",
+        "partition.metadata",
+        "remote_log_snapshot",
+    ],
+)
+@pytest.mark.parametrize("own_files", [True, False])
+def test_a_stray_file_above_partitions_hides_none_of_them(kafka, stray, own_files):
+    """Even where the log dir is named like a partition, and none of its own files is there."""
+    (kafka / stray).write_bytes(b"")
+    if not own_files:
+        for name in ("meta.properties", ".kafka_cleanshutdown"):
+            (kafka / name).unlink()
+    found = find([str(kafka)], EVERYTHING)
+    assert names(found) == ["__consumer_offsets-3", "a-0", "a-1", "a.x-0", "b-9", "b-10"]
+    assert [note for note in found.notes if note.kind != "leftover"] == [("unknown", str(kafka / stray), "")]
+    assert found.failures == []
+
+
+def test_a_partition_with_a_copy_of_a_partition_in_it_stays_one(tmp_path):
+    directory = orders(tmp_path / "d", put_range(0, 5))
+    segment(directory / "copy-0", 0)
+    assert directory_kind(str(directory)) == "partition"
+
+
 def test_the_log_dir_around(tmp_path, monkeypatch):
     directory = orders(tmp_path / "d")
     for argument in (str(directory), f"{directory}/"):
