@@ -1,9 +1,7 @@
 """The engine that the options ask for: this process, --jobs N processes, or Spark."""
 
-import fcntl
 import os
 import stat
-import sys
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -33,12 +31,13 @@ def engine_of(common: Common) -> MakeEngine:
             )
         conf = dict(_setting(word) for word in common.spark_conf or ())
         return lambda sink: spark(common.spark_master, common.spark_remote, conf, sink=sink)
-    from kcli.engine.local import inline, pool  # noqa: PLC0415 - not with Spark
-
     if common.jobs == 1:
+        from kcli.engine.inline import inline  # noqa: PLC0415 - each engine is imported where it is used
+
         return lambda _: inline
-    writes = common.out is None and not common.quiet and _is_for_several()
-    return lambda _: pool(common.jobs, writes=writes)
+    from kcli.engine.pool import pool  # noqa: PLC0415
+
+    return lambda _: pool(common.jobs)
 
 
 def split_logs(engine: Engine, common: Common, *, to_parts: bool) -> Engine:
@@ -64,15 +63,3 @@ def is_file_of_its_own() -> bool:
     except OSError:
         return False
     return stat.S_ISREG(out.st_mode) and (out.st_dev, out.st_ino) != (messages.st_dev, messages.st_ino)
-
-
-def _is_for_several() -> bool:
-    """Whether workers can write to stdout by turns: a file whose place tells how far one came that died."""
-    try:
-        return (
-            is_file_of_its_own()
-            and sys.stdout.fileno() == 1
-            and not fcntl.fcntl(1, fcntl.F_GETFL) & os.O_APPEND
-        )
-    except (OSError, ValueError):  # stdout is not a file, in a program that calls this one
-        return False

@@ -16,9 +16,9 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.output.formats import TEXT
 from kcli.output.text import failure_line, finding_lines
 from kcli.output.view import View
-from kcli.rows import Away, Failure, Item, TextBlock
+from kcli.rows import Failure, Item, TextBlock
 
-Text: TypeAlias = Callable[[Iterable[Item]], Iterable[str | TextBlock | Away]]
+Text: TypeAlias = Callable[[Iterable[Item]], Iterable[str | TextBlock]]
 Done: TypeAlias = Callable[[Outcome], None]
 
 
@@ -70,16 +70,18 @@ def _progress_bar(units: list[Unit]) -> Iterator[Done]:
         yield done
 
 
-def _print_lines(lines: Iterable[str | TextBlock | Away]) -> None:
+def _print_lines(lines: Iterable[str | TextBlock]) -> None:
     from kcli.output.files import write_lines  # noqa: PLC0415 - only for text
 
     sys.stdout.flush()
     write_lines(
-        _flushed(lines) if sys.stdout.isatty() else lines, sys.stdout.buffer, beside=is_file_of_its_own()
+        _flushed(lines) if sys.stdout.isatty() else lines,
+        sys.stdout.buffer,
+        in_background=is_file_of_its_own(),
     )
 
 
-def _flushed(lines: Iterable[str | TextBlock | Away]) -> Iterator[str | TextBlock | Away]:
+def _flushed(lines: Iterable[str | TextBlock]) -> Iterator[str | TextBlock]:
     """Yield lines; each is on the terminal before the next is computed."""
     for line in lines:
         yield line

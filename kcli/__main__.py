@@ -86,9 +86,11 @@ def _run() -> int:
 def _prepare_workers(words: list[str]) -> None:
     """Let the workers of a command line with --jobs get ready while it is still being read; a guess, which costs little."""
     if any(word.startswith("--jobs") for word in words) and "1" not in words:
-        from kcli.engine.nursery import prepare  # noqa: PLC0415 - only for --jobs
+        from kcli.engine.errors import EngineMissingError  # noqa: PLC0415 - only for --jobs
+        from kcli.engine.pool import prepare  # noqa: PLC0415
 
-        prepare(["kcli.engine.local", *WORKERS_IMPORT.get(words[0], ())])
+        with suppress(OSError, EngineMissingError):  # the engine does without workers
+            prepare(WORKERS_IMPORT.get(words[0], ()))
 
 
 def _complete_streams() -> None:

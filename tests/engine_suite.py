@@ -30,26 +30,6 @@ def units(*does):
     return [unit(number, what) for number, what in enumerate(does)]
 
 
-class DeadlyOnArrival:
-    """Kills the process that unpickles it: only the first such process, if a `marker` file is named."""
-
-    def __init__(self, marker=None):
-        self.marker = marker
-
-    def __reduce__(self):
-        return arrive, (self.marker,)
-
-
-def arrive(marker):
-    from kcli.engine import local
-
-    if marker is not None and os.path.exists(marker):
-        return local._answer
-    if marker is not None:
-        open(marker, "w").close()
-    os._exit(9)
-
-
 class AwkwardError(Exception):
     """Cannot be unpickled: its __init__ wants two arguments."""
 
@@ -136,7 +116,7 @@ class EngineSuite:
 
         assert len(outcome.rows) == 5
 
-    def test_nothing_to_do(self, engine):
+    def test_no_units_give_no_outcomes(self, engine):
         assert list(engine(scan, [])) == []
 
     def test_a_unit_that_stopped_is_continued_before_the_next(self, engine):
@@ -173,7 +153,7 @@ class EngineSuite:
         assert "AwkwardError: an accident (engine_suite.py:" in outcomes[1].error.message
 
     def test_equal_to_inline(self, engine):
-        from kcli.engine.local import inline
+        from kcli.engine.inline import inline
 
         work = units("answer", "long", "fail", "raise", "answer", "long")
 

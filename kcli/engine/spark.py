@@ -22,8 +22,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from kcli.engine.contract import Engine, Outcome, Scan, Sink, Unit
 from kcli.engine.errors import EngineMissingError
+from kcli.engine.inline import failed
 from kcli.engine.spark_session import Jobs, Session, cores_of, first_line, is_alive, is_at_home, opened
-from kcli.engine.worker import failed, unpacked
+from kcli.engine.spark_worker import unpacked
 
 Work: TypeAlias = tuple[Scan, Sink | None]
 Batches: TypeAlias = Iterator[Any]
@@ -227,11 +228,11 @@ def _runner(bins: list[bytes], directory: str | None, most_bytes: int) -> Callab
 
         if os.path.isdir(os.path.join(root, "kcli")) and root not in sys.path[:1]:
             sys.path.insert(0, root)  # before the working directory, which may have a `formats` of its own
-        from kcli.engine.worker import packed_bin  # noqa: PLC0415
-        from kcli.logdir.beside import Beside  # noqa: PLC0415
+        from kcli.engine.spark_worker import packed_bin  # noqa: PLC0415
+        from kcli.logdir.background import BackgroundCall  # noqa: PLC0415
         from kcli.rows.arrow_arrays import column  # noqa: PLC0415
 
-        Beside.helps = False  # Spark has a worker for each core
+        BackgroundCall.enabled = False  # Spark has a worker for each core
         kinds = (pyarrow.int64(), pyarrow.int64(), pyarrow.binary())
 
         with contextlib.nullcontext() if directory is None else contextlib.chdir(directory):

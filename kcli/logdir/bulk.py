@@ -16,7 +16,7 @@ from formats.checksums import valid
 from formats.crc import crc32, crc32c
 from formats.index import OFFSET_INDEX_ENTRY
 from formats.legacy import CRC_FROM as LEGACY_CRC_FROM
-from kcli.logdir.beside import Beside
+from kcli.logdir.background import BackgroundCall
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.segment import SKIP_FROM, Stop, only_zeros
 
@@ -112,17 +112,17 @@ class BulkWalk:
 
     def __iter__(self) -> Iterator[Window]:
         _keep_memory()
-        with Beside() as reader:
+        with BackgroundCall() as reader:
             yield from self._windows(reader)
 
-    def _windows(self, reader: Beside) -> Iterator[Window]:
+    def _windows(self, reader: BackgroundCall) -> Iterator[Window]:
         most = self._first
         view, spare = memoryview(b""), memoryview(b"")
         base, held = self.position, 0
         while self.stop is None:
             left = self.end - base
             size = max(min(most, left), 0)
-            if reader.is_busy:
+            if reader.is_running:
                 reader.wait()
             else:
                 view = _room(view, held, size)
@@ -136,7 +136,7 @@ class BulkWalk:
             next_base, next_held = base + found.chain.next, max(size - found.chain.next, 0)
             if self.verify and not is_large and found.chain.stop is None:
                 next_size = min(most, self.end - next_base)
-                if reader.helps and next_size - next_held >= WORTH_A_THREAD:
+                if reader.enabled and next_size - next_held >= WORTH_A_THREAD:
                     spare = _room(spare, 0, next_size)
                     spare[:next_held] = view[size - next_held : size]
                     reader.begin(
@@ -151,7 +151,7 @@ class BulkWalk:
             if found.chain.positions:
                 yield _window(found, matches, base, data)
             self._end(found.chain, base)
-            if reader.is_busy:
+            if reader.is_running:
                 view, spare = spare, view
             else:
                 view[:next_held] = view[size - next_held : size]

@@ -17,10 +17,10 @@ from functools import partial
 from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
 from kcli.analysis.findings import Finding
-from kcli.logdir.beside import Beside
+from kcli.logdir.background import BackgroundCall
 from kcli.output.structured import Tail
 from kcli.output.view import View
-from kcli.rows import ArrowBlock, Away, EncodedRows, Failure, Item, TextBlock, values_of
+from kcli.rows import ArrowBlock, EncodedRows, Failure, Item, TextBlock, values_of
 
 SUCCESS = "_SUCCESS"
 DIGITS = 5
@@ -31,7 +31,7 @@ BYTES_A_BATCH = 4 << 20
 BYTES_A_VALUE = 64
 """What a value costs beside its own bytes, about."""
 
-Text: TypeAlias = Callable[[Iterable[Item]], Iterable[str | TextBlock | Away]]
+Text: TypeAlias = Callable[[Iterable[Item]], Iterable[str | TextBlock]]
 
 WORTH_A_THREAD = 1 << 18
 """Bytes that take longer to write than another thread takes to begin."""
@@ -126,8 +126,6 @@ def write_rows(path: str, rows: Iterable[Item], view: View, tail: Tail, text: Te
             def counted() -> Iterator[str | TextBlock]:
                 nonlocal count
                 for lines in text(view.chosen(rows)):
-                    if isinstance(lines, Away):
-                        raise TypeError("these bytes can be written to stdout alone")
                     count += (
                         sum(bytes(data).count(b"\n") for data in lines.buffers)
                         if isinstance(lines, TextBlock)
@@ -135,7 +133,7 @@ def write_rows(path: str, rows: Iterable[Item], view: View, tail: Tail, text: Te
                     )
                     yield lines
 
-            write_lines(counted(), file, beside=True)
+            write_lines(counted(), file, in_background=True)
             tail()
             return count
         with writer(file, view) as out:
@@ -146,22 +144,19 @@ def write_rows(path: str, rows: Iterable[Item], view: View, tail: Tail, text: Te
             return out.rows
 
 
-def write_lines(lines: Iterable[str | TextBlock | Away], file: BinaryIO, *, beside: bool) -> None:
-    """Write lines to an open file, many of them `beside` the making of the next ones.
+def write_lines(lines: Iterable[str | TextBlock], file: BinaryIO, *, in_background: bool) -> None:
+    """Write lines to an open file, many of them `in_background`, while the next ones are made.
 
     A thread writes these: not for a pipe, in which a write may wait for ever.
     """
-    with Beside() as writing:
+    with BackgroundCall() as writing:
         for some in lines:
             writing.wait()
             if isinstance(some, str):
                 # a line may be long: it is not copied for the sake of its end
                 file.write(some.encode(*_ENCODING))
                 file.write(b"\n")
-            elif isinstance(some, Away):
-                file.flush()
-                some.reached(file.fileno())
-            elif beside and sum(map(len, some.buffers)) >= WORTH_A_THREAD:
+            elif in_background and sum(map(len, some.buffers)) >= WORTH_A_THREAD:
                 writing.begin(partial(file.writelines, some.buffers))
             else:
                 file.writelines(some.buffers)

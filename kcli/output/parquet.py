@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 from pyarrow import parquet
 
-from kcli.logdir.beside import Beside
+from kcli.logdir.background import BackgroundCall
 from kcli.output.arrow import RecordBatch, batch, schema
 from kcli.output.structured import Tail
 from kcli.output.view import ShownRow, View
@@ -22,7 +22,7 @@ BYTES_A_GROUP = 8 << 20
 class ParquetWriter:
     """Writes Parquet of one row type, in row groups bounded by rows and bytes."""
 
-    def __init__(self, file: BinaryIO, view: View, beside: Beside) -> None:
+    def __init__(self, file: BinaryIO, view: View, background: BackgroundCall) -> None:
         (row_type,) = view.types
         self.rows = 0
         self._view = view
@@ -34,7 +34,7 @@ class ParquetWriter:
             use_dictionary=_short_columns(view, self._row_type, {"str"}),
             write_statistics=_short_columns(view, self._row_type, {"str", "int", "timestamp", "bool"}),
         )
-        self._beside = beside
+        self._background = background
         self._held: list[RecordBatch] = []
         self._held_rows = self._held_bytes = 0
 
@@ -71,19 +71,19 @@ class ParquetWriter:
     def finish(self, tail: Tail) -> None:  # noqa: ARG002 - Parquet has no place for findings
         """Write what is held, and the footer."""
         self._put()
-        self._beside.wait()
+        self._background.wait()
         self._parquet.close()
 
     def abandon(self) -> None:
         """Let go of the file, so that nothing more is written to it."""
-        for end in (self._beside.wait, self._parquet.close):
+        for end in (self._background.wait, self._parquet.close):
             with suppress(Exception):
                 end()
 
     def _put(self) -> None:
         """Have a row group written, while the next one is made."""
         if self._held_rows:
-            self._beside.begin(
+            self._background.begin(
                 partial(self._parquet.write_table, pa.Table.from_batches(self._held), ROWS_A_GROUP)
             )
         self._held.clear()
@@ -106,8 +106,8 @@ def _short_columns(view: View, row_type: RowType, kinds: Collection[str]) -> lis
 @contextmanager
 def parquet_writer(file: BinaryIO, view: View) -> Iterator[ParquetWriter]:
     """Give a writer of Parquet; it writes to the file no more once the block ends."""
-    with Beside() as beside:
-        made = ParquetWriter(file, view, beside)
+    with BackgroundCall() as background:
+        made = ParquetWriter(file, view, background)
         try:
             yield made
         finally:

@@ -12,7 +12,7 @@ from kcli.output.formats import BETWEEN_ROWS
 from kcli.output.long_values import csv_pieces, is_long, json_pieces, tsv_pieces
 from kcli.output.values import compact, csv_cell, failure_values, finding_values, spaced, tsv_cell
 from kcli.output.view import View
-from kcli.rows import Away, EncodedRows, Failure, Item, Value
+from kcli.rows import EncodedRows, Failure, Item, Value
 
 DOCUMENT_VERSION = 1
 Tail: TypeAlias = Callable[[], tuple[list[Finding], list[Failure]]]
@@ -54,7 +54,7 @@ def write_json(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> No
     for row in view.shown(rows):
         out.write(separator)
         separator = BETWEEN_ROWS
-        if isinstance(row, (EncodedRows, Away)):
+        if isinstance(row, EncodedRows):
             _write_bytes(row, out)
             continue
         values: dict[str, Value] = {"type": row.type_name} if view.tagged else {}
@@ -66,12 +66,9 @@ def write_json(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> No
     )
 
 
-def _write_bytes(row: EncodedRows | Away, out: TextOut) -> None:
+def _write_bytes(row: EncodedRows, out: TextOut) -> None:
     out.flush()
-    if isinstance(row, Away):
-        row.reached(out.buffer.fileno())
-    else:
-        out.buffer.write(row.buffer)
+    out.buffer.write(row.buffer)
 
 
 def _items(values: Iterable[dict[str, Value]]) -> str:
@@ -82,7 +79,7 @@ def write_ndjson(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> 
     """Write one JSON object a line, each with its `type`, each flushed; findings and errors at the end."""
     names = {row_type.name: ("type", *view.names_of(row_type)) for row_type in view.types}
     for row in view.shown(rows):
-        if isinstance(row, (EncodedRows, Away)):
+        if isinstance(row, EncodedRows):
             _write_bytes(row, out)
             continue
         values = dict(zip(names[row.type_name], (row.type_name, *row.values), strict=True))
@@ -105,14 +102,14 @@ def write_csv(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> Non
 
 
 def _write_cells(
-    rows: Iterable[tuple[Any, ...] | EncodedRows | Away],
+    rows: Iterable[tuple[Any, ...] | EncodedRows],
     out: TextOut,
     separator: str,
     cell: Callable[[Any], str],
     pieces: Callable[[Any], Iterator[str]],
 ) -> None:
     for values in rows:
-        if isinstance(values, (EncodedRows, Away)):
+        if isinstance(values, EncodedRows):
             _write_bytes(values, out)
         elif is_long(values):
             out.writelines(_in_pieces(values, separator, cell, pieces))
@@ -134,15 +131,13 @@ def _in_pieces(
     yield "\n"
 
 
-def _with_header(
-    rows: Iterable[Item], view: View, tail: Tail
-) -> Iterator[tuple[Any, ...] | EncodedRows | Away]:
+def _with_header(rows: Iterable[Item], view: View, tail: Tail) -> Iterator[tuple[Any, ...] | EncodedRows]:
     """Yield the header and the rows; a failure without any row must not look like an empty table."""
     header = view.names_of(view.types[0]) if view.headers else None
     for row in view.shown(rows):
         if header is not None:
             yield header
             header = None
-        yield row if isinstance(row, (EncodedRows, Away)) else row.values
+        yield row if isinstance(row, EncodedRows) else row.values
     if header is not None and not tail()[1]:
         yield header

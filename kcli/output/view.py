@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from kcli.output.formats import FORMATS, TEXT, OutputFormat
-from kcli.rows import Away, Column, EncodedRows, Item, RowType, Value, type_name, values_of
+from kcli.rows import Column, EncodedRows, Item, RowType, Value, type_name, values_of
 
 
 class ShownRow(NamedTuple):
@@ -17,7 +17,7 @@ class ShownRow(NamedTuple):
     values: tuple[Value, ...]
 
 
-Shown: TypeAlias = ShownRow | EncodedRows | Away
+Shown: TypeAlias = ShownRow | EncodedRows
 
 
 class ViewError(Exception):
@@ -77,7 +77,7 @@ class View:
             for row_type in self.types
         }
         for row in self.chosen(rows):
-            if isinstance(row, (EncodedRows, Away)):
+            if isinstance(row, EncodedRows):
                 yield row
                 continue
             assert isinstance(row, tuple)

@@ -6,7 +6,6 @@ imported when one of its commands runs.
 
 from importlib import import_module
 
-from kcli.rows.columns import Away
 from kcli.rows.declare import (
     AnyRow,
     Column,
@@ -47,7 +46,6 @@ __all__ = [
     "COMMANDS",
     "AnyRow",
     "ArrowBlock",
-    "Away",
     "Column",
     "EncodedRows",
     "Failure",

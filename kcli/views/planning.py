@@ -17,7 +17,7 @@ from kcli.analysis.selection import Wanted
 from kcli.dump.job import ACCEPTS as DUMPED
 from kcli.dump.job import Dump, Options
 from kcli.engine.contract import Outcome, Scan, Unit
-from kcli.engine.local import inline
+from kcli.engine.inline import inline
 from kcli.jobs import epoch, rlmm, scan
 from kcli.jobs.common import PARTITIONS_ONLY, log_dir_findings, notes_as_findings, plan
 from kcli.jobs.ls import ls

@@ -16,7 +16,7 @@ from kcli.analysis.findings import Finding
 from kcli.analysis.merging import merged
 from kcli.dump.job import Dump
 from kcli.engine.contract import Outcome
-from kcli.engine.worker import scanned_to_end
+from kcli.engine.inline import scanned_to_end
 from kcli.logdir.buffers import shown
 from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.tree import PARTITION, Target

@@ -111,7 +111,7 @@ def raising(error):
 )
 @pytest.mark.parametrize("output", ["json", "tsv"])
 def test_an_engine_that_ends_leaves_a_whole_document(kcli, orders, monkeypatch, error, status, word, output):
-    monkeypatch.setattr("kcli.engine.local.inline", raising(error))
+    monkeypatch.setattr("kcli.engine.inline.inline", raising(error))
     result = kcli(*ASK, orders, "-o", output)
 
     assert result.exit_code == status
@@ -123,7 +123,7 @@ def test_an_engine_that_ends_leaves_a_whole_document(kcli, orders, monkeypatch, 
 
 
 def test_an_internal_error_shows_its_traceback_when_asked(kcli, orders, monkeypatch):
-    monkeypatch.setattr("kcli.engine.local.inline", raising(RuntimeError("a bug")))
+    monkeypatch.setattr("kcli.engine.inline.inline", raising(RuntimeError("a bug")))
 
     assert "Traceback (most recent call last)" in kcli(*ASK, orders, "-vv").stderr
     assert "Traceback" not in kcli(*ASK, orders).stderr

@@ -111,8 +111,8 @@ def test_a_killed_process_changes_no_byte(kcli, big):
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     begun = os.read(process.stdout.fileno(), 1000)  # the rest waits: nobody reads
-    nursery = {pid for pid, (parent, _, _) in processes().items() if parent == process.pid}
-    worker = next(pid for pid, (parent, _, _) in processes().items() if parent in nursery)
+    children = {pid for pid, (parent, _, _) in processes().items() if parent == process.pid}
+    worker = next(pid for pid, (parent, _, _) in processes().items() if parent in children)
     os.kill(worker, signal.SIGKILL)
     rest, error = process.communicate(timeout=WAIT_SECONDS)
 

@@ -30,7 +30,7 @@ from formats.record import MAGIC, Record
 from kcli.dump.render.pairs import Pairs, packed
 from kcli.logdir.segment import Batch
 from kcli.output.values import one_line
-from kcli.rows import Away, Item, Row, TextBlock, type_name, values_of
+from kcli.rows import Item, Row, TextBlock, type_name, values_of
 from kcli.rows.columns import TITLE
 
 LINE = "text"
@@ -76,7 +76,7 @@ class Shown(NamedTuple):
     payload: Words | None
 
 
-def dump_log_lines(rows: Iterable[Item], limit: int | None = None) -> Iterator[str | TextBlock | Away]:
+def dump_log_lines(rows: Iterable[Item], limit: int | None = None) -> Iterator[str | TextBlock]:
     """Yield the lines for stdout, one or many at a time; write to stderr what the tool writes there, its summaries at the end.
 
     With a limit, rows of one line each: so many are yielded, and nothing is read behind them.
@@ -89,7 +89,7 @@ def dump_log_lines(rows: Iterable[Item], limit: int | None = None) -> Iterator[s
             kind = type_name(row)
             values = values_of(row) if isinstance(row, tuple) else ()
             if kind in _PRINTED:
-                yield row if isinstance(row, (TextBlock, Away)) else str(values[0])
+                yield row if isinstance(row, TextBlock) else str(values[0])
                 left -= 1
                 if not left:
                     break

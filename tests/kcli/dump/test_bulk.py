@@ -13,8 +13,7 @@ from kcli.dump.job import Dump, Options
 from kcli.dump.render import text as dump_text
 from kcli.dump.render.lines import dump_log_lines
 from kcli.engine.contract import Unit
-from kcli.engine.local import inline
-from kcli.engine.worker import scanned_to_end
+from kcli.engine.inline import inline, scanned_to_end
 from kcli.jobs import cuts
 from kcli.jobs.cuts import InPieces
 from kcli.logdir import bulk
@@ -176,5 +175,5 @@ def test_a_log_in_pieces(seed, options, tmp_path, monkeypatch):
 def printed(rows):
     said, lines = io.StringIO(), io.BytesIO()
     with contextlib.redirect_stderr(said):
-        write_lines(dump_log_lines(rows), lines, beside=False)
+        write_lines(dump_log_lines(rows), lines, in_background=False)
     return lines.getvalue(), said.getvalue()

@@ -9,7 +9,7 @@ from kcli.analysis.merging import merged
 from kcli.dump import options as dump_options
 from kcli.dump.job import Dump, Options
 from kcli.engine.contract import Unit
-from kcli.engine.worker import scanned_to_end
+from kcli.engine.inline import scanned_to_end
 from kcli.logdir import bulk
 from kcli.logdir.tree import file_target
 from tests.builders import put_record, put_records

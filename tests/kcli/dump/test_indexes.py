@@ -11,7 +11,7 @@ from kcli.dump.job import Dump, Options
 from kcli.dump.render import index_text as dump_text_index
 from kcli.dump.render.lines import dump_log_lines
 from kcli.engine.contract import Unit
-from kcli.engine.worker import scanned_to_end
+from kcli.engine.inline import scanned_to_end
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.indexes import OffsetIndexFile
 from kcli.logdir.segment import Walk

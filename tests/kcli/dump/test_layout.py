@@ -17,7 +17,7 @@ from kcli.dump.render import layout as dump_layout
 from kcli.dump.render.hexdump import layout_lines
 from kcli.dump.render.layout import HAS_LAYOUT, layout
 from kcli.engine.contract import Unit
-from kcli.engine.worker import scanned_to_end
+from kcli.engine.inline import scanned_to_end
 from kcli.logdir.tree import file_target
 from tests.builders import put_record, put_records
 from tests.formats import files, recorded

@@ -15,7 +15,7 @@ import pytest
 from kcli.engine import spark as module
 from kcli.engine import spark_session
 from kcli.engine.errors import EngineMissingError
-from kcli.engine.local import inline
+from kcli.engine.inline import inline
 from kcli.engine.spark import spark
 from kcli.engine.spark_session import INSTALL_JAVA, Jobs
 from tests.commands.test_spark_fleet import of_session

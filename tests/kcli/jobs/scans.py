@@ -1,6 +1,6 @@
 """Scans of small partition directories for tests."""
 
-from kcli.engine.local import inline
+from kcli.engine.inline import inline
 from kcli.jobs import scan
 from kcli.jobs.common import plan
 from kcli.jobs.scan import ACCEPTS, Merged, Options, ScanLog, expand

@@ -11,7 +11,8 @@ from kcli.analysis.salvage import Gap, checked_batches
 from kcli.dump.job import Dump
 from kcli.dump.job import Options as DumpOptions
 from kcli.engine.contract import Unit
-from kcli.engine.local import inline, pool
+from kcli.engine.inline import inline
+from kcli.engine.pool import pool
 from kcli.jobs import scan
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Stop

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from kcli.analysis.findings import Finding
-from kcli.engine.local import inline
+from kcli.engine.inline import inline
 from tests.kcli.jobs.scans import rows, scanned, two_partitions
 from tests.partitions import log_dir, put_range, segment
 

@@ -2,7 +2,6 @@
 
 import errno
 import pickle
-import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Outcome, Scan, Sink, Unit
 from kcli.engine.errors import NotWrittenError
+from kcli.engine.inline import described, failed, scanned_to_end
 from kcli.rows import Failure
 
 BYTES_A_LIST = 1 << 20
@@ -17,23 +17,6 @@ BYTES_A_LIST = 1 << 20
 WORTH_COMPRESSING = 4 << 10
 COMPRESSED = b"\0"
 """No pickle begins with it."""
-
-
-def scanned(scan: Scan, unit: Unit) -> Outcome:
-    """Return the outcome of one call of a scan; an exception, which is a bug, becomes the unit's error."""
-    try:
-        return scan(unit)
-    except Exception as error:  # noqa: BLE001 - the contract forbids it, so it can be anything
-        return failed(unit, "internal", _described(error))
-
-
-def scanned_to_end(scan: Scan, unit: Unit) -> Iterator[Outcome]:
-    """Yield the outcomes of a unit and of every rest that it leaves."""
-    rest: Unit | None = unit
-    while rest is not None:
-        outcome = scanned(scan, rest)
-        yield outcome
-        rest = outcome.rest
 
 
 def packed_bin(
@@ -82,7 +65,7 @@ def _sunk(scan: Scan, units: Sequence[Unit], sink: Sink) -> list[bytes]:
         why = (error.strerror or str(error)).lower()
         return [pickle.dumps(NotWrittenError(f"a Spark worker cannot write there: {why}{hint}"))]
     except Exception as error:  # noqa: BLE001 - a bug must not look like the death of a worker
-        return [pickle.dumps(RuntimeError(_described(error)))]
+        return [pickle.dumps(RuntimeError(described(error)))]
 
 
 def _of_part(scan: Scan, units: Sequence[Unit], sink: Sink) -> list[Outcome]:
@@ -130,14 +113,4 @@ def packed(outcome: Outcome, unit: Unit) -> bytes:
     try:
         return pickle.dumps(outcome, pickle.HIGHEST_PROTOCOL)
     except Exception as error:  # noqa: BLE001 - pickle raises what the values raise
-        return pickle.dumps(failed(unit, "internal", _described(error)), pickle.HIGHEST_PROTOCOL)
-
-
-def failed(unit: Unit, error: str, message: str) -> Outcome:
-    """Return the outcome of a unit whose scan came to nothing."""
-    return Outcome(number=unit.number, error=Failure(unit.target.shown, error, None, None, message))
-
-
-def _described(error: BaseException) -> str:
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({frame.filename.rsplit('/', 1)[-1]}:{frame.lineno})"
+        return pickle.dumps(failed(unit, "internal", described(error)), pickle.HIGHEST_PROTOCOL)

@@ -5,33 +5,33 @@ from functools import partial
 
 import pytest
 
-from kcli.logdir.beside import Beside
+from kcli.logdir.background import BackgroundCall
 
 
 def test_calls_are_made_one_at_a_time_and_in_order():
     made = []
-    with Beside() as beside:
+    with BackgroundCall() as background:
         for number in range(50):
-            beside.begin(partial(made.append, number))
-            assert beside.is_busy
-        beside.wait()
-        assert (made, beside.is_busy) == (list(range(50)), False)
-        beside.wait()
+            background.begin(partial(made.append, number))
+            assert background.is_running
+        background.wait()
+        assert (made, background.is_running) == (list(range(50)), False)
+        background.wait()
 
 
 def test_what_a_call_raises_is_raised_once_where_it_is_waited_for():
     def fail():
         raise OSError(28, "no space left")
 
-    with Beside() as beside:
-        beside.begin(fail)
+    with BackgroundCall() as background:
+        background.begin(fail)
         with pytest.raises(OSError, match="no space"):
-            beside.wait()
-        beside.wait()
-        beside.begin(fail)
+            background.wait()
+        background.wait()
+        background.begin(fail)
         with pytest.raises(OSError, match="no space"):
-            beside.begin(fail)
-        beside.begin(int)
+            background.begin(fail)
+        background.begin(int)
 
 
 def test_leaving_waits_for_the_call_under_way():
@@ -42,8 +42,8 @@ def test_leaving_waits_for_the_call_under_way():
         made.append(1)
 
     before = threading.active_count()
-    with Beside() as beside:
-        beside.begin(call)
+    with BackgroundCall() as background:
+        background.begin(call)
         assert threading.active_count() == before + 1
         going.set()
     assert (made, threading.active_count()) == ([1], before)
@@ -51,20 +51,24 @@ def test_leaving_waits_for_the_call_under_way():
 
 def test_no_thread_without_a_call():
     before = threading.active_count()
-    with Beside():
+    with BackgroundCall():
         assert threading.active_count() == before
 
 
 def test_where_a_thread_does_not_help_calls_are_made_at_once(monkeypatch):
-    monkeypatch.setattr(Beside, "helps", False)
+    monkeypatch.setattr(BackgroundCall, "enabled", False)
     made = []
     before = threading.active_count()
-    with Beside() as beside:
-        beside.begin(lambda: made.append(threading.current_thread()))
-        assert (made, beside.is_busy, threading.active_count()) == ([threading.main_thread()], False, before)
+    with BackgroundCall() as background:
+        background.begin(lambda: made.append(threading.current_thread()))
+        assert (made, background.is_running, threading.active_count()) == (
+            [threading.main_thread()],
+            False,
+            before,
+        )
         with pytest.raises(ZeroDivisionError):
-            beside.begin(lambda: 1 // 0)
-        beside.wait()
+            background.begin(lambda: 1 // 0)
+        background.wait()
 
 
 def test_where_there_can_be_no_thread_calls_are_made_here(monkeypatch):
@@ -73,7 +77,7 @@ def test_where_there_can_be_no_thread_calls_are_made_here(monkeypatch):
 
     made = []
     monkeypatch.setattr(threading.Thread, "start", none)
-    with Beside() as beside:
+    with BackgroundCall() as background:
         for number in range(3):
-            beside.begin(partial(made.append, number))
-            assert (made, beside.is_busy) == (list(range(number + 1)), False)
+            background.begin(partial(made.append, number))
+            assert (made, background.is_running) == (list(range(number + 1)), False)

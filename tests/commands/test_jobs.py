@@ -1,4 +1,4 @@
-"""Workers that write to stdout by turns: the file is what one process would have written, whatever stdout is."""
+"""`--jobs N`: the bytes on stdout are those of one process, whatever stdout is and whatever becomes of the workers."""
 
 import os
 import resource
@@ -33,7 +33,7 @@ MOST_SECONDS = 4
 @pytest.fixture(scope="module")
 def big(tmp_path_factory):
     """Several logs, one of them read in pieces, with damage; all in one log dir."""
-    home = log_dir(tmp_path_factory.mktemp("turns") / "data")
+    home = log_dir(tmp_path_factory.mktemp("jobs") / "data")
     put_log(home / "orders-0", damaged=DAMAGED)
     for number in range(1, 4):
         put_log(home / f"orders-{number}", 40)
@@ -70,7 +70,7 @@ def alone(big, tmp_path_factory):
 
 @pytest.mark.parametrize("mode", ["wb", "ab"])
 @pytest.mark.parametrize("output", FORMATS, ids=lambda output: output[0])
-def test_a_file_has_the_same_bytes(big, alone, tmp_path, output, mode):
+def test_a_file_has_the_same_bytes_with_jobs(big, alone, tmp_path, output, mode):
     status, error, written = alone[output]
     path = tmp_path / "out"
     path.write_bytes(b"before\n")
@@ -81,20 +81,20 @@ def test_a_file_has_the_same_bytes(big, alone, tmp_path, output, mode):
 
 
 @pytest.mark.parametrize("output", FORMATS, ids=lambda output: output[0])
-def test_so_has_a_pipe(big, alone, output):
+def test_a_pipe_has_the_same_bytes_with_jobs(big, alone, output):
     done = subprocess.run(words(big, 2, *output), capture_output=True, check=False, env=ENVIRONMENT)
 
     assert (done.returncode, done.stderr, done.stdout) == alone[output]
 
 
-def test_others_who_write_to_the_file_before_and_behind_lose_nothing(big, alone, tmp_path):
-    shell = f'(echo before; {" ".join(map(str, words(big, 2)))} 2>/dev/null; echo behind) > "{tmp_path}/out"'
+def test_what_others_write_to_the_file_before_and_after_stays(big, alone, tmp_path):
+    shell = f'(echo before; {" ".join(map(str, words(big, 2)))} 2>/dev/null; echo after) > "{tmp_path}/out"'
     subprocess.run(shell, shell=True, check=True, env=ENVIRONMENT)
 
-    assert (tmp_path / "out").read_bytes() == b"before\n" + alone["text",][2] + b"behind\n"
+    assert (tmp_path / "out").read_bytes() == b"before\n" + alone["text",][2] + b"after\n"
 
 
-def test_what_is_told_stands_where_it_is_told_if_both_go_to_one_file(big, tmp_path):
+def test_messages_have_the_same_places_where_both_streams_are_one_file(big, tmp_path):
     told = []
     for jobs in (1, 2):
         subprocess.run(
@@ -109,7 +109,7 @@ def test_what_is_told_stands_where_it_is_told_if_both_go_to_one_file(big, tmp_pa
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_file_that_may_not_grow_is_not_silent(big, tmp_path, jobs):
+def test_a_file_that_may_not_grow_ends_with_4_and_a_message(big, tmp_path, jobs):
     most = 1_000_000
     status, told = run(
         big,
@@ -123,7 +123,7 @@ def test_a_file_that_may_not_grow_is_not_silent(big, tmp_path, jobs):
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_to_all_of_them_closes_the_document(big, tmp_path, number, status):
+def test_a_signal_to_the_whole_group_closes_the_document(big, tmp_path, number, status):
     many = [big] * 60
     with open(tmp_path / "out", "wb") as file:
         process = subprocess.Popen(
@@ -145,8 +145,7 @@ def test_a_signal_to_all_of_them_closes_the_document(big, tmp_path, number, stat
 
 
 @pytest.mark.parametrize("what", [signal.SIGSTOP, signal.SIGKILL])
-def test_a_signal_is_obeyed_whatever_has_become_of_the_workers(tmp_path, what):
-    """One that is stopped does not reply; what one had that was killed takes as long again."""
+def test_a_signal_ends_the_command_though_workers_are_stopped_or_dead(tmp_path, what):
     home = put_log(log_dir(tmp_path / "data") / "orders-0", 40_000)
     (home / f"{0:020}.index").unlink()
     with open(tmp_path / "out", "wb") as file:
@@ -169,41 +168,56 @@ def test_a_signal_is_obeyed_whatever_has_become_of_the_workers(tmp_path, what):
 
 def workers(owner):
     """Return the children of a process's children."""
-    parents = {}
+    return [process for process, parent in parents().items() if parents().get(parent) == owner]
+
+
+def parents():
+    """Return the parent of every process."""
+    found = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
-            parents[int(path.parts[2])] = int(path.read_text().rpartition(")")[2].split()[1])
-    return [process for process, parent in parents.items() if parents.get(parent) == owner]
+            found[int(path.parts[2])] = int(path.read_text().rpartition(")")[2].split()[1])
+    return found
 
 
-IS = "import sys; from commands._engine import _is_for_several; sys.stderr.write(str(_is_for_several()))"
+def is_gone(process):
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
 
 
-@pytest.mark.parametrize(
-    ("redirection", "expected"),
-    [
-        (">{}", "True"),
-        ("1<>{}", "True"),
-        (">>{}", "False"),
-        ("|cat", "False"),
-        (">/dev/null", "False"),
-        (">&-", "False"),
-    ],
-)
-def test_they_write_to_regular_files_that_are_not_appended_to(tmp_path, redirection, expected):
-    shell = f"{sys.executable} -c '{IS}' {redirection.format(tmp_path / 'out')}"
+def will_be_gone(process):
+    end = time.monotonic() + WAIT_SECONDS
+    while not is_gone(process) and time.monotonic() < end:
+        time.sleep(0.01)
+    return is_gone(process)
 
-    assert (
-        subprocess.run(
-            shell, shell=True, stderr=subprocess.PIPE, text=True, check=False, env=ENVIRONMENT
-        ).stderr
-        == expected
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_no_process_outlives_the_command(big, number):
+    process = subprocess.Popen(words(big, 2), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
+    os.read(process.stdout.fileno(), 10)  # the rest waits: nobody reads
+    children = [child for child, parent in parents().items() if parent == process.pid]
+    family = [*children, *workers(process.pid)]
+    assert len(family) >= 4  # the fork server, the resource tracker, two workers
+    process.send_signal(number)
+    if number == signal.SIGKILL:
+        process.wait(WAIT_SECONDS)
+    process.communicate(timeout=WAIT_SECONDS)
+
+    assert all(map(will_be_gone, family))
+
+
+def test_nothing_is_imported_from_the_working_directory(big, alone, tmp_path):
+    for name in ("socket", "pickle", "json", "random"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('not the real one')\n")
+    done = subprocess.run(
+        [sys.executable, "-P", *words(big, 2)[1:]],
+        capture_output=True,
+        check=False,
+        cwd=tmp_path,
+        env=ENVIRONMENT,
     )
 
-
-def test_they_do_not_where_stderr_goes_to_the_same_file(tmp_path):
-    subprocess.run(
-        f"{sys.executable} -c '{IS}' > {tmp_path}/out 2>&1", shell=True, check=True, env=ENVIRONMENT
-    )
-
-    assert (tmp_path / "out").read_text() == "False"
+    assert (done.returncode, done.stderr, done.stdout) == alone["text",]
