@@ -4,6 +4,7 @@ Codes are promises: scripts grep for them. `kcli explain CODE` prints an entry;
 a test fails when a code is used but not explained, or explained but not used.
 """
 
+import os
 from typing import NamedTuple
 
 SEVERITIES = ("info", "warning", "error")
@@ -19,9 +20,10 @@ class Rule(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """Something worth knowing about one file; `dir` and `file` as reached from the argument, position in bytes.
+    """Something worth knowing about one file or directory; `dir` as reached from the argument, `position` in bytes.
 
-    `more` is how many of its kind were met in the same file and are not told one by one; None where each is told.
+    `file` is the name of a file in `dir`, or a path as reached from the argument. `more` counts the findings of the same
+    code in the same file that are not listed; None where each is listed.
     """
 
     code: str
@@ -32,6 +34,13 @@ class Finding(NamedTuple):
     expected: str | int | None = None
     found: str | int | None = None
     more: int | None = None
+
+    @property
+    def path(self) -> str | None:
+        """The file that the finding is about, or else the directory, as reached from the argument."""
+        if self.file is None or self.dir is None or "/" in self.file:
+            return self.file or self.dir
+        return os.path.join(self.dir, self.file)
 
     @property
     def severity(self) -> str:

@@ -10,10 +10,7 @@ from kcli.rows import Failure
 
 def finding_line(finding: Finding) -> str:
     """Return `severity code path: message`."""
-    path = finding.file or finding.dir or ""
-    if finding.file is not None and finding.dir is not None and "/" not in finding.file:
-        path = f"{finding.dir}/{finding.file}"
-    return one_line(f"{finding.severity} {finding.code} {path}: {finding.message}")
+    return one_line(f"{finding.severity} {finding.code} {finding.path or ''}: {finding.message}")
 
 
 def failure_line(failure: Failure) -> str:

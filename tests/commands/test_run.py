@@ -371,8 +371,12 @@ class TestFindings:
         (orders / "recovery-point-offset-checkpoint").write_text("not a checkpoint\n")
         findings = json.loads(kcli(*ASK, orders, "-o", "json").stdout)["findings"]
 
-        assert [(finding["code"], finding["file"]) for finding in findings] == [
-            ("DIR-003", f"{orders}/recovery-point-offset-checkpoint")
+        assert [(finding["code"], finding["file"], finding["path"]) for finding in findings] == [
+            (
+                "DIR-003",
+                "recovery-point-offset-checkpoint",
+                f"{orders}/recovery-point-offset-checkpoint",
+            )
         ]
 
     def test_leftovers_are_told_one_by_one(self, kcli, log_dir):

@@ -156,6 +156,6 @@ def test_a_damaged_file_of_the_log_dir_is_told(kcli, log_dir, command, jobs):
     log_dir.partition("__remote_log_metadata-0")
     (log_dir.path / "meta.properties").write_text("version=7\n")
     told = json.loads(kcli(*command, "-o", "json", *jobs, log_dir.path / "__remote_log_metadata-0").stdout)
-    assert [finding["file"] for finding in told["findings"] if finding["code"] == "DIR-005"] == [
+    assert [finding["path"] for finding in told["findings"] if finding["code"] == "DIR-005"] == [
         str(log_dir.path / "meta.properties")
     ]

@@ -63,6 +63,7 @@ def test_json_of_everything():
             "message": "short",
             "dir": "d",
             "file": "0.log",
+            "path": "d/0.log",
             "position": 100,
             "expected": "61 bytes",
             "found": 12,

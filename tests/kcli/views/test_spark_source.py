@@ -96,7 +96,7 @@ def test_which_segments_are_damaged(spark, views, dirs, kcli):
 
 def test_views_can_be_joined(spark, views, dirs):
     found = spark.sql("""
-        SELECT s.broker_id, count(*) FROM segments s JOIN findings f ON f.file = concat(s.dir, '/', s.file)
+        SELECT s.broker_id, count(*) FROM segments s JOIN findings f ON f.path = concat(s.dir, '/', s.file)
         WHERE f.severity = 'error' GROUP BY s.broker_id ORDER BY s.broker_id
     """).collect()
 

@@ -183,7 +183,7 @@ def test_names_that_no_broker_loads_are_findings_of_every_view(tmp_path, of):
 def test_damage_and_absent_paths_are_rows_of_findings(dirs, tmp_path):
     found = rows("findings", [dirs[0], tmp_path / "absent"])
 
-    assert [(row["code"], row["severity"], row["file"]) for row in found] == [
+    assert [(row["code"], row["severity"], row["path"]) for row in found] == [
         ("not-found", "error", str(tmp_path / "absent"))
     ]
     assert len(rows("epochs", [dirs[0], tmp_path / "absent"])) == len(rows("epochs", dirs[:1]))
