@@ -33,7 +33,10 @@ FINDING = _closed(
         "code": {"enum": sorted(CATALOGUE)},
         "severity": {"enum": list(SEVERITIES)},
         "message": _TEXT,
-        "dir": {**_MAYBE_TEXT, "description": "directory of the file, or of the partition that it belongs to"},
+        "dir": {
+            **_MAYBE_TEXT,
+            "description": "directory of the file, or of the partition that it belongs to",
+        },
         "file": {**_MAYBE_TEXT, "description": "base name; null for a finding about a directory"},
         "path": {
             **_MAYBE_TEXT,

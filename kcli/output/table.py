@@ -34,7 +34,7 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
     )
     for column in columns:
         numeric = column.kind == "int"
-        table.add_column(column.name, justify="right" if numeric else "left", no_wrap=True, overflow="ignore")
+        table.add_column(column.name, justify="right" if numeric else "left", no_wrap=True, overflow="fold")
     for line in cells:
         table.add_row(*map(Text, line))
     console = Console(
@@ -51,7 +51,7 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
         _environ={},
     )
     with console.capture() as captured:
-        console.print(table, crop=False, overflow="ignore", no_wrap=True)
+        console.print(table, crop=False)
     out.write("".join(f"{line.rstrip()}\n" for line in captured.get().split("\n")[:-1]))
 
 

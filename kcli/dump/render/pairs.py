@@ -1,13 +1,10 @@
 """Pairs of numbers that are told at the end: a log may have millions, so they wait in a file once they are many."""
 
 import operator
-import shutil
-import tempfile
 from array import array
 from collections.abc import Iterator
-from contextlib import suppress
-from io import BytesIO
-from typing import IO, Final
+from tempfile import SpooledTemporaryFile, gettempdir
+from typing import Final
 
 NUMBER: Final = "q"
 PAIR_SIZE = 2 * array(NUMBER).itemsize
@@ -21,12 +18,20 @@ def packed(first: int, second: int) -> bytes:
     return array(NUMBER, (first, second)).tobytes()
 
 
+def _bytes_in_memory() -> int:
+    """Return IN_MEMORY, or 0, which means all, where no directory takes a temporary file."""
+    try:
+        gettempdir()
+    except FileNotFoundError:
+        return 0
+    return IN_MEMORY
+
+
 class Pairs:
     """Pairs of 64-bit numbers in the order in which they were added, or sorted by the first."""
 
     def __init__(self) -> None:
-        self._file: IO[bytes] = BytesIO()
-        self._stays = False
+        self._file = SpooledTemporaryFile(_bytes_in_memory())  # noqa: SIM115 - `close` closes it
         self._last: int | None = None
         self._rises = True
 
@@ -38,17 +43,6 @@ class Pairs:
         self._rises = self._rises and all(map(operator.lt, firsts, firsts[1:]))
         self._last = firsts[-1] if firsts else None
         self._file.write(pairs)
-        if not self._stays and self._file.tell() > IN_MEMORY:
-            self._move()
-
-    def _move(self) -> None:
-        """Let the pairs wait in a file, if there is a place for one."""
-        self._stays = True
-        with suppress(OSError):
-            file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as this does
-            self._file.seek(0)
-            shutil.copyfileobj(self._file, file)
-            self._file = file
 
     def close(self) -> None:
         """Give up the pairs."""

@@ -11,6 +11,7 @@ from kcli.output.table import write_table
 from kcli.output.text import distinct, failure_line, finding_line
 from kcli.output.view import make_view
 from kcli.rows import Failure, Row, row_types
+from kcli.rows.remote_metadata import RlmmPartitionRow
 
 AT = Row(
     "lookup_timestamp",
@@ -148,6 +149,17 @@ def test_table_says_where_it_shows_the_beginning_of_a_value_alone(value):
     assert header.split() == write(write_table, [AT]).splitlines()[0].split()
     assert "... (its beginning; -o json shows all)" in line and len(line) < 10_000
     assert line.endswith("first at or after")
+
+
+def test_integers_of_a_table_are_aligned_right():
+    rows = [RlmmPartitionRow("t", partition, 10**partition) for partition in (1, 12)]
+    lines = write(write_table, rows, "rlmm partition").splitlines()
+
+    assert lines == [
+        "topic_id  partition  metadata_partition",
+        "t                 1                  10",
+        "t                12       1000000000000",
+    ]
 
 
 def test_table_has_one_line_a_row():
