@@ -29,7 +29,7 @@ def inputs(paths: list[str] | None, common: Common) -> Iterator[str]:
         nothing = False
         yield path
     if nothing:
-        raise UsageError("name at least one PATH, or --files-from, or --server-config")
+        raise UsageError("expected at least one PATH, or --files-from, or --server-config")
 
 
 def _listed(paths: list[str], common: Common) -> Iterator[str]:
@@ -87,7 +87,7 @@ def _log_dirs(path: str) -> tuple[str, ...]:
     except FormatError as error:
         raise UsageError(f"--server-config {path}: {error}") from error
     if not names:
-        raise UsageError(f"--server-config {path}: its log.dirs is empty, and no broker starts with that")
+        raise UsageError(f"--server-config {path}: its log.dirs is empty; a broker does not start with that")
     return names
 
 

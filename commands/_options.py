@@ -245,7 +245,7 @@ MOST_PARTITIONS = 1_000_000
 
 def _integer(word: str, what: str, low: int, high: int) -> int:
     if not re.fullmatch(r"-?[0-9]{1,19}", word) or not low <= int(word) <= high:
-        raise UsageError(f"{what} {word!r}: not a number from {low} to {high}")
+        raise UsageError(f"{what} {word!r}: expected a number from {low} to {high}")
     return int(word)
 
 
@@ -264,7 +264,7 @@ def parse_partitions(text: str) -> frozenset[int]:
         first = _integer(low, "partition", 0, INT32)
         last = _integer(high, "partition", 0, INT32) if dash else first
         if last < first:
-            raise UsageError(f"partition {word.strip()!r}: a range goes up")
+            raise UsageError(f"partition {word.strip()!r}: expected a range that goes up, such as 0-3")
         ranges.append(range(first, last + 1))
     if sum(map(len, ranges)) > MOST_PARTITIONS:
         raise UsageError(f"partition {text!r}: more than {MOST_PARTITIONS} partitions")
@@ -276,7 +276,7 @@ def parse_offset(text: str) -> int | str:
     if text in {"earliest", "latest"}:
         return text
     if not text.isdecimal():
-        raise UsageError(f"offset {text!r}: not a number, earliest or latest")
+        raise UsageError(f"offset {text!r}: expected a number, earliest or latest")
     return _integer(text, "offset", 0, INT64)
 
 
@@ -286,7 +286,7 @@ UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 
 def parse_duration(text: str) -> int:
     """Return the milliseconds of a duration like `30m`, `2d` or `1h30m`."""
     if not re.fullmatch(r"([0-9]{1,12}(ms|[smhdw]))+", text):
-        raise UsageError(f"duration {text!r}: not like 500ms, 30s, 15m, 1h, 2d, 1w")
+        raise UsageError(f"duration {text!r}: expected a duration such as 500ms, 30s, 15m, 1h, 2d or 1w")
     duration = sum(int(number) * UNITS[unit] for number, unit in re.findall(r"([0-9]+)(ms|[smhdw])", text))
     if duration > INT64:
         raise UsageError(f"duration {text!r}: more milliseconds than a 64-bit number holds")
@@ -311,7 +311,7 @@ def parse_time(text: str, now_ms: int | None = None) -> int:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise UsageError(f"time {text!r}: not epoch milliseconds, ISO-8601 or @-1h") from error
+        raise UsageError(f"time {text!r}: expected epoch milliseconds, ISO-8601 or @-1h") from error
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)

@@ -63,7 +63,7 @@ class Out:
                 )
         if any(_is_same(self, target) for target in found.targets):
             raise RefusedError(
-                f"--out {self.word}: this is one of the inputs, and kcli would replace it; name another"
+                f"--out {self.word}: this is one of the inputs, and kcli would replace it; choose another name"
             )
 
     @contextmanager
@@ -117,7 +117,7 @@ def out_of(word: str, common: Common, *, by_workers: bool) -> Out:
     as_parts = by_workers and form != TEXT.name
     if as_parts and (common.sort is not None or common.limit is not None):
         raise UsageError(
-            "--sort and --limit need all rows in one place; with --spark, --out is written by the workers: leave one out"
+            "--sort and --limit need all rows in one process, but with --spark the workers write --out: use only one of them"
         )
     parent, name = os.path.split(word)
     place = os.path.realpath(parent or ".")
@@ -136,7 +136,7 @@ def _format(word: str, common: Common) -> str:
     output = format_of(None, extension, is_terminal=False) if extension else None
     if "\0" in word or output is None or (output == TEXT and common.output != TEXT.name):
         raise UsageError(
-            f"--out {word}: name a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)"
+            f"--out {word}: expected a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)"
         )
     if common.output not in {None, output.name}:
         raise UsageError(f"--out {word}: the file's name says {output.name}, -o says {common.output}")
@@ -151,14 +151,14 @@ def _refuse_what_is_there(out: Out) -> None:
     except OSError as error:
         raise UsageError(f"--out {out.word}: {(error.strerror or str(error)).lower()}") from error
     if stat.S_ISDIR(mode):
-        raise RefusedError(f"--out {out.word}: there is a directory of this name; remove it, or name another")
+        raise RefusedError(f"--out {out.word}: this is a directory; remove it, or choose another name")
     if out.as_parts:
         raise RefusedError(
-            f"--out {out.word}: with --spark this is a directory, and there is a file of this name; remove it, or name another"
+            f"--out {out.word}: with --spark this becomes a directory, and there is a file of this name; remove it, or choose another name"
         )
     if not stat.S_ISREG(mode):
         raise RefusedError(
-            f"--out {out.word}: what has this name is no regular file, and kcli would replace it; name another"
+            f"--out {out.word}: this is not a regular file, and kcli would replace it; choose another name"
         )
 
 

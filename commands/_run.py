@@ -162,7 +162,7 @@ def _nothing_matched(found: Found) -> str:
     """Return why there is nothing to answer."""
     leftovers = sum(note.kind == "leftover" for note in found.notes)
     hint = (
-        f"; left out: {leftovers} -delete, -stray or -future, which --include-leftovers reads"
+        f"; {leftovers} -delete, -stray or -future left out; --include-leftovers reads them"
         if leftovers
         else ""
     )

@@ -67,9 +67,11 @@ def _refuse(keep: str) -> None:
     from kcli.logdir.tree import is_of_a_log_dir  # noqa: PLC0415 - kept out of --help
 
     if is_of_a_log_dir(os.path.abspath(keep)):
-        raise RefusedError(f"--keep {keep}: this is a log dir, or lies in one; kcli writes nothing there")
+        raise RefusedError(f"--keep {keep}: this is a log dir, or lies in one; kcli never writes there")
     if os.path.lexists(os.path.join(keep, FOLDER)):
-        raise RefusedError(f"--keep {keep}: there is a {FOLDER} in it; remove it, or name another directory")
+        raise RefusedError(
+            f"--keep {keep}: there is a {FOLDER} in it; remove it, or choose another directory"
+        )
 
 
 def _run_all(folder: str, lines: tuple[str, ...]) -> int:

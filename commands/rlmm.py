@@ -40,7 +40,7 @@ def dump(
     if text_format is not None and text_format not in FORMATS:
         raise UsageError(f"--format {text_format}: expected one of {', '.join(FORMATS)}")
     if text_format is not None and common.output != TEXT:
-        raise UsageError("--format is about -o text")
+        raise UsageError("--format needs -o text")
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import rlmm as jobs  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm_rows import TEXTS  # noqa: PLC0415 - kept out of --help
@@ -90,11 +90,9 @@ def _user_partition(word: str) -> tuple[str, int]:
 
     topic_id, _, number = word.rpartition(":")
     if not number.isascii() or not number.isdecimal() or len(number) > len(str(INT32)) or int(number) > INT32:
-        raise UsageError(f"{word}: not TOPIC_ID:PARTITION, for example u4NdSfWRQjaZ_ENyxMXLJA:0")
+        raise UsageError(f"{word}: expected TOPIC_ID:PARTITION, for example u4NdSfWRQjaZ_ENyxMXLJA:0")
     try:
         uuid_bytes(topic_id, "topic id")
     except FormatError as error:
-        raise UsageError(
-            f"{word}: the topic id is not the 22 characters of a Kafka uuid, as partition.metadata has it"
-        ) from error
+        raise UsageError(f"{word}: expected a topic id of 22 characters, as in partition.metadata") from error
     return topic_id, int(number)

@@ -21,5 +21,5 @@ def schema(
     with boundary():
         command = " ".join(words or ())
         if command not in COMMANDS:
-            raise UsageError(f"schema {command or 'COMMAND'}: name one of {', '.join(COMMANDS)}")
+            raise UsageError(f"schema {command or 'COMMAND'}: expected one of {', '.join(COMMANDS)}")
         typer.echo(pretty(document_schema(command)))

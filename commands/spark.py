@@ -69,17 +69,17 @@ def submit_command(
     with boundary():
         if not words:
             raise UsageError(
-                "submit-command: name the kcli command line to run behind --, for example -- ls /data/kafka"
+                "submit-command: expected a kcli command line after --, for example -- ls /data/kafka"
             )
         for word in conf or ():
             if not all(word.partition("=")[:2]):
-                raise UsageError(f"--conf {word}: not KEY=VALUE")
+                raise UsageError(f"--conf {word}: expected KEY=VALUE")
         line, needs_directory = _over_spark(words)
         directory = os.path.abspath(folder)
         try:
             if is_of_a_log_dir(directory):
                 raise RefusedError(
-                    f"--dir {folder}: this is a log dir, or lies in one; kcli writes nothing there"
+                    f"--dir {folder}: this is a log dir, or lies in one; kcli never writes there"
                 )
             if not dry_run:
                 write_files(directory)
@@ -107,7 +107,7 @@ def _over_spark(words: list[str]) -> tuple[list[str], bool]:
             f"submit-command: kcli {named} reads no paths, so there is nothing to spread over Spark; run it here"
         )
     if found.params["jobs"] > 1:
-        raise UsageError("submit-command: --jobs and Spark are two ways to spread the work: leave out --jobs")
+        raise UsageError("submit-command: --jobs and Spark both spread the work: leave out --jobs")
     for option, instead in (
         ("spark_master", "--master"),
         ("spark_remote", "--master"),
@@ -115,12 +115,12 @@ def _over_spark(words: list[str]) -> tuple[list[str], bool]:
     ):
         if found.params[option]:
             raise UsageError(
-                f"submit-command: --{option.replace('_', '-')} is for a kcli that starts Spark itself: name {instead} before --"
+                f"submit-command: --{option.replace('_', '-')} is for a kcli that starts Spark itself: use {instead} before --"
             )
     one = [found.params[name] for name in ("files_from", "server_config", "out") if found.params[name]]
     paths = [*(found.params["paths"] or ()), *(found.params.get("files") or "").split(","), *one]
     if not any(path and path != found.params["out"] for path in paths):
-        raise UsageError(f"submit-command: kcli {named}: name at least one PATH")
+        raise UsageError(f"submit-command: kcli {named}: expected at least one PATH")
     return _with_spark(words, found), any(path not in {"", "-"} and not os.path.isabs(path) for path in paths)
 
 
@@ -140,7 +140,7 @@ def _parsed(words: list[str]) -> _Parsed:
         below = command.get_command(None, name)
         if below is None:
             raise UsageError(
-                f"submit-command: {name or 'nothing'} is no command of kcli here; one of {', '.join(command.list_commands(None))}"
+                f"submit-command: {name or 'nothing'} is not a command of kcli; expected one of {', '.join(command.list_commands(None))}"
             )
         command = below
     try:

@@ -82,7 +82,7 @@ def truncate(
     if not dry_run:
         raise RefusedError("kcli changes nothing: add --dry-run to see what the broker would do")
     if sum([to_offset is not None, to_epoch is not None, to_high_watermark]) != 1:
-        raise UsageError("name exactly one of --to-offset, --to-epoch, --to-high-watermark")
+        raise UsageError("use exactly one of --to-offset, --to-epoch, --to-high-watermark")
     if shutdown is not None and shutdown not in SHUTDOWNS:
         raise UsageError(f"--shutdown {shutdown}: expected one of {', '.join(SHUTDOWNS)}")
     import time  # noqa: PLC0415 - kept out of --help

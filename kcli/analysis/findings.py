@@ -75,7 +75,7 @@ CATALOGUE: dict[str, Rule] = {
     ),
     "LOG-005": Rule(
         "info",
-        "The file is moving: a broker is writing to it.",
+        "The file changes while it is read: a broker writes to it.",
         "It goes on appending.",
         "The answer is right for the moment at which the file was opened; run again, or on a copy.",
     ),
@@ -100,32 +100,32 @@ CATALOGUE: dict[str, Rule] = {
     "LOG-009": Rule(
         "error",
         "A cleanly stopped log ends in zeros: the broker does not load it.",
-        "It does not recover after a clean stop: it reads the zeros as a batch, fails with CorruptRecordException and takes the log dir offline.",
+        "It does not recover after a clean stop: it reads the zeros as a batch and stops with CorruptRecordException.",
         "Remove the clean shutdown marker before the start, so that recovery trims the zeros; find out what wrote them.",
     ),
     "LOG-010": Rule(
         "error",
-        "A file is named like one of a log, but not by an offset.",
+        "A file has the extension of a log file, but its name is not an offset.",
         "It fails to read the offset from the name (NumberFormatException) and takes the log dir offline.",
         "Move the file elsewhere before the broker starts.",
     ),
     "LOG-011": Rule(
         "error",
-        "Offsets do not rise from one batch to the next.",
+        "Offsets do not increase from one batch to the next.",
         "A clean start does not notice; recovery fails with InvalidOffsetException where such a batch would become an index entry.",
         "No broker appends like this: find out what wrote the segment, and compare with another replica.",
     ),
     "LOG-012": Rule(
         "error",
-        "What is named like a file of a log is none: a directory, a pipe, a link that leads nowhere.",
-        "It passes over it, as if nothing were there, and fails where it makes a file of that name.",
-        "Find out what made it, and whether a segment or an index is missing.",
+        "An entry with a log-file name is not a regular file (directory, pipe, broken symlink).",
+        "It ignores the entry, and fails when it creates a file of that name.",
+        "Find out what created it, and whether a segment or an index is missing.",
     ),
     "LOG-013": Rule(
         "error",
-        "A log is named as no broker names it, and there is none of the name that it stands for.",
-        "It reads the offset from the name, begins a segment there as an empty file of 20 digits, and never reads this one.",
-        "Before the broker starts, give it 20 digits again if it belongs here, and move it elsewhere if it does not.",
+        "The name of a log file is not canonical (20 digits), and the canonical file is missing.",
+        "It reads the offset from the name, creates an empty segment with the canonical name, and never reads this file.",
+        "Before the broker starts: rename the file to 20 digits if it belongs here, else move it elsewhere.",
     ),
     "LOG-014": Rule(
         "info",
@@ -153,38 +153,38 @@ CATALOGUE: dict[str, Rule] = {
     ),
     "DUMP-001": Rule(
         "error",
-        "A range of a log cannot be read; the dump goes on behind it.",
+        "A range of a log cannot be read; the dump continues after it.",
         "Recovery truncates the log where the range begins; a clean start that reads there fails.",
-        "What follows is still in the file: kcli dump --offsets from the next good offset on, before this broker starts.",
+        "The records after it are still in the file. Save them before this broker starts: kcli dump --offsets, from the next good offset on.",
     ),
     "DUMP-002": Rule(
         "error",
         "The records of a batch cannot be read.",
-        "Consumers and replicas fail on it where they decompress it; recovery cuts the log here if the checksum is wrong, too.",
-        "Compare with the other replicas. Where a bound was met, --max-batch-bytes raises it.",
+        "Consumers and replicas fail on it where they decompress it; recovery cuts the log here if the checksum is wrong.",
+        "Compare with the other replicas. If a limit was exceeded, --max-batch-bytes raises it.",
     ),
     "DUMP-003": Rule(
         "warning",
-        "Entries of an index do not rise.",
-        "It takes every slot for an entry after a clean stop, and looks up in an order that is none.",
-        "Ordinary behind the preallocated end of an index whose segment was truncated; otherwise remove the index: it is rebuilt.",
+        "Entries of an index do not increase.",
+        "After a clean stop it takes every slot for an entry, and its binary search can miss entries.",
+        "Ordinary in the preallocated end of an index whose segment was truncated. Otherwise remove the index: the broker rebuilds it.",
     ),
     "DUMP-004": Rule(
         "warning",
-        "Entries of an index do not name the offset of the batch that they lead to.",
+        "Index entries do not name the offset of the batch at their position.",
         "It reads on from there until it finds the offset.",
         "Releases up to 4.0 write such entries for an append of several batches, and they are harmless.",
     ),
     "DUMP-005": Rule(
         "info",
-        "Without an index that leads there, the log was scanned from its beginning.",
+        "No index leads to the selected records; the log was scanned from its beginning.",
         "It reads from the start of the segment as well.",
         "Nothing.",
     ),
     "DUMP-006": Rule(
         "error",
         "A file ends in the middle of an entry.",
-        "It rebuilds such an index at its start; of a transaction index it does not see the partial entry.",
+        "It rebuilds such an index when it starts; it ignores the partial entry of a transaction index.",
         "Check the disk: brokers write whole entries.",
     ),
     "DUMP-007": Rule(
@@ -202,8 +202,8 @@ CATALOGUE: dict[str, Rule] = {
     "DUMP-009": Rule(
         "warning",
         "The last message inside a wrapper is cut.",
-        "It passes over it without a word, as consumers do.",
-        "Nothing can be read of it; old producers and consumers are known to have made such wrappers.",
+        "It skips the message without an error, as consumers do.",
+        "The message cannot be read. Old producers wrote such wrappers.",
     ),
     "EPOCH-001": Rule(
         "warning",
@@ -232,7 +232,7 @@ CATALOGUE: dict[str, Rule] = {
     "EPOCH-005": Rule(
         "info",
         "The offset lies outside the log.",
-        "Its epoch cache knows no log end: any offset past the last entry's start has the last epoch.",
+        "Its epoch cache does not know the log end: every offset past the last entry's start has the last epoch.",
         "Check the offset; kcli ls shows where the log begins and ends.",
     ),
     "EPOCH-006": Rule(
@@ -251,12 +251,12 @@ CATALOGUE: dict[str, Rule] = {
         "info",
         "The segment to search has no such record, and later ones are not searched.",
         "It searches the first segment whose largest timestamp is late enough, and no other.",
-        "Timestamps of this topic do not rise, or records were deleted: search by offset, or read the records.",
+        "Timestamps do not increase with offsets, or records were deleted: search by offset, or read the records.",
     ),
     "LOOKUP-003": Rule(
         "warning",
         "A time index still has its preallocated tail although the shutdown was clean.",
-        "It takes the zeros for entries: the largest timestamp of the segment is 0, and lookups pass it by.",
+        "It takes the zeros for entries: the largest timestamp of the segment is 0, and lookups skip it.",
         "Remove the clean shutdown marker before the broker starts: it then rebuilds the index.",
     ),
     "LOOKUP-004": Rule(
@@ -275,7 +275,7 @@ CATALOGUE: dict[str, Rule] = {
         "info",
         "Leftover directories were left out (-delete, -stray, -future).",
         "It deletes -delete directories, keeps -stray ones, and goes on with -future ones.",
-        "Name --include-leftovers to read them too.",
+        "Add --include-leftovers to read them too.",
     ),
     "DIR-003": Rule(
         "error",
@@ -286,7 +286,7 @@ CATALOGUE: dict[str, Rule] = {
     "DIR-004": Rule(
         "error",
         "A file of the log dir itself could not be read.",
-        "It may well read the file: then its answers differ from these, which do without.",
+        "It may be able to read the file; then its answers differ from these.",
         "Run kcli as a user that may read the file, and check the disk.",
     ),
     "DIR-005": Rule(
@@ -297,7 +297,7 @@ CATALOGUE: dict[str, Rule] = {
     ),
     "DIR-006": Rule(
         "error",
-        "A directory in a log dir is named like no partition.",
+        "The name of a directory in a log dir is not TOPIC-PARTITION.",
         "It fails to parse the name while it loads the log dir (KafkaException), and does not start.",
         "Move it elsewhere before the broker starts; lost+found of a disk means that the log dir should be a directory below.",
     ),
@@ -315,7 +315,7 @@ CATALOGUE: dict[str, Rule] = {
     ),
     "START-003": Rule(
         "info",
-        "A deletion, cleaning or swap was interrupted; its leftovers are dealt with first.",
+        "A deletion, cleaning or swap was interrupted; the broker finishes it first.",
         "It deletes .deleted and .cleaned files and puts .swap files in the place of what they replace.",
         "Nothing.",
     ),
@@ -323,7 +323,7 @@ CATALOGUE: dict[str, Rule] = {
         "warning",
         "A transaction index contradicts its segment; the segment is recovered.",
         "It reads the whole segment and rebuilds all its indexes, after a clean stop too.",
-        "Nothing, but such an index was not written by this broker in this state.",
+        "Find out what changed the index: a broker does not write it like this.",
     ),
     "START-005": Rule(
         "info",
@@ -346,8 +346,8 @@ CATALOGUE: dict[str, Rule] = {
     "TRUNC-001": Rule(
         "error",
         "A leader epoch has no end offset in this replica.",
-        "It answers (-1, -1): the epoch is newer than all that it knows, or it knows none.",
-        "Ask for an epoch that kcli epoch show lists, or name an offset.",
+        "It answers (-1, -1): the epoch is newer than every epoch here, or there is none here.",
+        "Use an epoch that kcli epoch show lists, or an offset.",
     ),
     "TRUNC-002": Rule(
         "warning",
@@ -357,8 +357,8 @@ CATALOGUE: dict[str, Rule] = {
     ),
     "TRUNC-003": Rule(
         "warning",
-        "Damage in what is cut, or in what is left.",
-        "A truncation does not look at what it deletes; a clean restart fails on a broken tail of what is left.",
+        "The part that is cut, or the part that stays, is damaged.",
+        "A truncation does not check what it deletes; a clean restart fails on a broken tail of what stays.",
         "Check the log with kcli dump; an unclean start repairs a broken tail by cutting it.",
     ),
     "RLMM-001": Rule(
@@ -375,9 +375,9 @@ CATALOGUE: dict[str, Rule] = {
     ),
     "RLMM-003": Rule(
         "error",
-        "A value of remote log metadata decodes, but no broker takes it.",
+        "A value of remote log metadata decodes, but a broker would reject it.",
         "Its metadata consumer, or the load of the snapshot file, fails on it.",
-        "Find out who wrote it; a flipped bit that the checksum missed looks like this, too.",
+        "Find out who wrote it. A flipped bit that the checksum missed also looks like this.",
     ),
     "RLMM-004": Rule(
         "warning",
@@ -394,7 +394,7 @@ CATALOGUE: dict[str, Rule] = {
     "RLMM-006": Rule(
         "info",
         "A remote_log_snapshot is empty.",
-        "It counts as none: nothing was flushed yet.",
+        "It ignores the file: nothing was flushed yet.",
         "Nothing.",
     ),
     "RLMM-007": Rule(
@@ -405,7 +405,7 @@ CATALOGUE: dict[str, Rule] = {
     ),
     "RLMM-008": Rule(
         "info",
-        "Control batches were passed over.",
+        "Control batches were skipped.",
         "It does the same; it writes none to this topic.",
         "Find out which producer writes transactions to this topic.",
     ),

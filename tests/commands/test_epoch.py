@@ -29,7 +29,7 @@ def document(command, *words):
     return told, done.exit_code
 
 
-def test_end_offsets(directory):
+def test_end_offset_prints_a_row_for_each_epoch(directory):
     told, status = document("epoch end-offset", "--epoch", "0,1,2,3", directory)
     assert [(row["requested_epoch"], row["leader_epoch"], row["end_offset"]) for row in told["rows"]] == [
         (0, 0, 10),
@@ -40,13 +40,13 @@ def test_end_offsets(directory):
     assert (told["findings"], told["errors"], status) == ([], [], 0)
 
 
-def test_all_and_a_given_log_end(directory):
+def test_all_epochs_with_a_given_log_end_offset(directory):
     told, _ = document("epoch end-offset", "--epoch", "all", "--log-end-offset", "15", directory)
     assert [row["requested_epoch"] for row in told["rows"]] == [-1, 0, 1, 2, 3]
     assert {row["log_end_offset_source"] for row in told["rows"]} == {"given"}
 
 
-def test_show_and_at(directory):
+def test_show_and_at_print_the_epochs_of_a_partition(directory):
     told, _ = document("epoch show", "--from", "batches", directory)
     assert [(row["epoch"], row["end_offset"], row["source"]) for row in told["rows"]] == [
         (0, 10, "batches"),
@@ -56,7 +56,7 @@ def test_show_and_at(directory):
     assert [(row["offset"], row["epoch"]) for row in told["rows"]] == [(0, 0)]
 
 
-def test_a_running_broker(tmp_path):
+def test_a_running_broker_keeps_an_epoch_without_records(tmp_path):
     directory = orders(tmp_path / "r", *LOG, epochs=((0, 0), (2, 10), (3, 20)))
     for words, answer in ((("--broker", "running"), 3), ((), -1)):
         told, _ = document("epoch end-offset", "--epoch", "3", *words, directory)
@@ -75,7 +75,7 @@ def test_a_running_broker(tmp_path):
         ("show",),
     ],
 )
-def test_usage(directory, words):
+def test_wrong_options_are_usage_errors(directory, words):
     assert kcli("epoch", *(directory if word == "PATH" else word for word in words)).exit_code == 2
 
 
@@ -89,7 +89,7 @@ def test_one_bad_partition_does_not_stop_the_others(directory):
     assert status == 4
 
 
-def test_other_files_are_refused(directory):
+def test_files_that_are_no_partition_are_refused(directory):
     told, status = document("epoch show", directory / "00000000000000000000.log")
     assert (told["rows"], [error["error"] for error in told["errors"]], status) == ([], ["wrong-kind"], 3)
     told, status = document("epoch show", directory / "leader-epoch-checkpoint")

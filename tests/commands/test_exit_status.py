@@ -29,7 +29,7 @@ def orders(log_dir):
     return log_dir.path
 
 
-def test_precedence():
+def test_the_worst_status_wins():
     assert [int(status) for status in PRECEDENCE] == [130, 70, 5, 2, 4, 3, 1, 0]
     assert worst(ExitStatus.FINDINGS, ExitStatus.NOTHING_ANSWERED, ExitStatus.SOME_UNANSWERED) == 4
     assert worst() == 0
@@ -47,7 +47,7 @@ def test_precedence():
         (["."], 4),
     ],
 )
-def test_inputs_that_cannot_be_answered(kcli, log_dir, orders, inputs, status):
+def test_unanswered_inputs_exit_3_or_4(kcli, log_dir, orders, inputs, status):
     (log_dir.partition("bad-0") / "leader-epoch-checkpoint").write_text("9\n")
     result = kcli(*ASK, *(orders / name for name in inputs), "-o", "json")
 
@@ -56,7 +56,7 @@ def test_inputs_that_cannot_be_answered(kcli, log_dir, orders, inputs, status):
 
 
 @pytest.mark.parametrize(("level", "status"), [("info", 1), ("warning", 1), ("error", 0), ("never", 0)])
-def test_findings_of_the_level_asked(kcli, orders, level, status):
+def test_findings_at_the_level_of_fail_on_exit_1(kcli, orders, level, status):
     (orders / "orders-0" / "leader-epoch-checkpoint").unlink()
 
     assert kcli(*ASK, orders, "--fail-on", level).exit_code == status
@@ -80,7 +80,7 @@ def test_findings_of_the_level_asked(kcli, orders, level, status):
         (*ASK, ".", "--nothing"),
     ],
 )
-def test_usage(kcli, words):
+def test_a_wrong_command_line_exits_2(kcli, words):
     result = kcli(*words)
 
     assert (result.exit_code, result.stdout) == (2, "")
@@ -232,7 +232,7 @@ NOT_OPEN = "kcli: cannot write output: bad file descriptor\n"
         ("<&- >&- 2>&-", (*ASK, "absent"), 4, ""),
     ],
 )
-def test_closed_streams(orders, redirection, words, status, told):
+def test_closed_streams_are_no_reason_to_fail(orders, redirection, words, status, told):
     done = subprocess.run(
         [
             "bash",
@@ -270,7 +270,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
-def test_signals_end_it_and_its_workers(orders, tmp_path, jobs, number, status):
+def test_signals_end_kcli_and_its_workers(orders, tmp_path, jobs, number, status):
     script = tmp_path / "slow.py"
     script.write_text(SLOW)
     process = subprocess.Popen(
@@ -304,7 +304,7 @@ def _alive(group):
     return True
 
 
-def test_a_foreign_package_in_the_working_directory_is_told(tmp_path):
+def test_a_foreign_package_in_the_working_directory_is_reported(tmp_path):
     (tmp_path / "commands").mkdir()
     (tmp_path / "commands" / "__init__.py").write_text("raise SystemExit('foreign code ran')")
     done = subprocess.run(
@@ -356,7 +356,7 @@ ROOM = 200
 
 
 @pytest.mark.skipif(not hasattr(fcntl, "F_SETPIPE_SZ"), reason="only Linux says how large a pipe is")
-def test_a_demo_that_nobody_reads_on_stops(tmp_path):
+def test_a_demo_stops_when_its_pipe_is_closed(tmp_path):
     command = [sys.executable, "-X", "importtime", "-m", "kcli", "demo", "--keep"]
     ours, theirs = os.pipe()
     filled = os.write(theirs, bytes(fcntl.fcntl(ours, fcntl.F_SETPIPE_SZ, 4096) - ROOM))
@@ -391,7 +391,7 @@ def test_a_demo_that_cannot_be_unpacked_is_one_line(kcli, tmp_path):
     assert kcli("demo", "--keep", tmp_path / "file").stderr == f"kcli: --keep {tmp_path}/file: file exists\n"
 
 
-def test_version():
+def test_version_is_printed():
     done = subprocess.run([*KCLI, "--version"], capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stdout) == (0, "kcli 0.1.0\n")
@@ -419,7 +419,7 @@ def test_text_of_what_cannot_be_read_answers_nothing(kcli, tmp_path):
     assert done.stdout.startswith("Dumping ")
 
 
-def test_a_name_makes_no_line_of_its_own(kcli, tmp_path):
+def test_a_line_feed_in_a_name_starts_no_new_line(kcli, tmp_path):
     (tmp_path / "a\nerror b").mkdir()
     (tmp_path / "a\nerror b" / "leader-epoch-checkpoint").write_text("0\n0\n")
     done = kcli("dump", "-o", "text", tmp_path / "a\nerror b" / "leader-epoch-checkpoint")

@@ -6,7 +6,7 @@ from kcli.analysis.findings import CATALOGUE
 
 
 @pytest.mark.parametrize("code", CATALOGUE)
-def test_every_code(kcli, code):
+def test_every_code_is_explained(kcli, code):
     rule = CATALOGUE[code]
 
     for word in (code, code.lower()):
@@ -32,7 +32,7 @@ def test_an_unknown_code_names_close_ones(kcli):
     assert "EPOCH-001" in result.stderr
 
 
-def test_nothing_close(kcli):
+def test_an_unknown_code_without_a_close_one_names_the_list(kcli):
     assert (
         kcli("explain", "zzzzzz").stderr
         == "kcli: explain ZZZZZZ: no such code; kcli explain alone lists all\n"

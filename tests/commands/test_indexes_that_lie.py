@@ -54,7 +54,7 @@ def partition(request, log_dir):
     ],
 )
 @pytest.mark.parametrize("output", ["ndjson", "text"])
-def test_selections(kcli, partition, words, offsets, output):
+def test_selections_do_not_follow_a_wrong_index(kcli, partition, words, offsets, output):
     done = kcli("dump", "--records", "-o", output, *words, partition)
     if output == "text":
         found = [int(line.split()[2]) for line in done.stdout.splitlines() if line.startswith("|")]

@@ -38,7 +38,7 @@ def directory(tmp_path):
     ("offset", "number", "found"),
     [("3", 3, True), ("earliest", 0, True), ("latest", 10, False), ("99", 99, False)],
 )
-def test_offset(directory, offset, number, found):
+def test_offset_prints_the_batch(directory, offset, number, found):
     rows, status = document("lookup offset", offset, directory)
     assert ([(row["offset"], row["found"]) for row in rows], status) == ([(number, found)], 0)
 
@@ -65,12 +65,12 @@ def test_a_batch_beyond_the_bound_is_read_where_the_switch_allows_it(directory):
         ("0", 0),
     ],
 )
-def test_timestamp(directory, time, offset):
+def test_timestamp_prints_the_first_record_at_or_after_it(directory, time, offset):
     rows, status = document("lookup timestamp", time, directory)
     assert ([row["offset"] for row in rows], status) == ([offset], 0)
 
 
-def test_relative_times(directory):
+def test_relative_times_are_accepted(directory):
     (row,), _ = document("lookup timestamp", "@-1h", directory)
     assert row["timestamp"] > JANUARY
 
@@ -79,7 +79,7 @@ def test_relative_times(directory):
     "words",
     [("offset", "-1"), ("offset", "x"), ("timestamp", "soon"), ("timestamp", "2026-13-01"), ("offset", "3")],
 )
-def test_usage(words, tmp_path):
+def test_wrong_arguments_are_usage_errors(words, tmp_path):
     paths = () if words == ("offset", "3") else (tmp_path,)
     assert kcli("lookup", *words, *paths).exit_code == 2
 

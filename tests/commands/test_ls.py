@@ -28,7 +28,7 @@ def test_leftovers_are_listed_too(tmp_path):
     assert status == 0
 
 
-def test_a_half_readable_partition(tmp_path):
+def test_a_partition_that_is_partly_readable_has_a_row_and_findings(tmp_path):
     directory = orders(tmp_path / "d", put_range(0, 3))
     (directory / "leader-epoch-checkpoint").write_text("x")
     told, status = document(directory.parent)
@@ -37,7 +37,7 @@ def test_a_half_readable_partition(tmp_path):
     assert status == 4
 
 
-def test_nothing_there(tmp_path):
+def test_an_empty_log_dir_matches_nothing(tmp_path):
     told, status = document(tmp_path / "nowhere")
     assert ([error["error"] for error in told["errors"]], status) == (["not-found"], 3)
 

@@ -52,7 +52,7 @@ def odd(tmp_path_factory):
     "inside", ["", os.fsdecode(b"\xfe-0"), os.fsdecode(b"\xfd-0/" + LOG), os.fsdecode(b"gone\xff")]
 )
 @pytest.mark.parametrize("words", COMMANDS)
-def test_every_command(kcli, odd, words, inside):
+def test_names_that_are_not_utf8_are_percent_encoded_by_every_command(kcli, odd, words, inside):
     path = os.path.join(odd, inside) if inside else odd
     told = [kcli(*words, "-v", "-o", output, path) for output in ("json", "ndjson", "tsv")]
     for done in told:
@@ -62,7 +62,7 @@ def test_every_command(kcli, odd, words, inside):
     assert "%F" in told[0].stdout
 
 
-def test_a_file_without_an_offset_is_named(kcli, odd):
+def test_findings_and_errors_percent_encode_names(kcli, odd):
     found = json.loads(kcli("ls", "-o", "json", odd).stdout)["findings"]
     assert {finding["file"] for finding in found if finding["code"] == "LOG-010"} == {"%FF.snapshot"}
     failures = json.loads(kcli("truncate", "--dry-run", "--to-offset", "1", "-o", "json", odd).stdout)[

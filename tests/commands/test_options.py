@@ -56,7 +56,7 @@ NOW = 1_700_000_000_000
         (parse_time, "@+1s", NOW + 1000),
     ],
 )
-def test_words(parse, text, value):
+def test_offsets_epochs_partitions_and_times_are_parsed(parse, text, value):
     assert (parse(text, NOW) if parse is parse_time else parse(text)) == value
 
 
@@ -86,7 +86,7 @@ def test_words(parse, text, value):
         ),
     ],
 )
-def test_other_words_are_usage(parse, texts):
+def test_values_that_cannot_be_parsed_are_usage_errors(parse, texts):
     for text in texts:
         with pytest.raises(UsageError):
             parse(text)

@@ -128,14 +128,14 @@ class TestRows:
             )
             assert result.stderr.startswith("warning TRUNC-002 ")
 
-    def test_lines_of_text(self, ask):
+    def test_text_is_written_to_a_txt_file(self, ask):
         printed, _ = ask("dump", "D/orders-0", "-o", "text")
         result, names = ask("dump", "D/orders-0", "-o", "text", "--out", "x.txt")
 
         assert (result.stdout, names) == ("", ["x.txt"])
         assert Path("x.txt").read_text() == printed.stdout
 
-    def test_what_was_written_is_told_to_who_asks(self, ask):
+    def test_verbose_says_how_many_rows_were_written(self, ask):
         assert (
             ask("ls", "D", "--topic", "orders", "--out", "x.csv", "-v")[0].stderr
             == "2 rows written to x.csv\n"
@@ -164,19 +164,19 @@ class TestWords:
         [
             (
                 ["--out", "x.json"],
-                "--out x.json: name a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)",
+                "--out x.json: expected a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)",
             ),
             (
                 ["--out", "x"],
-                "--out x: name a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)",
+                "--out x: expected a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)",
             ),
             (
                 ["--out", ".csv"],
-                "--out .csv: name a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)",
+                "--out .csv: expected a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)",
             ),
             (
                 ["--out", "x.txt"],
-                "--out x.txt: name a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)",
+                "--out x.txt: expected a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)",
             ),
             (["--out", "x.csv", "-o", "ndjson"], "--out x.csv: the file's name says csv, -o says ndjson"),
             (["--out", "x.csv", "-o", "text"], "--out x.csv: the file's name says csv, -o says text"),
@@ -185,31 +185,31 @@ class TestWords:
             (["-o", "parquet"], "--output parquet: ls prints table, json, ndjson, csv, tsv"),
             (
                 ["--out", "x.csv", "--spark", "--sort", "dir"],
-                "--sort and --limit need all rows in one place; with --spark, --out is written by the workers: leave one out",
+                "--sort and --limit need all rows in one process, but with --spark the workers write --out: use only one of them",
             ),
             (
                 ["--out", "x.csv", "--spark-master", "local", "--limit", "1"],
-                "--sort and --limit need all rows in one place; with --spark, --out is written by the workers: leave one out",
+                "--sort and --limit need all rows in one process, but with --spark the workers write --out: use only one of them",
             ),
         ],
     )
-    def test_that_are_wrong(self, ask, words, message):
+    def test_wrong_targets_are_usage_errors(self, ask, words, message):
         result, names = ask("ls", "D", *words)
 
         assert (result.exit_code, result.stdout, result.stderr, names) == (2, "", f"kcli: {message}\n", [])
 
-    def test_the_format_may_be_named_again(self, ask):
+    def test_o_may_repeat_the_format_of_the_name(self, ask):
         assert ask("ls", "D", "--out", "x.parquet", "-o", "parquet")[1] == ["x.parquet"]
 
     @pytest.mark.parametrize("output", ["parquet", "csv"])
-    def test_mixed_rows_need_only(self, ask, output):
+    def test_rows_of_several_types_need_only(self, ask, output):
         result, names = ask("dump", "D", "--out", f"x.{output}")
 
         assert (result.exit_code, result.stdout, names) == (2, "", [])
         assert "dump has rows of several types here: name --only dump_batch|" in result.stderr
         assert result.stderr.endswith(f", or --out FILE.ndjson, for output as {output}\n")
 
-    def test_no_pyarrow(self, ask, monkeypatch):
+    def test_parquet_without_pyarrow_names_what_to_install(self, ask, monkeypatch):
         monkeypatch.setattr("commands._out.find_spec", lambda name: None)
         result, names = ask("ls", "D", "--out", "x.parquet")
 
@@ -229,21 +229,21 @@ class TestRefusals:
     @pytest.mark.parametrize("engine", [(), ("--spark",)])
     @pytest.mark.parametrize("inside", ["x.csv", "orders-0/x.csv", "orders-0/../x.csv"])
     @pytest.mark.parametrize("source", ["", "orders-1", "orders-0/leader-epoch-checkpoint", None])
-    def test_inside_a_log_dir(self, ask, copy, inside, source, engine):
+    def test_a_target_inside_a_log_dir_is_refused(self, ask, copy, inside, source, engine):
         asked = "D" if source is None else copy / source
         result, _ = ask("dump", asked, "--only", "dump_leader_epoch", "--out", copy / inside, *engine)
 
         assert (result.exit_code, result.stdout) == (5, "")
         assert result.stderr.endswith("is a log dir or a partition directory, and kcli never writes there\n")
 
-    def test_by_a_symlink(self, ask, copy):
+    def test_a_target_in_a_log_dir_by_a_symlink_is_refused(self, ask, copy):
         os.symlink(copy / "orders-0", "link")
         result, _ = ask("ls", "D", "--out", "link/x.csv")
 
         assert result.exit_code == 5
         assert f"--out link/x.csv: {copy}/orders-0 is a log dir" in result.stderr
 
-    def test_below_a_partition_that_lies_alone(self, ask, copy, tmp_path):
+    def test_a_target_below_a_lone_partition_is_refused(self, ask, copy, tmp_path):
         alone = tmp_path / "alone" / "orders-0"
         shutil.copytree(copy / "orders-0", alone)
         (alone / "deeper" / "still").mkdir(parents=True)
@@ -251,7 +251,7 @@ class TestRefusals:
         assert ask("ls", "D", "--out", alone / "deeper" / "still" / "x.csv")[0].exit_code == 5
         assert ask("ls", "D", "--out", alone.parent / "x.csv")[0].exit_code == 0
 
-    def test_in_a_partition_of_any_name_that_is_an_input(self, ask, copy, tmp_path):
+    def test_a_target_in_an_input_partition_is_refused(self, ask, copy, tmp_path):
         shutil.copytree(copy / "orders-0", tmp_path / "strange")
 
         assert (
@@ -261,23 +261,20 @@ class TestRefusals:
             == 5
         )
 
-    def test_beside_a_segment_that_was_copied_out(self, ask, copy):
+    def test_a_target_in_the_directory_of_a_copied_segment_is_accepted(self, ask, copy):
         shutil.copy(copy / "orders-0" / "00000000000000000000.log", ".")
 
         assert ask("dump", "00000000000000000000.log", "--out", "x.csv")[0].exit_code == 0
 
-    def test_a_directory(self, ask):
+    def test_a_target_that_is_a_directory_is_refused(self, ask):
         os.mkdir("x.csv")
         result, _ = ask("ls", "D", "--out", "x.csv")
 
         assert result.exit_code == 5
-        assert (
-            result.stderr
-            == "kcli: --out x.csv: there is a directory of this name; remove it, or name another\n"
-        )
+        assert result.stderr == "kcli: --out x.csv: this is a directory; remove it, or choose another name\n"
         assert os.listdir("x.csv") == []
 
-    def test_what_is_no_regular_file(self, ask):
+    def test_a_target_that_is_no_regular_file_is_refused(self, ask):
         os.mkfifo("x.csv")
 
         assert ask("ls", "D", "--out", "x.csv")[0].exit_code == 5
@@ -288,20 +285,20 @@ class TestRefusals:
         assert ask("ls", "D", "--out", "x.csv", "--spark")[0].exit_code == 5
         assert Path("x.csv").read_text() == "before"
 
-    def test_an_input(self, ask):
+    def test_a_target_that_is_an_input_is_refused(self, ask):
         Path("x.csv").write_text("before")
         result, _ = ask("dump", "x.csv", "--out", "./x.csv")
 
         assert (result.exit_code, Path("x.csv").read_text()) == (5, "before")
         assert (
             result.stderr
-            == "kcli: --out ./x.csv: this is one of the inputs, and kcli would replace it; name another\n"
+            == "kcli: --out ./x.csv: this is one of the inputs, and kcli would replace it; choose another name\n"
         )
 
 
 class TestTheEnvironment:
     @pytest.mark.parametrize("output", ["parquet", "csv", "ndjson"])
-    def test_no_space(self, demo, tmp_path, output):
+    def test_a_full_disk_is_reported(self, demo, tmp_path, output):
         (tmp_path / f"x.{output}").write_text("before")
         done = subprocess.run(
             [*KCLI, "dump", "--records", demo, "--only", "dump_record", "--out", f"x.{output}"],
@@ -349,7 +346,7 @@ def many(tmp_path_factory):
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("output", ["parquet", "ndjson"])
-def test_an_interrupt_leaves_what_was_there(many, tmp_path, jobs, number, status, output):
+def test_an_interrupt_leaves_the_old_file(many, tmp_path, jobs, number, status, output):
     path = tmp_path / f"x.{output}"
     path.write_text("before")
     ask = ["epoch", "end-offset", "--epoch", "all", many, "--jobs", jobs, "--out", path]

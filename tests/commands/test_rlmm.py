@@ -81,7 +81,7 @@ def test_text_of_the_kip_is_an_explicit_choice(log_dir):
     )
 
 
-def test_csv_of_the_events_alone(log_dir):
+def test_csv_has_the_events_only(log_dir):
     done = kcli(
         "dump",
         "-o",
@@ -149,7 +149,7 @@ def test_a_snapshot_that_breaks_off_is_exit_status_4_and_its_rows_are_shown(tmp_
         (["partition", "u4NdSfWRQjaZ_ENyxMXLJA:0", "--partitions", "0"], 2, "--partitions"),
     ],
 )
-def test_what_cannot_be_done(words, status, told):
+def test_wrong_options_are_usage_errors(words, status, told):
     done = kcli(*words)
 
     assert (done.exit_code, done.stdout) == (status, "")
@@ -169,7 +169,7 @@ def test_a_directory_without_remote_log_metadata(tmp_path):
         assert json.loads(line)["error"] in {"nothing-matched", "nothing-to-read"}
 
 
-def test_partition(tmp_path):
+def test_partition_prints_the_metadata_partition(tmp_path):
     done = kcli("partition", "-o", "json", "u4NdSfWRQjaZ_ENyxMXLJA:0", "u4NdSfWRQjaZ_ENyxMXLJA:7")
     document = json.loads(done.stdout)
 
@@ -178,7 +178,7 @@ def test_partition(tmp_path):
     Draft202012Validator(row_schema(RLMM_PARTITION)).validate(document["rows"][0])
 
 
-def test_partition_of_another_count():
+def test_partitions_changes_the_number_of_metadata_partitions():
     done = kcli("partition", "-o", "tsv", "--no-headers", "--partitions", "5", "u4NdSfWRQjaZ_ENyxMXLJA:7")
 
     assert (done.exit_code, done.stdout) == (0, "u4NdSfWRQjaZ_ENyxMXLJA\t7\t3\n")

@@ -142,17 +142,17 @@ class TestFormats:
             ["0", "5"],
         ]
 
-    def test_only_an_existing_type(self, kcli, orders):
+    def test_only_refuses_a_type_that_does_not_exist(self, kcli, orders):
         assert kcli("rlmm", "dump", orders, "--only", "epoch").exit_code == 2
 
 
 class TestColumns:
-    def test_chosen_in_their_order(self, kcli, orders):
+    def test_columns_are_printed_in_the_order_given(self, kcli, orders):
         result = kcli(*ASK, orders, "--topic", "orders", "--columns", "end_offset,partition")
 
         assert result.stdout.splitlines() == ["end_offset\tpartition", "25\t0", "-1\t1", "25\t10"]
 
-    def test_in_json_too(self, kcli, orders):
+    def test_columns_apply_to_json(self, kcli, orders):
         result = kcli(*ASK, orders / "orders-0", "--columns", "rule,dir", "-o", "json")
 
         assert [list(row) for row in json.loads(result.stdout)["rows"]] == [["rule", "dir"]]
@@ -161,7 +161,7 @@ class TestColumns:
         "words",
         [("--columns", "nothing"), ("--sort", "nothing"), ("--columns", "dir,dir"), ("--columns", "")],
     )
-    def test_unknown_or_twice_is_usage(self, kcli, orders, words):
+    def test_an_unknown_or_repeated_column_is_a_usage_error(self, kcli, orders, words):
         result = kcli(*ASK, orders, *words)
 
         assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
@@ -182,7 +182,7 @@ class TestColumns:
         assert result.stdout.splitlines() == ["25\t10", "25\t0", "25\t0"]
 
     @pytest.mark.parametrize(("limit", "status"), [(2**63 - 1, 0), (2**63, 2)])
-    def test_the_largest_limit(self, kcli, orders, limit, status):
+    def test_the_largest_limit_is_accepted(self, kcli, orders, limit, status):
         assert kcli(*ASK, orders, "--limit", limit).exit_code == status
 
     def test_limit_0_still_reads_everything(self, kcli, orders):
@@ -213,7 +213,7 @@ class TestInputs:
             (["--exclude-internal"], [0, 1, 10]),
         ],
     )
-    def test_selectors(self, kcli, orders, words, partitions):
+    def test_topic_and_partition_options_select_partitions(self, kcli, orders, words, partitions):
         result = kcli(*ASK, orders, *words, "-o", "json")
 
         if partitions is None:
@@ -246,10 +246,10 @@ class TestInputs:
 
         assert len(answers(result)) == 5
 
-    def test_globs(self, kcli, orders):
+    def test_globs_are_expanded(self, kcli, orders):
         assert [answer[1] for answer in answers(kcli(*ASK, f"{orders}/orders-1*", "-o", "json"))] == [1, 10]
 
-    def test_a_name_that_is_not_utf8(self, orders):
+    def test_a_path_that_is_not_utf8_is_read(self, orders):
         os.rename(os.fsencode(orders / "orders-1"), os.fsencode(orders) + b"/b\xe9-1")
         done = subprocess.run(
             [*KCLI, *ASK, os.fsencode(orders) + b"/b\xe9-1", "-o", "json"], capture_output=True, check=False
@@ -300,7 +300,7 @@ class TestInputs:
 
         assert [answer[1] for answer in answers(done)] == [1]
 
-    def test_a_list_has_an_end(self, kcli, monkeypatch):
+    def test_a_list_of_paths_has_a_size_limit(self, kcli, monkeypatch):
         monkeypatch.setattr("commands._inputs.LIST_LIMIT", 1000)
 
         for words in (("--files-from", "/dev/zero"), ("--server-config", "/dev/zero")):
@@ -310,20 +310,20 @@ class TestInputs:
     @pytest.mark.parametrize(
         ("path", "reason"), [("absent", "no such file or directory"), (".", "is a directory")]
     )
-    def test_a_list_that_cannot_be_read(self, kcli, path, reason):
+    def test_a_list_that_cannot_be_read_is_a_usage_error(self, kcli, path, reason):
         assert kcli(*ASK, "--files-from", path).stderr == f"kcli: --files-from {path}: {reason}\n"
 
-    def test_a_server_config_without_log_dirs(self, kcli, tmp_path):
+    def test_a_server_config_without_log_dirs_is_a_usage_error(self, kcli, tmp_path):
         (tmp_path / "server.properties").write_text("log.dirs=\n")
         result = kcli(*ASK, "--server-config", tmp_path / "server.properties")
 
         assert result.exit_code == 2
         assert (
             result.stderr
-            == f"kcli: --server-config {tmp_path}/server.properties: its log.dirs is empty, and no broker starts with that\n"
+            == f"kcli: --server-config {tmp_path}/server.properties: its log.dirs is empty; a broker does not start with that\n"
         )
 
-    def test_an_empty_path_is_told(self, kcli, orders):
+    def test_an_empty_path_is_an_error_with_its_likely_cause(self, kcli, orders):
         result = kcli(*ASK, "", orders / "orders-0")
 
         assert (result.exit_code, result.stderr) == (
@@ -331,7 +331,7 @@ class TestInputs:
             "error '': an empty path; is a shell variable unset?\n",
         )
 
-    def test_leftovers_that_would_have_matched_are_told(self, kcli, log_dir):
+    def test_leftovers_that_would_have_matched_are_counted(self, kcli, log_dir):
         log_dir.partition("orders-0")
         log_dir.partition(f"old-0.{'a' * 32}-delete")
 
@@ -339,19 +339,19 @@ class TestInputs:
             kcli(*ASK, log_dir.path, "--topic", "old")
             .stderr.splitlines()[-1]
             .endswith(
-                "matches what was asked for; left out: 1 -delete, -stray or -future, which --include-leftovers reads"
+                "matches what was asked for; 1 -delete, -stray or -future left out; --include-leftovers reads them"
             )
         )
         assert kcli(*ASK, log_dir.path, "--topic", "new").stderr.endswith("matches what was asked for\n")
 
-    def test_no_path_at_all(self, kcli):
+    def test_no_path_is_a_usage_error(self, kcli):
         result = kcli(*ASK)
 
         assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
 
 
 class TestFindings:
-    def test_one_line_each_on_stderr(self, kcli, orders):
+    def test_findings_are_one_line_each_on_stderr(self, kcli, orders):
         (orders / "orders-1" / "leader-epoch-checkpoint").unlink()
         result = kcli(*ASK, orders / "orders-1", orders / "absent")
 
@@ -360,13 +360,13 @@ class TestFindings:
         assert error == f"error {orders}/absent: no such file or directory"
         assert count == "kcli: 1 of 2 inputs could not be read"
 
-    def test_explained_with_v(self, kcli, orders):
+    def test_v_explains_findings(self, kcli, orders):
         (orders / "orders-1" / "leader-epoch-checkpoint").unlink()
         result = kcli(*ASK, orders / "orders-1", "-v")
 
         assert [line.split(":")[0] for line in result.stderr.splitlines()][1:3] == ["  broker", "  you"]
 
-    def test_one_about_the_log_dir_is_told_once(self, kcli, orders):
+    def test_a_finding_about_the_log_dir_is_printed_once(self, kcli, orders):
         (orders / ".kafka_cleanshutdown").touch()
         (orders / "recovery-point-offset-checkpoint").write_text("not a checkpoint\n")
         findings = json.loads(kcli(*ASK, orders, "-o", "json").stdout)["findings"]
@@ -379,7 +379,7 @@ class TestFindings:
             )
         ]
 
-    def test_leftovers_are_told_one_by_one(self, kcli, log_dir):
+    def test_leftovers_are_findings_one_by_one(self, kcli, log_dir):
         log_dir.partition("orders-0")
         for kind, tag in (("delete", "a"), ("stray", "b")):
             log_dir.partition(f"old-0.{tag * 32}-{kind}")
@@ -420,7 +420,7 @@ class TestEngines:
             ("--jobs", "0"),
         ],
     )
-    def test_contradictions_are_usage(self, kcli, orders, words):
+    def test_contradicting_engine_options_are_usage_errors(self, kcli, orders, words):
         assert kcli(*ASK, orders, *words).exit_code == 2
 
 
@@ -442,18 +442,18 @@ class TestTerminal:
         ("words", "environment"),
         [((), {"NO_COLOR": "1"}), (("--color", "never"), {"FORCE_COLOR": "1"}), ((), {"TERM": "dumb"})],
     )
-    def test_without_colour(self, orders, words, environment):
+    def test_a_table_without_colour(self, orders, words, environment):
         printed = on_terminal(*ASK, orders / "orders-0", *words, **environment)
 
         assert "\x1b" not in printed
         assert "leader_epoch" in printed
 
-    def test_colour_by_force(self, kcli, orders):
+    def test_force_color_colours_a_pipe(self, kcli, orders):
         for words, env in ((("--color", "always"), {}), ((), {"FORCE_COLOR": "1"})):
             assert "\x1b[1m" in kcli(*ASK, orders / "orders-0", "-o", "table", *words, env=env).stdout
 
 
-def test_rows_without_files(kcli):
+def test_a_command_without_files_prints_rows(kcli):
     result = kcli("rlmm", "partition", "AAAAAAAAAAAAAAAAAAAAAA:3", "-o", "json")
 
     assert result.exit_code == 0

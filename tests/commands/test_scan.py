@@ -74,7 +74,7 @@ def test_summary_of_segments_is_a_contradiction(kcli, data, output):
     )
 
 
-def test_selection_and_columns(kcli, data):
+def test_topic_and_columns_options_apply_to_scan(kcli, data):
     done = kcli(
         "scan", data, "--exclude-internal", "--columns", "partition,records,epochs,valid_batches", "-o", "csv"
     )
@@ -98,13 +98,13 @@ def test_segments_that_overlap_set_the_exit_status(kcli, data):
     assert ([finding["code"] for finding in told["findings"]], status) == (["LOG-011"], 1)
 
 
-def test_other_files_are_refused(kcli, data):
+def test_files_that_are_no_log_are_refused(kcli, data):
     told, status = document(kcli, data / "meta.properties", data / "orders-0")
 
     assert (told["errors"][0]["error"], len(told["rows"]), status) == ("wrong-kind", 2, 4)
 
 
-def test_all_ways_to_read_give_the_same(kcli, data):
+def test_every_way_to_read_gives_the_same_rows(kcli, data):
     (data / "orders-0" / "00000000000000000000.log").write_bytes(
         b"".join(put_range(base, 10, codec=3) for base in range(0, 4000, 10))
     )
@@ -115,7 +115,7 @@ def test_all_ways_to_read_give_the_same(kcli, data):
 
 
 @pytest.mark.parametrize(("text", "rate"), [("1", 1), ("50M", 50 << 20), ("7K", 7168), ("2G", 2 << 30)])
-def test_rates(text, rate):
+def test_rates_are_parsed(text, rate):
     assert parse_rate(text) == rate
 
 
@@ -151,7 +151,7 @@ def test_a_log_under_another_name_is_no_segment(kcli, log_dir, name):
 
 @pytest.mark.parametrize("command", [("scan",), ("rlmm", "dump"), ("ls",)])
 @pytest.mark.parametrize("jobs", [(), ("--jobs", "2")])
-def test_a_damaged_file_of_the_log_dir_is_told(kcli, log_dir, command, jobs):
+def test_a_damaged_file_of_the_log_dir_is_a_finding(kcli, log_dir, command, jobs):
     """Else the columns that it would fill are null as if there were none."""
     log_dir.partition("__remote_log_metadata-0")
     (log_dir.path / "meta.properties").write_text("version=7\n")

@@ -28,7 +28,7 @@ def schema(kcli, command):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_is_a_schema_of_closed_documents(kcli, command):
+def test_schemas_allow_no_other_keys(kcli, command):
     printed = schema(kcli, command)
 
     validator = jsonschema.Draft202012Validator(printed)
@@ -46,7 +46,7 @@ def test_is_a_schema_of_closed_documents(kcli, command):
 
 
 @pytest.mark.parametrize("command", RUNS)
-def test_documents_are_valid(kcli, log_dir, command):
+def test_documents_match_their_schema(kcli, log_dir, command):
     log_dir.partition("orders-0")
     log_dir.partition("orders-1", checkpoint=False)
     (log_dir.partition("orders-2") / "leader-epoch-checkpoint").write_text("x\n")
@@ -63,7 +63,7 @@ def test_every_command_that_reads_files_is_run_here():
     assert set(RUNS) == set(COMMANDS) - {"rlmm partition"}
 
 
-def test_rows_without_files(kcli):
+def test_documents_of_commands_without_files_match_their_schema(kcli):
     document = json.loads(kcli("rlmm", "partition", "AAAAAAAAAAAAAAAAAAAAAA:3", "-o", "json").stdout)
 
     jsonschema.validate(document, schema(kcli, "rlmm partition"))

@@ -86,7 +86,7 @@ def errors_of(out, output):
 
 
 @pytest.mark.parametrize(("jobs", "output"), [("1", "json"), ("2", "json"), ("1", "ndjson"), ("2", "ndjson")])
-def test_ctrl_c_at_any_time(many, jobs, output):
+def test_ctrl_c_at_any_time_leaves_a_valid_document(many, jobs, output):
     moments = random.Random(f"{jobs} {output}")
     interrupted = 0
     for _ in range(3):
@@ -108,7 +108,7 @@ def test_ctrl_c_at_any_time(many, jobs, output):
     ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
 @pytest.mark.parametrize("output", ["json", "ndjson"])
-def test_in_the_middle_of_the_rows(many, number, status, output):
+def test_a_signal_between_rows_leaves_a_valid_document(many, number, status, output):
     process = start("epoch", "end-offset", "--epoch", "all", many, "-o", output)
     begun = os.read(process.stdout.fileno(), 2000).decode()
     process.send_signal(number)
@@ -119,7 +119,7 @@ def test_in_the_middle_of_the_rows(many, number, status, output):
     assert error == "error interrupted: the rows are not complete\n"
 
 
-def test_a_second_one_ends_it_though_nobody_reads(many):
+def test_a_second_signal_ends_kcli_even_if_its_pipe_is_full(many):
     process = start("epoch", "end-offset", "--epoch", "all", many, "-o", "json")
     os.read(process.stdout.fileno(), 10)
     time.sleep(0.3)  # the pipe is full: it is writing
@@ -132,7 +132,7 @@ def test_a_second_one_ends_it_though_nobody_reads(many):
     process.communicate()
 
 
-def test_several_in_the_same_moment_are_one(many, tmp_path):
+def test_several_signals_in_the_same_moment_count_as_one(many, tmp_path):
     """The file that is begun is removed."""
     for gap in (0, 0.0005, 0.002, 0.01):
         process = start("epoch", "end-offset", "--epoch", "all", many, "--out", tmp_path / "x.parquet")
@@ -146,7 +146,7 @@ def test_several_in_the_same_moment_are_one(many, tmp_path):
         assert (process.returncode, os.listdir(tmp_path)) == (129, [])
 
 
-def test_one_that_is_to_be_ignored_is(many):
+def test_signals_that_the_parent_ignores_are_ignored(many):
     process = start(
         "epoch",
         "end-offset",
@@ -165,7 +165,7 @@ def test_one_that_is_to_be_ignored_is(many):
 
 
 @pytest.mark.parametrize("moment", [0.6, 1.4])
-def test_a_table_is_given_up_at_once(many, moment):
+def test_a_signal_ends_a_table_at_once(many, moment):
     process = start("epoch", "end-offset", "--epoch", "all", many, "-o", "table")
     time.sleep(moment)
     process.send_signal(signal.SIGINT)
@@ -174,7 +174,7 @@ def test_a_table_is_given_up_at_once(many, moment):
     assert (process.returncode, out, error) == (130, "", "kcli: interrupted\n")
 
 
-def test_before_there_is_a_document(tmp_path):
+def test_a_signal_before_the_document_begins_prints_one_line(tmp_path):
     os.mkfifo(tmp_path / "list")
     process = start("ls", "--files-from", tmp_path / "list", "-o", "json")
     time.sleep(0.6)

@@ -82,17 +82,17 @@ def test_a_log_dir_is_refused(kcli, demo, tmp_path, inside):
     done = kcli("spark", "submit-command", "--dir", copy / inside, "--", "ls", "/data")
 
     assert (done.exit_code, done.stdout) == (5, "")
-    assert "kcli writes nothing there" in done.stderr
+    assert "kcli never writes there" in done.stderr
     assert sorted(copy.rglob("*")) == before
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ((), "behind --"),
-        (("--conf", "x", "--", "ls", "a"), "--conf x: not KEY=VALUE"),
-        (("--", "lss", "/a"), "lss is no command of kcli here; one of ls, scan, dump,"),
-        (("--", "epoch"), "nothing is no command of kcli here; one of show,"),
+        ((), "after --"),
+        (("--conf", "x", "--", "ls", "a"), "--conf x: expected KEY=VALUE"),
+        (("--", "lss", "/a"), "lss is not a command of kcli; expected one of ls, scan, dump,"),
+        (("--", "epoch"), "nothing is not a command of kcli; expected one of show,"),
         (("--", "ls", "--jobs", "2", "/a"), "leave out --jobs"),
         (("--", "ls", "--spak", "/a"), "kcli ls --spak /a: No such option: --spak"),
         (("--", "ls", "--limit", "x", "/a"), "kcli ls --limit x /a: Invalid value for '--limit'"),
@@ -103,12 +103,12 @@ def test_a_log_dir_is_refused(kcli, demo, tmp_path, inside):
         (("--", "rlmm", "partition", "u4NdSfWRQjaZ_ENyxMXLJA:0"), "kcli rlmm partition reads no paths"),
         (
             ("--", "ls", "--spark-master", "yarn", "/a"),
-            "--spark-master is for a kcli that starts Spark itself: name --master before --",
+            "--spark-master is for a kcli that starts Spark itself: use --master before --",
         ),
-        (("--", "ls", "--out", "/x.csv"), "kcli ls: name at least one PATH"),
+        (("--", "ls", "--out", "/x.csv"), "kcli ls: expected at least one PATH"),
     ],
 )
-def test_usage(kcli, tmp_path, words, told):
+def test_a_command_line_that_cannot_run_on_spark_is_refused(kcli, tmp_path, words, told):
     done = submit(kcli, tmp_path, *words)
 
     assert (done.exit_code, done.stdout) == (2, "")
@@ -157,7 +157,7 @@ def test_an_archive_is_found_from_everywhere(kcli, tmp_path, monkeypatch, archiv
     assert found == (f"{tmp_path}/{archive}" if archive == "env.tar.gz" else archive) + "#environment"
 
 
-def test_a_place_that_cannot_be_written_is_told(kcli, tmp_path):
+def test_a_directory_that_cannot_be_written_is_a_usage_error(kcli, tmp_path):
     (tmp_path / "out").write_text("")
 
     done = submit(kcli, tmp_path, "--", "ls", "/data")

@@ -251,7 +251,7 @@ class TestEnds:
         assert "Traceback" not in seen
         assert is_gone(process.pid)
 
-    def test_a_spark_that_goes_away_is_told(self, started):
+    def test_a_spark_that_ends_is_an_error(self, started):
         process, ended = started
         java = [pid for pid, words in of_session(process.pid).items() if "java" in words.partition(" ")[0]]
         os.kill(java[0], signal.SIGKILL)

@@ -54,12 +54,12 @@ def test_without_dry_run_it_refuses(partition, words):
         ["--to-offset", "five"],
     ],
 )
-def test_the_words_must_make_sense(partition, words):
+def test_wrong_options_are_usage_errors(partition, words):
     done = kcli("--dry-run", *words, partition)
     assert (done.exit_code, done.stdout) == (2, "")
 
 
-def test_a_document(partition):
+def test_json_is_one_valid_document(partition):
     done = kcli("--dry-run", "--to-offset", 15, "-o", "json", partition)
     document = json.loads(done.stdout)
     (row,) = [{key: value for key, value in row.items() if key != "type"} for row in document["rows"]]
