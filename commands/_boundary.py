@@ -26,7 +26,10 @@ lost: set[str] = set()
 
 
 def say(line: str) -> None:
-    """Write one line to stderr, whatever characters a path in it has; a closed stderr is no reason to fail."""
+    """Write one line to stderr, whatever characters a path in it has.
+
+    A closed stderr is no reason to fail.
+    """
     try:
         sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
@@ -36,7 +39,10 @@ def say(line: str) -> None:
 
 @contextmanager
 def boundary(*, verbose: int = 0) -> Iterator[None]:
-    """Turn every exception of a command into its exit status; output is flushed inside, where errors can be met."""
+    """Turn every exception of a command into its exit status.
+
+    Output is flushed inside, where errors can be met.
+    """
     try:
         yield
         sys.stdout.flush()
@@ -86,7 +92,10 @@ def flush_quietly() -> None:
 
 
 def discard_stdout() -> None:
-    """Point stdout at the null device: the flush at interpreter shutdown must not meet the broken pipe again."""
+    """Point stdout at the null device.
+
+    The flush at interpreter shutdown must not meet the broken pipe again.
+    """
     lost.add("stdout")
     null = os.open(os.devnull, os.O_WRONLY)
     try:

@@ -41,7 +41,10 @@ def engine_of(common: Common) -> MakeEngine:
 
 
 def split_logs(engine: Engine, common: Common, *, to_parts: bool) -> Engine:
-    """Return an engine that splits large logs into ranges for several workers; `to_parts`: they write parts of --out."""
+    """Return an engine that splits large logs into ranges for several workers.
+
+    `to_parts`: they write parts of --out.
+    """
     if common.jobs == 1 and not uses_spark(common):
         return engine
     from kcli.jobs.cuts import PIECE_BYTES, WRITTEN_PIECE_BYTES, InPieces  # noqa: PLC0415 - not in one process
@@ -57,7 +60,10 @@ def _setting(word: str) -> tuple[str, str]:
 
 
 def is_file_of_its_own() -> bool:
-    """Whether stdout is a regular file that stderr does not write to: else messages would come out of order."""
+    """Whether stdout is a regular file that stderr does not write to.
+
+    Else messages would come out of order.
+    """
     try:
         out, messages = os.fstat(1), os.fstat(2)
     except OSError:

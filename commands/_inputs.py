@@ -15,7 +15,10 @@ LIST_LIMIT = 256 * 1024 * 1024
 """Bytes of a list of paths, or of a server.properties."""
 
 LARGEST_COLLECTED = 1 << 30
-"""Bytes of files whose rows may pass from Spark's workers through the driver to stdout; more must be written by the workers."""
+"""Bytes of files whose rows may pass from Spark's workers through the driver to stdout.
+
+More must be written by the workers.
+"""
 
 
 def inputs(paths: list[str] | None, common: Common) -> Iterator[str]:
@@ -92,12 +95,14 @@ def _log_dirs(path: str) -> tuple[str, ...]:
 
 
 def refuse_too_much(units: Iterable[Unit]) -> None:
-    """Refuse to collect the rows of more than LARGEST_COLLECTED bytes of files from Spark's workers in this process."""
+    """Refuse to collect the rows of more than LARGEST_COLLECTED bytes of files in this process."""
     size = sum(map(size_of, units))
     if size > LARGEST_COLLECTED:
         raise RefusedError(
-            f"{size / (1 << 30):.1f} GiB to dump, and with --spark every row would pass through this one process; "
-            "have the workers write: --out DIR.parquet (.csv, .ndjson); or use --jobs, or select (--offsets, --limit, ...)"
+            f"{size / (1 << 30):.1f} GiB to dump, and with --spark every row would pass through this one "
+            "process; "
+            "have the workers write: --out DIR.parquet (.csv, .ndjson); or use --jobs, or select (--offsets, "
+            "--limit, ...)"
         )
 
 

@@ -294,7 +294,10 @@ def parse_duration(text: str) -> int:
 
 
 def parse_time(text: str, now_ms: int | None = None) -> int:
-    """Return a time in epoch milliseconds: digits as they are, ISO-8601 (UTC without a zone), or `@-1h` before now."""
+    """Return a time in epoch milliseconds.
+
+    Digits as they are, ISO-8601 (UTC without a zone), or `@-1h` before now.
+    """
     if re.fullmatch(r"-?[0-9]+", text):
         return _integer(text, "time", -INT64 - 1, INT64)
     if text.startswith(("@-", "@+")):

@@ -37,9 +37,12 @@ OF_A_PARTITION = tuple(name for name, kind in WELL_KNOWN_KINDS.items() if kind i
 
 @dataclass(frozen=True, slots=True)
 class Out:
-    """The target of --out: the word that was given, its absolute path without symlinks before the name, and the format.
+    """The target of --out.
 
-    `as_parts`: a directory that Spark's workers write to. `announces`: a line on stderr says what was written.
+    `word`: as given. `path`: absolute, without symlinks in its directory.
+
+    `as_parts`: a directory that Spark's workers write to.
+    `announces`: a line on stderr says what was written.
     """
 
     word: str
@@ -49,7 +52,7 @@ class Out:
     announces: bool
 
     def refuse_inputs(self, found: Found) -> None:
-        """Refuse a place inside a log dir or a partition directory, of the inputs or any other, and one that is an input."""
+        """Refuse a target that is an input, or inside any log dir or partition directory."""
         guarded = {
             *found.named_log_dirs,
             *(target.log_dir for target in found.targets if target.log_dir is not None),
@@ -59,16 +62,21 @@ class Out:
         for place in _upwards(os.path.dirname(self.path)):
             if place in directories or _looks_like_one(place):
                 raise RefusedError(
-                    f"--out {self.word}: {place} is a log dir or a partition directory, and kcli never writes there"
+                    f"--out {self.word}: {place} is a log dir or a partition directory, and kcli never "
+                    "writes there"
                 )
         if any(_is_same(self, target) for target in found.targets):
             raise RefusedError(
-                f"--out {self.word}: this is one of the inputs, and kcli would replace it; choose another name"
+                f"--out {self.word}: this is one of the inputs, and kcli would replace it; choose another "
+                "name"
             )
 
     @contextmanager
     def sink(self, view: View) -> Iterator[Sink | None]:
-        """Give the sink that workers write to, None where rows come here; what it holds is gone unless `write` keeps it."""
+        """Give the sink that workers write to, None where rows come here.
+
+        What it holds is gone unless `write` keeps it.
+        """
         with ExitStack() as stack:
             directory = None
             if self.as_parts:
@@ -85,7 +93,10 @@ class Out:
         text: Text | None,
         sink: Sink | None,
     ) -> bool:
-        """Write the rows and return True; write nothing and return False if the run was cut short or answered no input."""
+        """Write the rows and return True.
+
+        Write nothing and return False if the run was cut short or answered no input.
+        """
 
         def complete() -> tuple[list[Finding], list[Failure]]:
             if not summary.is_complete:
@@ -112,12 +123,16 @@ class Out:
 
 
 def out_of(word: str, common: Common, *, by_workers: bool) -> Out:
-    """Return what --out says; UsageError and RefusedError for what cannot be. `by_workers`: Spark's workers write the rows."""
+    """Return what --out says; UsageError and RefusedError for what cannot be.
+
+    `by_workers`: Spark's workers write the rows.
+    """
     form = _format(word, common)
     as_parts = by_workers and form != TEXT.name
     if as_parts and (common.sort is not None or common.limit is not None):
         raise UsageError(
-            "--sort and --limit need all rows in one process, but with --spark the workers write --out: use only one of them"
+            "--sort and --limit need all rows in one process, but with --spark the workers write --out: use "
+            "only one of them"
         )
     parent, name = os.path.split(word)
     place = os.path.realpath(parent or ".")
@@ -154,7 +169,8 @@ def _refuse_what_is_there(out: Out) -> None:
         raise RefusedError(f"--out {out.word}: this is a directory; remove it, or choose another name")
     if out.as_parts:
         raise RefusedError(
-            f"--out {out.word}: with --spark this becomes a directory, and there is a file of this name; remove it, or choose another name"
+            f"--out {out.word}: with --spark this becomes a directory, and there is a file of this name; "
+            "remove it, or choose another name"
         )
     if not stat.S_ISREG(mode):
         raise RefusedError(

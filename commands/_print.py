@@ -1,6 +1,5 @@
 """What a run shows outside files: rows on stdout; progress, findings and errors on stderr."""
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -11,6 +10,7 @@ from commands._engine import is_file_of_its_own
 from commands._inputs import size_of
 from commands._options import Common
 from commands._summary import RunSummary
+from commands._terminal import is_dumb
 from kcli.analysis.findings import SEVERITIES, Finding
 from kcli.engine.contract import Outcome, Unit
 from kcli.output.formats import TEXT
@@ -31,7 +31,10 @@ def print_rows(rows: Iterable[Item], view: View, text: Text | None, summary: Run
 
 
 def print_messages(summary: RunSummary, common: Common, *, with_findings: bool) -> None:
-    """Write findings, errors and the number of unread inputs to stderr, a line each; -v explains the findings."""
+    """Write findings, errors and the number of unread inputs to stderr, a line each.
+
+    -v explains the findings.
+    """
     findings, failures = summary.tail()
     shown = [finding for finding in findings if with_findings and _is_shown(finding, common)]
     for line in (
@@ -43,7 +46,10 @@ def print_messages(summary: RunSummary, common: Common, *, with_findings: bool) 
 
 
 def progress(units: list[Unit], common: Common, view: View) -> AbstractContextManager[Done]:
-    """Return a progress bar on stderr, fed by the outcomes; one that shows nothing unless a person watches."""
+    """Return a progress bar on stderr, fed by the outcomes.
+
+    One that shows nothing unless a person watches.
+    """
     rows_on_terminal = sys.stdout.isatty() and view.format.streams and common.out is None
     if common.quiet or is_dumb() or rows_on_terminal or not sys.stderr.isatty():
         return nullcontext(lambda _: None)
@@ -89,7 +95,10 @@ def _flushed(lines: Iterable[str | TextBlock]) -> Iterator[str | TextBlock]:
 
 
 def _is_shown(finding: Finding, common: Common) -> bool:
-    """Whether a finding is worth a line on stderr: info findings are for those who ask (-v, --fail-on info)."""
+    """Whether a finding is worth a line on stderr.
+
+    Info findings are for those who ask (-v, --fail-on info).
+    """
     return finding.severity != SEVERITIES[0] or common.verbose > 0 or common.fail_on == SEVERITIES[0]
 
 
@@ -98,17 +107,3 @@ def _count_unanswered(failures: list[Failure], inputs: int) -> Iterator[str]:
     count = len({failure.path for failure in failures if failure.path})
     if count and inputs > 1:
         yield f"kcli: {count} of {inputs} inputs could not be read"
-
-
-def is_colored(when: str) -> bool:
-    """Whether to colour: --color decides, then NO_COLOR and FORCE_COLOR, then whether stdout is a terminal."""
-    if when != "auto":
-        return when == "always"
-    if os.environ.get("NO_COLOR"):
-        return False
-    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and not is_dumb())
-
-
-def is_dumb() -> bool:
-    """Whether the terminal shows escapes instead of obeying them."""
-    return os.environ.get("TERM") == "dumb"

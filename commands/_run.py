@@ -1,7 +1,7 @@
 """What every command does with its options: inputs, engine, rows, findings, errors, exit status.
 
-`run` is the first of the three hops commands -> jobs -> analysis: it finds the inputs, hands the job to the engine,
-writes the rows and ends with `typer.Exit`. `run_rows` does the same for commands that read no files.
+`run` is the first of the three hops commands -> jobs -> analysis: it finds the inputs, hands the job to the
+engine, writes the rows and ends with `typer.Exit`. `run_rows` does the same for commands that read no files.
 """
 
 import sys
@@ -16,10 +16,11 @@ from commands._boundary import TRACEBACKS_FROM, boundary, internal
 from commands._engine import engine_of, split_logs, uses_spark
 from commands._inputs import inputs, refuse_too_much
 from commands._options import Common
-from commands._print import Text, is_colored, print_messages, print_rows, progress
+from commands._print import Text, print_messages, print_rows, progress
 from commands._signals import Interrupted, deferred, deliver_pending, interruptible
 from commands._status import ExitStatus, UsageError
 from commands._summary import RunSummary
+from commands._terminal import is_colored
 from kcli.analysis.findings import SEVERITIES
 from kcli.engine.contract import Engine, Scan, Sink, Unit
 from kcli.engine.errors import EngineMissingError, NotWrittenError, OutputError
@@ -47,14 +48,14 @@ COLORS = ("auto", "always", "never")
 class Command:
     """What `run` must know of a command: its job, the files that the job reads and the rows that it gives.
 
-    `name`: the command's words, a key of kcli.rows.COMMANDS. `accepts`: the kinds of targets that the job reads.
-    `expand` may replace what was found, e.g. a directory by the files in it.
-    `row_types`: the types of the rows where the options change them. `possible_types` returns which of them the targets
-    can give: where it is one, a flat format needs no --only. `text` makes lines of rows, for -o text.
-    `stop_at_limit`: nothing is read after the last row that --limit shows. `splits_logs`: the job reads a range of a
-    log if its unit says so, so several workers share a large log. `unbounded_output`: there are as many rows as the
-    files hold, too many for Spark's driver. `wrap_engine` returns the engine to use instead of the one that the options
-    ask for; all rows then come back to this process.
+    `name`: the command's words, a key of kcli.rows.COMMANDS. `accepts`: the kinds of targets that the job
+    reads. `expand` may replace what was found, e.g. a directory by the files in it. `row_types`: the types of
+    the rows where the options change them. `possible_types` returns which of them the targets can give: where
+    it is one, a flat format needs no --only. `text` makes lines of rows, for -o text. `stop_at_limit`:
+    nothing is read after the last row that --limit shows. `splits_logs`: the job reads a range of a log if
+    its unit says so, so several workers share a large log. `unbounded_output`: there are as many rows as the
+    files hold, too many for Spark's driver. `wrap_engine` returns the engine to use instead of the one that
+    the options ask for; all rows then come back to this process.
     """
 
     name: str
@@ -205,7 +206,10 @@ def _view(
 def _rows(
     engine: Engine, job: Scan, units: list[Unit], summary: RunSummary, *, common: Common, view: View
 ) -> Generator[Item, None, None]:
-    """Yield the rows of every unit; whatever ends the engine ends the rows, so that a document is closed properly."""
+    """Yield the rows of every unit.
+
+    Whatever ends the engine ends the rows, so that a document is closed properly.
+    """
     try:
         with progress(units, common, view) as done:
             for outcome in interruptible(iter(engine(job, units) if units else ())):

@@ -1,7 +1,8 @@
 """Signals that end a command (Ctrl-C, SIGTERM, SIGHUP): recorded at once, delivered where no output is cut.
 
-While output is written a signal stays pending until the next rows are computed, so a document is always closed.
-A second signal ends kcli at once, unless it follows within SAME_MOMENT: a terminal that closes sends several.
+While output is written a signal stays pending until the next rows are computed, so a document is always
+closed. A second signal ends kcli at once, unless it follows within SAME_MOMENT: a terminal that closes sends
+several.
 """
 
 import os
@@ -41,7 +42,7 @@ _state = _State()
 
 
 def install() -> None:
-    """Handle the signals that end a command, except those that the parent process has set to be ignored (nohup)."""
+    """Handle the signals that end a command, except those that the parent process ignores (nohup)."""
     for number in ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _receive)
@@ -87,7 +88,10 @@ def deliver_pending() -> None:
 
 
 def interruptible(values: Iterator[T]) -> Iterator[T]:
-    """Yield the values; Interrupted is raised while the next one is computed, never while the caller uses one."""
+    """Yield the values.
+
+    Interrupted is raised while the next one is computed, never while the caller uses one.
+    """
     before = _state.deferred
     while True:
         try:

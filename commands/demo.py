@@ -11,14 +11,32 @@ from commands._boundary import boundary, lost
 from commands._status import ExitStatus, MissingError, RefusedError, UsageError
 
 MAIN_JOBS = (
-    "epoch end-offset --epoch all kcli-demo --topic orders --partition 0 --columns requested_epoch,leader_epoch,end_offset,log_end_offset,rule",
-    "truncate --dry-run --to-offset 30 kcli-demo --topic orders --columns dir,kind,log_end_offset_before,log_end_offset_after,records_removed",
-    "rlmm dump kcli-demo --limit 6 --columns metadata_offset,topic,partition,segment_id,start_offset,end_offset,state",
-    "lookup offset 25 kcli-demo --topic orders --columns dir,found,file,position,batch_base_offset,batch_last_offset",
-    "lookup timestamp 2026-01-01T10:30:00Z kcli-demo --topic orders --columns dir,found,offset,record_timestamp,leader_epoch",
+    (
+        "epoch end-offset --epoch all kcli-demo --topic orders --partition 0 --columns "
+        "requested_epoch,leader_epoch,end_offset,log_end_offset,rule"
+    ),
+    (
+        "truncate --dry-run --to-offset 30 kcli-demo --topic orders --columns "
+        "dir,kind,log_end_offset_before,log_end_offset_after,records_removed"
+    ),
+    (
+        "rlmm dump kcli-demo --limit 6 --columns "
+        "metadata_offset,topic,partition,segment_id,start_offset,end_offset,state"
+    ),
+    (
+        "lookup offset 25 kcli-demo --topic orders --columns "
+        "dir,found,file,position,batch_base_offset,batch_last_offset"
+    ),
+    (
+        "lookup timestamp 2026-01-01T10:30:00Z kcli-demo --topic orders --columns "
+        "dir,found,offset,record_timestamp,leader_epoch"
+    ),
 )
 COMMANDS = (
-    "ls kcli-demo --columns dir,segments,size_bytes,log_start_offset,log_end_offset,latest_epoch,high_watermark",
+    (
+        "ls kcli-demo --columns "
+        "dir,segments,size_bytes,log_start_offset,log_end_offset,latest_epoch,high_watermark"
+    ),
     "epoch show kcli-demo --topic orders --columns dir,epoch,start_offset,end_offset,source",
     *MAIN_JOBS,
 )
@@ -75,7 +93,10 @@ def _refuse(keep: str) -> None:
 
 
 def _run_all(folder: str, lines: tuple[str, ...]) -> int:
-    """Run each command line as if typed in `folder`; return the first status that is neither clean nor findings."""
+    """Run each command line as if typed in `folder`.
+
+    Return the first status that is neither clean nor findings.
+    """
     from commands.app import app  # noqa: PLC0415 - the app knows this module
 
     _unpack(folder)

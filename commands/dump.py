@@ -217,9 +217,10 @@ def dump(
     ] = 5 << 20,
     common: Common,
 ) -> None:
-    """Dump every file of log dirs, partition dirs, or named: logs, indexes, snapshots, checkpoints, properties.
+    """Dump every file of log dirs, partition dirs, or named.
 
-    With -o text, logs, indexes and snapshots are printed as kafka-dump-log of Kafka 4.3.1 prints them.
+    Logs, indexes, snapshots, checkpoints, properties. With -o text, logs, indexes and snapshots are printed
+    as kafka-dump-log of Kafka 4.3.1 prints them.
 
     Example: kcli dump -o ndjson --records --offsets 100..200 /var/lib/kafka/data/orders-0
     """
@@ -287,7 +288,8 @@ def dump(
     job = Dump(options, only_partitions=some)
     if common.only in {DUMP_BATCH.name, DUMP_RECORD.name, DUMP_LAYOUT.name} - {job.row_type_of_a_log}:
         raise Usage(
-            f"--only {common.only}: here a log gives rows of {job.row_type_of_a_log} (--records and --layout decide)"
+            f"--only {common.only}: here a log gives rows of {job.row_type_of_a_log} (--records and --layout "
+            "decide)"
         )
     command = Command(
         name="dump",
@@ -324,7 +326,10 @@ def _format(common: Common) -> "OutputFormat | None":
 
 
 def _form(common: Common) -> "Form | None":
-    """Return the format in which rows can be made where they are read, and which columns; None where there is none."""
+    """Return the format in which rows can be made where they are read, and which columns.
+
+    None where there is none.
+    """
     from kcli.output.structured import Form  # noqa: PLC0415 - kept out of --help
 
     output = _format(common)

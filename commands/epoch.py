@@ -1,4 +1,4 @@
-"""`kcli epoch`: the leader epochs of a partition, and the OffsetForLeaderEpoch answers that follow from them."""
+"""`kcli epoch`: leader epochs of partitions, and the answers to OffsetForLeaderEpoch."""
 
 from functools import partial
 from typing import Annotated, TypedDict
@@ -33,7 +33,8 @@ Broker = Annotated[
         "--broker",
         metavar="starting|running",
         show_default=False,
-        help="starting (the default): the epochs that a broker holds after its start. running: also keeps an epoch that has no records yet.",
+        help="starting (the default): the epochs that a broker holds after its start. "
+        "running: also keeps an epoch that has no records yet.",
     ),
 ]
 

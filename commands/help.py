@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from commands._boundary import boundary
-from commands._print import is_colored, is_dumb
 from commands._status import UsageError
+from commands._terminal import is_colored, is_dumb
 from kcli.manual import TOPICS, title
 
 

@@ -57,9 +57,10 @@ def timestamp(
     ] = LARGEST_BATCH,
     common: Common,
 ) -> None:
-    """Print the first record at or after a time as ListOffsets finds it; max: the first with the largest timestamp.
+    """Print the first record at or after a time as ListOffsets finds it.
 
-    Example: kcli lookup timestamp 2026-01-31T12:00:00 /var/lib/kafka/data/orders-0
+    Max: the first with the largest timestamp. Example: kcli lookup timestamp 2026-01-31T12:00:00
+    /var/lib/kafka/data/orders-0
     """
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import lookup as jobs  # noqa: PLC0415 - kept out of --help

@@ -17,12 +17,12 @@ def ls(
         bool,
         typer.Option(
             "--recover",
-            help="Recover a log that was not stopped cleanly as a start does, by checksums, instead of by headers.",
+            help="After an unclean stop, recover logs as a broker does, with checksums, not by headers.",
         ),
     ] = False,
     common: Common,
 ) -> None:
-    """List partitions: segments, bytes, log start and end, epoch, high watermark, recovery point, topic id, leftovers.
+    """List partitions with their sizes, offsets, newest epoch, topic id and leftovers.
 
     The log end is the broker's. After an unclean stop it comes from headers alone, exactly with --recover.
     Directories that end in -delete, -stray and -future are listed too.

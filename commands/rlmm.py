@@ -27,15 +27,16 @@ def dump(
         typer.Option(
             "--format",
             metavar="|".join(FORMATS),
-            help="Lines of -o text: as RemoteLogMetadataFormatter prints them (the default), or as KIP-405 specified them.",
+            help="Lines of -o text: of RemoteLogMetadataFormatter (the default), or of KIP-405.",
             show_default=False,
         ),
     ] = None,
     common: Common,
 ) -> None:
-    """Print every event of remote log metadata: log dirs, partition dirs, segments, remote_log_snapshot files.
+    """Print every event of remote log metadata.
 
-    Example: kcli rlmm dump -o ndjson /var/lib/kafka/data
+    Log dirs, partition dirs, segments, remote_log_snapshot files. Example: kcli rlmm dump -o ndjson
+    /var/lib/kafka/data
     """
     if text_format is not None and text_format not in FORMATS:
         raise UsageError(f"--format {text_format}: expected one of {', '.join(FORMATS)}")

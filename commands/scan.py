@@ -54,9 +54,10 @@ def scan(
     ] = LARGEST_BATCH,
     common: Common,
 ) -> None:
-    """Tell what segments and partitions hold: batches, offsets, times, epochs, producers, codecs, transactions, damage.
+    """Tell what segments and partitions hold.
 
-    Every checksum is verified. In json and ndjson there are rows of segments and of partitions; else of segments, or with
+    Batches, offsets, times, epochs, producers, codecs, transactions, damage. Every checksum is verified. In
+    json and ndjson there are rows of segments and of partitions; else of segments, or with
     --summary of partitions.
 
     Example: kcli scan --summary --jobs 4 /var/lib/kafka/data

@@ -104,7 +104,8 @@ def _over_spark(words: list[str]) -> tuple[list[str], bool]:
     named = " ".join(words[: len(words) - len(found.rest)])
     if "spark" not in found.params or "paths" not in found.params:
         raise UsageError(
-            f"submit-command: kcli {named} reads no paths, so there is nothing to spread over Spark; run it here"
+            f"submit-command: kcli {named} reads no paths, so there is nothing to spread over Spark; run it "
+            "here"
         )
     if found.params["jobs"] > 1:
         raise UsageError("submit-command: --jobs and Spark both spread the work: leave out --jobs")
@@ -115,7 +116,8 @@ def _over_spark(words: list[str]) -> tuple[list[str], bool]:
     ):
         if found.params[option]:
             raise UsageError(
-                f"submit-command: --{option.replace('_', '-')} is for a kcli that starts Spark itself: use {instead} before --"
+                f"submit-command: --{option.replace('_', '-')} is for a kcli that starts Spark itself: use "
+                f"{instead} before --"
             )
     one = [found.params[name] for name in ("files_from", "server_config", "out") if found.params[name]]
     paths = [*(found.params["paths"] or ()), *(found.params.get("files") or "").split(","), *one]
@@ -130,7 +132,10 @@ class _Parsed(NamedTuple):
 
 
 def _parsed(words: list[str]) -> _Parsed:
-    """Return the parameters of a kcli command line, and its words behind the command's name; UsageError for one that kcli would refuse."""
+    """Return the parameters of a kcli command line, and its words behind the command's name.
+
+    UsageError for one that kcli would refuse.
+    """
     from commands.app import app as kcli  # noqa: PLC0415 - it imports the commands
 
     command: Any = typer.main.get_command(kcli)
@@ -140,7 +145,8 @@ def _parsed(words: list[str]) -> _Parsed:
         below = command.get_command(None, name)
         if below is None:
             raise UsageError(
-                f"submit-command: {name or 'nothing'} is not a command of kcli; expected one of {', '.join(command.list_commands(None))}"
+                f"submit-command: {name or 'nothing'} is not a command of kcli; expected one of "
+                f"{', '.join(command.list_commands(None))}"
             )
         command = below
     try:
@@ -150,7 +156,10 @@ def _parsed(words: list[str]) -> _Parsed:
 
 
 def _with_spark(words: list[str], found: _Parsed) -> list[str]:
-    """Return the words with --spark where it is an option: at the end, or before the -- that ends the options."""
+    """Return the words with --spark where it is an option.
+
+    At the end, or before the -- that ends the options.
+    """
     if found.params["spark"]:
         return words
     wanted = {**found.params, "spark": True}

@@ -1,4 +1,4 @@
-"""`kcli truncate --dry-run`: what truncating a replica would delete, cut and lose, without touching anything."""
+"""`kcli truncate --dry-run`: what truncating a replica would delete, cut and lose."""
 
 from functools import partial
 from typing import Annotated
@@ -75,9 +75,10 @@ def truncate(
     ] = None,
     common: Common,
 ) -> None:
-    """Tell what truncating each partition would do: segments, indexes, offsets, epochs, snapshots, records lost.
+    """Tell what truncating each partition would do.
 
-    Example: kcli truncate --dry-run --to-offset 1200 /var/lib/kafka/data/orders-0
+    Segments, indexes, offsets, epochs, snapshots, records lost. Example: kcli truncate --dry-run --to-offset
+    1200 /var/lib/kafka/data/orders-0
     """
     if not dry_run:
         raise RefusedError("kcli changes nothing: add --dry-run to see what the broker would do")

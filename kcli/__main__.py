@@ -15,11 +15,13 @@ FEW_COLLECTIONS = 50_000
 """New objects between garbage collections: imports make many and leave no garbage."""
 
 KEPT_BYTES = 31 << 20
-"""Once a block of so many bytes was freed, glibc keeps smaller ones that are freed and gives them again, instead of asking the
+"""Once a block of so many bytes was freed, glibc keeps smaller ones that are freed and gives them again,
+instead of asking the
 system for zeroed pages each time. It learns from blocks of less than 32 MiB. Nothing touches the bytes."""
 
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
-"""Numpy would start threads for algebra that nobody does here, and Arrow's own pools keep what they had at the peak."""
+"""Numpy would start threads for algebra that nobody does here, and Arrow's own pools keep what they had at
+the peak."""
 
 WORKERS_IMPORT = {
     "dump": ("kcli.dump.job", "kcli.dump.render.text_columns", "numpy", "cramjam"),
@@ -39,7 +41,8 @@ def main() -> None:
     foreign = foreign_package()
     if foreign is not None:
         sys.stderr.write(
-            f"kcli: {foreign} is in the way of kcli's own package of that name; run kcli from another directory\n"
+            f"kcli: {foreign} is in the way of kcli's own package of that name; run kcli from another "
+            "directory\n"
         )
         raise SystemExit(INTERNAL)
     gc.set_threshold(FEW_COLLECTIONS)
@@ -84,7 +87,10 @@ def _run() -> int:
 
 
 def _prepare_workers(words: list[str]) -> None:
-    """Let the workers of a command line with --jobs get ready while it is still being read; a guess, which costs little."""
+    """Let the workers of a command line with --jobs get ready while it is still being read.
+
+    A guess, which costs little.
+    """
     if any(word.startswith("--jobs") for word in words) and "1" not in words:
         from kcli.engine.errors import EngineMissingError  # noqa: PLC0415 - only for --jobs
         from kcli.engine.pool import prepare  # noqa: PLC0415
@@ -94,10 +100,11 @@ def _prepare_workers(words: list[str]) -> None:
 
 
 def _complete_streams() -> None:
-    """Make stdout and stderr fit for any path, and give closed ones a stand-in: no data file may get their numbers.
+    """Make stdout and stderr fit for any path, and give closed ones a stand-in.
 
-    To write to a closed stdout is an error, as it would be without the stand-in; stdin stays None, so that whoever wants to read
-    it can tell. Stdout is buffered even if PYTHONUNBUFFERED says otherwise, as images for servers do: that is meant for logs.
+    No data file may get their numbers. To write to a closed stdout is an error, as it would be without the
+    stand-in; stdin stays None, so that whoever wants to read it can tell. Stdout is buffered even if
+    PYTHONUNBUFFERED says otherwise, as images for servers do: that is meant for logs.
     """
     if sys.stdin is None:
         os.open(os.devnull, os.O_RDONLY)

@@ -20,10 +20,11 @@ class Rule(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """Something worth knowing about one file or directory; `dir` as reached from the argument, `position` in bytes.
+    """Something worth knowing about one file or directory.
 
-    `file` is the name of a file in `dir`, or a path as reached from the argument. `more` counts the findings of the same
-    code in the same file that are not listed; None where each is listed.
+    `dir` as reached from the argument, `position` in bytes. `file` is the name of a file in `dir`, or a path
+    as reached from the argument. `more` counts the findings of the same code in the same file that are not
+    listed; None where each is listed.
     """
 
     code: str
@@ -52,26 +53,29 @@ CATALOGUE: dict[str, Rule] = {
     "LOG-001": Rule(
         "warning",
         "The log ends in an incomplete batch.",
-        "A clean start stops reading before it and overwrites it with the next append; recovery cuts it off.",
-        "Usual after a kill or a power loss. Compare with another replica if acks were given for these bytes.",
+        "A clean start stops before it, and the next append overwrites it; recovery cuts it off.",
+        "Usual after a kill or a power loss. Compare with another replica if these bytes were acknowledged.",
     ),
     "LOG-002": Rule(
         "error",
         "A batch length is impossible: the chain of batches breaks here.",
-        "A clean start that reads this place fails with CorruptRecordException; recovery truncates the log here.",
+        "A clean start that reads this place fails with CorruptRecordException; recovery truncates the log "
+        "here.",
         "Do not delete files. Check other replicas; let an unclean start recover, or restore this replica.",
     ),
     "LOG-003": Rule(
         "error",
         "A batch does not match its checksum or structure.",
-        "Recovery truncates the log at this batch and deletes every later segment; a clean start does not notice.",
+        "Recovery truncates the log at this batch and deletes every later segment; a clean start does not "
+        "notice.",
         "Check the disk and the other replicas before this broker starts uncleanly.",
     ),
     "LOG-004": Rule(
         "info",
         "The log ends in preallocated zeros.",
         "Recovery trims them; a clean start over them fails.",
-        "Nothing, unless the shutdown was clean: then preallocated space was not trimmed and the start may fail.",
+        "Nothing, unless the shutdown was clean: then preallocated space was not trimmed and the start may "
+        "fail.",
     ),
     "LOG-005": Rule(
         "info",
@@ -100,8 +104,10 @@ CATALOGUE: dict[str, Rule] = {
     "LOG-009": Rule(
         "error",
         "A cleanly stopped log ends in zeros: the broker does not load it.",
-        "It does not recover after a clean stop: it reads the zeros as a batch and stops with CorruptRecordException.",
-        "Remove the clean shutdown marker before the start, so that recovery trims the zeros; find out what wrote them.",
+        "It does not recover after a clean stop: it reads the zeros as a batch and stops with "
+        "CorruptRecordException.",
+        "Remove the clean shutdown marker before the start, so that recovery trims the zeros; find out what "
+        "wrote them.",
     ),
     "LOG-010": Rule(
         "error",
@@ -112,7 +118,8 @@ CATALOGUE: dict[str, Rule] = {
     "LOG-011": Rule(
         "error",
         "Offsets do not increase from one batch to the next.",
-        "A clean start does not notice; recovery fails with InvalidOffsetException where such a batch would become an index entry.",
+        "A clean start does not notice; recovery fails with InvalidOffsetException where such a batch would "
+        "become an index entry.",
         "No broker appends like this: find out what wrote the segment, and compare with another replica.",
     ),
     "LOG-012": Rule(
@@ -124,14 +131,16 @@ CATALOGUE: dict[str, Rule] = {
     "LOG-013": Rule(
         "error",
         "The name of a log file is not canonical (20 digits), and the canonical file is missing.",
-        "It reads the offset from the name, creates an empty segment with the canonical name, and never reads this file.",
+        "It reads the offset from the name, creates an empty segment with the canonical name, and never "
+        "reads this file.",
         "Before the broker starts: rename the file to 20 digits if it belongs here, else move it elsewhere.",
     ),
     "LOG-014": Rule(
         "info",
         "A file or a directory was removed or renamed after it was listed.",
         "Retention, compaction, the deletion of a topic and a move to another log dir do this while it runs.",
-        "Nothing beside a running broker: the rest is answered. Otherwise find out what removed it, and run again.",
+        "Nothing beside a running broker: the rest is answered. Otherwise find out what removed it, and run "
+        "again.",
     ),
     "IDX-001": Rule(
         "info",
@@ -142,8 +151,9 @@ CATALOGUE: dict[str, Rule] = {
     "IDX-002": Rule(
         "warning",
         "The last index entry does not lead to the end of the log: a scan of the bytes sees another end.",
-        "A clean start trusts the entry: the log ends where it leads, and the next append goes on from there.",
-        "Remove the clean shutdown marker before the start: the broker then rebuilds the index from the bytes.",
+        "A clean start trusts the entry: the log ends where it leads, and appends continue there.",
+        "Remove the clean shutdown marker before the start: the broker then rebuilds the index from the "
+        "bytes.",
     ),
     "IDX-003": Rule(
         "info",
@@ -155,19 +165,22 @@ CATALOGUE: dict[str, Rule] = {
         "error",
         "A range of a log cannot be read; the dump continues after it.",
         "Recovery truncates the log where the range begins; a clean start that reads there fails.",
-        "The records after it are still in the file. Save them before this broker starts: kcli dump --offsets, from the next good offset on.",
+        "The records after it are still in the file. Save them before this broker starts: kcli dump "
+        "--offsets, from the next good offset on.",
     ),
     "DUMP-002": Rule(
         "error",
         "The records of a batch cannot be read.",
-        "Consumers and replicas fail on it where they decompress it; recovery cuts the log here if the checksum is wrong.",
+        "Consumers and replicas fail on it where they decompress it; recovery cuts the log here if the "
+        "checksum is wrong.",
         "Compare with the other replicas. If a limit was exceeded, --max-batch-bytes raises it.",
     ),
     "DUMP-003": Rule(
         "warning",
         "Entries of an index do not increase.",
         "After a clean stop it takes every slot for an entry, and its binary search can miss entries.",
-        "Ordinary in the preallocated end of an index whose segment was truncated. Otherwise remove the index: the broker rebuilds it.",
+        "Ordinary in the preallocated end of an index whose segment was truncated. Otherwise remove the "
+        "index: the broker rebuilds it.",
     ),
     "DUMP-004": Rule(
         "warning",
@@ -214,7 +227,8 @@ CATALOGUE: dict[str, Rule] = {
     "EPOCH-002": Rule(
         "warning",
         "Lines of the leader-epoch-checkpoint contradict each other.",
-        "It replays them in file order: a later line erases earlier entries with a higher or equal epoch or offset.",
+        "It replays them in file order: a later line erases earlier entries with a higher or equal epoch or "
+        "offset.",
         "Nobody but a broker should write this file; compare with the other replicas.",
     ),
     "EPOCH-003": Rule(
@@ -232,14 +246,16 @@ CATALOGUE: dict[str, Rule] = {
     "EPOCH-005": Rule(
         "info",
         "The offset lies outside the log.",
-        "Its epoch cache does not know the log end: every offset past the last entry's start has the last epoch.",
+        "Its epoch cache does not know the log end: every offset past the last entry's start has the last "
+        "epoch.",
         "Check the offset; kcli ls shows where the log begins and ends.",
     ),
     "EPOCH-006": Rule(
         "info",
         "Recovery adds leader epochs that the checkpoint lacks.",
         "It assigns every epoch newer than those in its cache while it recovers segments at its start.",
-        "The first offset of an epoch that is found so is only right if its first batch lies in a recovered segment.",
+        "The first offset of an epoch that is found so is only right if its first batch lies in a recovered "
+        "segment.",
     ),
     "LOOKUP-001": Rule(
         "info",
@@ -251,7 +267,8 @@ CATALOGUE: dict[str, Rule] = {
         "info",
         "The segment to search has no such record, and later ones are not searched.",
         "It searches the first segment whose largest timestamp is late enough, and no other.",
-        "Timestamps do not increase with offsets, or records were deleted: search by offset, or read the records.",
+        "Timestamps do not increase with offsets, or records were deleted: search by offset, or read the "
+        "records.",
     ),
     "LOOKUP-003": Rule(
         "warning",
@@ -263,7 +280,8 @@ CATALOGUE: dict[str, Rule] = {
         "warning",
         "The log begins in remote storage, which is not searched.",
         "It asks the remote segments first, oldest epoch first, and the local log after them.",
-        "If the time lies before the local log start, kcli rlmm dump shows which remote segment covers it (max_timestamp_ms).",
+        "If the time lies before the local log start, kcli rlmm dump shows which remote segment covers it "
+        "(max_timestamp_ms).",
     ),
     "DIR-001": Rule(
         "warning",
@@ -280,8 +298,10 @@ CATALOGUE: dict[str, Rule] = {
     "DIR-003": Rule(
         "error",
         "A checkpoint file of the log dir is damaged.",
-        "It takes a damaged recovery point or log start file for an empty one: full recovery, log starts at the first segments.",
-        "The rows show what the broker would see. Let it write the file anew; keep the damaged one to find out why.",
+        "It takes a damaged recovery point or log start file for an empty one: full recovery, log starts at "
+        "the first segments.",
+        "The rows show what the broker would see. Let it write the file anew; keep the damaged one to find "
+        "out why.",
     ),
     "DIR-004": Rule(
         "error",
@@ -292,14 +312,17 @@ CATALOGUE: dict[str, Rule] = {
     "DIR-005": Rule(
         "error",
         "A file of the log dir itself is damaged in a way that stops the broker.",
-        "A bad meta.properties keeps it from starting; a bad replication-offset-checkpoint takes the log dir offline.",
-        "Restore meta.properties from another log dir of the same node (directory.id differs); a bad checkpoint may be removed.",
+        "A bad meta.properties keeps it from starting; a bad replication-offset-checkpoint takes the log dir "
+        "offline.",
+        "Restore meta.properties from another log dir of the same node (directory.id differs); a bad "
+        "checkpoint may be removed.",
     ),
     "DIR-006": Rule(
         "error",
         "The name of a directory in a log dir is not TOPIC-PARTITION.",
         "It fails to parse the name while it loads the log dir (KafkaException), and does not start.",
-        "Move it elsewhere before the broker starts; lost+found of a disk means that the log dir should be a directory below.",
+        "Move it elsewhere before the broker starts; lost+found of a disk means that the log dir should be a "
+        "directory below.",
     ),
     "START-001": Rule(
         "warning",
@@ -328,14 +351,17 @@ CATALOGUE: dict[str, Rule] = {
     "START-005": Rule(
         "info",
         "The log was not stopped cleanly; this answer comes from headers alone.",
-        "It reads the unflushed segments whole, checks every checksum, and cuts the log at the first batch that is wrong.",
+        "It reads the unflushed segments whole, checks every checksum, and cuts the log at the first batch "
+        "that is wrong.",
         "If damage is suspected, kcli ls --recover makes the same checks; nothing to do otherwise.",
     ),
     "START-006": Rule(
         "info",
         "There is no log dir around the partition directory.",
-        "It reads from its log dir how it stopped, and the checkpointed offsets; after a clean stop it checks no checksum.",
-        "Nothing for a copy of a stopped broker; kcli truncate --dry-run --shutdown unclean shows the other case.",
+        "It reads from its log dir how it stopped, and the checkpointed offsets; after a clean stop it "
+        "checks no checksum.",
+        "Nothing for a copy of a stopped broker; kcli truncate --dry-run --shutdown unclean shows the other "
+        "case.",
     ),
     "START-007": Rule(
         "warning",
@@ -352,7 +378,8 @@ CATALOGUE: dict[str, Rule] = {
     "TRUNC-002": Rule(
         "warning",
         "The truncation would cut below the high watermark.",
-        "It logs a warning and cuts all the same: records that consumers may have read are lost on this replica.",
+        "It logs a warning and cuts all the same: records that consumers may have read are lost on this "
+        "replica.",
         "Make sure that another in-sync replica holds them before this one truncates.",
     ),
     "TRUNC-003": Rule(
@@ -364,7 +391,8 @@ CATALOGUE: dict[str, Rule] = {
     "RLMM-001": Rule(
         "error",
         "A value of remote log metadata cannot be decoded.",
-        "Its metadata consumer stops for good at such a record: this broker learns nothing new about remote segments.",
+        "Its metadata consumer stops for good at such a record: this broker learns nothing new about remote "
+        "segments.",
         "See the row's error and raw bytes. Check that all brokers of the cluster run the same release line.",
     ),
     "RLMM-002": Rule(
@@ -383,7 +411,8 @@ CATALOGUE: dict[str, Rule] = {
         "warning",
         "Remote log metadata in the layout of releases 3.0 to 3.5.",
         "Brokers from 3.6 on cannot read it: their metadata consumer stops for good.",
-        "Nothing while the cluster runs 3.5 or older; before an upgrade, remote storage has to be set up anew.",
+        "Nothing while the cluster runs 3.5 or older; before an upgrade, remote storage has to be set up "
+        "anew.",
     ),
     "RLMM-005": Rule(
         "error",

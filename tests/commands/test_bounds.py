@@ -1,4 +1,7 @@
-"""A batch that unpacks to much more than its bytes costs at most 64 MiB, and one beyond the bound names the switch that raises it."""
+"""A batch that decompresses to much more than its bytes costs at most 64 MiB.
+
+One above the limit names the option that raises it.
+"""
 
 import json
 import random
@@ -24,7 +27,8 @@ ROOM = 200
 MEASURE = """
 import os, sys
 pid = os.posix_spawn(sys.executable, [sys.executable, "-m", "kcli", *sys.argv[2:]], os.environ,
-                     file_actions=[(os.POSIX_SPAWN_OPEN, 1, sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)])
+                     file_actions=[(os.POSIX_SPAWN_OPEN, 1, sys.argv[1],
+                                    os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)])
 _, status, usage = os.wait4(pid, 0)
 print(os.waitstatus_to_exitcode(status), usage.ru_maxrss << 10)
 """
@@ -92,7 +96,10 @@ VARIANTS = {
 
 @pytest.mark.parametrize("shown", VARIANTS)
 def test_many_of_the_largest_batches_cost_what_two_cost(shown, tmp_path):
-    """A batch may come out a thousand times as large as it lies in the log: what was told of one is not kept for the next."""
+    """A batch may come out a thousand times as large as it lies in the log.
+
+    What was told of one is not kept for the next.
+    """
     batches = [
         put_records([put_record(value=b"a" * (LARGEST_BATCH - ROOM))], ZSTD, base_offset=number)
         for number in range(MANY)

@@ -318,8 +318,8 @@ def test_a_foreign_package_in_the_working_directory_is_reported(tmp_path):
 
     assert (done.returncode, done.stdout) == (70, "")
     assert (
-        done.stderr
-        == f"kcli: {tmp_path}/commands is in the way of kcli's own package of that name; run kcli from another directory\n"
+        done.stderr == f"kcli: {tmp_path}/commands is in the way of kcli's own package of that name; "
+        "run kcli from another directory\n"
     )
 
 
@@ -429,8 +429,11 @@ def test_a_line_feed_in_a_name_starts_no_new_line(kcli, tmp_path):
 
 
 def test_lines_are_written_many_at_once_though_python_is_told_not_to_buffer():
-    """Two calls of the system for each line took a quarter of the time where an image sets PYTHONUNBUFFERED."""
-    code = "import kcli.__main__ as door, sys; door._complete_streams(); print(type(sys.stdout.buffer).__name__, sys.stdout.write_through)"
+    """Images for servers set PYTHONUNBUFFERED: two system calls a line take a quarter of the time."""
+    code = (
+        "import kcli.__main__ as door, sys; door._complete_streams();"
+        "print(type(sys.stdout.buffer).__name__, sys.stdout.write_through)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**ELSEWHERE, "PYTHONUNBUFFERED": "1"},

@@ -12,7 +12,10 @@ NEGATIVE = -5
 
 @pytest.fixture(params=[NEGATIVE, -(1 << 31), 1 << 30, 61, 7])
 def partition(request, log_dir):
-    """Forty batches of ten records each, and an index whose entry for offset 199 leads nowhere; its first and last are right."""
+    """Forty batches of ten records each, and an index whose entry for offset 199 leads nowhere.
+
+    Its first and last are right.
+    """
     folder = log_dir.path / "orders-0"
     folder.mkdir()
     batches = [

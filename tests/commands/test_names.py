@@ -1,4 +1,7 @@
-"""Names that are not UTF-8 reach every output percent-encoded: documents stay readable for whoever is strict."""
+"""Names that are not UTF-8 reach every output percent-encoded.
+
+Documents stay readable for whoever is strict.
+"""
 
 import json
 import os

@@ -59,7 +59,10 @@ print(allowed.exit_code, denied.exit_code, denied.stderr, end="")
 
 @pytest.fixture
 def ask(kcli, demo, tmp_path, monkeypatch):
-    """Run kcli in an empty directory; `D` stands for the demo's log dir. Gives the result and what is in the directory."""
+    """Run kcli in an empty directory; `D` stands for the demo's log dir.
+
+    Gives the result and what is in the directory.
+    """
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
 
@@ -73,7 +76,7 @@ def ask(kcli, demo, tmp_path, monkeypatch):
 
 
 def json_rows(path):
-    """Return the rows of a Parquet file as JSON has them, those columns left out that hold open objects as text."""
+    """Return the rows of a Parquet file as JSON has them, without columns that hold objects as text."""
     rows = pq.ParquetFile(path).read().to_pylist()
     return [
         json.loads(compact({name: value for name, value in row.items() if name not in OPEN})) for row in rows
@@ -164,7 +167,10 @@ class TestWords:
         [
             (
                 ["--out", "x.json"],
-                "--out x.json: expected a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)",
+                (
+                    "--out x.json: expected a file that ends in .parquet, .csv or .ndjson "
+                    "(or in .txt, with -o text)"
+                ),
             ),
             (
                 ["--out", "x"],
@@ -172,11 +178,18 @@ class TestWords:
             ),
             (
                 ["--out", ".csv"],
-                "--out .csv: expected a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)",
+                (
+                    "--out .csv: expected a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o "
+                    "text)"
+                ),
             ),
             (
                 ["--out", "x.txt"],
-                "--out x.txt: expected a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)",
+                (
+                    "--out x.txt: expected a file that ends in .parquet, .csv or .ndjson (or in .txt, with "
+                    "-o "
+                    "text)"
+                ),
             ),
             (["--out", "x.csv", "-o", "ndjson"], "--out x.csv: the file's name says csv, -o says ndjson"),
             (["--out", "x.csv", "-o", "text"], "--out x.csv: the file's name says csv, -o says text"),
@@ -185,11 +198,19 @@ class TestWords:
             (["-o", "parquet"], "--output parquet: ls prints table, json, ndjson, csv, tsv"),
             (
                 ["--out", "x.csv", "--spark", "--sort", "dir"],
-                "--sort and --limit need all rows in one process, but with --spark the workers write --out: use only one of them",
+                (
+                    "--sort and --limit need all rows in one process, but with --spark the workers write "
+                    "--out: "
+                    "use only one of them"
+                ),
             ),
             (
                 ["--out", "x.csv", "--spark-master", "local", "--limit", "1"],
-                "--sort and --limit need all rows in one process, but with --spark the workers write --out: use only one of them",
+                (
+                    "--sort and --limit need all rows in one process, but with --spark the workers write "
+                    "--out: "
+                    "use only one of them"
+                ),
             ),
         ],
     )
@@ -291,8 +312,8 @@ class TestRefusals:
 
         assert (result.exit_code, Path("x.csv").read_text()) == (5, "before")
         assert (
-            result.stderr
-            == "kcli: --out ./x.csv: this is one of the inputs, and kcli would replace it; choose another name\n"
+            result.stderr == "kcli: --out ./x.csv: this is one of the inputs, and kcli would replace it; "
+            "choose another name\n"
         )
 
 

@@ -61,7 +61,8 @@ def test_ndjson_names_the_type_of_every_line(log_dir):
 
 def test_text_is_what_kafkas_formatter_prints(log_dir):
     lines = [
-        f"partition: {event['metadata_partition']}, offset: {event['metadata_offset']}, value: {event['to_string']}"
+        f"partition: {event['metadata_partition']}, offset: {event['metadata_offset']}, value: "
+        f"{event['to_string']}"
         for event in EVENTS
     ]
 

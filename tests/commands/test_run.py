@@ -1,4 +1,7 @@
-"""What every command does alike: inputs, formats, columns, findings; shown with `epoch end-offset` and `rlmm dump`."""
+"""What every command does alike: inputs, formats, columns, findings.
+
+Shown with `epoch end-offset` and `rlmm dump`.
+"""
 
 import base64
 import csv
@@ -73,8 +76,8 @@ class TestFormats:
         assert "EPOCH-001" in {line["code"] for line in lines[3:-1]}
         assert lines[-1]["path"] == str(orders / "absent")
         assert (
-            result.stderr
-            == f"error {orders / 'absent'}: no such file or directory\nkcli: 1 of 4 inputs could not be read\n"
+            result.stderr == f"error {orders / 'absent'}: no such file or directory\n"
+            "kcli: 1 of 4 inputs could not be read\n"
         )
 
     def test_tsv_is_what_a_pipe_gets(self, kcli, orders):
@@ -266,8 +269,8 @@ class TestInputs:
 
         assert (result.exit_code, result.stdout) == (2, "")
         assert (
-            result.stderr
-            == f"kcli: {path}: kcli reads files, not URLs; mount or copy them to where every worker sees them\n"
+            result.stderr == f"kcli: {path}: kcli reads files, not URLs; "
+            "mount or copy them to where every worker sees them\n"
         )
 
     def test_lists_may_be_pipes(self, orders, tmp_path):
@@ -276,7 +279,10 @@ class TestInputs:
             [
                 "bash",
                 "-c",
-                '"$@" --files-from <(echo "$HERE/orders-0") --server-config <(cat "$HERE/../server.properties")',
+                (
+                    '"$@" --files-from <(echo "$HERE/orders-0")'
+                    ' --server-config <(cat "$HERE/../server.properties")'
+                ),
                 "-",
                 *KCLI,
                 *ASK,
@@ -319,8 +325,8 @@ class TestInputs:
 
         assert result.exit_code == 2
         assert (
-            result.stderr
-            == f"kcli: --server-config {tmp_path}/server.properties: its log.dirs is empty; a broker does not start with that\n"
+            result.stderr == f"kcli: --server-config {tmp_path}/server.properties: its log.dirs is empty; "
+            "a broker does not start with that\n"
         )
 
     def test_an_empty_path_is_an_error_with_its_likely_cause(self, kcli, orders):
@@ -339,7 +345,8 @@ class TestInputs:
             kcli(*ASK, log_dir.path, "--topic", "old")
             .stderr.splitlines()[-1]
             .endswith(
-                "matches what was asked for; 1 -delete, -stray or -future left out; --include-leftovers reads them"
+                "matches what was asked for; 1 -delete, -stray or -future left out; --include-leftovers "
+                "reads them"
             )
         )
         assert kcli(*ASK, log_dir.path, "--topic", "new").stderr.endswith("matches what was asked for\n")

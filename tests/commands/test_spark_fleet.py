@@ -1,4 +1,7 @@
-"""Commands over Spark when things go wrong, or grow large: the answer is the same, or it is said why there is none."""
+"""Commands over Spark when things go wrong, or grow large.
+
+The answer is the same, or it is said why there is none.
+"""
 
 import os
 import pty
@@ -206,7 +209,7 @@ class TestInOneSession:
 class TestEnds:
     @pytest.fixture
     def started(self, tmp_path):
-        """Return a long dump over Spark that has begun to print, what stands for its terminal, and nothing of it remains."""
+        """Return a long dump over Spark that has begun to print, and its terminal; it is ended afterwards."""
         first = put_log(log_dir(tmp_path / "data") / "orders-0", 600)
         for number in range(1, 150):
             os.symlink(first, tmp_path / "data" / f"orders-{number}")

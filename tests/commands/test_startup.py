@@ -20,7 +20,8 @@ HEAVY = {
     "rich",
 }
 
-AFTER_IMPORT = "import commands.app, commands.epoch, commands.lookup, commands.ls, commands.rlmm, commands.truncate, commands.schema, commands.explain, commands.demo"
+COMMANDS = ("app", "epoch", "lookup", "ls", "rlmm", "truncate", "schema", "explain", "demo", "help")
+AFTER_IMPORT = f"import {', '.join(f'commands.{name}' for name in COMMANDS)}"
 AFTER_ANSWER = """
 sys.argv = ["kcli", *{words!r}]
 from kcli.__main__ import main
