@@ -1,0 +1,1 @@
+"""Mutated log dirs through every command: damage of every kind of file, made from recorded and built partitions."""

@@ -1,0 +1,160 @@
+"""Mutated partitions through every command: no internal error, no hang, a valid document, one log end, and nothing is changed.
+
+`KCLI_SEED` changes the mutations, `KCLI_CASES` how many log dirs of 20 partitions there are. A failure names seed and
+number: `python -m tests.mutated SEED NUMBER FOLDER` makes the log dir again.
+"""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from commands.app import app
+from tests.mutated.fleets import PARTITIONS, Source, make, remove, sources
+from tests.mutated.log_ends import answers
+from tests.recordings.watch import tree, watching
+
+pytestmark = pytest.mark.slow
+
+SEED = int(os.environ.get("KCLI_SEED", "20260"))
+LOG_DIRS = int(os.environ.get("KCLI_CASES", "100"))
+PARTS = 4
+"""Tests that share the log dirs, so that several processes can."""
+SECONDS = 60
+"""More than any command takes for a log dir, by far."""
+NO_LOG_DIR = {"demo", "explain", "help", "rlmm partition", "schema"}
+COMMANDS = (
+    "ls --include-leftovers",
+    "epoch show",
+    "epoch show --from batches",
+    "epoch end-offset --epoch all",
+    "epoch end-offset --epoch all --broker running",
+    "epoch at latest",
+    "lookup offset earliest",
+    "lookup offset 12",
+    "lookup timestamp max",
+    "lookup timestamp 1767225600000",
+    "truncate --dry-run --to-offset 12",
+    "truncate --dry-run --to-epoch 1 --shutdown clean",
+    "truncate --dry-run --to-high-watermark --shutdown unclean",
+    "scan --include-leftovers",
+    "scan --summary --ratio",
+    "dump",
+    "dump --records",
+    "dump --layout",
+    "dump --tail 3",
+    "dump --offsets 5..40",
+    "dump --print-data-log -o text",
+    "dump --index-sanity-check -o text",
+    "rlmm dump",
+)
+IN_WORKERS = ("ls --jobs 2", "scan --jobs 2", "dump --records --jobs 2")
+SPREAD_ONE_IN = 25
+"""Log dirs for each that is read by worker processes, too: they take long to start."""
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> list[Source]:
+    return sources(tmp_path_factory.mktemp("sources"))
+
+
+class Schemas:
+    """Validators of documents, by command; one row of each type is looked at, and everything else."""
+
+    def __init__(self) -> None:
+        self._validators: dict[str, Any] = {}
+
+    def check(self, document: dict[str, Any]) -> None:
+        command = document["command"]
+        if command not in self._validators:
+            printed = CliRunner().invoke(app, ["schema", *command.split()]).stdout
+            self._validators[command] = jsonschema.Draft202012Validator(json.loads(printed))
+        some = {row.get("type"): row for row in document["rows"]}
+        self._validators[command].validate(
+            {**document, "rows": list(some.values()), "findings": document["findings"][:5]}
+        )
+
+
+@contextmanager
+def time_limit(seconds: int) -> Iterator[None]:
+    def late(*_: object) -> None:
+        raise TimeoutError(f"{seconds} s have passed")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def problem(command: str, log_dir: Path, schemas: Schemas) -> str | None:
+    """Return what is wrong with how a command answers; None for nothing."""
+    words = [*command.split(), str(log_dir)]
+    try:
+        with time_limit(SECONDS):
+            done = CliRunner().invoke(app, words if "text" in words else [*words, "-o", "json"])
+    except TimeoutError as error:
+        return f"{command}: {error}"
+    if done.exit_code in {2, 70} or done.exit_code > 5:
+        return f"{command}: status {done.exit_code}: {_internal(done.stdout, done.stderr)}"
+    if "text" not in words:
+        try:
+            schemas.check(json.loads(done.stdout))
+        except (ValueError, jsonschema.ValidationError) as error:
+            return f"{command}: no valid document: {str(error)[:600]}"
+    return None
+
+
+def _internal(document: str, words: str) -> str:
+    try:
+        errors = json.loads(document)["errors"]
+    except ValueError:
+        errors = []
+    internal = [f"{error['path']}: {error['message']}" for error in errors if error["error"] == "internal"]
+    return "; ".join(internal) or words[-500:]
+
+
+def test_every_command_that_reads_log_dirs_is_here():
+    def leaves(group, words):
+        for name, command in group.commands.items():
+            if hasattr(command, "commands"):
+                yield from leaves(command, [*words, name])
+            else:
+                yield " ".join([*words, name])
+
+    listed = set(leaves(get_command(app), [])) - NO_LOG_DIR
+    assert {name for name in listed if not any(command.startswith(name) for command in COMMANDS)} == set()
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_mutated_partitions_are_answered_by_every_command(part, found, tmp_path):
+    problems: list[str] = []
+    mutated = 0
+    schemas = Schemas()
+    for number in range(part, LOG_DIRS, PARTS):
+        log_dir = tmp_path / str(number)
+        done = make(log_dir, found, SEED, number)
+        before = tree(log_dir)
+        with watching(log_dir) as changes:
+            for command in (*COMMANDS, *(IN_WORKERS if number % SPREAD_ONE_IN == 0 else ())):
+                wrong = problem(command, log_dir, schemas)
+                if wrong is not None:
+                    problems.append(f"seed {SEED} number {number}: {wrong}\n  " + "\n  ".join(done))
+        assert (changes, tree(log_dir)) == ([], before), (SEED, number)
+        for name, ends in answers(log_dir, "--recover").items():
+            if len(set(ends.values())) > 1:
+                problems.append(f"seed {SEED} number {number}: {name}: two log ends {ends}")
+        mutated += PARTITIONS
+        remove(log_dir)
+    assert mutated == PARTITIONS * len(range(part, LOG_DIRS, PARTS))
+    assert not problems, "\n".join(problems)
