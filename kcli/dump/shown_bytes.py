@@ -14,7 +14,7 @@ from formats.record import Record
 from kcli.analysis.selection import AnyRecord
 from kcli.dump.options import Options
 from kcli.dump.render.lines import Words
-from kcli.output.long_values import PIECE, base64_pieces
+from kcli.output.long_values import SLICE, base64_slices
 from kcli.rows import Item, Row, RowType, Value, row_types, type_name, values_of
 from kcli.rows.declare import Column
 from kcli.rows.declare import record as object_schema
@@ -75,12 +75,12 @@ def words_of(data: bytes, options: Options) -> Words:
     if options.salt is not None:
         return f"{len(data)} bytes, hash {salted(data, options.salt)}"
     if options.bytes_as == "base64":
-        return "".join(base64_pieces(data)) if len(data) <= PIECE else base64_pieces(data)
+        return "".join(base64_slices(data)) if len(data) <= SLICE else base64_slices(data)
     if options.bytes_as == "hex":
         return (
             data.hex()
-            if len(data) <= PIECE
-            else (data[at : at + PIECE].hex() for at in range(0, len(data), PIECE))
+            if len(data) <= SLICE
+            else (data[at : at + SLICE].hex() for at in range(0, len(data), SLICE))
         )
     return str(MODES[options.bytes_as or "text"](data))
 

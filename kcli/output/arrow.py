@@ -12,8 +12,10 @@
 | json: anything else                         | string: compact JSON                |
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
+
+import pyarrow as pa
 
 from kcli.output.values import compact
 from kcli.rows.arrow_arrays import column as column_of
@@ -29,8 +31,6 @@ SIGN = 1 << 63
 
 def schema(row_type: RowType) -> ArrowSchema:
     """Return the Arrow schema of a row type; a field's metadata says what it means (description) and its kind."""
-    import pyarrow as pa  # noqa: PLC0415 - slow to import, and only for those who ask for columns
-
     return pa.schema([_field(column) for column in row_type.columns], metadata={"row_type": row_type.name})
 
 
@@ -40,8 +40,6 @@ def batch(row_type: RowType, rows: Sequence[tuple[Value, ...]]) -> RecordBatch:
     Text that is not Unicode (half a surrogate pair) is escaped as on stdout; a number that 64 bits cannot hold wraps,
     as a long of Java does.
     """
-    import pyarrow as pa  # noqa: PLC0415
-
     declared = schema(row_type)
     columns: Iterable[tuple[Any, ...]] = zip(*rows, strict=True) if rows else ((),) * len(declared)
     arrays = [
@@ -52,9 +50,7 @@ def batch(row_type: RowType, rows: Sequence[tuple[Value, ...]]) -> RecordBatch:
 
 
 def _field(column: Column) -> Field:
-    import pyarrow as pa  # noqa: PLC0415
-
-    kind = _TYPES[column.kind]() if column.nested is None else _nested(column.nested)
+    kind = _TYPES[column.kind] if column.nested is None else _nested(column.nested)
     return pa.field(
         column.name, kind, nullable=column.nullable, metadata={"description": column.doc, "kind": column.kind}
     )
@@ -70,67 +66,65 @@ def _array(values: tuple[Any, ...], column: Column, kind: DataType) -> Any:
         return column_of([_mended(value) for value in given], kind)
 
 
-def _nested(wanted: Schema) -> DataType:
+def _nested(json_schema: Schema) -> DataType:
     """Return the type of values of a JSON Schema."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    kind = _kind(wanted)
+    kind = _kind(json_schema)
     if kind == "array":
-        items = wanted["items"]
+        items = json_schema["items"]
         return pa.list_(pa.field("item", _nested(items), nullable=_is_nullable(items)))
     if kind == "object":
         return pa.struct(
             [
                 pa.field(name, _nested(value), nullable=_is_nullable(value))
-                for name, value in wanted["properties"].items()
+                for name, value in json_schema["properties"].items()
             ]
         )
-    if wanted.get("contentEncoding") == "base64":
+    if json_schema.get("contentEncoding") == "base64":
         return pa.binary()
-    return _TYPES.get(kind, pa.string)()
+    return _TYPES.get(kind, pa.string())
 
 
-def _kind(wanted: Schema) -> str:
+def _kind(json_schema: Schema) -> str:
     """Return the JSON type of a schema that says all about its values; `open` for one that does not."""
-    if "enum" in wanted:
-        return "string" if all(isinstance(value, str) for value in wanted["enum"]) else "open"
-    found = wanted.get("type")
+    if "enum" in json_schema:
+        return "string" if all(isinstance(value, str) for value in json_schema["enum"]) else "open"
+    found = json_schema.get("type")
     kinds = [kind for kind in (found if isinstance(found, list) else [found]) if kind != "null"]
     if (
         kinds in ([], [None])
         or len(kinds) != 1
-        or (kinds[0] == "array" and "items" not in wanted)
-        or (kinds[0] == "object" and not wanted.get("properties"))
+        or (kinds[0] == "array" and "items" not in json_schema)
+        or (kinds[0] == "object" and not json_schema.get("properties"))
     ):
         return "open"
     return str(kinds[0])
 
 
-def _is_nullable(wanted: Schema) -> bool:
+def _is_nullable(json_schema: Schema) -> bool:
     return (
-        "null" in (wanted.get("type") or ())
-        or None in wanted.get("enum", ())
-        or ("type" not in wanted and "enum" not in wanted)
+        "null" in (json_schema.get("type") or ())
+        or None in json_schema.get("enum", ())
+        or ("type" not in json_schema and "enum" not in json_schema)
     )
 
 
-def _is_open(wanted: Schema) -> bool:
-    """Whether anything in it stands as compact JSON."""
-    kind = _kind(wanted)
+def _is_open(json_schema: Schema) -> bool:
+    """Whether any value in it becomes compact JSON, for its schema does not say what it holds."""
+    kind = _kind(json_schema)
     if kind == "array":
-        return _is_open(wanted["items"])
-    return kind == "open" or (kind == "object" and any(map(_is_open, wanted["properties"].values())))
+        return _is_open(json_schema["items"])
+    return kind == "open" or (kind == "object" and any(map(_is_open, json_schema["properties"].values())))
 
 
-def _closed(value: Any, wanted: Schema) -> Any:
+def _closed(value: Any, json_schema: Schema) -> Any:
     """Return a value with compact JSON where its schema is open."""
     if value is None:
         return None
-    kind = _kind(wanted)
+    kind = _kind(json_schema)
     if kind == "array":
-        return [_closed(item, wanted["items"]) for item in value]
+        return [_closed(item, json_schema["items"]) for item in value]
     if kind == "object":
-        return {name: _closed(value[name], inside) for name, inside in wanted["properties"].items()}
+        return {name: _closed(value[name], inside) for name, inside in json_schema["properties"].items()}
     return compact(value) if kind == "open" else value
 
 
@@ -147,24 +141,15 @@ def _mended(value: Any) -> Any:
     return value
 
 
-def _pa(name: str) -> Callable[[], DataType]:
-    def make() -> DataType:
-        import pyarrow as pa  # noqa: PLC0415
-
-        return getattr(pa, name)()
-
-    return make
-
-
-_TYPES: dict[str, Callable[[], DataType]] = {
-    "int": _pa("int64"),
-    "timestamp": _pa("int64"),
-    "str": _pa("string"),
-    "bool": _pa("bool_"),
-    "bytes": _pa("binary"),
-    "integer": _pa("int64"),
-    "string": _pa("string"),
-    "boolean": _pa("bool_"),
-    "number": _pa("float64"),
+_TYPES: dict[str, DataType] = {
+    "int": pa.int64(),
+    "timestamp": pa.int64(),
+    "str": pa.string(),
+    "bool": pa.bool_(),
+    "bytes": pa.binary(),
+    "integer": pa.int64(),
+    "string": pa.string(),
+    "boolean": pa.bool_(),
+    "number": pa.float64(),
 }
 """Of the kinds of columns, and of JSON's types."""

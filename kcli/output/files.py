@@ -1,6 +1,6 @@
 """Rows in files, whole or not at all.
 
-A file is written under a hidden name beside its own and takes its own name once it is complete. Spark's workers write
+A file is written under a hidden name in the same directory and takes its own name once it is complete. Spark's workers write
 a directory of parts that way: `part-00000-<uuid>.parquet` and so on, sorted by name in the order of the rows, and
 `_SUCCESS` when all of them are there.
 """
@@ -29,7 +29,7 @@ DIGITS = 5
 ROWS_A_BATCH = 2000
 BYTES_A_BATCH = 4 << 20
 BYTES_A_VALUE = 64
-"""What a value costs beside its own bytes, about."""
+"""Of memory that a value takes apart from its own bytes, about."""
 
 Text: TypeAlias = Callable[[Iterable[Item]], Iterable[str | TextBlock]]
 
@@ -52,16 +52,16 @@ class Writer(Protocol):
     rows: int
 
     def write(self, rows: Sequence[Item]) -> None:
-        """Write whole rows, those of them that the view shows, cut to its columns."""
+        """Write the rows that the view shows, with the columns that it shows."""
         ...
 
     def finish(self, tail: Tail) -> None:
-        """Write what stands at the end; the file stays open."""
+        """Write what comes after the rows; the file stays open."""
         ...
 
 
 class _Utf8:
-    """Text on its way to an open file, which nobody sees before it is complete."""
+    """Text for an open file; a flush does nothing, for the file has no readers before it is complete."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.buffer = file
@@ -201,13 +201,13 @@ def _size(values: Iterable[Any]) -> int:
 
 
 def _hidden(path: str) -> str:
-    """Return a new name beside a path; as short as a name must be that any directory takes."""
+    """Return a new path in the directory of a path; the name is short enough for any file system."""
     return os.path.join(os.path.dirname(path), f".kcli-{uuid.uuid4().hex}")
 
 
 @contextmanager
 def new_file(path: str) -> Iterator[BinaryIO]:
-    """Give a file that takes the name `path` when the block ends well, in place of what had it; else it is gone."""
+    """Give a file that replaces `path` when the block ends without an exception; else it is removed."""
     hidden = _hidden(path)
     descriptor = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
@@ -243,7 +243,7 @@ class PartWriter:
         return None if self._out is None else Part(self._name, self._out.rows)
 
     def write(self, rows: Sequence[Item]) -> None:
-        """Write rows, those of them that the view shows."""
+        """Write the rows that the view shows."""
         for some in in_batches(self._view.chosen(rows)):
             if self._out is None:
                 file = self._stack.enter_context(new_file(os.path.join(self._directory, self._name)))
@@ -274,7 +274,7 @@ class Parts:
 
 @contextmanager
 def new_directory(path: str) -> Iterator[str]:
-    """Give a new hidden directory beside `path`; it is gone after the block, unless `keep_parts` has renamed it."""
+    """Give a new hidden directory in the directory of `path`; it is removed after the block, unless `keep_parts` renamed it."""
     hidden = _hidden(path)
     os.mkdir(hidden)
     try:

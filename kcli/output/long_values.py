@@ -1,4 +1,4 @@
-"""JSON, and cells of csv and tsv, of rows with long values: in pieces, so that a value is never in memory once more as a whole."""
+"""JSON, and cells of csv and tsv, of rows with long values: in slices, so that memory never holds an encoded value as a whole."""
 
 import base64
 from collections.abc import Callable, Iterable, Iterator
@@ -8,9 +8,9 @@ from kcli.output.values import compact, needs_quotes, tsv_escaped
 from kcli.rows.declare import Value
 
 LONG = 1 << 16
-"""Bytes and characters beyond which a value is written in pieces."""
-PIECE = 3 << 14
-"""Bytes or characters of a piece; base64 takes three bytes at a time."""
+"""Bytes and characters beyond which a value is written in slices."""
+SLICE = 3 << 14
+"""Bytes or characters of a slice; base64 takes three bytes at a time."""
 
 _TEXTS, _HOLDERS = frozenset({str, bytes}), frozenset({tuple, list, dict})
 
@@ -21,61 +21,61 @@ def is_long(value: Any) -> bool:
 
 
 def _length(value: Any) -> int:
-    total, left = 0, [value]
-    # a loop over what is in the row: each row of an output is weighed
-    for some in left:
-        kind = type(some)
+    total, values = 0, [value]
+    # a loop, not a recursion: every row of an output is measured
+    for one in values:
+        kind = type(one)
         if kind in _TEXTS:
-            total += len(some)
+            total += len(one)
         elif kind in _HOLDERS:
-            left += some.values() if kind is dict else some
+            values += one.values() if kind is dict else one
     return total
 
 
-def json_pieces(
+def json_slices(
     value: Any, encode: Callable[[Any], str], comma: str = ",", colon: str = ":"
 ) -> Iterator[str]:
-    """Yield what `encode` makes of a value, in pieces; `comma` and `colon` are those that it writes."""
+    """Yield what `encode` makes of a value, in slices; `comma` and `colon` are those that it writes."""
     if not is_long(value):
         yield encode(value)
     elif isinstance(value, str):
         yield '"'
-        yield from (encode(piece)[1:-1] for piece in _slices(value))
+        yield from (encode(part)[1:-1] for part in _slices(value))
         yield '"'
     elif isinstance(value, bytes):
         yield '"'
-        yield from base64_pieces(value)
+        yield from base64_slices(value)
         yield '"'
     elif isinstance(value, dict):
         for number, (name, inside) in enumerate(value.items()):
             yield f"{comma if number else '{'}{encode(name)}{colon}"
-            yield from json_pieces(inside, encode, comma, colon)
+            yield from json_slices(inside, encode, comma, colon)
         yield "}"
     else:
         for number, inside in enumerate(value):
             yield comma if number else "["
-            yield from json_pieces(inside, encode, comma, colon)
+            yield from json_slices(inside, encode, comma, colon)
         yield "]"
 
 
-def csv_pieces(value: Value) -> Iterator[str]:
-    """Yield the csv cell of a long value in pieces, as `kcli.output.values.csv_cell` has it."""
+def csv_slices(value: Value) -> Iterator[str]:
+    """Yield the csv cell of a long value in slices, as `kcli.output.values.csv_cell` has it."""
     quote = "" if isinstance(value, bytes) or (isinstance(value, str) and not needs_quotes(value)) else '"'
     yield quote
-    yield from (piece.replace('"', '""') for piece in _cell(value))
+    yield from (part.replace('"', '""') for part in _cell(value))
     yield quote
 
 
-def tsv_pieces(value: Value) -> Iterator[str]:
-    """Yield the tsv cell of a long value in pieces, as `kcli.output.values.tsv_cell` has it."""
+def tsv_slices(value: Value) -> Iterator[str]:
+    """Yield the tsv cell of a long value in slices, as `kcli.output.values.tsv_cell` has it."""
     return map(tsv_escaped, _cell(value))
 
 
 def beginning(value: Value, length: int) -> str:
     """Return the first characters of a cell of csv or tsv, not yet escaped."""
     text = ""
-    for piece in _cell(value):
-        text += piece
+    for part in _cell(value):
+        text += part
         if len(text) >= length:
             break
     return text[:length]
@@ -84,13 +84,13 @@ def beginning(value: Value, length: int) -> str:
 def _cell(value: Value) -> Iterable[str]:
     if isinstance(value, str):
         return _slices(value)
-    return base64_pieces(value) if isinstance(value, bytes) else json_pieces(value, compact)
+    return base64_slices(value) if isinstance(value, bytes) else json_slices(value, compact)
 
 
 def _slices(text: str) -> Iterator[str]:
-    return (text[at : at + PIECE] for at in range(0, len(text), PIECE))
+    return (text[at : at + SLICE] for at in range(0, len(text), SLICE))
 
 
-def base64_pieces(data: bytes) -> Iterator[str]:
-    """Return the base64 of bytes in pieces."""
-    return (base64.b64encode(data[at : at + PIECE]).decode() for at in range(0, len(data), PIECE))
+def base64_slices(data: bytes) -> Iterator[str]:
+    """Return the base64 of bytes in slices."""
+    return (base64.b64encode(data[at : at + SLICE]).decode() for at in range(0, len(data), SLICE))

@@ -39,7 +39,7 @@ class ParquetWriter:
         self._held_rows = self._held_bytes = 0
 
     def write(self, rows: Sequence[Item]) -> None:
-        """Write rows, those of blocks too."""
+        """Write rows, one by one or as blocks."""
         plain: list[Item] = []
         for row in self._view.chosen(rows):
             if isinstance(row, ArrowBlock):
@@ -75,13 +75,13 @@ class ParquetWriter:
         self._parquet.close()
 
     def abandon(self) -> None:
-        """Let go of the file, so that nothing more is written to it."""
+        """Write no more to the file, whatever is still held."""
         for end in (self._background.wait, self._parquet.close):
             with suppress(Exception):
                 end()
 
     def _put(self) -> None:
-        """Have a row group written, while the next one is made."""
+        """Write a row group in a thread while the next rows are computed."""
         if self._held_rows:
             self._background.begin(
                 partial(self._parquet.write_table, pa.Table.from_batches(self._held), ROWS_A_GROUP)
@@ -91,7 +91,7 @@ class ParquetWriter:
 
 
 def _short_columns(view: View, row_type: RowType, kinds: Collection[str]) -> list[str]:
-    """Return the columns of some kinds, those that hold bytes in another way apart.
+    """Return the columns of these kinds, without those that show bytes as text or numbers.
 
     A dictionary of values that do not repeat costs time and saves nothing; for the least and the largest of long ones
     Arrow takes six times their bytes, and does not write them.

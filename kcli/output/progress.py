@@ -1,4 +1,4 @@
-"""A progress bar on stderr, for people who wait: only after a second. Whoever calls knows that stderr is a terminal."""
+"""A progress bar on stderr, drawn after a second. The caller has checked that stderr is a terminal."""
 
 import os
 import sys
@@ -17,9 +17,9 @@ Done: TypeAlias = Callable[[float, int], None]
 
 @contextmanager
 def progress(total: int) -> Iterator[Done]:
-    """Yield a function that is told how many inputs are done, parts of one too, and their bytes; while all goes fast nothing is drawn.
+    """Yield a function that takes how many inputs are done, fractions too, and their bytes; nothing is drawn in the first second.
 
-    The bar comes by itself: what is waited for may be an engine that starts.
+    A timer draws the bar: an engine may take seconds to start, and calls nothing meanwhile.
     """
     bar: Progress | None = None
     over = False
@@ -39,7 +39,7 @@ def progress(total: int) -> Iterator[Done]:
         if bar is not None:
             _draw(bar, total, count, size)
 
-    # One of its own: where stderr leads elsewhere while a JVM starts, the bar does not.
+    # a copy of stderr: while a JVM starts stderr is redirected, the bar is not
     terminal = open(os.dup(sys.stderr.fileno()), "w", encoding=sys.stderr.encoding, errors="replace")  # noqa: SIM115 - closed below
     timer = Timer(PATIENCE_SECONDS, appear)
     timer.daemon = True
@@ -61,7 +61,7 @@ def _draw(bar: "Progress", total: int, count: float, size: int) -> None:
     bar.update(
         bar.task_ids[0],
         completed=count,
-        told=f"{int(count)} of {total}" + (f", {decimal(size)}" if size else ""),
+        status=f"{int(count)} of {total}" + (f", {decimal(size)}" if size else ""),
     )
 
 
@@ -69,7 +69,7 @@ def _start(total: int, terminal: TextIO) -> "Progress":
     from rich.console import Console  # noqa: PLC0415 - only who waits pays for it
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
-    columns = TextColumn("{task.fields[told]}"), BarColumn(), TimeElapsedColumn()
+    columns = TextColumn("{task.fields[status]}"), BarColumn(), TimeElapsedColumn()
     bar = Progress(
         *columns,
         console=Console(file=terminal, force_terminal=True),
@@ -77,6 +77,6 @@ def _start(total: int, terminal: TextIO) -> "Progress":
         redirect_stdout=False,
         redirect_stderr=False,
     )
-    bar.add_task("inputs", total=total, told="")
+    bar.add_task("inputs", total=total, status="")
     bar.start()
     return bar

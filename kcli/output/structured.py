@@ -1,7 +1,6 @@
 """Output for programs: json, ndjson, csv and tsv. Rows are pulled and written one by one.
 
-What a scan found beside its rows is known only when the rows are exhausted:
-`tail()` gives findings and errors then.
+Findings and errors are complete only after the last row: `tail()` gives them then.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -9,7 +8,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
 from kcli.analysis.findings import Finding
 from kcli.output.formats import BETWEEN_ROWS
-from kcli.output.long_values import csv_pieces, is_long, json_pieces, tsv_pieces
+from kcli.output.long_values import csv_slices, is_long, json_slices, tsv_slices
 from kcli.output.values import compact, csv_cell, failure_values, finding_values, spaced, tsv_cell
 from kcli.output.view import View
 from kcli.rows import EncodedRows, Failure, Item, Value
@@ -33,11 +32,11 @@ class TextOut(Protocol):
         ...
 
     def writelines(self, texts: Iterable[str], /) -> object:
-        """Write texts, one behind the other."""
+        """Write texts, one after the other."""
         ...
 
     def flush(self) -> None:
-        """Let what is written be seen."""
+        """Pass on what is written."""
         ...
 
     @property
@@ -59,7 +58,7 @@ def write_json(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> No
             continue
         values: dict[str, Value] = {"type": row.type_name} if view.tagged else {}
         values.update(zip(names[row.type_name], row.values, strict=True))
-        out.writelines(json_pieces(values, spaced, ", ", ": "))
+        out.writelines(json_slices(values, spaced, ", ", ": "))
     findings, failures = tail()
     out.write(
         f'],\n "findings": [{_items(map(finding_values, findings))}],\n "errors": [{_items(map(failure_values, failures))}]}}\n'
@@ -83,7 +82,7 @@ def write_ndjson(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> 
             _write_bytes(row, out)
             continue
         values = dict(zip(names[row.type_name], (row.type_name, *row.values), strict=True))
-        out.writelines(json_pieces(values, compact))
+        out.writelines(json_slices(values, compact))
         out.write("\n")
         out.flush()
     findings, failures = tail()
@@ -93,12 +92,12 @@ def write_ndjson(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> 
 
 def write_tsv(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> None:
     """Write tab-separated values."""
-    _write_cells(_with_header(rows, view, tail), out, "\t", tsv_cell, tsv_pieces)
+    _write_cells(_with_header(rows, view, tail), out, "\t", tsv_cell, tsv_slices)
 
 
 def write_csv(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> None:
     """Write comma-separated values, quoted as in RFC 4180; lines end in a newline alone."""
-    _write_cells(_with_header(rows, view, tail), out, ",", csv_cell, csv_pieces)
+    _write_cells(_with_header(rows, view, tail), out, ",", csv_cell, csv_slices)
 
 
 def _write_cells(
@@ -106,27 +105,27 @@ def _write_cells(
     out: TextOut,
     separator: str,
     cell: Callable[[Any], str],
-    pieces: Callable[[Any], Iterator[str]],
+    slices: Callable[[Any], Iterator[str]],
 ) -> None:
     for values in rows:
         if isinstance(values, EncodedRows):
             _write_bytes(values, out)
         elif is_long(values):
-            out.writelines(_in_pieces(values, separator, cell, pieces))
+            out.writelines(_sliced(values, separator, cell, slices))
         else:
             out.write(separator.join(map(cell, values)) + "\n")
 
 
-def _in_pieces(
+def _sliced(
     values: tuple[Any, ...],
     separator: str,
     cell: Callable[[Any], str],
-    pieces: Callable[[Any], Iterator[str]],
+    slices: Callable[[Any], Iterator[str]],
 ) -> Iterator[str]:
     before = ""
     for value in values:
         yield before
-        yield from pieces(value) if is_long(value) else (cell(value),)
+        yield from slices(value) if is_long(value) else (cell(value),)
         before = separator
     yield "\n"
 

@@ -30,7 +30,7 @@ def finding_lines(findings: Iterable[Finding], *, explained: bool) -> Iterator[s
 
 
 def distinct(findings: Iterable[Finding]) -> list[Finding]:
-    """Return the findings without repetitions; one about a log dir's own file is told once, not for every partition."""
+    """Return the findings without repetitions; one about a log dir's own file is listed once, not for every partition."""
     seen: dict[tuple[object, ...], Finding] = {}
     for finding in merged(findings):
         shared = finding.code.startswith("DIR-") and finding.file is not None

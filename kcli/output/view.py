@@ -1,4 +1,4 @@
-"""What of the rows is shown: types, columns, order, how many. Checked before anything is read."""
+"""Which rows and columns are shown, in which order, and how many. Options are checked before anything is read."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ Shown: TypeAlias = ShownRow | EncodedRows
 
 
 class ViewError(Exception):
-    """The options ask for something that these rows do not have."""
+    """The options name something that these rows do not have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class View:
     is_colored: bool = False
 
     def columns_of(self, row_type: RowType) -> tuple[Column, ...]:
-        """Return the shown columns of a row type, in the order asked for."""
+        """Return the shown columns of a row type, in the order of --columns."""
         if self.columns is None:
             return row_type.columns
         by_name = {column.name: column for column in row_type.columns}
@@ -55,10 +55,10 @@ class View:
         return tuple(column.name for column in self.columns_of(row_type))
 
     def chosen(self, rows: Iterable[Item]) -> Iterator[Item]:
-        """Yield the rows to show, whole, sorted and counted; reads all rows even if it shows fewer, unless it `stops`."""
+        """Yield the rows to show, with all columns, sorted and limited; reads all rows, also those after the limit, unless it `stops`."""
         if len(self.types) == 1:
-            (wanted,) = (row_type.name for row_type in self.types)
-            rows = (row for row in rows if type_name(row) == wanted)
+            (row_type,) = self.types
+            rows = (row for row in rows if type_name(row) == row_type.name)
         if self.sort:
             rows = self._sorted(rows)
         if self.limit is None:
@@ -67,7 +67,7 @@ class View:
         rows = iter(rows)
         yield from islice(rows, self.limit)
         if not self.stops:
-            for _ in rows:  # the exit status and the findings speak of every input
+            for _ in rows:  # the exit status and the findings are about every input
                 pass
 
     def shown(self, rows: Iterable[Item]) -> Iterator[Shown]:
@@ -94,9 +94,9 @@ class View:
                 row_type.name: row_type.names.index(name) for row_type in self.types if name in row_type.names
             }
             keyed = [(_sort_key(row, positions.get(type_name(row))), row) for row in found]
-            some = [pair for pair in keyed if pair[0] is not None]
-            some.sort(key=itemgetter(0), reverse=descending)
-            found = [row for _, row in some] + [row for key, row in keyed if key is None]
+            present = [pair for pair in keyed if pair[0] is not None]
+            present.sort(key=itemgetter(0), reverse=descending)
+            found = [row for _, row in present] + [row for key, row in keyed if key is None]
         return found
 
 
@@ -124,7 +124,7 @@ def make_view(
     to_file: bool = False,
     is_colored: bool = False,
 ) -> View:
-    """Return the view that the options describe; ViewError in one line if they ask for what is not there.
+    """Return the view that the options describe; ViewError with one line if they name what does not exist.
 
     `to_file`: rows go to a file of a format that is known to be one. `present` names the row types that these inputs can give; None: any of the command's.
     """
@@ -145,7 +145,7 @@ def make_view(
         names = [row_type.name for row_type in types]
         if len(names) > 1 and not quiet:
             raise ViewError(
-                f"{command} has rows of several types here: name --only {'|'.join(names)}, or {'--out FILE.ndjson' if to_file else '-o ndjson'}, for output as {output}"
+                f"{command} has rows of several types here: use --only {'|'.join(names)}, or {'--out FILE.ndjson' if to_file else '-o ndjson'}, for output as {output}"
             )
     shown = (
         None

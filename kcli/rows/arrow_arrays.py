@@ -6,53 +6,42 @@
 
 from collections.abc import Sequence, Sized
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from formats.batch import MAX_INT
 from kcli.rows.declare import Value
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 Array: TypeAlias = Any
 DataType: TypeAlias = Any
 
 
-def integers(values: "NDArray[np.integer[Any]]", missing: "NDArray[np.bool_] | None" = None) -> Array:
+def integers(values: NDArray[np.integer[Any]], missing: NDArray[np.bool_] | None = None) -> Array:
     """Return numbers as int64, null where they are missing."""
-    import numpy as np  # noqa: PLC0415 - heavy: only who asks for columns pays for it
-    import pyarrow as pa  # noqa: PLC0415
-
     data = pa.py_buffer(np.ascontiguousarray(values, np.int64))
     present = None if missing is None or not missing.any() else _bits(~missing)
     return pa.Array.from_buffers(pa.int64(), len(values), [present, data])
 
 
-def booleans(values: "NDArray[np.bool_]") -> Array:
+def booleans(values: NDArray[np.bool_]) -> Array:
     """Return truth values as bool."""
-    import pyarrow as pa  # noqa: PLC0415
-
     return pa.Array.from_buffers(pa.bool_(), len(values), [None, _bits(values)])
 
 
-def words(named: Sequence[str], which: "NDArray[np.integer[Any]]") -> Array:
-    """Return the words that numbers stand for."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    return column(named, pa.string()).take(integers(which))
+def words(texts: Sequence[str], which: NDArray[np.integer[Any]]) -> Array:
+    """Return the text of each number: its place in `texts`."""
+    return column(texts, pa.string()).take(integers(which))
 
 
 def repeated(value: Value, kind: DataType, count: int) -> Array:
     """Return a text, a number or null, `count` times."""
-    import pyarrow as pa  # noqa: PLC0415
-
     return pa.nulls(count, kind) if value is None else pa.repeat(column([value], kind)[0], count)
 
 
-def _bits(values: "NDArray[np.bool_]") -> Any:
-    import numpy as np  # noqa: PLC0415
-    import pyarrow as pa  # noqa: PLC0415
+def _bits(values: NDArray[np.bool_]) -> Any:
 
     return pa.py_buffer(np.packbits(values, bitorder="little"))
 
@@ -60,12 +49,9 @@ def _bits(values: "NDArray[np.bool_]") -> Any:
 def column(values: Sequence[Any], kind: DataType) -> Array:
     """Return Python values as an array of a type of `kcli.output.arrow`; None is null.
 
-    A value that stands alone is not copied. UnicodeEncodeError for text that is not Unicode, OverflowError for a number
+    The only value of a column is not copied. UnicodeEncodeError for text that is not Unicode, OverflowError for a number
     beyond 64 bits.
     """
-    import numpy as np  # noqa: PLC0415
-    import pyarrow as pa  # noqa: PLC0415
-
     missing = values.count(None)
     if missing == len(values) and not pa.types.is_struct(kind):
         return pa.nulls(len(values), kind)
@@ -89,8 +75,6 @@ def column(values: Sequence[Any], kind: DataType) -> Array:
 
 def _field(field: Any, values: Sequence[Any]) -> Array:
     """Return a field of structs; in those that are null it is null, too, unless it never is: then it is 0 or empty."""
-    import pyarrow as pa  # noqa: PLC0415
-
     nothing: Any = None
     if not field.nullable and not pa.types.is_struct(field.type):
         nothing = (
@@ -107,9 +91,6 @@ def _field(field: Any, values: Sequence[Any]) -> Array:
 
 def _ends(parts: Sequence[Sized]) -> Any:
     """Return the buffer of where parts begin among all of them, and where the last one ends."""
-    import numpy as np  # noqa: PLC0415
-    import pyarrow as pa  # noqa: PLC0415
-
     ends = np.zeros(len(parts) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)), out=ends[1:])
     if ends[-1] > MAX_INT:

@@ -1,7 +1,7 @@
 """Row types: a NamedTuple class says what a row holds, and its columns and JSON Schema derive from the class.
 
     class EpochRow(NamedTuple):
-        where: Where  # a NamedTuple of columns: they stand here
+        where: Where  # a NamedTuple of columns, which are columns of this row
         epoch: Annotated[int, "leader epoch"]
         start_offset: Annotated[int, "first offset written in this epoch, inclusive"]
 

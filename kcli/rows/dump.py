@@ -52,7 +52,7 @@ class DumpRecordRow(NamedTuple):
     value: Annotated[bytes | None, "null apart from empty"]
     headers: Annotated[
         tuple[RecordHeader, ...],
-        "in their order; bytes of a key that are not UTF-8 stand as \\xNN",
+        "in their order; bytes of a key that are not UTF-8 are written as \\xNN",
     ]
     sequence: Annotated[int, "-1 none"]
     control_type: Annotated[
@@ -185,11 +185,11 @@ class DumpLayoutRow(NamedTuple):
         "byte of the decompressed records where it begins; null outside of them",
     ]
     size: Annotated[int, "bytes"]
-    bytes: Annotated[bytes | None, "as stored; null where only their number is told"]
+    bytes: Annotated[bytes | None, "as stored; null where only the size is shown"]
     value: Annotated[
         str | None,
         "number as Kafka reads it, text, or 0x and hex for other bytes, how many where they are "
-        "above 1 MiB; null where the bytes are told field by field",
+        "above 1 MiB; null where the bytes are shown field by field",
     ]
     meaning: Annotated[str | None, "of the field, from the declaration; null where its name says it"]
 

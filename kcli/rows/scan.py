@@ -56,7 +56,7 @@ class ScanSummary(NamedTuple):
     mean_batch_bytes: Annotated[int | None, "rounded"]
     records_per_batch: Annotated[float | None, "mean, of batches that count their records"]
     valid_batches: Annotated[int, "whose checksum is right"]
-    invalid_batches: Annotated[int, "whose checksum is wrong: nothing in them is believed"]
+    invalid_batches: Annotated[int, "whose checksum is wrong: nothing else in them is counted"]
     unchecked_batches: Annotated[int, "with --no-verify"]
     offset_gaps: Annotated[
         int,
@@ -67,7 +67,7 @@ class ScanSummary(NamedTuple):
     first_overlap_offset: Annotated[int | None, "where the first of them begins"]
     damaged_ranges: Annotated[
         int,
-        "ranges of bytes that are no batches, with batches behind them or not",
+        "ranges of bytes that are not batches, whether or not batches follow",
     ]
     damaged_bytes: Annotated[
         int,
@@ -75,7 +75,7 @@ class ScanSummary(NamedTuple):
     ]
     tail_bytes: Annotated[
         int,
-        "bytes behind the last batch, incomplete or zeros; with batch_bytes and damaged_bytes "
+        "bytes after the last batch, incomplete or zeros; with batch_bytes and damaged_bytes "
         "they are size_bytes",
     ]
 

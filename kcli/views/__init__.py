@@ -1,13 +1,13 @@
 """Spark's Python Data Source `kcli`: the files of brokers as tables for SQL, notebooks and the pyspark shell.
 
 `spark.read.format("kcli").option("view", "batches").load("/data/kafka-1,/data/kafka-2")`. An installed kcli is found by
-Spark 4 itself (the package `pyspark_kcli`); `register(spark)` does the same by hand, and tells the session's cores.
+Spark 4 itself (the package `pyspark_kcli`); `register(spark)` does the same by hand, and passes on the session's number of cores.
 
 Spark plans a loaded DataFrame once: files and `scan_time` are those of its first query, and a new `load` sees new ones.
 Up to 4.3 it also keeps the filters of one scan for the others of the same load. So filters are taken from Spark only
 where it keeps scans apart (5.0): those on `topic`, `partition` and `metadata_partition`, which leave out directories by
 their names and never change the answer. The options `topic`, `partition`, `offsets`, `times`, `epochs` and
-`producer_ids` leave out what they say, in every version.
+`producer_ids` limit the rows in every version.
 """
 
 import os
@@ -22,7 +22,7 @@ def register(spark: Any) -> None:
     Relative paths then start from the working directory of this process.
     """
     try:
-        from kcli.views.source import data_source  # noqa: PLC0415 - needs pyspark
+        from kcli.views.spark import data_source  # noqa: PLC0415 - needs pyspark
     except ImportError as error:
         raise EngineMissingError(
             f"the Spark format kcli needs pyspark 4.0 or newer, with pyarrow: {_version()}"

@@ -17,7 +17,7 @@ HIGHEST = 2**63 - 1
 Filter: TypeAlias = tuple[str, str, Any]
 
 CERTAIN = frozenset({"topic", "partition", "metadata_partition"})
-"""Columns whose values are the same for all rows of a directory, and stand in its name."""
+"""Columns whose value is the same for all rows of a directory: its name says it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,7 @@ def certain(filters: Iterable[Filter]) -> Iterator[Filter]:
     """Yield those filters of a query that can leave out directories without a change of the answer.
 
     Offsets and times are none of them: names and indexes only say what a sound log holds. No checksum covers the base offset
-    of a batch, so a row that passes may stand where nobody would look for it.
+    of a batch, so a row that passes may be in a file that the filter would leave out.
     """
     return (one for one in filters if one[1] in CERTAIN)
 

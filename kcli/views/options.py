@@ -10,7 +10,7 @@
 | `topic`           | only these topics, with commas; not for rlmm, whose events are about many                      |
 | `partition`       | only these partitions, like `0-3,7`; not for rlmm                                              |
 | `offsets`         | batches, records: from the first to the last wanted, `A..B`, `A..` or `..B`, inclusive         |
-|                   | like `kcli dump --offsets`: found by names and indexes, up to two rising batches behind B      |
+|                   | like `kcli dump --offsets`: found by names and indexes, up to two rising batches after B       |
 | `times`           | the same of timestamps in epoch milliseconds; batches are judged by their largest alone        |
 | `epochs`          | batches, records: only batches of these leader epochs, with commas                             |
 | `producer_ids`    | batches, records: only batches of these producers, with commas                                 |
@@ -25,8 +25,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from formats.bounds import LARGEST_BATCH
+from kcli.views.definitions import BATCHES, EPOCHS, FINDINGS, OFFSETS, RECORDS, RLMM, SEGMENTS, VIEWS
 from kcli.views.filters import HIGHEST, LOWEST, Filter
-from kcli.views.views import BATCHES, EPOCHS, FINDINGS, OFFSETS, RECORDS, RLMM, SEGMENTS, VIEWS
 
 RANGES = {
     "offsets": {BATCHES: ("last_offset", "base_offset"), RECORDS: ("offset", "offset")},
@@ -65,7 +65,7 @@ class OptionError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What is asked, and of which paths."""
+    """The view, the paths, and what limits the rows."""
 
     view: str
     paths: tuple[str, ...]
@@ -77,7 +77,7 @@ class Query:
 
 
 def view_of(options: Mapping[str, str]) -> str:
-    """Return the view that is asked for; OptionError if there is none of that name, or an option is not known."""
+    """Return the view that the options name; OptionError for an unknown view or option."""
     unknown = sorted(name for name in options if name.lower() not in NAMES)
     if any(name.lower() in OF_A_CATALOG or name.lower().startswith("option.") for name in unknown):
         raise OptionError(NO_TABLES)

@@ -26,21 +26,21 @@ from kcli.logdir.tree import PARTITION, Found, Selection, Target, find, listed, 
 from kcli.rows import Failure
 from kcli.rows.scan import SCAN_SEGMENT
 from kcli.views.cutting import in_pieces
+from kcli.views.definitions import BATCHES, EPOCHS, FINDINGS, OFFSETS, RECORDS, RLMM, SEGMENTS
 from kcli.views.filters import HIGHEST, LOWEST, Pushed
 from kcli.views.options import OptionError, Query
 from kcli.views.ranges import Ranged
-from kcli.views.views import BATCHES, EPOCHS, FINDINGS, OFFSETS, RECORDS, RLMM, SEGMENTS
 
-NAMES_TOLD = frozenset({"LOG-010", "LOG-012", "LOG-013"})
+NAME_FINDINGS = frozenset({"LOG-010", "LOG-012", "LOG-013"})
 """What `odd_entries` notes, as findings."""
 BINS_A_CORE = 4
 BYTES_A_BIN = 64 << 20
 COST_OF_A_UNIT = 64 << 10
-"""What it takes to open a file or a directory, in bytes read."""
+"""Cost of opening a file or a directory, in bytes read."""
 SMALL_LOG = 64 << 10
 """Of fewer bytes, a block of columns for a handful of batches costs more than their rows."""
 GIANT = 1.5
-"""Times what each core would have to read: one log of more is worth a look at its headers while the query is planned."""
+"""Times the bytes of each core: for a larger log planning reads the headers, to split it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Work(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The bins of a query, and for the view of findings what is known without reading any: failures, findings of log dirs or partitions."""
+    """The bins of a query, and for the view of findings what is known without tasks: failures, findings of log dirs or partitions."""
 
     bins: list[list[Work]]
     failures: list[Failure]
@@ -88,7 +88,7 @@ class Plan(NamedTuple):
 def planned(query: Query, pushed: Pushed, cores: int | None, *, decodes: bool = True) -> Plan:
     """Return what a query must read; OptionError if its paths lead to nothing at all.
 
-    `decodes`: what records of internal topics say is asked for.
+    `decodes`: the columns that decode records of internal topics are selected.
     """
     found = find(query.paths, Selection(include_leftovers=query.leftovers))
     if not found.targets and found.failures and query.view != FINDINGS:
@@ -119,8 +119,8 @@ def _works(
         return _logs(_options(view, query, decodes=decodes), query, found, pushed)
     if view == RLMM:
         expanded = rlmm.expand(found)
-        wanted = [target for target in expanded.targets if _holds_metadata(pushed, target)]
-        return _of_units(rlmm.dump, replace(expanded, targets=wanted), rlmm.ACCEPTS)
+        targets = [target for target in expanded.targets if _holds_metadata(pushed, target)]
+        return _of_units(rlmm.dump, replace(expanded, targets=targets), rlmm.ACCEPTS)
     if view == SEGMENTS:
         return _of_units(SEGMENT, scan.expand(found), scan.ACCEPTS)
     if view == EPOCHS:
@@ -143,7 +143,7 @@ def _cost(target: Target) -> int:
 
 
 def _holds_metadata(pushed: Pushed, target: Target) -> bool:
-    """Whether a file can hold events of the wanted metadata partitions: a segment of the topic says which by its directory."""
+    """Whether a file can hold events of the selected metadata partitions: the directory of a segment says its partition."""
     numbers = pushed.range("metadata_partition")
     of_topic = target.kind == LOG and target.name is not None and target.name.topic == REMOTE_LOG_METADATA
     return not of_topic or target.name is None or numbers.is_all or target.name.partition in numbers
@@ -189,7 +189,7 @@ def _is_log(target: Target, *, leftovers: bool) -> bool:
 
 
 def _wanted(pushed: Pushed, *, records: bool) -> Wanted:
-    """Return what the options ask of batches or records."""
+    """Return the filter of batches or records that the options describe."""
     offsets = pushed.range("offset") if records else pushed.range("base_offset", "last_offset")
     times = pushed.range("timestamp" if records else "max_timestamp").bounds
     epochs, producers = pushed.range("partition_leader_epoch"), pushed.range("producer_id")
@@ -202,7 +202,7 @@ def _wanted(pushed: Pushed, *, records: bool) -> Wanted:
 
 
 def _without_giants(works: list[Work], at_once: int) -> list[Work]:
-    """Return the same works; a log that would keep one core busy when the others are done comes in pieces."""
+    """Return the same works; a log that would keep one core busy when the others are done is split."""
     most = GIANT * sum(work.cost for work in works) / at_once
     found = []
     for work in works:
@@ -221,24 +221,23 @@ def _without_giants(works: list[Work], at_once: int) -> list[Work]:
 
 
 def _for_findings(query: Query, found: Found, pushed: Pushed) -> tuple[list[Work], list[Failure]]:
-    """Return the units of every view whose findings are wanted, those of one directory together."""
+    """Return the units of every view that the option `of` names, those of one directory together."""
     works: list[Work] = []
     failures: list[Failure] = []
     for view in (BATCHES, RECORDS, SEGMENTS, EPOCHS, RLMM, OFFSETS):
         if view not in query.of or (view == BATCHES and RECORDS in query.of):
             continue
         if view in {BATCHES, RECORDS}:
-            some = not (pushed.wants_topic(None) and pushed.wants_partition(None))
-            job = Dump(_options(view, query, decodes=True), only_partitions=some)
+            selects = not (pushed.wants_topic(None) and pushed.wants_partition(None))
+            job = Dump(_options(view, query, decodes=True), only_partitions=selects)
             more, wrong = _of_units(job, job.expand(found), DUMPED)
         else:
             more, wrong = _works(view, query, _useful(view, found), pushed, decodes=True)
         works += more
         failures += [failure for failure in wrong if failure not in failures]
-    told = {work.unit.target.shown for work in works if work.unit.target.kind == PARTITION}
-    failures = [
-        failure for failure in failures if failure.path not in told
-    ]  # who reads a directory that cannot be listed says so
+    # the task of a directory that cannot be listed reports it
+    read = {work.unit.target.shown for work in works if work.unit.target.kind == PARTITION}
+    failures = [failure for failure in failures if failure.path not in read]
     order = {
         directory: number
         for number, directory in enumerate(dict.fromkeys(directory_of(work.unit.target) for work in works))
@@ -248,7 +247,7 @@ def _for_findings(query: Query, found: Found, pushed: Pushed) -> tuple[list[Work
 
 
 def _useful(view: str, found: Found) -> Found:
-    """Return what a view can read of the arguments: that a file is not for all views is no finding."""
+    """Return the targets that a view can read: a file that is not for all views is no finding."""
     accepts = {RLMM: rlmm.ACCEPTS | PARTITIONS_ONLY, EPOCHS: epoch.ACCEPTS, SEGMENTS: scan.ACCEPTS}.get(
         view, PARTITIONS_ONLY
     )
@@ -256,7 +255,7 @@ def _useful(view: str, found: Found) -> Found:
 
 
 def _of_log_dirs(targets: Iterable[Target]) -> Iterator[Finding]:
-    """Yield what is wrong with the log dirs' own files, once for each log dir; scans tell it for each partition."""
+    """Yield what is wrong with the log dirs' own files, once for each log dir; jobs report it for each partition."""
     for log_dir, group in groupby(targets, key=lambda target: target.log_dir):
         if log_dir is not None:
             yield from (finding._replace(dir=shown(log_dir)) for finding in log_dir_findings(next(group)))
@@ -273,9 +272,9 @@ def _of_names(targets: Iterable[Target]) -> Iterator[tuple[Target, Finding]]:
                 )
 
 
-def is_told_by_planning(finding: Finding) -> bool:
-    """Whether a finding is one of those that planning tells."""
-    return finding.code in NAMES_TOLD or (finding.code.startswith("DIR-") and finding.file is not None)
+def is_reported_by_planning(finding: Finding) -> bool:
+    """Whether planning reports the finding, once for all tasks."""
+    return finding.code in NAME_FINDINGS or (finding.code.startswith("DIR-") and finding.file is not None)
 
 
 def directory_of(target: Target) -> str:

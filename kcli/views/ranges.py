@@ -1,8 +1,8 @@
-"""Some offsets and times of logs: many rows at once, of which only the wanted ones are kept.
+"""Ranges of offsets and times: blocks of columns are read and filtered.
 
-`kcli dump` looks at batches and records one by one where only some are wanted. Here a log is read as if all were, from the
-place on that the indexes lead to, and blocks of columns are filtered. It ends where `kcli dump` ends: behind two batches that
-follow each other, rising, both behind what is wanted.
+`kcli dump` looks at batches and records one by one where it selects. Here a log is read as a whole from the place that
+the indexes give, and blocks of columns are filtered. It ends where `kcli dump` ends: after two consecutive batches with
+rising offsets, both after the range.
 """
 
 from collections.abc import Iterator
@@ -23,26 +23,26 @@ from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.bulk import Window
 from kcli.rows import ArrowBlock, Item, row_types, type_name, values_of
 from kcli.rows.arrow_arrays import booleans
+from kcli.views.definitions import BATCHES, RECORDS
 from kcli.views.options import RANGES
-from kcli.views.views import BATCHES, RECORDS
 
 NAMES = {row_type.name: row_type.names for row_type in row_types("dump")}
 
 
 @dataclass(frozen=True, slots=True)
 class Ranged:
-    """The scan of `kcli dump` where offsets or times are wanted: rows of batches or records, findings about what was read."""
+    """The job of `kcli dump` for a range of offsets or times: rows of batches or records, findings about what was read."""
 
     options: Options
 
     @property
     def in_blocks(self) -> bool:
-        """Whether nothing else is wanted: else batches and records are read one by one."""
+        """Whether nothing else is selected: else batches and records are read one by one."""
         return not replace(self.options.wanted, offsets=None, times=None)
 
     @property
     def read(self) -> Wanted:
-        """What is wanted of what is read; times of batches are compared here, for there their largest alone counts."""
+        """The filter while reading; times of batches are compared here, by the largest alone."""
         if self.in_blocks:
             return EVERYTHING
         wanted = self.options.wanted
@@ -53,7 +53,7 @@ class Ranged:
         )
 
     def __call__(self, unit: Unit) -> Outcome:
-        """Return the next wanted rows of a log; of another file there are none."""
+        """Return the next rows in the range of a log; of another file there are none."""
         if unit.target.kind not in LOGS:
             return Outcome(number=unit.number)
         if self.in_blocks and not (unit.start or unit.mark):
@@ -67,13 +67,13 @@ class Ranged:
             with DataFile(unit.target.path) as file:
                 start = part(file, unit.target, self.options, FindingCollector(unit.target))[0]
                 offsets = self.options.wanted.offsets
-                end = 0 if offsets is None or offsets[1] == HIGHEST else _behind(file, start, offsets[1])
+                end = 0 if offsets is None or offsets[1] == HIGHEST else _end_after(file, start, offsets[1])
         except FileError:
-            return unit  # who reads the log says what is wrong
+            return unit  # the job that reads the log reports the error
         return replace(unit, start=start, end=end)
 
     def _bounds(self) -> Iterator[tuple[str, int, int]]:
-        """Yield columns with the lowest and the highest value that a wanted row can have there."""
+        """Yield columns with the lowest and the highest value of a row in the range."""
         view = RECORDS if self.options.records else BATCHES
         for name, wanted in (("offsets", self.options.wanted.offsets), ("times", self.options.wanted.times)):
             low, high = wanted or (LOWEST, HIGHEST)
@@ -82,7 +82,7 @@ class Ranged:
             yield lower, LOWEST, high
 
     def _kept(self, row: Item) -> Item | None:
-        """Return what is wanted of a row or block; None for nothing."""
+        """Return the rows of a row or block that are in the range; None for none."""
         if isinstance(row, ArrowBlock):
             masks = [
                 (values >= low) & (values <= high)
@@ -103,10 +103,10 @@ class Ranged:
         return row if all(low <= values[name] <= high for name, low, high in bounds) else None
 
 
-def _behind(file: DataFile, start: int, last: int) -> int:
-    """Return the byte behind the second of two batches that rise beyond an offset; 0 where there are none.
+def _end_after(file: DataFile, start: int, last: int) -> int:
+    """Return the end of the second of two consecutive batches with rising offsets above `last`; 0 where there are none.
 
-    One batch alone may only say so: no checksum covers its base offset.
+    One batch alone proves nothing: no checksum covers its base offset.
     """
     passed: int | None = None
     for window in checked_windows(file, start):

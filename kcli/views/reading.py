@@ -1,4 +1,4 @@
-"""What a task does: its units one after the other, and their rows as Arrow batches with the columns that Spark wants.
+"""What a task does: it runs its units one after the other, and gives their rows as Arrow batches with the columns of Spark's schema.
 
 A unit that cannot be read gives the rows before the damage and no more; what is wrong with it is in the view `findings`.
 """
@@ -12,6 +12,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, TypeAlias
 
+import pyarrow as pa
+
 from kcli.analysis.findings import Finding
 from kcli.analysis.merging import merged
 from kcli.dump.job import Dump
@@ -22,14 +24,14 @@ from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.tree import PARTITION, Target
 from kcli.output.arrow import batch
 from kcli.rows import ArrowBlock, Failure, Item, RowType, type_name, values_of
-from kcli.views.planning import SEGMENT, Work, directory_of, is_told_by_planning, of_directory
-from kcli.views.views import BATCHES, FINDINGS, HEAD, RECORDS, VIEWS, FindingRow, view_columns
+from kcli.views.definitions import BATCHES, FINDINGS, HEAD, RECORDS, VIEWS, FindingRow, view_columns
+from kcli.views.planning import SEGMENT, Work, directory_of, is_reported_by_planning, of_directory
 
 RecordBatch: TypeAlias = Any
 
 ROWS_A_BATCH = 5_000
 BYTES_A_BATCH = 8 << 20
-"""Of keys, values and other bytes, when it is time for another batch."""
+"""Of keys, values and other bytes in a batch, about."""
 
 Head: TypeAlias = tuple[Any, ...]
 
@@ -65,15 +67,13 @@ def record_batches(task: Task, schema: Any) -> Iterator[RecordBatch]:
 
 
 def _joined(batches: list[RecordBatch]) -> RecordBatch:
-    import pyarrow as pa  # noqa: PLC0415
-
     return (
         batches[0] if len(batches) == 1 else pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
     )
 
 
 def _runs(task: Task) -> Iterator[tuple[Head, list[Item]]]:
-    """Yield rows of the view with what stands in front of them: some plain ones, or one block."""
+    """Yield rows of the view with the values of HEAD: several rows, or one block."""
     heavy = [place for place, column in enumerate(VIEWS[task.view].columns) if column.kind == "bytes"]
     held: list[Item] = []
     weight, of = 0, _head(task, None)
@@ -118,8 +118,8 @@ _POSITIONS = {view.name: view.names.index("position") for view in (VIEWS[BATCHES
 def rows_before(end: int, rows: Sequence[Item]) -> Iterator[Item]:
     """Yield the rows of batches that begin before a byte of their log.
 
-    A piece of a log ends at its cut: that was certain when the query was planned. If the file is another one by now, what lies
-    behind the cut is still told once, by the piece that begins there.
+    A range of a log ends at its cut: planning saw a batch begin there. If the file has changed since, the rows after the
+    cut are still given once, by the range that begins there.
     """
     for row in rows:
         if isinstance(row, ArrowBlock):
@@ -140,12 +140,10 @@ def _head(task: Task, target: Target | None) -> Head:
     return socket.gethostname(), facts.broker_id, facts.cluster_id, task.scan_time
 
 
-def _maker(task: Task, wanted: Any) -> Callable[[Head, list[Item]], RecordBatch]:
-    """Return what makes a batch of rows, with what stands in front of them: the columns and types of an Arrow schema."""
-    import pyarrow as pa  # noqa: PLC0415
-
+def _maker(task: Task, arrow_schema: Any) -> Callable[[Head, list[Item]], RecordBatch]:
+    """Return the function that makes batches of an Arrow schema from the values of HEAD and rows."""
     columns = {one.column.name.lower(): one for one in view_columns(task.view)}
-    chosen = [columns[name.lower()] for name in wanted.names]
+    chosen = [columns[name.lower()] for name in arrow_schema.names]
     own = [(one.column, one.place) for one in chosen if one.place is not None]
     narrow = RowType(task.view, tuple(column for column, _ in own))
     places = [place for _, place in own]
@@ -163,9 +161,9 @@ def _maker(task: Task, wanted: Any) -> Callable[[Head, list[Item]], RecordBatch]
             pa.repeat(pa.scalar(head[names.index(one.column.name)], kind), count)
             if one.place is None
             else _as(next(body), kind)
-            for one, kind in zip(chosen, wanted.types, strict=True)
+            for one, kind in zip(chosen, arrow_schema.types, strict=True)
         ]
-        return pa.RecordBatch.from_arrays(made, schema=wanted)
+        return pa.RecordBatch.from_arrays(made, schema=arrow_schema)
 
     return make
 
@@ -188,13 +186,13 @@ def _findings(task: Task) -> Iterator[tuple[Target | None, list[Item]]]:
         for work, findings, errors in _found(group, sound):
             if isinstance(work.scan, Dump) and not findings and not errors:
                 sound.add(work.unit.target.path)
-            told = [
+            reported = [
                 _of_finding(finding, work.unit.target)
                 for finding in findings
-                if not is_told_by_planning(finding)
+                if not is_reported_by_planning(finding)
             ]
-            told += [_of_failure(error, work.unit.target) for error in errors]
-            fresh = dict.fromkeys(row for row in told if row not in seen)
+            reported += [_of_failure(error, work.unit.target) for error in errors]
+            fresh = dict.fromkeys(row for row in reported if row not in seen)
             seen.update(fresh)
             yield work.unit.target, list(fresh)
 
@@ -202,18 +200,20 @@ def _findings(task: Task) -> Iterator[tuple[Target | None, list[Item]]]:
 def _found(
     works: Iterable[Work], sound: Collection[str]
 ) -> Iterator[tuple[Work, list[Finding], list[Failure]]]:
-    """Yield what the works of a directory find; `sound` are logs of which all is known to match by then."""
+    """Yield what the works of a directory find; `sound` are logs whose checksums are known to match."""
     for are_segments, some in groupby(works, key=lambda work: work.scan == SEGMENT):
         several = list(some)
         if are_segments:
             outcomes = of_directory([work.unit for work in several], sound)
-            yield from ((work, *_told([outcome])) for work, outcome in zip(several, outcomes, strict=True))
+            yield from (
+                (work, *_messages([outcome])) for work, outcome in zip(several, outcomes, strict=True)
+            )
         else:
-            yield from ((work, *_told(scanned_to_end(work.scan, work.unit))) for work in several)
+            yield from ((work, *_messages(scanned_to_end(work.scan, work.unit))) for work in several)
 
 
-def _told(outcomes: Iterable[Outcome]) -> tuple[list[Finding], list[Failure]]:
-    """Return what outcomes find, those of one kind together as commands tell them, and why they ended if they could not go on."""
+def _messages(outcomes: Iterable[Outcome]) -> tuple[list[Finding], list[Failure]]:
+    """Return the findings of outcomes, merged as commands do it, and the errors that ended them."""
     findings: list[Finding] = []
     errors: list[Failure] = []
     for outcome in outcomes:

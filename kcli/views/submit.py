@@ -123,6 +123,6 @@ def _with(variables: dict[str, str], line: Sequence[str]) -> str:
 
 
 def _spark_submit() -> str:
-    """Return the spark-submit of $PATH, else that of the pyspark beside this Python."""
-    beside = os.path.join(os.path.dirname(sys.executable), "spark-submit")
-    return "spark-submit" if shutil.which("spark-submit") or not os.path.exists(beside) else beside
+    """Return the spark-submit of $PATH, else that of the pyspark installed with this Python."""
+    installed = os.path.join(os.path.dirname(sys.executable), "spark-submit")
+    return "spark-submit" if shutil.which("spark-submit") or not os.path.exists(installed) else installed

@@ -13,7 +13,7 @@ from kcli.views.planning import planned
 from kcli.views.reading import Task, record_batches
 
 DECODED = frozenset({"record_type", "record_version", "decoded_key", "decoded_value", "error"})
-"""What records of internal topics say: they are read one by one where one of these columns is wanted."""
+"""Columns that decode records of internal topics: records are read one by one where one of these is selected."""
 
 
 def tasks(
@@ -25,23 +25,23 @@ def tasks(
 ) -> list[bytes]:
     """Return the tasks of a query, in the order of their rows; relative paths start from `directory`, if one is given.
 
-    `columns` are those that are wanted of the view.
+    `columns` are those that the query selects.
     """
     directory = directory or os.getcwd()
     with chdir(directory):
-        asked = query(options)
+        request = query(options)
         decodes = not DECODED.isdisjoint(name.lower() for name in columns)
-        plan = planned(asked, pushed([*asked.filters, *certain(filters)]), cores, decodes=decodes)
+        plan = planned(request, pushed([*request.filters, *certain(filters)]), cores, decodes=decodes)
     made = [
         Task(
-            view=asked.view,
+            view=request.view,
             scan_time=(now := datetime.now(UTC)),
             failures=plan.failures,
             findings=plan.findings,
         )
     ]
-    made += [Task(view=asked.view, scan_time=now, works=works) for works in plan.bins]
-    start = None if all(map(os.path.isabs, asked.paths)) else directory
+    made += [Task(view=request.view, scan_time=now, works=works) for works in plan.bins]
+    start = None if all(map(os.path.isabs, request.paths)) else directory
     return [
         pickle.dumps((start, task), pickle.HIGHEST_PROTOCOL)
         for task in made

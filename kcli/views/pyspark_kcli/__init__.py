@@ -1,5 +1,5 @@
 """What Spark 4 looks for in packages named pyspark_*: the format `kcli`, known to every session without a word."""
 
-from kcli.views.source import data_source
+from kcli.views.spark import data_source
 
 DefaultSource = data_source()

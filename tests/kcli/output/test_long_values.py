@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.output import long_values
-from kcli.output.long_values import LONG, PIECE, csv_pieces, is_long, json_pieces, tsv_pieces
+from kcli.output.long_values import LONG, SLICE, csv_slices, is_long, json_slices, tsv_slices
 from kcli.output.structured import write_csv, write_json, write_ndjson, write_tsv
 from kcli.output.values import compact, csv_cell, spaced, tsv_cell
 from kcli.output.view import make_view
@@ -28,17 +28,17 @@ VALUES = st.recursive(
 @pytest.fixture
 def everything_is_long(monkeypatch):
     monkeypatch.setattr(long_values, "LONG", 2)
-    monkeypatch.setattr(long_values, "PIECE", 3)
+    monkeypatch.setattr(long_values, "SLICE", 3)
 
 
 @pytest.mark.usefixtures("everything_is_long")
 @given(VALUES)
 def test_pieces_are_those_of_the_whole(value):
-    assert "".join(json_pieces(value, compact)) == compact(value)
-    assert "".join(json_pieces(value, spaced, ", ", ": ")) == spaced(value)
+    assert "".join(json_slices(value, compact)) == compact(value)
+    assert "".join(json_slices(value, spaced, ", ", ": ")) == spaced(value)
     if is_long(value):
-        assert "".join(csv_pieces(value)) == csv_cell(value)
-        assert "".join(tsv_pieces(value)) == tsv_cell(value)
+        assert "".join(csv_slices(value)) == csv_cell(value)
+        assert "".join(tsv_slices(value)) == tsv_cell(value)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_what_is_long(value, long):
 
 
 @pytest.mark.parametrize(
-    "value", [b"\xff" * (3 * PIECE + 1), 'é"\\\n\t,' * PIECE, [{"key": "\U0001f600" * PIECE, "value": None}]]
+    "value", [b"\xff" * (3 * SLICE + 1), 'é"\\\n\t,' * SLICE, [{"key": "\U0001f600" * SLICE, "value": None}]]
 )
 @pytest.mark.parametrize("writer", [write_json, write_ndjson, write_csv, write_tsv])
 def test_no_piece_of_a_row_is_long(writer, value):
@@ -77,7 +77,7 @@ def test_no_piece_of_a_row_is_long(writer, value):
     out = Out()
     writer(iter([row]), view_of(form), out, lambda: ([], []))
 
-    assert max(written) <= 6 * PIECE
+    assert max(written) <= 6 * SLICE
     if form == "ndjson":
         assert json.loads(out.getvalue())["topic"] == json.loads(compact(value))
     elif form == "json":

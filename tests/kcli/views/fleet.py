@@ -92,7 +92,7 @@ def main():
     given = parser.parse_args()
     from kcli.engine.spark_session import opened
     from kcli.views import register
-    from kcli.views.views import VIEWS
+    from kcli.views.definitions import VIEWS
 
     with tempfile.TemporaryDirectory() as place, opened(given.master, None, {}) as spark:
         begun = time.monotonic()

@@ -11,9 +11,9 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from kcli.views.definitions import VIEWS
 from kcli.views.options import OptionError
 from kcli.views.schema import refuse_others, view_schema
-from kcli.views.views import VIEWS
 
 TYPES = {
     "max_timestamp": (
@@ -36,7 +36,7 @@ def test_a_schema_of_other_columns_or_types_is_refused_by_name(name):
 
 
 def test_a_schema_with_a_column_twice_or_without_its_nulls_is_refused():
-    with pytest.raises(OptionError, match="schema: column SIZE stands there twice"):
+    with pytest.raises(OptionError, match="schema: column SIZE appears twice"):
         refuse_others(
             "batches", StructType([StructField("size", LongType()), StructField("SIZE", LongType())])
         )

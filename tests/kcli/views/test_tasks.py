@@ -14,12 +14,12 @@ from pyspark.sql.types import StructType
 from kcli.jobs import scan
 from kcli.rows.places import WHERE
 from kcli.views import planning
+from kcli.views.definitions import HEAD, VIEWS, view_columns
 from kcli.views.filters import pushed
 from kcli.views.options import RANGES, OptionError, query
 from kcli.views.planning import planned
 from kcli.views.schema import view_schema
 from kcli.views.tasks import read, tasks
-from kcli.views.views import HEAD, VIEWS, view_columns
 from tests.builders import put_record, put_records
 from tests.formats import recorded
 from tests.kcli.views.fleet import fleet

@@ -1,7 +1,7 @@
 """The classes that Spark sees. They are made inside a function, so that Spark's workers get them by value.
 
-A worker then needs no kcli to unpickle them, and they tell it where kcli is before they need any of it. What they hold
-is plain: options, texts, numbers, bytes.
+A worker then needs no kcli to unpickle them; they put kcli on its import path before they import any of it. They hold
+plain values: options, texts, numbers, bytes.
 """
 
 import os
@@ -15,7 +15,7 @@ Made: TypeAlias = Callable[[dict[str, str], Any], DataSourceReader]
 KEEPS_SCANS_APART = hasattr(DataSourceReader, "pushLimit")
 """Spark 4.1 to 4.3 keep one plan for all scans of a loaded DataFrame: what is pushed for one query is missing in the next.
 
-A scan without filters then asks nobody, so no reader can tell. The Spark that pushes limits keeps a plan for each scan.
+For a scan without filters Spark then calls no reader, so none can notice. A Spark that pushes limits keeps a plan for each scan.
 """
 
 
@@ -24,20 +24,20 @@ def data_source(cores: int | None = None, directory: str | None = None) -> type[
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     apart = KEEPS_SCANS_APART
 
-    def at_home() -> None:
+    def import_kcli_from_root() -> None:
         import sys  # noqa: PLC0415 - all of this runs in workers
 
         if os.path.isdir(os.path.join(root, "kcli")) and root not in sys.path[:1]:
             sys.path.insert(0, root)  # before the working directory, which may have a `formats` of its own
 
-    plain_reader, pushing_reader = _readers(at_home, cores, directory)
+    plain_reader, pushing_reader = _readers(import_kcli_from_root, cores, directory)
 
     class Kcli(DataSource):
-        """The format `kcli`; options that cannot be used are told when it is loaded."""
+        """The format `kcli`; wrong options are refused when it is loaded."""
 
         def __init__(self, options: dict[str, str]) -> None:
             super().__init__(options)
-            at_home()
+            import_kcli_from_root()
             from kcli.views.options import query  # noqa: PLC0415
 
             query(options)
@@ -47,14 +47,14 @@ def data_source(cores: int | None = None, directory: str | None = None) -> type[
             return "kcli"
 
         def schema(self) -> Any:
-            at_home()
+            import_kcli_from_root()
             from kcli.views.options import view_of  # noqa: PLC0415
             from kcli.views.schema import view_schema  # noqa: PLC0415
 
             return view_schema(view_of(self.options))
 
         def reader(self, schema: Any) -> DataSourceReader:
-            at_home()
+            import_kcli_from_root()
             from kcli.views.filters import are_offered  # noqa: PLC0415
             from kcli.views.options import view_of  # noqa: PLC0415
             from kcli.views.schema import refuse_others  # noqa: PLC0415
@@ -66,7 +66,9 @@ def data_source(cores: int | None = None, directory: str | None = None) -> type[
     return Kcli
 
 
-def _readers(at_home: Callable[[], None], cores: int | None, directory: str | None) -> tuple[Made, Made]:
+def _readers(
+    import_kcli_from_root: Callable[[], None], cores: int | None, directory: str | None
+) -> tuple[Made, Made]:
     """Return the class of a reader of some options and a schema, and that of one that takes filters."""
 
     class Reader(DataSourceReader):
@@ -78,7 +80,7 @@ def _readers(at_home: Callable[[], None], cores: int | None, directory: str | No
             self.filters: list[tuple[str, str, Any]] = []
 
         def partitions(self) -> list[InputPartition]:
-            at_home()
+            import_kcli_from_root()
             from kcli.views.tasks import tasks  # noqa: PLC0415
 
             return list(
@@ -86,18 +88,18 @@ def _readers(at_home: Callable[[], None], cores: int | None, directory: str | No
             )
 
         def read(self, partition: InputPartition) -> Iterator[Any]:
-            at_home()
+            import_kcli_from_root()
             from kcli.views.tasks import read  # noqa: PLC0415
 
             return (
                 iter(()) if partition.value is None else read(partition.value, self.schema)
-            )  # Spark's own stands for none
+            )  # Spark's own, for a plan without partitions
 
     class PushingReader(Reader):
         """The same where Spark offers filters: all of them are given back, for they only say what need not be read."""
 
         def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 - Spark's name
-            at_home()
+            import_kcli_from_root()
             from kcli.views.filters import plain  # noqa: PLC0415
 
             self.filters = list(plain(filters))

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from kcli.engine.errors import EngineMissingError
-from kcli.views import register, source
-from kcli.views.views import VIEWS
+from kcli.views import register
+from kcli.views import spark as spark_module
+from kcli.views.definitions import VIEWS
 from tests.builders import put_record, put_records
 from tests.kcli.views.fleet import fleet
 from tests.partitions import log_dir, segment
@@ -136,7 +137,7 @@ def test_filters_of_a_spark_that_keeps_scans_apart_leave_the_answer_and_drop_tas
         ).drop("scan_time")
 
     whole = load().collect()
-    monkeypatch.setattr(source, "KEEPS_SCANS_APART", True)
+    monkeypatch.setattr(spark_module, "KEEPS_SCANS_APART", True)
     register(spark)
     pushed = load()
     counts = pushed.rdd.getNumPartitions(), len(pushed.collect())
@@ -206,7 +207,7 @@ def test_what_records_of_internal_topics_say(spark, kcli, tmp_path):
             "schema: column max_timestamp is bigint, not timestamp; use timestamp_millis",
         ),
         ("nope STRING", "schema: nope is no column of the view batches"),
-        ("size BIGINT, size BIGINT", "schema: column size stands there twice"),
+        ("size BIGINT, size BIGINT", "schema: column size appears twice"),
     ],
 )
 def test_a_schema_that_is_not_the_views_is_refused(spark, dirs, schema, told):
@@ -245,7 +246,7 @@ def test_words_of_a_wrong_option_reach_the_user(spark, dirs):
 
 def test_an_old_spark_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyspark.sql.datasource", None)
-    monkeypatch.delitem(sys.modules, "kcli.views.source", raising=False)
+    monkeypatch.delitem(sys.modules, "kcli.views.spark", raising=False)
 
     with pytest.raises(EngineMissingError, match=r"needs pyspark 4.0 or newer, with pyarrow: this is "):
         register(None)

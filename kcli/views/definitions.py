@@ -1,7 +1,7 @@
 """The views of the Spark format `kcli`: which rows each gives, and what its columns are.
 
-The columns are those of the row types in `kcli.rows`, which `kcli schema` prints too: in front of them stand the four
-of `HEAD`; `broker_id` and `cluster_id` of a row are there already. An event of remote log metadata names a broker of
+The columns are those of the row types in `kcli.rows`, which `kcli schema` prints too: the four of
+`HEAD` come first; `broker_id` and `cluster_id` of a row are there already. An event of remote log metadata names a broker of
 its own, which is called `event_broker_id` here.
 """
 
