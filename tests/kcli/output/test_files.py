@@ -21,11 +21,12 @@ from kcli.output.files import (
     write_rows,
 )
 from kcli.output.view import make_view
-from kcli.rows import Failure, Row, row_types
+from kcli.rows import Failure, row_types, values_of
+from kcli.rows.remote_metadata import RlmmCommittedOffsetRow, RlmmPartitionRow, RlmmSnapshotRow
 
 pytestmark = pytest.mark.slow
 
-ROWS = [Row("rlmm_partition", (f"topic,{n}", n, 7 * n)) for n in range(5)]
+ROWS = [RlmmPartitionRow(f"topic,{n}", n, 7 * n) for n in range(5)]
 FINDING = Finding("LOG-001", "short", "d", "0.log", 100, "61 bytes", 12)
 FAILURE = Failure("x", "corrupt", 5, "crc", "byte 5: crc")
 FORMATS = ("parquet", "csv", "ndjson")
@@ -85,7 +86,7 @@ def test_the_bytes_are_those_of_stdout(tmp_path, output, rows, found, more):
 
 
 def test_text_that_is_not_unicode_is_escaped_as_on_stdout(tmp_path):
-    odd = [Row("rlmm_partition", ("\udc80", 1, 2))]
+    odd = [RlmmPartitionRow("\udc80", 1, 2)]
     for output in ("csv", "ndjson"):
         write_rows(str(tmp_path / output), odd, view_of(output), nothing)
 
@@ -95,7 +96,7 @@ def test_text_that_is_not_unicode_is_escaped_as_on_stdout(tmp_path):
 
 
 def test_only_rows_of_the_type_asked_for(tmp_path):
-    rows = [Row("rlmm_snapshot", ("d", "f", 0, 1, 2, 3)), Row("rlmm_committed_offset", ("d", "f", 4, 5))]
+    rows = [RlmmSnapshotRow("d", "f", 0, 1, 2, 3), RlmmCommittedOffsetRow("d", "f", 4, 5)]
     for output in ("csv", "ndjson"):
         view = view_of(output, "rlmm dump", only="rlmm_committed_offset")
         assert write_rows(str(tmp_path / "out"), rows, view, nothing) == 1
@@ -111,7 +112,7 @@ def test_parquet_is_read_back(tmp_path, rows):
     write_rows(str(tmp_path / "out"), iter(rows), view_of("parquet"), nothing)
     made = pq.ParquetFile(tmp_path / "out")
 
-    assert read(tmp_path / "out") == [row.values for row in rows]
+    assert read(tmp_path / "out") == [values_of(row) for row in rows]
     assert made.schema_arrow.names == list(row_types("rlmm partition")[0].names)
     assert {made.metadata.row_group(n).column(0).compression for n in range(made.num_row_groups)} <= {"ZSTD"}
 
@@ -127,7 +128,7 @@ def test_parquet_of_some_columns(tmp_path):
 def test_row_groups_are_bounded(tmp_path, monkeypatch, bound, most):
     monkeypatch.setattr(parquet, bound, most)
     monkeypatch.setattr(files, "ROWS_A_BATCH", 10)
-    rows = [Row("rlmm_partition", ("t" * 50, n, 1)) for n in range(100)]
+    rows = [RlmmPartitionRow("t" * 50, n, 1) for n in range(100)]
     write_rows(str(tmp_path / "out"), iter(rows), view_of("parquet"), nothing)
     groups = pq.ParquetFile(tmp_path / "out").metadata
 
@@ -135,13 +136,13 @@ def test_row_groups_are_bounded(tmp_path, monkeypatch, bound, most):
         40: [40, 40, 20],
         1000: [20] * 5,
     }[most]
-    assert read(tmp_path / "out") == [row.values for row in rows]
+    assert read(tmp_path / "out") == [values_of(row) for row in rows]
 
 
 def test_batches_are_bounded_by_rows_and_by_bytes(monkeypatch):
     monkeypatch.setattr(files, "BYTES_A_BATCH", 1000)
-    large = [Row("t", ([{"value": b"x" * 400}], None)) for _ in range(7)]
-    many = [Row("t", (1,)) for _ in range(4001)]
+    large = [RlmmPartitionRow([{"value": b"x" * 400}], None, None) for _ in range(7)]
+    many = [RlmmPartitionRow(1, 2, 3) for _ in range(4001)]
 
     assert list(map(len, in_batches(large))) == [2, 2, 2, 1]
     monkeypatch.setattr(files, "BYTES_A_BATCH", 1 << 20)
@@ -190,7 +191,7 @@ def test_an_error_leaves_all_as_it_was(tmp_path, output, error, where):
 def test_lines_of_text(tmp_path):
     view = view_of("ndjson")
     count = write_rows(
-        str(tmp_path / "out"), ROWS, view, nothing, lambda rows: (f"{row.values[1]}\udcff" for row in rows)
+        str(tmp_path / "out"), ROWS, view, nothing, lambda rows: (f"{row.partition}\udcff" for row in rows)
     )
 
     assert (count, (tmp_path / "out").read_text()) == (5, "".join(f"{n}\\udcff\n" for n in range(5)))
@@ -231,7 +232,7 @@ def test_parts_become_a_directory_in_their_order(tmp_path, output):
     assert {name.rpartition(".")[2] for name in names[1:]} == {output}
     assert os.listdir(tmp_path) == ["out"]
     if output == "parquet":
-        assert [row for name in names[1:] for row in read(path / name)] == [row.values for row in ROWS]
+        assert [row for name in names[1:] for row in read(path / name)] == [values_of(row) for row in ROWS]
     else:
         assert [(path / name).read_bytes() for name in names[1:]] == [
             on_stdout(rows, view_of(output)) for rows in (ROWS[:2], ROWS[2:])
@@ -327,9 +328,9 @@ def test_an_incomplete_directory_is_gone(tmp_path):
 PEAK = """
 import resource, sys
 from tests.kcli.output.test_files import FORMATS, nothing, view_of, write_rows
-from kcli.rows import Row
+from kcli.rows.remote_metadata import RlmmPartitionRow
 count, output, path = int(sys.argv[1]), sys.argv[2], sys.argv[3]
-rows = (Row("rlmm_partition", (f"{n:0100}", n, 1)) for n in range(count))
+rows = (RlmmPartitionRow(f"{n:0100}", n, 1) for n in range(count))
 assert write_rows(path, rows, view_of(output), nothing) == count
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
 """

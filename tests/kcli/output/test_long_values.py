@@ -11,8 +11,8 @@ from kcli.output import long_values
 from kcli.output.long_values import LONG, SLICE, csv_slices, is_long, json_slices, tsv_slices
 from kcli.output.structured import write_csv, write_json, write_ndjson, write_tsv
 from kcli.output.values import compact, csv_cell, spaced, tsv_cell
-from kcli.output.view import make_view
-from kcli.rows import Row, row_types
+
+from .writing import lookup_row, view_of
 
 TEXTS = st.one_of(
     st.text(max_size=30),
@@ -73,7 +73,7 @@ def test_no_piece_of_a_row_is_long(writer, value):
                 self.write(text)
 
     form = writer.__name__.removeprefix("write_")
-    row = Row("lookup_timestamp", ("d", 1, None, value, 0, 0, True, 7, None, 3, 0, 61, value))
+    row = lookup_row(topic=value, reason=value)
     out = Out()
     writer(iter([row]), view_of(form), out, lambda: ([], []))
 
@@ -84,18 +84,3 @@ def test_no_piece_of_a_row_is_long(writer, value):
         assert json.loads(out.getvalue())["rows"][0]["topic"] == json.loads(compact(value))
     else:
         assert out.getvalue().count((csv_cell if form == "csv" else tsv_cell)(value)) == 2
-
-
-def view_of(form):
-    return make_view(
-        "lookup timestamp",
-        row_types("lookup timestamp"),
-        output=form,
-        only=None,
-        columns=None,
-        sort=None,
-        limit=None,
-        headers=True,
-        text=False,
-        quiet=False,
-    )

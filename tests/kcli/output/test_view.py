@@ -3,10 +3,13 @@
 import pytest
 
 from kcli.output.view import ShownRow, ViewError, make_view
-from kcli.rows import Row, row_types
+from kcli.rows import row_types
+from kcli.rows.epochs import EpochAtRow
+from kcli.rows.places import Where
+from kcli.rows.remote_metadata import RlmmCommittedOffsetRow, RlmmSnapshotRow
 
 EPOCH_ROWS = [
-    Row("epoch_at", ("d", None, None, "t", n, 5, epoch, start))
+    EpochAtRow(Where("d", None, None, "t", n), 5, epoch, start)
     for n, (epoch, start) in enumerate([(2, 9), (None, None), (1, 0), (2, 3)])
 ]
 
@@ -58,7 +61,7 @@ def test_columns_in_the_order_asked_for():
     assert [row.values for row in shown] == [(9, 0), (None, 1), (0, 2), (3, 3)]
 
 
-MIXED = [Row("rlmm_committed_offset", ("d", "f", 3, 17)), Row("rlmm_snapshot", ("d", "g", 1, 4, 90, 2))]
+MIXED = [RlmmCommittedOffsetRow("d", "f", 3, 17), RlmmSnapshotRow("d", "g", 1, 4, 90, 2)]
 
 
 def test_mixed_rows_keep_the_columns_they_have():
@@ -68,7 +71,7 @@ def test_mixed_rows_keep_the_columns_they_have():
 
 
 def test_only_one_type():
-    assert list(view("rlmm dump", "tsv", only="rlmm_snapshot").shown(MIXED)) == MIXED[1:]
+    assert list(view("rlmm dump", "tsv", only="rlmm_snapshot").chosen(MIXED)) == MIXED[1:]
 
 
 @pytest.mark.parametrize(
@@ -90,4 +93,4 @@ def test_refused_before_anything_is_read(options):
 
 
 def test_quiet_needs_no_type():
-    assert list(view("rlmm dump", "tsv", quiet=True).shown(MIXED)) == MIXED
+    assert list(view("rlmm dump", "tsv", quiet=True).chosen(MIXED)) == MIXED

@@ -1,0 +1,38 @@
+"""A row, a finding and an error, and what the writers make of them."""
+
+import io
+
+from kcli.analysis.findings import Finding
+from kcli.output.view import make_view
+from kcli.rows import Failure, row_types
+from kcli.rows.lookups import FoundRecord, LookupTimestampRow
+from kcli.rows.places import Where
+
+FINDING = Finding("LOG-001", "short", "d", "0.log", 100, "61 bytes", 12)
+FAILURE = Failure("x", "corrupt", 5, "crc", "byte 5: crc")
+
+
+def lookup_row(directory="d\n0", topic="t", reason="first at or after"):
+    """Return a row of `lookup timestamp`."""
+    found = FoundRecord(offset=7, leader_epoch=3, segment_base_offset=0, position=61)
+    return LookupTimestampRow(
+        Where(directory, 1, None, topic, 0),
+        1_700_000_000_000,
+        found=True,
+        record=found,
+        reason=reason,
+    )
+
+
+def view_of(output, command="lookup timestamp", **more):
+    """Return a view of a command's rows in an output format."""
+    options = {"only": None, "columns": None, "sort": None, "limit": None, "headers": True, **more}
+    return make_view(command, row_types(command), output=output, text=False, quiet=False, **options)
+
+
+def write(writer, rows, command="lookup timestamp", found=((), ()), **more):
+    """Return what a writer writes; `found` are findings and errors."""
+    view = view_of(writer.__name__.removeprefix("write_"), command, **more)
+    out = io.StringIO()
+    writer(iter(rows), view, out, lambda: (list(found[0]), list(found[1])))
+    return out.getvalue()
