@@ -19,9 +19,9 @@ from kcli.engine.contract import Sink
 from kcli.logdir.tree import LOG_DIR_FILES, PARTITION, PARTITION_KINDS, Found, Target
 from kcli.output.files import (
     IncompleteError,
-    Part,
     Parts,
     Text,
+    WrittenPart,
     keep_parts,
     new_directory,
     write_rows,
@@ -109,7 +109,10 @@ class Out:
                     for _ in rows:  # the workers have them
                         pass
                     count = keep_parts(
-                        self.path, sink, [part for part in summary.parts if isinstance(part, Part)], complete
+                        self.path,
+                        sink,
+                        [part for part in summary.parts if isinstance(part, WrittenPart)],
+                        complete,
                     )
                 else:
                     count = write_rows(

@@ -100,7 +100,6 @@ CLASS_NAMES_DEFINED_TWICE = {
     "Place",
     "Reading",
     "SnapshotHeader",
-    "Task",
     "Told",
     "Trouble",
     "UnknownTag",

@@ -220,7 +220,7 @@ def new_file(path: str) -> Iterator[BinaryIO]:
         raise
 
 
-class Part(NamedTuple):
+class WrittenPart(NamedTuple):
     """A part that a worker has completed: its name in the directory, and how many rows it has."""
 
     name: str
@@ -238,9 +238,9 @@ class PartWriter:
         self._out: Writer | None = None
 
     @property
-    def receipt(self) -> Part | None:
+    def receipt(self) -> WrittenPart | None:
         """What the driver has to know of it; None for a part without rows, which does not exist."""
-        return None if self._out is None else Part(self._name, self._out.rows)
+        return None if self._out is None else WrittenPart(self._name, self._out.rows)
 
     def write(self, rows: Sequence[Item]) -> None:
         """Write the rows that the view shows."""
@@ -287,7 +287,7 @@ def new_directory(path: str) -> Iterator[str]:
             time.sleep(REMOVAL_SECONDS)  # a worker that has not ended yet wrote meanwhile
 
 
-def keep_parts(path: str, parts: Parts, written: Sequence[Part], tail: Tail) -> int:
+def keep_parts(path: str, parts: Parts, written: Sequence[WrittenPart], tail: Tail) -> int:
     """Make the directory of parts the one at `path`; returns how many rows it has.
 
     Parts get names in the order given. What other attempts have left is removed. Findings and errors of ndjson stand in
