@@ -22,7 +22,7 @@ UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errn
 """What a write to stdout can meet; reading files has an error boundary of its own."""
 
 lost: set[str] = set()
-"""Names of the streams that nobody reads any more."""
+"""Names of the streams whose reader has closed them."""
 
 
 def say(line: str) -> None:
@@ -72,7 +72,7 @@ def boundary(*, verbose: int = 0) -> Iterator[None]:
 
 
 def internal(error: BaseException, *, verbose: int) -> None:
-    """Tell of a bug of kcli in one line, or with its traceback when asked."""
+    """Report a bug of kcli in one line, or with its traceback."""
     import traceback  # noqa: PLC0415 - only for bugs
 
     if verbose >= TRACEBACKS_FROM:
@@ -84,7 +84,7 @@ def internal(error: BaseException, *, verbose: int) -> None:
 
 
 def flush_quietly() -> None:
-    """Flush stdout; if nobody reads it any more, drop what is left."""
+    """Flush stdout; if its reader has closed it, drop what is left."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -191,7 +191,7 @@ class Common:
     ] = None
 
     def selection(self) -> "Selection":
-        """Return which partitions are wanted; UsageError for a bad regex or partition list."""
+        """Return which partitions are selected; UsageError for a bad regex or partition list."""
         from kcli.logdir.tree import Selection  # noqa: PLC0415 - kept out of --help
 
         for regex in self.topic_regex or ():

@@ -1,4 +1,4 @@
-"""What a command collects beside its rows, and the exit status that follows from it."""
+"""Findings, errors and counts of a run, and the exit status that follows from them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

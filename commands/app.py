@@ -84,8 +84,8 @@ if COMPLETE in os.environ:  # a shell asks which words may follow
     completion_init()
 
 
-def _version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it
-    if wanted:
+def _version(value: bool) -> None:  # noqa: FBT001 - typer calls it
+    if value:
         with boundary():
             typer.echo(f"kcli {__version__}")
         raise typer.Exit

@@ -15,7 +15,7 @@ def explain(
         typer.Argument(metavar="[CODE]...", help="e.g. EPOCH-001; none: list all.", show_default=False),
     ] = None,
 ) -> None:
-    """Say what a finding means, what the broker will do about it, and what a person should do."""
+    """Say what a finding means, what the broker will do about it, and what to do."""
     with boundary():
         if not codes:
             for code, rule in CATALOGUE.items():
@@ -24,9 +24,9 @@ def explain(
             if code not in CATALOGUE:
                 raise UsageError(f"explain {code}: no such code; {_advice(code)}")
             rule = CATALOGUE[code]
-            typer.echo(
-                f"{code} ({rule.severity}): {rule.title}\n  broker: {rule.broker}\n  you: {rule.person}"
-            )
+            typer.echo(f"{code} ({rule.severity}): {rule.title}")
+            typer.echo(f"  broker: {rule.broker}")
+            typer.echo(f"  what to do: {rule.action}")
 
 
 def _advice(code: str) -> str:

@@ -71,18 +71,18 @@ def scan(
         raise UsageError(f"--summary and --only {common.only} contradict each other: use only one of them")
     output = format_of(common.output, common.out, is_terminal=sys.stdout.isatty())
     if summary:
-        wanted = {SCAN_PARTITION.name}
+        types = {SCAN_PARTITION.name}
     elif common.only is not None or (output is not None and not output.is_flat):
-        wanted = {SCAN_SEGMENT.name, SCAN_PARTITION.name}
+        types = {SCAN_SEGMENT.name, SCAN_PARTITION.name}
     else:
-        wanted = {SCAN_SEGMENT.name}
+        types = {SCAN_SEGMENT.name}
     options = Options(
         verify=verify,
         ratio=ratio,
         max_batch_bytes=max_batch_bytes,
         rate=parse_rate(rate) if rate is not None else 0,
         cold=cold or rate is not None,
-        rows=frozenset(wanted),
+        rows=frozenset(types),
     )
     spreads = bool(common.spark or common.spark_master or common.spark_remote or common.spark_conf)
     cuts = PIECE_BYTES if spreads else piece_bytes(common.jobs) if common.jobs > 1 else 0

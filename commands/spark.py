@@ -31,7 +31,7 @@ def submit_command(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="-- KCLI ARGS", help="The kcli command line to run, behind --.", show_default=False
+            metavar="-- KCLI ARGS", help="The kcli command line to run, after --.", show_default=False
         ),
     ] = None,
     *,
@@ -132,7 +132,7 @@ class _Parsed(NamedTuple):
 
 
 def _parsed(words: list[str]) -> _Parsed:
-    """Return the parameters of a kcli command line, and its words behind the command's name.
+    """Return the parameters of a kcli command line, and its words after the command's name.
 
     UsageError for one that kcli would refuse.
     """
@@ -162,12 +162,12 @@ def _with_spark(words: list[str], found: _Parsed) -> list[str]:
     """
     if found.params["spark"]:
         return words
-    wanted = {**found.params, "spark": True}
+    expected = {**found.params, "spark": True}
     first = len(words) - len(found.rest)
     ends = [number for number, word in enumerate(words) if word == "--"]
     lines = ([*words[:place], "--spark", *words[place:]] for place in (len(words), *ends))
     return next(
-        (line for line in lines if _parsed(line).params == wanted),
+        (line for line in lines if _parsed(line).params == expected),
         [*words[:first], "--spark", *words[first:]],
     )
 

@@ -20,7 +20,7 @@ instead of asking the
 system for zeroed pages each time. It learns from blocks of less than 32 MiB. Nothing touches the bytes."""
 
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
-"""Numpy would start threads for algebra that nobody does here, and Arrow's own pools keep what they had at
+"""Numpy would start threads for algebra that kcli does not use, and Arrow's own pools keep what they had at
 the peak."""
 
 WORKERS_IMPORT = {

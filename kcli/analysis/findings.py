@@ -1,4 +1,4 @@
-"""What kcli can find: stable codes, what each means, what the broker does about it, what a person should do.
+"""What kcli can find: stable codes, what each means, what the broker does, what to do.
 
 Codes are promises: scripts grep for them. `kcli explain CODE` prints an entry;
 a test fails when a code is used but not explained, or explained but not used.
@@ -16,7 +16,7 @@ class Rule(NamedTuple):
     severity: str
     title: str
     broker: str
-    person: str
+    action: str
 
 
 class Finding(NamedTuple):
@@ -229,7 +229,7 @@ CATALOGUE: dict[str, Rule] = {
         "Lines of the leader-epoch-checkpoint contradict each other.",
         "It replays them in file order: a later line erases earlier entries with a higher or equal epoch or "
         "offset.",
-        "Nobody but a broker should write this file; compare with the other replicas.",
+        "Only a broker should write this file; compare with the other replicas.",
     ),
     "EPOCH-003": Rule(
         "info",

@@ -26,7 +26,7 @@ def _catalogue() -> Iterator[str]:
             yield f"\n## {family}"
         yield f"\n**{code}** ({rule.severity}): {rule.title}\n"
         yield f"- The broker: {rule.broker}"
-        yield f"- What to do: {rule.person}"
+        yield f"- What to do: {rule.action}"
     yield ""
 
 

@@ -26,7 +26,7 @@ def finding_lines(findings: Iterable[Finding], *, explained: bool) -> Iterator[s
         yield finding_line(finding)
         if explained:
             yield f"  broker: {CATALOGUE[finding.code].broker}"
-            yield f"  you: {CATALOGUE[finding.code].person}"
+            yield f"  what to do: {CATALOGUE[finding.code].action}"
 
 
 def distinct(findings: Iterable[Finding]) -> list[Finding]:

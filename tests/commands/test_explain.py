@@ -14,7 +14,7 @@ def test_every_code_is_explained(kcli, code):
         assert result.exit_code == 0
         assert (
             result.stdout
-            == f"{code} ({rule.severity}): {rule.title}\n  broker: {rule.broker}\n  you: {rule.person}\n"
+            == f"{code} ({rule.severity}): {rule.title}\n  broker: {rule.broker}\n  what to do: {rule.action}\n"
         )
 
 

@@ -371,7 +371,10 @@ class TestFindings:
         (orders / "orders-1" / "leader-epoch-checkpoint").unlink()
         result = kcli(*ASK, orders / "orders-1", "-v")
 
-        assert [line.split(":")[0] for line in result.stderr.splitlines()][1:3] == ["  broker", "  you"]
+        assert [line.split(":")[0] for line in result.stderr.splitlines()][1:3] == [
+            "  broker",
+            "  what to do",
+        ]
 
     def test_a_finding_about_the_log_dir_is_printed_once(self, kcli, orders):
         (orders / ".kafka_cleanshutdown").touch()
