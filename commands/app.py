@@ -74,7 +74,7 @@ app = Group(
     name="kcli",
     cls=Commands,
     no_args_is_help=True,
-    help="Read the files of an Apache Kafka broker, offline, and tell what the broker would do with them.",
+    help="Read the files of an Apache Kafka broker, offline, and say what the broker would do with them.",
     epilog="kcli help shows the manual. Begin with: kcli help start",
 )
 
@@ -98,4 +98,4 @@ def kcli(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Read the files of an Apache Kafka broker, offline, and tell what the broker would do with them."""
+    """Read the files of an Apache Kafka broker, offline, and say what the broker would do with them."""

@@ -56,7 +56,10 @@ def demo(
         typer.Option("--keep", metavar="DIR", help="Unpack into DIR and leave it there.", show_default=False),
     ] = None,
 ) -> None:
-    """Unpack a log dir of a real broker and run the main jobs on it, each command line before its result."""
+    """Run the main commands on a small log dir that comes with kcli.
+
+    A Kafka 4.3.1 broker wrote it. Each command line is printed before its result.
+    """
     from tempfile import TemporaryDirectory  # noqa: PLC0415 - kept out of --help
 
     from kcli.engine.errors import EngineMissingError  # noqa: PLC0415

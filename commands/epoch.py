@@ -10,7 +10,7 @@ from commands._typer import Group
 
 app = Group(
     no_args_is_help=True,
-    help="Leader epochs: what a starting broker would cache, and what it would answer (KIP-101, KIP-279).",
+    help="Leader epochs of replicas, and where each of them ends (KIP-101, KIP-279).",
 )
 
 SOURCES = ("checkpoint", "batches")
@@ -65,7 +65,7 @@ def end_offset(
         typer.Option(
             "--epoch",
             metavar="N[,N...]|all",
-            help="The epochs to ask for; all: every cached one and its neighbours.",
+            help="The epochs to ask for; all: every epoch in the cache and its neighbours.",
         ),
     ],
     log_end_offset: Annotated[
@@ -75,7 +75,7 @@ def end_offset(
             metavar="N",
             min=0,
             max=INT64,
-            help="Instead of the end of the log as it is read.",
+            help="The log end offset, instead of the one that the files give.",
             show_default=False,
         ),
     ] = None,

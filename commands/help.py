@@ -18,7 +18,7 @@ def help(  # noqa: A001 - it has the name of its command
         typer.Argument(metavar="[TOPIC]", help="A page of the manual, or a command.", show_default=False),
     ] = None,
 ) -> None:
-    """Show a page of the manual, or list the pages and the commands.
+    """Show a page of the manual, or list its pages and the commands.
 
     Example: kcli help truncation
     """

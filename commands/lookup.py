@@ -11,7 +11,7 @@ from formats.bounds import LARGEST_BATCH
 
 app = Group(
     no_args_is_help=True,
-    help="Find the batch of an offset, or the first record at a timestamp, as a broker finds it.",
+    help="Find the batch of an offset, or the first record at or after a time.",
 )
 
 MAX = "max"
@@ -59,8 +59,9 @@ def timestamp(
 ) -> None:
     """Print the first record at or after a time as ListOffsets finds it.
 
-    Max: the first with the largest timestamp. Example: kcli lookup timestamp 2026-01-31T12:00:00
-    /var/lib/kafka/data/orders-0
+    TIME max: the first record with the largest timestamp.
+
+    Example: kcli lookup timestamp 2026-01-31T12:00:00 /var/lib/kafka/data/orders-0
     """
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import lookup as jobs  # noqa: PLC0415 - kept out of --help

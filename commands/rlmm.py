@@ -9,7 +9,7 @@ from commands._typer import Group
 
 app = Group(
     no_args_is_help=True,
-    help="Read remote log metadata: the topic's segments, and the flat files of releases 3.1 to 3.7.",
+    help="Remote log metadata: what brokers did with each remote segment (KIP-405).",
 )
 
 FORMATS = ("kafka", "kip405")
@@ -35,8 +35,9 @@ def dump(
 ) -> None:
     """Print every event of remote log metadata.
 
-    Log dirs, partition dirs, segments, remote_log_snapshot files. Example: kcli rlmm dump -o ndjson
-    /var/lib/kafka/data
+    Log dirs, partition dirs, segments, remote_log_snapshot files.
+
+    Example: kcli rlmm dump -o ndjson /var/lib/kafka/data
     """
     if text_format is not None and text_format not in FORMATS:
         raise UsageError(f"--format {text_format}: expected one of {', '.join(FORMATS)}")

@@ -54,11 +54,11 @@ def scan(
     ] = LARGEST_BATCH,
     common: Common,
 ) -> None:
-    """Tell what segments and partitions hold.
+    """Verify every checksum, and count what segments and partitions hold.
 
-    Batches, offsets, times, epochs, producers, codecs, transactions, damage. Every checksum is verified. In
-    json and ndjson there are rows of segments and of partitions; else of segments, or with
-    --summary of partitions.
+    The rows count batches, offsets, times, epochs, producers, codecs, transactions and damage.
+    In json and ndjson there are rows of segments and of partitions; else of segments, or with --summary of
+    partitions.
 
     Example: kcli scan --summary --jobs 4 /var/lib/kafka/data
     """

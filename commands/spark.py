@@ -17,13 +17,13 @@ URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
 app = Group(
     no_args_is_help=True,
-    help="Run kcli on a Spark cluster; on this machine, --spark with any command is enough.",
+    help="Run kcli on a Spark cluster by spark-submit.",
 )
 
 
 @app.callback()
 def spark() -> None:
-    """Run kcli on a Spark cluster; on this machine, --spark with any command is enough."""
+    """Run kcli on a Spark cluster by spark-submit."""
 
 
 @app.command("submit-command")

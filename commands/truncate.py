@@ -75,10 +75,9 @@ def truncate(
     ] = None,
     common: Common,
 ) -> None:
-    """Tell what truncating each partition would do.
+    """Show what truncating each partition would delete, cut and lose.
 
-    Segments, indexes, offsets, epochs, snapshots, records lost. Example: kcli truncate --dry-run --to-offset
-    1200 /var/lib/kafka/data/orders-0
+    Example: kcli truncate --dry-run --to-offset 1200 /var/lib/kafka/data/orders-0
     """
     if not dry_run:
         raise RefusedError("kcli changes nothing: add --dry-run to see what the broker would do")
