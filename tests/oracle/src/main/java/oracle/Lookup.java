@@ -35,7 +35,7 @@ final class Lookup {
             for (LogSegment segment : open.log.logSegments()) segments.add(Json.object(
                 "base_offset", segment.baseOffset(), "size", segment.size(), "largest_timestamp", segment.largestTimestamp()));
             return Json.object("log_start_offset", open.log.logStartOffset(), "log_end_offset", open.log.logEndOffset(),
-                "offsets", offsets, "timestamps", timestamps, "segments", segments);
+                "epochs", EpochCache.entries(open.log.leaderEpochCache()), "offsets", offsets, "timestamps", timestamps, "segments", segments);
         } finally {
             open.kill();
         }
