@@ -10,7 +10,7 @@ from kcli.analysis.salvage import Checked, Gap
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.indexes import IndexFile
 from kcli.logdir.moving import comes_true
-from kcli.logdir.segment import TORN, Stop
+from kcli.logdir.segment import TORN, Stop, describe_torn
 
 
 def report_invalid(item: Checked, findings: FindingCollector) -> None:
@@ -29,9 +29,7 @@ def report_damage(item: Gap | Stop, findings: FindingCollector) -> Iterator[Find
             expected=item.next_offset, found=item.found
         )
     elif item.reason in TORN and not findings.is_cut:
-        findings.add(
-            "LOG-001", item.position, f"the last batch is incomplete ({item.reason}, {item.found} bytes)"
-        )
+        findings.add("LOG-001", item.position, describe_torn(item))
     elif item.reason == "zeros":
         findings.add("LOG-004", item.position, f"only zeros follow from byte {item.position} on")
 

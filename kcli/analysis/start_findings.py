@@ -7,11 +7,9 @@ from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import BrokerError, LoadedSegment, LogTail, has_zero_tail, last_offset
 from kcli.logdir.buffers import DataFile, shown
 from kcli.logdir.partition import Partition
-from kcli.logdir.segment import INCOMPLETE, SHORT, ZEROS, Header, Stop, Walk, only_zeros
+from kcli.logdir.segment import END, TORN, ZEROS, Header, Stop, Walk, describe_torn, only_zeros
 
 STOPS = {
-    SHORT: ("LOG-001", "fewer bytes are left than a batch needs to begin"),
-    INCOMPLETE: ("LOG-001", "the last batch runs past the end of the file"),
     "bad-length": ("LOG-002", "no batch can have this length"),
     "bad-magic": ("LOG-002", "no batch can have this magic"),
     ZEROS: ("LOG-004", "only zeros to the end of the file"),
@@ -115,8 +113,8 @@ def _entry_leads_to(segment: LoadedSegment, tail: LogTail) -> bool:
 
 def stop_finding(partition: Partition, path: str, stop: Stop) -> Iterator[Finding]:
     """Yield where a walk over a log broke off; nothing if it came to the end of the file."""
-    if stop.reason in STOPS:
-        code, message = STOPS[stop.reason]
+    if stop.reason != END:
+        code, message = ("LOG-001", describe_torn(stop)) if stop.reason in TORN else STOPS[stop.reason]
         file = shown(os.path.basename(path))
         yield Finding(code, message, dir=partition.shown, file=file, position=stop.position, found=stop.found)
 

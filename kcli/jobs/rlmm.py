@@ -32,7 +32,7 @@ from kcli.jobs.common import failed, internal_failure, log_dir_findings
 from kcli.jobs.rlmm_rows import with_record
 from kcli.logdir.buffers import DataFile, FileError, read_whole, reading, shown
 from kcli.logdir.partition import Partition
-from kcli.logdir.segment import TORN, Batch, Stop, Walk
+from kcli.logdir.segment import TORN, Batch, Stop, Walk, describe_torn
 from kcli.logdir.tree import PARTITION, Found, Target
 from kcli.rows import Item
 from kcli.rows.remote_metadata import (
@@ -279,9 +279,7 @@ def _tell_stop(stop: Stop, grown: int, findings: FindingCollector) -> None:
     elif stop.reason == "end":
         return
     elif stop.reason in {"short", "incomplete"}:
-        findings.add(
-            "LOG-001", stop.position, f"the last batch is incomplete ({stop.reason}, {stop.found} bytes)"
-        )
+        findings.add("LOG-001", stop.position, describe_torn(stop))
     elif stop.reason == "zeros":
         findings.add("LOG-004", stop.position, "only zeros follow")
     else:

@@ -49,6 +49,13 @@ class Stop(NamedTuple):
     found: int | None = None
 
 
+def describe_torn(stop: Stop) -> str:
+    """Return in words how a log ends that does not end with a whole batch, for a `stop` with a reason in TORN."""
+    if stop.reason == SHORT:
+        return f"{stop.found} bytes are left, fewer than a batch needs to begin"
+    return f"the last batch runs past the end of the file: {stop.found} bytes are its length"
+
+
 class FileBatch(NamedTuple):
     """A batch as `nextBatch` returns it: position and size in bytes, its first fields, and where its header lies.
 
