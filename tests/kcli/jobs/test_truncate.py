@@ -253,6 +253,14 @@ def test_the_marker_decides_how_the_broker_stopped(tmp_path):
     assert row(stopped, to_offset=15, shutdown="unclean")["log_end_offset_before"] == 20
 
 
+def test_a_torn_batch_that_recovery_cuts_is_no_record_to_save(tmp_path):
+    torn = orders(tmp_path / "d", *tens(0, 10), tens(20)[0][:-1], clean=False)
+    found = row(torn, to_offset=20)
+    assert (found["kind"], found["log_end_offset_before"]) == ("none", 20)
+    assert not any("will be lost" in warning for warning in found["warnings"])
+    assert codes(run(torn, to_offset=20)) == ["LOG-001"]
+
+
 def test_a_directory_alone_is_taken_as_clean_and_says_so(tmp_path):
     directory = tmp_path / "orders-0"
     segment(directory, 0, b"".join(tens(0, 10)))

@@ -1,0 +1,54 @@
+"""The metadata log beside its snapshots, as `KafkaRaftLog.createLog` opens it."""
+
+import pytest
+
+from kcli.jobs import epoch, ls
+from tests.partitions import codes, log_dir, put_range, rows, segment, unit
+
+
+@pytest.fixture
+def metadata(tmp_path):
+    """A log [0, 20) of epoch 3, stopped cleanly."""
+    directory = log_dir(tmp_path / "d") / "__cluster_metadata-0"
+    segment(directory, 0, put_range(0, 10, epoch=3) + put_range(10, 10, epoch=3))
+    return directory
+
+
+def snapshot(directory, offset, epoch, suffix=""):
+    (directory / f"{offset:020d}-{epoch:010d}.checkpoint{suffix}").write_bytes(b"")
+
+
+def ends(directory):
+    (row,) = rows(ls.ls(unit(directory), recover=True))
+    return row["log_start_offset"], row["log_end_offset"], row["high_watermark"]
+
+
+@pytest.mark.parametrize(("offset", "number"), [(21, 3), (5, 4)])
+def test_a_snapshot_that_is_ahead_empties_the_log_there(metadata, offset, number):
+    snapshot(metadata, offset, number)
+    assert ends(metadata) == (offset, offset, offset)
+    outcome = epoch.show(unit(metadata))
+    assert (outcome.rows, "START-007" in codes(outcome)) == ([], True)
+
+
+@pytest.mark.parametrize(
+    ("offset", "number", "suffix"), [(20, 3, ""), (99, 2, ""), (99, 3, ".part"), (99, 3, ".deleted")]
+)
+def test_another_snapshot_leaves_the_log_alone(metadata, offset, number, suffix):
+    snapshot(metadata, offset, number, suffix)
+    assert ends(metadata) == (0, 20, None)
+
+
+def test_a_log_that_begins_past_every_snapshot_is_not_loaded(tmp_path):
+    directory = log_dir(tmp_path / "d") / "__cluster_metadata-0"
+    segment(directory, 40, put_range(40, 10))
+    snapshot(directory, 30, 0)
+    outcome = ls.ls(unit(directory))
+    assert (outcome.error.error, "IllegalStateException" in outcome.error.message) == ("load-failed", True)
+
+
+def test_other_topics_have_no_such_snapshots(tmp_path):
+    directory = log_dir(tmp_path / "d") / "orders-0"
+    segment(directory, 0, put_range(0, 10))
+    snapshot(directory, 99, 9)
+    assert ends(directory) == (0, 10, None)

@@ -1,0 +1,75 @@
+"""A metadata log beside snapshots that lie before, in and past it, opened by KafkaRaftLog."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from kcli.analysis.start import LOAD_FAILED
+from kcli.engine.contract import Unit
+from kcli.jobs import epoch, ls
+from kcli.logdir.tree import Selection, find
+from tests.rows import named
+
+from .oracle import Oracle, cases
+
+pytestmark = pytest.mark.oracle
+
+CASES = 60
+SUFFIXES = (".checkpoint", ".checkpoint", ".checkpoint", ".checkpoint.part", ".checkpoint.deleted")
+NOW = 1_700_000_000_000
+
+
+def written(oracle: Oracle, choose: random.Random) -> tuple[Path, int]:
+    """Return a directory of the metadata log with snapshots, and where its log ended."""
+    directory = oracle.fresh("__cluster_metadata-0")
+    start = choose.choice([0, 0, 0, 40])
+    answer = oracle.ask(
+        "write_log",
+        directory=directory,
+        seed=choose.randrange(1 << 31),
+        batches=choose.randrange(40),
+        now_ms=NOW,
+        epoch_chance=0.1,
+        start_offset=start,
+        end=choose.choice(["clean", "kill"]),
+    )
+    end = answer["log_end_offset"]
+    for _ in range(choose.randrange(4)):
+        offset, number = choose.randrange(end + 40), choose.randrange(8)
+        (directory / f"{offset:020d}-{number:010d}{choose.choice(SUFFIXES)}").write_bytes(b"")
+    for name in directory.glob("partition.metadata"):
+        name.unlink()
+    if choose.random() < 0.2:
+        id_of = choose.choice(["AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"])
+        (directory / "partition.metadata").write_text(f"version: 0\ntopic_id: {id_of}\n")
+    return directory, end
+
+
+def test_the_metadata_log_begins_where_its_newest_snapshot_ends(oracle: Oracle, oracle_seed: int) -> None:
+    behind = 0
+    for number in range(cases(CASES)):
+        choose = random.Random(f"{oracle_seed}:{number}")
+        directory, end = written(oracle, choose)
+        said = oracle.ask("metadata_log", directory=oracle.copy(directory), now_ms=NOW)
+        unit = Unit(number=0, target=find([str(directory)], Selection()).targets[0])
+        told = f"{oracle_seed}:{number} {sorted(path.name for path in directory.iterdir())} {said}"
+        for recover in (False, True):
+            outcome = ls.ls(unit, recover=recover)
+            if "error" in said:
+                assert outcome.error is not None and outcome.error.error == LOAD_FAILED, told
+                assert said["error"] in outcome.error.message, (told, outcome.error)
+                continue
+            assert outcome.error is None, (told, outcome.error)
+            row = named(outcome.rows[0])
+            assert row["log_start_offset"] == said["log_start_offset"], (told, row)
+            assert row["log_end_offset"] == said["log_end_offset"], (told, row)
+            if row["high_watermark"] is not None:
+                assert row["high_watermark"] == said["high_watermark"], (told, row)
+        if said.get("log_end_offset", end) != end:
+            behind += 1
+            assert epoch.show(unit).rows == [], told
+        oracle.discard(directory)
+    assert behind
