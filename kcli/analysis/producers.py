@@ -6,7 +6,6 @@ appear and vanish is kept: its last timestamp and the first offset of its open
 transaction.
 """
 
-import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,6 @@ from formats.batch import NO_PRODUCER_ID, BatchHeader
 from formats.errors import FormatError, LimitError
 from formats.producer_snapshot import SNAPSHOT_HEADER, ProducerSnapshotHeader
 from formats.producer_snapshot import read_snapshot as decode_snapshot
-from formats.record import batch_records
 from kcli.analysis.log_segment import (
     ILLEGAL_ARGUMENT,
     INVALID_RECORD,
@@ -30,9 +28,6 @@ from kcli.analysis.log_segment import (
 from kcli.logdir.buffers import DataFile, file_error, read_whole
 from kcli.logdir.segment import MAGIC_V2, FileBatch
 
-CONTROL_KEY = struct.Struct(">hh")
-COORDINATOR_EPOCH = struct.Struct(">hi")
-ABORT, COMMIT = 0, 1
 LARGEST_CONTROL_BATCH = 1024 * 1024
 
 EMPTY_SNAPSHOT = SNAPSHOT_HEADER.pack(ProducerSnapshotHeader(1, 0x48674BC7, 0))
@@ -224,6 +219,9 @@ def read_marker(log: DataFile, found: FileBatch) -> Marker | None:
 
     BrokerError InvalidRecordException for broken bytes, IllegalArgumentException for a control record of another type.
     """
+    from formats.control import ABORT, COMMIT, control_key, control_value  # noqa: PLC0415 - markers are rare
+    from formats.record import batch_records  # noqa: PLC0415
+
     if found.size > LARGEST_CONTROL_BATCH:
         most = f"at most {LARGEST_CONTROL_BATCH} bytes"
         raise file_error(log.path, LimitError(found.position, "control batch size", most, found.size))
@@ -231,30 +229,15 @@ def read_marker(log: DataFile, found: FileBatch) -> Marker | None:
         record = next(batch_records(log.read(found.position, found.size), LARGEST_CONTROL_BATCH), None)
         if record is None:
             return None
-        key, value = record.key or b"", record.value or b""
-        if len(key) < CONTROL_KEY.size or len(value) < COORDINATOR_EPOCH.size:
-            raise BrokerError(
-                INVALID_RECORD,
-                log.path,
-                found.position,
-                "a control record too short for a transaction marker",
-            )
-        version, kind = CONTROL_KEY.unpack_from(key)
-        if version < 0 or COORDINATOR_EPOCH.unpack_from(value)[0] < 0:
-            raise BrokerError(
-                INVALID_RECORD, log.path, found.position, "a control record of a negative version"
-            )
+        kind = control_key(record.key or b"").type
+        if kind not in {ABORT, COMMIT}:
+            message = f"a control record of type {kind} where a transaction marker belongs"
+            raise BrokerError(ILLEGAL_ARGUMENT, log.path, found.position, message)
+        control_value(kind, record.value or b"")
     except FormatError as error:
         raise BrokerError(
             INVALID_RECORD, log.path, found.position, f"a broken control record: {error}"
         ) from error
-    if kind not in {ABORT, COMMIT}:
-        raise BrokerError(
-            ILLEGAL_ARGUMENT,
-            log.path,
-            found.position,
-            f"a control record of type {kind} where a transaction marker belongs",
-        )
     return Marker(record.timestamp, kind == ABORT)
 
 

@@ -1,14 +1,13 @@
 """`dump` of index files: a row per entry, preallocated tails told apart, entries compared with the log they lead into."""
 
 import os
-import struct
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
-from formats.batch import BATCH, COMPRESSION_CODEC_MASK, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, SMALLEST_LENGTH
+from formats.batch import BATCH, LOG_OVERHEAD
 from formats.errors import FormatError
 from formats.index import OFFSET_INDEX_ENTRY, TXN_INDEX_ENTRY, TXN_REFUSED_VERSION, ZERO_ENTRY, AbortedTxn
 from formats.legacy import MESSAGE_V1
@@ -17,20 +16,19 @@ from formats.names import IN_PARTITION
 from formats.record import MAGIC, batch_records
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import report_moving_index
+from kcli.analysis.log_segment import is_wrapper
 from kcli.dump.options import Here, Options, Scanned
 from kcli.engine.contract import Unit
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.files import file_name, from_file, sibling
 from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
 from kcli.logdir.moving import comes_true
-from kcli.logdir.segment import LONGEST_HEADER, SMALLEST_V2, Batch, Walk, only_zeros
+from kcli.logdir.segment import LONGEST_HEADER, SMALLEST_V2, Batch, Walk, next_batch, only_zeros
 from kcli.logdir.tree import Target
 from kcli.rows import Row
 from kcli.rows.dump import DUMP_INDEX, DUMP_TIME_INDEX, DUMP_TXN_INDEX
 
 _ENTRY = OFFSET_INDEX_ENTRY.only("relative_offset", "position")
-_HEAD = struct.Struct(">qi4xb")
-"""Base offset, length and magic of any batch."""
 _LAST_OFFSET = BATCH.only("base_offset", "batch_length", "magic", "last_offset_delta")
 
 ENTRIES_BETWEEN_STOPS = 512
@@ -241,24 +239,18 @@ class Taken(NamedTuple):
 def taken_for_batch(log: DataFile, position: int, end: int) -> Taken | None:
     """Return what a broker's reader takes for a batch at a position and before `end`; None for nothing.
 
-    It asks for a length that fits, and for nothing else (FileLogInputStream.nextBatch); of a negative magic is a message of
-    the sort of magic 1.
+    It asks for a length that fits, and for nothing else (`FileLogInputStream.nextBatch`). A negative magic reads as a
+    message of magic 1.
     """
-    if not 0 <= position < end - HEADER_UP_TO_MAGIC:
+    found = next_batch(log, position, end) if position >= 0 else None
+    if found is None:
         return None
-    head = log.read(position, LONGEST_HEADER)
-    offset, length, magic = _HEAD.unpack_from(head)
-    behind = position + LOG_OVERHEAD + length
-    if length < SMALLEST_LENGTH or behind > end:
-        return None
-    if magic < MAGIC:
-        has_time = (
-            magic < 0
-            and len(head) >= MESSAGE_V1.size
-            and not head[HEADER_UP_TO_MAGIC] & COMPRESSION_CODEC_MASK
-        )
-        return Taken(offset, max(MESSAGE_V1.read(head).timestamp, NO_TIMESTAMP) if has_time else None, behind)
-    return Taken(BATCH.read(head).last_offset, None, behind) if len(head) == LONGEST_HEADER else None
+    head, after = found.window, position + found.size
+    if found.magic < MAGIC:
+        has_time = found.magic < 0 and len(head) >= MESSAGE_V1.size and not is_wrapper(found)
+        timestamp = max(MESSAGE_V1.read(head).timestamp, NO_TIMESTAMP) if has_time else None
+        return Taken(found.base_offset, timestamp, after)
+    return Taken(BATCH.read(head).last_offset, None, after) if len(head) == LONGEST_HEADER else None
 
 
 def agreeing(
