@@ -41,6 +41,8 @@ SETTINGS = {
     "replica.fetch.wait.max.ms": 100,
 }
 TIERED = {**SEGMENTS, "remote.storage.enable": "true", "local.retention.ms": 1000, "retention.ms": 4000}
+REPLICA_NOT_AVAILABLE = 9
+"""Of a partition that the broker is about to make."""
 PARTITIONS = {"events": 3, "moved": 2, "compacted": 1, "ledger": 1, "tiered": 1}
 
 
@@ -108,7 +110,8 @@ class Workload:
         """Have each partition of a topic moved to a log dir of two, where it may be already."""
         for partition in range(PARTITIONS["moved"]):
             target = random.choice(self.log_dirs)
-            alter_replica_log_dirs(self.cluster.nodes[1].port, str(target), "moved", partition)
+            error = alter_replica_log_dirs(self.cluster.nodes[1].port, str(target), "moved", partition)
+            assert error in {0, REPLICA_NOT_AVAILABLE}, (target, partition, error)
         self._stop.wait(1)
 
 
