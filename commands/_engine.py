@@ -3,13 +3,16 @@
 import os
 import stat
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from commands._options import Common
 from commands._status import UsageError
-from kcli.engine.contract import Engine, Sink
+from kcli.engine.contract import Engine
 
-MakeEngine: TypeAlias = Callable[[Sink | None], Engine]
+if TYPE_CHECKING:
+    from kcli.engine.spark_worker import Sink
+
+MakeEngine: TypeAlias = "Callable[[Sink | None], Engine]"
 """Makes an engine, given where its workers write; None: rows come back to this process."""
 
 
@@ -38,18 +41,6 @@ def engine_of(common: Common) -> MakeEngine:
     from kcli.engine.pool import pool  # noqa: PLC0415
 
     return lambda _: pool(common.jobs)
-
-
-def split_logs(engine: Engine, common: Common, *, to_parts: bool) -> Engine:
-    """Return an engine that splits large logs into ranges for several workers.
-
-    `to_parts`: they write parts of --out.
-    """
-    if common.jobs == 1 and not uses_spark(common):
-        return engine
-    from kcli.jobs.cuts import PIECE_BYTES, WRITTEN_PIECE_BYTES, InPieces  # noqa: PLC0415 - not in one process
-
-    return InPieces(engine, WRITTEN_PIECE_BYTES if to_parts else PIECE_BYTES)
 
 
 def _setting(word: str) -> tuple[str, str]:

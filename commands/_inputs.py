@@ -107,8 +107,9 @@ def refuse_too_much(units: Iterable[Unit]) -> None:
 
 
 def size_of(unit: Unit) -> int:
-    """Return the bytes of a unit's file; 0 for a directory, of which a little is read."""
+    """Return the bytes of a unit's files, or of its range of one; 0 for a directory."""
     try:
-        return 0 if unit.target.kind == PARTITION else os.stat(unit.target.path).st_size
+        size = sum(os.stat(target.path).st_size for target in unit.targets if target.kind != PARTITION)
     except OSError:
         return 0
+    return max(0, (unit.end or size) - unit.start)

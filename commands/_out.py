@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from commands._boundary import UNWRITABLE, say
 from commands._options import Common
@@ -15,7 +16,6 @@ from commands._status import MissingError, RefusedError, UsageError
 from commands._summary import RunSummary
 from formats.names import LOG, WELL_KNOWN_KINDS, parse_file, parse_partition_dir
 from kcli.analysis.findings import Finding
-from kcli.engine.contract import Sink
 from kcli.logdir.tree import LOG_DIR_FILES, PARTITION, PARTITION_KINDS, Found, Target
 from kcli.output.files import (
     IncompleteError,
@@ -29,6 +29,9 @@ from kcli.output.files import (
 from kcli.output.formats import PARQUET, TEXT, format_of
 from kcli.output.view import View
 from kcli.rows import Failure, Item
+
+if TYPE_CHECKING:
+    from kcli.engine.spark_worker import Sink
 
 INSTALL = "pip install 'kcli[parquet]'"
 OF_A_LOG_DIR = tuple(name for name in LOG_DIR_FILES if name != ".lock")
@@ -72,7 +75,7 @@ class Out:
             )
 
     @contextmanager
-    def sink(self, view: View) -> Iterator[Sink | None]:
+    def sink(self, view: View) -> Iterator["Sink | None"]:
         """Give the sink that workers write to, None where rows come here.
 
         What it holds is gone unless `write` keeps it.
@@ -91,7 +94,7 @@ class Out:
         summary: RunSummary,
         *,
         text: Text | None,
-        sink: Sink | None,
+        sink: "Sink | None",
     ) -> bool:
         """Write the rows and return True.
 

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import accumulate
 from typing import TypeAlias
 
 from commands._boundary import say
@@ -60,18 +61,18 @@ def progress(units: list[Unit], common: Common, view: View) -> AbstractContextMa
 def _progress_bar(units: list[Unit]) -> Iterator[Done]:
     from kcli.output.progress import progress as progress_bar  # noqa: PLC0415 - rich is slow to import
 
-    done_bytes = 0
+    sizes = [size_of(unit) for unit in units]
+    before = [0, *accumulate(sizes)]
     with progress_bar(len(units)) as show:
 
         def done(outcome: Outcome) -> None:
-            nonlocal done_bytes
-            size = size_of(units[outcome.number])
-            if outcome.rest is None:
-                done_bytes += size
-                show(outcome.number + 1, done_bytes)
+            left = outcome.continuation
+            if left is None:
+                show(outcome.number + 1, before[outcome.number + 1])
             else:
-                read = min(outcome.rest.start, size)
-                show(outcome.number + (read / size if size else 0), done_bytes + read)
+                size = sizes[left.number]
+                read = max(0, min(left.start - units[left.number].start, size))
+                show(left.number + (read / size if size else 0), before[left.number] + read)
 
         yield done
 

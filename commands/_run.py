@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import typer
 
 from commands._boundary import TRACEBACKS_FROM, boundary, internal
-from commands._engine import engine_of, split_logs, uses_spark
+from commands._engine import engine_of, uses_spark
 from commands._inputs import inputs, refuse_too_much
 from commands._options import Common
 from commands._print import Text, print_messages, print_rows, progress
@@ -22,7 +22,7 @@ from commands._status import ExitStatus, UsageError
 from commands._summary import RunSummary
 from commands._terminal import is_colored
 from kcli.analysis.findings import SEVERITIES
-from kcli.engine.contract import Engine, Scan, Sink, Unit
+from kcli.engine.contract import Engine, Job, Map, Reduce, Unit
 from kcli.engine.errors import EngineMissingError, NotWrittenError, OutputError
 from kcli.jobs.common import PARTITIONS_ONLY, internal_failure, notes_as_findings, plan
 from kcli.logdir.buffers import shown
@@ -34,12 +34,13 @@ from kcli.rows import row_types as row_types_of
 
 if TYPE_CHECKING:
     from commands._out import Out
+    from kcli.engine.spark_worker import Sink
 
 __all__ = ["Command", "run", "run_rows"]
 
 Expand: TypeAlias = Callable[[Found], Found]
 PossibleTypes: TypeAlias = Callable[[Iterable[Target]], frozenset[str]]
-WrapEngine: TypeAlias = Callable[[Engine, Found], Engine]
+Split: TypeAlias = Callable[[list[Unit], bool], list[Unit]]
 
 COLORS = ("auto", "always", "never")
 
@@ -52,23 +53,24 @@ class Command:
     reads. `expand` may replace what was found, e.g. a directory by the files in it. `row_types`: the types of
     the rows where the options change them. `possible_types` returns which of them the targets can give: where
     it is one, a flat format needs no --only. `text` makes lines of rows, for -o text. `stop_at_limit`:
-    nothing is read after the last row that --limit shows. `splits_logs`: the job reads a range of a log if
-    its unit says so, so several workers share a large log. `unbounded_output`: there are as many rows as the
-    files hold, too many for Spark's driver. `wrap_engine` returns the engine to use instead of the one that
-    the options ask for; all rows then come back to this process.
+    nothing is read after the last row that --limit shows. `split` returns units for the same work in which
+    several workers share a large log; its second argument: workers write parts of --out. `reduce` returns the
+    step that combines outcomes, given what was found; `rows_from_reduce`: rows come from it alone.
+    `unbounded_output`: there are as many rows as the files hold, too many for Spark's driver.
     """
 
     name: str
-    job: Scan
+    job: Map
     accepts: frozenset[str] = PARTITIONS_ONLY
     expand: Expand | None = None
     row_types: tuple[RowType, ...] | None = None
     possible_types: PossibleTypes | None = None
     text: Text | None = None
     stop_at_limit: bool = False
-    splits_logs: bool = False
+    split: Split | None = None
+    reduce: Callable[[Found], Reduce] | None = None
+    rows_from_reduce: bool = False
     unbounded_output: bool = False
-    wrap_engine: WrapEngine | None = None
 
 
 def run(command: Command, paths: list[str] | None, common: Common) -> None:
@@ -76,7 +78,7 @@ def run(command: Command, paths: list[str] | None, common: Common) -> None:
     with boundary(verbose=common.verbose):
         summary = _summary(common)
         make_engine = engine_of(common)
-        out = _out(common, by_workers=uses_spark(common) and command.wrap_engine is None)
+        out = _out(common, by_workers=uses_spark(common) and not command.rows_from_reduce)
         found, units = _units(command, paths, common, out, summary)
         view = _view(
             command.name,
@@ -89,11 +91,10 @@ def run(command: Command, paths: list[str] | None, common: Common) -> None:
         )
         with nullcontext() if out is None else out.sink(view) as sink:
             engine = make_engine(sink)
-            if command.wrap_engine is not None:
-                engine = command.wrap_engine(engine, found)
-            elif command.splits_logs:
-                engine = split_logs(engine, common, to_parts=sink is not None)
-            with closing(_rows(engine, command.job, units, summary, common=common, view=view)) as rows:
+            job = Job(command.job, command.reduce and command.reduce(found))
+            if command.split is not None:
+                units = command.split(units, sink is not None)
+            with closing(_rows(engine, job, units, summary, common=common, view=view)) as rows:
                 _write(rows, view, common, summary, text=command.text, out=out, sink=sink)
 
 
@@ -204,7 +205,7 @@ def _view(
 
 
 def _rows(
-    engine: Engine, job: Scan, units: list[Unit], summary: RunSummary, *, common: Common, view: View
+    engine: Engine, job: Job, units: list[Unit], summary: RunSummary, *, common: Common, view: View
 ) -> Generator[Item, None, None]:
     """Yield the rows of every unit.
 
@@ -242,7 +243,7 @@ def _write(
     *,
     text: Text | None = None,
     out: "Out | None" = None,
-    sink: Sink | None = None,
+    sink: "Sink | None" = None,
 ) -> None:
     """Write the rows, then findings and errors; ends with the exit status."""
     if common.quiet and out is None:

@@ -30,10 +30,9 @@ class RunSummary:
         self.findings.extend(outcome.findings)
         if outcome.error is not None:
             self.failures.append(outcome.error)
-        if outcome.part is not None:
-            self.parts.append(outcome.part)
+        self.parts.extend(outcome.parts)
         has_rows = outcome.taken or any(type_name(row) != TITLE for row in outcome.rows)
-        self.answered += bool(has_rows) or (outcome.rest is None and outcome.error is None)
+        self.answered += bool(has_rows) or (outcome.continuation is None and outcome.error is None)
 
     def end(self, status: ExitStatus, error: str, message: str) -> None:
         """Record that the command ended early, and that none of its inputs is the cause."""

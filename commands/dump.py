@@ -235,11 +235,13 @@ def dump(
     as_text = common.output == TEXT
     if as_text and (common.only or common.columns or common.sort):
         raise Usage("--only, --columns and --sort are about rows; -o text prints lines")
+    from commands._engine import uses_spark  # noqa: PLC0415 - kept out of --help
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.dump.job import ACCEPTS, Dump, Options  # noqa: PLC0415 - kept out of --help
     from kcli.dump.render.hexdump import layout_lines  # noqa: PLC0415 - kept out of --help
     from kcli.dump.render.lines import dump_log_lines  # noqa: PLC0415 - kept out of --help
     from kcli.dump.shown_bytes import types_as_shown  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.cuts import SHOWN_RANGE, WRITTEN_RANGE, drop_after_end, split_logs  # noqa: PLC0415 - kept out of --help
     from kcli.rows import row_types  # noqa: PLC0415 - kept out of --help
     from kcli.rows.dump import (  # noqa: PLC0415 - kept out of --help
         DUMP_BATCH,
@@ -291,6 +293,7 @@ def dump(
             f"--only {common.only}: here a log gives rows of {job.row_type_of_a_log} (--records and --layout "
             "decide)"
         )
+    splits = job.comes_in_pieces and (common.jobs > 1 or uses_spark(common))
     command = Command(
         name="dump",
         job=job,
@@ -300,7 +303,10 @@ def dump(
         possible_types=job.row_types,
         text=layout_lines if layout else partial(dump_log_lines, limit=common.limit),
         stop_at_limit=True,
-        splits_logs=job.comes_in_pieces,
+        split=(lambda units, by_workers: split_logs(units, WRITTEN_RANGE if by_workers else SHOWN_RANGE))
+        if splits
+        else None,
+        reduce=(lambda _: drop_after_end) if splits else None,
         unbounded_output=not options.selects and options.limit is None,
     )
     # --limit counts lines of text: some rows print none

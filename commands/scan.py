@@ -2,16 +2,12 @@
 
 import re
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from commands._options import INT32, Common, Paths, UsageError, common_options
 from formats.bounds import LARGEST_BATCH
-
-if TYPE_CHECKING:
-    from kcli.engine.contract import Engine
-    from kcli.logdir.tree import Found
 
 MULTIPLES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -63,7 +59,17 @@ def scan(
     Example: kcli scan --summary --jobs 4 /var/lib/kafka/data
     """
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.scan import ACCEPTS, PIECE_BYTES, Merged, Options, ScanLog, expand, piece_bytes, unread  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.scan import (  # noqa: PLC0415 - kept out of --help
+        ACCEPTS,
+        PIECE_BYTES,
+        Options,
+        ScanLog,
+        ScanReducer,
+        expand,
+        piece_bytes,
+        split_segments,
+        unread,
+    )
     from kcli.output.formats import format_of  # noqa: PLC0415 - kept out of --help
     from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT  # noqa: PLC0415 - kept out of --help
 
@@ -87,16 +93,15 @@ def scan(
     spreads = bool(common.spark or common.spark_master or common.spark_remote or common.spark_conf)
     cuts = PIECE_BYTES if spreads else piece_bytes(common.jobs) if common.jobs > 1 else 0
 
-    def reduced(engine: "Engine", found: "Found") -> "Engine":
-        return Merged(engine, options, cuts, unread(found))
-
     command = Command(
         name="scan",
         job=ScanLog(options),
         accepts=ACCEPTS,
         expand=expand,
         possible_types=lambda _: options.rows,
-        wrap_engine=reduced,
+        split=lambda units, _: split_segments(units, cuts),
+        reduce=lambda found: ScanReducer(ScanLog(options), unread(found)),
+        rows_from_reduce=True,
     )
     run(command, paths, common)
 

@@ -10,9 +10,10 @@ import signal
 import time
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
 from kcli.analysis.findings import Finding
-from kcli.engine.contract import Outcome, Unit
+from kcli.engine.contract import Job, Outcome, Unit
 from kcli.logdir.tree import Target
 from kcli.rows import Failure, Row
 
@@ -20,8 +21,10 @@ from kcli.rows import Failure, Row
 def unit(number, does="answer"):
     return Unit(
         number=number,
-        target=Target(
-            kind="partition", path=f"dir/{does}", shown=f"shown/{does}-{number}", name=None, log_dir="dir"
+        targets=(
+            Target(
+                kind="partition", path=f"dir/{does}", shown=f"shown/{does}-{number}", name=None, log_dir="dir"
+            ),
         ),
     )
 
@@ -53,7 +56,9 @@ def scan(given, *, rows=2):
         return Outcome(number=given.number, rows=[Row("epoch", (lambda: None,))])
     if given.start < {"long": 3, "longest": 70}.get(does, 0):
         rest = replace(given, start=given.start + 1)
-        return Outcome(number=given.number, rows=[Row("epoch", (given.number, given.start))], rest=rest)
+        return Outcome(
+            number=given.number, rows=[Row("epoch", (given.number, given.start))], continuation=rest
+        )
     if does == "long":
         return Outcome(
             number=given.number,
@@ -87,6 +92,27 @@ def wide(given):
     )
 
 
+def compare(given):
+    """Answer with the names of both targets."""
+    names = [os.path.basename(target.path) for target in given.targets]
+    return Outcome(number=given.number, rows=[Row("epoch", (given.number, *names))])
+
+
+def count(given):
+    """Give the unit's number as the partial."""
+    if os.path.basename(given.target.path) == "raise":
+        raise AwkwardError("an", "accident")
+    return Outcome(number=given.number, partial=given.number)
+
+
+def add(left, right):
+    """Add the numbers of neighbours; the sum is a row once the group is complete."""
+    partials = [each.partial for each in (left, right) if each is not None]
+    total = sum(partial for partial in partials if not isinstance(partial, Unit))
+    rows = [Row("epoch", (total,))] if right is None else []
+    return replace(right or left, rows=rows, partial=total)
+
+
 def paths(given):
     return Outcome(
         number=given.number,
@@ -96,14 +122,16 @@ def paths(given):
 
 def shape(outcomes):
     """What must be equal on every engine: everything but the words of accidents."""
-    return [(o.number, o.rows, o.findings, o.error and o.error[:4], o.rest is not None) for o in outcomes]
+    return [
+        (o.number, o.rows, o.findings, o.error and o.error[:4], o.continuation is not None) for o in outcomes
+    ]
 
 
 class EngineSuite:
     """Inherit, and give an `engine` fixture."""
 
     def test_outcomes_come_in_unit_order(self, engine):
-        outcomes = list(engine(scan, units(*["answer"] * 200)))
+        outcomes = list(engine(Job(scan), units(*["answer"] * 200)))
 
         assert [outcome.number for outcome in outcomes] == list(range(200))
         assert outcomes[7].rows == [
@@ -112,15 +140,15 @@ class EngineSuite:
         ]
 
     def test_options_bound_to_the_scan_arrive(self, engine):
-        (outcome,) = engine(partial(scan, rows=5), units("answer"))
+        (outcome,) = engine(Job(partial(scan, rows=5)), units("answer"))
 
         assert len(outcome.rows) == 5
 
     def test_no_units_give_no_outcomes(self, engine):
-        assert list(engine(scan, [])) == []
+        assert list(engine(Job(scan), [])) == []
 
     def test_a_unit_that_stopped_is_continued_before_the_next(self, engine):
-        outcomes = list(engine(scan, units("answer", "long", "answer", "long", "answer")))
+        outcomes = list(engine(Job(scan), units("answer", "long", "answer", "long", "answer")))
 
         assert [outcome.number for outcome in outcomes] == [0, 1, 1, 1, 1, 2, 3, 3, 3, 3, 4]
         assert [row.values for outcome in outcomes[1:5] for row in outcome.rows] == [
@@ -132,21 +160,21 @@ class EngineSuite:
         assert outcomes[4].findings == [Finding("LOG-005", "end", "d", "f")]
 
     def test_a_very_long_unit_is_continued_call_after_call(self, engine):
-        outcomes = list(engine(scan, units("longest", "answer", "longest")))
+        outcomes = list(engine(Job(scan), units("longest", "answer", "longest")))
 
         assert [outcome.number for outcome in outcomes] == [0] * 71 + [1] + [2] * 71
-        assert [row.values for outcome in outcomes[72:] if outcome.rest for row in outcome.rows] == [
+        assert [row.values for outcome in outcomes[72:] if outcome.continuation for row in outcome.rows] == [
             (2, start) for start in range(70)
         ]
 
     def test_a_bad_unit_is_an_error_between_the_others(self, engine):
-        outcomes = list(engine(scan, units("answer", "fail", "answer")))
+        outcomes = list(engine(Job(scan), units("answer", "fail", "answer")))
 
         assert [outcome.error is None for outcome in outcomes] == [True, False, True]
         assert outcomes[1].error == Failure("shown/fail-1", "corrupt", 12, "crc", "byte 12: crc")
 
     def test_an_exception_is_that_units_error(self, engine):
-        outcomes = list(engine(scan, units("answer", "raise", "answer")))
+        outcomes = list(engine(Job(scan), units("answer", "raise", "answer")))
 
         assert [outcome.error is None for outcome in outcomes] == [True, False, True]
         assert outcomes[1].error[:2] == ("shown/raise-1", "internal")
@@ -157,10 +185,10 @@ class EngineSuite:
 
         work = units("answer", "long", "fail", "raise", "answer", "long")
 
-        assert shape(engine(scan, work)) == shape(inline(scan, work))
+        assert shape(engine(Job(scan), work)) == shape(inline(Job(scan), work))
 
     def test_what_is_shown_stays_as_given(self, engine):
-        (outcome,) = engine(paths, units("answer"))
+        (outcome,) = engine(Job(paths), units("answer"))
         path, log_dir, shown = outcome.rows[0].values
 
         assert shown == "shown/answer-0"
@@ -168,25 +196,52 @@ class EngineSuite:
         assert os.path.abspath(log_dir) == os.path.abspath("dir")
 
     def test_stopping_early_leaves_nothing_behind(self, engine):
-        outcomes = iter(engine(scan, units(*["answer"] * 50)))
+        outcomes = iter(engine(Job(scan), units(*["answer"] * 50)))
 
         assert next(outcomes).number == 0
         outcomes.close()
-        assert [outcome.number for outcome in engine(scan, units("answer"))] == [0]
+        assert [outcome.number for outcome in engine(Job(scan), units("answer"))] == [0]
+
+    def test_a_unit_may_have_several_targets(self, engine):
+        work = [replace(one, targets=(one.target, other.target)) for one, other in pairwise(units(*"abcd"))]
+        outcomes = list(engine(Job(compare), work))
+
+        assert [[row.values[1:] for row in outcome.rows] for outcome in outcomes] == [
+            [("a", "b")],
+            [("b", "c")],
+            [("c", "d")],
+        ]
+
+    def test_outcomes_of_a_group_are_reduced_to_one_answer(self, engine):
+        work = [replace(one, group=one.number // 70) for one in units(*["answer"] * 150)]
+        outcomes = list(engine(Job(count, add), work))
+
+        assert [row.values for outcome in outcomes for row in outcome.rows] == [
+            (sum(range(70)),),
+            (sum(range(70, 140)),),
+            (sum(range(140, 150)),),
+        ]
+        assert all(outcome.partial is None for outcome in outcomes)
+
+    def test_an_error_in_a_group_is_told_and_the_others_are_reduced(self, engine):
+        outcomes = list(engine(Job(count, add), units("answer", "raise", "answer", "answer")))
+
+        assert [row.values for outcome in outcomes for row in outcome.rows] == [(0 + 2 + 3,)]
+        assert [o.error.path for o in outcomes if o.error] == ["shown/raise-1"]
 
 
 class SpreadSuite(EngineSuite):
     """For engines whose scans run in other processes, where a death or an unpicklable value can be survived."""
 
     def test_a_dead_worker_costs_its_unit_alone(self, engine):
-        outcomes = list(engine(scan, units(*["answer"] * 3, "die", *["answer"] * 3, "killed", "long")))
+        outcomes = list(engine(Job(scan), units(*["answer"] * 3, "die", *["answer"] * 3, "killed", "long")))
 
         assert [outcome.number for outcome in outcomes] == [0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 8, 8]
         assert {o.number: o.error.error for o in outcomes if o.error} == {3: "worker-died", 7: "worker-died"}
         assert outcomes[3].error.path == "shown/die-3"
 
     def test_a_value_that_cannot_travel_is_that_units_error(self, engine):
-        outcomes = list(engine(scan, units("answer", "unpicklable", "answer")))
+        outcomes = list(engine(Job(scan), units("answer", "unpicklable", "answer")))
 
         assert [outcome.error is None for outcome in outcomes] == [True, False, True]
         assert outcomes[1].error[:2] == ("shown/unpicklable-1", "internal")
@@ -203,4 +258,4 @@ def long_units(given, *, marker=None, at=0):
         os._exit(9)
     rest = replace(given, start=given.start + 1) if given.start < LONG else None
     values = (given.number, given.start, bytes([given.number]) * LARGE, os.getpid())
-    return Outcome(number=given.number, rows=[Row("epoch", values)], rest=rest)
+    return Outcome(number=given.number, rows=[Row("epoch", values)], continuation=rest)

@@ -66,7 +66,7 @@ def unit(path):
     found = find([str(path)], Selection(include_leftovers=True))
     assert not found.failures, found.failures
     (target,) = found.targets
-    return Unit(number=0, target=target)
+    return Unit(number=0, targets=(target,))
 
 
 def rows(outcome):

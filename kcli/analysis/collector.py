@@ -23,7 +23,7 @@ class FindingCollector:
         """Damaged ranges that were met."""
         self.is_cut = False
         """Whether a log is read to a place inside of it, by choice."""
-        self.beyond = False
+        self.ran_past_end = False
         """Whether a piece of a log went on behind its end, or ended where the log does for who reads it."""
 
     def finding(self, code: str, position: int | None, message: str) -> Finding:

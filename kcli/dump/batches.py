@@ -27,7 +27,7 @@ def bounded(items: Iterable[Met], told: FindingCollector, cut: int) -> Iterator[
         if isinstance(item, Stop) and cut:
             if item.reason == "cut":
                 return
-            told.beyond = True
+            told.ran_past_end = True
         if isinstance(item, Gap):
             told.gaps += 1
             if told.gaps > MOST_GAPS and item.next_offset is not None:

@@ -155,7 +155,7 @@ class Dump:
         """Yield the last of a partition, from the logs that it lies in: a tail is short, so it comes in one piece."""
         read = self._reader(LOG) or log
         for target, own in tails(list(self._inside(unit.target, *listed(unit.target.path))), options):
-            inside = replace(unit, target=target)
+            inside = replace(unit, targets=(target,))
             of_log = FindingCollector(target)
             yield from (item for item in read(inside, own, of_log) if not isinstance(item, Here))
             yield from of_log.take()

@@ -125,7 +125,7 @@ def in_pieces(unit: Unit, options: Options, read: "Reader") -> Outcome:
                     rest = replace(unit, start=item.start, mark=item.mark)
                     _left[rest, options] = items, told
                     return Outcome(
-                        number=unit.number, rows=rows, findings=[*findings, *told.take()], rest=rest
+                        number=unit.number, rows=rows, findings=[*findings, *told.take()], continuation=rest
                     )
     except FileError as error:
         outcome = failed(unit, error)
@@ -133,7 +133,9 @@ def in_pieces(unit: Unit, options: Options, read: "Reader") -> Outcome:
     except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
         failure = internal_failure(unit.target.shown, error)
         return Outcome(number=unit.number, rows=rows, findings=[*findings, *told.take()], error=failure)
-    return Outcome(number=unit.number, rows=rows, findings=[*findings, *told.take()], beyond=told.beyond)
+    return Outcome(
+        number=unit.number, rows=rows, findings=[*findings, *told.take()], ran_past_end=told.ran_past_end
+    )
 
 
 def inside(offset: int, words: str) -> str:

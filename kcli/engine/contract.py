@@ -1,14 +1,11 @@
 """What a unit of work is and what comes back: the contract between jobs and every engine.
 
-A job is a picklable function `scan(unit) -> Outcome`. An engine runs it over
-units and hands back the outcomes in unit order, whichever way it spread the
-work. Errors are values: a scan never raises for a bad file. A scan whose rows
-would grow too large stops, says in `rest` where it wants to go on, and is
-called again with that unit: so memory stays flat on every engine.
+A job maps each unit to an outcome, in any process. Where it also reduces, outcomes of consecutive units of a group are
+combined, in the process that asked. Every engine gives the same outcomes in unit order. Errors are values: a bad file
+raises nothing. A map whose rows would grow too large stops and gives its unit's continuation, so memory stays flat.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
@@ -19,63 +16,64 @@ from kcli.rows import Failure, Item
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """One picklable piece of work; `number` is its place in the output.
+    """One picklable piece of work over one or more targets; `number` is its place among the units.
 
-    `start` and `mark` are where a continued scan goes on: their meaning is the job's. `end` is where a piece of a file
-    ends, 0 for its end.
+    `start` and `mark` say where a continuation begins: their meaning is the job's. `end` is where a range of a file
+    ends (exclusive, in bytes), 0 for the file's end. `group`: consecutive units with the same one are reduced together.
     """
 
     number: int
-    target: Target
+    targets: tuple[Target, ...]
+    group: int = 0
     start: int = 0
     mark: int = 0
     end: int = 0
 
+    @property
+    def target(self) -> Target:
+        """The only target, or the first."""
+        return self.targets[0]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What one call of a scan gives: rows, findings, at most one terminal error, and what is still to do.
+    """What one call of a map gives: rows, findings, at most one error, and what is left to do.
 
-    Where a sink took the rows there are none; `taken` counts them, and `part` is the receipt of the part that ends here.
-    `beyond`: the piece of a file had no end where it should, so this goes on to the end of the file.
+    Where a worker wrote the rows to a file there are none; `taken` counts them, and `parts` describes the files that
+    end here. `ran_past_end`: a range of a log had no end where it should, so this goes on to the end of the log. `partial`
+    is what a reduce works on, picklable.
     """
 
     number: int
     rows: list[Item] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     error: Failure | None = None
-    rest: Unit | None = None
+    continuation: Unit | None = None
     taken: int = 0
-    part: object = None
-    beyond: bool = False
+    parts: tuple[object, ...] = ()
+    ran_past_end: bool = False
+    partial: object = None
 
 
-Scan: TypeAlias = Callable[[Unit], Outcome]
+Map: TypeAlias = Callable[[Unit], Outcome]
+Reduce: TypeAlias = Callable[[Outcome | None, Outcome | None], Outcome]
+"""Combines two neighbours of a group, associatively; None stands for the group's beginning or end.
 
-
-class Part(Protocol):
-    """One place that rows of consecutive units go to."""
-
-    @property
-    def receipt(self) -> object:
-        """What is to be known of it once it is complete, small and picklable; None for nothing."""
-        ...
-
-    def write(self, rows: Sequence[Item]) -> None:
-        """Take rows; OSError when it cannot."""
-        ...
-
-
-Sink: TypeAlias = Callable[[], AbstractContextManager[Part]]
-"""Where rows go without passing through the process that asked for them; picklable.
-
-A part is complete when its block ends well. One whose block did not, or whose receipt no outcome carries, does not count.
+The result carries the rows and findings that are complete by then, those of the left one first.
 """
 
 
-class Engine(Protocol):
-    """Runs a scan over units; outcomes come in unit order, those of one unit in the order of its scan."""
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is done with every unit, picklable but for `reduce`."""
 
-    def __call__(self, scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
-        """Yield every outcome; a unit that stopped early is followed by its rest before the next unit."""
+    map: Map
+    reduce: Reduce | None = None
+
+
+class Engine(Protocol):
+    """Runs a job over units; outcomes come in unit order, those of one unit in the order of its calls."""
+
+    def __call__(self, job: Job, units: Sequence[Unit]) -> Iterator[Outcome]:
+        """Yield every outcome; the continuation of a unit comes before the next unit."""
         ...

@@ -1,38 +1,58 @@
-"""In this process: one unit after the other. Every other engine gives the same outcomes in the same order."""
+"""In this process, one unit after the other; and the reduce step, which every engine takes here."""
 
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
 
-from kcli.engine.contract import Outcome, Scan, Unit
+from kcli.engine.contract import Job, Map, Outcome, Unit
 from kcli.rows import Failure
 
 
-def inline(scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
-    """Yield the outcomes of a scan over units, run in this process."""
+def inline(job: Job, units: Sequence[Unit]) -> Iterator[Outcome]:
+    """Yield the outcomes of a job, run in this process."""
+    return reduced(job, units, mapped(job.map, units))
+
+
+def mapped(job: Map, units: Iterable[Unit]) -> Iterator[Outcome]:
+    """Yield the outcomes of units and of their continuations; an exception, which is a bug, is its unit's error."""
     for unit in units:
-        yield from scanned_to_end(scan, unit)
+        rest: Unit | None = unit
+        while rest is not None:
+            try:
+                outcome = job(rest)
+            except Exception as error:  # noqa: BLE001 - the contract forbids it, so it can be anything
+                outcome = failed(unit, "internal", described(error))
+            yield outcome
+            rest = outcome.continuation
 
 
-def scanned_to_end(scan: Scan, unit: Unit) -> Iterator[Outcome]:
-    """Yield the outcomes of a unit and of every rest that it leaves."""
-    rest: Unit | None = unit
-    while rest is not None:
-        outcome = scanned(scan, rest)
-        yield outcome
-        rest = outcome.rest
-
-
-def scanned(scan: Scan, unit: Unit) -> Outcome:
-    """Return the outcome of one call of a scan; an exception, which is a bug, becomes the unit's error."""
-    try:
-        return scan(unit)
-    except Exception as error:  # noqa: BLE001 - the contract forbids it, so it can be anything
-        return failed(unit, "internal", described(error))
+def reduced(job: Job, units: Sequence[Unit], outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+    """Yield the outcomes of a map, those of each group reduced from left to right; complete rows at once."""
+    if job.reduce is None:
+        yield from outcomes
+        return
+    by_number = {unit.number: unit for unit in units}
+    for _, group in groupby(outcomes, key=lambda outcome: by_number[outcome.number].group):
+        left: Outcome | None = None
+        for outcome in group:
+            if left is not None:
+                yield replace(left, partial=None, continuation=left.continuation or by_number[outcome.number])
+                left = Outcome(number=left.number, partial=left.partial)
+            left = job.reduce(left, outcome)
+        if left is None:
+            continue
+        last = job.reduce(Outcome(number=left.number, partial=left.partial), None)
+        adds = bool(last.rows or last.findings or last.error)
+        yield replace(left, partial=None, continuation=by_number[left.number] if adds else left.continuation)
+        if adds:
+            yield replace(last, partial=None)
 
 
 def failed(unit: Unit, error: str, message: str) -> Outcome:
-    """Return the outcome of a unit that could not be answered."""
-    return Outcome(number=unit.number, error=Failure(unit.target.shown, error, None, None, message))
+    """Return the outcome of a unit that a map could not answer; its partial is the unit."""
+    failure = Failure(unit.target.shown, error, None, None, message)
+    return Outcome(number=unit.number, error=failure, partial=unit)
 
 
 def described(error: BaseException) -> str:

@@ -21,9 +21,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from formats.types import Buffer
-from kcli.engine.contract import Engine, Outcome, Scan, Unit
+from kcli.engine.contract import Engine, Job, Map, Outcome, Unit
 from kcli.engine.errors import EngineMissingError
-from kcli.engine.inline import described, failed, inline
+from kcli.engine.inline import described, failed, mapped, reduced
 from kcli.engine.scratch import ScratchFile, scratch_directory
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ FEW_WORKERS, WORKERS_A_CORE, MOST_WORKERS = 16, 4, 100
 WORTH_A_PART = 1 << 16
 """Bytes of a buffer that is pickled apart from its row."""
 STARTS = 3
-"""Executors in a row none of whose workers begins: then there can be none."""
+"""Executors in a row of which no worker begins: then there can be none."""
 THREADS = 3
 """That an executor starts, with one to spare."""
 STDOUT = 1
@@ -48,9 +48,13 @@ FOR_THE_OWNER = {signal.SIGINT, signal.SIGHUP, signal.SIGTERM}
 """Signals that a terminal, `timeout` or a supervisor sends to every process of a command: it ends its workers itself."""
 
 
+class NoWorkersError(Exception):
+    """There can be no worker here, or its files may not be long enough."""
+
+
 @dataclass(slots=True, eq=False)
 class Call:
-    """Units of which a worker is asked; the answer is in `file` when `future` is done. `alone`: a worker died of one like it."""
+    """Units that a worker maps; the answer is in `file` once `future` is done. `alone`: a worker may have died of them."""
 
     units: Sequence[Unit]
     alone: bool = False
@@ -59,18 +63,12 @@ class Call:
 
 
 def pool(jobs: int) -> Engine:
-    """Return an engine over `jobs` processes, fewer where more are of no use; where there can be none, over this one."""
+    """Return an engine over `jobs` processes, fewer where more are of no use; without any where there can be none."""
 
-    def run(scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
-        if not units:
-            return
+    def run(job: Job, units: Sequence[Unit]) -> Iterator[Outcome]:
         size, count = shares(units, jobs)
-        waiting = (Call(units[start : start + size]) for start in range(0, len(units), size))
-        workers = Workers(scan, count)
-        try:
-            yield from _spread(workers, waiting)
-        finally:
-            workers.end()
+        calls = deque(Call(units[start : start + size]) for start in range(0, len(units), size))
+        return reduced(job, units, _outcomes(job.map, calls, count))
 
     return run
 
@@ -80,7 +78,7 @@ def shares(units: Sequence[Unit], jobs: int) -> tuple[int, int]:
     workers = min(jobs, max(FEW_WORKERS, WORKERS_A_CORE * cores()), MOST_WORKERS)
     size = max(1, min(UNITS_A_CALL, len(units) // (workers * CALLS_A_WORKER * 2)))
     if any(unit.end for unit in units):
-        size = 1  # pieces of a log give much
+        size = 1  # ranges of a log give much
     return size, min(workers, -(-len(units) // size))
 
 
@@ -89,36 +87,40 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _spread(workers: "Workers", waiting: Iterator[Call]) -> Iterator[Outcome]:
+def _outcomes(job: Map, calls: deque[Call], count: int) -> Iterator[Outcome]:
     """Yield the outcomes of calls in order."""
+    workers = Workers(job, count)
+    try:
+        yield from _by_workers(workers, calls)
+    except NoWorkersError:
+        for call in calls:
+            yield from map(_died, call.units) if call.alone else mapped(job, call.units)
+    finally:
+        workers.end()
+
+
+def _by_workers(workers: "Workers", calls: deque[Call]) -> Iterator[Outcome]:
     from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 - only a pool pays for it
 
-    line: deque[Call] = deque()
-    while True:
-        line.extend(islice(waiting, max(0, workers.window - len(line))))
-        if not line:
-            return
-        call = line[0]
-        workers.start(line)
+    while calls:
+        call = calls[0]
         try:
-            outcomes = workers.here(call) if call.future is None else workers.answer(call)
+            workers.start(calls)
+            outcomes = workers.answer(call)
         except BrokenProcessPool:
             if call.alone and workers.began:
-                yield _died(line.popleft().units[0])
-            workers.replace(line)
+                yield _died(calls.popleft().units[0])
+            workers.replace(calls)
             continue
-        line.popleft()
-        rest = _rest(call.units, outcomes[-1])
-        if rest:
-            line.appendleft(Call(rest))
-            workers.start(line)
+        calls.popleft()
+        last = outcomes[-1]
+        done = [unit.number for unit in call.units].index(last.number) + 1
+        left = [*([] if last.continuation is None else [last.continuation]), *call.units[done:]]
+        if left:
+            calls.appendleft(Call(left))
+        with suppress(BrokenProcessPool, NoWorkersError):  # raised again by the next start
+            workers.start(calls)
         yield from outcomes
-
-
-def _rest(units: Sequence[Unit], last: Outcome) -> list[Unit]:
-    """Return what of the units of a call is still to do behind an outcome."""
-    done = [unit.number for unit in units].index(last.number) + 1
-    return [*([] if last.rest is None else [last.rest]), *units[done:]]
 
 
 def _died(unit: Unit) -> Outcome:
@@ -126,106 +128,86 @@ def _died(unit: Unit) -> Outcome:
 
 
 class Workers:
-    """The processes that calls go to: an executor, replaced when one of its workers dies. None can be had: `here` does it."""
+    """An executor for calls, replaced when one of its processes dies."""
 
-    def __init__(self, scan: Scan, count: int) -> None:
-        self.window = count * CALLS_A_WORKER
-        self._scan = scan
+    def __init__(self, job: Map, count: int) -> None:
+        self._job = job
         self._count = count
+        self._window = count * CALLS_A_WORKER
         self._files: list[ScratchFile] = []
         self._free: list[ScratchFile] = []
         self._executor: ProcessPoolExecutor | None = None
         self._first: Future[int] | None = None
         self._starts = STARTS
-        self._begin()
 
     @property
     def began(self) -> bool:
         """Whether a worker of this executor has done something."""
         return self._first is not None and self._first.done() and self._first.exception() is None
 
-    def start(self, line: Iterable[Call]) -> None:
-        """Have workers do the calls that none does; one that is to be alone when it is the first."""
+    def start(self, calls: Iterable[Call]) -> None:
+        """Submit the first calls; one that is to be alone when it is the first. BrokenProcessPool or NoWorkersError."""
         with _signals_held():
-            self._start(line)
-
-    def _start(self, line: Iterable[Call]) -> None:
-        from concurrent.futures import Future  # noqa: PLC0415 - only a pool pays for it
-        from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415
-
-        for place, call in enumerate(line):
-            if self._executor is None or (call.alone and place):
-                return
-            if call.future is None:
-                call.file = self._free[-1]
-                work = self._scan, call.units, BYTES_UNDER_WAY // self.window
-                call.file.write([pickle.dumps(work, pickle.HIGHEST_PROTOCOL)])
-                self._free.pop()
-                try:
-                    call.future = self._executor.submit(_answer, call.file.number)
-                except BrokenProcessPool as error:
-                    call.future = Future()
-                    call.future.set_exception(error)
-            if call.alone:
-                return
+            executor = self._executor or self._begin()
+            for place, call in enumerate(islice(calls, self._window)):
+                if call.alone and place:
+                    return
+                if call.future is None:
+                    file = self._free[-1]
+                    work = self._job, call.units, BYTES_UNDER_WAY // self._window
+                    try:
+                        file.write([pickle.dumps(work, pickle.HIGHEST_PROTOCOL)])
+                    except OSError as error:
+                        raise NoWorkersError from error
+                    call.future = executor.submit(_answer, file.number)
+                    call.file = self._free.pop()
+                if call.alone:
+                    return
 
     def answer(self, call: Call) -> list[Outcome]:
-        """Wait for the outcomes of a call; BrokenProcessPool."""
+        """Wait for the outcomes of a call. BrokenProcessPool or NoWorkersError."""
         assert call.future is not None
         assert call.file is not None
-        is_there = call.future.result()
-        self._free.append(call.file)
-        if not is_there:
-            return [next(inline(self._scan, call.units))]
+        if not call.future.result():
+            raise NoWorkersError
         counts, *parts = call.file.read()
+        self._free.append(call.file)
         rest = iter(parts)
         return [pickle.loads(next(rest), buffers=islice(rest, count)) for count in pickle.loads(counts)]  # noqa: S301 - our own workers wrote it
 
-    def here(self, call: Call) -> list[Outcome]:
-        """Return the next outcome of a call that no worker can do; one that may have ended a worker is not tried."""
-        unit = call.units[0]
-        return [_died(unit) if call.alone else next(inline(self._scan, [unit]))]
-
-    def replace(self, line: deque[Call]) -> None:
-        """End the executor, which is broken, and make another; calls of which no answer has come are alone from now on."""
+    def replace(self, calls: deque[Call]) -> None:
+        """End the executor, which is broken; calls without an answer are to be alone, if a worker had begun."""
         began = self.began
         self.end()
-        calls = [*line]
-        line.clear()
-        for call in calls:
-            if call.future is None or call.future.exception() is None:
-                line.append(call)
-                continue
-            assert call.file is not None
-            self._free.append(call.file)
-            line.extend([Call([unit], alone=True) for unit in call.units] if began else [Call(call.units)])
         self._starts = STARTS if began else self._starts - 1
-        if self._starts:
-            self._begin()
+        for call in [calls.popleft() for _ in range(len(calls))]:
+            if call.future is None or call.future.exception() is None:
+                calls.append(call)
+            else:
+                calls.extend(
+                    [Call([unit], alone=True) for unit in call.units] if began else [Call(call.units)]
+                )
+        held = [call.file for call in calls if call.file is not None]
+        self._free = [file for file in self._files if file not in held]
 
-    def _begin(self) -> None:
-        """Make an executor, unless there can be none."""
+    def _begin(self) -> "ProcessPoolExecutor":
         from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - only a pool pays for it
         from multiprocessing import get_context  # noqa: PLC0415
 
+        if not self._starts:
+            raise NoWorkersError
         try:
             _try_threads()
             prepare()
             if not self._files:
-                self._files = [ScratchFile(number) for number in range(self.window)]
+                self._files = [ScratchFile(number) for number in range(self._window)]
                 self._free = [*self._files]
             setup = self._files, os.getcwd(), self._count >= cores()
             self._executor = ProcessPoolExecutor(self._count, get_context("forkserver"), _set_up, setup)
-            with _signals_held():
-                self._first = self._executor.submit(os.getpid)
-        except (
-            OSError,
-            EOFError,
-            RuntimeError,
-            ImportError,
-            EngineMissingError,
-        ):  # no process, thread, semaphore or socket
-            self.end()
+            self._first = self._executor.submit(os.getpid)
+        except (OSError, EOFError, RuntimeError, ImportError, EngineMissingError) as error:
+            raise NoWorkersError from error  # no process, thread, semaphore or socket
+        return self._executor
 
     def end(self) -> None:
         """End the workers, whatever they do."""
@@ -315,12 +297,12 @@ def _answer(number: int) -> bool:
     Return whether the file took them (ulimit -f): nothing long goes through the executor's pipes.
     """
     (work,) = _files[number].read()
-    scan, units, most = pickle.loads(work)  # noqa: S301 - the owner wrote it
+    job, units, most = pickle.loads(work)  # noqa: S301 - the owner wrote it
     counts: list[int] = []
     parts: list[Buffer] = []
     size = 0
     by_number = {unit.number: unit for unit in units}
-    for outcome in inline(scan, units):
+    for outcome in mapped(job, units):
         some = _packed(outcome, by_number[outcome.number])
         counts.append(len(some) - 1)
         parts += some

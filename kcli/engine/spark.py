@@ -20,13 +20,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
-from kcli.engine.contract import Engine, Outcome, Scan, Sink, Unit
+from kcli.engine.contract import Engine, Job, Map, Outcome, Unit
 from kcli.engine.errors import EngineMissingError
-from kcli.engine.inline import failed
+from kcli.engine.inline import failed, reduced
 from kcli.engine.spark_session import Jobs, Session, cores_of, first_line, is_alive, is_at_home, opened
-from kcli.engine.spark_worker import unpacked
+from kcli.engine.spark_worker import Sink, unpacked
 
-Work: TypeAlias = tuple[Scan, Sink | None]
+Work: TypeAlias = tuple[Map, Sink | None]
 Batches: TypeAlias = Iterator[Any]
 
 NAMES = ("bin", "sequence", "payload")
@@ -80,13 +80,16 @@ def spark(
     as it is and left running. EngineMissingError when pyspark or Java is not there, and when workers do not see the files.
     """
 
-    def run(scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
+    def run(job: Job, units: Sequence[Unit]) -> Iterator[Outcome]:
+        return reduced(job, units, mapped(job.map, units))
+
+    def mapped(job: Map, units: Sequence[Unit]) -> Iterator[Outcome]:
         if not units:
             return
         with opened(master, remote, conf or {}) as session, Jobs(session, JOBS_AT_ONCE) as jobs:
             if not is_at_home(session):
                 see_paths(session, jobs, units)
-            yield from _spread(session, jobs, (scan, sink), units)
+            yield from _spread(session, jobs, (job, sink), units)
 
     return run
 
@@ -152,7 +155,8 @@ def _cost(unit: Unit) -> int:
     if unit.end:
         return COST_OF_A_UNIT + unit.end - unit.start
     try:
-        return COST_OF_A_UNIT + os.stat(unit.target.path).st_size - unit.start
+        size = sum(os.stat(target.path).st_size for target in unit.targets)
+        return COST_OF_A_UNIT + size - unit.start
     except OSError:
         return COST_OF_A_UNIT
 
@@ -186,7 +190,7 @@ def _left(units: Sequence[Unit], last: Outcome | None) -> list[Piece]:
     """Return what a piece has left, in pieces of as many units as came back."""
     assert last is not None
     done = [unit.number for unit in units].index(last.number) + 1
-    pieces = [] if last.rest is None else [Piece([last.rest])]
+    pieces = [] if last.continuation is None else [Piece([last.continuation])]
     return [*pieces, *(Piece(units[start : start + done]) for start in range(done, len(units), done))]
 
 
@@ -207,7 +211,9 @@ def _raised(words: str) -> str:
 
 def _directory(units: Sequence[Unit]) -> str | None:
     """Return the directory that relative paths start from; None if there are none, so that workers need not have it."""
-    return None if all(os.path.isabs(unit.target.path) for unit in units) else os.getcwd()
+    return (
+        None if all(os.path.isabs(target.path) for unit in units for target in unit.targets) else os.getcwd()
+    )
 
 
 def _runner(bins: list[bytes], directory: str | None, most_bytes: int) -> Callable[[Batches], Batches]:
@@ -238,8 +244,8 @@ def _runner(bins: list[bytes], directory: str | None, most_bytes: int) -> Callab
         with contextlib.nullcontext() if directory is None else contextlib.chdir(directory):
             for batch in batches:
                 for number in batch.column(0).to_pylist():
-                    scan, sink, units = pickle.loads(bins[number])  # noqa: S301 - the driver wrote it
-                    for sequence, some in enumerate(packed_bin(scan, units, sink, most_bytes)):
+                    job, sink, units = pickle.loads(bins[number])  # noqa: S301 - the driver wrote it
+                    for sequence, some in enumerate(packed_bin(job, units, sink, most_bytes)):
                         values: tuple[list[Any], ...] = [number] * len(some), [sequence] * len(some), some
                         arrays = [column(value, kind) for value, kind in zip(values, kinds, strict=True)]
                         yield pyarrow.RecordBatch.from_arrays(arrays, names)
@@ -253,7 +259,7 @@ def see_paths(session: Session, jobs: Jobs, units: Sequence[Unit]) -> None:
     Without it, each file of a path that is not mounted there would be an error of its own.
     """
     directory = _directory(units)
-    around = {unit.target.log_dir or os.path.dirname(unit.target.path) for unit in units}
+    around = {target.log_dir or os.path.dirname(target.path) for unit in units for target in unit.targets}
     paths = [
         *([] if directory is None else [directory]),
         *sorted(path for path in map(os.path.abspath, around) if os.path.exists(path)),

@@ -1,16 +1,17 @@
-"""What happens where a scan runs, on every engine: nothing that a scan does ends more than its own unit."""
+"""What Spark's workers do with a bin of units: outcomes pickled and compressed, or rows written to parts of a sink."""
 
 import errno
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 from kcli.analysis.findings import Finding
-from kcli.engine.contract import Outcome, Scan, Sink, Unit
+from kcli.engine.contract import Map, Outcome, Unit
 from kcli.engine.errors import NotWrittenError
-from kcli.engine.inline import described, failed, scanned_to_end
-from kcli.rows import Failure
+from kcli.engine.inline import described, failed, mapped
+from kcli.rows import Failure, Item
 
 BYTES_A_LIST = 1 << 20
 """Of pickled outcomes that travel together."""
@@ -19,20 +20,39 @@ COMPRESSED = b"\0"
 """No pickle begins with it."""
 
 
-def packed_bin(
-    scan: Scan, units: Sequence[Unit], sink: Sink | None, most_bytes: int
-) -> Iterator[list[bytes]]:
+class Part(Protocol):
+    """One place that rows of consecutive units go to."""
+
+    @property
+    def receipt(self) -> object:
+        """What is to be known of it once it is complete, small and picklable; None for nothing."""
+        ...
+
+    def write(self, rows: Sequence[Item]) -> None:
+        """Take rows; OSError when it cannot."""
+        ...
+
+
+Sink: TypeAlias = Callable[[], AbstractContextManager[Part]]
+"""Where workers write rows instead of returning them; picklable.
+
+A part is complete when its block ends well. One whose block did not, or whose receipt no outcome carries, does not count.
+"""
+
+
+def packed_bin(job: Map, units: Sequence[Unit], sink: Sink | None, most_bytes: int) -> Iterator[list[bytes]]:
     """Yield outcomes of units, pickled and compressed, in lists: until they have so many bytes, or all of them, one a unit, if a sink takes the rows.
 
     What the sink raises is yielded instead: NotWrittenError when it cannot write.
     """
     if sink is not None:
-        yield _sunk(scan, units, sink)
+        yield _sunk(job, units, sink)
         return
     some: list[bytes] = []
     total = size = 0
-    for unit, outcome in _outcomes(scan, units):
-        some.append(compressed(packed(outcome, unit)))
+    by_number = {unit.number: unit for unit in units}
+    for outcome in mapped(job, units):
+        some.append(compressed(packed(outcome, by_number[outcome.number])))
         size += len(some[-1])
         if size >= BYTES_A_LIST or total + size >= most_bytes:
             yield some
@@ -44,23 +64,21 @@ def packed_bin(
         yield some
 
 
-def _outcomes(scan: Scan, units: Sequence[Unit]) -> Iterator[tuple[Unit, Outcome]]:
-    return ((unit, outcome) for unit in units for outcome in scanned_to_end(scan, unit))
-
-
-def _sunk(scan: Scan, units: Sequence[Unit], sink: Sink) -> list[bytes]:
+def _sunk(job: Map, units: Sequence[Unit], sink: Sink) -> list[bytes]:
     """Return the pickled outcome of each unit, once all their rows are in parts of the sink: in one, pieces of files in one each."""
     groups = [[unit] for unit in units] if any(unit.start or unit.end for unit in units) else [units]
     try:
         return [
             packed(outcome, unit)
             for group in groups
-            for unit, outcome in zip(group, _of_part(scan, group, sink), strict=True)
+            for unit, outcome in zip(group, _of_part(job, group, sink), strict=True)
         ]
     except OSError as error:
-        away = error.errno in {errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EROFS}
+        is_unseen = error.errno in {errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EROFS}
         hint = (
-            "; it must be a place that this machine and every worker share and may write to" if away else ""
+            "; it must be a place that this machine and every worker share and may write to"
+            if is_unseen
+            else ""
         )
         why = (error.strerror or str(error)).lower()
         return [pickle.dumps(NotWrittenError(f"a Spark worker cannot write there: {why}{hint}"))]
@@ -68,7 +86,7 @@ def _sunk(scan: Scan, units: Sequence[Unit], sink: Sink) -> list[bytes]:
         return [pickle.dumps(RuntimeError(described(error)))]
 
 
-def _of_part(scan: Scan, units: Sequence[Unit], sink: Sink) -> list[Outcome]:
+def _of_part(job: Map, units: Sequence[Unit], sink: Sink) -> list[Outcome]:
     """Return an outcome for each unit, once all their rows are in a part of the sink."""
     outcomes = []
     with sink() as part:
@@ -76,17 +94,19 @@ def _of_part(scan: Scan, units: Sequence[Unit], sink: Sink) -> list[Outcome]:
             taken = 0
             error: Failure | None = None
             findings: list[Finding] = []
-            beyond = False
-            for outcome in scanned_to_end(scan, unit):
+            ran_past_end = False
+            for outcome in mapped(job, [unit]):
                 part.write(outcome.rows)
                 taken += len(outcome.rows)
                 findings += outcome.findings
                 error = outcome.error or error
-                beyond |= outcome.beyond
+                ran_past_end |= outcome.ran_past_end
             outcomes.append(
-                Outcome(number=unit.number, findings=findings, error=error, taken=taken, beyond=beyond)
+                Outcome(
+                    number=unit.number, findings=findings, error=error, taken=taken, ran_past_end=ran_past_end
+                )
             )
-    outcomes[-1] = replace(outcomes[-1], part=part.receipt)
+    outcomes[-1] = replace(outcomes[-1], parts=() if part.receipt is None else (part.receipt,))
     return outcomes
 
 

@@ -32,7 +32,7 @@ def plan(found: Found, accepts: frozenset[str]) -> tuple[list[Unit], list[Failur
     units: list[Unit] = []
     for target in found.targets:
         if target.kind in accepts:
-            units.append(Unit(number=len(units), target=target))
+            units.append(Unit(number=len(units), targets=(target,)))
         else:
             wanted = (
                 "a log dir or a partition directory"

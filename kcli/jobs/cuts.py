@@ -1,59 +1,53 @@
-"""Big logs in pieces: where the offset index leads to a batch, a log can be read by several at once."""
+"""Large logs in ranges: where the offset index leads to a batch, several workers can read one log at once."""
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from formats.names import LOG
 from kcli.analysis.salvage import leads_to_a_batch
-from kcli.engine.contract import Engine, Outcome, Scan, Unit
+from kcli.engine.contract import Outcome, Unit
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.files import file_name, sibling
 from kcli.logdir.indexes import OffsetIndexFile
 from kcli.logdir.tree import Target
 
-PIECE_BYTES = 2 << 20
-"""Of a log that is shown: what comes out of a piece waits for its turn in memory."""
-WRITTEN_PIECE_BYTES = 64 << 20
-"""Of a log whose rows workers write: every piece is a file."""
+SHOWN_RANGE = 2 << 20
+"""Bytes of a log that is shown: what comes out of a range is held in memory until all before it is shown."""
+WRITTEN_RANGE = 64 << 20
+"""Bytes of a log whose rows workers write: every range is a file."""
 
 
-@dataclass(frozen=True, slots=True)
-class InPieces:
-    """An engine over another: big logs are scanned in pieces, and come out as one.
+def split_logs(units: Sequence[Unit], size: int) -> list[Unit]:
+    """Return units of the same work in which large logs are several ranges of about `size` bytes, each log a group."""
+    ranges = [replace(each, group=group) for group, unit in enumerate(units) for each in cut(unit, size)]
+    return [replace(each, number=number) for number, each in enumerate(ranges)]
 
-    The scan of a piece ends at the unit's `end`, or says that it went beyond: then the pieces behind it are dropped, and
-    what a sink has of them counts for nothing. `size` is in bytes, 0 for PIECE_BYTES.
-    """
 
-    engine: Engine
-    size: int = 0
+def drop_after_end(left: Outcome | None, right: Outcome | None) -> Outcome:
+    """Reduce ranges of a log: one that ran past its end, or that could not be read, ends the log for all after it."""
+    if right is None or (left is not None and _has_ended(left)):
+        assert left is not None
+        return replace(left, partial=_has_ended(left), number=(right or left).number)
+    if left is None:
+        return replace(right, partial=_has_ended(right))
+    return replace(
+        right,
+        rows=[*left.rows, *right.rows],
+        findings=[*left.findings, *right.findings],
+        taken=left.taken + right.taken,
+        parts=left.parts + right.parts,
+        partial=_has_ended(right),
+    )
 
-    def __call__(self, scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
-        """Yield the outcomes of units in their order, those of pieces as if each were the rest of the one before."""
-        pieces = [
-            (place, piece)
-            for place, unit in enumerate(units)
-            for piece in cut(unit, self.size or PIECE_BYTES)
-        ]
-        flat = [replace(piece, number=number) for number, (_, piece) in enumerate(pieces)]
-        dropped = -1
-        for outcome in self.engine(scan, flat):
-            place, piece = pieces[outcome.number]
-            if place == dropped:
-                continue
-            rest = outcome.rest
-            if rest is None and piece.end:
-                if outcome.beyond or outcome.error is not None:
-                    dropped = place
-                else:
-                    rest = flat[outcome.number + 1]
-            yield replace(outcome, number=units[place].number, rest=rest)
+
+def _has_ended(outcome: Outcome) -> bool:
+    return bool(outcome.partial) or outcome.ran_past_end or outcome.error is not None
 
 
 def cut(unit: Unit, size: int) -> Iterator[Unit]:
-    """Yield units of the same log, cut into pieces of about `size` bytes; the unit itself where it is small.
+    """Yield units of the same log, cut into ranges of about `size` bytes; the unit itself where it is small.
 
     The first begins at byte 0, the last has no end; each other place is one where a batch of right checksum begins.
     """
@@ -95,4 +89,4 @@ def _at_or_above(index: OffsetIndexFile, entries: int, position: int) -> int | N
     return index.position(low) if low < entries else None
 
 
-__all__ = ["InPieces", "cut"]
+__all__ = ["SHOWN_RANGE", "WRITTEN_RANGE", "cut", "drop_after_end", "split_logs"]

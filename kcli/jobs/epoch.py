@@ -88,7 +88,7 @@ def _answer(unit: Unit, cache: Cache, work: Work, log_end_offset: int | None = N
         log = yield from _log(partition, cache, log_end_offset, is_file=is_file)
         yield from work(partition, log)
 
-    return answer(replace(unit, target=partition_of(unit.target)) if is_file else unit, job)
+    return answer(replace(unit, targets=(partition_of(unit.target),)) if is_file else unit, job)
 
 
 def _log(

@@ -27,7 +27,7 @@ from formats.remote_snapshot import (
 from formats.types import Buffer
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.remote import metadata_partition, refusal
-from kcli.engine.contract import Outcome, Scan, Unit
+from kcli.engine.contract import Map, Outcome, Unit
 from kcli.jobs.common import failed, internal_failure, log_dir_findings
 from kcli.jobs.rlmm_rows import with_record
 from kcli.logdir.buffers import DataFile, FileError, read_whole, reading, shown
@@ -176,7 +176,7 @@ def _segment(unit: Unit) -> Outcome:
     except FileError as error:
         outcome = failed(unit, error)
         return replace(outcome, rows=rows, findings=[*findings.take(), *outcome.findings])
-    return Outcome(number=unit.number, rows=rows, findings=findings.take(), rest=rest)
+    return Outcome(number=unit.number, rows=rows, findings=findings.take(), continuation=rest)
 
 
 def _events(file: DataFile, unit: Unit, rows: list[Item], findings: FindingCollector) -> Unit | None:
@@ -298,7 +298,7 @@ def _snapshot(unit: Unit) -> Outcome:
     except FileError as error:
         outcome = failed(unit, error)
         return replace(outcome, rows=rows, findings=[*findings.take(), *outcome.findings])
-    return Outcome(number=unit.number, rows=rows, findings=findings.take(), rest=rest)
+    return Outcome(number=unit.number, rows=rows, findings=findings.take(), continuation=rest)
 
 
 def _entries(file: DataFile, unit: Unit, rows: list[Item], findings: FindingCollector) -> Unit | None:
@@ -354,7 +354,7 @@ def _committed_offsets(unit: Unit) -> Outcome:
     return Outcome(number=unit.number, rows=rows)
 
 
-_DUMPS: dict[str, Scan] = {
+_DUMPS: dict[str, Map] = {
     LOG: _segment,
     REMOTE_LOG_SNAPSHOT: _snapshot,
     COMMITTED_OFFSETS: _committed_offsets,

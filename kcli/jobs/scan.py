@@ -1,14 +1,11 @@
 """`scan`: what segments and partitions hold, by headers and checksums alone; a big segment in pieces.
 
-The scan of a unit gives its piece, pickled. `Merged` stands between the command
-and an engine: it cuts units where the offset index leads to a batch, joins
-pieces to segments and segments to partitions, and has a segment that does not
-join scanned again as a whole. So every engine gives the same rows.
+`split_segments` cuts large segments where the offset index leads to a batch, `ScanLog` maps each range, `ScanReducer`
+joins ranges to segments and segments to partitions, and reads a segment again as a whole if its ranges do not join.
 """
 
 import os
-import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
@@ -22,7 +19,7 @@ from kcli.analysis.findings import Finding
 from kcli.analysis.pieces import Piece, Wanted, join, read_piece
 from kcli.analysis.salvage import Gap
 from kcli.analysis.summary import EMPTY, Codec, Summary, merge
-from kcli.engine.contract import Engine, Outcome, Scan, Unit
+from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed, internal_failure, log_dir_findings, source_of
 from kcli.jobs.cuts import cut
 from kcli.logdir.buffers import DataFile, FileError, Reading, shown
@@ -30,6 +27,7 @@ from kcli.logdir.bulk import hints_of
 from kcli.logdir.files import sibling
 from kcli.logdir.segment import Stop
 from kcli.logdir.tree import PARTITION, Found, Note, Target, listed, listed_log, odd_entries, partition_of
+from kcli.rows import Failure
 from kcli.rows.places import FromFile, Where
 from kcli.rows.scan import (
     SCAN_PARTITION,
@@ -45,13 +43,6 @@ PIECE_BYTES = 64 << 20
 """Of a piece of a big segment, at least."""
 MANY_WORKERS = 8
 """So many share a segment of a gibibyte in the smallest pieces, two each; fewer do with larger ones."""
-
-
-class PieceRow(NamedTuple):
-    """What a unit gives: a pickled piece of a log; None for a partition directory without logs."""
-
-    source: FromFile
-    piece: bytes | None
 
 
 class Total(NamedTuple):
@@ -81,34 +72,155 @@ class Options:
     rows: frozenset[str] = frozenset({SCAN_SEGMENT.name, SCAN_PARTITION.name})
 
 
+class ScannedRange(NamedTuple):
+    """What a map found in a range of a log, or in a partition directory without one, which has no piece.
+
+    `piece` is None, too, where there was an error, or where the file is gone, as `findings` say. `must_reread`: its
+    pieces do not join. `is_lost`: its worker died, so it is not read again.
+    """
+
+    unit: Unit
+    source: FromFile | None = None
+    piece: Piece | None = None
+    findings: tuple[Finding, ...] = ()
+    error: Failure | None = None
+    must_reread: bool = False
+    is_lost: bool = False
+
+
+class Scanned(NamedTuple):
+    """What is known of consecutive ranges of one directory: those whose log may go on are still `ranges`.
+
+    `total` and `end`, the last offset, are of the segments that have rows. `is_first`: nothing of the directory lies before; `is_last`: nothing after.
+    """
+
+    ranges: tuple[ScannedRange, ...]
+    total: Total = Total()
+    end: int | None = None
+    where: Where | None = None
+    is_first: bool = False
+    is_last: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class ScanLog:
-    """The job with its options: a scan that can be pickled. A unit is a log from byte `start` to `end`, 0 for its own."""
+    """The map with its options, picklable. A unit is a log from byte `start` to `end`, 0 for its own."""
 
     options: Options
 
     def __call__(self, unit: Unit) -> Outcome:
-        """Return the piece of a unit; nothing for a partition directory, which has no logs."""
+        """Return the piece of a unit, as the partial of a ScanReducer."""
+        return Outcome(number=unit.number, partial=Scanned((self.read(unit),)))
+
+    def read(self, unit: Unit) -> ScannedRange:
+        """Return what is in the range of a unit."""
         options = self.options
         try:
             if unit.target.kind == PARTITION:
                 listed(unit.target.path)  # it may have been removed meanwhile
                 source = source_of(replace(unit.target, shown=os.path.join(unit.target.shown, "-")))
-                return Outcome(
-                    number=unit.number,
-                    rows=[PieceRow(source, None)],
-                    findings=list(log_dir_findings(unit.target)),
-                )
+                return ScannedRange(unit, source, findings=tuple(log_dir_findings(unit.target)))
             wanted = Wanted(options.verify, options.ratio, options.max_batch_bytes)
             with DataFile(unit.target.path, Reading(options.rate, options.cold)) as file:
                 hints = hints_of(file, sibling(unit.target, "index"))
                 piece = read_piece(file, unit.start, unit.end or None, wanted, hints=hints)
-            row = PieceRow(source_of(unit.target), pickle.dumps(piece))
-            return Outcome(number=unit.number, rows=[row], findings=list(log_dir_findings(unit.target)))
+            source = source_of(unit.target)
+            return ScannedRange(unit, source, piece, tuple(log_dir_findings(unit.target)))
         except FileError as error:
-            return failed(unit, error)
+            outcome = failed(unit, error)
+            return ScannedRange(unit, findings=tuple(outcome.findings), error=outcome.error)
         except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
-            return Outcome(number=unit.number, error=internal_failure(unit.target.shown, error))
+            return ScannedRange(unit, error=internal_failure(unit.target.shown, error))
+
+
+@dataclass(frozen=True, slots=True)
+class ScanReducer:
+    """Joins the ranges of logs, and gives rows of segments and, at the end of a directory, of the partition.
+
+    Ranges that do not join are read again as a whole log. `unread`: as of that function.
+    """
+
+    read_whole: ScanLog
+    unread: frozenset[str] = frozenset()
+
+    def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
+        """Return two neighbours as one; rows and findings are those of the logs that are complete.
+
+        Of several errors at once the last counts: from left to right there is one at most.
+        """
+        known = _joined(_scanned(left), _scanned(right))
+        if left is None and known.ranges:
+            directory = _identity(_directory(known.ranges[0].unit.target).shown, os.path.realpath)
+            known = known._replace(is_first=True, total=Total(complete=directory not in self.unread))
+        known = known._replace(is_last=known.is_last or right is None)
+        count = len(known.ranges) - (not known.is_last) if known.is_first else 0
+        outcome = Outcome(
+            number=max(each.number for each in (left, right) if each is not None),
+            rows=[] if left is None else [*left.rows],
+            findings=[] if left is None else [*left.findings],
+        )
+        for found in known.ranges[:count]:
+            whole = self.read_whole.read(replace(found.unit, start=0, end=0)) if found.must_reread else found
+            known = self._report(whole, known, outcome)
+            outcome = replace(outcome, number=whole.unit.number, error=whole.error or outcome.error)
+        if known.is_first and known.is_last and known.where is not None:
+            has_partitions = SCAN_PARTITION.name in self.read_whole.options.rows
+            outcome.rows.extend([_partition_row(known.where, known.total)] if has_partitions else [])
+        return replace(outcome, partial=known._replace(ranges=known.ranges[count:]))
+
+    def _report(self, found: ScannedRange, known: Scanned, outcome: Outcome) -> Scanned:
+        """Add the row and the findings of a whole log to an outcome; return what is known then."""
+        target, piece, source = found.unit.target, found.piece, found.source
+        outcome.findings.extend(found.findings)
+        total, end = known.total, known.end
+        if source is not None and piece is not None:
+            total = _added(total, piece)
+            is_segment = _is_segment(target)
+            if SCAN_SEGMENT.name in self.read_whole.options.rows:
+                outcome.rows.append(_segment_row(source, piece))
+            outcome.findings.extend(_findings(target, piece, end if is_segment else None))
+            if is_segment and piece.summary.last_offset is not None:
+                end = piece.summary.last_offset
+        if source is not None and target.kind == PARTITION:
+            outcome.findings.append(Finding("LOG-007", "no log in it", dir=target.shown))
+        total = total._replace(complete=total.complete and source is not None)
+        return known._replace(total=total, end=end, where=known.where if source is None else source.where)
+
+
+def _scanned(outcome: Outcome | None) -> Scanned:
+    """Return what an outcome knows; the engine gives the unit that ended a worker."""
+    if outcome is None:
+        return Scanned(())
+    if isinstance(outcome.partial, Unit):
+        return Scanned((ScannedRange(outcome.partial, error=outcome.error, is_lost=True),))
+    assert isinstance(outcome.partial, Scanned)
+    return outcome.partial
+
+
+def _joined(left: Scanned, right: Scanned) -> Scanned:
+    """Return what is known of neighbours; where a log goes on from one to the other, its ranges are one."""
+    if not (left.ranges and right.ranges):
+        return right if right.ranges else left
+    a, b = left.ranges[-1], right.ranges[0]
+    if not b.unit.start or a.unit.target != b.unit.target:
+        return left._replace(ranges=left.ranges + right.ranges, is_last=right.is_last)
+    piece = None if a.piece is None or b.piece is None else join(a.piece, b.piece)
+    one = a._replace(unit=replace(a.unit, end=b.unit.end), piece=piece, must_reread=piece is None)
+    if a.is_lost or b.is_lost:
+        one = (a if a.is_lost else b)._replace(unit=one.unit)
+    return left._replace(ranges=(*left.ranges[:-1], one, *right.ranges[1:]), is_last=right.is_last)
+
+
+def split_segments(units: Sequence[Unit], size: int) -> list[Unit]:
+    """Return units with each directory as a group, large segments in ranges of about `size` bytes; 0 for whole ones."""
+    groups = enumerate(groupby(units, key=lambda unit: _directory(unit.target)))
+    ranges = [
+        replace(each, group=group)
+        for group, (_, some) in groups
+        for unit in some
+        for each in (cut(unit, size) if size else [unit])
+    ]
+    return [replace(each, number=number) for number, each in enumerate(ranges)]
 
 
 def expand(found: Found) -> Found:
@@ -189,98 +301,9 @@ def _inside(target: Target, name: str) -> Target:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """An engine over another, for `ScanLog` alone: rows of segments and partitions where the other gives pieces.
-
-    `cuts`: a segment of twice so many bytes is cut into pieces of about so many, as `piece_bytes` says; 0 where one
-    process does it all. `unread`: as of that function.
-    """
-
-    engine: Engine
-    options: Options
-    cuts: int
-    unread: frozenset[str] = frozenset()
-
-    def __call__(self, scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
-        """Yield an outcome for each unit; the last of a directory's carries its partition's row."""
-        outcomes = zip(units, self._segments(scan, units), strict=True)
-        for directory, group in groupby(outcomes, key=lambda pair: _directory(pair[0].target)):
-            is_read = not self.unread or _identity(directory.shown, os.path.realpath) not in self.unread
-            yield from self._of_directory(group, Total(complete=is_read))
-
-    def _of_directory(self, group: Iterable[tuple[Unit, Outcome]], total: Total) -> Iterator[Outcome]:
-        """Yield the outcomes of a directory; `end` is the last offset of its segments so far."""
-        where: Where | None = None
-        last: Outcome | None = None
-        end: int | None = None
-        for unit, outcome in group:
-            if last is not None:
-                yield last
-            last = Outcome(number=unit.number, error=outcome.error, findings=list(outcome.findings))
-            is_segment = _is_segment(unit.target)
-            for row in _piece_rows(outcome):
-                where = row.source.where
-                for piece in _unpacked(row):
-                    total = _added(total, piece)
-                    self._tell(unit, row.source, piece, last, end if is_segment else None)
-                    if is_segment and piece.summary.last_offset is not None:
-                        end = piece.summary.last_offset
-                if unit.target.kind == PARTITION:
-                    last.findings.append(Finding("LOG-007", "no log in it", dir=unit.target.shown))
-            is_read = outcome.error is None and bool(outcome.rows)
-            total = total._replace(complete=total.complete and is_read)
-        if last is not None:
-            if where is not None and SCAN_PARTITION.name in self.options.rows:
-                last.rows.append(_partition_row(where, total))
-            yield last
-
-    def _tell(self, unit: Unit, source: FromFile, piece: Piece, outcome: Outcome, before: int | None) -> None:
-        """Add what a segment holds to the outcome as a row and findings; `before` is where the segment before it ends."""
-        if SCAN_SEGMENT.name in self.options.rows:
-            outcome.rows.append(_segment_row(source, piece))
-        outcome.findings.extend(_findings(unit.target, piece, before))
-
-    def _segments(self, scan: Scan, units: Sequence[Unit]) -> Iterator[Outcome]:
-        """Yield one outcome for each unit, its pieces joined."""
-        parts = [list(cut(unit, self.cuts)) if self.cuts else [unit] for unit in units]
-        flat = [
-            replace(part, number=number)
-            for number, part in enumerate(part for several in parts for part in several)
-        ]
-        outcomes = iter(self.engine(scan, flat))
-        for unit, several in zip(units, parts, strict=True):
-            found = [next(outcomes) for _ in several]
-            joined = found[0] if len(found) == 1 else _joined(found)
-            if joined is None:
-                joined = next(iter(self.engine(scan, [replace(unit, number=0)])))
-            yield replace(joined, number=unit.number)
-
-
 def piece_bytes(workers: int) -> int:
     """Return how large pieces are worth their cost, a millisecond each, to so many workers."""
     return max(PIECE_BYTES, PIECE_BYTES * MANY_WORKERS // workers)
-
-
-def _piece_rows(outcome: Outcome) -> list[PieceRow]:
-    return [row for row in outcome.rows if isinstance(row, PieceRow)]
-
-
-def _unpacked(row: PieceRow) -> list[Piece]:
-    return [] if row.piece is None else [pickle.loads(row.piece)]  # noqa: S301 - our own workers wrote it
-
-
-def _joined(outcomes: Sequence[Outcome]) -> Outcome | None:
-    """Return the outcome of pieces of a segment as one; None if they do not join, or one could not be read."""
-    rows = [row for outcome in outcomes for row in _piece_rows(outcome)]
-    pieces = [piece for row in rows for piece in _unpacked(row)]
-    if any(outcome.error is not None for outcome in outcomes) or len(pieces) < len(outcomes):
-        return None
-    whole: Piece | None = pieces[0]
-    for piece in pieces[1:]:
-        whole = None if whole is None else join(whole, piece)
-    row = PieceRow(rows[0].source, pickle.dumps(whole))
-    return None if whole is None else Outcome(number=0, rows=[row], findings=outcomes[0].findings)
 
 
 def _is_segment(target: Target) -> bool:
@@ -414,4 +437,4 @@ def _codec(number: int, codec: Codec) -> CodecUse:
     )
 
 
-__all__ = ["ACCEPTS", "Merged", "Options", "ScanLog", "expand"]
+__all__ = ["ACCEPTS", "Options", "ScanLog", "ScanReducer", "expand", "split_segments"]

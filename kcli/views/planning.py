@@ -16,7 +16,7 @@ from kcli.analysis.findings import Finding
 from kcli.analysis.selection import Wanted
 from kcli.dump.job import ACCEPTS as DUMPED
 from kcli.dump.job import Dump, Options
-from kcli.engine.contract import Outcome, Scan, Unit
+from kcli.engine.contract import Job, Map, Outcome, Unit
 from kcli.engine.inline import inline
 from kcli.jobs import epoch, rlmm, scan
 from kcli.jobs.common import PARTITIONS_ONLY, log_dir_findings, notes_as_findings, plan
@@ -45,13 +45,13 @@ GIANT = 1.5
 
 @dataclass(frozen=True, slots=True)
 class SegmentScan:
-    """The scan of `kcli scan` for one whole segment: its row, and what is wrong with it."""
+    """The map of `kcli scan` for one whole segment: its row, and what is wrong with it."""
 
     options: scan.Options
 
     def __call__(self, unit: Unit) -> Outcome:
         """Return the row of a segment."""
-        (outcome,) = scan.Merged(inline, self.options, cuts=0)(scan.ScanLog(self.options), [unit])
+        (outcome,) = _of_logs([unit], scan.ScanLog(self.options))
         return outcome
 
 
@@ -60,19 +60,30 @@ HEADERS = SegmentScan(scan.Options(rows=frozenset({SCAN_SEGMENT.name}), verify=F
 """The same for a segment whose checksums are known to match: findings then come from headers alone."""
 
 
-def of_directory(units: Sequence[Unit], sound: Collection[str]) -> Iterator[Outcome]:
-    """Yield the outcomes of all logs of a directory: one may reach back into the one before. Checksums of `sound` paths match."""
+def of_directory(units: Sequence[Unit], sound: Collection[str]) -> list[Outcome]:
+    """Return the outcomes of all logs of a directory: one may reach back into the one before. Checksums of `sound` paths match."""
 
-    def piece(unit: Unit) -> Outcome:
+    def read(unit: Unit) -> Outcome:
         return scan.ScanLog((HEADERS if unit.target.path in sound else SEGMENT).options)(unit)
 
-    return scan.Merged(inline, SEGMENT.options, cuts=0)(piece, units)
+    return _of_logs(units, read)
+
+
+def _of_logs(units: Sequence[Unit], read: Map) -> list[Outcome]:
+    """Return an outcome for each log of a directory."""
+    numbered = [replace(unit, number=number, group=0) for number, unit in enumerate(units)]
+    found = [Outcome(number=unit.number) for unit in units]
+    for outcome in inline(Job(read, scan.ScanReducer(scan.ScanLog(SEGMENT.options))), numbered):
+        of = found[outcome.number]
+        rows, findings = [*of.rows, *outcome.rows], [*of.findings, *outcome.findings]
+        found[outcome.number] = replace(of, rows=rows, findings=findings, error=outcome.error or of.error)
+    return found
 
 
 class Work(NamedTuple):
     """One unit for one scan, and about what it costs in bytes."""
 
-    scan: Scan
+    scan: Map
     unit: Unit
     cost: int
 
@@ -128,7 +139,7 @@ def _works(
     return _of_units(ls, found, PARTITIONS_ONLY)
 
 
-def _of_units(scan: Scan, found: Found, accepts: frozenset[str]) -> tuple[list[Work], list[Failure]]:
+def _of_units(scan: Map, found: Found, accepts: frozenset[str]) -> tuple[list[Work], list[Failure]]:
     units, failures = plan(found, accepts)
     return [Work(scan, unit, _cost(unit.target)) for unit in units], failures
 
@@ -174,7 +185,7 @@ def _logs(options: Options, query: Query, found: Found, pushed: Pushed) -> tuple
         if target.path in named or _is_log(target, leftovers=query.leftovers)
     ]
     options = replace(options, wanted=wanted)
-    job: Callable[[Options], Scan] = Ranged if wanted.offsets or wanted.times else Dump
+    job: Callable[[Options], Map] = Ranged if wanted.offsets or wanted.times else Dump
     works, failures = _of_units(job(options), replace(expanded, targets=logs), DUMPED)
     if not options.records:
         plain = job(replace(options, blocks=False))

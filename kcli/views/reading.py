@@ -18,7 +18,7 @@ from kcli.analysis.findings import Finding
 from kcli.analysis.merging import merged
 from kcli.dump.job import Dump
 from kcli.engine.contract import Outcome
-from kcli.engine.inline import scanned_to_end
+from kcli.engine.inline import mapped
 from kcli.logdir.buffers import shown
 from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.tree import PARTITION, Target
@@ -107,7 +107,7 @@ def _rows(task: Task) -> Iterator[tuple[Target | None, list[Item]]]:
         return
     kind = VIEWS[task.view].name
     for work in task.works:
-        for outcome in scanned_to_end(work.scan, work.unit):
+        for outcome in mapped(work.scan, [work.unit]):
             rows = [row for row in outcome.rows if type_name(row) == kind]
             yield work.unit.target, rows if work.unit.end == 0 else list(rows_before(work.unit.end, rows))
 
@@ -209,7 +209,7 @@ def _found(
                 (work, *_messages([outcome])) for work, outcome in zip(several, outcomes, strict=True)
             )
         else:
-            yield from ((work, *_messages(scanned_to_end(work.scan, work.unit))) for work in several)
+            yield from ((work, *_messages(mapped(work.scan, [work.unit]))) for work in several)
 
 
 def _messages(outcomes: Iterable[Outcome]) -> tuple[list[Finding], list[Failure]]:

@@ -163,7 +163,7 @@ class TestInOneSession:
         import pyarrow.parquet as pq
 
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(cuts, "WRITTEN_PIECE_BYTES", 1 << 19)
+        monkeypatch.setattr(cuts, "WRITTEN_RANGE", 1 << 19)
         ask = ("dump", big, "--records", "--only", "dump_record")
         spread = kcli(*ask, "--spark", "--out", "spread.parquet")
         kcli(*ask, "--out", "one.parquet")
@@ -182,7 +182,7 @@ class TestInOneSession:
     ):
         put_log(log_dir(tmp_path / "data") / "orders-0", 200, damaged)
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(cuts, "WRITTEN_PIECE_BYTES", 1 << 17)
+        monkeypatch.setattr(cuts, "WRITTEN_RANGE", 1 << 17)
         ask = ("dump", "data", "--only", "dump_batch")
         spread = kcli(*ask, "--spark", "--out", "x.ndjson")
         inline = kcli(*ask, "-o", "ndjson")
@@ -193,7 +193,7 @@ class TestInOneSession:
 
     def test_text_of_a_log_in_pieces(self, session, kcli, tmp_path, monkeypatch):
         directory = put_log(log_dir(tmp_path / "data") / "orders-0", 200, (70, 150))
-        monkeypatch.setattr(cuts, "PIECE_BYTES", 1 << 17)
+        monkeypatch.setattr(cuts, "SHOWN_RANGE", 1 << 17)
         ask = ("dump", directory, "-o", "text", "--deep-iteration")
         spread, inline = kcli(*ask, "--spark"), kcli(*ask)
 

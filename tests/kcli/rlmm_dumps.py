@@ -44,7 +44,7 @@ class Result:
                 self.rows += outcome.rows
                 self.findings += outcome.findings
                 self.failures += [outcome.error] if outcome.error else []
-                rest = outcome.rest
+                rest = outcome.continuation
 
     @property
     def events(self):

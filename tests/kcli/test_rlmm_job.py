@@ -310,7 +310,7 @@ def test_what_cannot_be_opened_is_a_failure(tmp_path):
     target = find([str(snapshot_file(tmp_path, "t-0", b""))], Selection()).targets[0]
     (tmp_path / "t-0" / "remote_log_snapshot").unlink()
     (tmp_path / "t-0" / "remote_log_snapshot").mkdir()
-    outcome = rlmm.dump(Unit(number=3, target=target))
+    outcome = rlmm.dump(Unit(number=3, targets=(target,)))
 
     assert (outcome.number, outcome.rows) == (3, [])
     assert (outcome.error.error, outcome.error.path) == (

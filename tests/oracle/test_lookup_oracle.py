@@ -27,7 +27,7 @@ MAX_TIMESTAMP = -3
 def unit_of(directory: Path) -> Unit:
     found = find([str(directory.parent)], Selection())
     assert not found.failures
-    return Unit(number=0, target=found.targets[0])
+    return Unit(number=0, targets=(found.targets[0],))
 
 
 def row(outcome: Outcome) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def targets(answer: dict[str, Any], choose: random.Random) -> int:
 def predicted(directory: Path, request: Request) -> tuple[dict[str, Any] | None, str | None]:
     """Return the row of a dry run, or the name of the exception that keeps the broker from loading the log; SPLIT."""
     found = find([str(directory)], Selection())
-    outcome = dry_run(Unit(number=0, target=found.targets[0]), request=request)
+    outcome = dry_run(Unit(number=0, targets=(found.targets[0],)), request=request)
     if outcome.error is not None:
         if outcome.error.error == "unsupported":
             assert "the broker splits the segment" in outcome.error.message

@@ -145,7 +145,7 @@ def _log(unit: Unit, options: Options, told: FindingCollector) -> Scanned:
             else:
                 yield from report_damage(item, told)
                 if _ends(item, options):
-                    told.beyond = True
+                    told.ran_past_end = True
                     yield from _trailing(item, end, target, options)
                     break
         if last is not None and options.records:

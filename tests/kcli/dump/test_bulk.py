@@ -12,10 +12,9 @@ from kcli.dump import options as dump_options
 from kcli.dump.job import Dump, Options
 from kcli.dump.render import text as dump_text
 from kcli.dump.render.lines import dump_log_lines
-from kcli.engine.contract import Unit
-from kcli.engine.inline import inline, scanned_to_end
-from kcli.jobs import cuts
-from kcli.jobs.cuts import InPieces
+from kcli.engine.contract import Job, Unit
+from kcli.engine.inline import inline, mapped
+from kcli.jobs.cuts import drop_after_end, split_logs
 from kcli.logdir import bulk
 from kcli.logdir.tree import file_target
 from kcli.output.files import write_lines
@@ -44,7 +43,7 @@ OPTIONS = {
 
 
 def told(path, options):
-    outcomes = list(scanned_to_end(Dump(options), Unit(number=0, target=file_target(str(path)))))
+    outcomes = list(mapped(Dump(options), [Unit(number=0, targets=(file_target(str(path)),))]))
     rows = [row for outcome in outcomes for row in outcome.rows]
     return (
         printed(rows),
@@ -131,9 +130,9 @@ PIECES.pop("cut")
 
 @pytest.mark.parametrize("options", PIECES.values(), ids=PIECES)
 @pytest.mark.parametrize("seed", range(6))
-def test_a_log_in_pieces(seed, options, tmp_path, monkeypatch):
+def test_a_log_in_ranges_gives_the_rows_of_the_whole_log(seed, options, tmp_path, monkeypatch):
     chance = random.Random(seed)
-    monkeypatch.setattr(cuts, "PIECE_BYTES", chance.choice([200, 1000, 4000]))
+    size = chance.choice([200, 1000, 4000])
     # what is counted and bounded for a file is so for its pieces together
     monkeypatch.setattr("kcli.dump.batches.MOST_GAPS", chance.choice([1, 1000]))
     monkeypatch.setattr("kcli.analysis.salvage.LEAST_BUDGET", chance.choice([300, 1 << 20]))
@@ -148,7 +147,7 @@ def test_a_log_in_pieces(seed, options, tmp_path, monkeypatch):
         position += len(batch)
     path = tmp_path / f"{0:020}.log"
     path.with_suffix(".index").write_bytes(offset_entries(*entries))
-    unit = Unit(number=0, target=file_target(str(path)))
+    unit = Unit(number=0, targets=(file_target(str(path)),))
     assert Dump(options).comes_in_pieces
     for damages in (0, 0, 1, 1, 2, 3):
         data = bytearray(b"".join(batches))
@@ -161,10 +160,10 @@ def test_a_log_in_pieces(seed, options, tmp_path, monkeypatch):
             )
         path.write_bytes(data)
         found = []
-        for engine in (inline, InPieces(inline)):
-            outcomes = list(engine(Dump(options), [unit]))
-            assert all(outcome.rest is not None for outcome in outcomes[:-1])
-            assert outcomes[-1].rest is None
+        for units, reduce in (([unit], None), (split_logs([unit], size), drop_after_end)):
+            outcomes = list(inline(Job(Dump(options), reduce), units))
+            assert all(outcome.continuation is not None for outcome in outcomes[:-1])
+            assert outcomes[-1].continuation is None
             rows = [row for outcome in outcomes for row in outcome.rows]
             findings = merged(finding for outcome in outcomes for finding in outcome.findings)
             found.append((printed(rows) if options.text else rows, findings, outcomes[-1].error))

@@ -9,7 +9,7 @@ from kcli.analysis.merging import merged
 from kcli.dump import options as dump_options
 from kcli.dump.job import Dump, Options
 from kcli.engine.contract import Unit
-from kcli.engine.inline import scanned_to_end
+from kcli.engine.inline import mapped
 from kcli.logdir import bulk
 from kcli.logdir.tree import file_target
 from tests.builders import put_record, put_records
@@ -38,7 +38,7 @@ def small_log():
 
 
 def scanned(path, options):
-    outcomes = list(scanned_to_end(Dump(options), Unit(number=0, target=file_target(str(path)))))
+    outcomes = list(mapped(Dump(options), [Unit(number=0, targets=(file_target(str(path)),))]))
     errors = [outcome.error for outcome in outcomes if outcome.error]
     assert [error for error in errors if error.error == "internal"] == []
     rows = [row for outcome in outcomes for row in outcome.rows]
@@ -147,7 +147,7 @@ def test_findings_do_not_depend_on_which_process_goes_on(tmp_path, options, monk
         batches[number][-1] ^= 1
     path = tmp_path / f"{0:020}.log"
     path.write_bytes(b"".join(batches))
-    unit = Unit(number=0, target=file_target(str(path)))
+    unit = Unit(number=0, targets=(file_target(str(path)),))
     found = []
     for forgets in (False, True):
         outcomes, rest = [], unit

@@ -11,7 +11,7 @@ from kcli.dump.job import Dump, Options
 from kcli.dump.render import index_text as dump_text_index
 from kcli.dump.render.lines import dump_log_lines
 from kcli.engine.contract import Unit
-from kcli.engine.inline import scanned_to_end
+from kcli.engine.inline import mapped
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.indexes import OffsetIndexFile
 from kcli.logdir.segment import Walk
@@ -88,7 +88,7 @@ OPTIONS = {
 
 
 def told(path, options, capsys):
-    outcomes = list(scanned_to_end(Dump(options), Unit(number=0, target=file_target(str(path)))))
+    outcomes = list(mapped(Dump(options), [Unit(number=0, targets=(file_target(str(path)),))]))
     rows = [row for outcome in outcomes for row in outcome.rows]
     if options.text:
         rows = (

@@ -17,7 +17,7 @@ from kcli.dump.render import layout as dump_layout
 from kcli.dump.render.hexdump import layout_lines
 from kcli.dump.render.layout import HAS_LAYOUT, layout
 from kcli.engine.contract import Unit
-from kcli.engine.inline import scanned_to_end
+from kcli.engine.inline import mapped
 from kcli.logdir.tree import file_target
 from tests.builders import put_record, put_records
 from tests.formats import files, recorded
@@ -36,8 +36,8 @@ RECORDS = Options(records=True, decode_by_name=True)
 def run(path, options=RECORDS):
     """Return the rows of a file as dicts, the codes of findings, and the error."""
     outcomes = list(
-        scanned_to_end(
-            lambda unit: in_pieces(unit, options, layout), Unit(number=0, target=file_target(str(path)))
+        mapped(
+            lambda unit: in_pieces(unit, options, layout), [Unit(number=0, targets=(file_target(str(path)),))]
         )
     )
     errors = [outcome.error for outcome in outcomes if outcome.error]
@@ -382,7 +382,7 @@ def test_pieces_are_the_whole(tmp_path, monkeypatch, name):
         monkeypatch.setattr("kcli.dump.options._left", {})
         return in_pieces(unit, RECORDS, layout)
 
-    outcomes = list(scanned_to_end(forgetful, Unit(number=0, target=file_target(str(path)))))
+    outcomes = list(mapped(forgetful, [Unit(number=0, targets=(file_target(str(path)),))]))
     assert [named(row) for outcome in outcomes for row in outcome.rows] == whole[0]
     assert len(calls) > 2
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kcli.engine import pool as engine
-from kcli.engine.contract import Outcome
+from kcli.engine.contract import Job, Outcome
 from kcli.engine.inline import inline
 from kcli.engine.pool import FEW_WORKERS, UNITS_A_CALL, pool, shares
 from kcli.rows import Row
@@ -33,7 +33,9 @@ def who(unit):
 
 
 def test_the_pool_works_in_other_processes_and_in_several():
-    workers = {row.values[0] for outcome in pool(2)(who, units(*["answer"] * 200)) for row in outcome.rows}
+    workers = {
+        row.values[0] for outcome in pool(2)(Job(who), units(*["answer"] * 200)) for row in outcome.rows
+    }
 
     assert len(workers) == 2
     assert os.getpid() not in workers
@@ -42,12 +44,14 @@ def test_the_pool_works_in_other_processes_and_in_several():
 def test_more_units_than_fit_the_window_stay_in_order():
     count = UNITS_A_CALL * 12 + 5
 
-    assert [outcome.number for outcome in pool(2)(scan, units(*["answer"] * count))] == list(range(count))
+    assert [outcome.number for outcome in pool(2)(Job(scan), units(*["answer"] * count))] == list(
+        range(count)
+    )
 
 
 def test_many_rows_come_back_early_and_in_order():
 
-    outcomes = list(pool(2)(partial(scan, rows=6000), units(*["answer"] * 40)))
+    outcomes = list(pool(2)(Job(partial(scan, rows=6000)), units(*["answer"] * 40)))
 
     assert [outcome.number for outcome in outcomes] == list(range(40))
     assert {len(outcome.rows) for outcome in outcomes} == {6000}
@@ -63,7 +67,7 @@ def test_answers_under_way_are_bounded_and_a_call_ends_with_its_share(monkeypatc
         return outcomes
 
     monkeypatch.setattr(engine.Workers, "answer", counted)
-    outcomes = list(pool(2)(long_units, units(*["answer"] * 3)))
+    outcomes = list(pool(2)(Job(long_units), units(*["answer"] * 3)))
 
     assert [outcome.number for outcome in outcomes] == [
         number for number in range(3) for _ in range(LONG + 1)
@@ -72,7 +76,7 @@ def test_answers_under_way_are_bounded_and_a_call_ends_with_its_share(monkeypatc
 
 
 def test_only_what_is_in_flight_is_taken_from_the_units():
-    outcomes = iter(pool(2)(scan, units(*["answer"] * 1000, *["die"] * 4)))
+    outcomes = iter(pool(2)(Job(scan), units(*["answer"] * 1000, *["die"] * 4)))
 
     assert [next(outcomes).number for _ in range(200)] == list(range(200))
     outcomes.close()
@@ -82,7 +86,7 @@ def test_where_workers_die_before_they_begin_this_process_does_the_work(monkeypa
     monkeypatch.setattr(engine, "_set_up", os._exit)
     work = units("answer", "long", "fail", *["answer"] * 20)
 
-    assert shape(pool(2)(who_works, work)) == shape(inline(who_works, work))
+    assert shape(pool(2)(Job(who_works), work)) == shape(inline(Job(who_works), work))
 
 
 def who_works(unit):
@@ -99,7 +103,7 @@ def test_where_no_worker_can_be_had_this_process_does_the_work(monkeypatch, erro
     monkeypatch.setattr(engine, "prepare", fails)
     work = units("answer", "long", "fail", *["answer"] * 20)
 
-    assert shape(pool(2)(who_works, work)) == shape(inline(who_works, work))
+    assert shape(pool(2)(Job(who_works), work)) == shape(inline(Job(who_works), work))
 
 
 def test_a_user_who_may_have_no_other_process_gets_the_answers():
@@ -107,12 +111,13 @@ def test_a_user_who_may_have_no_other_process_gets_the_answers():
         """
 import resource
 import concurrent.futures.process, multiprocessing.forkserver
+from kcli.engine.contract import Job
 from kcli.engine.pool import pool
 from tests.engine_suite import scan, units
 """,
         """
 resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
-print(*(outcome.number for outcome in pool(2)(scan, units("answer", "long", "answer"))))
+print(*(outcome.number for outcome in pool(2)(Job(scan), units("answer", "long", "answer"))))
 """,
     )
 
@@ -151,7 +156,7 @@ def all_die_once(given, *, marker):
 @pytest.mark.parametrize("jobs", [2, 3])
 def test_workers_that_die_while_they_wait_are_no_fault_of_a_unit(tmp_path, jobs):
     work = units(*["answer"] * 3)
-    outcomes = list(pool(jobs)(partial(all_die_once, marker=str(tmp_path / "died")), work))
+    outcomes = list(pool(jobs)(Job(partial(all_die_once, marker=str(tmp_path / "died"))), work))
 
     assert [(outcome.rows, outcome.error) for outcome in outcomes] == [
         ([("epoch", (number,))], None) for number in range(3)
@@ -161,9 +166,9 @@ def test_workers_that_die_while_they_wait_are_no_fault_of_a_unit(tmp_path, jobs)
 @pytest.mark.parametrize("at", [0, 1, LONG // 2, LONG])
 def test_a_worker_that_dies_in_the_middle_of_a_unit_costs_no_row_and_repeats_none(tmp_path, at):
     def told(engine, marker=None):
-        outcomes = engine(partial(long_units, marker=marker, at=at), units(*["answer"] * 5))
+        outcomes = engine(Job(partial(long_units, marker=marker, at=at)), units(*["answer"] * 5))
         return [
-            (outcome.number, row.values[:3], outcome.rest is None)
+            (outcome.number, row.values[:3], outcome.continuation is None)
             for outcome in outcomes
             for row in outcome.rows
         ]

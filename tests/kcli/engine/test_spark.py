@@ -14,6 +14,7 @@ import pytest
 
 from kcli.engine import spark as module
 from kcli.engine import spark_session
+from kcli.engine.contract import Job
 from kcli.engine.errors import EngineMissingError
 from kcli.engine.inline import inline
 from kcli.engine.spark import spark
@@ -42,7 +43,7 @@ class TestSpark(SpreadSuite):
 
 
 def test_an_active_session_is_used_and_left_running(session):
-    assert [outcome.number for outcome in spark("local[9]")(scan, units("answer"))] == [0]
+    assert [outcome.number for outcome in spark("local[9]")(Job(scan), units("answer"))] == [0]
     assert session.range(3).count() == 3
 
 
@@ -58,9 +59,9 @@ def test_what_waits_for_its_turn_is_bounded(session, monkeypatch):
             return found
 
     monkeypatch.setattr(module, "Jobs", Weighed)
-    outcomes = list(spark()(wide, units(*["answer"] * 60)))
+    outcomes = list(spark()(Job(wide), units(*["answer"] * 60)))
 
-    assert shape(outcomes) == shape(inline(wide, units(*["answer"] * 60)))
+    assert shape(outcomes) == shape(inline(Job(wide), units(*["answer"] * 60)))
     assert sum(came) > 600_000
     assert max(came) < 50_000 + 11_000  # the last of a bin may go over
 
@@ -70,13 +71,13 @@ def test_bins_that_come_back_early_are_gone_on_with(session, monkeypatch):
     monkeypatch.setattr(module, "LEAST_BYTES", 0)
     work = units("answer", "long", "fail", "raise", "answer", "long", *["answer"] * 10, "long")
 
-    assert shape(spark()(scan, work)) == shape(inline(scan, work))
+    assert shape(spark()(Job(scan), work)) == shape(inline(Job(scan), work))
 
 
 def test_several_bins_a_job_give_the_same(session, monkeypatch):
     monkeypatch.setattr(module, "JOBS_AT_ONCE", 2)
     work = units(*["answer"] * 9, "long", "die", "fail", *["answer"] * 9)
-    outcomes = list(spark()(scan, work))
+    outcomes = list(spark()(Job(scan), work))
 
     assert module._shape(2) == (4, 2, 3 << 20)
     assert [outcome.number for outcome in outcomes] == [*range(10), 9, 9, 9, *range(10, 21)]
@@ -89,7 +90,7 @@ def test_several_bins_a_job_give_the_same(session, monkeypatch):
 @pytest.mark.parametrize("before", [0, 20])
 def test_a_worker_that_is_killed_is_no_ones_error(session, tmp_path, before):
     work = units(*["answer"] * before, "die", *["answer"] * before)
-    outcomes = list(spark()(partial(dies_once, marker=str(tmp_path / "died")), work))
+    outcomes = list(spark()(Job(partial(dies_once, marker=str(tmp_path / "died"))), work))
 
     assert (tmp_path / "died").exists()
     assert [(outcome.number, outcome.error, len(outcome.rows)) for outcome in outcomes] == [
@@ -107,7 +108,7 @@ def test_who_is_interrupted_leaves_no_job_in_a_session_of_others(session):
 
     threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
-        list(spark()(sleeps, units(*["answer"] * 3)))
+        list(spark()(Job(sleeps), units(*["answer"] * 3)))
 
     assert list(tracker.getActiveJobsIds()) == []
     assert session.range(3).count() == 3
@@ -124,7 +125,7 @@ def test_workers_that_do_not_see_a_path_are_named_before_any_work(session, monke
     with pytest.raises(
         EngineMissingError, match=r"^the Spark worker on [^ ]+ does not see /[^ ]*/dir: mount it there"
     ):
-        list(spark()(scan, work))
+        list(spark()(Job(scan), work))
 
 
 def test_workers_that_see_every_path_work(session, monkeypatch, tmp_path):
@@ -132,7 +133,7 @@ def test_workers_that_see_every_path_work(session, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "dir").mkdir()
 
-    assert [outcome.number for outcome in spark()(scan, units("answer", "answer"))] == [0, 1]
+    assert [outcome.number for outcome in spark()(Job(scan), units("answer", "answer"))] == [0, 1]
 
 
 def test_workers_that_cannot_run_kcli_say_why(session, monkeypatch):
@@ -145,7 +146,7 @@ def test_workers_that_cannot_run_kcli_say_why(session, monkeypatch):
         EngineMissingError,
         match="the Spark workers cannot run kcli: ModuleNotFoundError: No module named 'installed_here",
     ):
-        list(spark()(away.scan, units("answer")))
+        list(spark()(Job(away.scan), units("answer")))
 
 
 def test_what_is_missing_is_named(monkeypatch):
@@ -154,7 +155,7 @@ def test_what_is_missing_is_named(monkeypatch):
     with pytest.raises(
         EngineMissingError, match=r"needs pyspark_of_another_world: pip install 'kcli\[spark\]'"
     ):
-        list(spark()(scan, units("answer")))
+        list(spark()(Job(scan), units("answer")))
 
 
 def test_the_command_line_says_the_same_as_inline_and_nothing_else(log_dir, tmp_path):

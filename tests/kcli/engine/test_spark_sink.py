@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from kcli.engine.contract import Job
 from kcli.engine.errors import NotWrittenError
 from kcli.engine.spark import spark
 from kcli.output.files import Parts
@@ -42,7 +43,7 @@ def session():
 
 def rows_in(directory, outcomes):
     """Return (unit, row) of the parts that outcomes name, in their order."""
-    parts = [outcome.part for outcome in outcomes if outcome.part is not None]
+    parts = [part for outcome in outcomes for part in outcome.parts]
     lines = [line for part in parts for line in (Path(directory) / part.name).read_text().splitlines()]
     assert sum(part.rows for part in parts) == len(lines)
     return [tuple(map(int, line.split(",")[:2])) for line in lines]
@@ -52,12 +53,12 @@ class TestEngine:
     def test_workers_write_and_outcomes_have_no_rows(self, session, tmp_path):
         outcomes = list(
             spark(sink=Parts(str(tmp_path), VIEW))(
-                scan, units("answer", "long", "fail", "longest", "raise", "answer")
+                Job(scan), units("answer", "long", "fail", "longest", "raise", "answer")
             )
         )
 
         assert [outcome.number for outcome in outcomes] == list(range(6))
-        assert [(outcome.rows, outcome.rest) for outcome in outcomes] == [([], None)] * 6
+        assert [(outcome.rows, outcome.continuation) for outcome in outcomes] == [([], None)] * 6
         assert [outcome.taken for outcome in outcomes] == [2, 4, 0, 72, 0, 2]
         assert [outcome.error and outcome.error.error for outcome in outcomes] == [
             None,
@@ -79,17 +80,19 @@ class TestEngine:
         ]
 
     def test_a_part_for_each_bin(self, session, tmp_path):
-        outcomes = list(spark(sink=Parts(str(tmp_path), VIEW))(scan, units(*["answer"] * 200)))
+        outcomes = list(spark(sink=Parts(str(tmp_path), VIEW))(Job(scan), units(*["answer"] * 200)))
 
         assert rows_in(tmp_path, outcomes) == [(unit, row) for unit in range(200) for row in range(2)]
         assert sorted(os.listdir(tmp_path)) == sorted(
-            outcome.part.name for outcome in outcomes if outcome.part is not None
+            part.name for outcome in outcomes for part in outcome.parts
         )
         assert len(os.listdir(tmp_path)) == 8
 
     def test_a_dead_worker_costs_its_unit_alone(self, session, tmp_path):
         outcomes = list(
-            spark(sink=Parts(str(tmp_path), VIEW))(scan, units(*["answer"] * 19, "die", *["answer"] * 12))
+            spark(sink=Parts(str(tmp_path), VIEW))(
+                Job(scan), units(*["answer"] * 19, "die", *["answer"] * 12)
+            )
         )
 
         assert {outcome.number: outcome.error.error for outcome in outcomes if outcome.error} == {
@@ -104,12 +107,12 @@ class TestEngine:
             NotWrittenError,
             match="a Spark worker cannot write there: no such file or directory; it must be a place",
         ):
-            list(spark(sink=Parts(str(tmp_path / "absent"), VIEW))(scan, units(*["answer"] * 9)))
+            list(spark(sink=Parts(str(tmp_path / "absent"), VIEW))(Job(scan), units(*["answer"] * 9)))
 
     def test_a_bug_of_the_sink_is_no_death_of_a_worker(self, session, tmp_path):
         unknown = Parts(str(tmp_path), replace(VIEW, format=CSV._replace(file_writer="files.absent")))
         with pytest.raises(RuntimeError, match="AttributeError"):
-            list(spark(sink=unknown)(scan, units("answer")))
+            list(spark(sink=unknown)(Job(scan), units("answer")))
 
 
 RETRIED = """
@@ -120,7 +123,7 @@ from tests.engine_suite import dies_once, units
 from tests.kcli.engine.test_spark_sink import VIEW, Parts, rows_in
 directory, marker = sys.argv[1:]
 work = units(*["answer"] * 31, "die", *["answer"] * 32)
-outcomes = list(spark("local[2,3]", sink=Parts(directory, VIEW))(partial(dies_once, marker=marker), work))
+outcomes = list(spark("local[2,3]", sink=Parts(directory, VIEW))(Job(partial(dies_once, marker=marker)), work))
 assert not [outcome.error for outcome in outcomes if outcome.error]
 assert rows_in(directory, outcomes) == [(unit, row) for unit in range(64) for row in range(2)]
 """

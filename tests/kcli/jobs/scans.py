@@ -1,9 +1,12 @@
 """Scans of small partition directories for tests."""
 
+from dataclasses import replace
+
+from kcli.engine.contract import Job, Outcome
 from kcli.engine.inline import inline
 from kcli.jobs import scan
 from kcli.jobs.common import plan
-from kcli.jobs.scan import ACCEPTS, Merged, Options, ScanLog, expand
+from kcli.jobs.scan import ACCEPTS, Options, ScanLog, ScanReducer, expand, split_segments
 from kcli.logdir.tree import Selection, find
 from kcli.rows import type_name
 from tests.partitions import log_dir, offset_entries, put_range, segment
@@ -48,8 +51,19 @@ def units_of(*paths):
 
 
 def scanned(*paths, engine=inline, cuts=False, **options):
-    wanted = Options(**options)
-    return list(Merged(engine, wanted, scan.PIECE_BYTES if cuts else 0)(ScanLog(wanted), units_of(*paths)))
+    """Return an outcome for each log, with the rows, the findings and the error that are about it."""
+    job = Job(ScanLog(Options(**options)), ScanReducer(ScanLog(Options(**options))))
+    units = units_of(*paths)
+    ranges = split_segments(units, scan.PIECE_BYTES if cuts else 0)
+    found = [Outcome(number=unit.number) for unit in units]
+    place = {unit.target: number for number, unit in enumerate(units)}
+    for outcome in engine(job, ranges):
+        log = found[place[ranges[outcome.number].target]]
+        log.rows.extend(outcome.rows)
+        log.findings.extend(outcome.findings)
+        assert log.error is None or outcome.error is None
+        found[log.number] = replace(log, error=log.error or outcome.error)
+    return found
 
 
 def rows(outcomes, kind):

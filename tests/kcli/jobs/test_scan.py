@@ -1,6 +1,7 @@
 """`scan`: rows of segments and partitions, the same however logs are cut and whichever engine reads them."""
 
 import os
+import random
 import time
 
 import pytest
@@ -207,12 +208,14 @@ def test_what_does_not_join_is_read_as_a_whole(data, pieces, monkeypatch):
     engine, seen = pieces
     whole = scanned(data / "orders-1" / "00000000000000000040.log")
     size = len(put_range(0, 2))
+    read, again = scan.ScanLog.read, []
+    monkeypatch.setattr(scan.ScanLog, "read", lambda job, unit: again.append(unit) or read(job, unit))
 
     assert shape(scanned(data / "orders-1" / "00000000000000000040.log", engine=engine, cuts=True)) == shape(
         whole
     )
-    assert seen[-1] == ("00000000000000000040.log", 0, 0)
-    assert len(seen) > 1
+    assert (again[-1].start, again[-1].end) == (0, 0)
+    assert len(again) > len(seen) > 1
     assert (whole[0].findings[0].code, whole[0].findings[0].position) == ("DUMP-001", 10 * size)
 
 
@@ -242,6 +245,26 @@ def test_an_index_that_leads_into_a_batch_that_looks_like_one(tmp_path, pieces):
 
 def wrapping(raw):
     return put_records([put_record(value=b"x" * 250 + raw + b"y" * 300)], base_offset=6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_reduce_step_is_associative(data, seed, monkeypatch):
+    """Whatever neighbours are reduced first, the rows and the findings are the same."""
+    monkeypatch.setattr(scan, "PIECE_BYTES", 300)
+    chance = random.Random(seed)
+    reduce, read = scan.ScanReducer(scan.ScanLog(scan.Options())), scan.ScanLog(scan.Options())
+    units = scan.split_segments(units_of(data / "orders-1"), 300)
+    outcomes = [read(unit) for unit in units]
+    assert len(outcomes) > 4
+    while len(outcomes) > 1:
+        place = chance.randrange(len(outcomes) - 1)
+        outcomes[place : place + 2] = [reduce(outcomes[place], outcomes[place + 1])]
+    (outcome,) = outcomes
+    reduced = reduce(reduce(None, outcome), None) if seed % 2 else reduce(None, reduce(outcome, None))
+    expected = scanned(data / "orders-1")
+
+    assert reduced.rows == [row for outcome in expected for row in outcome.rows]
+    assert reduced.findings == [finding for outcome in expected for finding in outcome.findings]
 
 
 def test_processes_give_the_same(data):
@@ -330,11 +353,11 @@ def test_the_rate_holds_for_damage_and_zeros_too(tmp_path, middle):
     path = tmp_path / f"{0:020}.log"
     path.write_bytes(put_records([put_record()]) + middle)
     began = time.monotonic()
-    outcome = scan.ScanLog(scan.Options(rate=1_000_000, cold=True))(
-        Unit(number=0, target=file_target(str(path)))
+    found = scan.ScanLog(scan.Options(rate=1_000_000, cold=True)).read(
+        Unit(number=0, targets=(file_target(str(path)),))
     )
 
-    assert outcome.error is None
+    assert found.error is None
     assert time.monotonic() - began >= 0.3
 
 

@@ -168,10 +168,10 @@ def test_a_partition_is_not_complete_with_a_segment_that_is_no_file(kcli, data, 
 def test_a_segment_that_cannot_be_read_leaves_the_others(data):
     log = data / "orders-0" / "00000000000000000040.log"
 
-    def late(scan, units):
+    def late(job, units):
         log.unlink()
         log.mkdir()
-        return inline(scan, units)
+        return inline(job, units)
 
     outcomes = scanned(data, engine=late)
     partitions = rows(outcomes, "scan_partition")

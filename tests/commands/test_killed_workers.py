@@ -1,0 +1,87 @@
+"""Workers that are killed at random moments: no run hangs, and every answer of status 0 has the right bytes."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.partitions import log_dir, put_log
+
+pytestmark = pytest.mark.slow
+
+KCLI = [sys.executable, "-m", "kcli"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+COMMANDS = {
+    "text": ("dump", "--records", "-o", "text"),
+    "json": ("dump", "--records", "-o", "json"),
+    "scan": ("scan", "-o", "ndjson"),
+}
+RUNS = 10
+"""Of each command."""
+MOST_SECONDS = 60
+"""A run takes one or two; on a busy machine more."""
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory):
+    """One log that is read in ranges, and some small ones."""
+    home = log_dir(tmp_path_factory.mktemp("killed") / "data")
+    put_log(home / "orders-0", 2000)
+    for number in range(1, 20):
+        put_log(home / f"orders-{number}", 20)
+    return home
+
+
+@pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
+def test_workers_killed_at_random_moments_cost_no_byte(logs, words, tmp_path):
+    chance = random.Random(str(words))
+    begun = time.monotonic()
+    whole = subprocess.run([*KCLI, *words, logs], capture_output=True, check=True, env=ENVIRONMENT)
+    seconds = time.monotonic() - begun
+    killed, statuses = 0, []
+    for _ in range(RUNS):
+        moments = [chance.uniform(0, 0.6) * seconds for _ in range(chance.choice([1, 2]))]
+        status, out, error, deaths = run_and_kill(
+            [*KCLI, *words, "--jobs", "2", logs], moments, tmp_path, chance
+        )
+        killed += deaths
+        statuses.append(status)
+        if status == 0:
+            assert (out, error) == (whole.stdout, whole.stderr)
+        else:
+            assert status == 4, error
+            assert b"the process that read it died" in error
+    assert killed
+    assert 0 in statuses
+
+
+def run_and_kill(words, moments, directory, chance):
+    """Run a command, kill one of its workers so many seconds after there are some; return the status, both outputs and the number of kills."""
+    kills = 0
+    with open(directory / "out", "wb") as out, open(directory / "error", "wb") as error:
+        process = subprocess.Popen(words, stdout=out, stderr=error, env=ENVIRONMENT)
+        for moment in moments:
+            while not (workers := workers_of(process.pid)) and process.poll() is None:
+                time.sleep(0.005)
+            time.sleep(moment)
+            if workers and process.poll() is None:
+                with suppress(ProcessLookupError):
+                    os.kill(chance.choice(workers), signal.SIGKILL)
+                    kills += 1
+        process.wait(MOST_SECONDS)
+    return process.returncode, (directory / "out").read_bytes(), (directory / "error").read_bytes(), kills
+
+
+def workers_of(owner):
+    """Return the processes that the fork server of a command has forked."""
+    parents = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            parents[int(path.parts[2])] = int(path.read_text().rpartition(")")[2].split()[1])
+    return [process for process, parent in parents.items() if parents.get(parent) == owner]
