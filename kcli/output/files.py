@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
@@ -91,7 +91,7 @@ class TextWriter:
         shown = list(self._view.chosen(rows))
         if shown:
             self._write(shown, self._view, self._text, _nothing)
-            self._view = replace(self._view, headers=False)
+            self._view = self._view._replace(headers=False)
             self.rows += sum(row.count if isinstance(row, EncodedRows) else 1 for row in shown)
 
     def finish(self, tail: Tail) -> None:
@@ -108,7 +108,7 @@ def text_writer(file: BinaryIO, view: View) -> Iterator[TextWriter]:
 def writer(file: BinaryIO, view: View) -> AbstractContextManager[Writer]:
     """Return the writer of the view's format; sorting and limiting are done before it."""
     made: AbstractContextManager[Writer] = view.format.load(view.format.file_writer)(
-        file, replace(view, sort=(), limit=None)
+        file, view._replace(sort=(), limit=None)
     )
     return made
 

@@ -1,7 +1,6 @@
 """Which rows and columns are shown, in which order, and how many. Options are checked before anything is read."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
@@ -24,8 +23,7 @@ class ViewError(Exception):
     """The options name something that these rows do not have."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class View(NamedTuple):
     """The chosen format, row types and columns of one command's output.
 
     `tagged` says that the command has several row types, so that JSON rows carry `type`. `stops`: nothing is read after

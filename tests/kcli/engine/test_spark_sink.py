@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -110,7 +109,7 @@ class TestEngine:
             list(spark(sink=Parts(str(tmp_path / "absent"), VIEW))(Job(scan), units(*["answer"] * 9)))
 
     def test_a_bug_of_the_sink_is_no_death_of_a_worker(self, session, tmp_path):
-        unknown = Parts(str(tmp_path), replace(VIEW, format=CSV._replace(file_writer="files.absent")))
+        unknown = Parts(str(tmp_path), VIEW._replace(format=CSV._replace(file_writer="files.absent")))
         with pytest.raises(RuntimeError, match="AttributeError"):
             list(spark(sink=unknown)(Job(scan), units("answer")))
 
