@@ -46,7 +46,7 @@ def test_messages_and_wrappers_are_read(dump, codec):
     assert findings == []
 
 
-def test_damage_is_told_and_what_can_be_read_is_shown(dump):
+def test_damage_is_a_finding_and_the_rest_is_shown(dump):
     inside = put_message(0, timestamp=8, value=DELETE, crc=1) + put_message(1, value=b"", timestamp=9)
     shown, findings = dump(PLAIN, put_wrapper(2, inside + PLAIN[:-1]))
     assert [event[:3] for event in shown] == [(0, 7, MARKED), (1, 8, MARKED), (2, 9, None)]
@@ -55,26 +55,26 @@ def test_damage_is_told_and_what_can_be_read_is_shown(dump):
     assert findings[0][2] == "offset 1: the checksum of this message does not match (and 1 more)"
 
 
-def test_what_a_cut_wrapper_lost_is_told(dump):
+def test_the_bytes_lost_in_a_cut_wrapper_are_a_finding(dump):
     shown, findings = dump(put_wrapper(2, PLAIN + PLAIN[:-1]))
     assert [event[0] for event in shown] == [2]
     assert findings == [("LOG-003", 0, f"offset 2: {len(PLAIN) - 1} bytes of a last message that is cut")]
 
 
-def test_a_wrong_checksum_is_told_once(dump):
+def test_a_wrong_checksum_is_one_finding(dump):
     shown, findings = dump(put_message(0, value=DELETE, crc=1))
     assert len(shown) == 1
     assert findings == [("LOG-003", 0, "offset 0: the checksum does not match")]
 
 
-def test_a_wrapper_that_cannot_be_opened_is_told_and_passed_over(dump):
+def test_a_wrapper_that_cannot_be_opened_is_a_finding_and_is_skipped(dump):
     shown, findings = dump(put_message(0, attributes=1, value=b"not gzip"), PLAIN)
     assert len(shown) == 1
     assert [finding[:2] for finding in findings] == [("LOG-003", 0)]
     assert "byte 34: gzip" in findings[0][2]
 
 
-def test_findings_of_a_kind_are_told_once_in_whatever_pieces_a_log_is_read(kcli, tmp_path, monkeypatch):
+def test_findings_of_a_code_are_one_however_a_log_is_split(kcli, tmp_path, monkeypatch):
     monkeypatch.setattr(rlmm, "ROWS_PER_CALL", 4)
     folder = tmp_path / "__remote_log_metadata-7"
     folder.mkdir()

@@ -12,7 +12,17 @@ from kcli.logdir.tree import Selection, find
 from kcli.rows import type_name
 from kcli.rows.remote_metadata import RLMM_COMMITTED, RLMM_EVENT, RLMM_SNAPSHOT, RlmmEventRow
 from tests.builders import put_batch
-from tests.kcli.rlmm_dumps import DATA, DELETE, EVENTS, LOG, SNAPSHOTS, VALUES, Result, batch, snapshot_file
+from tests.kcli.jobs.rlmm_dumps import (
+    DATA,
+    DELETE,
+    EVENTS,
+    LOG,
+    SNAPSHOTS,
+    VALUES,
+    Result,
+    batch,
+    snapshot_file,
+)
 
 
 @pytest.fixture
@@ -95,7 +105,7 @@ def test_a_row_gives_back_its_record():
             assert record_of(with_record(RlmmEventRow("d", "f"), record)) == record
 
 
-def test_values_that_are_none(partition):
+def test_a_value_that_cannot_be_decoded_is_a_row_with_its_bytes_and_the_error(partition):
     unknown_state = DELETE[:-2] + b"\x09\0"
     unknown_tag = DELETE[:-1] + b"\1\5\1x"
     result = Result(
@@ -146,7 +156,7 @@ UNKNOWN = batch(5, [DELETE], magic=3)
         ([], 0, [], None),
     ],
 )
-def test_damage_is_told_and_what_can_be_read_is_shown(partition, parts, rows, codes, position):
+def test_damage_is_a_finding_and_the_rest_is_shown(partition, parts, rows, codes, position):
     result = Result(partition(*parts))
 
     assert len(result.rows) == rows
@@ -183,7 +193,7 @@ def test_every_flipped_byte_of_a_segment(partition):
         assert result.findings or at in unguarded
 
 
-def test_a_long_segment_comes_in_pieces(partition):
+def test_a_long_segment_is_dumped_in_several_calls(partition):
     values = [DELETE] * 1500
     directory = partition(*(batch(n * 1500, values) for n in range(4)), batch(6000, [None]))
 
@@ -194,7 +204,7 @@ def test_a_long_segment_comes_in_pieces(partition):
     assert result.codes == ["RLMM-002"]
 
 
-def test_one_huge_batch_comes_in_pieces(partition):
+def test_one_huge_batch_is_dumped_in_several_calls(partition):
     update = bytes.fromhex(
         "01010004666f6fbb835d49f591423699fc4372c4c5cb2400000000000000000000000000000000000000000100000000010000018bcfe568060100"
     )
@@ -207,7 +217,7 @@ def test_one_huge_batch_comes_in_pieces(partition):
     assert result.codes == ["LOG-003", "RLMM-004"]
 
 
-def test_large_values_come_in_pieces_too(partition):
+def test_large_values_are_dumped_in_several_calls(partition):
     """Values that are no remote log metadata: what a call holds is bounded by their bytes, compressed or not."""
     directory = partition(*(batch(n * 3, [b"x" * 1_800_000] * 3, codec=1) for n in range(6)))
 
@@ -236,7 +246,7 @@ def test_what_was_read_before_a_file_shrank_is_shown(partition, monkeypatch):
     assert "LOG-005" in [finding.code for finding in result.findings]
 
 
-def test_a_segment_anywhere(partition, tmp_path):
+def test_metadata_partition_is_null_outside_directories_of_the_metadata_topic(partition, tmp_path):
     """A directory of no known name is read if it is named; the number in another topic's name is no metadata partition."""
     for name, number in [("copied", None), ("other-3", None), ("__remote_log_metadata-12", 12)]:
         directory = partition(ONE, name=name)
@@ -247,7 +257,7 @@ def test_a_segment_anywhere(partition, tmp_path):
     assert line.startswith("partition: null, offset: 0, value: RemotePartitionDeleteMetadata{")
 
 
-def test_a_partition_without_any(partition):
+def test_a_partition_directory_without_remote_log_metadata_is_an_error(partition):
     result = Result(partition(ONE, name="orders-3"))
 
     assert result.rows == []
@@ -256,7 +266,7 @@ def test_a_partition_without_any(partition):
     ]
 
 
-def test_a_log_dir_without_any(tmp_path):
+def test_a_log_dir_without_remote_log_metadata_has_no_rows(tmp_path):
     (tmp_path / "orders-3").mkdir()
     (tmp_path / "orders-3" / LOG).write_bytes(ONE)
     (tmp_path / "meta.properties").write_text("version=1\n")
@@ -288,7 +298,7 @@ def test_a_log_dir_of_3_5_shows_all_three(log_dir):
     )
 
 
-def test_lines_of_the_kip(partition):
+def test_lines_are_those_of_kip_405(partition):
     segment = next(item for item in VALUES["4.3.1"] if item["decoded"]["class"] == "RemoteLogSegmentMetadata")
     told = segment["decoded"]
     result = Result(partition(batch(5, [base64.b64decode(segment["value"]), DELETE])))
@@ -306,7 +316,7 @@ def test_lines_of_the_kip(partition):
     ]
 
 
-def test_what_cannot_be_opened_is_a_failure(tmp_path):
+def test_a_file_that_cannot_be_opened_is_an_error(tmp_path):
     target = find([str(snapshot_file(tmp_path, "t-0", b""))], Selection()).targets[0]
     (tmp_path / "t-0" / "remote_log_snapshot").unlink()
     (tmp_path / "t-0" / "remote_log_snapshot").mkdir()

@@ -8,7 +8,7 @@ from kcli.analysis.findings import CATALOGUE
 from kcli.jobs.rlmm_rows import kafka_lines
 from kcli.rows import type_name
 from kcli.rows.remote_metadata import RLMM_COMMITTED, RLMM_EVENT, RLMM_SNAPSHOT
-from tests.kcli.rlmm_dumps import OFFSETS, SNAPSHOTS, Result, snapshot_file
+from tests.kcli.jobs.rlmm_dumps import OFFSETS, SNAPSHOTS, Result, snapshot_file
 
 REFUSED_SINCE_3_6 = {"damaged/start-offset-negative": ["RLMM-003"], "damaged/end-before-start": ["RLMM-003"]}
 """Offsets that the caches of 3.1 to 3.5 load all the same."""
@@ -66,7 +66,7 @@ def test_a_snapshot_with_one_bad_entry_shows_the_others(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_long_snapshot_comes_in_pieces(tmp_path):
+def test_a_long_snapshot_is_dumped_in_several_calls(tmp_path):
     item = next(item for name, item in SNAPSHOTS.items() if name.startswith("3.7.2/one/"))
     data = base64.b64decode(item["bytes"])
     path = snapshot_file(tmp_path, "t-0", data[:14] + (5000).to_bytes(4, "big") + data[18:] * 5000)

@@ -10,7 +10,7 @@ from kcli.logdir.tree import Selection, find
 from tests.builders import put_record, put_records
 from tests.rows import named
 
-DATA = Path(__file__).parents[1] / "data" / "rlmm"
+DATA = Path(__file__).parents[2] / "data" / "rlmm"
 LOG = "00000000000000000000.log"
 
 
