@@ -29,7 +29,7 @@ class FindingCollector:
     def finding(self, code: str, position: int | None, message: str) -> Finding:
         """Return a finding about the file."""
         directory = os.path.dirname(self.target.shown) or "."
-        return Finding(code, message, dir=directory, file=self.target.shown, position=position)
+        return Finding(code, message, dir=directory, path=self.target.shown, position=position)
 
     def add(self, code: str, position: int | None, message: str) -> None:
         """Keep a finding, or count it if there is one of its code."""

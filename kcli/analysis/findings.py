@@ -20,28 +20,30 @@ class Rule(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """Something worth knowing about one file or directory.
+    """Something worth knowing about a file or directory; paths as reached from the argument, `position` in bytes.
 
-    `dir` as reached from the argument, `position` in bytes. `file` is the name of a file in `dir`, or a path
-    as reached from the argument. `more` counts the findings of the same code in the same file that are not
-    listed; None where each is listed.
+    `dir` is the directory of the partition, or of the file. `path` is the file; None for a finding about `dir` itself.
+    `more` counts the findings of the same code in the same file that are not listed; None where each is listed.
     """
 
     code: str
     message: str
     dir: str | None = None
-    file: str | None = None
+    path: str | None = None
     position: int | None = None
     expected: str | int | None = None
     found: str | int | None = None
     more: int | None = None
 
     @property
-    def path(self) -> str | None:
-        """The file that the finding is about, or else the directory, as reached from the argument."""
-        if self.file is None or self.dir is None or "/" in self.file:
-            return self.file or self.dir
-        return os.path.join(self.dir, self.file)
+    def file(self) -> str | None:
+        """The base name of the file; None for a finding about a directory."""
+        return None if self.path is None else os.path.basename(self.path)
+
+    @property
+    def place(self) -> str | None:
+        """The path of the file, or of the directory where no file is to blame."""
+        return self.path or self.dir
 
     @property
     def severity(self) -> str:

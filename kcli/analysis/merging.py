@@ -16,7 +16,7 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
     places: dict[tuple[str, str | None, str | None], int] = {}
     for finding in findings:
         place = (
-            places.setdefault((finding.code, finding.dir, finding.file), len(result))
+            places.setdefault((finding.code, finding.dir, finding.path), len(result))
             if finding.more is not None
             else len(result)
         )
@@ -25,7 +25,7 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
         else:
             first = result[place]
             result[place] = first._replace(more=(first.more or 0) + (finding.more or 0) + 1)
-    files = groupby(result, key=attrgetter("dir", "file"))
+    files = groupby(result, key=attrgetter("dir", "path"))
     return [_counted(finding) for _, several in files for finding in sorted(several, key=_place)]
 
 

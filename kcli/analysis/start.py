@@ -10,15 +10,14 @@ segment from the recovery point on is checked and rebuilt; `exact=False` reads
 headers alone there.
 """
 
-import os
 from collections.abc import Generator, Iterator
 
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import UNKNOWN_SETTINGS, Checkpoints, LoadedLog, Settings, checkpoints
 from kcli.analysis.log_loader import LogLoader
 from kcli.analysis.log_segment import CORRUPT_RECORD, BrokerError
-from kcli.logdir.buffers import DataFile, FileError, shown
-from kcli.logdir.partition import Partition
+from kcli.logdir.buffers import DataFile, FileError
+from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import only_zeros
 
 LOAD_FAILED = "load-failed"
@@ -84,8 +83,8 @@ def _damage_findings(
             "zeros after the last batch, and a clean shutdown: the broker reads them and refuses the log"
         )
         code = "LOG-009"
-    file = shown(os.path.basename(error.path))
-    yield Finding(code, message, dir=partition.shown, file=file, position=error.position)
+    path = shown_path(partition, error.path)
+    yield Finding(code, message, dir=partition.shown, path=path, position=error.position)
 
 
 def load(

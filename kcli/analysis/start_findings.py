@@ -1,12 +1,11 @@
 """What a start reports about a log: where it cuts, and where a scan of the bytes sees another end than the broker."""
 
-import os
 from collections.abc import Iterator
 
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import BrokerError, LoadedSegment, LogTail, has_zero_tail, last_offset
-from kcli.logdir.buffers import DataFile, shown
-from kcli.logdir.partition import Partition
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import END, TORN, ZEROS, Header, Stop, Walk, describe_torn, only_zeros
 
 STOPS = {
@@ -34,14 +33,12 @@ class Reporter:
         found: int | None = None,
     ) -> None:
         """Add a finding about a file of the partition; about the directory itself where `path` is None."""
-        file = None if path is None else shown(os.path.basename(path))
-        """Add a finding about a file of the partition; `path` may be None."""
         self.findings.append(
             Finding(
                 code,
                 message,
                 dir=self.partition.shown,
-                file=file,
+                path=None if path is None else shown_path(self.partition, path),
                 position=position,
                 expected=expected,
                 found=found,
@@ -115,8 +112,8 @@ def stop_finding(partition: Partition, path: str, stop: Stop) -> Iterator[Findin
     """Yield where a walk over a log broke off; nothing if it came to the end of the file."""
     if stop.reason != END:
         code, message = ("LOG-001", describe_torn(stop)) if stop.reason in TORN else STOPS[stop.reason]
-        file = shown(os.path.basename(path))
-        yield Finding(code, message, dir=partition.shown, file=file, position=stop.position, found=stop.found)
+        path = shown_path(partition, path)
+        yield Finding(code, message, dir=partition.shown, path=path, position=stop.position, found=stop.found)
 
 
 def walk_to_end(log: DataFile, position: int, end: int) -> tuple[Header | None, Header | None, Stop]:

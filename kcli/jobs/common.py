@@ -57,27 +57,22 @@ def notes_as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
         if note.kind == "leftover":
             yield Finding("DIR-002", "left out; name --include-leftovers to read it", dir=note.path)
         elif note.kind == "unknown-directory":
-            yield Finding("DIR-006", "its name is no partition's", file=note.path)
+            yield Finding("DIR-006", "its name is no partition's", path=note.path)
         elif note.kind == "no-file":
-            directory, name = os.path.split(note.path)
-            yield Finding(
-                "LOG-012", "no file, though it is named like one of a log", dir=directory, file=name
-            )
+            yield _of_entry("LOG-012", "no file, though it is named like one of a log", note)
         elif note.kind == "no-offset":
-            directory, name = os.path.split(note.path)
-            yield Finding("LOG-010", "the name does not begin with an offset", dir=directory, file=name)
+            yield _of_entry("LOG-010", "the name does not begin with an offset", note)
         elif note.kind == "another-name":
-            directory, name = os.path.split(note.path)
-            yield Finding(
-                "LOG-013",
-                "a broker opens another name for this offset, and nothing is there",
-                dir=directory,
-                file=name,
-            )
+            message = "a broker opens another name for this offset, and nothing is there"
+            yield _of_entry("LOG-013", message, note)
         elif note.kind == "removed":
             yield Finding("LOG-014", note.message, dir=note.path)
         else:
-            yield Finding("DIR-001", "not a name that Kafka knows in a log dir", file=note.path)
+            yield Finding("DIR-001", "not a name that Kafka knows in a log dir", path=note.path)
+
+
+def _of_entry(code: str, message: str, note: Note) -> Finding:
+    return Finding(code, message, dir=os.path.dirname(note.path), path=note.path)
 
 
 def where(partition: Partition) -> Where:
@@ -126,7 +121,7 @@ def undisturbed(target: Target, attempt: Callable[[], Outcome]) -> Outcome:
         outcome = attempt()
         is_torn = any(finding.code == "LOG-001" for finding in outcome.findings)
         since = began - is_torn * WRITING_MS * 1_000_000  # a write may have begun before
-        is_gone = any(finding.code == "LOG-014" and finding.file is None for finding in outcome.findings)
+        is_gone = any(finding.code == "LOG-014" and finding.path is None for finding in outcome.findings)
         if is_gone or not (_is_troubled(outcome) and changed_since(target.path, since)):
             return outcome
         time.sleep(pause)
@@ -199,7 +194,7 @@ def log_dir_findings(target: Target) -> Iterator[Finding]:
     for problem in facts.problems:
         damaged = "DIR-005" if os.path.basename(problem.path) in FATAL_FILES else "DIR-003"
         code = "DIR-004" if problem.code in CANNOT_READ else damaged
-        yield Finding(code, problem.message, dir=directory, file=problem.path, position=problem.position)
+        yield Finding(code, problem.message, dir=directory, path=problem.path, position=problem.position)
 
 
 __all__ = [

@@ -164,7 +164,7 @@ def _entries(cache: Cache, partition: Partition, log: LogBounds) -> Generator[Fi
     if log.loaded is not None and (log.loaded.emptied or log.loaded.high_watermark is not None):
         return ()
     cut = epochs.load(before, log.log_end_offset, log.checkpointed_start, running=cache.running)
-    file = LEADER_EPOCH_CHECKPOINT if cache.source == CHECKPOINT else None
+    path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT) if cache.source == CHECKPOINT else None
     if cut.past_end:
         hint = (
             "; a broker that runs still holds it (--broker running)"
@@ -174,10 +174,10 @@ def _entries(cache: Cache, partition: Partition, log: LogBounds) -> Generator[Fi
         message = (
             f"dropped, at or past the log end offset {log.log_end_offset}: {_listed(cut.past_end)}{hint}"
         )
-        yield Finding("EPOCH-003", message, dir=partition.shown, file=file)
+        yield Finding("EPOCH-003", message, dir=partition.shown, path=path)
     if cut.below_start:
         message = f"below the log start offset {log.checkpointed_start}: {_listed(cut.below_start)}"
-        yield Finding("EPOCH-004", message, dir=partition.shown, file=file)
+        yield Finding("EPOCH-004", message, dir=partition.shown, path=path)
     return cut.entries
 
 
@@ -188,21 +188,21 @@ def checkpointed_epochs(
 
     A `running` broker has no more to recover.
     """
-    file = LEADER_EPOCH_CHECKPOINT
+    path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
     lines = partition.epoch_entries() if loaded is None else loaded.epoch_lines
     if lines is None:
-        yield Finding("EPOCH-001", "no such file; the cache starts empty", dir=partition.shown, file=file)
+        yield Finding("EPOCH-001", "no such file; the cache starts empty", dir=partition.shown, path=path)
     before = epochs.replay(lines or ())
     if lines is not None and epochs.contradicts(lines, before):
         message = f"{len(lines)} lines leave {len(before)} entries: {_listed(before)}"
         yield Finding(
-            "EPOCH-002", message, dir=partition.shown, file=file, expected=len(lines), found=len(before)
+            "EPOCH-002", message, dir=partition.shown, path=path, expected=len(lines), found=len(before)
         )
     if running or loaded is None or loaded.recovered_epochs == before:
         return before
     if loaded.recovered_epochs:
         message = f"from the batches of recovered segments: {_listed(loaded.recovered_epochs)}"
-        yield Finding("EPOCH-006", message, dir=partition.shown, file=file)
+        yield Finding("EPOCH-006", message, dir=partition.shown, path=path)
     return loaded.recovered_epochs
 
 

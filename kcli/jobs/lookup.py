@@ -4,7 +4,6 @@ Only headers are read, through the indexes; a batch is unpacked when the answer
 may lie inside it.
 """
 
-import os
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -35,7 +34,7 @@ from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.epoch import resolve
-from kcli.logdir.buffers import DataFile, FileError, shown
+from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import MAGIC_V2, Batch
 from kcli.rows.lookups import FoundBatch, FoundRecord, LookupOffsetRow, LookupTimestampRow
@@ -144,10 +143,10 @@ def _at_or_after(
     for segment in segments:
         reaches = segment.last_time_entry()[0]
         seen = max(seen, reaches)
-        file = shown(os.path.basename(segment.log_path or ""))
+        path = shown_path(partition, segment.log_path or "")
         if has_zero_tail(segment.time_index):
-            index = shown(os.path.basename(segment.time_index.path or ""))
-            yield Finding("LOOKUP-003", "its last slot is zero", dir=partition.shown, file=index)
+            index = shown_path(partition, segment.time_index.path or "")
+            yield Finding("LOOKUP-003", "its last slot is zero", dir=partition.shown, path=index)
         if reaches < 0:
             with segment.log() as log:
                 reaches = log.mtime_ms
@@ -155,14 +154,14 @@ def _at_or_after(
                 message = (
                     f"no timestamp is known; the file's modification time, {reaches}, counts as the largest"
                 )
-                yield Finding("LOOKUP-001", message, dir=partition.shown, file=file, found=reaches)
+                yield Finding("LOOKUP-001", message, dir=partition.shown, path=path, found=reaches)
         if reaches < asked:
             continue
         with failing_lookup():
             answer = _search(segment, asked, loaded.log_start_offset, limit)
         if answer is None and segment is not segments[-1]:
             message = "no such record in it; later segments are not searched"
-            yield Finding("LOOKUP-002", message, dir=partition.shown, file=file)
+            yield Finding("LOOKUP-002", message, dir=partition.shown, path=path)
         if answer is None and seen >= asked:
             return f"{lookup.NOT_IN_SEGMENT}: segment {segment.base_offset} alone is searched, and has no such record"
         if answer is not None:

@@ -56,7 +56,7 @@ def _ls(unit: Unit, *, recover: bool) -> Outcome:
         else:
             findings.append(finding)
     findings.extend(
-        Finding("LOG-008", problem.message, dir=partition.shown, file=problem.path, position=problem.position)
+        Finding("LOG-008", problem.message, dir=partition.shown, path=problem.path, position=problem.position)
         for problem in told[1:]
     )
     return Outcome(

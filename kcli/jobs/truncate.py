@@ -297,5 +297,5 @@ def _findings(partition: Partition, prediction: Prediction) -> Iterator[Finding]
         )
     trouble = prediction.restart_error or prediction.removed.trouble
     if trouble is not None:
-        file = shown_path(partition, trouble.path)
-        yield Finding("TRUNC-003", str(trouble), dir=partition.shown, file=file, position=trouble.position)
+        path = shown_path(partition, trouble.path)
+        yield Finding("TRUNC-003", str(trouble), dir=partition.shown, path=path, position=trouble.position)

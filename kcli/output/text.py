@@ -10,7 +10,7 @@ from kcli.rows import Failure
 
 def finding_line(finding: Finding) -> str:
     """Return `severity code path: message`."""
-    return one_line(f"{finding.severity} {finding.code} {finding.path or ''}: {finding.message}")
+    return one_line(f"{finding.severity} {finding.code} {finding.place or ''}: {finding.message}")
 
 
 def failure_line(failure: Failure) -> str:
@@ -33,7 +33,7 @@ def distinct(findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings without repetitions; one about a log dir's own file is listed once, not for every partition."""
     seen: dict[tuple[object, ...], Finding] = {}
     for finding in merged(findings):
-        shared = finding.code.startswith("DIR-") and finding.file is not None
+        shared = finding.code.startswith("DIR-") and finding.path is not None
         key = (*finding[:2], None if shared else finding.dir, *finding[3:])
         seen.setdefault(key, finding)
     return list(seen.values())

@@ -1,7 +1,6 @@
 """How single values are written: JSON, cells of csv and tsv, timestamps for people."""
 
 import base64
-import os
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -105,8 +104,8 @@ def finding_values(finding: Finding) -> dict[str, Value]:
         "severity": finding.severity,
         "message": finding.message,
         "dir": finding.dir,
-        "file": None if finding.file is None else os.path.basename(finding.file),
-        "path": finding.path,
+        "file": finding.file,
+        "path": finding.place,
         "position": finding.position,
         "expected": finding.expected,
         "found": finding.found,

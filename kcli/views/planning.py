@@ -285,7 +285,7 @@ def _of_names(targets: Iterable[Target]) -> Iterator[tuple[Target, Finding]]:
 
 def is_reported_by_planning(finding: Finding) -> bool:
     """Whether planning reports the finding, once for all tasks."""
-    return finding.code in NAME_FINDINGS or (finding.code.startswith("DIR-") and finding.file is not None)
+    return finding.code in NAME_FINDINGS or (finding.code.startswith("DIR-") and finding.path is not None)
 
 
 def directory_of(target: Target) -> str:

@@ -38,7 +38,7 @@ def test_files_of_the_log_dir_that_cannot_be_used(tmp_path, name, content, code)
         path.write_text(content)
     outcome = ls.ls(unit(directory))
     assert len(outcome.rows) == 1
-    assert [(finding.code, finding.file, finding.severity) for finding in outcome.findings] == [
+    assert [(finding.code, finding.path, finding.severity) for finding in outcome.findings] == [
         (code, str(path), "error")
     ]
 

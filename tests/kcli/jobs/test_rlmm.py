@@ -163,7 +163,7 @@ def test_damage_is_a_finding_and_the_rest_is_shown(partition, parts, rows, codes
     assert sorted(set(result.codes)) == codes
     assert result.failures == []
     assert {finding.position for finding in result.findings} == ({position} if codes else set())
-    assert {finding.file for finding in result.findings} <= {str(partition(*parts) / LOG)}
+    assert {finding.path for finding in result.findings} <= {str(partition(*parts) / LOG)}
 
 
 def test_every_prefix_of_a_segment(partition):

@@ -113,7 +113,7 @@ def test_a_segment_that_reaches_back_into_the_one_before_is_told(tmp_path, secon
     (finding,) = [finding for o in outcomes for finding in o.findings]
     base = int.from_bytes(second[:8], "big")
 
-    assert (finding.code, finding.file) == ("LOG-011", str(tmp_path / "t-0" / "00000000000000000004.log"))
+    assert (finding.code, finding.path) == ("LOG-011", str(tmp_path / "t-0" / "00000000000000000004.log"))
     assert (finding.message, finding.more) == (
         f"offset {base}: not above 4, the last of the segment before",
         more,

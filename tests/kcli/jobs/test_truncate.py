@@ -306,7 +306,7 @@ def test_damage_in_what_goes_is_a_finding_with_its_place(partition):
     (partition / f"{0:020d}.index").write_bytes(offset_entries((29, 2 * SIZE)))
     outcome = run(partition, to_offset=29)
     assert [(finding.code, finding.position) for finding in outcome.findings] == [("TRUNC-003", SIZE)]
-    assert outcome.findings[0].file == str(log)
+    assert outcome.findings[0].path == str(log)
     assert rows(outcome)[0]["log_end_offset_after_restart"] is None
 
 

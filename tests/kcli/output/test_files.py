@@ -27,7 +27,7 @@ from kcli.rows.remote_metadata import RlmmCommittedOffsetRow, RlmmPartitionRow, 
 pytestmark = pytest.mark.slow
 
 ROWS = [RlmmPartitionRow(f"topic,{n}", n, 7 * n) for n in range(5)]
-FINDING = Finding("LOG-001", "short", "d", "0.log", 100, "61 bytes", 12)
+FINDING = Finding("LOG-001", "short", "d", "d/0.log", 100, "61 bytes", 12)
 FAILURE = Failure("x", "corrupt", 5, "crc", "byte 5: crc")
 FORMATS = ("parquet", "csv", "ndjson")
 

@@ -8,8 +8,8 @@ from .writing import FAILURE, FINDING
 
 def test_lines_name_severity_code_path_and_message():
     assert finding_line(FINDING) == "warning LOG-001 d/0.log: short"
-    assert finding_line(FINDING._replace(file=None)) == "warning LOG-001 d: short"
-    assert finding_line(FINDING._replace(file="a/b")) == "warning LOG-001 a/b: short"
+    assert finding_line(FINDING._replace(path=None)) == "warning LOG-001 d: short"
+    assert finding_line(FINDING._replace(path="a/b")) == "warning LOG-001 a/b: short"
     assert failure_line(FAILURE) == "error x: byte 5: crc"
     assert failure_line(FAILURE._replace(path="two\nlines\x1b[0m")) == r"error two\nlines\x1b[0m: byte 5: crc"
 

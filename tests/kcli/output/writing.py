@@ -8,7 +8,7 @@ from kcli.rows import Failure, row_types
 from kcli.rows.lookups import FoundRecord, LookupTimestampRow
 from kcli.rows.places import Where
 
-FINDING = Finding("LOG-001", "short", "d", "0.log", 100, "61 bytes", 12)
+FINDING = Finding("LOG-001", "short", "d", "d/0.log", 100, "61 bytes", 12)
 FAILURE = Failure("x", "corrupt", 5, "crc", "byte 5: crc")
 
 
