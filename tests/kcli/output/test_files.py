@@ -151,7 +151,7 @@ def test_batches_are_bounded_by_rows_and_by_bytes(monkeypatch):
 
 
 @pytest.mark.parametrize("output", FORMATS)
-def test_what_was_there_stays_until_the_new_file_is_complete(tmp_path, output):
+def test_the_old_file_stays_until_the_new_one_is_complete(tmp_path, output):
     path = tmp_path / "out"
     path.write_text("before")
 
@@ -169,7 +169,7 @@ def test_what_was_there_stays_until_the_new_file_is_complete(tmp_path, output):
 @pytest.mark.parametrize("output", FORMATS)
 @pytest.mark.parametrize("error", [IncompleteError, KeyboardInterrupt, OSError])
 @pytest.mark.parametrize("where", ["rows", "tail"])
-def test_an_error_leaves_all_as_it_was(tmp_path, output, error, where):
+def test_an_error_leaves_the_old_file_and_no_other(tmp_path, output, error, where):
     path = tmp_path / "out"
     path.write_text("before")
 
@@ -239,7 +239,7 @@ def test_parts_become_a_directory_in_their_order(tmp_path, output):
         ]
 
 
-def test_parts_are_in_order_by_name_however_many_they_are(tmp_path, monkeypatch):
+def test_names_of_many_parts_sort_in_the_order_of_rows(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "DIGITS", 1)
     with new_directory(str(tmp_path / "out")) as hidden:
         parts = Parts(hidden, view_of("csv"))
@@ -292,7 +292,7 @@ def test_findings_and_errors_of_ndjson_are_the_last_part(tmp_path):
     assert b"".join(part.read_bytes() for part in sorted(path.glob("part-*"))) == on_stdout(ROWS, view, tail)
 
 
-def test_a_part_that_is_not_to_be_seen_is_told_and_nothing_kept(tmp_path):
+def test_a_missing_part_is_an_error_and_no_directory_is_kept(tmp_path):
     path = str(tmp_path / "out")
 
     def attempt():

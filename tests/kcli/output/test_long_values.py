@@ -52,7 +52,7 @@ def test_pieces_are_those_of_the_whole(value):
         ((None, {"a": ["x" * (LONG + 1)]}), True),
     ],
 )
-def test_what_is_long(value, long):
+def test_values_are_long_by_all_texts_and_bytes_in_them(value, long):
     assert is_long(value) is long
 
 

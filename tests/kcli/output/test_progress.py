@@ -33,7 +33,7 @@ def test_drawn_only_after_patience(patience, drawn):
 
 
 @pytest.mark.slow
-def test_it_comes_before_the_first_is_done():
+def test_the_bar_is_drawn_before_the_first_input_is_done():
     master, slave = pty.openpty()
     code = CODE.format(patience=0.1, seconds=0.9)
     process = subprocess.Popen(

@@ -50,7 +50,7 @@ def test_table_has_one_line_a_row():
     assert len(write(write_table, [row]).splitlines()) == 2
 
 
-def test_table_takes_markup_for_text():
+def test_table_shows_markup_as_text():
     row = lookup_row("[red]d[/red] :smile:")
 
     assert "[red]d[/red] :smile:" in write(write_table, [row], is_colored=True)

@@ -79,7 +79,7 @@ def test_values_of_python(kind, data):
     assert found == pa.array(values, kind)
 
 
-def test_what_no_array_holds():
+def test_text_that_is_not_unicode_and_too_large_numbers_are_errors():
     with pytest.raises(OverflowError):
         column([1 << 63], pa.int64())
     with pytest.raises(UnicodeEncodeError):

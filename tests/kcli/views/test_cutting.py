@@ -113,7 +113,7 @@ def test_no_cut_where_a_length_leads_over_it(tmp_path, small):
     ]
 
 
-def test_no_cut_behind_a_broken_chain(tmp_path, small):
+def test_no_cut_after_a_broken_chain(tmp_path, small):
     data = bytearray(b"".join(BATCHES))
     data[4 * SIZE + 8] = 0x80
     path = written(tmp_path, BATCHES, data)

@@ -37,7 +37,7 @@ def test_a_range_holds_exactly_what_all_filters_let_pass(filters):
     assert left.few <= set(passing) or not passing
 
 
-def test_ranges_of_two_columns_bound_what_both_must_meet():
+def test_a_range_of_two_columns_is_their_intersection():
     left = pushed([("GreaterThan", "base_offset", 10), ("LessThanOrEqual", "last_offset", 20)])
 
     assert left.range("base_offset", "last_offset").bounds == (11, 20)
@@ -53,7 +53,7 @@ def test_topics():
     assert not pushed([("EqualTo", "topic", "a")]).wants_topic(None)
 
 
-def test_what_cannot_be_used_leaves_everything():
+def test_an_unknown_filter_leaves_out_nothing():
     odd = [("Not", "topic", None), ("StringContains", "topic", "x"), ("EqualTo", "topic", None), ("EqualTo", "partition", "1"),
            ("EqualTo", "partition", True), ("In", "partition", (1, None)), ("IsNull", "partition", None), ("GreaterThan", "offset", 1.5)]  # fmt: skip
 

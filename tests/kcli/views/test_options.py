@@ -36,7 +36,7 @@ def test_paths(options, paths):
     assert query(options).paths == paths
 
 
-def test_a_path_with_a_comma_is_one_if_it_is_there(tmp_path):
+def test_a_path_with_a_comma_is_one_path_if_it_exists(tmp_path):
     (tmp_path / "a,b").mkdir()
 
     assert query({"path": str(tmp_path / "a,b")}).paths == (str(tmp_path / "a,b"),)
@@ -78,7 +78,7 @@ def test_a_path_with_a_comma_is_one_if_it_is_there(tmp_path):
         ({}, "use CREATE TEMPORARY VIEW name USING kcli OPTIONS (...)"),
     ],
 )
-def test_what_cannot_be_used_is_named(options, words):
+def test_a_wrong_option_is_named_in_the_error(options, words):
     with pytest.raises(OptionError) as raised:
         query(options)
 

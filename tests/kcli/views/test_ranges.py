@@ -124,7 +124,7 @@ def test_records_of_recorded_logs(name, tmp_path):
     assert left or name == "v1-lz4-other-checksum"
 
 
-def test_reading_ends_behind_what_is_wanted(tmp_path, monkeypatch):
+def test_reading_ends_after_the_range(tmp_path, monkeypatch):
     monkeypatch.setattr(bulk, "WINDOW", 400)
     monkeypatch.setattr(bulk, "SMALLEST_WINDOW", 400)
     monkeypatch.setattr("kcli.dump.options.BYTES_PER_CALL", 1)

@@ -175,7 +175,7 @@ def test_lists_of_paths_and_fewer_columns(spark, dirs):
     assert frame.filter("topic = 'clicks'").count() > 4
 
 
-def test_what_records_of_internal_topics_say(spark, kcli, tmp_path):
+def test_records_of_internal_topics_are_decoded(spark, kcli, tmp_path):
     key = b"\0\1\0\1g\0\1t\0\0\0\0"
     value = b"\0\3" + (7).to_bytes(8, "big") + b"\0\0\0\1" + b"\0\0" + bytes(8)
     segment(
@@ -230,7 +230,7 @@ def test_a_table_of_the_catalog_is_refused_with_what_to_use_instead(spark, dirs,
 @pytest.mark.parametrize(
     ("option", "value"), [("offsets", "46"), ("partitions", "x"), ("topic", ""), ("partition", "3-1")]
 )
-def test_a_wrong_option_is_told_when_it_is_loaded(spark, dirs, option, value):
+def test_a_wrong_option_is_refused_at_load(spark, dirs, option, value):
     with pytest.raises(Exception, match=f"option {option}"):
         spark.read.format("kcli").option(option, value).load(str(dirs[0]))
 

@@ -273,7 +273,7 @@ def test_pushed_offsets_change_no_answer_where_base_offsets_are_wrong(view, filt
     assert kept(rows(view, [tmp_path / "d"], filters)) == kept(rows(view, [tmp_path / "d"]))
 
 
-def test_options_leave_out_what_filters_would(dirs):
+def test_options_select_rows_as_filters_do(dirs):
     left = rows("batches", dirs, topic="clicks", partition="0", offsets="3..5")
 
     assert {(row["topic"], row["partition"], row["base_offset"]) for row in left} == {
@@ -282,7 +282,7 @@ def test_options_leave_out_what_filters_would(dirs):
 
 
 @pytest.mark.parametrize("view", ["batches", "records"])
-def test_options_of_ranges_with_others(view, dirs):
+def test_range_options_combine_with_other_options(view, dirs):
     options = {"epochs": "1,2", "times": "1700000005000..1700000011000"}
     time = RANGES["times"][view][0]
 
@@ -342,7 +342,7 @@ def test_leftovers_only_on_request(tmp_path):
     assert len(rows("offsets", [log_dir], leftovers="true")) == 4
 
 
-def test_records_of_internal_topics_say_what_dump_says(demo, kcli):
+def test_decoded_records_equal_those_of_dump(demo, kcli):
     paths = [*sorted(demo.glob("__*-*")), *sorted(demo.rglob("*.checkpoint")), demo / "orders-0"]
     wanted, _ = printed(kcli, ("dump", "--records"), paths, "dump_record")
     wanted = [
@@ -360,7 +360,7 @@ def test_records_of_internal_topics_say_what_dump_says(demo, kcli):
     assert len({row["record_type"] for row in wanted}) > 5
 
 
-def test_nothing_is_decoded_where_nobody_asks(demo, monkeypatch):
+def test_records_are_not_decoded_unless_a_decoded_column_is_selected(demo, monkeypatch):
     monkeypatch.setattr("kcli.dump.render.rows.decoded", None)
     columns = ["topic", "offset", "key"]
     narrow = StructType([view_schema("records")[name] for name in columns])
@@ -376,7 +376,7 @@ def test_nothing_is_decoded_where_nobody_asks(demo, monkeypatch):
     assert len(found) > 20
 
 
-def test_findings_tell_what_cannot_be_decoded(kcli, tmp_path):
+def test_a_record_that_cannot_be_decoded_is_a_finding(kcli, tmp_path):
     segment(
         log_dir(tmp_path / "d") / "__consumer_offsets-0",
         0,
@@ -412,7 +412,7 @@ def test_columns_are_those_of_the_schema_that_kcli_prints(view):
     assert VIEWS[view].name in {*ROW_TYPES, "finding"}
 
 
-def test_relative_paths_start_where_they_should(dirs, monkeypatch):
+def test_relative_paths_start_from_the_session_directory(dirs, monkeypatch):
     given = {"view": "epochs", "path": dirs[0].name}
     monkeypatch.chdir("/")
 
