@@ -34,7 +34,7 @@ def plan(found: Found, accepts: frozenset[str]) -> tuple[list[Unit], list[Failur
         if target.kind in accepts:
             units.append(Unit(number=len(units), targets=(target,)))
         else:
-            wanted = (
+            expected = (
                 "a log dir or a partition directory"
                 if accepts == PARTITIONS_ONLY
                 else f"one of {', '.join(sorted(accepts))}"
@@ -45,7 +45,7 @@ def plan(found: Found, accepts: frozenset[str]) -> tuple[list[Unit], list[Failur
                     "wrong-kind",
                     None,
                     None,
-                    f"this is a file of kind {target.kind}; name {wanted}",
+                    f"this is a file of kind {target.kind}; name {expected}",
                 )
             )
     return units, failures
@@ -96,7 +96,7 @@ def failure_of(error: FileError) -> Failure:
 
 
 def internal_failure(path: str, error: BaseException) -> Failure:
-    """Return the failure that stands for a bug of kcli: the place in the code instead of a guess about the file."""
+    """Return the error row of a bug of kcli: it names the place in the code, and makes no guess about the file."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
     return Failure(path, "internal", None, None, f"{type(error).__name__}: {error} ({place})")

@@ -1,4 +1,4 @@
-"""`rlmm dump`: the events of __remote_log_metadata, and the files that releases 3.1 to 3.7 kept beside the logs."""
+"""`rlmm dump`: the events of __remote_log_metadata, and the files that releases 3.1 to 3.7 kept next to the logs."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -125,11 +125,11 @@ def _committed_offsets_of(log_dirs: Iterable[str]) -> Iterator[Target]:
 
 
 def dump(unit: Unit) -> Outcome:
-    """Return the rows of one file, or of the next piece of one: what it holds before a bad place is always shown."""
+    """Return the rows of one file, or of its next part: what comes before damage is always shown."""
     try:
         outcome = _DUMPS[unit.target.kind](unit)
-        told = [] if unit.start or unit.mark else log_dir_findings(unit.target)
-        return replace(outcome, findings=[*told, *outcome.findings])
+        of_log_dir = [] if unit.start or unit.mark else log_dir_findings(unit.target)
+        return replace(outcome, findings=[*of_log_dir, *outcome.findings])
     except FileError as error:
         return failed(unit, error)
     except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
@@ -140,13 +140,13 @@ def dump(unit: Unit) -> Outcome:
 
 
 class _Mark(NamedTuple):
-    """What a continued scan must know: records of the first batch already shown, and what has been told once."""
+    """What the next call must know: records of the first batch already shown, and whether the old layout was reported."""
 
     shown: int = 0
-    old_layout_told: bool = False
+    old_layout_reported: bool = False
 
     def pack(self) -> int:
-        return self.shown << 1 | self.old_layout_told
+        return self.shown << 1 | self.old_layout_reported
 
     @staticmethod
     def unpack(mark: int) -> "_Mark":
@@ -197,12 +197,12 @@ def _events(file: DataFile, unit: Unit, rows: list[Item], findings: FindingColle
             row, old_layout = _event_row(event, record, batch.position, findings)
             rows.append(row)
             held += len(record.value or b"")
-            if old_layout and not mark.old_layout_told:
+            if old_layout and not mark.old_layout_reported:
                 findings.add("RLMM-004", batch.position, f"offset {record.offset}: layout {LAYOUT_3_0}")
-                mark = mark._replace(old_layout_told=True)
+                mark = mark._replace(old_layout_reported=True)
     if walk.stop is None:
         raise AssertionError("a walk that has ended says where")
-    _tell_stop(walk.stop, file.grown(is_torn=walk.stop.reason in TORN), findings)
+    _report_stop(walk.stop, file.grown(is_torn=walk.stop.reason in TORN), findings)
     return None
 
 
@@ -269,11 +269,11 @@ def _event_row(
 
 
 def _raw(metadata: RemoteLogMetadata, value: Buffer) -> bytes | None:
-    # Columns cannot show tags that nobody knows yet; the bytes can.
+    # unknown tags have no column: `raw` shows them
     return bytes(value) if metadata.unknown_tags else None
 
 
-def _tell_stop(stop: Stop, grown: int, findings: FindingCollector) -> None:
+def _report_stop(stop: Stop, grown: int, findings: FindingCollector) -> None:
     if grown > 0:
         findings.add("LOG-005", stop.position, f"it grew by {grown} bytes while it was read")
     elif stop.reason == "end":
@@ -286,7 +286,7 @@ def _tell_stop(stop: Stop, grown: int, findings: FindingCollector) -> None:
         findings.add("LOG-002", stop.position, f"{stop.reason.replace('-', ' ')} {stop.found}")
 
 
-# The files beside the logs
+# The files next to the logs
 
 
 def _snapshot(unit: Unit) -> Outcome:

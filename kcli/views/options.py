@@ -9,7 +9,7 @@
 | `leftovers`       | true: directories that end in -delete, -stray, -future, and files that wait for removal, too   |
 | `topic`           | only these topics, with commas; not for rlmm, whose events are about many                      |
 | `partition`       | only these partitions, like `0-3,7`; not for rlmm                                              |
-| `offsets`         | batches, records: from the first to the last wanted, `A..B`, `A..` or `..B`, inclusive         |
+| `offsets`         | batches, records: from the first to the last offset, `A..B`, `A..` or `..B`, inclusive         |
 |                   | like `kcli dump --offsets`: found by names and indexes, up to two rising batches after B       |
 | `times`           | the same of timestamps in epoch milliseconds; batches are judged by their largest alone        |
 | `epochs`          | batches, records: only batches of these leader epochs, with commas                             |
