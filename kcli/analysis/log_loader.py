@@ -16,7 +16,6 @@ from formats.types import TopicPartition
 from kcli.analysis import epochs
 from kcli.analysis.directory_files import PREALLOCATED, TXN_ENTRY_SIZE, Files, read_aborted, surviving_files
 from kcli.analysis.epochs import EpochCache
-from kcli.analysis.header_recovery import recover_by_headers
 from kcli.analysis.loaded_log import (
     HEADERS,
     INDEX,
@@ -42,7 +41,6 @@ from kcli.analysis.log_segment import (
     translate_offset,
     truncate_segment,
 )
-from kcli.analysis.metadata_log import at_latest_snapshot
 from kcli.analysis.producers import ProducerState, Snapshot, rebuild
 from kcli.analysis.start_findings import Reporter
 from kcli.logdir.buffers import FileError, read_optional
@@ -115,6 +113,8 @@ class LogLoader:
         )
         if self.partition.topic != CLUSTER_METADATA:
             return loaded
+        from kcli.analysis.metadata_log import at_latest_snapshot  # noqa: PLC0415 - of one topic
+
         return at_latest_snapshot(loaded, self.partition.names, self.reporter)
 
     def _source(self, last: LoadedSegment) -> str:
@@ -230,6 +230,8 @@ class LogLoader:
         """Recover one segment and keep it; return how many bytes are cut. Its producer snapshots stay on disk."""
         self.recovered.add(segment.base_offset)
         if not self.exact:
+            from kcli.analysis.header_recovery import recover_by_headers  # noqa: PLC0415 - of ls after an unclean stop
+
             taken = recover_by_headers(segment, self.epochs, self.reporter)
             self.segments[segment.base_offset], self.epochs = taken.segment, taken.epochs
             self.header_ends[segment.base_offset] = taken.next_offset

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, TypeVar
 
 from formats.batch import BATCH, COMPRESSION_CODEC_MASK, HEADER_SIZE, SMALLEST_LENGTH
-from formats.compression import ZSTD
 from formats.errors import CorruptError, FormatError, LimitError
 from formats.index import (
     OFFSET_INDEX_ENTRY,
@@ -26,7 +25,6 @@ from formats.index import (
 )
 from formats.layout import Layout
 from formats.legacy import MESSAGE_V0, read_header
-from formats.message_set import base_offset
 from kcli.logdir.buffers import DataFile, FileError, file_error
 from kcli.logdir.indexes import IndexFile
 from kcli.logdir.segment import BAD_LENGTH, MAGIC_V2, SKIP_FROM, FileBatch, Header, Stop, batches
@@ -102,6 +100,8 @@ def first_offset(log: DataFile, batch: FileBatch) -> int:
         return batch.base_offset
     if batch.size > LARGEST_WRAPPER:
         return batch.base_offset
+    from formats.message_set import base_offset  # noqa: PLC0415 - wrappers are rare
+
     try:
         return base_offset(log.read(batch.position, batch.size), LARGEST_WRAPPER)
     except LimitError:
@@ -121,6 +121,8 @@ def is_wrapper(batch: FileBatch) -> bool:
 
 def _refusal(error: FormatError) -> str:
     """Return the exception that Kafka throws where a wrapper cannot be opened."""
+    from formats.compression import ZSTD  # noqa: PLC0415 - wrappers are rare
+
     field = error.field.partition(" at ")[0]
     if field == "codec":
         return INVALID_RECORD if error.found in range(ZSTD + 1) else ILLEGAL_ARGUMENT

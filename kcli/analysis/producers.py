@@ -14,8 +14,6 @@ from typing import NamedTuple, TypeAlias
 
 from formats.batch import NO_PRODUCER_ID, BatchHeader
 from formats.errors import FormatError, LimitError
-from formats.producer_snapshot import SNAPSHOT_HEADER, ProducerSnapshotHeader
-from formats.producer_snapshot import read_snapshot as decode_snapshot
 from kcli.analysis.log_segment import (
     ILLEGAL_ARGUMENT,
     INVALID_RECORD,
@@ -30,7 +28,7 @@ from kcli.logdir.segment import MAGIC_V2, FileBatch
 
 LARGEST_CONTROL_BATCH = 1024 * 1024
 
-EMPTY_SNAPSHOT = SNAPSHOT_HEADER.pack(ProducerSnapshotHeader(1, 0x48674BC7, 0))
+EMPTY_SNAPSHOT = bytes.fromhex("0001 48674bc7 00000000")
 """A snapshot of no producer: its checksum is known, so that the usual answer needs none."""
 
 PRODUCER_EXPIRATION_MS = 86_400_000
@@ -202,6 +200,8 @@ def read_snapshot(snapshot: Snapshot) -> Mapping[int, Producer] | None:
     data = read_whole(snapshot)
     if data == EMPTY_SNAPSHOT:
         return {}
+    from formats.producer_snapshot import read_snapshot as decode_snapshot  # noqa: PLC0415 - checksums load a package
+
     try:
         entries = decode_snapshot(data).entries
     except FormatError:

@@ -209,7 +209,7 @@ def make_commits(root: Path, records: int) -> tuple[str, Facts]:
 
 
 def make_partitions(root: Path, count: int) -> tuple[str, Facts]:
-    """Write a log dir of `count` partitions: five epochs, one segment of one batch."""
+    """Write a cleanly stopped log dir of `count` partitions: five epochs, one segment of one batch."""
     data = put_records(
         [put_record(value=b"x" * 20)],
         base_offset=100,
@@ -231,6 +231,7 @@ def make_partitions(root: Path, count: int) -> tuple[str, Facts]:
     (root / "data" / "meta.properties").write_text(
         "version=1\ncluster.id=AAAAAAAAAAAAAAAAAAAAAA\nnode.id=1\n"
     )
+    (root / "data" / ".kafka_cleanshutdown").write_text("")
     return "data", Facts(count * len(data), count, count, 100)
 
 
