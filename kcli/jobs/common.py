@@ -20,6 +20,8 @@ from kcli.rows.places import FromFile, Where
 PARTITIONS_ONLY = frozenset({PARTITION})
 ATTEMPTS = 6
 """How often a directory is read that changes while it is read."""
+ABOUT_FILES = ("LOG-", "IDX-", "EPOCH-", "START-", "TRUNC-003")
+"""Codes of findings that a change of the files can cause."""
 FIRST_PAUSE = 0.01
 """Seconds between the first two attempts; each further pause is twice as long."""
 
@@ -113,7 +115,7 @@ def answer(unit: Unit, work: Callable[[Partition], Yield]) -> Outcome:
 def undisturbed(target: Target, attempt: Callable[[], Outcome]) -> Outcome:
     """Return the outcome of an attempt during which the directory did not change, or of the last of several attempts.
 
-    An outcome without an error and without a finding above info is returned as it is.
+    An outcome without an error, and without a finding above info about the files, is returned as it is.
     """
     pause = FIRST_PAUSE
     for _ in range(ATTEMPTS - 1):
@@ -130,9 +132,15 @@ def undisturbed(target: Target, attempt: Callable[[], Outcome]) -> Outcome:
 
 
 def _is_troubled(outcome: Outcome) -> bool:
-    if outcome.error is not None or (not outcome.rows and outcome.findings):
+    """Whether a change of the directory may be the cause of what an outcome lacks or finds."""
+    if outcome.error is not None:
         return True
-    return any(finding.severity != "info" or finding.code == "LOG-014" for finding in outcome.findings)
+    return any(
+        finding.code == "LOG-014"
+        or (finding.code == "LOG-005" and not outcome.rows)
+        or (finding.severity != "info" and finding.code.startswith(ABOUT_FILES))
+        for finding in outcome.findings
+    )
 
 
 def failed(unit: Unit, error: FileError) -> Outcome:

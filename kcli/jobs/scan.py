@@ -20,11 +20,12 @@ from kcli.analysis.pieces import Piece, Wanted, join, read_piece
 from kcli.analysis.salvage import Gap
 from kcli.analysis.summary import EMPTY, Codec, Summary, merge
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import failed, internal_failure, log_dir_findings, source_of
+from kcli.jobs.common import failed, internal_failure, log_dir_findings, moved, source_of
 from kcli.jobs.cuts import cut
 from kcli.logdir.buffers import DataFile, FileError, Reading, shown
 from kcli.logdir.bulk import hints_of
 from kcli.logdir.files import sibling
+from kcli.logdir.moving import REMOVED
 from kcli.logdir.segment import Stop
 from kcli.logdir.tree import PARTITION, Found, Note, Target, listed, listed_log, odd_entries, partition_of
 from kcli.rows import Failure
@@ -316,6 +317,11 @@ def _findings(target: Target, piece: Piece, before: int | None) -> Iterator[Find
     """Yield what is wrong with a segment behind another that ends at an offset, in the words of `dump`."""
     base = piece.summary.base_offset
     reaches_back = before is not None and base is not None and base <= before
+    if reaches_back and not os.path.lexists(target.path):
+        merged = moved(target, FileError(target.path, REMOVED, "removed"))
+        if merged is not None:  # by compaction, into the segment before, which was read after that
+            reaches_back = False
+            yield merged
     if _is_clean(piece) and not reaches_back:
         return
 

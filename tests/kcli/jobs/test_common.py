@@ -8,7 +8,8 @@ import time
 import pytest
 
 from commands import _run
-from kcli.jobs import common, epoch, ls, truncate
+from kcli.analysis.findings import Finding
+from kcli.jobs import common, epoch, ls, scan, truncate
 from kcli.jobs.common import answer
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.tree import Selection, find
@@ -332,6 +333,38 @@ def test_a_segment_that_is_removed_after_it_was_listed_is_one_finding_and_the_re
     assert [row["base_offset"] for row in told["rows"] if row["type"] == "scan_segment"] == (
         [0, 10] if words in {"scan", "scan --jobs 2"} else []
     )
+
+
+def test_a_segment_that_was_merged_into_the_one_before_while_both_were_read_is_no_overlap(
+    three, kcli, monkeypatch
+):
+    """As compaction does: the segment before, read late, holds what the removed one held."""
+    (three / f"{0:020}.log").write_bytes(put_range(0, 5) + put_range(5, 5))
+    read = scan.read_piece
+
+    def read_and_remove(file, *words, **more):
+        piece = read(file, *words, **more)
+        if file.path.endswith(f"{5:020}.log"):
+            os.rename(file.path, f"{file.path}.deleted")
+        return piece
+
+    answered = kcli("scan", three.parent, "-o", "json")
+    assert [found["code"] for found in json.loads(answered.stdout)["findings"]] == ["LOG-011"]
+    monkeypatch.setattr(scan, "read_piece", read_and_remove)
+    answered = kcli("scan", three.parent, "-o", "json")
+    assert [found["code"] for found in json.loads(answered.stdout)["findings"]] == ["LOG-014"]
+
+
+def test_a_finding_that_the_question_calls_for_is_no_reason_to_read_again(three):
+    attempts = []
+
+    def work(partition):
+        attempts.append(partition)
+        (three / "busy").touch()
+        return [Finding("TRUNC-002", "x", dir=partition.shown), Finding("START-005", "x")]
+
+    assert codes(answer(unit(three), work)) == ["TRUNC-002", "START-005"]
+    assert len(attempts) == 1
 
 
 def test_a_path_that_never_was_stays_an_error(three, kcli):
