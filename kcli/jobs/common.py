@@ -155,13 +155,13 @@ def failed(unit: Unit, error: FileError) -> Outcome:
 def moved(target: Target, error: FileError) -> Finding | None:
     """Return the finding about a file that a running broker removed, renamed or cut meanwhile; None for other errors."""
     gone = removal(error)
-    directory, name = os.path.split(shown_as(target, error.path if gone is None else gone.path))
+    path = shown_as(target, error.path if gone is None else gone.path)
+    directory = os.path.dirname(path) or "."
     if gone is not None:
         is_file = gone.path == error.path and not (target.kind == PARTITION and gone.path == target.path)
-        place = (directory or ".", name) if is_file else (os.path.join(directory, name), None)
-        return Finding("LOG-014", gone.message, *place)
+        return Finding("LOG-014", gone.message, *((directory, path) if is_file else (path, None)))
     if error.code == SHRANK:
-        return Finding("LOG-005", error.message, directory or ".", name, error.position)
+        return Finding("LOG-005", error.message, directory, path, error.position)
     return None
 
 

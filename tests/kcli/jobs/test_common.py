@@ -328,6 +328,7 @@ def test_a_segment_that_is_removed_after_it_was_listed_is_one_finding_and_the_re
     told = json.loads(done.stdout)
     assert (done.exit_code, told["errors"]) == (0, [])
     found = [(finding["code"], finding["file"]) for finding in told["findings"]]
+    assert all(finding["path"] == str(three / finding["file"]) for finding in told["findings"])
     files = ["log"] if words.startswith("scan") else ["index", "log", "timeindex"]
     assert found == [("LOG-014", f"{5:020}.{extension}") for extension in files]
     assert [row["base_offset"] for row in told["rows"] if row["type"] == "scan_segment"] == (
