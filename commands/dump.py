@@ -14,7 +14,7 @@ from commands._options import UsageError as Usage
 from formats.bounds import LARGEST_BATCH, LARGEST_BATCH_GROWN
 
 if TYPE_CHECKING:
-    from kcli.analysis.selection import Wanted
+    from kcli.dump.filter import RecordFilter
     from kcli.output.formats import OutputFormat
     from kcli.output.structured import Form
 
@@ -279,7 +279,7 @@ def dump(
         max_message_size=max_message_size,
         verify_index_only=verify_index_only,
         index_sanity_check=index_sanity_check,
-        wanted=wanted,
+        filter=wanted,
         tail=tail,
         limit=common.limit if common.sort is None else None,
         bytes_as=_bytes_as(bytes_as, redact=redact),
@@ -398,9 +398,9 @@ def _wanted(
     codec: list[str] | None,
     key: str | None,
     grep: str | None,
-) -> "Wanted":
+) -> "RecordFilter":
     from formats.batch import COMPRESSION_NAMES  # noqa: PLC0415 - kept out of --help
-    from kcli.analysis.selection import Wanted  # noqa: PLC0415 - kept out of --help
+    from kcli.dump.filter import RecordFilter  # noqa: PLC0415 - kept out of --help
 
     for name in codec or ():
         if name not in COMPRESSION_NAMES.values():
@@ -410,7 +410,7 @@ def _wanted(
         re.compile(pattern or b"")
     except (re.error, OverflowError, RecursionError) as error:
         raise Usage(f"--grep {grep}: {error}") from error
-    return Wanted(
+    return RecordFilter(
         offsets=None if offsets is None else parse_offsets(offsets),
         times=None if time is None else _times(time),
         epochs=frozenset(epoch or ()),

@@ -2,30 +2,39 @@
 
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from formats.record import MAGIC
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
-from kcli.analysis.salvage import Checked, Gap
+from kcli.analysis.salvage import DamagedRange
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.indexes import IndexFile
 from kcli.logdir.moving import comes_true
 from kcli.logdir.segment import TORN, Stop, describe_torn
 
-
-def report_invalid(item: Checked, findings: FindingCollector) -> None:
-    """Keep a finding about a batch whose checksum is wrong or whose magic is not known."""
-    position, header = item.batch
-    if not item.valid:
-        findings.add("LOG-003", position, f"offset {header.base_offset}: the checksum does not match")
-    elif header.magic > MAGIC:
-        findings.add("LOG-003", position, f"offset {header.base_offset}: magic {header.magic} is not known")
+if TYPE_CHECKING:
+    import numpy as np
 
 
-def report_damage(item: Gap | Stop, findings: FindingCollector) -> Iterator[Finding]:
+MOST_DAMAGED_RANGES = 1000
+"""Damaged ranges of one file that are reported one by one."""
+
+
+def report_invalid(position: int, fields: "np.void", findings: FindingCollector, *, valid: bool) -> None:
+    """Keep a finding about a batch whose checksum does not match or whose magic is not known."""
+    if not valid:
+        findings.add("LOG-003", position, f"offset {fields['base_offset']}: the checksum does not match")
+    elif fields["magic"] > MAGIC:
+        findings.add(
+            "LOG-003", position, f"offset {fields['base_offset']}: magic {fields['magic']} is not known"
+        )
+
+
+def report_damage(item: DamagedRange | Stop, findings: FindingCollector) -> Iterator[Finding]:
     """Yield the finding about a damaged range, keep the one about the end of a log."""
-    if isinstance(item, Gap):
-        yield findings.finding("DUMP-001", item.start, gap_text(item))._replace(
+    if isinstance(item, DamagedRange):
+        yield findings.finding("DUMP-001", item.start, damaged_range_text(item))._replace(
             expected=item.next_offset, found=item.found
         )
     elif item.reason in TORN and not findings.is_cut:
@@ -53,9 +62,16 @@ def report_moving_index(index: IndexFile, log: DataFile | None, findings: Findin
         findings.add("LOG-005", None, "its log was written to, or was replaced, while it was read")
 
 
-def gap_text(gap: Gap) -> str:
+def damaged_range_text(item: DamagedRange) -> str:
     """Return a damaged range in words: from where to where, why, and what comes next."""
-    why = f"{gap.reason.replace('-', ' ')} {gap.found}"
-    after = f"next good offset {gap.next_offset}" if gap.next_offset is not None else "no good batch follows"
-    bound = " (the search met its bound: there may be good ones among them)" if gap.gave_up else ""
-    return f"bytes {gap.start} to {gap.end} are no batches ({why}); {after}{bound}"
+    why = f"{item.reason.replace('-', ' ')} {item.found}"
+    after = (
+        f"next good offset {item.next_offset}" if item.next_offset is not None else "no good batch follows"
+    )
+    bound = " (the search met its bound: there may be good ones among them)" if item.gave_up else ""
+    return f"bytes {item.start} to {item.end} are no batches ({why}); {after}{bound}"
+
+
+def inside(offset: int, words: str) -> str:
+    """Return words about the key or the value of a record, from whose beginning they count bytes."""
+    return f"offset {offset}, inside its key or value: {words}"

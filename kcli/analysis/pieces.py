@@ -13,7 +13,7 @@ from formats.batch import CONTROL_MASK, HEADER_SIZE, LOG_OVERHEAD, NO_PRODUCER_I
 from formats.bounds import LARGEST_BATCH, RAISES_THE_BOUND, describe
 from formats.bulk import MAGIC, Fields, end_markers, together
 from formats.errors import FormatError
-from kcli.analysis.salvage import Budget, Gap, behind
+from kcli.analysis.salvage import Budget, DamagedRange, behind
 from kcli.analysis.summary import EMPTY, NOT_OPENED, Block, Summary, merge, summary
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import BulkWalk, Window
@@ -48,7 +48,7 @@ class Piece(NamedTuple):
     start: int
     stop: Stop
     summary: Summary = EMPTY
-    gaps: tuple[Gap, ...] = ()
+    gaps: tuple[DamagedRange, ...] = ()
     gap_count: int = 0
     suspect: int | None = None
     invalid: Place = Place()
@@ -69,7 +69,7 @@ class Wanted(NamedTuple):
 def read_piece(
     file: DataFile, start: int, end: int | None, wanted: Wanted, *, hints: "NDArray[np.int64] | None" = None
 ) -> Piece:
-    """Return what lies between two positions of a log; after damage the walk goes on as `checked_batches` does."""
+    """Return what lies between two positions of a log; after damage the walk goes on as `verified_batches` does."""
     end = file.size if end is None else min(end, file.size)
     piece = Piece(start, Stop("end", start))
     position: int | None = start

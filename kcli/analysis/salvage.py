@@ -1,7 +1,7 @@
 """The batches of a log that is damaged: past what cannot be read, on with the next batch that proves itself.
 
 Kafka has nothing like it: its walk ends at the first impossible length. Here a
-bad range is a value, `Gap`, and the walk goes on at the next place where a
+bad range is a value, `DamagedRange`, and the walk goes on at the next place where a
 plausible header and a matching checksum stand. Nothing is passed over unsaid.
 """
 
@@ -36,7 +36,7 @@ LEGACY_ATTRIBUTES = 0x0F
 HIGHEST_CODEC = 4
 
 
-class Gap(NamedTuple):
+class DamagedRange(NamedTuple):
     """Bytes from `start` to `end` (exclusive) that are no batches.
 
     `reason` and `found` are those of the `Stop` at which the chain breaks: at `start`, or behind batches of wrong
@@ -54,7 +54,7 @@ class Gap(NamedTuple):
     gave_up: bool = False
 
 
-class Checked(NamedTuple):
+class VerifiedBatch(NamedTuple):
     """A batch and whether its checksum matches; `raw` is None for one that is too large to be read at once."""
 
     batch: Batch
@@ -62,10 +62,10 @@ class Checked(NamedTuple):
     valid: bool
 
 
-def checked_batches(
+def verified_batches(
     file: DataFile, start: int, end: int | None = None, largest: int = LARGEST_BATCH, cut: int = 0
-) -> Iterator[Checked | Gap | Stop]:
-    """Yield every batch between two positions, a Gap for each range that holds none, and last the Stop.
+) -> Iterator[VerifiedBatch | DamagedRange | Stop]:
+    """Yield every batch between two positions, a DamagedRange for each range that holds none, and last the Stop.
 
     A batch whose checksum is wrong is yielded; if the chain breaks behind it, the search for the next begins inside it.
     With a `cut`, where a batch of right checksum begins, it stops there, and says `cut`; if the chain does not lead
@@ -73,7 +73,7 @@ def checked_batches(
     """
     end = file.size if end is None else min(end, file.size)
 
-    def walked(walk: Walk, suspect: int | None) -> Generator[Checked, None, int | None]:
+    def walked(walk: Walk, suspect: int | None) -> Generator[VerifiedBatch, None, int | None]:
         for batch in walk:
             checked = _checked(file, batch, largest)
             suspect = None if checked.valid else batch.position if suspect is None else suspect
@@ -89,17 +89,17 @@ def leads_to_a_batch(file: DataFile, position: int) -> bool:
     return batch is not None and _checked(file, batch, LARGEST_BATCH).valid
 
 
-def _checked(file: DataFile, batch: Batch, largest: int) -> Checked:
+def _checked(file: DataFile, batch: Batch, largest: int) -> VerifiedBatch:
     raw = file.read(batch.position, batch.header.size) if batch.header.size <= largest else None
-    return Checked(
+    return VerifiedBatch(
         batch, raw, _is_valid(raw, batch.header.magic) if raw is not None else _is_valid_in_parts(file, batch)
     )
 
 
-def checked_windows(
+def verified_windows(
     file: DataFile, start: int, end: int | None = None, cut: int = 0, hints: "NDArray[np.int64] | None" = None
-) -> Iterator[Window | Gap | Stop]:
-    """Yield what `checked_batches` does, the batches by the window: all of them, checksums verified."""
+) -> Iterator[Window | DamagedRange | Stop]:
+    """Yield what `verified_batches` does, the batches by the window: all of them, checksums verified."""
     end = file.size if end is None else min(end, file.size)
 
     def walked(walk: BulkWalk, suspect: int | None) -> Generator[Window, None, int | None]:
@@ -129,7 +129,7 @@ def _suspect(window: Window, before: int | None) -> int | None:
 
 
 W = TypeVar("W", Walk, BulkWalk)
-Met = TypeVar("Met", Checked, Window)
+Met = TypeVar("Met", VerifiedBatch, Window)
 Walked: TypeAlias = Callable[[W, int | None], Generator[Met, None, int | None]]
 
 
@@ -140,7 +140,7 @@ def _past_damage(  # noqa: PLR0917
     walk_from: Callable[[int, int], W],
     walked: Walked[W, Met],
     cut: int = 0,
-) -> Iterator[Met | Gap | Stop]:
+) -> Iterator[Met | DamagedRange | Stop]:
     """Yield what walks find, one after each damaged range; `walked` is given and returns where batches of wrong checksum began."""
     suspect: int | None = None
     budget = Budget(file.size)
@@ -178,7 +178,7 @@ class Budget:
 
 def behind(
     file: DataFile, stop: Stop, suspect: int | None, end: int, budget: Budget
-) -> tuple[Gap | None, Stop | None]:
+) -> tuple[DamagedRange | None, Stop | None]:
     """Return the range without batches where a walk stopped, None if there is none, and the stop if no batch follows it.
 
     `suspect` is where batches of wrong checksum began that reach up to the stop: the search begins inside the first.
@@ -192,11 +192,11 @@ def behind(
     if gave_up:
         found = _indexed_batch(file, bad + 1, end, budget)
     if found is not None:
-        return Gap(
+        return DamagedRange(
             bad, found.position, stop.reason, stop.found, found.header.base_offset, stop.position, gave_up
         ), None
     if stop.reason in {"bad-length", "bad-magic"} or gave_up:
-        return Gap(stop.position, end, stop.reason, stop.found, None, stop.position, gave_up), stop
+        return DamagedRange(stop.position, end, stop.reason, stop.found, None, stop.position, gave_up), stop
     return None, stop
 
 

@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from formats.bounds import LARGEST_BATCH, describe
 from formats.errors import FormatError, TruncatedError
 from formats.names import KRAFT_SNAPSHOT, REMOTE_LOG_METADATA
-from kcli.analysis.selection import AnyRecord
+from kcli.analysis.contents import AnyRecord
 from kcli.dump.options import Options
-from kcli.dump.render.lines import Shown, Words, java_words
+from kcli.dump.render.lines import Shown, java_string
+from kcli.dump.shown_bytes import words_of
 from kcli.logdir.tree import Target
 
 if TYPE_CHECKING:
     from kcli.analysis.contents import DecodedRecord
 
-Decoder: TypeAlias = Callable[[bytes], Words]
+Decoder: TypeAlias = Callable[[bytes], str]
 
 DECODERS = (
     "__consumer_offsets",
@@ -101,12 +102,24 @@ def _remote_text(record: AnyRecord, max_batch_bytes: int) -> tuple[Shown, str | 
     return Shown(None, f"Error at offset {record.offset}, skipping. {trouble}"), trouble
 
 
+def shown_contents(record: AnyRecord, options: Options) -> tuple[Shown, str | None]:
+    """Return how a record's key and value are printed in text, and what is wrong with them."""
+    if options.decoder is not None:
+        return shown_by(options.decoder, record, options.max_batch_bytes)
+    if options.salt is None and options.bytes_as in {None, "text"}:
+        return shown_with(
+            DECODER_CLASSES[options.key_decoder], DECODER_CLASSES[options.value_decoder], record
+        )
+    key, value = (None if data is None else words_of(data, options) for data in (record.key, record.value))
+    return Shown(key, value), None
+
+
 def shown_with(key_decoder: Decoder, value_decoder: Decoder, record: AnyRecord) -> tuple[Shown, str | None]:
     """Return what is printed of a record's key and value by decoders of DECODER_CLASSES, and what is wrong with them.
 
     Where a class of Kafka would throw, and end the dump, stands an error in the place of the text.
     """
-    texts: list[Words | None] = []
+    texts: list[str | None] = []
     troubles: list[str] = []
     for word, decoder, data in (("key", key_decoder, record.key), ("value", value_decoder, record.value)):
         try:
@@ -132,7 +145,7 @@ def _base64(data: bytes) -> str:
 
 
 DECODER_CLASSES: dict[str, Decoder] = {
-    "org.apache.kafka.tools.api.StringDecoder": java_words,
+    "org.apache.kafka.tools.api.StringDecoder": java_string,
     "org.apache.kafka.tools.api.DefaultDecoder": _base64,
     "org.apache.kafka.tools.api.IntegerDecoder": _number(4, "IntegerDecoder"),
     "org.apache.kafka.tools.api.LongDecoder": _number(8, "LongDecoder"),

@@ -1,211 +1,173 @@
-"""Which batches of a log `dump` reads: past damage all of them, or those that may hold what is wanted.
+"""Which batches and records of a log are shown: by offset, time, leader epoch, producer, flags, codec, contents.
 
-Of large logs batches are ruled out many at a time, by columns of their headers and records: in most of them nobody finds
-the one key that is asked for. What is left is read one by one, as if nothing had been ruled out.
+A header can only rule a batch out. Times of records need not grow with their offsets, so a batch whose largest
+timestamp lies after the range may still hold a record inside it: then its records decide.
 """
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
 
 from formats.batch import (
     COMPRESSION_CODEC_MASK,
     COMPRESSION_NAMES,
     CONTROL_MASK,
-    LOG_OVERHEAD,
+    TIMESTAMP_TYPE_MASK,
     TRANSACTIONAL_MASK,
-    BatchHeader,
 )
 from formats.record import MAGIC
-from formats.record_columns import taken
-from kcli.analysis.collector import FindingCollector
-from kcli.analysis.log_findings import report_invalid
-from kcli.analysis.salvage import Checked, Gap, checked_batches
-from kcli.analysis.selection import HIGHEST, LOWEST, Wanted, can_hold, searcher
-from kcli.dump.batches import bounded
-from kcli.dump.bulk import checked, parts, troubled, walked
-from kcli.dump.options import Options
-from kcli.logdir.buffers import DataFile
-from kcli.logdir.bulk import Window
-from kcli.logdir.segment import Stop
+from kcli.logdir.files import file_name
+from kcli.logdir.tree import Target
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from formats.bulk import Fields
     from formats.record_columns import Ints, RecordColumns
 
-WORTH_COLUMNS = 1 << 20
-"""A log of fewer bytes is read one by one sooner than numpy is there."""
+    Mask: TypeAlias = NDArray[np.bool_]
+
+LOWEST, HIGHEST = -(2**63), 2**63 - 1
+
+Range: TypeAlias = tuple[int, int]
 
 
-def good_and_bad(
-    file: DataFile,
-    start: int,
-    end: int,
-    told: FindingCollector,
-    options: Options,
-    *,
-    cut: int = 0,
-    again: bool = False,
-) -> Iterator[Checked | Gap | Stop]:
-    """Yield the batches that may hold what is wanted, every damaged range and where it all stops.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordFilter:
+    """What is asked of a batch or a record; None, or empty, asks nothing. Ranges are inclusive, times in epoch ms.
 
-    Findings about wrong checksums are kept, also of batches that are not wanted: what rules them out may be the damage.
-    `again`: those of the first batch are told already.
+    `key` is the whole key; `grep` is a regular expression that is searched in key, value, header keys and header values.
     """
-    wanted, some = options.wanted, bool(options.wanted)
-    if is_told_by_columns(options, start, end) and not again:
-        yield from _ruled_out(walked(file, start, end, told, cut), file, told, options)
-        return
-    first, last = wanted.offsets or (LOWEST, HIGHEST)
-    passed: BatchHeader | None = None
-    for item in bounded(checked_batches(file, start, end, options.max_batch_bytes, cut), told, cut):
-        if not isinstance(item, Checked):
-            yield item
-            continue
-        header = item.batch.header
-        if not again and (header.last_offset >= first or not item.valid):
-            report_invalid(item, told)
-        again = False
-        if not some or can_hold(wanted, header):
-            yield item
-        # No checksum covers the base offset: one batch beyond the last that is wanted may only say so. Two that rise do not.
-        is_beyond = (
-            item.valid and isinstance(header, BatchHeader) and last < header.base_offset <= header.last_offset
+
+    offsets: Range | None = None
+    times: Range | None = None
+    epochs: frozenset[int] = frozenset()
+    producer_ids: frozenset[int] = frozenset()
+    transactional: bool | None = None
+    control: bool | None = None
+    codecs: frozenset[str] = frozenset()
+    key: bytes | None = None
+    grep: bytes | None = None
+
+    def __bool__(self) -> bool:
+        return bool(
+            self.epochs
+            or self.producer_ids
+            or self.codecs
+            or any(
+                asked is not None
+                for asked in (self.offsets, self.times, self.transactional, self.control, self.key, self.grep)
+            )
         )
-        if is_beyond and passed is not None and header.base_offset > passed.last_offset:
-            return
-        passed = header if is_beyond and isinstance(header, BatchHeader) else None
+
+    @property
+    def contents(self) -> bool:
+        """Whether keys, values or headers of records are asked about."""
+        return self.key is not None or self.grep is not None
+
+    def may_match(self, fields: "Fields") -> "Mask":
+        """Return which batches may hold a matching record, as far as their headers say."""
+        import numpy as np  # noqa: PLC0415 - options are made before it is known that a log is read
+
+        attributes, is_v2 = fields["attributes"], fields["magic"] >= MAGIC
+        able = np.ones(len(fields), np.bool_)
+        if self.offsets is not None:
+            # a wrapper of magic 0 or 1 is stored with its last offset: it may begin anywhere before
+            first = np.where(
+                is_v2 | (attributes & COMPRESSION_CODEC_MASK == 0), fields["base_offset"], LOWEST
+            )
+            able &= (first <= self.offsets[1]) & (last_offsets(fields) >= self.offsets[0])
+        if self.times is not None:
+            able &= fields["max_timestamp"] >= self.times[0]
+        if self.codecs:
+            codecs = [
+                codec
+                for codec in range(COMPRESSION_CODEC_MASK + 1)
+                if COMPRESSION_NAMES.get(codec, str(codec)) in self.codecs
+            ]
+            able &= np.isin(attributes & COMPRESSION_CODEC_MASK, codecs)
+        for asked, name in ((self.epochs, "partition_leader_epoch"), (self.producer_ids, "producer_id")):
+            if asked:
+                able &= np.isin(fields[name], sorted(asked))
+        for is_asked, mask in ((self.transactional, TRANSACTIONAL_MASK), (self.control, CONTROL_MASK)):
+            if is_asked is not None:
+                able &= ((attributes & mask != 0) & is_v2) == is_asked
+        return able
+
+    def is_open(self, fields: "Fields") -> "Mask":
+        """Return which of the batches that may match are shown only if one of their records does."""
+        import numpy as np  # noqa: PLC0415 - as above
+
+        if self.contents:
+            return np.ones(len(fields), np.bool_)
+        if self.times is None:
+            return np.zeros(len(fields), np.bool_)
+        late: Mask = fields["max_timestamp"] > self.times[1]
+        return late
+
+    def rules_out(self, fields: "Fields") -> "Mask":
+        """Return which of the batches that may match have times, all of them after the range."""
+        import numpy as np  # noqa: PLC0415 - as above
+
+        if self.times is None:
+            return np.zeros(len(fields), np.bool_)
+        appended = fields["attributes"] & TIMESTAMP_TYPE_MASK != 0
+        late: Mask = appended & (fields["max_timestamp"] > self.times[1]) & (fields["magic"] > 0)
+        return late
+
+    def matches(self, columns: "RecordColumns") -> "Ints":
+        """Return the numbers of the matching records, given batches that may match."""
+        import numpy as np  # noqa: PLC0415 - as above
+
+        able = np.ones(len(columns.offset), np.bool_)
+        for asked, values in ((self.offsets, columns.offset), (self.times, columns.timestamp)):
+            if asked is not None:
+                able &= (values >= asked[0]) & (values <= asked[1])
+        if self.key is not None:
+            able &= (columns.key_length == len(self.key)) & (self.key in columns.data)
+            able[able] = [
+                data == self.key
+                for data in _slices(columns.data, columns.key_start[able], columns.key_length[able])
+            ]
+        if self.grep is not None:
+            able[able] = _contains(self.grep, columns, able.nonzero()[0])
+        return able.nonzero()[0]
 
 
-def is_told_by_columns(options: Options, start: int, end: int) -> bool:
-    """Whether what is wanted of these bytes of a log is told by columns; offsets are not: an index leads to them, and away from them."""
-    return bool(options.wanted) and options.wanted.offsets is None and end - start >= WORTH_COLUMNS
+def last_offsets(fields: "Fields") -> "Ints":
+    """Return the last offset of each batch, inclusive."""
+    import numpy as np  # noqa: PLC0415 - as above
+
+    last: Ints = fields["base_offset"].astype(np.int64) + fields["last_offset_delta"].astype(np.int64)
+    return last
 
 
-def narrowed(window: Window, wanted: Wanted) -> Window:
-    """Return the batches of a window that may hold a wanted record."""
-    able = _can_hold(wanted, window.fields)
-    return window._replace(
-        positions=window.positions[able],
-        fields=window.fields[able],
-        valid=None if window.valid is None else window.valid[able],
-    )
-
-
-def chosen(part: "RecordColumns", wanted: Wanted) -> "RecordColumns":
-    """Return the wanted records of columns."""
-    return taken(part, _wanted(wanted, part))
-
-
-def _ruled_out(
-    walk: Iterator[Window | Gap | Stop], file: DataFile, told: FindingCollector, options: Options
-) -> Iterator[Checked | Gap | Stop]:
-    """Yield what a walk finds, batches one by one, without those in which nothing is wanted, and of which nothing is to be told."""
-    for item in walk:
-        if not isinstance(item, Window):
-            yield item
-            continue
-        left, bad = _left(item, file, options), troubled(item)
-        for number in (left | bad).nonzero()[0].tolist():
-            batch = checked(file, item, number, options.max_batch_bytes if left[number] else 0)
-            if bad[number]:
-                report_invalid(batch, told)
-            if left[number]:
-                yield batch
-
-
-def _left(window: Window, file: DataFile, options: Options) -> "NDArray[np.bool_]":
-    """Return which batches of a window are to be read."""
-    wanted, fields = options.wanted, window.fields
-    left = _can_hold(wanted, fields)
-    if not _records_decide(options):
-        return left
-    # what is larger than allowed is not unpacked, and told
-    numbers = (
-        left & (fields["magic"] == MAGIC) & (fields["batch_length"] <= options.max_batch_bytes - LOG_OVERHEAD)
-    ).nonzero()[0]
-    left[numbers] = False
-    some = window._replace(positions=window.positions[numbers], fields=fields[numbers])
-    for part in parts(some, file, options.max_batch_bytes) if len(numbers) else ():
-        left[numbers[part if isinstance(part, int) else part.first + part.batch[_wanted(wanted, part)]]] = (
-            True
-        )
-    return left
-
-
-def _records_decide(options: Options) -> bool:
-    """Whether a batch is not shown in which no record is wanted; lines of batches are shown for what their headers say of times."""
-    if options.text or options.layout:
-        return options.wanted.contents
-    return options.records and (options.wanted.contents or options.wanted.times is not None)
-
-
-def _can_hold(wanted: Wanted, fields: "NDArray[np.void]") -> "NDArray[np.bool_]":
-    """Return which batches may hold a wanted record, as `can_hold` does; offsets are not asked about."""
-    import numpy as np  # noqa: PLC0415 - heavy: only large logs pay for it
-
-    attributes = fields["attributes"]
-    able = np.ones(len(fields), np.bool_)
-    if wanted.times is not None:
-        able &= fields["max_timestamp"] >= wanted.times[0]
-    if wanted.codecs:
-        codecs = [
-            codec
-            for codec in range(COMPRESSION_CODEC_MASK + 1)
-            if COMPRESSION_NAMES.get(codec, str(codec)) in wanted.codecs
-        ]
-        able &= np.isin(attributes & COMPRESSION_CODEC_MASK, codecs)
-    for asked, name in ((wanted.epochs, "partition_leader_epoch"), (wanted.producer_ids, "producer_id")):
-        if asked:
-            able &= np.isin(fields[name], sorted(asked))
-    for is_asked, mask in ((wanted.transactional, TRANSACTIONAL_MASK), (wanted.control, CONTROL_MASK)):
-        if is_asked is not None:
-            able &= ((attributes & mask != 0) & (fields["magic"] >= MAGIC)) == is_asked
-    return able
-
-
-def _wanted(wanted: Wanted, part: "RecordColumns") -> "Ints":
-    """Return the numbers of the records that are wanted, as `is_wanted` does; offsets are not asked about."""
-    import numpy as np  # noqa: PLC0415 - heavy: only large logs pay for it
-
-    able = np.ones(len(part.offset), np.bool_)
-    if wanted.times is not None:
-        able &= (part.timestamp >= wanted.times[0]) & (part.timestamp <= wanted.times[1])
-    if wanted.key is not None:
-        able &= (part.key_length == len(wanted.key)) & (wanted.key in part.data)
-        able[able] = [
-            data == wanted.key for data in _slices(part.data, part.key_start[able], part.key_length[able])
-        ]
-    if wanted.grep is not None:
-        able[able] = _matches(wanted.grep, part, able.nonzero()[0])
-    return able.nonzero()[0]
-
-
-def _matches(pattern: bytes, part: "RecordColumns", numbers: "Ints") -> list[bool]:
-    """Return whether a key, a value or a header of each record matches."""
-    search, data = searcher(pattern), part.data
-    columns = ((part.key_start, part.key_length), (part.value_start, part.value_length))
+def _contains(pattern: bytes, columns: "RecordColumns", numbers: "Ints") -> list[bool]:
+    """Return whether a key, a value or a header of each record matches a regular expression."""
+    search, data = searcher(pattern), columns.data
+    contents = ((columns.key_start, columns.key_length), (columns.value_start, columns.value_length))
     found = [
-        any(search(contents) for contents in pair if contents is not None)
+        any(search(part) for part in pair if part is not None)
         for pair in zip(
-            *(_slices(data, starts[numbers], lengths[numbers]) for starts, lengths in columns), strict=True
+            *(_slices(data, starts[numbers], lengths[numbers]) for starts, lengths in contents), strict=True
         )
     ]
     headers = (
-        (part.header_key_start, part.header_key_length),
-        (part.header_value_start, part.header_value_length),
+        (columns.header_key_start, columns.header_key_length),
+        (columns.header_value_start, columns.header_value_length),
     )
-    for at, (first, count) in enumerate(
-        zip(part.headers_first[numbers].tolist(), part.headers_count[numbers].tolist(), strict=True)
-    ):
+    firsts, counts = columns.headers_first[numbers].tolist(), columns.headers_count[numbers].tolist()
+    for at, (first, count) in enumerate(zip(firsts, counts, strict=True)):
         if count and not found[at]:
             span = slice(first, first + count)
             found[at] = any(
-                search(contents)
+                search(part)
                 for starts, lengths in headers
-                for contents in _slices(data, starts[span], lengths[span])
-                if contents is not None
+                for part in _slices(data, starts[span], lengths[span])
+                if part is not None
             )
     return found
 
@@ -216,3 +178,20 @@ def _slices(data: bytes, starts: "Ints", lengths: "Ints") -> Iterator[bytes | No
         None if length < 0 else data[start : start + length]
         for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)
     )
+
+
+@cache
+def searcher(pattern: bytes) -> Callable[[bytes], re.Match[bytes] | None]:
+    """Return what looks for a regular expression in bytes."""
+    return re.compile(pattern).search
+
+
+def in_range(logs: list[Target], asked: RecordFilter) -> list[Target]:
+    """Return the logs of a partition directory that can hold the offsets of a filter, by their base offsets.
+
+    No name says where a log ends: segments may overlap, and the index tells in a moment that there is nothing.
+    """
+    if asked.offsets is None:
+        return logs
+    last = asked.offsets[1]
+    return [target for target in logs if (file_name(target).base_offset or 0) <= last]

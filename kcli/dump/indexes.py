@@ -17,16 +17,17 @@ from formats.record import MAGIC, batch_records
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import report_moving_index
 from kcli.analysis.log_segment import is_wrapper
-from kcli.dump.options import Here, Options, Scanned
+from kcli.dump.options import Options
+from kcli.dump.resume import ResumePoint, Scanned
 from kcli.engine.contract import Unit
+from kcli.jobs.common import source_of
 from kcli.logdir.buffers import DataFile, FileError
-from kcli.logdir.files import file_name, from_file, sibling
+from kcli.logdir.files import file_name, sibling
 from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
 from kcli.logdir.moving import comes_true
 from kcli.logdir.segment import LONGEST_HEADER, SMALLEST_V2, Batch, Walk, next_batch, only_zeros
 from kcli.logdir.tree import Target
-from kcli.rows import Row
-from kcli.rows.dump import DUMP_INDEX, DUMP_TIME_INDEX, DUMP_TXN_INDEX
+from kcli.rows.dump import DumpIndexRow, DumpTimeindexRow, DumpTxnindexRow
 
 _ENTRY = OFFSET_INDEX_ENTRY.only("relative_offset", "position")
 _LAST_OFFSET = BATCH.only("base_offset", "batch_length", "magic", "last_offset_delta")
@@ -39,13 +40,13 @@ NO_TIMESTAMP = -1
 Compare: TypeAlias = Callable[[tuple[int, int]], str | None]
 
 
-def offset_index(unit: Unit, options: Options, told: FindingCollector) -> Scanned:
+def offset_index(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:
     """Yield (offset, position) of every entry but zeros, and findings about order, tail and batches that do not fit."""
     target = unit.target
     base = file_name(target).base_offset or 0
     with ExitStack() as stack:
         index = stack.enter_context(OffsetIndexFile(target.path, base))
-        log = _opened(stack, target, told)
+        log = _opened(stack, target, findings)
 
         def compare(entry: tuple[int, int]) -> str | None:
             if log is None or _ends_with(entry[0], log, entry[1], options):
@@ -54,19 +55,19 @@ def offset_index(unit: Unit, options: Options, told: FindingCollector) -> Scanne
             return None if found == entry[0] else differs(entry, found)
 
         if options.index_sanity_check:
-            _sanity(sanity_of_offset_index(index), told)
+            _sanity(sanity_of_offset_index(index), findings)
         else:
-            yield from _entries(unit, index, options, told, compare)
-        report_moving_index(index, log, told)
+            yield from _entries(unit, index, options, findings, compare)
+        report_moving_index(index, log, findings)
 
 
-def time_index(unit: Unit, options: Options, told: FindingCollector) -> Scanned:
+def time_index(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:
     """Yield (timestamp, offset) of every entry but zeros, and findings as for an offset index."""
     target = unit.target
     base = file_name(target).base_offset or 0
     with ExitStack() as stack:
         index = stack.enter_context(TimeIndexFile(target.path, base))
-        log = _opened(stack, target, told)
+        log = _opened(stack, target, findings)
         finder = Finder(log, opened_offset_index(stack, target, base)) if log is not None else None
 
         def compare(entry: tuple[int, int]) -> str | None:
@@ -75,7 +76,7 @@ def time_index(unit: Unit, options: Options, told: FindingCollector) -> Scanned:
             batch = finder.batch(entry[1])
             if batch is None or batch.header.last_offset != entry[1]:
                 return f"offset {entry[1]}: no batch ends with it"
-            latest = largest_timestamp(finder.log, batch, options, told)
+            latest = largest_timestamp(finder.log, batch, options, findings)
             return (
                 None
                 if latest in {None, entry[0]}
@@ -83,26 +84,30 @@ def time_index(unit: Unit, options: Options, told: FindingCollector) -> Scanned:
             )
 
         if options.index_sanity_check:
-            _sanity(sanity_of_time_index(index), told)
+            _sanity(sanity_of_time_index(index), findings)
         else:
-            yield from _entries(unit, index, options, told, compare)
-        report_moving_index(index, log, told)
+            yield from _entries(unit, index, options, findings, compare)
+        report_moving_index(index, log, findings)
 
 
 def tell_rest(
-    unit: Unit, slot: int, index: OffsetIndexFile | TimeIndexFile, options: Options, told: FindingCollector
+    unit: Unit,
+    slot: int,
+    index: OffsetIndexFile | TimeIndexFile,
+    options: Options,
+    findings: FindingCollector,
 ) -> None:
     """Keep the findings about order and tail of the entries from a slot on, without a look into the log."""
     for _ in _entries(
-        replace(unit, start=slot), index, replace(options, verify_index_only=True), told, lambda _: None
+        replace(unit, start=slot), index, replace(options, verify_index_only=True), findings, lambda _: None
     ):
         pass
 
 
-def tell_partial(index: IndexFile, told: FindingCollector) -> None:
+def tell_partial(index: IndexFile, findings: FindingCollector) -> None:
     """Keep a finding about bytes behind the last entry."""
     if index.partial_bytes:
-        told.add(
+        findings.add(
             "DUMP-006",
             index.entries * index.entry_size,
             f"{index.partial_bytes} bytes are left, an entry has {index.entry_size}",
@@ -114,34 +119,34 @@ def tell_order(
     entry: tuple[int, int],
     before: tuple[int, int] | None,
     index: IndexFile,
-    told: FindingCollector,
+    findings: FindingCollector,
 ) -> None:
     """Keep a finding about an entry that does not rise above the one before it."""
     if before is not None and (entry[0] <= before[0] or entry[1] < before[1]):
-        told.add(
+        findings.add(
             "DUMP-003", slot * index.entry_size, f"entry {slot} ({entry[0]}, {entry[1]}) follows {before}"
         )
 
 
-def tell_version(slot: int, entry: AbortedTxn, told: FindingCollector) -> None:
+def tell_version(slot: int, entry: AbortedTxn, findings: FindingCollector) -> None:
     """Keep a finding about an aborted transaction that the broker refuses."""
     if entry.version >= TXN_REFUSED_VERSION:
-        told.add("DUMP-008", slot * TXN_INDEX_ENTRY.size, f"entry {slot} has version {entry.version}")
+        findings.add("DUMP-008", slot * TXN_INDEX_ENTRY.size, f"entry {slot} has version {entry.version}")
 
 
 def _entries(
     unit: Unit,
     index: OffsetIndexFile | TimeIndexFile,
     options: Options,
-    told: FindingCollector,
+    findings: FindingCollector,
     compare: Compare,
 ) -> Scanned:
-    where = from_file(unit.target)
-    row_type = (DUMP_INDEX if isinstance(index, OffsetIndexFile) else DUMP_TIME_INDEX).name
+    source = source_of(unit.target)
+    row = DumpIndexRow if isinstance(index, OffsetIndexFile) else DumpTimeindexRow
     zeros, before = 0, index.entry(unit.start - 1) if unit.start else None
     for slot in range(unit.start, index.entries):
         if slot % ENTRIES_BETWEEN_STOPS == 0 and slot > unit.start:
-            yield Here(slot, 0)
+            yield ResumePoint(slot)
         entry = index.entry(slot)
         if is_zero(index, slot):
             if not zeros and only_zeros(
@@ -152,20 +157,20 @@ def _entries(
             zeros += 1
             continue
         if zeros:
-            told.add(
+            findings.add(
                 "DUMP-003", slot * index.entry_size, f"entry {slot} ({entry[0]}, {entry[1]}) follows zeros"
             )
         else:
-            tell_order(slot, entry, before, index, told)
+            tell_order(slot, entry, before, index, findings)
         before = entry
         if not options.verify_index_only:
-            yield Row(row_type, (*where, *entry))
+            yield row(source, *entry)
         trouble = compare(entry)
         if trouble is not None:
-            told.add("DUMP-004", slot * index.entry_size, trouble)
+            findings.add("DUMP-004", slot * index.entry_size, trouble)
     if zeros:
-        told.add("IDX-003", None, f"{zeros} of {index.entries} entries are zeros")
-    tell_partial(index, told)
+        findings.add("IDX-003", None, f"{zeros} of {index.entries} entries are zeros")
+    tell_partial(index, findings)
 
 
 def is_zero(index: OffsetIndexFile | TimeIndexFile, slot: int) -> bool:
@@ -179,39 +184,39 @@ def is_zero(index: OffsetIndexFile | TimeIndexFile, slot: int) -> bool:
     )
 
 
-def txn_index(unit: Unit, options: Options, told: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+def txn_index(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
     """Yield every aborted transaction; versions that the broker refuses leave a finding each."""
-    where = from_file(unit.target)
+    source = source_of(unit.target)
     with IndexFile(unit.target.path, TXN_INDEX_ENTRY.size) as index:
         for slot in range(unit.start, index.entries):
             entry = TXN_INDEX_ENTRY.read(*index.raw(slot))
-            tell_version(slot, entry, told)
-            yield Row(DUMP_TXN_INDEX.name, (*where, *entry[1:]))
-            yield Here(slot + 1, 0)
-        tell_partial(index, told)
+            tell_version(slot, entry, findings)
+            yield DumpTxnindexRow(source, *entry[1:])
+            yield ResumePoint(slot + 1)
+        tell_partial(index, findings)
 
 
-def _opened(stack: ExitStack, target: Target, told: FindingCollector) -> DataFile | None:
+def _opened(stack: ExitStack, target: Target, findings: FindingCollector) -> DataFile | None:
     """Open the log beside an index; a finding if there is none where there should be."""
     path = sibling(target, "log")
     if path is None:
         name = file_name(target)
         if name.scheme == IN_PARTITION and not (name.suffix or name.inserted):
-            report_no_log(target, told, "there is no log beside it")
+            report_no_log(target, findings, "there is no log beside it")
         return None
     try:
         return stack.enter_context(DataFile(path))
     except FileError as error:
-        report_no_log(target, told, f"the log beside it cannot be read: {error.message}")
+        report_no_log(target, findings, f"the log beside it cannot be read: {error.message}")
         return None
 
 
-def report_no_log(target: Target, told: FindingCollector, message: str) -> None:
+def report_no_log(target: Target, findings: FindingCollector, message: str) -> None:
     """Keep a finding about an index whose log cannot be read: a broker removes the index with its log, or something is wrong."""
     if comes_true(os.path.dirname(target.path) or ".", lambda: not os.path.lexists(target.path)):
-        told.add("LOG-014", None, "removed while it was read, as its log was")
+        findings.add("LOG-014", None, "removed while it was read, as its log was")
     else:
-        told.add("DUMP-007", None, message)
+        findings.add("DUMP-007", None, message)
 
 
 def opened_offset_index(stack: ExitStack, target: Target, base: int) -> OffsetIndexFile | None:
@@ -339,7 +344,9 @@ class Finder:
             position = passed.end
 
 
-def largest_timestamp(log: DataFile, batch: Batch, options: Options, told: FindingCollector) -> int | None:
+def largest_timestamp(
+    log: DataFile, batch: Batch, options: Options, findings: FindingCollector
+) -> int | None:
     """Return the largest timestamp of a batch's records, -1 without any or for less; None if they cannot be read."""
     position, header = batch
     if header.size > options.max_batch_bytes:
@@ -360,7 +367,9 @@ def largest_timestamp(log: DataFile, batch: Batch, options: Options, told: Findi
             )
         )
     except FormatError as error:
-        told.add("DUMP-002", position, f"the batch at byte {position} of the log: {error.moved(position)}")
+        findings.add(
+            "DUMP-002", position, f"the batch at byte {position} of the log: {error.moved(position)}"
+        )
         return None
 
 
@@ -386,6 +395,6 @@ def _whole(index: IndexFile) -> str | None:
     return f"{index.file.size} bytes are no multiple of {index.entry_size}" if index.partial_bytes else None
 
 
-def _sanity(trouble: str | None, told: FindingCollector) -> None:
+def _sanity(trouble: str | None, findings: FindingCollector) -> None:
     if trouble is not None:
-        told.add("DUMP-008", None, trouble)
+        findings.add("DUMP-008", None, trouble)

@@ -19,13 +19,13 @@ from formats.names import (
     parse_partition_dir,
 )
 from kcli.analysis.collector import FindingCollector
-from kcli.dump.files import READERS, named, whole
+from kcli.dump.files import READERS, name_file, read_file
+from kcli.dump.filter import in_range
 from kcli.dump.indexes import offset_index, time_index, txn_index
-from kcli.dump.options import MAX_INT, Here, Options, Reader, Scanned, in_pieces
-from kcli.dump.render.rows import log
-from kcli.dump.render.text import text
-from kcli.dump.seek import in_range, tails
+from kcli.dump.options import MAX_INT, Options
+from kcli.dump.resume import Reader, ResumePoint, Scanned, scanned
 from kcli.dump.shown_bytes import shown_as, shown_row
+from kcli.dump.text import print_file
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import rlmm
 from kcli.logdir.buffers import FileError, shown
@@ -41,21 +41,28 @@ from kcli.rows.dump import (
 )
 
 LOGS = frozenset({LOG, KRAFT_SNAPSHOT})
+
+
+def _read_logs(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:
+    from kcli.dump.logs import read_logs  # noqa: PLC0415 - numpy
+
+    return read_logs(unit, options, findings)
+
+
 _READERS: dict[str, Reader] = {
-    LOG: log,
-    KRAFT_SNAPSHOT: log,
+    **dict.fromkeys(LOGS, _read_logs),
     OFFSET_INDEX: offset_index,
     TIME_INDEX: time_index,
     TXN_INDEX: txn_index,
-    **dict.fromkeys(READERS, whole),
-    LOCK: named,
-    UNKNOWN: named,
+    **dict.fromkeys(READERS, read_file),
+    LOCK: name_file,
+    UNKNOWN: name_file,
 }
 _ROW_TYPES = {
     OFFSET_INDEX: {DUMP_INDEX.name},
     TIME_INDEX: {DUMP_TIME_INDEX.name},
     TXN_INDEX: {DUMP_TXN_INDEX.name},
-    **{kind: {row_type.name} for kind, (row_type, _) in READERS.items()},
+    **{kind: {reader.row_type.name} for kind, reader in READERS.items()},
     REMOTE_LOG_SNAPSHOT: rlmm.ROW_TYPES_OF_KIND[REMOTE_LOG_SNAPSHOT],
     COMMITTED_OFFSETS: rlmm.ROW_TYPES_OF_KIND[COMMITTED_OFFSETS],
 }
@@ -87,14 +94,14 @@ class Dump:
 
     def _read(self, unit: Unit) -> Outcome:
         reader = self._tail if unit.target.kind == PARTITION else self._reader(unit.target.kind)
-        return rlmm.dump(unit) if reader is None else in_pieces(unit, self.options, reader)
+        return rlmm.dump(unit) if reader is None else scanned(unit, self.options, reader)
 
     def _reader(self, kind: str) -> Reader | None:
         if self.options.layout:
-            from kcli.dump.render.layout import HAS_LAYOUT, layout  # noqa: PLC0415 - it needs the tables of every message
+            from kcli.dump.render.layout import LAYOUT_READERS  # noqa: PLC0415 - it needs the tables of every message
 
-            return layout if kind in HAS_LAYOUT else named
-        return text if self.options.text else _READERS.get(kind)
+            return _read_logs if kind in LOGS else LAYOUT_READERS.get(kind, name_file)
+        return print_file if self.options.text else _READERS.get(kind)
 
     @property
     def row_type_of_a_log(self) -> str:
@@ -151,13 +158,16 @@ class Dump:
                     result.failures.append(FileError(shown(log_dir), *error.args[1:]))
         return result
 
-    def _tail(self, unit: Unit, options: Options, told: FindingCollector) -> Scanned:  # noqa: ARG002 - each log has its own
-        """Yield the last of a partition, from the logs that it lies in: a tail is short, so it comes in one piece."""
-        read = self._reader(LOG) or log
-        for target, own in tails(list(self._inside(unit.target, *listed(unit.target.path))), options):
-            inside = replace(unit, targets=(target,))
+    def _tail(self, unit: Unit, options: Options, findings: FindingCollector) -> Scanned:  # noqa: ARG002 - each log has its own
+        """Yield the last of a partition, from the logs that it lies in: a tail is short, so it is given at once."""
+        from kcli.dump.seek import tails  # noqa: PLC0415 - numpy
+
+        read = self._reader(LOG) or _read_logs
+        logs = self._inside(unit.target, *listed(unit.target.path))
+        for target, own in tails(list(logs), options):
             of_log = FindingCollector(target)
-            yield from (item for item in read(inside, own, of_log) if not isinstance(item, Here))
+            items = read(replace(unit, targets=(target,)), own, of_log)
+            yield from (item for item in items if not isinstance(item, ResumePoint))
             yield from of_log.take()
 
     def _inside(self, target: Target, names: list[str], others: list[str]) -> Iterator[Target]:
@@ -165,10 +175,10 @@ class Dump:
         if not self.options.selects:
             return files
         kinds = (
-            LOGS if self.options.tail is None and self.options.wanted.offsets is None else {LOG}
+            LOGS if self.options.tail is None and self.options.filter.offsets is None else {LOG}
         )  # a snapshot has offsets of its own
         logs = [file for file in files if file.kind in kinds]
-        return iter(logs if self.options.tail is not None else in_range(logs, self.options))
+        return iter(logs if self.options.tail is not None else in_range(logs, self.options.filter))
 
 
 def _log_dir(log_dir: str, failures: list[FileError]) -> Iterator[Target]:

@@ -1,55 +1,53 @@
-"""Where `dump` begins to read a log: by the indexes beside it where they can be trusted, else (a finding) from the beginning."""
+"""Where `dump` begins to read a log: where the indexes of its segment lead, if they can be trusted, else (a finding) at byte 0."""
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from types import MappingProxyType
 
 from kcli.analysis.collector import FindingCollector
-from kcli.analysis.salvage import Checked, checked_batches
-from kcli.analysis.selection import can_hold, is_wanted
-from kcli.dump.batches import records
+from kcli.analysis.salvage import VerifiedBatch, verified_batches
+from kcli.dump.filter import in_range
 from kcli.dump.options import MAX_INT, Options
+from kcli.dump.source import Block, Log, last_rows, read_log
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.files import file_name, sibling
 from kcli.logdir.indexes import OffsetIndexFile, TimeIndexFile
-from kcli.logdir.segment import Batch, Walk
+from kcli.logdir.segment import Stop, Walk
 from kcli.logdir.tree import Target
 
-NOTHING: Mapping[int, int] = MappingProxyType({})
 UNBROKEN = frozenset({"end", "zeros", "short", "incomplete"})
 """How a walk ends whose every batch is one that a broker would find, too."""
 
 
-def part(file: DataFile, target: Target, options: Options, told: FindingCollector) -> tuple[int, int]:
-    """Return the bytes of a log, from and to (exclusive), that hold everything that is wanted of it."""
-    end = file.size if options.max_bytes == MAX_INT else min(options.max_bytes, file.size)
-    told.is_cut = end < file.size
+def byte_range(log: Log) -> tuple[int, int]:
+    """Return the bytes of a log, from and to (exclusive), that hold everything that is shown of it."""
+    size, options = log.file.size, log.options
+    end = size if options.max_bytes == MAX_INT else min(options.max_bytes, size)
+    log.findings.is_cut = end < size
     if not options.selects:
         return 0, end
-    start = _start(file, target, options, told)
-    return (start if options.tail is None else tail_start(file, target, options, start)[0]), end
+    start = _start(log)
+    return (start if options.tail is None else tail_start(log, start)[0]), end
 
 
-def _start(file: DataFile, target: Target, options: Options, told: FindingCollector) -> int:
-    """Return the byte before which nothing wanted lies."""
-    wanted = options.wanted
+def _start(log: Log) -> int:
+    """Return the byte before which nothing lies that the filter asks for."""
+    file, target, asked, findings = log.file, log.target, log.options.filter, log.findings
     index = _offset_index(target)
     if index is None:
-        if wanted:
-            told.add("DUMP-005", None, "scanned from the beginning: there is no offset index to use")
+        if asked:
+            findings.add("DUMP-005", None, "scanned from the beginning: there is no offset index to use")
         return 0
     with index:
         starts = []
-        if wanted.offsets is not None:
-            starts.append(_at_offset(file, index, wanted.offsets[0]))
-        if wanted.times is not None:
-            starts.append(_before_time(file, index, target, wanted.times[0]))
+        if asked.offsets is not None:
+            starts.append(_at_offset(file, index, asked.offsets[0]))
+        if asked.times is not None:
+            starts.append(_before_time(file, index, target, asked.times[0]))
     found = [start for start in starts if start is not None]
     if len(found) < len(starts):
-        told.add("DUMP-005", None, "scanned from the beginning: no index entry leads there")
-    elif not starts and wanted:
-        told.add("DUMP-005", None, "scanned from the beginning: no index knows what is asked for")
+        findings.add("DUMP-005", None, "scanned from the beginning: no index entry leads there")
+    elif not starts and asked:
+        findings.add("DUMP-005", None, "scanned from the beginning: no index knows what is asked for")
     return max(found, default=0)
 
 
@@ -69,9 +67,9 @@ def _at_offset(file: DataFile, index: OffsetIndexFile, offset: int) -> int | Non
         position = index.lookup(offset, index.valid_entries(file.size))[1]
     except FileError:
         return None
-    found = next(checked_batches(file, position), None) if position >= 0 else None
+    found = next(verified_batches(file, position), None) if position >= 0 else None
     if (
-        isinstance(found, Checked)
+        isinstance(found, VerifiedBatch)
         and found.valid
         and (position == 0 or found.batch.header.base_offset <= offset)
     ):
@@ -106,112 +104,45 @@ def _before_time(file: DataFile, index: OffsetIndexFile, target: Target, timesta
     return _at_offset(file, index, offset) if is_true else None
 
 
-def tail_start(file: DataFile, target: Target, options: Options, start: int = 0) -> tuple[int, int]:
-    """Return where the last wanted batches (or records) begin, and how many there are from there: `options.tail`, or fewer.
+def tail_start(log: Log, start: int = 0) -> tuple[int, int]:
+    """Return where the last rows begin, and how many there are from there: `options.tail`, or fewer.
 
     Of records there may be more: their first batch is begun with.
     """
-    if options.wanted:
-        found = _last(_counted(file, start, options), options)
-    else:
-        known: dict[int, int] = {}
-        unsure: list[int] = [0]
-        while unsure:
-            start = next(
-                (
-                    position
-                    for position in _from_the_end(file, target)
-                    if _enough(file, position, options, known)
-                ),
-                0,
-            )
-            found = _last(_counted(file, start, options, known), options)
-            unsure = [position for position, _ in found if options.records and position not in known]
-            known.update((position, _readable(file, position, options)) for position in unsure)
-    return (found[0][0] if found else file.size), sum(number for _, number in found)
+    count = log.options.tail or 0
+    quiet = log._replace(
+        options=replace(log.options, layout=False, max_bytes=MAX_INT), findings=FindingCollector(log.target)
+    )
+    # a filter may leave nothing of the end
+    places = [] if log.options.filter else [place for place in _from_the_end(log) if place > start]
+    position = rows = 0
+    for place in (*places, start):
+        position, rows, is_unbroken = log.file.size, 0, True
+        for item in last_rows(quiet, read_log(quiet, place, log.file.size), count):
+            if isinstance(item, Block):
+                position = min(position, int(item.positions[0]))
+                rows += item.rows
+            else:
+                is_unbroken = is_unbroken and isinstance(item, Stop) and item.reason in UNBROKEN
+        if rows >= count and is_unbroken:
+            break
+    return position, rows
 
 
-def _last(counted: Iterable[tuple[int, int]], options: Options) -> list[tuple[int, int]]:
-    """Return the last batches that hold as many as are wanted, with how many each holds."""
-    found: deque[tuple[int, int]] = deque()
-    held = 0
-    for position, number in counted:
-        found.append((position, number))
-        held += number
-        while held - found[0][1] >= (options.tail or 0):
-            held -= found.popleft()[1]
-    return list(found)
-
-
-def _readable(file: DataFile, position: int, options: Options) -> int:
-    """Return how many records of a batch can be read: its header may say what is not so."""
-    item = next(checked_batches(file, position, None, options.max_batch_bytes), None)
-    return sum(1 for _ in records(item, _nobody(), options)) if isinstance(item, Checked) else 0
-
-
-def _nobody() -> FindingCollector:
-    """Return what takes findings that are told where the records are shown."""
-    return FindingCollector(Target(kind="", path="", shown="", name=None, log_dir=None))
-
-
-def _from_the_end(file: DataFile, target: Target) -> Iterator[int]:
+def _from_the_end(log: Log) -> Iterator[int]:
     """Yield places in the log that the index gives, ever further from the end."""
-    index = _offset_index(target)
+    index = _offset_index(log.target)
     if index is None:
         return
     with index:
         try:
-            count = index.valid_entries(file.size)
+            count = index.valid_entries(log.file.size)
             back = 1
             while back <= count:
                 yield index.position(count - back)
                 back *= 4
         except FileError:
             return
-
-
-def _enough(file: DataFile, position: int, options: Options, known: Mapping[int, int]) -> bool:
-    """Whether the log from a position on holds as many batches or records as wanted, in an unbroken chain.
-
-    `known` are the numbers of records of some batches, by position.
-    """
-    if position <= 0:
-        return False
-    walk = Walk(file, position)
-    count = sum(known.get(batch.position, _records_of(batch, options)) for batch in walk)
-    return count >= (options.tail or 0) and walk.stop is not None and walk.stop.reason in UNBROKEN
-
-
-def _records_of(batch: Batch, options: Options) -> int:
-    """Return what a batch counts for; a wrapper of magic 0 or 1 does not say how many messages it holds."""
-    count = batch.header.records_count
-    return 1 if not options.records or count is None else max(count, 0)
-
-
-def _counted(
-    file: DataFile, start: int, options: Options, known: Mapping[int, int] = NOTHING
-) -> Iterator[tuple[int, int]]:
-    """Yield the position of every batch that holds something wanted, and how many of its records (or 1) are."""
-    for item in checked_batches(file, start, None, options.max_batch_bytes):
-        if not isinstance(item, Checked) or not can_hold(options.wanted, item.batch.header):
-            continue
-        number = known.get(item.batch.position, _records_of(item.batch, options))
-        if options.wanted and (options.records or options.wanted.times is not None):
-            matching = sum(is_wanted(options.wanted, record) for record in records(item, _nobody(), options))
-            number = matching if options.records else min(matching, 1)
-        if number:
-            yield item.batch.position, number
-
-
-def in_range(logs: list[Target], options: Options) -> list[Target]:
-    """Return the logs of a partition directory that can hold what is wanted, by their base offsets.
-
-    No name says where a log ends: segments may overlap, and the index tells in a moment that there is nothing.
-    """
-    if options.wanted.offsets is None:
-        return logs
-    last = options.wanted.offsets[1]
-    return [target for target in logs if (file_name(target).base_offset or 0) <= last]
 
 
 def tails(logs: list[Target], options: Options) -> list[tuple[Target, Options]]:
@@ -221,11 +152,12 @@ def tails(logs: list[Target], options: Options) -> list[tuple[Target, Options]]:
     """
     left, found = options.tail or 0, []
     logs = [target for target in logs if not file_name(target).is_inactive] or logs
-    for target in reversed(in_range(logs, options)):
+    for target in reversed(in_range(logs, options.filter)):
         if left <= 0:
             break
         with DataFile(target.path) as file:
-            held = tail_start(file, target, replace(options, tail=left))[1]
+            log = Log(file, target, replace(options, tail=left), FindingCollector(target))
+            held = tail_start(log)[1]
         if held:
             found.append((target, replace(options, tail=min(left, held))))
             left -= held

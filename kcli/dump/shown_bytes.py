@@ -8,16 +8,15 @@ import hashlib
 import hmac
 from collections.abc import Callable
 from functools import cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from formats.record import Record
-from kcli.analysis.selection import AnyRecord
+from formats.bounds import describe
+from formats.errors import FormatError
 from kcli.dump.options import Options
-from kcli.dump.render.lines import Words
-from kcli.output.long_values import SLICE, base64_slices
-from kcli.rows import Item, Row, RowType, Value, row_types, type_name, values_of
-from kcli.rows.declare import Column
+from kcli.rows import Item, Row, RowType, Value
+from kcli.rows.declare import AnyRow, Column, columns_of
 from kcli.rows.declare import record as object_schema
+from kcli.rows.dump import DumpRecordRow
 
 Show: TypeAlias = Callable[[bytes], Value]
 
@@ -70,59 +69,39 @@ def shown_as(options: Options) -> Show | None:
     return MODES[options.bytes_as] if options.bytes_as not in {None, "base64"} else None
 
 
-def words_of(data: bytes, options: Options) -> Words:
+def words_of(data: bytes, options: Options) -> str:
     """Return how key or payload is printed in text where it is not as kafka-dump-log prints it."""
     if options.salt is not None:
         return f"{len(data)} bytes, hash {salted(data, options.salt)}"
     if options.bytes_as == "base64":
-        return "".join(base64_slices(data)) if len(data) <= SLICE else base64_slices(data)
-    if options.bytes_as == "hex":
-        return (
-            data.hex()
-            if len(data) <= SLICE
-            else (data[at : at + SLICE].hex() for at in range(0, len(data), SLICE))
-        )
+        return base64.b64encode(data).decode()
     return str(MODES[options.bytes_as or "text"](data))
 
 
-def redacted(record: AnyRecord, options: Options) -> AnyRecord:
-    """Return a record whose header keys can be told: hashes of them where all is redacted."""
-    if options.salt is None or not isinstance(record, Record):
-        return record
-    salt = options.salt
-    return record._replace(
-        headers=tuple((salted(key, salt).encode(), value) for key, value in record.headers)
-    )
+def describe_contents(error: FormatError, options: Options) -> str:
+    """Return an error about contents in words; without the bytes that were found, where contents are redacted."""
+    return describe(error) if options.salt is None else f"byte {error.position}: {error.field}"
 
 
 def shown_row(row: Item, show: Show) -> Item:
     """Return a row with its bytes shown."""
-    if not isinstance(row, tuple):
+    if not isinstance(row, tuple) or isinstance(row, Row):
         return row
-    values = list(values_of(row))
-    for kind, place in bytes_columns(type_name(row)):
-        value = values[place]
-        if isinstance(value, bytes):
-            values[place] = show(value)
-        elif kind == "headers" and isinstance(value, list):
-            values[place] = [_header(header, show) for header in value if isinstance(header, dict)]
-    return Row(type_name(row), tuple(values))
-
-
-def _header(header: dict[str, Value], show: Show) -> dict[str, Value]:
-    value = header["value"]
-    return {"key": header["key"], "value": show(value) if isinstance(value, bytes) else value}
+    changed: dict[str, Any] = {
+        name: show(value) for name in _bytes_fields(type(row)) if (value := getattr(row, name)) is not None
+    }
+    if isinstance(row, DumpRecordRow):
+        changed["headers"] = tuple(
+            header if header.value is None else header._replace(value=show(header.value))  # type: ignore[arg-type]
+            for header in row.headers
+        )
+    return row._replace(**changed) if changed else row  # type: ignore[attr-defined]
 
 
 @cache
-def bytes_columns(name: str) -> tuple[tuple[str, int], ...]:
-    """Return (kind or `headers`, place) of the columns of a row type that hold bytes."""
-    (row_type,) = (row_type for row_type in row_types("dump") if row_type.name == name)
-    return tuple(
-        (column.kind if column.kind == "bytes" else "headers", place)
-        for place, column in enumerate(row_type.columns)
-        if column.kind == "bytes" or column.name == "headers"
-    )
+def _bytes_fields(row: type[AnyRow]) -> tuple[str, ...]:
+    """Return the fields of a class of rows that hold bytes."""
+    return tuple(column.name for column in columns_of(row) if column.kind == "bytes")
 
 
 def types_as_shown(types: tuple[RowType, ...], options: Options) -> tuple[RowType, ...]:
@@ -159,8 +138,6 @@ def _column(column: Column, options: Options) -> Column:
 
 __all__ = [
     "MODES",
-    "bytes_columns",
-    "redacted",
     "salted",
     "shown_as",
     "shown_row",

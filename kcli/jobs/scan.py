@@ -17,7 +17,7 @@ from formats.names import IN_PARTITION, KRAFT_SNAPSHOT, LOG, parse_file
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
 from kcli.analysis.pieces import Piece, Wanted, join, read_piece
-from kcli.analysis.salvage import Gap
+from kcli.analysis.salvage import DamagedRange
 from kcli.analysis.summary import EMPTY, Codec, Summary, merge
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed, internal_failure, log_dir_findings, moved, source_of
@@ -328,7 +328,7 @@ def _findings(target: Target, piece: Piece, before: int | None) -> Iterator[Find
     from kcli.analysis.log_findings import report_damage  # noqa: PLC0415 - only damage pays for it
 
     told = FindingCollector(target)
-    damage: list[Gap | Stop] = [*piece.gaps, piece.stop]
+    damage: list[DamagedRange | Stop] = [*piece.gaps, piece.stop]
     for item in damage:
         yield from (found for found in report_damage(item, told) if isinstance(found, Finding))
     overlaps, invalid, unknown, unreadable = (

@@ -1,19 +1,9 @@
-"""What a file's name and directory say about it, and its siblings of the same segment."""
+"""What a file's name says about it, and its siblings of the same segment."""
 
 import os
 
 from formats.names import FileName, parse_file
-from kcli.logdir.buffers import shown
-from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.tree import Target
-
-
-def from_file(target: Target) -> tuple[str | int | None, ...]:
-    """Return the values of kcli.rows.FROM_FILE: dir, broker_id, cluster_id, topic, partition, file."""
-    directory, name = os.path.split(target.shown)
-    facts = directory_facts(target.log_dir) if target.log_dir is not None else NO_DIRECTORY
-    topic, partition = (shown(target.name.topic), target.name.partition) if target.name else (None, None)
-    return (directory or ".", facts.broker_id, facts.cluster_id, topic, partition, name)
 
 
 def file_name(target: Target) -> FileName:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from formats.names import LOG, REMOTE_LOG_METADATA, parse_file
 from kcli.analysis.findings import Finding
-from kcli.analysis.selection import Wanted
+from kcli.dump.filter import RecordFilter
 from kcli.dump.job import ACCEPTS as DUMPED
 from kcli.dump.job import Dump, Options
 from kcli.engine.contract import Job, Map, Outcome, Unit
@@ -176,15 +176,15 @@ def _options(view: str, query: Query, *, decodes: bool) -> Options:
 def _logs(options: Options, query: Query, found: Found, pushed: Pushed) -> tuple[list[Work], list[Failure]]:
     wanted = _wanted(pushed, records=options.records)
     named = {target.path for target in found.targets if target.kind != PARTITION}
-    expanded = Dump(replace(options, wanted=Wanted(offsets=wanted.offsets)), only_partitions=True).expand(
-        found
-    )
+    expanded = Dump(
+        replace(options, filter=RecordFilter(offsets=wanted.offsets)), only_partitions=True
+    ).expand(found)
     logs = [
         target
         for target in expanded.targets
         if target.path in named or _is_log(target, leftovers=query.leftovers)
     ]
-    options = replace(options, wanted=wanted)
+    options = replace(options, filter=wanted)
     job: Callable[[Options], Map] = Ranged if wanted.offsets or wanted.times else Dump
     works, failures = _of_units(job(options), replace(expanded, targets=logs), DUMPED)
     if not options.records:
@@ -199,12 +199,12 @@ def _is_log(target: Target, *, leftovers: bool) -> bool:
     return target.kind == LOG and (leftovers or not parse_file(os.path.basename(target.path)).is_inactive)
 
 
-def _wanted(pushed: Pushed, *, records: bool) -> Wanted:
+def _wanted(pushed: Pushed, *, records: bool) -> RecordFilter:
     """Return the filter of batches or records that the options describe."""
     offsets = pushed.range("offset") if records else pushed.range("base_offset", "last_offset")
     times = pushed.range("timestamp" if records else "max_timestamp").bounds
     epochs, producers = pushed.range("partition_leader_epoch"), pushed.range("producer_id")
-    return Wanted(
+    return RecordFilter(
         offsets=None if offsets.is_all else offsets.bounds,
         times=None if times == (LOWEST, HIGHEST) else times,
         epochs=epochs.few,

@@ -13,11 +13,12 @@ from typing import Any
 from formats.batch import LOG_OVERHEAD
 from formats.record import MAGIC
 from kcli.analysis.collector import FindingCollector
-from kcli.analysis.salvage import checked_windows
-from kcli.analysis.selection import HIGHEST, LOWEST, Wanted
+from kcli.analysis.salvage import verified_windows
+from kcli.dump.filter import HIGHEST, LOWEST, RecordFilter
 from kcli.dump.job import LOGS, Dump, Options
 from kcli.dump.options import EVERYTHING
-from kcli.dump.seek import part
+from kcli.dump.seek import byte_range
+from kcli.dump.source import Log
 from kcli.engine.contract import Outcome, Unit
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.bulk import Window
@@ -38,14 +39,14 @@ class Ranged:
     @property
     def in_blocks(self) -> bool:
         """Whether nothing else is selected: else batches and records are read one by one."""
-        return not replace(self.options.wanted, offsets=None, times=None)
+        return not replace(self.options.filter, offsets=None, times=None)
 
     @property
-    def read(self) -> Wanted:
+    def read(self) -> RecordFilter:
         """The filter while reading; times of batches are compared here, by the largest alone."""
         if self.in_blocks:
             return EVERYTHING
-        wanted = self.options.wanted
+        wanted = self.options.filter
         return (
             wanted
             if self.options.records or wanted.times is None
@@ -58,15 +59,15 @@ class Ranged:
             return Outcome(number=unit.number)
         if self.in_blocks and not (unit.start or unit.mark):
             unit = self._narrowed(unit)
-        outcome = Dump(replace(self.options, wanted=self.read))(unit)
+        outcome = Dump(replace(self.options, filter=self.read))(unit)
         return replace(outcome, rows=[row for row in map(self._kept, outcome.rows) if row is not None])
 
     def _narrowed(self, unit: Unit) -> Unit:
         """Return the part of a log from where the indexes lead to, up to where `kcli dump` stops reading."""
         try:
             with DataFile(unit.target.path) as file:
-                start = part(file, unit.target, self.options, FindingCollector(unit.target))[0]
-                offsets = self.options.wanted.offsets
+                start = byte_range(Log(file, unit.target, self.options, FindingCollector(unit.target)))[0]
+                offsets = self.options.filter.offsets
                 end = 0 if offsets is None or offsets[1] == HIGHEST else _end_after(file, start, offsets[1])
         except FileError:
             return unit  # the job that reads the log reports the error
@@ -75,7 +76,7 @@ class Ranged:
     def _bounds(self) -> Iterator[tuple[str, int, int]]:
         """Yield columns with the lowest and the highest value of a row in the range."""
         view = RECORDS if self.options.records else BATCHES
-        for name, wanted in (("offsets", self.options.wanted.offsets), ("times", self.options.wanted.times)):
+        for name, wanted in (("offsets", self.options.filter.offsets), ("times", self.options.filter.times)):
             low, high = wanted or (LOWEST, HIGHEST)
             upper, lower = RANGES[name][view]
             yield upper, low, HIGHEST
@@ -109,7 +110,7 @@ def _end_after(file: DataFile, start: int, last: int) -> int:
     One batch alone proves nothing: no checksum covers its base offset.
     """
     passed: int | None = None
-    for window in checked_windows(file, start):
+    for window in verified_windows(file, start):
         if not isinstance(window, Window):
             continue
         fields = window.fields

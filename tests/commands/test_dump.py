@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kcli.dump import options as dump_options
+from kcli.dump import resume
 from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD
 from kcli.rows.places import FROM_FILE
 from tests.builders import put_record, put_records
@@ -195,12 +195,10 @@ def test_output_is_the_same_however_often_a_scan_stops(kcli, tmp_path, monkeypat
     output = words if "-o" in words else (*words, "-o", "ndjson")
     command = ("dump", *output, tmp_path / "shapes-0", tmp_path / "codec-zstd-0")
     whole = kcli(*command).stdout
-    monkeypatch.setattr(dump_options, "ROWS_PER_CALL", 1)
-    monkeypatch.setattr("kcli.dump.render.rows.RECORDS_BETWEEN_STOPS", 1)
-    monkeypatch.setattr("kcli.dump.render.text.RECORDS_BETWEEN_STOPS", 1)
+    monkeypatch.setattr(resume, "ROWS_PER_CALL", 1)
 
     assert kcli(*command).stdout == whole
-    monkeypatch.setattr(dump_options, "_left", Forgetful())
+    monkeypatch.setattr(resume, "_suspended", Forgetful())
     assert kcli(*command).stdout == whole
 
 

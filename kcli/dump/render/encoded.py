@@ -1,194 +1,185 @@
-"""Batches and records of a log as rows of json, ndjson, csv and tsv, many at once: the fast twin of `kcli.output.structured`."""
+"""Blocks of a log as rows of json, ndjson, csv and tsv, without a row in between: what `kcli.output.structured` makes of rows."""
 
 import binascii
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator
 
-from formats.batch import CONTROL_MASK
 from formats.control import control_type
 from formats.record_columns import RecordColumns
-from kcli.dump.render.batch_columns import batch_columns, column_piece
-from kcli.dump.render.pieces import Piece, numerals, side_by_side
+from kcli.dump.render.batch_columns import (
+    BatchColumn,
+    DictionaryColumn,
+    NullableColumn,
+    batch_columns,
+    is_control,
+    listed,
+)
+from kcli.dump.render.rows import record_headers
+from kcli.dump.render.text_columns import TextColumn, decimal, either, is_constant, joined, strings, texts
+from kcli.dump.source import Block, Ints, record_at
 from kcli.output.formats import BETWEEN_ROWS, FORMATS, RowStyle
 from kcli.output.structured import Form
 from kcli.rows import EncodedRows
-from kcli.rows.declare import RowType, Value
+from kcli.rows.declare import RowType, Value, values_of
 from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD
-from kcli.rows.places import FROM_FILE
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from formats.record_columns import Ints
+from kcli.rows.places import FROM_FILE, FromFile
 
 ROWS_AT_ONCE = 1 << 11
-"""Rows whose pieces are in memory together, if they are small."""
+"""Rows that are encoded together, if they are small."""
 BYTES_AT_ONCE = 1 << 20
-"""Of records whose rows are in memory together, about."""
-
-
-class _Some(NamedTuple):
-    """Some of the records of columns, and the positions of the columns' batches."""
-
-    columns: RecordColumns
-    span: slice
-    positions: "Ints"
+"""Of records whose rows are encoded together, about."""
 
 
 def _style(form: Form) -> RowStyle:
     style = FORMATS[form.format].style
-    assert style is not None, form
+    if style is None:
+        raise AssertionError(f"rows are not encoded as {form.format}")
     return style
 
 
-def batch_rows(
-    fields: "NDArray[np.void]",
-    positions: "NDArray[np.int64]",
-    valid: "NDArray[np.bool_]",
-    where: Sequence[Value],
-    form: Form,
-) -> Iterator[EncodedRows]:
-    """Yield rows of DUMP_BATCH, of batches of magic 2, as text; the arguments are those of `kcli.dump.render.batch_arrow.batches`."""
-    style, constant = _style(form), _constant(where)
+def encoded_batches(block: Block, source: FromFile, form: Form) -> Iterator[EncodedRows]:
+    """Yield the batches of a block as rows of DUMP_BATCH in a format."""
+    style, constant = _style(form), _constant(source)
     names = [name for name in form.columns or DUMP_BATCH.names if name in DUMP_BATCH.names]
-    for start in range(0, len(positions), ROWS_AT_ONCE):
-        span = slice(start, start + ROWS_AT_ONCE)
-        made = batch_columns(
-            fields[span], positions[span], valid[span], [name for name in names if name not in constant]
-        )
-        cells = [
-            (name, [column_piece(made[name], style.cell) if name in made else style.cell(constant[name])])
-            for name in names
-        ]
-        yield _written(DUMP_BATCH, cells, len(positions[span]), style)
+    made = batch_columns(block, [name for name in names if name not in constant])
+    cells = {
+        name: _batch_cells(made[name], style) if name in made else style.cell(constant[name])
+        for name in names
+    }
+    if len(block.positions):
+        yield _encoded(DUMP_BATCH, cells, len(block.positions), style)
 
 
-def record_rows(
-    columns: RecordColumns, positions: "Ints", where: Sequence[Value], form: Form
-) -> Iterator[EncodedRows]:
-    """Yield rows of DUMP_RECORD as text; the arguments are those of `kcli.dump.render.record_arrow.record_batch`.
-
-    Columns that neither of them tells are null.
-    """
-    style, constant, count = _style(form), _constant(where), len(columns.offset)
+def encoded_records(block: Block, source: FromFile, form: Form) -> Iterator[EncodedRows]:
+    """Yield the records of a block as rows of DUMP_RECORD in a format; what is decoded of them is null."""
+    if block.records is None:
+        raise AssertionError("a block of records has their columns")
+    style, constant, count = _style(form), _constant(source), len(block.records.offset)
     names = [name for name in form.columns or DUMP_RECORD.names if name in DUMP_RECORD.names]
-    step = max(min(ROWS_AT_ONCE, count * BYTES_AT_ONCE // (len(columns.data) + 1)), 1)
+    step = max(min(ROWS_AT_ONCE, count * BYTES_AT_ONCE // (len(block.records.data) + 1)), 1)
     for start in range(0, count, step):
-        some = _Some(columns, slice(start, min(start + step, count)), positions)
-        cells = [
-            (name, _RECORDS[name](some, style) if name in _RECORDS else _same(constant.get(name), style))
+        span = slice(start, min(start + step, count))
+        cells = {
+            name: _RECORD_CELLS[name](block, block.records, span, style)
+            if name in _RECORD_CELLS
+            else style.cell(constant.get(name))
             for name in names
-        ]
-        yield _written(DUMP_RECORD, cells, some.span.stop - start, style)
+        }
+        yield _encoded(DUMP_RECORD, cells, span.stop - start, style)
 
 
-def _constant(where: Sequence[Value]) -> dict[str, Value]:
-    return dict(zip((column.name for column in FROM_FILE), where, strict=True))
+def _constant(source: FromFile) -> dict[str, Value]:
+    return dict(zip((column.name for column in FROM_FILE), values_of(source), strict=True))
 
 
-def _written(
-    row_type: RowType, cells: Sequence[tuple[str, list[Piece]]], count: int, style: RowStyle
-) -> EncodedRows:
-    """Return rows, given what stands in each column."""
-    whole: list[Piece] = []
+def _encoded(row_type: RowType, cells: dict[str, TextColumn], count: int, style: RowStyle) -> EncodedRows:
+    """Return rows, given the cells of each column."""
+    columns: list[TextColumn] = []
     if style.colon is not None:
-        whole.append(f'{{"type"{style.colon}"{row_type.name}"')
-    for number, (name, pieces) in enumerate(cells):
+        columns.append(f'{{"type"{style.colon}"{row_type.name}"')
+    for number, (name, cell) in enumerate(cells.items()):
         if style.colon is not None:
-            whole.append(f'{style.comma}"{name}"{style.colon}')
+            columns.append(f'{style.comma}"{name}"{style.colon}')
         elif number:
-            whole.append(style.comma)
-        whole += pieces
-    text = side_by_side(count, [*whole, style.end]).removesuffix(BETWEEN_ROWS)
-    return EncodedRows(row_type.name, count, text.encode("utf-8", "backslashreplace"))
+            columns.append(style.comma)
+        columns.append(cell)
+    raw = texts(joined([*columns, style.end], count))
+    return EncodedRows(
+        row_type.name, count, raw[: len(raw) - len(BETWEEN_ROWS)] if style.end.endswith(BETWEEN_ROWS) else raw
+    )
 
 
-def _same(value: Value, style: RowStyle) -> list[Piece]:
-    return [style.cell(value)]
+def _batch_cells(column: BatchColumn, style: RowStyle) -> TextColumn:
+    if isinstance(column, DictionaryColumn):
+        named = [style.cell(text) for text in column.texts]
+        return (
+            named[column.which[0]]
+            if is_constant(column.which)
+            else strings([named[which] for which in column.which.tolist()])
+        )
+    if isinstance(column, NullableColumn):
+        null = style.cell(None)
+        return (
+            null
+            if column.missing.all()
+            else strings([null if value is None else str(value) for value in listed(column)])
+        )
+    return either(column, "true", "false") if column.dtype.kind == "b" else decimal(column)
 
 
-def _binary(data: bytes, starts: "Ints", lengths: "Ints", style: RowStyle) -> list[Piece]:
+def _number_cells(values: Ints, span: slice) -> TextColumn:
+    return decimal(values[span])
+
+
+def _binary_cells(data: bytes, starts: Ints, lengths: Ints, style: RowStyle) -> TextColumn:
     """Return bytes as base64; a length below 0 is null."""
-    import numpy as np  # noqa: PLC0415 - heavy: only who asks for bulk pays for it
-
     null, empty = style.cell(None), style.cell(b"")
     if (lengths < 0).all():
-        return [null]
-    encode, quote = binascii.b2a_base64, empty[:1] if style.colon is not None else ""
-    ends = (starts + np.maximum(lengths, 0)).tolist()
-    if (lengths > 0).all():
-        return [
-            quote,
-            [
-                encode(data[start:end], newline=False).decode("ascii")
-                for start, end in zip(starts.tolist(), ends, strict=True)
-            ],
-            quote,
-        ]
-    spans = zip(starts.tolist(), ends, lengths.tolist(), strict=True)
-    return [
+        return null
+    encode, quote = binascii.b2a_base64, b'"' if style.colon is not None else b""
+    spans = zip(starts.tolist(), (starts + lengths).tolist(), lengths.tolist(), strict=True)
+    return strings(
         [
-            f"{quote}{encode(data[start:end], newline=False).decode('ascii')}{quote}"
+            b"%b%b%b" % (quote, encode(data[start:end], newline=False), quote)
             if length > 0
             else null
             if length
             else empty
             for start, end, length in spans
         ]
-    ]
+    )
 
 
-def _headers(columns: RecordColumns, span: slice, style: RowStyle) -> Piece:
+def _header_cells(records: RecordColumns, span: slice, style: RowStyle) -> TextColumn:
     none = style.cell([])
-    counts = columns.headers_count[span]
-    if not counts.any():
+    if not records.headers_count[span].any():
         return none
-    firsts = columns.headers_first[span].tolist()
-    return [
-        style.cell(_of_record(columns, first, count)) if count else none
-        for first, count in zip(firsts, counts.tolist(), strict=True)
-    ]
+    first = int(records.headers_first[span][0])
+    end = int(records.headers_first[span][-1] + records.headers_count[span][-1])
+    inside_span = slice(first, end)
+    some = records._replace(
+        headers_first=records.headers_first[span] - first,
+        headers_count=records.headers_count[span],
+        header_key_start=records.header_key_start[inside_span],
+        header_key_length=records.header_key_length[inside_span],
+        header_value_start=records.header_value_start[inside_span],
+        header_value_length=records.header_value_length[inside_span],
+    )
+    return strings(
+        [
+            style.cell([header._asdict() for header in headers]) if headers else none
+            for headers in record_headers(some, None)
+        ]
+    )
 
 
-def _of_record(columns: RecordColumns, first: int, count: int) -> list[dict[str, Value]]:
-    """Return the headers of a record, as its row has them."""
-    found: list[dict[str, Value]] = []
-    for number in range(first, first + count):
-        key = _part(columns.data, columns.header_key_start[number], columns.header_key_length[number]) or b""
-        value = _part(columns.data, columns.header_value_start[number], columns.header_value_length[number])
-        found.append({"key": key.decode(errors="backslashreplace"), "value": value})
-    return found
-
-
-def _control_types(columns: RecordColumns, span: slice, style: RowStyle) -> Piece:
-    null = style.cell(None)
-    control = columns.headers["attributes"][columns.batch[span]] & CONTROL_MASK != 0
+def _control_cells(block: Block, records: RecordColumns, span: slice, style: RowStyle) -> TextColumn:
+    null, control = style.cell(None), is_control(block)[records.batch[span]]
     if not control.any():
         return null
-    rows = zip(columns.key_start[span], columns.key_length[span], control.tolist(), strict=True)
-    return [
-        style.cell(control_type(_part(columns.data, start, length))) if it_is else null
-        for start, length, it_is in rows
-    ]
+    return strings(
+        [
+            style.cell(control_type(record_at(records, span.start + number).key)) if is_marker else null
+            for number, is_marker in enumerate(control.tolist())
+        ]
+    )
 
 
-def _part(data: bytes, start: "np.int64", length: "np.int64") -> bytes | None:
-    return None if length < 0 else data[start : start + length]
+def _positions(block: Block, records: RecordColumns, span: slice, _: RowStyle) -> TextColumn:
+    return _number_cells(block.positions[records.batch[span]], slice(None))
 
 
-_RECORDS: dict[str, Callable[[_Some, RowStyle], list[Piece]]] = {
-    "position": lambda some, _: [numerals(some.positions[some.columns.batch[some.span]])],
-    "offset": lambda some, _: [numerals(some.columns.offset[some.span])],
-    "timestamp": lambda some, _: [numerals(some.columns.timestamp[some.span])],
-    "key": lambda some, style: _binary(
-        some.columns.data, some.columns.key_start[some.span], some.columns.key_length[some.span], style
+_RECORD_CELLS: dict[str, Callable[[Block, RecordColumns, slice, RowStyle], TextColumn]] = {
+    "position": _positions,
+    "offset": lambda _, records, span, __: _number_cells(records.offset, span),
+    "timestamp": lambda _, records, span, __: _number_cells(records.timestamp, span),
+    "key": lambda _, records, span, style: _binary_cells(
+        records.data, records.key_start[span], records.key_length[span], style
     ),
-    "value": lambda some, style: _binary(
-        some.columns.data, some.columns.value_start[some.span], some.columns.value_length[some.span], style
+    "value": lambda _, records, span, style: _binary_cells(
+        records.data, records.value_start[span], records.value_length[span], style
     ),
-    "headers": lambda some, style: [_headers(some.columns, some.span, style)],
-    "sequence": lambda some, _: [numerals(some.columns.sequence[some.span])],
-    "control_type": lambda some, style: [_control_types(some.columns, some.span, style)],
+    "headers": lambda _, records, span, style: _header_cells(records, span, style),
+    "sequence": lambda _, records, span, __: _number_cells(records.sequence, span),
+    "control_type": _control_cells,
 }
-"""What stands in the columns of DUMP_RECORD that differ from record to record."""
+"""The cells of the columns of DUMP_RECORD that differ from record to record."""

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from formats.index import OFFSET_INDEX_ENTRY, TXN_INDEX_ENTRY
+from formats.producer_snapshot import read_snapshot
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import report_moving_index
+from kcli.dump.files import producer_values
 from kcli.dump.indexes import (
     ENTRIES_BETWEEN_STOPS,
     Finder,
@@ -25,10 +27,20 @@ from kcli.dump.indexes import (
     tell_rest,
     tell_version,
 )
-from kcli.dump.options import Here, Options, Scanned
-from kcli.dump.render.lines import LINE, MISMATCH, NOT_FOUND, OUT_OF_ORDER, TIME_MISMATCH, aborted_line, line
+from kcli.dump.options import Options
+from kcli.dump.render.lines import (
+    LINE,
+    MISMATCH,
+    NOT_FOUND,
+    OUT_OF_ORDER,
+    TIME_MISMATCH,
+    aborted_line,
+    line,
+    producer_line,
+)
+from kcli.dump.resume import ResumePoint, Scanned
 from kcli.engine.contract import Unit
-from kcli.logdir.buffers import DataFile, FileError
+from kcli.logdir.buffers import DataFile, FileError, read_whole, reading
 from kcli.logdir.files import file_name, sibling
 from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
 from kcli.logdir.segment import only_zeros
@@ -40,22 +52,22 @@ def _absolute(target: Target) -> str:
     return os.path.join(os.getcwd(), target.shown)
 
 
-def offset_index_text(unit: Unit, options: Options, told: FindingCollector) -> Scanned:
+def offset_index_text(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:
     """Yield the line of every entry of an offset index, what does not fit the log beside it, and findings."""
     target = unit.target
     with ExitStack() as stack:
         index = stack.enter_context(OffsetIndexFile(target.path, file_name(target).base_offset or 0))
-        log = _log_beside(stack, target, told)
+        log = _log_beside(stack, target, findings)
         if options.index_sanity_check and index.entries:
-            yield from _sanity(sanity_of_offset_index(index), target, told)
+            yield from _sanity(sanity_of_offset_index(index), target, findings)
         elif only_zeros(index.file, 0, index.entries * index.entry_size):
             yield line(f"{target.shown} is empty.")
-            tell_rest(unit, 0, index, options, told)
+            tell_rest(unit, 0, index, options, findings)
         else:
             # the tool takes zeros in the first slot for an entry
             begins_with_zeros = is_zero(index, 0)
             if begins_with_zeros and not unit.start:
-                tell_rest(unit, 0, index, options, told)
+                tell_rest(unit, 0, index, options, findings)
             slot = unit.start
             while slot < index.entries:
                 if options.limit is None and (alike := agreeing(index, log, slot, options)):
@@ -66,33 +78,33 @@ def offset_index_text(unit: Unit, options: Options, told: FindingCollector) -> S
                 if slot and entry[0] == index.base_offset:
                     break
                 if slot and not begins_with_zeros:
-                    tell_order(slot, entry, index.entry(slot - 1), index, told)
+                    tell_order(slot, entry, index.entry(slot - 1), index, findings)
                 if log is not None:
-                    yield from _compared(slot, entry, log, options, told)
+                    yield from _compared(slot, entry, log, options, findings)
                 yield from _entry(f"offset: {entry[0]} position: {entry[1]}", slot, options)
                 slot += 1
             if not begins_with_zeros:
-                tell_rest(unit, slot, index, options, told)
-        report_moving_index(index, log, told)
+                tell_rest(unit, slot, index, options, findings)
+        report_moving_index(index, log, findings)
 
 
-def time_index_text(unit: Unit, options: Options, told: FindingCollector) -> Scanned:
+def time_index_text(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:
     """Yield the line of every entry of a time index, what does not fit the log beside it, and findings."""
     target, path = unit.target, _absolute(unit.target)
     base = file_name(target).base_offset or 0
     with ExitStack() as stack:
         index = stack.enter_context(TimeIndexFile(target.path, base))
-        log = _log_beside(stack, target, told)
+        log = _log_beside(stack, target, findings)
         finder = Finder(log, opened_offset_index(stack, target, base)) if log is not None else None
         if options.index_sanity_check:
-            yield from _sanity(sanity_of_time_index(index), target, told)
+            yield from _sanity(sanity_of_time_index(index), target, findings)
             return
         slot, before = unit.start, index.entry(unit.start - 1)
         for slot in range(unit.start, index.entries):
             timestamp, offset = entry = index.entry(slot)
             if is_zero(index, slot) or (slot and offset == base):
                 break
-            tell_order(slot, entry, before if slot else None, index, told)
+            tell_order(slot, entry, before if slot else None, index, findings)
             if finder is not None:
                 batch, taken = finder.batch(offset), finder.taken
                 found = (
@@ -103,17 +115,19 @@ def time_index_text(unit: Unit, options: Options, told: FindingCollector) -> Sca
                     else -1
                 )
                 if batch is None or found != offset:
-                    told.add("DUMP-004", slot * index.entry_size, f"offset {offset}: no batch ends with it")
+                    findings.add(
+                        "DUMP-004", slot * index.entry_size, f"offset {offset}: no batch ends with it"
+                    )
                 if found != offset:
                     yield Row(NOT_FOUND, (path, offset, found))
                 else:
                     latest = (
-                        largest_timestamp(finder.log, batch, options, told)
+                        largest_timestamp(finder.log, batch, options, findings)
                         if batch is not None
                         else taken and taken.timestamp
                     )
                     if latest is not None and latest != timestamp:
-                        told.add(
+                        findings.add(
                             "DUMP-004",
                             slot * index.entry_size,
                             f"timestamp {timestamp}: offset {offset} has {latest}",
@@ -125,27 +139,27 @@ def time_index_text(unit: Unit, options: Options, told: FindingCollector) -> Sca
             before = entry
         else:
             slot = index.entries
-        tell_rest(unit, slot, index, options, told)
-        report_moving_index(index, log, told)
+        tell_rest(unit, slot, index, options, findings)
+        report_moving_index(index, log, findings)
 
 
 def _entry(words: str, slot: int, options: Options) -> Scanned:
     if not options.verify_index_only:
         yield line(words)
     if slot % ENTRIES_BETWEEN_STOPS == 0:
-        yield Here(slot + 1, 0)
+        yield ResumePoint(slot + 1)
 
 
 def _compared(
-    slot: int, entry: tuple[int, int], log: DataFile, options: Options, told: FindingCollector
+    slot: int, entry: tuple[int, int], log: DataFile, options: Options, findings: FindingCollector
 ) -> Scanned:
     offset, position = entry
     found = first_last_offset(log, position, options)
     if found != offset:
-        told.add("DUMP-004", slot * OFFSET_INDEX_ENTRY.size, differs(entry, found))
+        findings.add("DUMP-004", slot * OFFSET_INDEX_ENTRY.size, differs(entry, found))
         taken = taken_for_batch(log, position, min(log.size, position + options.max_message_size))
         if taken is not None and taken.last_offset != offset:
-            yield Row(MISMATCH, (_absolute(told.target), offset, taken.last_offset))
+            yield Row(MISMATCH, (_absolute(findings.target), offset, taken.last_offset))
 
 
 def _entries(entries: Sequence[tuple[int, int]], slot: int, options: Options) -> Scanned:
@@ -154,34 +168,44 @@ def _entries(entries: Sequence[tuple[int, int]], slot: int, options: Options) ->
         text = "".join([f"offset: {offset} position: {position}\n" for offset, position in entries]).encode()
         held = len(text)
         yield TextBlock(LINE, (text,))
-    yield Here(slot, 0, held)
+    yield ResumePoint(slot, 0, held)
 
 
-def _log_beside(stack: ExitStack, target: Target, told: FindingCollector) -> DataFile | None:
+def _log_beside(stack: ExitStack, target: Target, findings: FindingCollector) -> DataFile | None:
     path = sibling(target, "log")
     try:
         if path is not None:
             return stack.enter_context(DataFile(path))
     except FileError as error:
-        report_no_log(target, told, f"the log beside it cannot be read: {error.message}")
+        report_no_log(target, findings, f"the log beside it cannot be read: {error.message}")
         return None
-    report_no_log(target, told, "there is no log beside it")
+    report_no_log(target, findings, "there is no log beside it")
     return None
 
 
-def _sanity(trouble: str | None, target: Target, told: FindingCollector) -> Scanned:
+def _sanity(trouble: str | None, target: Target, findings: FindingCollector) -> Scanned:
     if trouble is None:
         yield line(f"{target.shown} passed sanity check.")
     else:
-        told.add("DUMP-008", None, trouble)
+        findings.add("DUMP-008", None, trouble)
 
 
-def txn_index_text(unit: Unit, options: Options, told: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+def txn_index_text(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
     """Yield the line of every aborted transaction, and findings."""
     with IndexFile(unit.target.path, TXN_INDEX_ENTRY.size) as index:
         for slot in range(unit.start, index.entries):
             entry = TXN_INDEX_ENTRY.read(*index.raw(slot))
-            tell_version(slot, entry, told)
+            tell_version(slot, entry, findings)
             yield line(aborted_line(entry))
-            yield Here(slot + 1, 0)
-        tell_partial(index, told)
+            yield ResumePoint(slot + 1)
+        tell_partial(index, findings)
+
+
+def producers_text(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+    """Yield the line of every producer of a snapshot."""
+    data = read_whole(unit.target.path)
+    with reading(unit.target.path):
+        for number, entry in enumerate(read_snapshot(data).entries):
+            if number >= unit.start:
+                yield line(producer_line(producer_values(entry)))
+                yield ResumePoint(number + 1)

@@ -1,7 +1,7 @@
 """`dump --layout`: every structure of a file field by field, with the bytes of each and what they say."""
 
-from collections.abc import Iterator
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from formats.batch import HEADER_SIZE, BatchHeader
 from formats.bounds import RAISES_THE_BOUND
@@ -43,39 +43,27 @@ from kcli.analysis.annotated import (
 )
 from kcli.analysis.annotated_messages import Contents
 from kcli.analysis.collector import FindingCollector
-from kcli.analysis.log_findings import report_damage, report_growth
-from kcli.analysis.salvage import Checked, Gap
-from kcli.analysis.selection import holds, is_wanted
-from kcli.dump.batches import records
+from kcli.analysis.log_findings import report_damage
+from kcli.analysis.salvage import DamagedRange, VerifiedBatch
 from kcli.dump.decoders import decoder_for
-from kcli.dump.filter import good_and_bad
-from kcli.dump.options import Here, Options, Reader, Scanned
-from kcli.dump.seek import part
+from kcli.dump.options import Options
+from kcli.dump.resume import Reader, ResumePoint, Scanned
+from kcli.dump.source import Block, Log, verified_batch
 from kcli.engine.contract import Unit
+from kcli.jobs.common import source_of
 from kcli.logdir.buffers import DataFile, read_whole, reading
-from kcli.logdir.files import from_file
 from kcli.logdir.segment import Stop
-from kcli.rows import Row, Value
-from kcli.rows.dump import DUMP_LAYOUT
+from kcli.rows.dump import DumpLayoutRow
+from kcli.rows.places import FromFile
 
 ROWS_BETWEEN_STOPS = 256
 BYTES_BETWEEN_STOPS = 1 << 20
 ZEROS = "zeros"
 ENTRIES_AT_ONCE = 512
 
-Where: TypeAlias = tuple[Value, ...]
 
-
-def layout(unit: Unit, options: Options, told: FindingCollector) -> Scanned:
-    """Yield a row for every field of a file's structures, and findings about what is damaged.
-
-    Of a log those of the batches that are wanted, whole; `options.records` splits their records, too.
-    """
-    return _READERS[unit.target.kind](unit, options, told)
-
-
-def _row(where: Where, said: Annotated) -> Row:
-    return Row(DUMP_LAYOUT.name, (*where, *said))
+def _row(where: FromFile, said: Annotated) -> DumpLayoutRow:
+    return DumpLayoutRow(where, *said)
 
 
 def _held(said: Annotated) -> int:
@@ -85,75 +73,59 @@ def _held(said: Annotated) -> int:
 # Logs and KRaft snapshots
 
 
-def _log(unit: Unit, options: Options, told: FindingCollector) -> Scanned:
-    target = unit.target
-    with DataFile(target.path) as file:
-        start, end = part(file, target, options, told)
-        where, skip, shown_to = from_file(target), unit.mark, 0
-        for item in good_and_bad(file, unit.start or start, end, told, options, again=unit.mark > 0):
-            if isinstance(item, Checked):
-                if _is_asked_for(item, told, options):
-                    yield from _batch(
-                        where,
-                        item,
-                        _batch_fields(file, item, decoder_for(target, options), options),
-                        told,
-                        skip,
-                    )
-                skip = 0
-                continue
-            yield from report_damage(item, told)
-            for said in _damage(file, item, shown_to, end):
-                yield _row(where, said)
-            shown_to = end if isinstance(item, Gap) and item.next_offset is None else 0
-        report_growth(file, told)
+def render_layout(
+    log: Log, items: Iterable[Block | DamagedRange | Stop], end: int, *, cursor: int
+) -> Scanned:
+    """Yield the fields of a log's batches up to byte `end`, all of each, and of what is damaged.
+
+    Of the first batch `cursor` fields are delivered.
+    """
+    source, decoder, shown_to = source_of(log.target), decoder_for(log.target, log.options), 0
+    for item in items:
+        if isinstance(item, Block):
+            for number in range(len(item.positions)):
+                batch = verified_batch(log, item, number)
+                yield from _batch(source, batch, _batch_fields(log, batch, decoder), log.findings, cursor)
+                cursor = 0
+            continue
+        yield from report_damage(item, log.findings)
+        for said in _damage(log.file, item, shown_to, end):
+            yield _row(source, said)
+        shown_to = end if isinstance(item, DamagedRange) and item.next_offset is None else 0
 
 
-def _is_asked_for(item: Checked, told: FindingCollector, options: Options) -> bool:
-    """Whether a batch that may hold what is wanted holds it; what cannot be read of it is told, unless its rows will tell it."""
-    wanted = options.wanted
-    if not wanted:
-        return True
-    met = FindingCollector(told.target)
-    if wanted.contents:
-        asked = any(is_wanted(wanted, record) for record in records(item, met, options))
-    else:
-        asked = holds(wanted, item.batch.header, records(item, met, options))
-    if not (asked and options.records):
-        for finding in met.take():
-            told.add(finding.code, finding.position, finding.message)
-    return asked
-
-
-def _batch(where: Where, item: Checked, saids: Iterator[Said], told: FindingCollector, skip: int) -> Scanned:
-    """Yield the rows of a batch behind the first `skip`."""
+def _batch(
+    source: FromFile, item: VerifiedBatch, saids: Iterator[Said], findings: FindingCollector, skip: int
+) -> Scanned:
+    """Yield the rows of a batch after the first `skip`."""
     position, held, number = item.batch.position, 0, 0
     for said in saids:
         if isinstance(said, Trouble):
             if number >= skip:
-                told.add(said.code, position, said.message)
+                findings.add(said.code, position, said.message)
             continue
         if number >= skip:
             if number and (number % ROWS_BETWEEN_STOPS == 0 or held > BYTES_BETWEEN_STOPS):
-                yield Here(position, number, held)
+                yield ResumePoint(position, number, held)
                 held = 0
             held += _held(said)
-            yield _row(where, said)
+            yield _row(source, said)
         number += 1
-    yield Here(position + item.batch.header.size, 0, held)
+    yield ResumePoint(position + item.batch.header.size, 0, held)
 
 
-def _batch_fields(file: DataFile, item: Checked, topic: str | None, options: Options) -> Iterator[Said]:
+def _batch_fields(log: Log, item: VerifiedBatch, topic: str | None) -> Iterator[Said]:
     (position, header), raw, _ = item
+    largest, records = log.options.max_batch_bytes, log.options.records
     if raw is None:
-        yield from _too_large(file, item)
+        yield from _too_large(log.file, item)
     elif isinstance(header, BatchHeader):
-        yield from batch(raw, position, options.max_batch_bytes, topic, records=options.records)
+        yield from batch(raw, position, largest, topic, records=records)
     else:
-        yield from message(raw, position, options.max_batch_bytes, records=options.records)
+        yield from message(raw, position, largest, records=records)
 
 
-def _too_large(file: DataFile, item: Checked) -> Iterator[Said]:
+def _too_large(file: DataFile, item: VerifiedBatch) -> Iterator[Said]:
     """Yield the header of a batch that is not read, and how much follows."""
     (position, header), _, _ = item
     read = 0
@@ -167,9 +139,9 @@ def _too_large(file: DataFile, item: Checked) -> Iterator[Said]:
     )
 
 
-def _damage(file: DataFile, item: Gap | Stop, shown_to: int, end: int) -> Iterator[Annotated]:
+def _damage(file: DataFile, item: DamagedRange | Stop, shown_to: int, end: int) -> Iterator[Annotated]:
     """Yield the bytes of a damaged range, or of what follows the last batch, that no row has shown."""
-    if isinstance(item, Gap):
+    if isinstance(item, DamagedRange):
         yield from _range(file, item.broke_at, item.end, "damaged bytes", item.reason)
     elif item.reason == ZEROS:
         yield _zeros(item.position, end - item.position)
@@ -196,13 +168,13 @@ def _zeros(position: int, size: int) -> Annotated:
 
 
 def _index(declared: Layout[Any]) -> Reader:
-    def read(unit: Unit, options: Options, told: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
-        where, size = from_file(unit.target), declared.size
+    def read(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+        where, size = source_of(unit.target), declared.size
         with DataFile(unit.target.path) as file:
             zeros = file.size - file.size % size if declared is TXN_INDEX_ENTRY else _first_zero(file, size)
             for slot in range(unit.start, zeros // size):
                 if slot % ENTRIES_AT_ONCE == 0 or slot == unit.start:
-                    yield Here(slot, 0)
+                    yield ResumePoint(slot, 0)
                     window, first = (
                         file.read(slot * size, (ENTRIES_AT_ONCE - slot % ENTRIES_AT_ONCE) * size),
                         slot,
@@ -211,18 +183,20 @@ def _index(declared: Layout[Any]) -> Reader:
                 parts = declared.parts(window, (slot - first) * size, f"entry {slot}")
                 yield from (_row(where, said) for said in fields(parts, place))
                 if declared is TXN_INDEX_ENTRY and parts[0].value >= TXN_REFUSED_VERSION:
-                    told.add("DUMP-008", slot * size, f"entry {slot} has version {parts[0].value}")
+                    findings.add("DUMP-008", slot * size, f"entry {slot} has version {parts[0].value}")
             partial = file.size % size
             whole = file.size - partial
             if zeros < whole:
                 yield _row(where, _zeros(zeros, whole - zeros))
-                told.add("IDX-003", None, f"{(whole - zeros) // size} of {whole // size} entries are zeros")
+                findings.add(
+                    "IDX-003", None, f"{(whole - zeros) // size} of {whole // size} entries are zeros"
+                )
             if partial:
                 yield from (
                     _row(where, said)
                     for said in _range(file, whole, file.size, "partial entry", declared.name)
                 )
-                told.add("DUMP-006", whole, f"{partial} bytes are left, an entry has {size}")
+                findings.add("DUMP-006", whole, f"{partial} bytes are left, an entry has {size}")
 
     return read
 
@@ -242,8 +216,8 @@ def _first_zero(file: DataFile, size: int) -> int:
 # Snapshots
 
 
-def _producers(unit: Unit, options: Options, told: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
-    where, data = from_file(unit.target), read_whole(unit.target.path)
+def _producers(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+    where, data = source_of(unit.target), read_whole(unit.target.path)
     place, end, count = Place(data), 0, 0
     if len(data) >= SNAPSHOT_HEADER.size:
         end, count = SNAPSHOT_HEADER.size, SNAPSHOT_HEADER.read(data).entries_count
@@ -251,7 +225,7 @@ def _producers(unit: Unit, options: Options, told: FindingCollector) -> Scanned:
             yield from (_row(where, said) for said in fields(SNAPSHOT_HEADER.parts(data), place))
     whole = min(max(count, 0), (len(data) - end) // PRODUCER_ENTRY.size)
     for number in range(unit.start, whole):
-        yield Here(number, 0)
+        yield ResumePoint(number, 0)
         parts = PRODUCER_ENTRY.parts(data, end + number * PRODUCER_ENTRY.size, f"entry {number}")
         yield from (_row(where, said) for said in fields(parts, place))
     end += whole * PRODUCER_ENTRY.size
@@ -264,25 +238,25 @@ def _producers(unit: Unit, options: Options, told: FindingCollector) -> Scanned:
         read_snapshot(data)
 
 
-def _remote_snapshot(unit: Unit, options: Options, told: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
-    where = from_file(unit.target)
+def _remote_snapshot(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+    where = source_of(unit.target)
     with DataFile(unit.target.path) as file, reading(unit.target.path):
         raw = file.read(0, REMOTE_HEADER.size)
         if not raw:
-            told.add("RLMM-006", 0, "an empty file")
+            findings.add("RLMM-006", 0, "an empty file")
         elif len(raw) < REMOTE_HEADER.size:
             yield from (
                 _row(where, said) for said in bytes_range(raw, 0, len(raw), REMOTE_HEADER.name, "bytes")
             )
-            told.add("RLMM-005", len(raw), f"{len(raw)} of {REMOTE_HEADER.size} bytes")
+            findings.add("RLMM-005", len(raw), f"{len(raw)} of {REMOTE_HEADER.size} bytes")
         else:
             if not unit.start:
                 yield from (_row(where, said) for said in fields(REMOTE_HEADER.parts(raw), Place(raw)))
-            yield from _remote_entries(unit, file, raw, told)
+            yield from _remote_entries(unit, file, raw, findings)
 
 
-def _remote_entries(unit: Unit, file: DataFile, raw: bytes, told: FindingCollector) -> Scanned:
-    where, end = from_file(unit.target), unit.start or REMOTE_HEADER.size
+def _remote_entries(unit: Unit, file: DataFile, raw: bytes, findings: FindingCollector) -> Scanned:
+    where, end = source_of(unit.target), unit.start or REMOTE_HEADER.size
     try:
         header = read_header(raw)
         for entry in (
@@ -290,7 +264,7 @@ def _remote_entries(unit: Unit, file: DataFile, raw: bytes, told: FindingCollect
             if header is not None
             else ()
         ):
-            yield Here(end, entry.number, 3 * len(entry.value))
+            yield ResumePoint(end, entry.number, 3 * len(entry.value))
             place = Place(file.read(end, entry.next_position - end), end)
             length = Part(
                 f"entry {entry.number}",
@@ -303,7 +277,7 @@ def _remote_entries(unit: Unit, file: DataFile, raw: bytes, told: FindingCollect
             yield _row(where, place.told(length))
             for said in _remote_entry(entry.number, place, entry.value):
                 if isinstance(said, Trouble):
-                    told.add(said.code, entry.position, said.message)
+                    findings.add(said.code, entry.position, said.message)
                 else:
                     yield _row(where, said)
             end = entry.next_position
@@ -328,8 +302,8 @@ def _remote_entry(number: int, place: Place, value: bytes) -> Iterator[Said]:
 # Texts
 
 
-def _lines(unit: Unit, options: Options, told: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
-    where, data, end = from_file(unit.target), read_whole(unit.target.path), 0
+def _lines(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+    where, data, end = source_of(unit.target), read_whole(unit.target.path), 0
     for number, line in enumerate(data.splitlines(keepends=True), 1):
         yield _row(
             where,
@@ -338,9 +312,7 @@ def _lines(unit: Unit, options: Options, told: FindingCollector) -> Scanned:  # 
         end += len(line)
 
 
-_READERS: dict[str, Reader] = {
-    LOG: _log,
-    KRAFT_SNAPSHOT: _log,
+LAYOUT_READERS: dict[str, Reader] = {
     OFFSET_INDEX: _index(OFFSET_INDEX_ENTRY),
     TIME_INDEX: _index(TIME_INDEX_ENTRY),
     TXN_INDEX: _index(TXN_INDEX_ENTRY),
@@ -359,5 +331,5 @@ _READERS: dict[str, Reader] = {
         _lines,
     ),
 }
-HAS_LAYOUT = frozenset(_READERS)
+HAS_LAYOUT = frozenset({*LAYOUT_READERS, LOG, KRAFT_SNAPSHOT})
 """Kinds of files that have a layout to show."""

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing
 from itertools import islice
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from formats import java_text
 from formats.batch import COMPRESSION_NAMES
@@ -65,15 +65,11 @@ LONGEST_SEQUENCE = 4
 """Bytes of UTF-8 that stand for one character."""
 
 
-Words: TypeAlias = str | Iterator[str]
-"""Text, in pieces where it is long."""
-
-
 class Shown(NamedTuple):
     """What of a record's contents is printed: key and payload as text; None for what is left out."""
 
-    key: Words | None
-    payload: Words | None
+    key: str | None
+    payload: str | None
 
 
 def dump_log_lines(rows: Iterable[Item], limit: int | None = None) -> Iterator[str | TextBlock]:
@@ -188,7 +184,7 @@ def contents(shown: Shown, prefix: str) -> Iterator[str]:
     for name, words in zip(Shown._fields, shown, strict=True):
         if words is not None:
             yield f"{prefix}{name}: "
-            yield from (words,) if isinstance(words, str) else words
+            yield words
             prefix = " "
 
 
@@ -257,11 +253,6 @@ _CONTROL_TITLES = {
 def java_string(data: bytes) -> str:
     """Return the text of bytes as `new String(bytes, UTF_8)` does: Java counts damaged sequences otherwise than Python."""
     return "".join(java_strings(data)) if len(data) > LONG_TEXT else java_text.java_string(data)
-
-
-def java_words(data: bytes) -> Words:
-    """Return the text of `java_string`, in pieces where it is long."""
-    return java_strings(data) if len(data) > LONG_TEXT else java_text.java_string(data)
 
 
 def java_strings(data: bytes) -> Iterator[str]:

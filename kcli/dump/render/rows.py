@@ -1,212 +1,140 @@
-"""`dump` of logs and KRaft snapshots: a row per batch or record, past damage, from the place that the index gives."""
+"""Blocks of a log as rows: one by one, or many at once as Arrow or encoded in an output format."""
 
-from collections import deque
-from collections.abc import Iterable
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-from formats.batch import COMPRESSION_NAMES, NO_SEQUENCE
-from formats.control import control_type
-from formats.record import BYTES_A_HEADER, Record
+import numpy as np
+
+from formats.bounds import CONTROL_SHARE
+from formats.control import control_record, control_type
+from formats.errors import FormatError
 from formats.record_columns import RecordColumns
-from kcli.analysis.collector import FindingCollector
-from kcli.analysis.log_findings import report_damage, report_growth
-from kcli.analysis.salvage import Checked
-from kcli.analysis.selection import AnyRecord, holds, is_wanted
-from kcli.dump.batches import check_control, records
-from kcli.dump.bulk import (
-    Log,
-    batch_block,
-    checked,
-    checker,
-    is_as_stored,
-    is_bulk,
-    last_position,
-    parts,
-    record_block,
-    walked,
-)
+from kcli.analysis.log_findings import inside, report_damage
+from kcli.analysis.salvage import DamagedRange
 from kcli.dump.decoders import decoded, decoder_for
-from kcli.dump.filter import chosen, good_and_bad, is_told_by_columns, narrowed
-from kcli.dump.options import Here, Options, Scanned, inside
-from kcli.dump.seek import part
-from kcli.dump.shown_bytes import redacted
-from kcli.engine.contract import Unit
-from kcli.logdir.buffers import DataFile
-from kcli.logdir.bulk import Window
-from kcli.logdir.files import from_file
-from kcli.logdir.segment import Batch
-from kcli.rows import Row, Value
-from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD
+from kcli.dump.render.batch_columns import batch_columns, is_control, listed
+from kcli.dump.resume import Item, Scanned
+from kcli.dump.shown_bytes import describe_contents, salted
+from kcli.dump.source import Block, Ints, Log, finished, record_at
+from kcli.jobs.common import source_of
+from kcli.logdir.segment import Stop
+from kcli.rows import ArrowBlock
+from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD, DumpBatchRow, DumpRecordRow, RecordHeader
+from kcli.rows.places import FromFile
 
-RECORDS_BETWEEN_STOPS = 256
-BYTES_BETWEEN_STOPS = 1 << 18
 NOTHING_DECODED = (None,) * 5
-
-Where: TypeAlias = tuple[Value, ...]
-
-
-def log(unit: Unit, options: Options, told: FindingCollector) -> Scanned:
-    """Yield the rows of a log's batches or records that are wanted, and findings about what is damaged."""
-    items = _log(unit, options, told)
-    return items if options.tail is None else _last(items, options.tail)
+OF_BATCH = DumpBatchRow._fields[1:]
 
 
-def _last(items: Scanned, count: int) -> Scanned:
-    """Yield the last rows, and every finding: a tail is short, so it is delivered in one piece."""
-    rows: deque[Row] = deque(maxlen=count)
+def render_rows(log: Log, items: Iterable[Block | DamagedRange | Stop]) -> Scanned:
+    """Yield the rows of a log's blocks, places to stop at, and findings about what is damaged."""
+    source, decoder = source_of(log.target), decoder_for(log.target, log.options)
     for item in items:
-        if isinstance(item, Row):
-            rows.append(item)
-        elif not isinstance(item, Here):
-            yield item
-    yield from rows
-
-
-def _log(unit: Unit, options: Options, told: FindingCollector) -> Scanned:
-    target, shown = unit.target, unit.mark
-    with DataFile(target.path) as file:
-        of = Log(file, target, options, told, from_file(target), options.selects)
-        start, end = part(file, target, options, told)
-        start = unit.start or start
-        decoder = decoder_for(target, options)
-        bulk = (
-            (options.blocks or options.form is not None)
-            and decoder is None
-            and is_as_stored(options)
-            and not shown
-        )
-        bulk = bulk and (
-            not options.selects or (options.tail is None and is_told_by_columns(options, start, end))
-        )
-        walk = (
-            walked(file, start, end, told, unit.end)
-            if bulk
-            else good_and_bad(file, start, end, told, options, cut=unit.end, again=shown > 0)
-        )
-        for item in walk:
-            if isinstance(item, Window):
-                yield from _window(item, of)
-            elif isinstance(item, Checked):
-                yield from _batch(item, shown, decoder, of)
-                shown = 0
-            else:
-                yield from report_damage(item, told)
-        if not unit.end:
-            report_growth(file, told)
-
-
-def _window(window: Window, of: Log) -> Scanned:
-    """Yield the rows of a window's batches, many at once where they are of magic 2 and can be read in bulk."""
-    wanted, check_to = of.options.wanted, checker(window, of)
-    if of.selects:
-        window = narrowed(window, wanted)
-    numbers: Iterable[RecordColumns | int] = range(len(window.positions))
-    if not len(window.positions):
-        check_to()
-        return
-    if is_bulk(window, of.options) and (of.options.records or wanted.times is None):
-        if not of.options.records:
-            check_to()
-            yield from batch_block(window, of)
-            return
-        numbers = parts(window, of.file, of.options.max_batch_bytes)
-    for number in numbers:
-        if isinstance(number, int):
-            check_to(int(window.positions[number]))
-            yield from _batch(checked(of.file, window, number, of.options.max_batch_bytes), 0, None, of)
-        else:
-            check_to(last_position(number, window))
-            yield from record_block(number, chosen(number, wanted) if of.selects else number, window, of)
-    check_to()
-
-
-def _batch(item: Checked, shown: int, decoder: str | None, of: Log) -> Scanned:
-    """Yield the rows of a batch, or of its records behind the first `shown`."""
-    batch, wanted, options, where = item.batch, of.options.wanted, of.options, of.where
-    some = of.selects
-    if not options.records:
-        if not some or holds(wanted, batch.header, records(item, of.told, options)):
-            yield batch_row(where, batch, valid=item.valid)
-        yield Here(batch.position + batch.header.size, 0)
-        return
-    number, held = 0, 0
-    for number, record in enumerate(records(item, of.told, options, told_before=shown > 0)):
-        if number < shown or (some and not is_wanted(wanted, record)):
+        if not isinstance(item, Block):
+            yield from report_damage(item, log.findings)
             continue
-        if number and (number % RECORDS_BETWEEN_STOPS == 0 or held > BYTES_BETWEEN_STOPS):
-            yield Here(batch.position, number, held)
-            held = 0
-        held += len(record.key or b"") + len(record.value or b"") + _headers_held(record)
-        if batch.header.is_control:
-            check_control(batch.position, record, of.told, options)
-        yield record_row(
-            where, batch, redacted(record, options), _told(decoder, batch, record, of.told, options)
-        )
-    yield Here(batch.position + batch.header.size, 0, held)
+        held = 0
+        for size, row in _sized(log, item, source, decoder):
+            held += size
+            yield row
+        yield finished(log, item, held)
 
 
-def _headers_held(record: AnyRecord) -> int:
-    if not isinstance(record, Record):
-        return 0
-    return sum(BYTES_A_HEADER + len(key) + len(value or b"") for key, value in record.headers)
+def _sized(log: Log, block: Block, source: FromFile, decoder: str | None) -> Iterator[tuple[int, Item]]:
+    """Yield the rows of a block, each with the bytes that it takes."""
+    options, records = log.options, block.records
+    is_bulk = decoder is None and options.is_as_stored and (options.form is not None or options.blocks)
+    if is_bulk and records is not None:
+        for number in is_control(block)[records.batch].nonzero()[0].tolist():
+            _check_control(log, block, records, number)
+    if is_bulk and options.form is not None:
+        from kcli.dump.render.encoded import encoded_batches, encoded_records  # noqa: PLC0415 - pyarrow
+
+        encode = encoded_batches if records is None else encoded_records
+        for encoded in encode(block, source, options.form):
+            yield len(encoded.buffer), encoded
+    elif is_bulk:
+        from kcli.dump.render.arrow import arrow_batches, arrow_records  # noqa: PLC0415 - pyarrow
+
+        batch = (arrow_batches if records is None else arrow_records)(block, source)
+        name = (DUMP_BATCH if records is None else DUMP_RECORD).name
+        if batch.num_rows:
+            yield batch.nbytes, ArrowBlock(name, batch)
+    elif records is None:
+        for row in batch_rows(block, source):
+            yield 0, row
+    else:
+        sizes = np.maximum(records.key_length, 0) + np.maximum(records.value_length, 0)
+        yield from zip(sizes.tolist(), _record_rows(log, block, records, source, decoder), strict=True)
 
 
-def batch_row(where: Where, batch: Batch, *, valid: bool) -> Row:
-    """Return the row of a batch."""
-    position, header = batch
-    values = (
-        position,
-        header.size,
-        header.magic,
-        header.base_offset,
-        header.last_offset,
-        header.records_count,
-        header.partition_leader_epoch,
-        header.producer_id,
-        header.producer_epoch,
-        header.base_sequence,
-        header.last_sequence,
-        header.is_transactional,
-        header.is_control,
-        header.delete_horizon_ms,
-        header.timestamp_type,
-        header.max_timestamp,
-        COMPRESSION_NAMES.get(header.codec, str(header.codec)),
-        header.crc,
-        valid,
-    )
-    return Row(DUMP_BATCH.name, (*where, *values))
+def _check_control(log: Log, block: Block, records: RecordColumns, number: int) -> None:
+    """Report a control record that cannot be read."""
+    record = record_at(records, number)
+    try:
+        control_record(record.key, record.value, log.options.max_batch_bytes // CONTROL_SHARE)
+    except FormatError as error:
+        position = int(block.positions[records.batch[number]])
+        log.findings.add("DUMP-002", position, inside(record.offset, describe_contents(error, log.options)))
 
 
-def _told(
-    decoder: str | None, batch: Batch, record: AnyRecord, told: FindingCollector, options: Options
-) -> Where:
-    """Return the values of the columns that tell what a record of an internal topic says."""
-    if decoder is None or batch.header.is_control:
-        return NOTHING_DECODED
-    *values, damaged = decoded(decoder, record, options.max_batch_bytes)
-    if damaged:
-        told.add("DUMP-002", batch.position, inside(record.offset, str(values[-1])))
-    return tuple(values)
+# One by one
 
 
-def record_row(where: Where, batch: Batch, record: AnyRecord, decoded_values: Where) -> Row:
-    """Return the row of a record; the last values are those of `kcli.analysis.contents.FindingCollector`."""
-    headers: list[Value] = []
-    sequence, control = NO_SEQUENCE, None
-    if isinstance(record, Record):
-        headers = [
-            {"key": key.decode(errors="backslashreplace"), "value": value} for key, value in record.headers
-        ]
-        sequence, control = record.sequence, control_type(record.key) if batch.header.is_control else None
-    values = (
-        batch.position,
-        record.offset,
-        record.timestamp,
-        record.key,
-        record.value,
-        headers,
-        sequence,
+def batch_rows(block: Block, source: FromFile) -> Iterator[DumpBatchRow]:
+    """Yield a row for each batch of a block."""
+    columns = batch_columns(block, OF_BATCH)
+    for values in zip(*map(listed, columns.values()), strict=True):
+        yield DumpBatchRow(source, *values)
+
+
+def _record_rows(
+    log: Log, block: Block, records: RecordColumns, source: FromFile, decoder: str | None
+) -> Iterator[DumpRecordRow]:
+    """Yield a row for each record of a block; report what its decoder cannot read."""
+    control = is_control(block)[records.batch].tolist()
+    columns = zip(
+        block.positions[records.batch].tolist(),
+        records.offset.tolist(),
+        records.timestamp.tolist(),
+        _contents(records.data, records.key_start, records.key_length),
+        _contents(records.data, records.value_start, records.value_length),
+        record_headers(records, log.options.salt),
+        records.sequence.tolist(),
         control,
+        strict=True,
     )
-    return Row(DUMP_RECORD.name, (*where, *values, *decoded_values))
+    for number, (position, offset, timestamp, key, value, headers, sequence, is_marker) in enumerate(columns):
+        said: Sequence[Any] = NOTHING_DECODED
+        if decoder is not None and not is_marker:
+            *said, damaged = decoded(decoder, record_at(records, number), log.options.max_batch_bytes)
+            if damaged:
+                log.findings.add("DUMP-002", position, inside(offset, str(said[-1])))
+        if is_marker:
+            _check_control(log, block, records, number)
+        type_name = control_type(key) if is_marker else None
+        values = (position, offset, timestamp, key, value, headers, sequence, type_name)
+        yield DumpRecordRow(source, *values, *said)
+
+
+def _contents(data: bytes, starts: Ints, lengths: Ints) -> Iterator[bytes | None]:
+    """Yield keys or values of records."""
+    return (
+        None if length < 0 else data[start : start + length]
+        for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)
+    )
+
+
+def record_headers(records: RecordColumns, salt: bytes | None) -> Iterator[tuple[RecordHeader, ...]]:
+    """Yield the headers of each record; with a salt their keys are hashed."""
+    keys = _contents(records.data, records.header_key_start, records.header_key_length)
+    values = _contents(records.data, records.header_value_start, records.header_value_length)
+    pairs = [
+        RecordHeader(_header_key(key or b"", salt), value) for key, value in zip(keys, values, strict=True)
+    ]
+    for first, count in zip(records.headers_first.tolist(), records.headers_count.tolist(), strict=True):
+        yield tuple(pairs[first : first + count])
+
+
+def _header_key(key: bytes, salt: bytes | None) -> str:
+    return key.decode(errors="backslashreplace") if salt is None else salted(key, salt)

@@ -1,232 +1,139 @@
-"""`dump -o text`: what DumpLogSegments prints for a file, as rows of `kcli.dump.render.lines`; it goes on where the tool dies."""
+"""Blocks of a log as kafka-dump-log prints them: many lines at once, made by Arrow's kernels.
+
+While lines are made, bytes stand for text; what is not ASCII is made Java's text once, at the end: every key and value
+lies between ASCII characters, so that none can spoil its neighbour.
+"""
 
 import os
-from collections import deque
-from collections.abc import Generator, Iterable, Iterator
-from itertools import chain
-from sys import getsizeof
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from formats.control import ABORT, COMMIT
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from formats.bounds import CONTROL_SHARE
+from formats.control import ABORT, COMMIT, control_record
 from formats.errors import FormatError
-from formats.names import KRAFT_SNAPSHOT, LOG, OFFSET_INDEX, PRODUCER_SNAPSHOT, TIME_INDEX, TXN_INDEX
-from formats.producer_snapshot import read_snapshot
+from formats.names import LOG
 from formats.record_columns import RecordColumns
-from kcli.analysis.collector import FindingCollector
-from kcli.analysis.log_findings import report_damage, report_growth
-from kcli.analysis.salvage import Checked, Gap
-from kcli.analysis.selection import AnyRecord, holds, is_wanted
-from kcli.dump.batches import control_of, records, words_about
-from kcli.dump.bulk import (
-    Log,
-    batch_lines,
-    checked,
-    checker,
-    is_bulk,
-    is_plain,
-    last_position,
-    parts,
-    record_lines,
-    walked,
+from formats.types import Buffer
+from kcli.analysis.log_findings import inside, report_damage
+from kcli.analysis.salvage import DamagedRange
+from kcli.dump.decoders import shown_contents
+from kcli.dump.options import MAX_INT, STRING_DECODER, Options
+from kcli.dump.render.batch_columns import (
+    BatchColumn,
+    DictionaryColumn,
+    NullableColumn,
+    batch_columns,
+    is_control,
+    timestamp_types,
 )
-from kcli.dump.decoders import DECODER_CLASSES, shown_by, shown_with
-from kcli.dump.files import producer_values
-from kcli.dump.filter import good_and_bad
-from kcli.dump.options import MAX_INT, Here, Item, Options, Reader, Scanned, inside
-from kcli.dump.render.index_text import offset_index_text, time_index_text, txn_index_text
 from kcli.dump.render.lines import (
-    BATCH_LINE,
     BEGINS,
     ENDS,
     INDENT,
-    LONG_TEXT,
+    LINE,
     NON_CONSECUTIVE,
-    RECORD_LINE,
-    SAID,
-    Shown,
-    batch_line,
     contents,
     control_text,
+    java_strings,
     line,
-    producer_line,
-    record_line,
 )
 from kcli.dump.render.pairs import packed
-from kcli.dump.render.rows import BYTES_BETWEEN_STOPS, RECORDS_BETWEEN_STOPS
-from kcli.dump.seek import part
-from kcli.dump.shown_bytes import redacted, words_of
-from kcli.engine.contract import Unit
-from kcli.logdir.buffers import DataFile, read_whole, reading
-from kcli.logdir.bulk import Window
+from kcli.dump.render.text_columns import Array, TextColumn, decimal, either, joined, parts, strings, texts
+from kcli.dump.resume import Scanned
+from kcli.dump.shown_bytes import describe_contents, salted, words_of
+from kcli.dump.source import Block, Ints, Log, finished, record_at
 from kcli.logdir.files import file_name
-from kcli.logdir.segment import Stop
+from kcli.logdir.segment import TORN, Stop
 from kcli.logdir.tree import Target
-from kcli.rows import Row, TextBlock, type_name
-from kcli.rows.columns import TITLE
+from kcli.rows import Row, TextBlock
 
 BOOTSTRAP = "bootstrap.checkpoint"
 BEFORE_FIRST = -1
+"""What the tool takes for the offset before the first record."""
+
+BATCH_LINE_FIELDS = {
+    "baseOffset: ": "base_offset",
+    " lastOffset: ": "last_offset",
+    " count: ": "count",
+    " baseSequence: ": "base_sequence",
+    " lastSequence: ": "last_sequence",
+    " producerId: ": "producer_id",
+    " producerEpoch: ": "producer_epoch",
+    " partitionLeaderEpoch: ": "partition_leader_epoch",
+    " isTransactional: ": "is_transactional",
+    " isControl: ": "is_control",
+    " deleteHorizonMs: ": "delete_horizon_ms",
+}
+"""What stands before each column of DUMP_BATCH in the line of a batch of magic 2; the fields of every line follow."""
+LEGACY_LINE_FIELDS = {"offset: ": "last_offset"}
+LINE_FIELDS = {
+    " position: ": "position",
+    " ": "timestamp_type",
+    ": ": "max_timestamp",
+    " size: ": "size",
+    " magic: ": "magic",
+    " compresscodec: ": "compression",
+    " crc: ": "crc",
+    " isvalid: ": "is_valid",
+}
 
 
-def text(unit: Unit, options: Options, told: FindingCollector) -> Scanned:
-    """Yield the lines of a file, and findings; files that the tool does not know are named as it names them."""
-    items = _text(unit, options, told)
-    return items if options.tail is None else _last(items, options.tail, records=options.records)
+NO_OFFSETS: Ints = np.empty(0, np.int64)
 
 
-def _last(items: Scanned, count: int, *, records: bool) -> Scanned:
-    """Yield the last lines of batches, or of records, each batch's line before its first; and everything else.
+class _Trouble(NamedTuple):
+    """What of a record's key or value cannot be shown: the record's number in its block, and why."""
 
-    A tail comes in one piece.
+    record: int
+    message: str
+
+
+def render_text(log: Log, items: Iterable[Block | DamagedRange | Stop], end: int, *, begins: bool) -> Scanned:
+    """Yield the lines of a log up to byte `end`, and places to stop at; the summary lines of the tool are rows of their own.
+
+    `begins`: the first block is the file's first. The tool's walk ends quietly at a batch that is cut; at an impossible
+    length it dies, and kcli goes on, as it does to what a filter asks for.
     """
-    batch: Row | None = None
-    kept: deque[tuple[Row | None, Row | TextBlock]] = deque(maxlen=count)
-    behind: list[Item] = []
+    options, path = log.options, os.path.join(os.getcwd(), log.target.shown)
+    last = BEFORE_FIRST if begins else None
+    if begins:
+        yield line(_title(log.target))
     for item in items:
-        if isinstance(item, Row) and item.type == BATCH_LINE and records:
-            batch = item
-        elif isinstance(item, (Row, TextBlock)) and type_name(item) in {BATCH_LINE, RECORD_LINE}:
-            kept.append((batch, item))
-        elif kept or batch:
-            behind.append(item)
-        elif not isinstance(item, Here):
-            yield item
-    shown: Row | None = None
-    for batch, record in kept:
-        if batch is not None and batch is not shown:
-            yield batch
-        shown = batch
-        yield record
-    yield from (item for item in behind if not isinstance(item, Here))
-
-
-def _text(unit: Unit, options: Options, told: FindingCollector) -> Scanned:
-    target = unit.target
-    if not (unit.start or unit.mark):
-        yield line(f"Dumping {target.shown}", TITLE)
-    reader = _READERS.get(target.kind)
-    if reader is None or file_name(target).suffix:
-        yield Row(SAID, (f"Ignoring unknown file {target.shown}",))
-        return
-    yield from reader(unit, options, told)
-
-
-# Logs and KRaft snapshots
-
-
-def _log(unit: Unit, options: Options, told: FindingCollector) -> Scanned:
-    target, shown = unit.target, unit.mark
-    last = None if unit.start or unit.mark else BEFORE_FIRST
-    with DataFile(target.path) as file:
-        of = Log(file, target, options, told, (), options.selects)
-        if not (unit.start or unit.mark):
-            yield line(_title(target))
-        start, end = part(file, target, options, told)
-        start = unit.start or start
-        bulk = is_plain(options)
-        if bulk and shown:
-            # a batch in which the last piece ended
-            begun = next(good_and_bad(file, start, end, told, options, again=True))
-            if isinstance(begun, Checked):
-                last = yield from _batch(begun, shown, last, of)
-                start += begun.batch.header.size
-                shown = 0
-        walk = (
-            walked(file, start, end, told, unit.end)
-            if bulk
-            else good_and_bad(file, start, end, told, options, cut=unit.end, again=shown > 0)
-        )
-        for item in walk:
-            if isinstance(item, Window):
-                last = yield from _window(item, last, of)
-            elif isinstance(item, Checked):
-                last = yield from _batch(item, shown, last, of)
-                shown = 0
-            else:
-                yield from report_damage(item, told)
-                if _ends(item, options):
-                    told.ran_past_end = True
-                    yield from _trailing(item, end, target, options)
-                    break
-        if last is not None and options.records:
-            yield Row(ENDS, (of.path, last))
-        if not unit.end:
-            report_growth(file, told)
-
-
-def _window(window: Window, last: int | None, of: Log) -> Generator[Item, None, int | None]:
-    """Yield the lines of a window's batches; return the offset of the last record."""
-    options, check_to = of.options, checker(window, of)
-    numbers: Iterable[RecordColumns | int] = range(len(window.positions))
-    if is_bulk(window, options):
-        if not options.records:
-            check_to()
-            yield from batch_lines(window)
-            return last
-        numbers = parts(window, of.file, options.max_batch_bytes)
-    for number in numbers:
-        if isinstance(number, int):
-            check_to(int(window.positions[number]))
-            last = yield from _batch(checked(of.file, window, number, options.max_batch_bytes), 0, last, of)
+        if not isinstance(item, Block):
+            yield from report_damage(item, log.findings)
+            if isinstance(item, Stop) or (item.reason in TORN and not options.selects):
+                log.findings.ran_past_end = True
+                yield from _trailing(item, end, log)
+                break
+            continue
+        records = item.records
+        made = batch_lines(item) if records is None else _record_lines(log, item, records)
+        offsets = records.offset if records is not None and not options.selects else NO_OFFSETS
+        if options.limit is None:
+            yield from _follows(path, offsets, last)
+            yield TextBlock(LINE, (_java_text(texts(made)),))
         else:
-            check_to(last_position(number, window))
-            last = yield from record_lines(number, window, last, of)
-    return last
-
-
-def _batch(item: Checked, shown: int, last: int | None, of: Log) -> Generator[Item, None, int | None]:
-    """Yield the lines of a batch and its records behind the first `shown`; return the offset of the last record."""
-    if of.selects and not _is_shown(item, of.told, of.options):
-        return last
-    if not shown:
-        yield line(batch_line(item.batch, valid=item.valid), BATCH_LINE)
-    held = 0
-    if of.options.records:
-        last, held = yield from _records(item, shown, last, of)
-    yield from _here(item.batch.position + item.batch.header.size, 0, last, of, held)
-    return last
-
-
-def _is_shown(item: Checked, told: FindingCollector, options: Options) -> bool:
-    """Whether a batch that may hold what is wanted holds it."""
-    if options.wanted.contents:
-        return any(is_wanted(options.wanted, record) for record in records(item, told, options))
-    return holds(options.wanted, item.batch.header, records(item, told, options))
-
-
-def _records(
-    item: Checked, shown: int, last: int | None, of: Log
-) -> Generator[Item, None, tuple[int | None, int]]:
-    """Yield the lines of a batch's records behind the first `shown`; return the offset of its last, and how many bytes came since the last place to stop at."""
-    options, held, read = of.options, 0, 0
-    for number, record in enumerate(records(item, of.told, options, told_before=shown > 0)):
-        if number >= shown:
-            if number and (number % RECORDS_BETWEEN_STOPS == 0 or held >= BYTES_BETWEEN_STOPS):
-                yield from _here(item.batch.position, number, last, of, held)
-                held = 0
-            if of.selects and not is_wanted(options.wanted, record):
-                continue
-            if not of.selects:
-                if last is None:
-                    yield Row(BEGINS, (of.path, record.offset))
-                elif record.offset != last + 1:
-                    yield Row(NON_CONSECUTIVE, (of.path, packed(last, record.offset)))
-            row, size = _row(_record(item, record, of.told, options))
-            held += size
-            yield row
-            del row
-        last, read = record.offset, number + 1
-    header = item.batch.header
-    if item.valid and read < (1 if header.records_count is None else header.records_count):
-        last = header.last_offset  # what could not be read is no gap in the log
-    return last, held
-
-
-def _here(position: int, shown: int, last: int | None, of: Log, held: int = 0) -> Scanned:
-    """Yield a place to stop at, and what whoever goes on there does not know."""
-    if last is not None and of.options.records:
-        yield Row(ENDS, (of.path, last))
-    yield Here(position, shown, held)
+            # what follows a limit is not looked at
+            before = len(made) - len(offsets)
+            for number in range(len(made)):
+                at = max(number - before, 0)
+                yield from _follows(
+                    path,
+                    offsets[at : number - before + 1] if number >= before else NO_OFFSETS,
+                    last if not at else int(offsets[at - 1]),
+                )
+                yield line(bytes(_java_text(texts(made[number : number + 1]))).decode().removesuffix("\n"))
+        if records is not None:
+            last = _last_offset(item, records, last)
+            if last is not None:
+                yield Row(ENDS, (path, last))
+        yield finished(log, item, made.nbytes)
+    if last is not None and options.records:
+        yield Row(ENDS, (path, last))
 
 
 def _title(target: Target) -> str:
@@ -238,101 +145,247 @@ def _title(target: Target) -> str:
     return f"Snapshot end offset: {name.base_offset}, epoch: {name.epoch}"
 
 
-def _ends(item: Gap | Stop, options: Options) -> bool:
-    """Whether the tool's walk ends here quietly; at an impossible length it dies, and kcli goes on, as it does to what is selected."""
-    return isinstance(item, Stop) or (item.reason in {"incomplete", "short"} and not options.selects)
-
-
-def _trailing(item: Gap | Stop, end: int, target: Target, options: Options) -> Scanned:
+def _trailing(item: DamagedRange | Stop, end: int, log: Log) -> Scanned:
     left = end - (item.position if isinstance(item, Stop) else item.broke_at)
-    if left > 0 and item.reason in {"incomplete", "short"} and options.max_bytes == MAX_INT:
-        yield line(f"Found {left} invalid bytes at the end of {os.path.basename(target.shown)}")
+    if left > 0 and item.reason in TORN and log.options.max_bytes == MAX_INT:
+        yield line(f"Found {left} invalid bytes at the end of {os.path.basename(log.target.shown)}")
 
 
-def _row(words: Iterator[str]) -> tuple[Row | TextBlock, int]:
-    """Return the row of a record's line, and its size in bytes: of much text, bytes, for a character takes up to four."""
-    held: list[str] = []
-    length = 0
-    for word in words:
-        held.append(word)
-        length += len(word)
-        if length > LONG_TEXT:
-            break
-    else:
-        text = "".join(held)
-        return line(text, RECORD_LINE), getsizeof(text)
-    pieces: Any = tuple(_encoded(chain(held, words, ("\n",))))
-    return TextBlock(RECORD_LINE, pieces), sum(map(len, pieces))
+# Offsets that are not consecutive
 
 
-def _encoded(words: Iterable[str]) -> Iterator[bytearray]:
-    """Yield words as UTF-8 in pieces: one that grows is moved, and takes its place twice."""
-    piece = bytearray()
-    for word in words:
-        for at in range(0, len(word), LONG_TEXT):
-            piece += word[at : at + LONG_TEXT].encode(errors="backslashreplace")
-            if len(piece) > LONG_TEXT:
-                yield piece
-                piece = bytearray()
-    yield piece
-
-
-def _record(item: Checked, record: AnyRecord, told: FindingCollector, options: Options) -> Iterator[str]:
-    """Yield the words that are printed of a record."""
-    position, header = item.batch
-    if not options.skip_record_metadata:
-        yield record_line(redacted(record, options), header.timestamp_type)
-        if header.is_control:
-            yield from _control(position, record, told, options)
-    if options.print_data_log and not header.is_control:
-        shown, trouble = _shown(record, options)
-        if trouble is not None:
-            told.add("DUMP-002", position, inside(record.offset, trouble))
-        yield from contents(shown, f"{INDENT} " if options.skip_record_metadata else " ")
-
-
-def _control(position: int, record: AnyRecord, told: FindingCollector, options: Options) -> Iterator[str]:
-    """Yield what is printed of a control record; of one that is redacted, a transaction's outcome alone."""
-    try:
-        found = control_of(record, options)
-    except FormatError as error:
-        told.add("DUMP-002", position, inside(record.offset, words_about(error, options)))
+def _follows(path: str, offsets: Ints, last: int | None) -> Iterator[Row]:
+    """Yield where offsets do not follow each other; `last` is the offset before the first, None where another scan knows it."""
+    if not len(offsets):
         return
-    if options.salt is None or found.value is None or found.type in {ABORT, COMMIT}:
-        yield control_text(found)
-    else:
-        yield f" controlType: {found.name}({found.type}) {words_of(record.value or b'', options)}"
+    first = int(offsets[0])
+    if last is None:
+        yield Row(BEGINS, (path, first))
+    pairs = non_consecutive(offsets, first if last is None else last, is_first=last is None)
+    if pairs:
+        yield Row(NON_CONSECUTIVE, (path, pairs))
 
 
-def _shown(record: AnyRecord, options: Options) -> tuple[Shown, str | None]:
-    """Return how key and payload are printed, and what is wrong with them."""
-    if options.decoder is not None:
-        return shown_by(options.decoder, record, options.max_batch_bytes)
-    if options.salt is None and options.bytes_as in {None, "text"}:
-        return shown_with(
-            DECODER_CLASSES[options.key_decoder], DECODER_CLASSES[options.value_decoder], record
+def non_consecutive(offsets: Ints, last: int, *, is_first: bool = False) -> bytes:
+    """Return (offset, offset of the next record) wherever the next is not one more, as `pairs` has them.
+
+    `last` is before the first, unless that `is_first`. After the largest long Java's sum wraps, as numpy's does.
+    """
+    at = (offsets[1:] != offsets[:-1] + 1).nonzero()[0]
+    found = np.stack((offsets[at], offsets[at + 1]), axis=1).tobytes()
+    if is_first or bool(offsets[:1] == np.array([last]) + 1):
+        return found
+    return packed(last, int(offsets[0])) + found
+
+
+def _last_offset(block: Block, records: RecordColumns, last: int | None) -> int | None:
+    """Return the offset that the next record follows: what cannot be read of a valid batch is no gap in the log."""
+    if len(records.offset):
+        last = int(records.offset[-1])
+    if len(block.positions) == 1 and block.valid[0] and records.ends:
+        count = int(block.fields["records_count"][0]) if block.is_v2 else 1
+        is_cut = not block.is_v2 and any(problem.code == "DUMP-002" for problem in block.problems)
+        if is_cut or records.before + len(records.offset) < count:
+            last = int(block.fields["base_offset"][0]) + int(block.fields["last_offset_delta"][0])
+    return last
+
+
+# Lines
+
+
+def batch_lines(block: Block) -> Array:
+    """Return the lines of a block's batches, each with its newline."""
+    fields = (BATCH_LINE_FIELDS if block.is_v2 else LEGACY_LINE_FIELDS) | LINE_FIELDS
+    made = batch_columns(block, fields.values())
+    columns = [column for words, name in fields.items() for column in (words, _text(made[name]))]
+    return joined([*columns, "\n"], len(block.positions))
+
+
+def _text(column: BatchColumn) -> TextColumn:
+    if isinstance(column, DictionaryColumn):
+        return _named(column.texts, column.which)
+    if isinstance(column, NullableColumn):
+        if column.missing.all():
+            return "OptionalLong.empty" if column.missing.size else ""
+        values = zip(column.values.tolist(), column.missing.tolist(), strict=True)
+        return strings(["OptionalLong.empty" if none else f"OptionalLong[{value}]" for value, none in values])
+    return either(column, "true", "false") if column.dtype.kind == "b" else decimal(column)
+
+
+def _named(names: Sequence[str], which: NDArray[np.integer]) -> TextColumn:
+    """Return the names that numbers stand for."""
+    present = np.unique(which).tolist()
+    if len(present) == 1:
+        return names[present[0]]
+    return strings(names).take(_numbers(which.astype(np.int64)))
+
+
+def _record_lines(log: Log, block: Block, records: RecordColumns) -> Array:
+    """Return the lines of a block's batches, each followed by those of its records, each with its newline.
+
+    What of a record cannot be shown is reported.
+    """
+    options = log.options
+    troubles: list[_Trouble] = []
+    control = is_control(block)[records.batch]
+    columns: list[TextColumn] = []
+    if not options.skip_record_metadata:
+        columns += _metadata(block, records, options)
+        if control.any():
+            columns.append(_control_texts(records, control, options, troubles))
+    if options.print_data_log:
+        prefix = f"{INDENT} " if options.skip_record_metadata else " "
+        columns += (
+            _as_strings(records, control, prefix)
+            if _is_default(options)
+            else [_decoded(records, control, prefix, options, troubles)]
         )
-    key, value = (None if data is None else words_of(data, options) for data in (record.key, record.value))
-    return Shown(key, value), None
+    for trouble in sorted(troubles):
+        position = int(block.positions[records.batch[trouble.record]])
+        log.findings.add("DUMP-002", position, inside(int(records.offset[trouble.record]), trouble.message))
+    of_records = joined([*columns, "\n"], len(records.offset))
+    of_batches = batch_lines(block)
+    return _interleaved(of_batches, of_records, records, begins=block.begins)
 
 
-# Producers
+def _interleaved(of_batches: Array, of_records: Array, records: RecordColumns, *, begins: bool) -> Array:
+    """Return lines of batches, each followed by those of its records; `begins`: the first batch has its line, too."""
+    if of_batches.type != of_records.type:
+        of_batches = of_batches.cast(of_records.type)
+    batches, count = len(of_batches), len(of_records)
+    order = np.empty(batches + count, np.int64)
+    order[records.bounds[:-1] + np.arange(batches)] = np.arange(batches)
+    order[np.arange(count) + records.batch + 1] = np.arange(batches, batches + count)
+    return pa.concat_arrays([of_batches, of_records]).take(_numbers(order if begins else order[1:]))
 
 
-def _producers(unit: Unit, options: Options, told: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
-    data = read_whole(unit.target.path)
-    with reading(unit.target.path):
-        for number, entry in enumerate(read_snapshot(data).entries):
-            if number >= unit.start:
-                yield line(producer_line(producer_values(entry)))
-                yield Here(number + 1, 0)
+def _numbers(values: Ints) -> Array:
+    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
 
 
-_READERS: dict[str, Reader] = {
-    LOG: _log,
-    KRAFT_SNAPSHOT: _log,
-    OFFSET_INDEX: offset_index_text,
-    TIME_INDEX: time_index_text,
-    PRODUCER_SNAPSHOT: _producers,
-    TXN_INDEX: txn_index_text,
-}
+def _java_text(raw: Buffer) -> Buffer:
+    """Return bytes as Java makes text of them, as UTF-8."""
+    if not len(raw) or np.frombuffer(raw, np.int8).min() >= 0:
+        return raw
+    return "".join(java_strings(bytes(raw))).encode()
+
+
+def _metadata(block: Block, records: RecordColumns, options: Options) -> list[TextColumn]:
+    """Return what stands before the contents of records."""
+    types = timestamp_types(block)
+    columns: list[TextColumn] = [
+        f"{INDENT} offset: ",
+        decimal(records.offset),
+        _named([f" {name}: " for name in types.texts], types.which[records.batch])
+        if len(records.offset)
+        else "",
+        decimal(records.timestamp),
+    ]
+    if block.legacy is not None:
+        # sizes may be wrong, and below -1: the tool prints what is stored
+        return [
+            *columns,
+            " keySize: ",
+            decimal(block.legacy.key_size),
+            " valueSize: ",
+            decimal(block.legacy.value_size),
+            " isValid: ",
+            either(block.legacy.is_valid, "true", "false"),
+            " crc: ",
+            decimal(block.legacy.crc),
+        ]
+    return [
+        *columns,
+        " keySize: ",
+        decimal(records.key_length),
+        " valueSize: ",
+        decimal(records.value_length),
+        " sequence: ",
+        decimal(records.sequence),
+        " headerKeys: [",
+        _header_keys(records, options.salt),
+        "]",
+    ]
+
+
+def _header_keys(records: RecordColumns, salt: bytes | None) -> TextColumn:
+    if not records.headers_count.any():
+        return ""
+    keys = [
+        _part(records.data, start, length) or b""
+        for start, length in zip(
+            records.header_key_start.tolist(), records.header_key_length.tolist(), strict=True
+        )
+    ]
+    if salt is not None:
+        keys = [salted(key, salt).encode() for key in keys]
+    spans = zip(records.headers_first.tolist(), records.headers_count.tolist(), strict=True)
+    return strings([b",".join(keys[first : first + count]) for first, count in spans])
+
+
+def _as_strings(records: RecordColumns, control: NDArray[np.bool_], prefix: str) -> list[TextColumn]:
+    """Return keys and values as StringDecoder shows them; a null is left out."""
+    key, value = (records.key_length >= 0) & ~control, (records.value_length >= 0) & ~control
+    payload: list[TextColumn] = [either(value, " payload: ", "")]
+    if prefix != " ":
+        payload = [either(value & key, " payload: ", ""), either(value & ~key, f"{prefix}payload: ", "")]
+    if not len(key):
+        return []
+    return [
+        either(key, f"{prefix}key: ", ""),
+        parts(records.data, records.key_start, np.where(key, records.key_length, -1)),
+        *payload,
+        parts(records.data, records.value_start, np.where(value, records.value_length, -1)),
+    ]
+
+
+def _is_default(options: Options) -> bool:
+    """Whether contents are printed as strings."""
+    return (
+        options.decoder is None
+        and options.salt is None
+        and options.bytes_as in {None, "text"}
+        and {options.key_decoder, options.value_decoder} == {STRING_DECODER}
+    )
+
+
+def _decoded(
+    records: RecordColumns,
+    control: NDArray[np.bool_],
+    prefix: str,
+    options: Options,
+    troubles: list[_Trouble],
+) -> TextColumn:
+    """Return keys and values as the options' decoders print them."""
+    printed = [""] * len(control)
+    for number in (~control).nonzero()[0].tolist():
+        shown, trouble = shown_contents(record_at(records, number), options)
+        printed[number] = "".join(contents(shown, prefix))
+        if trouble is not None:
+            troubles.append(_Trouble(number, trouble))
+    return strings(printed)
+
+
+def _control_texts(
+    records: RecordColumns, control: NDArray[np.bool_], options: Options, troubles: list[_Trouble]
+) -> TextColumn:
+    """Return what is printed of control records; of those that are redacted, a transaction's outcome alone."""
+    printed = [""] * len(control)
+    for number in control.nonzero()[0].tolist():
+        record = record_at(records, number)
+        try:
+            found = control_record(record.key, record.value, options.max_batch_bytes // CONTROL_SHARE)
+        except FormatError as error:
+            troubles.append(_Trouble(number, describe_contents(error, options)))
+            continue
+        is_shown = options.salt is None or found.value is None or found.type in {ABORT, COMMIT}
+        printed[number] = (
+            control_text(found)
+            if is_shown
+            else f" controlType: {found.name}({found.type}) {words_of(record.value or b'', options)}"
+        )
+    return strings(printed)
+
+
+def _part(data: bytes, start: int, length: int) -> bytes | None:
+    return None if length < 0 else data[start : start + length]

@@ -5,7 +5,7 @@ import random
 from formats.batch import BatchHeader
 from kcli.analysis import summary as summaries
 from kcli.analysis.pieces import Wanted, read_piece
-from kcli.analysis.salvage import Checked, Gap, checked_batches
+from kcli.analysis.salvage import DamagedRange, VerifiedBatch, verified_batches
 from kcli.analysis.summary import Codec, Summary, Tally
 from kcli.logdir.buffers import DataFile
 from tests.builders import put_record, put_records
@@ -63,12 +63,12 @@ def plain(data, path, verify=True):
         None,
     )
     with DataFile(str(path)) as file:
-        items = list(checked_batches(file, 0))
+        items = list(verified_batches(file, 0))
     for item in items:
-        if isinstance(item, Gap):
+        if isinstance(item, DamagedRange):
             gaps.append(item)
             continue
-        if not isinstance(item, Checked):
+        if not isinstance(item, VerifiedBatch):
             stop = item
             continue
         header, raw = item.batch.header, item.raw

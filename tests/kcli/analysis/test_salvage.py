@@ -4,7 +4,14 @@ import random
 
 import pytest
 
-from kcli.analysis.salvage import Budget, Checked, Gap, checked_batches, checked_windows, next_batch
+from kcli.analysis.salvage import (
+    Budget,
+    DamagedRange,
+    VerifiedBatch,
+    next_batch,
+    verified_batches,
+    verified_windows,
+)
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Stop
 from tests.builders import put_record, put_records
@@ -22,15 +29,19 @@ def walked(tmp_path, data, **options):
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(data)
     with DataFile(str(path)) as file:
-        return list(checked_batches(file, 0, **options))
+        return list(verified_batches(file, 0, **options))
 
 
 def offsets(items):
-    return [item.batch.header.base_offset for item in items if isinstance(item, Checked) and item.valid]
+    return [item.batch.header.base_offset for item in items if isinstance(item, VerifiedBatch) and item.valid]
 
 
 def gaps(items):
-    return [(item.start, item.end, item.reason, item.next_offset) for item in items if isinstance(item, Gap)]
+    return [
+        (item.start, item.end, item.reason, item.next_offset)
+        for item in items
+        if isinstance(item, DamagedRange)
+    ]
 
 
 def test_a_good_log_has_no_gap(tmp_path):
@@ -78,7 +89,7 @@ def test_a_length_that_ends_inside_a_later_batch_is_searched_from_its_own_start(
 
     assert offsets(items) == [0, 2, 3, 4, 5]
     assert [gap[:2] for gap in gaps(items)] == [(start, start + len(bad))]
-    assert [(item.batch.position, item.valid) for item in items if isinstance(item, Checked)][1] == (
+    assert [(item.batch.position, item.valid) for item in items if isinstance(item, VerifiedBatch)][1] == (
         start,
         False,
     )
@@ -142,7 +153,7 @@ def covered(items, size):
     """Whether batches, gaps and the stop follow each other without a hole."""
     position = 0
     for item in items[:-1]:
-        if isinstance(item, Gap):
+        if isinstance(item, DamagedRange):
             if item.start > position:
                 return False
             position = item.end
@@ -150,7 +161,9 @@ def covered(items, size):
             return False
         else:
             position += item.batch.header.size
-    return items[-1].position <= size and (items[-1].position == position or isinstance(items[-2], Gap))
+    return items[-1].position <= size and (
+        items[-1].position == position or isinstance(items[-2], DamagedRange)
+    )
 
 
 def test_a_file_of_lying_headers_meets_the_bound(tmp_path, monkeypatch):
@@ -185,13 +198,13 @@ def test_behind_the_bound_the_index_leads_on(tmp_path, monkeypatch, suffix, entr
     (tmp_path / f"{0:020d}.index{suffix}").write_bytes(index)
 
     with DataFile(str(path)) as file:
-        items = list(checked_batches(file, 0))
-        windows = list(checked_windows(file, 0))
+        items = list(verified_batches(file, 0))
+        windows = list(verified_windows(file, 0))
 
-    (gap,) = (item for item in items if isinstance(item, Gap))
+    (gap,) = (item for item in items if isinstance(item, DamagedRange))
     assert (gap.end, gap.next_offset, gap.gave_up) == (good, 1, True)
     assert offsets(items) == [0, 1, 2, 3, 4, 5]
-    assert [item for item in windows if isinstance(item, Gap)] == [gap]
+    assert [item for item in windows if isinstance(item, DamagedRange)] == [gap]
 
 
 def test_an_index_of_lies_meets_a_bound_too(tmp_path, monkeypatch):
@@ -213,7 +226,7 @@ def test_an_index_of_lies_meets_a_bound_too(tmp_path, monkeypatch):
 
     with Counted(str(path)) as file:
         assert next_batch(file, 1, file.size, Budget(file.size)) == (None, True)
-        items = list(checked_batches(file, 0))
+        items = list(verified_batches(file, 0))
 
-    assert [item.gave_up for item in items if isinstance(item, Gap)] == [True]
+    assert [item.gave_up for item in items if isinstance(item, DamagedRange)] == [True]
     assert read < 4 * (1 << 20) + 3 * 64 * file.size

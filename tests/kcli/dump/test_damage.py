@@ -6,7 +6,7 @@ import pytest
 
 from formats.batch import LOG_OVERHEAD
 from kcli.analysis.merging import merged
-from kcli.dump import options as dump_options
+from kcli.dump import resume
 from kcli.dump.job import Dump, Options
 from kcli.engine.contract import Unit
 from kcli.engine.inline import mapped
@@ -138,8 +138,8 @@ def test_a_flipped_byte_of_a_producer_snapshot_is_an_error(tmp_path, place):
     "options", [Options(), Options(records=True), Options(text=True)], ids=["batches", "records", "text"]
 )
 def test_findings_do_not_depend_on_which_process_goes_on(tmp_path, options, monkeypatch):
-    monkeypatch.setattr(dump_options, "BYTES_PER_CALL", 20_000)
-    monkeypatch.setattr(dump_options, "ROWS_PER_CALL", 100)
+    monkeypatch.setattr(resume, "BYTES_PER_CALL", 20_000)
+    monkeypatch.setattr(resume, "ROWS_PER_CALL", 100)
     monkeypatch.setattr(bulk, "SMALLEST_WINDOW", 4000)
     monkeypatch.setattr(bulk, "WINDOW", 4000)
     batches = [bytearray(put_range(number * 3, 3)) for number in range(400)]
@@ -153,9 +153,9 @@ def test_findings_do_not_depend_on_which_process_goes_on(tmp_path, options, monk
         outcomes, rest = [], unit
         while rest is not None:
             if forgets:
-                dump_options._left.clear()  # what another process has not
+                resume._suspended.clear()  # what another process has not
             outcomes.append(Dump(options)(rest))
-            rest = outcomes[-1].rest
+            rest = outcomes[-1].continuation
         assert len(outcomes) > 1
         found.append(merged([finding for outcome in outcomes for finding in outcome.findings]))
     assert found[0] == found[1]

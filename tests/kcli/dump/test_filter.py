@@ -4,21 +4,16 @@ import base64
 import glob
 import hashlib
 import hmac
-import io
 import json
-import os
 import random
 import re
 import shlex
-import tempfile
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 from formats.batch import BATCH, COMPRESSION_NAMES, CRC_FROM, LOG_OVERHEAD
 from formats.crc import crc32c
-from kcli.dump import filter as dump_filter
 from kcli.dump.shown_bytes import LONG, MODES
 from tests.builders import put_record, put_records
 from tests.messages import put_message, put_wrapper
@@ -78,12 +73,6 @@ def made(request, tmp_path):
     return partition
 
 
-@pytest.fixture(params=[0, 1 << 40], ids=["many at a time", "one by one"])
-def ruled_out(request, monkeypatch):
-    """Rule batches out by columns, or by looking at each, whatever the size of a log."""
-    monkeypatch.setattr(dump_filter, "WORTH_COLUMNS", request.param)
-
-
 def ranges(values, chance):
     low, high = sorted(chance.choices(values, k=2))
     return low, high
@@ -107,7 +96,6 @@ def matches(pattern, row):
     )
 
 
-@pytest.mark.usefixtures("ruled_out")
 def test_every_filter_is_that_of_looking_at_every_record(kcli, made):
     chance = random.Random(1)
     records, batches = dumped(kcli, "--records", made), dumped(kcli, made)
@@ -194,33 +182,6 @@ def resealed(log):
     return bytes(data)
 
 
-@pytest.mark.parametrize("damage", range(len(DAMAGES)))
-def test_what_is_ruled_out_changes_nothing_in_damaged_logs(kcli, made, monkeypatch, damage):
-    """Rows, lines, findings and exit status, with checksums that still match what was damaged and without."""
-    chance = random.Random(damage)
-    for path in sorted(made.glob("*.log")):
-        log = path.read_bytes()
-        log = DAMAGES[damage](log, chance.randrange(len(log)))
-        path.write_bytes(log if chance.random() < 0.5 else resealed(log))
-    same_either_way(kcli, monkeypatch, made, chance)
-
-
-def test_what_is_ruled_out_changes_nothing_in_logs_of_old_messages(kcli, tmp_path, monkeypatch):
-    fields = [
-        {
-            "magic": at % 2,
-            "attributes": 16 * (at % 5 == 0),
-            "key": b"k%d" % (at % 4),
-            "value": b"value %d" % at,
-        }
-        for at in range(20)
-    ]
-    old = b"".join(put_message(at, timestamp=10_000 + 100 * at, **given) for at, given in enumerate(fields))
-    partition = log_dir(tmp_path / "d") / "orders-0"
-    segment(partition, 0, old + put_range(20, 3, timestamp=10_500), b"", b"")
-    assert len(same_either_way(kcli, monkeypatch, partition, random.Random(0)).splitlines()) > 20
-
-
 SHAPES = [
     ("-o", "ndjson"),
     ("-o", "csv"),
@@ -238,7 +199,7 @@ SHAPES = [
 @pytest.mark.parametrize(
     "shape", [("-o", "ndjson", "--records"), ("-o", "text", "--deep-iteration"), ("-o", "csv")]
 )
-def test_the_first_of_findings_is_that_of_the_first_byte(kcli, tmp_path, monkeypatch, second, words, shape):
+def test_the_first_of_findings_is_that_of_the_first_byte(kcli, tmp_path, second, words, shape):
     """One of a message inside a wrapper comes before one of a later batch, though the batches of a window are verified together."""
     wrapper = put_wrapper(
         1, put_message(0, key=b"k", value=b"v", crc=5) + put_message(1, key=b"k", value=b"v")
@@ -248,40 +209,13 @@ def test_the_first_of_findings_is_that_of_the_first_byte(kcli, tmp_path, monkeyp
     partition = log_dir(tmp_path / "d") / "orders-0"
     segment(partition, 0, wrapper + bytes(bad) + put_range(3, 2), b"", b"")
     told = []
-    for least, limit in ((0, ()), (0, ("--limit", "99")), (1 << 40, ()), (1 << 40, ("--limit", "99"))):
-        monkeypatch.setattr(dump_filter, "WORTH_COLUMNS", least)
+    for limit in ((), ("--limit", "99")):
         done = kcli("dump", *shape, *words, *limit, partition / f"{0:020}.log")
         told.append((done.stdout, done.stderr))
-    assert told[0] == told[1] == told[2] == told[3]
+    assert told[0] == told[1]
     assert ("the checksum of a message inside a wrapper" in "".join(told[0])) is (
         "--records" in shape or "--deep-iteration" in shape or "--key" in words
     )
-
-
-def same_either_way(kcli, monkeypatch, made, chance):
-    """Check that selections of a partition are the same with batches ruled out by columns; return what was printed."""
-    printed = ""
-    for words in SELECTIONS:
-        for shape in SHAPES:
-            told, bound = [], chance.choice([90, 10 << 20])
-            for least in (0, 1 << 40):
-                monkeypatch.setattr(dump_filter, "WORTH_COLUMNS", least)
-                done = kcli("dump", *shape, *words, "--max-batch-bytes", bound, made)
-                told.append((done.stdout, done.stderr, done.exit_code))
-            assert told[0] == told[1], (words, shape)
-            printed += told[0][0]
-        tables = []
-        for least in (0, 1 << 40):
-            monkeypatch.setattr(dump_filter, "WORTH_COLUMNS", least)
-            with tempfile.NamedTemporaryFile(suffix=".parquet") as out:
-                kcli("dump", "--records", "--only", "dump_record", "--out", out.name, *words, made)
-                tables.append(
-                    pq.read_table(io.BytesIO(Path(out.name).read_bytes()))
-                    if os.path.getsize(out.name)
-                    else None
-                )
-        assert tables[0] == tables[1], words
-    return printed
 
 
 def test_the_last_of_a_partition_lie_in_several_segments(kcli, made):
@@ -501,7 +435,6 @@ def test_redacted_header_keys_are_hashes_of_their_bytes(kcli, tmp_path):
 
 
 def test_bytes_as_text_in_parquet(kcli, tmp_path):
-    import pyarrow.parquet as pq
 
     segment(
         tmp_path / "orders-0",

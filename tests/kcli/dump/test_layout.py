@@ -11,11 +11,12 @@ import pytest
 from formats.batch import BATCH
 from formats.names import LOG, OFFSET_INDEX, TIME_INDEX, parse_file
 from kcli.analysis.annotated import attributes_text
-from kcli.analysis.selection import Wanted
-from kcli.dump.options import Options, in_pieces
+from kcli.dump.filter import RecordFilter
+from kcli.dump.job import Dump
+from kcli.dump.options import Options
 from kcli.dump.render import layout as dump_layout
 from kcli.dump.render.hexdump import layout_lines
-from kcli.dump.render.layout import HAS_LAYOUT, layout
+from kcli.dump.render.layout import HAS_LAYOUT
 from kcli.engine.contract import Unit
 from kcli.engine.inline import mapped
 from kcli.logdir.tree import file_target
@@ -36,9 +37,7 @@ RECORDS = Options(records=True, decode_by_name=True)
 def run(path, options=RECORDS):
     """Return the rows of a file as dicts, the codes of findings, and the error."""
     outcomes = list(
-        mapped(
-            lambda unit: in_pieces(unit, options, layout), [Unit(number=0, targets=(file_target(str(path)),))]
-        )
+        mapped(Dump(replace(options, layout=True)), [Unit(number=0, targets=(file_target(str(path)),))])
     )
     errors = [outcome.error for outcome in outcomes if outcome.error]
     assert [error for error in errors if error.error == "internal"] == []
@@ -360,10 +359,10 @@ def test_only_the_wanted_batches(tmp_path):
     firsts = lambda options: [
         row["position"] for row in run(path, options)[0] if row["field"] == "base_offset"
     ]
-    assert firsts(Options(wanted=Wanted(offsets=(4, 4)))) == [len(parts[0])]
+    assert firsts(Options(filter=RecordFilter(offsets=(4, 4)))) == [len(parts[0])]
     assert firsts(Options(tail=2)) == [len(parts[0]), 2 * len(parts[0])]
-    assert firsts(Options(wanted=Wanted(grep=b"v2"))) == [0, len(parts[0]), 2 * len(parts[0])]
-    assert firsts(Options(wanted=Wanted(grep=b"nowhere"))) == []
+    assert firsts(Options(filter=RecordFilter(grep=b"v2"))) == [0, len(parts[0]), 2 * len(parts[0])]
+    assert firsts(Options(filter=RecordFilter(grep=b"nowhere"))) == []
 
 
 @pytest.mark.parametrize("name", [NAME, "00000000000000000000.index", "00000000000000000007.snapshot"])
@@ -374,13 +373,13 @@ def test_pieces_are_the_whole(tmp_path, monkeypatch, name):
     whole = run(path)
     monkeypatch.setattr(dump_layout, "ROWS_BETWEEN_STOPS", 3)
     monkeypatch.setattr(dump_layout, "ENTRIES_AT_ONCE", 2)
-    monkeypatch.setattr("kcli.dump.options.ROWS_PER_CALL", 1)
+    monkeypatch.setattr("kcli.dump.resume.ROWS_PER_CALL", 1)
     calls = []
 
     def forgetful(unit):
         calls.append(unit)
-        monkeypatch.setattr("kcli.dump.options._left", {})
-        return in_pieces(unit, RECORDS, layout)
+        monkeypatch.setattr("kcli.dump.resume._suspended", {})
+        return Dump(replace(RECORDS, layout=True))(unit)
 
     outcomes = list(mapped(forgetful, [Unit(number=0, targets=(file_target(str(path)),))]))
     assert [named(row) for outcome in outcomes for row in outcome.rows] == whole[0]

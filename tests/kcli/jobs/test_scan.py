@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.analysis.salvage import Gap, checked_batches
+from kcli.analysis.salvage import DamagedRange, verified_batches
 from kcli.dump.job import Dump
 from kcli.dump.job import Options as DumpOptions
 from kcli.engine.contract import Unit
@@ -103,12 +103,12 @@ def judged(path):
     """Bytes of a log that are batches to be believed, its damage, and its tail; from a walk batch by batch."""
     marks = bytearray(b"?" * path.stat().st_size)
     with DataFile(str(path)) as file:
-        for item in checked_batches(file, 0):
+        for item in verified_batches(file, 0):
             if isinstance(item, Stop):
                 start, end, mark = item.position, file.size, b"t"
                 marks[start:end] = marks[start:end].replace(b"?", mark)
                 continue
-            if isinstance(item, Gap):
+            if isinstance(item, DamagedRange):
                 start, end, mark = item.start, item.end, b"d"
             elif item.valid and item.batch.header.magic <= 2:
                 start, end, mark = item.batch.position, item.batch.position + item.batch.header.size, b"b"

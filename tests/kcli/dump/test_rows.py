@@ -1,6 +1,7 @@
 """Rows many at once and one by one are twins: the same in every format, whole or damaged, of every recorded log."""
 
 import random
+from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
@@ -8,15 +9,22 @@ import pytest
 from formats.batch import CONTROL_MASK, DELETE_HORIZON_MASK, TRANSACTIONAL_MASK
 from formats.batch import TIMESTAMP_TYPE_MASK as LOG_APPEND_TIME
 from formats.compression import LZ4, ZSTD
+from kcli.dump.job import Dump
+from kcli.dump.options import Options
+from kcli.engine.contract import Unit
+from kcli.engine.inline import mapped
 from kcli.jobs import cuts
+from kcli.logdir.tree import file_target
 from kcli.output.formats import FORMATS
 from tests.builders import put_record, put_records
 from tests.formats import recorded
-from tests.kcli.dump.test_bulk import log
+from tests.kcli.dump.plain import PlainDump
+from tests.kcli.dump.test_text import FILTERS, findings_of, log
 from tests.partitions import log_dir
 
 pytestmark = pytest.mark.slow
 
+FILTERED = [Options(filter=asked) for asked in FILTERS.values()] + [Options(decoder="__cluster_metadata")]
 VALUES = [None, b"", b"x", b"\xff\0"]
 
 
@@ -26,7 +34,7 @@ def both(kcli, path, words, monkeypatch, form="parquet"):
     for at_once in (True, False):
         with monkeypatch.context() as patch:
             if not at_once:
-                patch.setattr("kcli.dump.render.rows.is_as_stored", lambda _: False)
+                patch.setattr(Options, "is_as_stored", property(lambda _: False))
             out = path.parents[2] / f"out.{form}"
             out.unlink(missing_ok=True)
             to = ("--out", out) if FORMATS[form].extension else ("-o", form)
@@ -124,3 +132,20 @@ def test_damage(seed, kcli, tmp_path, monkeypatch):
         for form in ("parquet", chance.choice(["csv", "ndjson", "json", "tsv"])):
             both(kcli, path, ("--records",), monkeypatch, form)
             both(kcli, path, (), monkeypatch, form)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("records", [False, True], ids=["batches", "records"])
+def test_rows_are_those_of_the_plain_twin(seed, records, tmp_path):
+    chance = random.Random(seed)
+    path = tmp_path / f"{0:020}.log"
+    for options in (Options(records=records), *FILTERED):
+        options = replace(options, records=records)
+        data = bytearray(b"".join(log(chance)))
+        for _ in range(chance.randrange(3)):
+            data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        path.write_bytes(data)
+        outcomes = list(mapped(Dump(options), [Unit(number=0, targets=(file_target(str(path)),))]))
+        plain = PlainDump(path, options)
+        assert [row for outcome in outcomes for row in outcome.rows] == plain.rows
+        assert findings_of(outcomes) == plain.findings

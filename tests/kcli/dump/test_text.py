@@ -1,4 +1,4 @@
-"""Text by the window and batch by batch are twins: the same lines, findings and errors, whole or damaged, in pieces or not."""
+"""The text of blocks is that of the plain twin, to the letter: whole logs, damaged ones, in parts, filtered."""
 
 import contextlib
 import io
@@ -8,9 +8,9 @@ import pytest
 
 from formats import record_columns
 from kcli.analysis.merging import merged
-from kcli.dump import options as dump_options
+from kcli.dump import resume, source
+from kcli.dump.filter import RecordFilter
 from kcli.dump.job import Dump, Options
-from kcli.dump.render import text as dump_text
 from kcli.dump.render.lines import dump_log_lines
 from kcli.engine.contract import Job, Unit
 from kcli.engine.inline import inline, mapped
@@ -20,6 +20,7 @@ from kcli.logdir.tree import file_target
 from kcli.output.files import write_lines
 from tests.builders import put_record, put_records
 from tests.formats import recorded
+from tests.kcli.dump.plain import PlainDump
 from tests.partitions import offset_entries
 
 pytestmark = pytest.mark.slow
@@ -40,24 +41,42 @@ OPTIONS = {
     "cut": Options(text=True, records=True, max_bytes=5000),
     "bounded": Options(text=True, records=True, max_batch_bytes=120),
 }
+FILTERS = {
+    "offsets": RecordFilter(offsets=(400, 600)),
+    "times": RecordFilter(times=(5, 20)),
+    "key": RecordFilter(key=b"key"),
+    "grep": RecordFilter(grep=b"val|h"),
+    "codecs": RecordFilter(codecs=frozenset({"gzip", "none"})),
+    "flags": RecordFilter(transactional=False, control=False),
+    "all": RecordFilter(offsets=(200, 900), times=(0, 30), key=b"key"),
+}
+OPTIONS |= {
+    f"{words} by {name}": Options(text=True, records=words == "records", print_data_log=True, filter=asked)
+    for name, asked in FILTERS.items()
+    for words in ("headers", "records")
+}
 
 
-def told(path, options):
+def dumped(path, options):
     outcomes = list(mapped(Dump(options), [Unit(number=0, targets=(file_target(str(path)),))]))
     rows = [row for outcome in outcomes for row in outcome.rows]
-    return (
-        printed(rows),
-        merged(finding for outcome in outcomes for finding in outcome.findings),
-        outcomes[-1].error,
-    )
+    return printed(rows), findings_of(outcomes), outcomes[-1].error
 
 
-def both(path, options, monkeypatch):
-    by_window = told(path, options)
-    with monkeypatch.context() as patch:
-        patch.setattr(dump_text, "is_plain", lambda _: False)
-        one_by_one = told(path, options)
-    assert by_window == one_by_one
+def findings_of(outcomes):
+    """Return what the outcomes found, but for where the scan began."""
+    found = merged(finding for outcome in outcomes for finding in outcome.findings)
+    return [finding for finding in found if finding.code != "DUMP-005"]
+
+
+def assert_as_plain(path, options):
+    """The text and the findings are those of the plain twin."""
+    (text, said), findings, error = dumped(path, options)
+    plain = PlainDump(path, options)
+    assert text == plain.text
+    assert said == plain.said
+    assert findings == plain.findings
+    assert error is None
 
 
 def log(chance):
@@ -94,14 +113,14 @@ def log(chance):
 def test_random_logs_and_damage(seed, options, tmp_path, monkeypatch):
     chance = random.Random(seed)
     monkeypatch.setattr(bulk, "WINDOW", chance.choice([400, 3000, 1 << 20]))
-    monkeypatch.setattr(dump_options, "BYTES_PER_CALL", chance.choice([500, 1 << 22]))
+    monkeypatch.setattr(resume, "BYTES_PER_CALL", chance.choice([500, 1 << 22]))
     monkeypatch.setattr(record_columns, "MOST_RECORDS", chance.choice([2, 1 << 17]))
     monkeypatch.setattr(record_columns, "CHUNK_RECORDS", chance.choice([2, 1 << 16]))
     monkeypatch.setattr(record_columns, "PART_RECORDS", chance.choice([2, 1 << 16]))
     batches = log(chance)
     path = tmp_path / f"{0:020}.log"
     path.write_bytes(b"".join(batches))
-    both(path, options, monkeypatch)
+    assert_as_plain(path, options)
     for _ in range(6):
         data = bytearray(b"".join(batches))
         for _ in range(chance.choice([0, 1, 3])):
@@ -112,7 +131,7 @@ def test_random_logs_and_damage(seed, options, tmp_path, monkeypatch):
             at = sum(map(len, batches[: chance.randrange(len(batches))]))
             data[at:at] = bytes(chance.randrange(256) for _ in range(chance.randrange(300)))
         path.write_bytes(data)
-        both(path, options, monkeypatch)
+        assert_as_plain(path, options)
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
@@ -121,11 +140,11 @@ def test_recorded_logs(options, tmp_path, monkeypatch):
     for name in (*recorded.LOGS, *recorded.LEGACY):
         path = tmp_path / f"{0:020}.log"
         path.write_bytes(recorded.stored(f"{name}.log"))
-        both(path, options, monkeypatch)
+        assert_as_plain(path, options)
 
 
-PIECES = {**OPTIONS, "rows": Options(), "record rows": Options(records=True)}
-PIECES.pop("cut")
+PIECES = {name: options for name, options in OPTIONS.items() if not options.selects and name != "cut"}
+PIECES |= {"rows": Options(), "record rows": Options(records=True)}
 
 
 @pytest.mark.parametrize("options", PIECES.values(), ids=PIECES)
@@ -134,11 +153,11 @@ def test_a_log_in_ranges_gives_the_rows_of_the_whole_log(seed, options, tmp_path
     chance = random.Random(seed)
     size = chance.choice([200, 1000, 4000])
     # what is counted and bounded for a file is so for its pieces together
-    monkeypatch.setattr("kcli.dump.batches.MOST_GAPS", chance.choice([1, 1000]))
+    monkeypatch.setattr(source, "MOST_DAMAGED_RANGES", chance.choice([1, 1000]))
     monkeypatch.setattr("kcli.analysis.salvage.LEAST_BUDGET", chance.choice([300, 1 << 20]))
     monkeypatch.setattr("kcli.analysis.salvage.BUDGET_A_BYTE", 0)
-    monkeypatch.setattr(dump_options, "BYTES_PER_CALL", chance.choice([500, 1 << 22]))
-    monkeypatch.setattr(dump_options, "ROWS_PER_CALL", chance.choice([3, 2000]))
+    monkeypatch.setattr(resume, "BYTES_PER_CALL", chance.choice([500, 1 << 22]))
+    monkeypatch.setattr(resume, "ROWS_PER_CALL", chance.choice([3, 2000]))
     batches = log(chance)
     entries, position = [], 0
     for number, batch in enumerate(batches):

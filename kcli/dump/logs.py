@@ -1,0 +1,42 @@
+"""`dump` of logs and KRaft snapshots: the one loop over their blocks, whatever is made of them."""
+
+from kcli.analysis.collector import FindingCollector
+from kcli.analysis.log_findings import report_growth
+from kcli.dump.options import Options
+from kcli.dump.render.rows import render_rows
+from kcli.dump.resume import ResumePoint, Scanned
+from kcli.dump.seek import byte_range
+from kcli.dump.source import Log, last_rows, read_log
+from kcli.engine.contract import Unit
+from kcli.logdir.buffers import DataFile
+
+
+def read_logs(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:
+    """Yield what is shown of the blocks of a log, and findings about what is damaged."""
+    with DataFile(unit.target.path) as file:
+        log = Log(file, unit.target, options, findings)
+        items = _shown(log, unit)
+        # a tail is short: it is given at once
+        yield from (
+            items if options.tail is None else (item for item in items if not isinstance(item, ResumePoint))
+        )
+        if not unit.end:
+            report_growth(file, findings)
+
+
+def _shown(log: Log, unit: Unit) -> Scanned:
+    options = log.options
+    start, end = byte_range(log)
+    start = unit.start or start
+    if options.layout:
+        from kcli.dump.render.layout import render_layout  # noqa: PLC0415 - it needs the tables of every message
+
+        return render_layout(log, read_log(log, start, end, cut=unit.end), end, cursor=unit.mark)
+    items = read_log(log, start, end, cut=unit.end, cursor=unit.mark)
+    if options.tail is not None:
+        items = last_rows(log, items, options.tail)
+    if options.text:
+        from kcli.dump.render.text import render_text  # noqa: PLC0415 - pyarrow
+
+        return render_text(log, items, end, begins=not (unit.start or unit.mark))
+    return render_rows(log, items)

@@ -1,0 +1,88 @@
+"""Where a scan of a file stops and goes on, so that no call gives more rows than memory should hold."""
+
+import atexit
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias
+
+from kcli.analysis.collector import FindingCollector
+from kcli.analysis.findings import Finding
+from kcli.dump.options import Options
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.common import failed, internal_failure
+from kcli.logdir.buffers import FileError
+from kcli.rows import Item as RowItem
+from kcli.rows import TextBlock
+
+ROWS_PER_CALL = 2000
+BYTES_PER_CALL = 4 << 20
+SMALL_RANGE = 8 << 20
+BYTES_PER_RANGE = 32 << 20
+"""Of a small part of a log: it is better given at once than when all before it is written."""
+
+
+class ResumePoint(NamedTuple):
+    """A place where a scan can stop: all before it is delivered, a unit with this offset and cursor goes on after it.
+
+    `offset` is the byte where a batch of a log begins, or the number of an entry of another file; `cursor` counts the
+    records, or fields, of it that are delivered. `bytes` counts those of the rows since the point before.
+    """
+
+    offset: int
+    cursor: int = 0
+    bytes: int = 0
+
+
+Item: TypeAlias = RowItem | Finding | ResumePoint
+Scanned: TypeAlias = Iterator[Item]
+Reader: TypeAlias = Callable[[Unit, Options, FindingCollector], Scanned]
+
+_suspended: dict[tuple[Unit, Options], "tuple[Scanned, FindingCollector]"] = {}
+"""The scan that stopped last in this process, at most one: if it goes on here, nothing is read or decompressed again."""
+atexit.register(
+    _suspended.clear
+)  # a scan that ends only when the interpreter has been taken apart would complain
+
+
+def scanned(unit: Unit, options: Options, read: Reader) -> Outcome:
+    """Return what a reader gives until its rows are many or large, and the unit that goes on there."""
+    begun = _suspended.pop((unit, options), None)
+    _suspended.clear()
+    if begun is None:
+        findings = FindingCollector(unit.target)
+        begun = read(unit, options, findings), findings
+    items, findings = begun
+    rows: list[RowItem] = []
+    found: list[Finding] = []
+    held = 0
+    most_bytes = BYTES_PER_RANGE if 0 < unit.end - unit.start <= SMALL_RANGE else BYTES_PER_CALL
+    most_rows = ROWS_PER_CALL if options.limit is None else min(max(options.limit, 1), ROWS_PER_CALL)
+    error = rest = None
+    try:
+        for item in items:
+            if isinstance(item, Finding):
+                found.append(item)
+            elif isinstance(item, ResumePoint):
+                held += item.bytes
+                # a unit with neither is one that begins
+                if (item.offset or item.cursor) and (len(rows) >= most_rows or held >= most_bytes):
+                    rest = replace(unit, start=item.offset, mark=item.cursor)
+                    _suspended[rest, options] = begun
+                    break
+            elif isinstance(item, TextBlock) and rows and isinstance(rows[-1], TextBlock):
+                rows[-1] = TextBlock(item.type_name, rows[-1].buffers + item.buffers)  # written together
+            else:
+                rows.append(item)
+    except FileError as raised:
+        outcome = failed(unit, raised)
+        return replace(outcome, rows=rows, findings=[*found, *findings.take(), *outcome.findings])
+    except Exception as raised:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
+        error = internal_failure(unit.target.shown, raised)
+    return Outcome(
+        number=unit.number,
+        rows=rows,
+        findings=[*found, *findings.take()],
+        error=error,
+        continuation=rest,
+        ran_past_end=findings.ran_past_end and error is None and rest is None,
+    )

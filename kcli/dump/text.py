@@ -1,0 +1,40 @@
+"""`dump -o text`: what DumpLogSegments prints for a file, as rows of `kcli.dump.render.lines`; it goes on where the tool dies."""
+
+from formats.names import KRAFT_SNAPSHOT, LOG, OFFSET_INDEX, PRODUCER_SNAPSHOT, TIME_INDEX, TXN_INDEX
+from kcli.analysis.collector import FindingCollector
+from kcli.dump.options import Options
+from kcli.dump.render.index_text import offset_index_text, producers_text, time_index_text, txn_index_text
+from kcli.dump.render.lines import SAID, line
+from kcli.dump.resume import Reader, Scanned
+from kcli.engine.contract import Unit
+from kcli.logdir.files import file_name
+from kcli.rows import Row
+from kcli.rows.columns import TITLE
+
+
+def print_file(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:
+    """Yield the lines of a file, and findings; files that the tool does not know are named as it names them."""
+    target = unit.target
+    if not (unit.start or unit.mark):
+        yield line(f"Dumping {target.shown}", TITLE)
+    reader = _READERS.get(target.kind)
+    if reader is None or file_name(target).suffix:
+        yield Row(SAID, (f"Ignoring unknown file {target.shown}",))
+        return
+    yield from reader(unit, options, findings)
+
+
+def _read_logs(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:
+    from kcli.dump.logs import read_logs  # noqa: PLC0415 - numpy
+
+    return read_logs(unit, options, findings)
+
+
+_READERS: dict[str, Reader] = {
+    LOG: _read_logs,
+    KRAFT_SNAPSHOT: _read_logs,
+    OFFSET_INDEX: offset_index_text,
+    TIME_INDEX: time_index_text,
+    PRODUCER_SNAPSHOT: producers_text,
+    TXN_INDEX: txn_index_text,
+}
