@@ -5,9 +5,10 @@ from dataclasses import replace
 
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.salvage import VerifiedBatch, verified_batches
+from kcli.dump.block import Block
 from kcli.dump.filter import in_range
 from kcli.dump.options import MAX_INT, Options
-from kcli.dump.source import Block, Log, last_rows, read_log
+from kcli.dump.source import Log, last_rows, read_log
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.files import file_name, sibling
 from kcli.logdir.indexes import OffsetIndexFile, TimeIndexFile

@@ -7,15 +7,14 @@ large) becomes blocks of one batch, made of its records one by one; a batch abov
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import islice, pairwise
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formats import legacy
-from formats.batch import BATCH, LOG_OVERHEAD, MAGIC_POSITION, NO_SEQUENCE
+from formats.batch import BATCH, LOG_OVERHEAD, MAGIC_POSITION
 from formats.bounds import RAISES_THE_BOUND, describe
-from formats.bulk import Fields
 from formats.errors import FormatError
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.record import MAGIC, Record, batch_records
@@ -23,13 +22,13 @@ from formats.record_columns import (
     CHUNK_BYTES,
     PART_RECORDS,
     FallbackBatch,
-    RecordColumns,
     record_columns,
     taken,
 )
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import MOST_DAMAGED_RANGES, report_invalid
 from kcli.analysis.salvage import DamagedRange, VerifiedBatch, verified_windows
+from kcli.dump.block import Block, Problem, by_batch, columns_of, legacy_columns, record_size, select_rows
 from kcli.dump.filter import last_offsets
 from kcli.dump.options import Options
 from kcli.dump.resume import ResumePoint
@@ -38,11 +37,6 @@ from kcli.logdir.bulk import Window, hints_of
 from kcli.logdir.files import sibling
 from kcli.logdir.segment import Batch, Header, Stop
 from kcli.logdir.tree import Target
-
-Ints: TypeAlias = NDArray[np.int64]
-
-BYTES_A_HEADER = 64
-"""Memory of a header of a record beside its bytes."""
 
 
 class Log(NamedTuple):
@@ -53,66 +47,10 @@ class Log(NamedTuple):
     options: Options
     findings: FindingCollector
 
-    def report(self, problems: "Iterable[Problem]") -> None:
+    def report(self, problems: Iterable[Problem]) -> None:
         """Keep findings about what of batches cannot be read."""
         for problem in problems:
             self.findings.add(*problem)
-
-
-class LegacyColumns(NamedTuple):
-    """What only records of magic 0 and 1 have: sizes as stored, whether their own checksum matches, and that checksum."""
-
-    key_size: Ints
-    value_size: Ints
-    is_valid: NDArray[np.bool_]
-    crc: Ints
-
-
-class Problem(NamedTuple):
-    """What of a batch cannot be read: a finding about it."""
-
-    code: str
-    position: int
-    message: str
-
-
-class Block(NamedTuple):
-    """Consecutive batches of a log, either all of magic 2 or all of magic 0 and 1.
-
-    `positions` are bytes of the file, `fields` their headers (see `formats.bulk`), `valid`: whether the checksum
-    matches. `records` are those that the filter leaves, None where batches alone are asked for. `begins`: the first batch
-    begins here, no earlier block had records of it. `resume` is the place after the block.
-    """
-
-    positions: Ints
-    fields: Fields
-    valid: NDArray[np.bool_]
-    records: RecordColumns | None = None
-    legacy: LegacyColumns | None = None
-    problems: tuple[Problem, ...] = ()
-    begins: bool = True
-    resume: ResumePoint = ResumePoint(0)
-
-    @property
-    def is_v2(self) -> bool:
-        """Whether the batches are of magic 2; what follows 2 Kafka reads as 2."""
-        return bool(self.fields["magic"][0] >= MAGIC)
-
-    @property
-    def rows(self) -> int:
-        """Rows that the block has: records, or batches."""
-        return len(self.positions) if self.records is None else len(self.records.offset)
-
-    def last_rows(self, count: int) -> "Block":
-        """Return the last rows, without batches that have none of them, in memory of their own."""
-        first = max(self.rows - count, 0)
-        if self.records is None:
-            return _batches(self, np.arange(len(self.positions)) >= first)
-        numbers = np.arange(first, self.rows)
-        keep = np.zeros(len(self.positions), np.bool_)
-        keep[self.records.batch[numbers]] = True
-        block = _selected(self, numbers, keep)
-        return block._replace(records=None if block.records is None else _compacted(block.records))
 
 
 def read_log(
@@ -203,18 +141,6 @@ def last_rows(
         yield stop
 
 
-def record_at(columns: RecordColumns, number: int) -> Record:
-    """Return offset, key and value of a record; the rest of it is not there."""
-    key, value = (
-        None if lengths[number] < 0 else columns.data[starts[number] : starts[number] + lengths[number]]
-        for starts, lengths in (
-            (columns.key_start, columns.key_length),
-            (columns.value_start, columns.value_length),
-        )
-    )
-    return Record(int(columns.offset[number]), 0, NO_SEQUENCE, key, value, (), 0)
-
-
 def verified_batch(log: Log, block: Block, number: int) -> VerifiedBatch:
     """Return one batch of a block with all of its bytes; without them if it is above the bound."""
     position = int(block.positions[number])
@@ -257,7 +183,7 @@ def _of_window(log: Log, window: Window, cursor: int) -> Iterator[Block]:
             reports.up_to(int(block.positions[-1]))
             log.report(block.problems)
             continue
-        for one in [found] if options.limit is None else _by_batch(found):
+        for one in [found] if options.limit is None else by_batch(found):
             reports.up_to(int(one.positions[-1]))
             yield one._replace(begins=int(one.positions[0]) != shown)
             shown = int(one.positions[-1])
@@ -272,7 +198,7 @@ def _filtered(log: Log, block: Block) -> Block | None:
     numbers = asked.matches(records)
     keep = ~asked.is_open(block.fields)
     keep[records.batch[numbers]] = True
-    return _selected(block, numbers, keep) if keep.any() else None
+    return select_rows(block, numbers, keep) if keep.any() else None
 
 
 def _with_matches(log: Log, window: Window, reports: "_Reports") -> Window:
@@ -353,19 +279,6 @@ def _each(window: Window) -> Iterator[Window]:
     return (_slice(window, number, number + 1) for number in range(len(window.positions)))
 
 
-def _by_batch(block: Block) -> Iterator[Block]:
-    """Yield the batches of a block, each with its records, one by one: what follows a limit is not looked at."""
-    records, count = block.records, len(block.positions)
-    if records is None or count == 1:
-        yield block
-        return
-    for number in range(count):
-        numbers = np.arange(records.bounds[number], records.bounds[number + 1])
-        size = LOG_OVERHEAD + int(block.fields["batch_length"][number])
-        one = _selected(block, numbers, np.arange(count) == number)
-        yield one._replace(resume=ResumePoint(int(block.positions[number]) + size))
-
-
 def _slice(window: Window, begin: int, end: int) -> Window:
     span = slice(begin, end)
     return window._replace(
@@ -398,7 +311,7 @@ def _record_blocks(log: Log, window: Window, cursor: int) -> Iterator[Block]:
 def _too_large(window: Window, size: int) -> Block:
     words = f"offset {window.fields['base_offset'][0]}: a batch of {size} bytes{RAISES_THE_BOUND}"
     problem = Problem("DUMP-002", int(window.positions[0]), words)
-    return _block(window, records=_columns([], window.fields, 0, ends=True), problems=(problem,))
+    return _block(window, records=columns_of([], window.fields, 0, ends=True), problems=(problem,))
 
 
 def _read(log: Log, window: Window, cursor: int) -> Iterator[Block]:
@@ -435,12 +348,12 @@ def _plain(window: Window, raw: bytes, limit: int, cursor: int) -> Iterator[Bloc
     number, size = cursor, 0
 
     def block(*, ends: bool) -> Block:
-        columns = _columns(held, window.fields, number - len(held), ends=ends)
+        columns = columns_of(held, window.fields, number - len(held), ends=ends)
         resume = _after(window) if ends else ResumePoint(position, number)
         made = _block(
             window,
             records=columns,
-            legacy=None if is_v2 else _legacy(held),
+            legacy=None if is_v2 else legacy_columns(held),
             problems=tuple(problems),
             resume=resume,
         )
@@ -466,7 +379,7 @@ def _plain(window: Window, raw: bytes, limit: int, cursor: int) -> Iterator[Bloc
                 size = 0
             held.append(record)  # type: ignore[arg-type]
             number += 1
-            size += _size(record)
+            size += record_size(record)
             if isinstance(record, LegacyRecord) and not record.is_valid and opened.stream is not None:
                 problems.append(
                     Problem(
@@ -480,117 +393,5 @@ def _plain(window: Window, raw: bytes, limit: int, cursor: int) -> Iterator[Bloc
     yield block(ends=True)
 
 
-def _size(record: Record | LegacyRecord) -> int:
-    size = len(record.key or b"") + len(record.value or b"")
-    if isinstance(record, Record):
-        size += sum(BYTES_A_HEADER + len(key) + len(value or b"") for key, value in record.headers)
-    return size
-
-
-def _columns(
-    records: "list[Record] | list[LegacyRecord]", header: Fields, before: int, *, ends: bool
-) -> RecordColumns:
-    """Return the columns of some records of one batch."""
-    parts: list[bytes] = []
-    spans: list[tuple[int, int]] = []
-    at = 0
-
-    def put(data: bytes | None) -> None:
-        nonlocal at
-        spans.append((at, -1 if data is None else len(data)))
-        if data:
-            parts.append(data)
-            at += len(data)
-
-    headers = [record.headers if isinstance(record, Record) else () for record in records]
-    for record in records:
-        put(record.key)
-        put(record.value)
-    for some in headers:
-        for key, value in some:
-            put(key)
-            put(value)
-    table = np.array(spans, np.int64).reshape(-1, 2)
-    of_records, of_headers = table[: 2 * len(records)], table[2 * len(records) :]
-    counts = _ints(map(len, headers))
-    return RecordColumns(
-        first=0,
-        headers=header,
-        bounds=np.array([0, len(records)]),
-        data=b"".join([*parts, b"\0\0"]),
-        batch=np.zeros(len(records), np.int64),
-        offset=_ints(record.offset for record in records),
-        timestamp=_ints(record.timestamp for record in records),
-        sequence=_ints(record.sequence if isinstance(record, Record) else NO_SEQUENCE for record in records),
-        attributes=np.array([record.attributes & 0xFF for record in records], np.uint8),
-        key_start=of_records[::2, 0],
-        key_length=of_records[::2, 1],
-        value_start=of_records[1::2, 0],
-        value_length=of_records[1::2, 1],
-        headers_count=counts,
-        headers_first=np.cumsum(counts) - counts,
-        header_key_start=of_headers[::2, 0],
-        header_key_length=of_headers[::2, 1],
-        header_value_start=of_headers[1::2, 0],
-        header_value_length=of_headers[1::2, 1],
-        before=before,
-        ends=ends,
-    )
-
-
-def _legacy(records: "list[Record] | list[LegacyRecord]") -> LegacyColumns:
-    found = [record for record in records if isinstance(record, LegacyRecord)]
-    return LegacyColumns(
-        _ints(record.key_size for record in found),
-        _ints(record.value_size for record in found),
-        np.array([record.is_valid for record in found], np.bool_),
-        _ints(record.crc for record in found),
-    )
-
-
-def _ints(values: Iterable[int]) -> Ints:
-    return np.fromiter(values, np.int64)
-
-
 def _header(raw: bytes) -> Header:
     return BATCH.read(raw) if raw[MAGIC_POSITION] >= MAGIC else legacy.read_header(raw)
-
-
-def _batches(block: Block, keep: NDArray[np.bool_]) -> Block:
-    """Return some of the batches of a block that has no records."""
-    return block._replace(positions=block.positions[keep], fields=block.fields[keep], valid=block.valid[keep])
-
-
-def _selected(block: Block, numbers: Ints, keep: NDArray[np.bool_]) -> Block:
-    """Return some of the records of a block, and some of its batches: all of which there are such records."""
-    if block.records is None:
-        return block
-    records = taken(block.records, numbers)
-    records = records._replace(
-        headers=records.headers[keep],
-        batch=(np.cumsum(keep) - 1)[records.batch],
-        bounds=np.concatenate((records.bounds[:-1][keep], records.bounds[-1:])),
-    )
-    of_legacy = block.legacy and LegacyColumns._make(column[numbers] for column in block.legacy)
-    return _batches(block, keep)._replace(
-        records=records, legacy=of_legacy, begins=block.begins or not keep[0]
-    )
-
-
-def _compacted(columns: RecordColumns) -> RecordColumns:
-    """Return records whose data holds their own bytes alone."""
-    names = ("key", "value", "header_key", "header_value")
-    starts = np.concatenate([getattr(columns, f"{name}_start") for name in names])
-    lengths = np.concatenate([getattr(columns, f"{name}_length") for name in names])
-    sizes = np.maximum(lengths, 0)
-    if 2 * int(sizes.sum()) > len(columns.data):
-        return columns
-    data = b"".join(
-        columns.data[start : start + size]
-        for start, size in zip(starts.tolist(), sizes.tolist(), strict=True)
-    )
-    places = np.split(
-        np.cumsum(sizes) - sizes, np.cumsum([len(getattr(columns, f"{name}_start")) for name in names])[:-1]
-    )
-    begin = {f"{name}_start": place for name, place in zip(names, places, strict=True)}
-    return columns._replace(data=data + b"\0\0", **begin)  # type: ignore[arg-type]

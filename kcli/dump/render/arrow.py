@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from formats.control import control_type
 from formats.record_columns import RecordColumns
+from kcli.dump.block import Block
 from kcli.dump.render.batch_columns import (
     BatchColumn,
     DictionaryColumn,
@@ -16,7 +17,6 @@ from kcli.dump.render.batch_columns import (
     is_control,
 )
 from kcli.dump.render.text_columns import binary_parts
-from kcli.dump.source import Block
 from kcli.output.arrow import ArrowSchema, RecordBatch, schema
 from kcli.rows.arrow_arrays import booleans, column, integers, repeated, words
 from kcli.rows.declare import RowType, values_of

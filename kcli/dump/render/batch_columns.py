@@ -19,8 +19,8 @@ from formats.batch import (
 )
 from formats.bulk import UNKNOWN_COUNT
 from formats.record_columns import add_sequences
+from kcli.dump.block import Block
 from kcli.dump.filter import last_offsets
-from kcli.dump.source import Block
 
 CODECS = [COMPRESSION_NAMES.get(codec, str(codec)) for codec in range(COMPRESSION_CODEC_MASK + 1)]
 ALL_TIMESTAMP_TYPES = (*TIMESTAMP_TYPES, "NoTimestampType")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 
 from formats.control import control_type
 from formats.record_columns import RecordColumns
+from kcli.dump.block import Block, Ints, record_at
 from kcli.dump.render.batch_columns import (
     BatchColumn,
     DictionaryColumn,
@@ -15,7 +16,6 @@ from kcli.dump.render.batch_columns import (
 )
 from kcli.dump.render.rows import record_headers
 from kcli.dump.render.text_columns import TextColumn, decimal, either, is_constant, joined, strings, texts
-from kcli.dump.source import Block, Ints, record_at
 from kcli.output.formats import BETWEEN_ROWS, FORMATS, RowStyle
 from kcli.output.structured import Form
 from kcli.rows import EncodedRows

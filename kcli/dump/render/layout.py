@@ -45,10 +45,11 @@ from kcli.analysis.annotated_messages import Contents
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import report_damage
 from kcli.analysis.salvage import DamagedRange, VerifiedBatch
+from kcli.dump.block import Block
 from kcli.dump.decoders import decoder_for
 from kcli.dump.options import Options
 from kcli.dump.resume import Reader, ResumePoint, Scanned
-from kcli.dump.source import Block, Log, verified_batch
+from kcli.dump.source import Log, verified_batch
 from kcli.engine.contract import Unit
 from kcli.jobs.common import source_of
 from kcli.logdir.buffers import DataFile, read_whole, reading

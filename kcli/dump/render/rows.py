@@ -11,11 +11,12 @@ from formats.errors import FormatError
 from formats.record_columns import RecordColumns
 from kcli.analysis.log_findings import inside, report_damage
 from kcli.analysis.salvage import DamagedRange
+from kcli.dump.block import Block, Ints, record_at
 from kcli.dump.decoders import decoded, decoder_for
 from kcli.dump.render.batch_columns import batch_columns, is_control, listed
 from kcli.dump.resume import Item, Scanned
 from kcli.dump.shown_bytes import describe_contents, salted
-from kcli.dump.source import Block, Ints, Log, finished, record_at
+from kcli.dump.source import Log, finished
 from kcli.jobs.common import source_of
 from kcli.logdir.segment import Stop
 from kcli.rows import ArrowBlock

@@ -20,6 +20,7 @@ from formats.record_columns import RecordColumns
 from formats.types import Buffer
 from kcli.analysis.log_findings import inside, report_damage
 from kcli.analysis.salvage import DamagedRange
+from kcli.dump.block import Block, Ints, record_at
 from kcli.dump.decoders import shown_contents
 from kcli.dump.options import MAX_INT, STRING_DECODER, Options
 from kcli.dump.render.batch_columns import (
@@ -45,7 +46,7 @@ from kcli.dump.render.pairs import packed
 from kcli.dump.render.text_columns import Array, TextColumn, decimal, either, joined, parts, strings, texts
 from kcli.dump.resume import Scanned
 from kcli.dump.shown_bytes import describe_contents, salted, words_of
-from kcli.dump.source import Block, Ints, Log, finished, record_at
+from kcli.dump.source import Log, finished
 from kcli.logdir.files import file_name
 from kcli.logdir.segment import TORN, Stop
 from kcli.logdir.tree import Target

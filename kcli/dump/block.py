@@ -1,0 +1,214 @@
+"""Blocks of columns: what `kcli.dump.source` reads of a log, and some of the rows of a block."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formats.batch import LOG_OVERHEAD, NO_SEQUENCE
+from formats.bulk import Fields
+from formats.message_set import LegacyRecord
+from formats.record import MAGIC, Record
+from formats.record_columns import RecordColumns, taken
+from kcli.dump.resume import ResumePoint
+
+Ints: TypeAlias = NDArray[np.int64]
+
+BYTES_A_HEADER = 64
+"""Memory of a header of a record beside its bytes."""
+
+
+class LegacyColumns(NamedTuple):
+    """What only records of magic 0 and 1 have: sizes as stored, whether their own checksum matches, and that checksum."""
+
+    key_size: Ints
+    value_size: Ints
+    is_valid: NDArray[np.bool_]
+    crc: Ints
+
+
+class Problem(NamedTuple):
+    """What of a batch cannot be read: a finding about it."""
+
+    code: str
+    position: int
+    message: str
+
+
+class Block(NamedTuple):
+    """Consecutive batches of a log, either all of magic 2 or all of magic 0 and 1.
+
+    `positions` are bytes of the file, `fields` their headers (see `formats.bulk`), `valid`: whether the checksum
+    matches. `records` are those that the filter leaves, None where batches alone are asked for. `begins`: the first batch
+    begins here, no earlier block had records of it. `resume` is the place after the block.
+    """
+
+    positions: Ints
+    fields: Fields
+    valid: NDArray[np.bool_]
+    records: RecordColumns | None = None
+    legacy: LegacyColumns | None = None
+    problems: tuple[Problem, ...] = ()
+    begins: bool = True
+    resume: ResumePoint = ResumePoint(0)
+
+    @property
+    def is_v2(self) -> bool:
+        """Whether the batches are of magic 2; what follows 2 Kafka reads as 2."""
+        return bool(self.fields["magic"][0] >= MAGIC)
+
+    @property
+    def rows(self) -> int:
+        """Rows that the block has: records, or batches."""
+        return len(self.positions) if self.records is None else len(self.records.offset)
+
+    def last_rows(self, count: int) -> "Block":
+        """Return the last rows, without batches that have none of them, in memory of their own."""
+        first = max(self.rows - count, 0)
+        if self.records is None:
+            return select_batches(self, np.arange(len(self.positions)) >= first)
+        numbers = np.arange(first, self.rows)
+        keep = np.zeros(len(self.positions), np.bool_)
+        keep[self.records.batch[numbers]] = True
+        block = select_rows(self, numbers, keep)
+        return block._replace(records=None if block.records is None else compacted(block.records))
+
+
+def record_at(columns: RecordColumns, number: int) -> Record:
+    """Return offset, key and value of a record; the rest of it is not there."""
+    key, value = (
+        None if lengths[number] < 0 else columns.data[starts[number] : starts[number] + lengths[number]]
+        for starts, lengths in (
+            (columns.key_start, columns.key_length),
+            (columns.value_start, columns.value_length),
+        )
+    )
+    return Record(int(columns.offset[number]), 0, NO_SEQUENCE, key, value, (), 0)
+
+
+def by_batch(block: Block) -> Iterator[Block]:
+    """Yield the batches of a block, each with its records, one by one: what follows a limit is not looked at."""
+    records, count = block.records, len(block.positions)
+    if records is None or count == 1:
+        yield block
+        return
+    for number in range(count):
+        numbers = np.arange(records.bounds[number], records.bounds[number + 1])
+        size = LOG_OVERHEAD + int(block.fields["batch_length"][number])
+        one = select_rows(block, numbers, np.arange(count) == number)
+        yield one._replace(resume=ResumePoint(int(block.positions[number]) + size))
+
+
+def record_size(record: Record | LegacyRecord) -> int:
+    """Return about how many bytes of memory a record's contents and headers take."""
+    size = len(record.key or b"") + len(record.value or b"")
+    if isinstance(record, Record):
+        size += sum(BYTES_A_HEADER + len(key) + len(value or b"") for key, value in record.headers)
+    return size
+
+
+def columns_of(
+    records: "list[Record] | list[LegacyRecord]", header: Fields, before: int, *, ends: bool
+) -> RecordColumns:
+    """Return the columns of some records of one batch."""
+    parts: list[bytes] = []
+    spans: list[tuple[int, int]] = []
+    at = 0
+
+    def put(data: bytes | None) -> None:
+        nonlocal at
+        spans.append((at, -1 if data is None else len(data)))
+        if data:
+            parts.append(data)
+            at += len(data)
+
+    headers = [record.headers if isinstance(record, Record) else () for record in records]
+    for record in records:
+        put(record.key)
+        put(record.value)
+    for some in headers:
+        for key, value in some:
+            put(key)
+            put(value)
+    table = np.array(spans, np.int64).reshape(-1, 2)
+    of_records, of_headers = table[: 2 * len(records)], table[2 * len(records) :]
+    counts = _ints(map(len, headers))
+    return RecordColumns(
+        first=0,
+        headers=header,
+        bounds=np.array([0, len(records)]),
+        data=b"".join([*parts, b"\0\0"]),
+        batch=np.zeros(len(records), np.int64),
+        offset=_ints(record.offset for record in records),
+        timestamp=_ints(record.timestamp for record in records),
+        sequence=_ints(record.sequence if isinstance(record, Record) else NO_SEQUENCE for record in records),
+        attributes=np.array([record.attributes & 0xFF for record in records], np.uint8),
+        key_start=of_records[::2, 0],
+        key_length=of_records[::2, 1],
+        value_start=of_records[1::2, 0],
+        value_length=of_records[1::2, 1],
+        headers_count=counts,
+        headers_first=np.cumsum(counts) - counts,
+        header_key_start=of_headers[::2, 0],
+        header_key_length=of_headers[::2, 1],
+        header_value_start=of_headers[1::2, 0],
+        header_value_length=of_headers[1::2, 1],
+        before=before,
+        ends=ends,
+    )
+
+
+def legacy_columns(records: "list[Record] | list[LegacyRecord]") -> LegacyColumns:
+    """Return what only records of magic 0 and 1 have."""
+    found = [record for record in records if isinstance(record, LegacyRecord)]
+    return LegacyColumns(
+        _ints(record.key_size for record in found),
+        _ints(record.value_size for record in found),
+        np.array([record.is_valid for record in found], np.bool_),
+        _ints(record.crc for record in found),
+    )
+
+
+def _ints(values: Iterable[int]) -> Ints:
+    return np.fromiter(values, np.int64)
+
+
+def select_batches(block: Block, keep: NDArray[np.bool_]) -> Block:
+    """Return some of the batches of a block that has no records."""
+    return block._replace(positions=block.positions[keep], fields=block.fields[keep], valid=block.valid[keep])
+
+
+def select_rows(block: Block, numbers: Ints, keep: NDArray[np.bool_]) -> Block:
+    """Return some of the records of a block, and some of its batches: all of which there are such records."""
+    if block.records is None:
+        return block
+    records = taken(block.records, numbers)
+    records = records._replace(
+        headers=records.headers[keep],
+        batch=(np.cumsum(keep) - 1)[records.batch],
+        bounds=np.concatenate((records.bounds[:-1][keep], records.bounds[-1:])),
+    )
+    of_legacy = block.legacy and LegacyColumns._make(column[numbers] for column in block.legacy)
+    return select_batches(block, keep)._replace(
+        records=records, legacy=of_legacy, begins=block.begins or not keep[0]
+    )
+
+
+def compacted(columns: RecordColumns) -> RecordColumns:
+    """Return records whose data holds their own bytes alone."""
+    names = ("key", "value", "header_key", "header_value")
+    starts = np.concatenate([getattr(columns, f"{name}_start") for name in names])
+    lengths = np.concatenate([getattr(columns, f"{name}_length") for name in names])
+    sizes = np.maximum(lengths, 0)
+    if 2 * int(sizes.sum()) > len(columns.data):
+        return columns
+    data = b"".join(
+        columns.data[start : start + size]
+        for start, size in zip(starts.tolist(), sizes.tolist(), strict=True)
+    )
+    places = np.split(
+        np.cumsum(sizes) - sizes, np.cumsum([len(getattr(columns, f"{name}_start")) for name in names])[:-1]
+    )
+    begin = {f"{name}_start": place for name, place in zip(names, places, strict=True)}
+    return columns._replace(data=data + b"\0\0", **begin)  # type: ignore[arg-type]
