@@ -16,8 +16,8 @@ message that is cut is passed over, as Kafka does; `MessageSet.cut` tells how mu
 of it there is. Wrappers do not nest.
 """
 
-import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from formats.batch import LOG_OVERHEAD, MAGIC_POSITION, SMALLEST_LENGTH
@@ -25,6 +25,7 @@ from formats.compression import LZ4, decompress
 from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
 from formats.layout import Part
 from formats.legacy import MESSAGE_V0, MESSAGE_V1, NO_TIMESTAMP, LegacyHeader, is_valid, read_header
+from formats.primitives import int32
 from formats.types import Buffer
 
 APPEND_TIME = "LogAppendTime"
@@ -32,7 +33,8 @@ SIZE_POSITION = MESSAGE_V0.span("message_size")[0]
 ATTRIBUTES_POSITION = MESSAGE_V0.span("attributes")[0]
 
 _PREFIX = MESSAGE_V0.only("offset", "message_size")
-_LENGTH = struct.Struct(">i")
+LENGTH_SIZE = 4
+"""Bytes of the length before a key or value."""
 
 
 class MessageSet(NamedTuple):
@@ -73,7 +75,8 @@ class LegacyMessage(NamedTuple):
 class LegacyRecord(NamedTuple):
     """One message with key and value; null is None, empty is b"". `is_valid`: whether its own CRC is right.
 
-    The sizes are as stored: -1 for null as Kafka writes it, and null for it, too, whatever else below 0.
+    The sizes are as stored: -1 for null as Kafka writes it, and null for it, too, whatever else below 0; None where the
+    message ends before them. `error` is why key or value, which are None then, cannot be read.
     """
 
     offset: int
@@ -85,8 +88,9 @@ class LegacyRecord(NamedTuple):
     is_valid: bool
     key: bytes | None
     value: bytes | None
-    key_size: int
-    value_size: int
+    key_size: int | None
+    value_size: int | None
+    error: FormatError | None = None
 
 
 def message_set(message: Buffer, limit: int) -> MessageSet:
@@ -108,7 +112,7 @@ def message_set(message: Buffer, limit: int) -> MessageSet:
         raise UnsupportedError(ATTRIBUTES_POSITION, "codec", f"0 to {LZ4}", header.codec)
     stream, end = _value_span(data, header.magic)
     if stream > end:
-        raise CorruptError(stream - _LENGTH.size, "value", "compressed messages", "null")
+        raise CorruptError(stream - LENGTH_SIZE, "value", "compressed messages", "null")
     try:
         body = memoryview(decompress(header.codec, data[stream:end], limit, magic=header.magic))
     except FormatError as error:
@@ -152,16 +156,17 @@ def messages(opened: MessageSet) -> Iterator[LegacyMessage]:
 def set_records(opened: MessageSet) -> Iterator[LegacyRecord]:
     """Yield the messages of a set as records, each checked against its own CRC.
 
-    Errors are those of `messages`, and a CorruptError or TruncatedError at a message whose key or value does not fit.
+    Errors are those of `messages`. A key or value that does not fit is its own record's error: Kafka's iterator goes on
+    to the next message, and throws where the value is asked for.
     """
     for found in messages(opened):
         try:
             key, value = _key_and_value(found)
-        except FormatError as error:
-            raise (
-                error if opened.stream is None else _behind(opened.stream, error.moved(found.position))
-            ) from error
-        yield LegacyRecord(*found[:6], is_valid(found.data), key, value, *_sizes(found, key))
+            error = None
+        except FormatError as caught:
+            key = value = None
+            error = caught if opened.stream is None else _behind(opened.stream, caught.moved(found.position))
+        yield LegacyRecord(*found[:6], is_valid(found.data), key, value, *_sizes(found), error)
 
 
 def base_offset(message: Buffer, limit: int) -> int:
@@ -206,12 +211,12 @@ def _key_and_value(message: LegacyMessage) -> tuple[bytes | None, bytes | None]:
     return key, None if start > end else bytes(data[start:end])
 
 
-def _sizes(message: LegacyMessage, key: bytes | None) -> tuple[int, int]:
-    position = _key_position(message.magic)
-    of_key, of_value = (
-        _LENGTH.unpack_from(message.data, at)[0]
-        for at in (position, position + _LENGTH.size + len(key or b""))
-    )
+def _sizes(message: LegacyMessage) -> tuple[int | None, int | None]:
+    """Return the sizes of key and value as stored; None where the message ends before one."""
+    of_key = of_value = None
+    with suppress(TruncatedError):
+        of_key, after = int32(message.data, _key_position(message.magic))
+        of_value, _ = int32(message.data, after + max(of_key, 0))
     return of_key, of_value
 
 
@@ -231,7 +236,7 @@ def message_parts(data: Buffer, structure: str = "message") -> Iterator[Part]:
             f"{field}_length",
             position,
             start,
-            _LENGTH.unpack_from(view, position)[0],
+            int32(view, position)[0],
             "bytes; negative is null",
         )
         if start <= end:
@@ -258,12 +263,12 @@ def _key_position(magic: int) -> int:
 
 def _span(data: memoryview, position: int, field: str) -> tuple[int, int]:
     """Return (first byte, byte behind the last) of a field with its length before it; the end lies first for null."""
-    start = position + _LENGTH.size
+    start = position + LENGTH_SIZE
     if start > len(data):
         raise TruncatedError(
-            position, f"{field} length", f"{_LENGTH.size} bytes", max(len(data) - position, 0)
+            position, f"{field} length", f"{LENGTH_SIZE} bytes", max(len(data) - position, 0)
         )
-    length = _LENGTH.unpack_from(data, position)[0]
+    length = int32(data, position)[0]
     if length < 0:
         return start, start - 1
     if length > len(data) - start:

@@ -303,8 +303,8 @@ def _wrapped(raw: bytes, position: int, limit: int) -> Iterator[Said]:
             yield from _message(place.inside(found.position, end), f"message {number}", packed=False)
             broken = _broken(found.data)
             if broken is not None:
-                trouble = _located(broken.moved(found.position), opened.stream or 0, packed=True)
-                break
+                located = _located(broken.moved(found.position), opened.stream or 0, packed=True)
+                yield _trouble(position, found.offset, located)
             if not is_valid(found.data):
                 yield Trouble(
                     "LOG-003",

@@ -377,8 +377,13 @@ def _plain(window: Window, raw: bytes, limit: int, cursor: int) -> Iterator[Bloc
             if len(held) >= PART_RECORDS or size >= CHUNK_BYTES:
                 yield block(ends=False)
                 size = 0
-            held.append(record)  # type: ignore[arg-type]
             number += 1
+            if isinstance(record, LegacyRecord) and record.error is not None:
+                words = f"offset {record.offset}: {describe(record.error.moved(position))}"
+                problems.append(Problem("DUMP-002", position, words))
+                if record.value_size is None:  # Kafka's tool dies of it
+                    continue
+            held.append(record)  # type: ignore[arg-type]
             size += record_size(record)
             if isinstance(record, LegacyRecord) and not record.is_valid and opened.stream is not None:
                 problems.append(

@@ -238,7 +238,10 @@ def _messages(raw: bytes, batch: Batch, findings: FindingCollector) -> Iterator[
             findings.add(
                 "LOG-003", position, f"offset {record.offset}: the checksum of this message does not match"
             )
-        yield record
+        if record.error is None:
+            yield record
+        else:
+            findings.add("LOG-003", position, f"offset {record.offset}: {record.error.moved(position)}")
     if opened.cut:
         findings.add(
             "LOG-003",

@@ -37,7 +37,12 @@ _DUMPED = re.compile(
 
 
 def read(message, limit=LIMIT):
-    return list(set_records(message_set(message, limit)))
+    """Return the records of a message; raise the first error that one of them has."""
+    found = list(set_records(message_set(message, limit)))
+    for record in found:
+        if record.error is not None:
+            raise record.error
+    return found
 
 
 def inner(count, magic=1, **fields):
@@ -134,9 +139,9 @@ def test_a_message_without_a_codec_is_its_own_record():
 
 
 def test_null_is_not_empty_and_bytes_behind_the_value_are_passed_over():
-    assert read(put_message(0, key=b"", value=None, tail=b"more"))[0][-4:] == (b"", None, 0, -1)
-    assert read(put_message(0, key=None, value=b"", tail=b"more"))[0][-4:] == (None, b"", -1, 0)
-    assert read(put_message(0, key=(-2, b""), value=(-3, b"")))[0][-4:] == (None, None, -2, -3)
+    assert read(put_message(0, key=b"", value=None, tail=b"more"))[0][-5:-1] == (b"", None, 0, -1)
+    assert read(put_message(0, key=None, value=b"", tail=b"more"))[0][-5:-1] == (None, b"", -1, 0)
+    assert read(put_message(0, key=(-2, b""), value=(-3, b"")))[0][-5:-1] == (None, None, -2, -3)
 
 
 @pytest.mark.parametrize("codec", [1, 2, 3])
@@ -270,6 +275,23 @@ def test_messages_before_a_wrapper_in_a_wrapper_are_read_as_by_kafka():
     assert [next(found).offset, next(found).offset] == [0, 1]
     with pytest.raises(CorruptError):
         next(found)
+
+
+@pytest.mark.parametrize("codec", [1, 2, 3])
+def test_messages_after_one_whose_value_does_not_fit_are_read(codec):
+    bad = put_message(1, key=b"k", value=(1000, b"x"))
+    message = put_wrapper(3, put_message(0) + bad + put_message(2, key=(99, b"")) + put_message(3), codec)
+    found = list(set_records(message_set(message, LIMIT)))
+    assert [record.offset for record in found] == [0, 1, 2, 3]
+    assert [record.error is None for record in found] == [True, False, False, True]
+    assert [(record.key_size, record.value_size) for record in found] == [
+        (-1, -1),
+        (1, 1000),
+        (99, None),
+        (-1, -1),
+    ]
+    assert (found[1].error.position, found[1].error.field) == (VALUE, "value length at decompressed byte 65")
+    assert {(record.key, record.value) for record in found} == {(None, None)}
 
 
 def test_keys_and_values_are_not_looked_at_where_only_headers_are_asked():
