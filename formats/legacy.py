@@ -165,6 +165,7 @@ MESSAGE_V0 = Layout(MESSAGE_HEADER_V0, MessageHeaderV0, "message header, magic 0
 MESSAGE_V1 = Layout(MESSAGE_HEADER_V1, LegacyHeader, "message header, magic 1")
 CRC_FROM = MESSAGE_V0.span("magic")[0]
 _CRC = MESSAGE_V0.only("crc")
+_MAGIC = MESSAGE_V0.only("magic")
 
 
 def read_header(buffer: Buffer, position: int = 0) -> LegacyHeader:
@@ -172,7 +173,7 @@ def read_header(buffer: Buffer, position: int = 0) -> LegacyHeader:
     left = len(buffer) - position
     if left < HEADER_UP_TO_MAGIC:
         raise TruncatedError(position, MESSAGE_V0.name, f"{HEADER_UP_TO_MAGIC} bytes", max(left, 0))
-    magic = buffer[position + MAGIC_POSITION]
+    (magic,) = _MAGIC.unpack_from(buffer, position)
     if magic == 0:
         return LegacyHeader(*MESSAGE_V0.read(buffer, position), NO_TIMESTAMP)
     if magic == 1:

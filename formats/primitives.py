@@ -21,15 +21,9 @@ rise; its readers take them in any order.
 
 import binascii
 import struct
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import NamedTuple, TypeVar
 
 from formats.errors import CorruptError, TruncatedError
-from formats.java_text import java_string
 from formats.types import Buffer
-
-T = TypeVar("T")
 
 UUID_SIZE = 16
 UUID_LONGEST_TEXT = 24
@@ -44,13 +38,6 @@ _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
 _TO_URL = bytes.maketrans(b"+/", b"-_")
 _FROM_URL = str.maketrans("-_+/", "+/??")
-
-
-class TaggedField(NamedTuple):
-    """One tagged field of a flexible message, its data undecoded."""
-
-    tag: int
-    data: bytes
 
 
 def unsigned_varint(buffer: Buffer, position: int, field: str = "unsigned varint") -> tuple[int, int]:
@@ -152,18 +139,6 @@ def nullable_bytes(buffer: Buffer, position: int, field: str = "bytes") -> tuple
     return _sized(buffer, position, *_fixed(buffer, position, field, _INT32, "a length of "), field)
 
 
-def compact_string(buffer: Buffer, position: int, field: str = "string") -> tuple[str, int]:
-    """Return a compact string and the position after it; null is a CorruptError."""
-    data, after = compact_string_bytes(buffer, position, field)
-    return utf8(_present(data, position, field), position, field), after
-
-
-def compact_java_string(buffer: Buffer, position: int, field: str = "string") -> tuple[str, int]:
-    """Return a compact string as Java has it, U+FFFD for what is not UTF-8, and the position after it; null is a CorruptError."""
-    data, after = compact_string_bytes(buffer, position, field)
-    return java_string(_present(data, position, field)), after
-
-
 def utf8(data: bytes, position: int, field: str) -> str:
     """Return the text of a string's bytes; CorruptError, with the first of them, for what is not UTF-8."""
     try:
@@ -175,25 +150,6 @@ def utf8(data: bytes, position: int, field: str) -> str:
 def compact_nullable_bytes(buffer: Buffer, position: int, field: str = "bytes") -> tuple[bytes | None, int]:
     """Return compact bytes, None for null, and the position after them."""
     return _sized(buffer, position, *compact_length(buffer, position, field), field)
-
-
-def compact_array_length(buffer: Buffer, position: int, field: str = "array") -> tuple[int, int]:
-    """Return the count of a compact array and the position of its first element; null is a CorruptError.
-
-    A count above the bytes that are left is a TruncatedError: no element is shorter than one byte.
-    """
-    count, after = unsigned_varint(buffer, position, field)
-    if count == 0:
-        raise CorruptError(position, field, "an array", "null")
-    if count - 1 > len(buffer) - after:
-        raise TruncatedError(position, field, f"{count - 1} elements", f"{len(buffer) - after} bytes")
-    return count - 1, after
-
-
-def uuid(buffer: Buffer, position: int, field: str = "uuid") -> tuple[str, int]:
-    """Return a UUID in Kafka's text form and the position after it."""
-    raw, after = _sized(buffer, position, UUID_SIZE, position, field)
-    return uuid_text(_present(raw, position, field)), after
 
 
 def uuid_text(raw: bytes) -> str:
@@ -211,29 +167,6 @@ def uuid_bytes(text: str, field: str = "uuid") -> bytes:
     if len(text) > UUID_LONGEST_TEXT or len(raw) != UUID_SIZE:
         raise CorruptError(0, field, "base64url of 16 bytes", text[:UUID_LONGEST_TEXT])
     return raw
-
-
-def tagged_fields(
-    buffer: Buffer,
-    position: int,
-    field: str = "tagged fields",
-    sizes: Mapping[int, int] = MappingProxyType({}),
-) -> tuple[list[TaggedField], int]:
-    """Return the tagged fields that end a flexible struct, as they come, and the position after them.
-
-    `sizes` are those of tags whose fixed-width types are known: there Kafka's readers do not look at the size that is told.
-    """
-    count, at = tag_count(buffer, position, field)
-    if count * SMALLEST_TAGGED_FIELD > len(buffer) - at:
-        raise TruncatedError(position, field, f"{count} tagged fields", f"{len(buffer) - at} bytes")
-    found: list[TaggedField] = []
-    for _ in range(count):
-        start = at
-        tag, at = unsigned_varint(buffer, at, field)
-        size, at = unsigned_varint(buffer, at, field)
-        data, at = _sized(buffer, start, sizes.get(tag, size), at, field)
-        found.append(TaggedField(tag, _present(data, start, field)))
-    return found, at
 
 
 def tag_count(buffer: Buffer, position: int, field: str = "tagged fields") -> tuple[int, int]:
@@ -255,9 +188,3 @@ def _sized(buffer: Buffer, position: int, length: int, start: int, field: str) -
     if length > len(buffer) - start:
         raise TruncatedError(position, field, f"{length} bytes", max(len(buffer) - start, 0))
     return bytes(buffer[start : start + length]), start + length
-
-
-def _present(value: T | None, position: int, field: str) -> T:
-    if value is None:
-        raise CorruptError(position, field, "a value", "null")
-    return value

@@ -21,6 +21,7 @@ from construct import Int16sb, Int32sb, Int64sb, Struct
 
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
 from formats.layout import Layout
+from formats.primitives import int32
 from formats.remote_metadata import RemoteLogSegmentMetadataSnapshot, decode
 from formats.types import Buffer
 
@@ -113,7 +114,7 @@ def decode_entry(entry: SnapshotEntry) -> RemoteLogSegmentMetadataSnapshot:
 def _entry_length(raw: bytes, position: int, size: int) -> int:
     if len(raw) < LENGTH_SIZE:
         raise TruncatedError(position, "entry length", f"{LENGTH_SIZE} bytes", len(raw))
-    length = int.from_bytes(raw, "big", signed=True)
+    length, _ = int32(raw, 0)
     if length < 0:
         raise CorruptError(position, "entry length", "0 or more", length)
     left = size - position - LENGTH_SIZE
