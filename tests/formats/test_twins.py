@@ -1,0 +1,304 @@
+"""Every fast reader beside the plain one that it must equal, for values and for errors: a registry that has them all.
+
+A public function of a fast module is in a row of `TWINS`, or in `NO_TWIN` with the reason. The tests named after the
+modules try each of them in depth; here all are tried on the same logs, whole and damaged.
+"""
+
+import inspect
+import itertools
+import random
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from formats import bulk, checksums, record_chains, record_columns
+from formats.batch import BATCH, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAX_INT, SMALLEST_LENGTH, add_sequence
+from formats.control import ABORT, COMMIT, control_record
+from formats.errors import FormatError
+from formats.magic import format_of, is_legacy, is_valid, read_header
+from formats.messages import flat, printed
+from formats.messages.decode import VALUES, decode_value
+from formats.messages.message import Message
+from formats.primitives import varint
+from formats.record import batch_records, unpacked
+from tests.builders import attempt
+from tests.formats.recorded import LOGS, batches, stored
+from tests.formats.test_record_columns import rows as records_of
+
+LIMIT = 1 << 20
+DAMAGED_COPIES = 6
+_LENGTH = BATCH.only("batch_length")
+_MAGIC = BATCH.only("magic")
+
+
+class Twin(NamedTuple):
+    """A fast reader and its plain one: `fast(case)` must equal `plain(case)` for each of the cases."""
+
+    functions: tuple[Callable[..., Any], ...]
+    fast: Callable[[Any], Any]
+    plain: Callable[[Any], Any]
+    cases: Callable[[], list[Any]]
+
+
+def logs():
+    """Return recorded logs, and damaged copies of each."""
+    chance, found = random.Random("logs"), []
+    for name in (*LOGS, "v0-none", "v1-none", "v1-gzip"):
+        data = stored(f"{name}.log")[: 1 << 15]
+        found.append(data)
+        for _ in range(DAMAGED_COPIES):
+            damaged = bytearray(data)
+            for _ in range(chance.choice([1, 1, 3])):
+                damaged[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+            found.append(bytes(damaged[: chance.randrange(len(data))] if chance.random() < 0.3 else damaged))
+    return found
+
+
+# Headers of a window
+
+
+def plain_headers(data):
+    """Return the columns of each batch, one by one, where the walk ends and why."""
+    found, position = [], 0
+    while True:
+        left = len(data) - position
+        if left <= HEADER_UP_TO_MAGIC:
+            return found, position, "short" if left else "end", left or None
+        (length,), (magic,) = _LENGTH.unpack_from(data, position), _MAGIC.unpack_from(data, position)
+        if length < SMALLEST_LENGTH:
+            return found, position, "bad-length", length
+        if length > left - LOG_OVERHEAD:
+            return found, position, "incomplete", length
+        if magic < 0:
+            return found, position, "bad-magic", magic
+        if length < format_of(magic).smallest_length:
+            return found, position, "bad-length", length
+        found.append(columns_of(read_header(data, position)))
+        position += LOG_OVERHEAD + length
+
+
+def columns_of(header):
+    """Return a header as its row of columns."""
+    if not is_legacy(header.magic):
+        return tuple(header)
+    count = -1 if header.codec else 1
+    stamp = header.timestamp
+    return (*header[:2], -1, *header[3:1:-1], header.attributes, 0, stamp, stamp, -1, -1, -1, count)
+
+
+def fast_headers(data):
+    found = bulk.headers(data, len(data), len(data), whole=True)
+    assert found.at.tolist() == found.chain.positions
+    return found.fields.tolist(), found.chain.next, found.chain.stop, found.chain.found
+
+
+# Checksums, records and markers of a window of whole batches
+
+
+def whole(data):
+    """Return the whole batches that a log begins with."""
+    found = bulk.headers(data, len(data), len(data), whole=True)
+    ends = [*found.chain.positions[1:], found.chain.next]
+    return [data[at:end] for at, end in zip(found.chain.positions, ends, strict=False)]
+
+
+def window(data):
+    """Return the same side by side, and their headers."""
+    side_by_side = b"".join(whole(data))
+    return side_by_side, bulk.headers(side_by_side, len(side_by_side), len(side_by_side))
+
+
+def fast_checksums(data):
+    return checksums.valid(*window(data)).tolist()
+
+
+def fast_records(data):
+    """Return the records of each batch, None of one that is left to the plain reader."""
+    joined, found = window(data)
+    records: list[Any] = []
+    for item in record_columns.record_columns(joined, found.at, LIMIT):
+        if isinstance(item, record_columns.FallbackBatch):
+            records.append(None)
+        elif item.before:
+            records[-1] += records_of(item)[0]
+        else:
+            records += records_of(item)
+    return records
+
+
+def plain_records(data):
+    found = [attempt(lambda raw: list(batch_records(raw, LIMIT)), raw) for raw in whole(data)]
+    return [None if isinstance(records, FormatError) else records for records in found]
+
+
+def fast_chains(data):
+    """Return where the records of each batch begin, None of a broken batch."""
+    bodies = bodies_of(data)
+    if not bodies:
+        return []
+    joined = b"".join([*(body for _, body in bodies), b"\0\0"])
+    starts, bounds, broken = record_chains.chains(
+        joined, [len(body) for _, body in bodies], [header.records_count for header, _ in bodies]
+    )
+    ends = np.cumsum([0, *(len(body) for _, body in bodies)])
+    return [
+        None if number in broken else (starts[first:last] - ends[number]).tolist()
+        for number, (first, last) in enumerate(itertools.pairwise(bounds))
+    ]
+
+
+def plain_chains(data):
+    return [attempt_chain(body, header.records_count) for header, body in bodies_of(data)]
+
+
+def attempt_chain(body, count):
+    starts, position = [], 0
+    for _ in range(count):
+        starts.append(position)
+        length = attempt(varint, body, position)
+        if isinstance(length, FormatError) or length[0] < 1 or length[1] + length[0] > len(body):
+            return None
+        position = sum(length)
+    return starts if position == len(body) else None
+
+
+def bodies_of(data):
+    """Return the headers and decompressed bytes of batches that hold records and can be decompressed."""
+    found = [attempt(unpacked, raw, LIMIT) for raw in whole(data)]
+    return [each for each in found if not isinstance(each, FormatError) and each[0].records_count > 0]
+
+
+def markers(data):
+    joined, found = window(data)
+    return bulk.end_markers(joined, found.at, found.fields).tolist()
+
+
+def decoded_markers(data):
+    """Return what the fast reader says where decoding agrees: its True must be right, its False is no verdict."""
+    return [is_usual and is_marker(raw) for is_usual, raw in zip(markers(data), whole(data), strict=True)]
+
+
+def is_marker(raw):
+    try:
+        (record,) = batch_records(raw, LIMIT)
+        return control_record(record.key, record.value).type in {ABORT, COMMIT}
+    except FormatError:
+        return False
+
+
+# Rows of headers, sequences
+
+
+def header_windows():
+    return [[batch for _, batch in batches(f"{name}.log")] for name in LOGS]
+
+
+def fast_rows(raws):
+    joined = b"".join(raws)
+    positions = np.cumsum([0, *map(len, raws)])[:-1]
+    heads = b"".join(raw[: BATCH.size] for raw in raws)
+    ways = [
+        bulk.gathered(joined, positions),
+        bulk.rows(heads, len(raws)),
+        bulk.together([bulk.rows(raw, 1) for raw in raws]),
+        record_columns.headers_at(joined, positions),
+    ]
+    return [way.tolist() for way in ways]
+
+
+def plain_rows(raws):
+    return [[tuple(BATCH.read(raw)) for raw in raws]] * 4
+
+
+def sequences():
+    chance = random.Random("sequences")
+    edges = [0, 1, MAX_INT - 1, MAX_INT]
+    return [
+        (chance.choice([*edges, chance.randrange(MAX_INT)]), chance.choice([*edges, -1, -MAX_INT - 1, 77]))
+        for _ in range(300)
+    ]
+
+
+def fast_sequence(case):
+    return record_columns.add_sequences(*(np.array([number]) for number in case)).tolist()
+
+
+# Values printed from their bytes
+
+
+def values():
+    """Return (topic, api key, value) that can be printed so, and damaged copies: numbers of every version."""
+    chance, found = random.Random("values"), []
+    for topic, api_key, version in printed._FLAT:
+        for _ in range(20):
+            body = bytes(chance.choice([0, 0, 0, 1, 97]) for _ in range(chance.randrange(60)))
+            found.append((topic, api_key, version.to_bytes(2, "big") + body))
+    return found
+
+
+def fast_text(case):
+    topic, api_key, value = case
+    schema, version = VALUES[topic][api_key], int.from_bytes(value[:2], "big")
+    text = flat.flat_printer(schema, version)(value, 2)
+    return plain_text(case) if text is None else f'{{"version":"{version}","data":{text}}}'
+
+
+def plain_text(case):
+    found = attempt(decode_value, *case)
+    return printed.value_text(found) if isinstance(found, Message) else str(found)
+
+
+TWINS = {
+    "headers": Twin((bulk.chain, bulk.headers, bulk.checked, bulk.dtype), fast_headers, plain_headers, logs),
+    "checksums": Twin((checksums.valid,), fast_checksums, lambda data: [*map(is_valid, whole(data))], logs),
+    "records": Twin((record_columns.record_columns,), fast_records, plain_records, logs),
+    "chains": Twin((record_chains.chains,), fast_chains, plain_chains, logs),
+    "markers": Twin((bulk.end_markers,), markers, decoded_markers, logs),
+    "header rows": Twin(
+        (bulk.gathered, bulk.rows, bulk.together, record_columns.headers_at),
+        fast_rows,
+        plain_rows,
+        header_windows,
+    ),
+    "sequences": Twin(
+        (record_columns.add_sequences,), fast_sequence, lambda case: [add_sequence(*case)], sequences
+    ),
+    "printed values": Twin((flat.flat_printer,), fast_text, plain_text, values),
+}
+
+NO_TWIN = {record_columns.taken: "chooses among columns that are read"}
+
+FAST_MODULES = (bulk, checksums, record_columns, record_chains, flat)
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_the_fast_reader_gives_what_the_plain_one_gives(name):
+    twin = TWINS[name]
+    cases = twin.cases()
+    assert cases
+    for case in cases:
+        assert twin.fast(case) == twin.plain(case), case
+
+
+def test_every_public_function_of_a_fast_module_has_a_twin():
+    public = {
+        function
+        for module in FAST_MODULES
+        for name, function in vars(module).items()
+        if callable(function)
+        and not inspect.isclass(function)
+        and getattr(function, "__module__", None) == module.__name__
+        and not name.startswith("_")
+    }
+    assert public == {function for twin in TWINS.values() for function in twin.functions} | set(NO_TWIN)
+
+
+def test_some_cases_of_every_reader_of_logs_are_read_and_some_refused():
+    stops = {plain_headers(data)[2] for data in logs()}
+    assert {"end", "incomplete"} <= stops
+    verdicts = [verdict for data in logs() for verdict in fast_checksums(data)]
+    left = [records is None for data in logs() for records in fast_records(data)]
+    marked = [is_usual for data in logs() for is_usual in markers(data)]
+    assert all({True, False} <= set(found) for found in (verdicts, left, marked))
