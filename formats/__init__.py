@@ -2,7 +2,8 @@
 
 Which module reads which file:
 
-    *.log, *.checkpoint (KRaft)                 batch, record, control; legacy and message_set for magic 0 and 1;
+    *.log, *.checkpoint (KRaft)                 batch, record, control; legacy and message_set for magic 0 and
+    1;
                                                 many at once: bulk, checksums, record_columns
     records of the internal topics              messages
     *.index, *.timeindex, *.txnindex            index

@@ -21,7 +21,9 @@ from formats.layout import Layout
 from formats.types import LeaderEpoch, Offset
 
 MAGIC_V2 = 2
-"""The first magic of record batches: what is below are messages (`formats.legacy`), what is above Kafka reads as 2."""
+"""The first magic of record batches: what is below are messages (`formats.legacy`), what is above Kafka reads
+as 2.
+"""
 SMALLEST_LENGTH = 14
 """A length below this is corrupt for every magic (LegacyRecord.RECORD_OVERHEAD_V0)."""
 
@@ -108,7 +110,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """The delete horizon (KIP-534), which stands where the base timestamp was; None without bit 6."""
+        """The delete horizon (KIP-534), in the place of the base timestamp; None without bit 6."""
         return self.base_timestamp if self.attributes & DELETE_HORIZON_MASK else None
 
     @property

@@ -9,7 +9,7 @@ gather copies all headers. What comes out equals what `formats.batch` and
     chain     at     ---length-> at     ---length-> at  ends outside: left for the next window, or kept
     fields    [base_offset, batch_length, ..., records_count] * batches, big-endian as stored
 
-A message of magic 0 or 1 stands in the same columns: what it has not is -1, its
+A message of magic 0 or 1 fills the same columns: what it lacks is -1, its
 last offset delta is 0, both timestamps are its own, its count is 1 or, for a
 wrapper, -1 (unknown). Its attributes are as stored: bits 4 to 6 mean nothing.
 """
@@ -44,7 +44,8 @@ MAGIC = MAGIC_V2
 SMALLEST_LENGTHS = np.array([FORMATS[magic].smallest_length for magic in range(LATEST + 1)])
 UNKNOWN_COUNT = -1
 PADDING = HEADER_SIZE - HEADER_UP_TO_MAGIC
-"""Bytes that a buffer should have behind its window: else the window is copied to look at its last messages."""
+"""Bytes that a buffer should have after its window: else the window is copied to look at its last messages.
+"""
 
 MARKER_DECLARATION = Struct(
     "length" / Int8ub * "varint 16: bytes of the record that follow",
@@ -105,9 +106,12 @@ USUAL_MARKER = {
 class Chain(NamedTuple):
     """The batches of a window: where they begin (bytes from its start), and why they end.
 
-    `next` is the place behind the last of them, which may lie outside the window. `stop` is None where more bytes are
-    needed to tell; else `end`, `short`, `incomplete`, `bad-length` or `bad-magic`, of what stands at `next`, with the
-    number `found` there: bytes left, a length, or a magic. Only zeros to the end of a log are a `bad-length` of 0 here.
+    `next` is the place after the last of them, which may lie outside the window. `stop` is None where more
+    bytes are
+    needed to tell; else `end`, `short`, `incomplete`, `bad-length` or `bad-magic`, of what is at `next`, with
+    the
+    number `found` there: bytes left, a length, or a magic. Only zeros to the end of a log are a `bad-length`
+    of 0 here.
     """
 
     positions: list[int]
@@ -117,7 +121,7 @@ class Chain(NamedTuple):
 
 
 class Headers(NamedTuple):
-    """A chain whose magics are checked, with the positions of its batches and all their header fields as arrays."""
+    """A chain of checked magics, with the positions of its batches and all their header fields as arrays."""
 
     chain: Chain
     at: NDArray[np.int64]
@@ -127,8 +131,10 @@ class Headers(NamedTuple):
 def chain(window: Buffer, size: int, left: int, *, whole: bool, hints: Places | None = None) -> Chain:
     """Return the chain of batches that begins with the window, by lengths alone.
 
-    `size` is how many bytes of the window count, `left` how many bytes there are from its start to the end of the log.
-    With `whole` a batch that runs past the window is left out, to be met again in the next. `hints` are places where
+    `size` is how many bytes of the window count, `left` how many bytes there are from its start to the end of
+    the log.
+    With `whole` a batch that runs past the window is left out, to be met again in the next. `hints` are
+    places where
     batches may begin, rising: they make it faster, and change nothing.
     """
     return _followed(window, size, left, whole=whole, hints=hints)[0]
@@ -137,7 +143,10 @@ def chain(window: Buffer, size: int, left: int, *, whole: bool, hints: Places | 
 def _followed(
     window: Buffer, size: int, left: int, *, whole: bool, hints: Places | None
 ) -> "tuple[Chain, Places | None]":
-    """Return the chain, and the first of its positions as an array: those that the hints led to, and maybe one too many."""
+    """Return the chain, and the first of its positions as an array.
+
+    Those that the hints led to, and maybe one too many.
+    """
     last = left - HEADER_UP_TO_MAGIC - 1 if size >= left else size - HEADER_SIZE
     led, at = (None, 0) if hints is None else _stepped(window, hints, last)
     positions: list[int] = [] if led is None else led.tolist()
@@ -159,9 +168,12 @@ def _followed(
 
 
 def _stepped(window: Buffer, hints: Places, last: int) -> "tuple[Places | None, int]":
-    """Return the batches from the window's start up to the last hint, and that hint; nothing if the chain does not lead there.
+    """Return the batches from the window's start up to the last hint, and that hint.
 
-    The chains between hints are walked all at once, one batch a step: if each ends where the next begins, they are one.
+    Nothing if the chain does not lead there.
+
+    The chains between hints are walked all at once, one batch a step: if each ends where the next begins,
+    they are one.
     Hints that make more steps, or fewer batches, of a chain than a window can hold are given up.
     """
     ends = hints[(hints > 0) & (hints <= last)]
@@ -186,7 +198,10 @@ def _stepped(window: Buffer, hints: Places, last: int) -> "tuple[Places | None, 
 def headers(
     window: Buffer, size: int, left: int, *, whole: bool = True, hints: NDArray[np.int64] | None = None
 ) -> Headers:
-    """Return the batches that begin in a window, checked and with all their fields; the arguments are those of `chain`."""
+    """Return the batches that begin in a window, checked and with all their fields.
+
+    The arguments are those of `chain`.
+    """
     found, led = _followed(window, size, left, whole=whole, hints=hints)
     led = np.empty(0, np.int64) if led is None else led[: len(found.positions)]
     at = np.concatenate((led, np.array(found.positions[len(led) :], np.int64)))
@@ -213,7 +228,7 @@ def gathered(window: Buffer, positions: Sequence[int] | NDArray[np.int64]) -> Fi
 
 
 def rows(buffer: Buffer, count: int) -> Fields:
-    """Return headers that lie one behind the other as one structured array, a copy."""
+    """Return headers that lie one after the other as one structured array, a copy."""
     fields: Fields = np.frombuffer(buffer, dtype(), count).copy()
     return fields
 
@@ -229,9 +244,9 @@ def together(columns: Sequence[Fields]) -> Fields:
 def checked(
     found: Chain, at: NDArray[np.int64], fields: Fields, window: Buffer, stride: int | None = None
 ) -> Headers:
-    """Return a chain cut where a magic is none or a length too short for it, messages of magic 0 and 1 put into the columns.
+    """Return a chain up to the first magic or length that no batch has, magic 0 and 1 in the columns.
 
-    `stride` is the distance of the headers in the window where they do not stand at the chain's positions.
+    `stride` is the distance of the headers in the window where they are not at the chain's positions.
     """
     magic, length = fields["magic"], fields["batch_length"]
     if ((magic >= MAGIC_V2) & (length >= SMALLEST_LENGTHS[MAGIC_V2])).all():
@@ -270,7 +285,8 @@ def checked(
 def end_markers(window: Buffer, positions: NDArray[np.int64], fields: Fields) -> NDArray[np.bool_]:
     """Return for each control batch whether it is a transaction end marker as every broker writes it.
 
-    The positions (in the window) are those of whole batches. False is no verdict: other markers must be decoded.
+    The positions (in the window) are those of whole batches. False is no verdict: other markers must be
+    decoded.
     """
     result: NDArray[np.bool_] = (fields["batch_length"] == MARKER_SIZE - LOG_OVERHEAD) & (
         fields["attributes"] & COMPRESSION_CODEC_MASK == 0

@@ -79,17 +79,23 @@ def check_epoch_entries(entries: Sequence[EpochEntry], data: Buffer = b"") -> No
 
 
 def read_offset_entries(data: Buffer) -> list[OffsetEntry]:
-    """Return every line of a `*-offset-checkpoint`, a repeated partition included, in the order of the file."""
+    """Return every line of a `*-offset-checkpoint` in the order of the file, repeated partitions included."""
     return [entry for _, entry in _entries(data, _offset_entry)]
 
 
 def read_offset_checkpoint(data: Buffer) -> dict[TopicPartition, int]:
-    """Return partition -> offset of a `*-offset-checkpoint` as `OffsetCheckpointFile.read` does: the last line wins."""
+    """Return partition -> offset of a `*-offset-checkpoint` as `OffsetCheckpointFile.read` does.
+
+    The last line wins.
+    """
     return {TopicPartition(entry.topic, entry.partition): entry.offset for entry in read_offset_entries(data)}
 
 
 def read_committed_offsets(data: Buffer) -> dict[int, int]:
-    """Return metadata partition -> committed offset of `_rlmm_committed_offsets`; a repeated partition is corrupt."""
+    """Return metadata partition -> committed offset of `_rlmm_committed_offsets`.
+
+    A repeated partition is corrupt.
+    """
     offsets: dict[int, int] = {}
     for line, entry in _entries(data, _committed_offset):
         if entry.metadata_partition in offsets:

@@ -1,13 +1,16 @@
-"""The checksums of all batches of a window, as `formats.record.is_valid` and `formats.legacy.is_valid` tell them one by one.
+"""The checksums of all batches of a window, as `formats.magic.is_valid` finds them one by one.
 
-A call from Python costs more than the checksum of a small batch. So small ones are checked by one call: snappy's frames
-have a CRC-32C each, and what stands before the bytes under a batch's checksum has just the size of what frames need.
+A call from Python costs more than the checksum of a small batch. So small ones are checked by one call:
+snappy's frames
+have a CRC-32C each, and what precedes the bytes under a batch's checksum has just the size of what frames
+need.
 
     batch    | base offset 8 | length 4 | epoch 4 | magic 1 | crc 4 | attributes ... records |
     frames   | fe, length 9   3+1 | 9 bytes of padding | 01, length 1+3 | masked crc 4 | the same bytes |
 
-The stream is a copy of the window with these 21 bytes written over each batch. Reading it fails if a checksum is
-wrong; which one, the slower way tells. (google/snappy, framing_format.txt)
+The stream is a copy of the window with these 21 bytes written over each batch. Reading it fails if a checksum
+is
+wrong; the slower way finds which. (google/snappy, framing_format.txt)
 """
 
 from collections.abc import Iterator
@@ -89,7 +92,10 @@ def _all_valid(window: Buffer, found: Headers) -> bool:
 
 @cache
 def _frames() -> np.dtype[np.void]:
-    """Return the dtype of what stands before a batch's bytes: the little-endian lengths of frames have 3 bytes, behind their type."""
+    """Return the dtype of what precedes a batch's bytes.
+
+    A frame is its type, then its length of 3 bytes, little-endian.
+    """
     return np.dtype([("padding", "<u4"), ("", f"V{PADDING_SIZE}"), ("data", "<u4"), ("sum", "<u4")])
 
 
@@ -104,7 +110,10 @@ def _sums(window: Buffer, found: Headers) -> list[int]:
 
 
 def _bodies(window: Buffer, found: Headers) -> Iterator[tuple[bytes, ...]]:
-    """Yield what the checksums of some neighbours cover, cut out by one format: for small batches quicker than slices."""
+    """Yield what the checksums of some neighbours cover, cut out by one format.
+
+    For small batches quicker than slices.
+    """
     words = _words()
     sizes = (found.fields["batch_length"] + LOG_OVERHEAD).tolist()
     for start in range(0, len(sizes), SLICES):

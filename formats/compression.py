@@ -33,7 +33,8 @@ GZIP_MEMBER = b"\x1f\x8b\x08"
 GZIP_SMALLEST_MEMBER = 18
 GZIP_FLAGS = 0x1F
 GZIP_CHUNK = 16 * 1024
-"""Bytes given to zlib at once: it copies what lies behind a member, so thousands of members must not see it all."""
+"""Bytes given to zlib at once: it copies what follows a member, so thousands of members must not see it all.
+"""
 GZIP_WINDOW = 31
 """zlib's word for: a gzip header, the largest window."""
 
@@ -132,7 +133,7 @@ def _gzip_member(data: memoryview, start: int, out: bytearray, limit: int) -> in
             # zlib refuses reserved flags, java.util.zip passes them over
             chunk = chunk[:3] + bytes(flags & GZIP_FLAGS for flags in chunk[3:4]) + chunk[4:]
         try:
-            # one byte above the limit tells an overrun from a fit, and a bound of 0 would be none
+            # one byte above the limit shows an overrun, and a bound of 0 would be none
             out += stream.decompress(chunk, limit - len(out) + 1)
         except zlib.error as error:
             raise CorruptError(start, "gzip", "a gzip member", str(error)) from error
@@ -171,7 +172,7 @@ def _snappy_blocks(data: memoryview) -> Iterator[tuple[int, int]]:
         yield 0, len(data)
         return
     position = XERIAL_HEADER_SIZE
-    # fewer than four bytes behind the last block are passed over, as SnappyInputStream does
+    # fewer than four bytes after the last block are passed over, as SnappyInputStream does
     while len(data) - position >= _INT32.size:
         start = position + _INT32.size
         if data[position:start] == XERIAL_MAGIC[: _INT32.size]:
@@ -284,7 +285,8 @@ def _zstd(data: memoryview, limit: int, _magic: int) -> Buffer:
     try:
         written = cramjam.zstd.decompress_into(data, out)
     except cramjam.DecompressionError as error:
-        # nothing else can overrun a buffer: without a limit in the way it holds the largest size that the blocks allow
+        # nothing else can overrun a buffer: without a limit in the way it holds the largest size that the
+        # blocks allow
         if largest > limit and "whole buffer" in str(error):
             raise _too_large(0, limit, "more") from error
         raise CorruptError(0, "zstd", "zstd frames", str(error)) from error

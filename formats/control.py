@@ -35,7 +35,9 @@ from formats.types import Buffer
 ABORT, COMMIT, LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS = range(7)
 UNKNOWN_NAME = "UNKNOWN"
 LONGEST_CONTROL = 1 << 16
-"""Bytes that a value with arrays or tags may have, whatever a caller allows: decoded it takes up to a hundred times that."""
+"""Bytes that a value with arrays or tags may have, whatever a caller allows: decoded it takes up to a hundred
+times that.
+"""
 CONTROL_NAMES = {
     ABORT: "ABORT",
     COMMIT: "COMMIT",
@@ -91,7 +93,10 @@ def control_key(key: Buffer | None) -> ControlKey:
 
 
 def control_type(key: bytes | None) -> str:
-    """Return Kafka's name of a control record's type, by its key; its number, or `invalid`, for what has none."""
+    """Return Kafka's name of a control record's type, by its key.
+
+    Its number, or `invalid`, for what has none.
+    """
     try:
         number = control_key(key).type
     except FormatError:
@@ -114,9 +119,12 @@ def control_record(key: Buffer | None, value: Buffer | None, longest: int = LONG
 def control_value(number: int, value: Buffer, longest: int = LONGEST_CONTROL) -> Message | None:
     """Return the value of a control record of this type decoded, None for an unknown type.
 
-    A value with arrays or tags of more than `longest` bytes, and of more than LONGEST_CONTROL, is a LimitError.
-    Markers of a later version are read as version 0, as the broker does, and so are KRaft values of any version but a
-    LEADER_CHANGE's: above 1 it is an UnsupportedError. What is not UTF-8 in a text is U+FFFD, as in Kafka's readers.
+    A value with arrays or tags of more than `longest` bytes, and of more than LONGEST_CONTROL, is a
+    LimitError.
+    Markers of a later version are read as version 0, as the broker does, and so are KRaft values of any
+    version but a
+    LEADER_CHANGE's: above 1 it is an UnsupportedError. What is not UTF-8 in a text is U+FFFD, as in Kafka's
+    readers.
     """
     schema = VALUE_SCHEMAS.get(number)
     if schema is None:
@@ -130,7 +138,8 @@ def control_value(number: int, value: Buffer, longest: int = LONGEST_CONTROL) ->
 def value_version(schema: Schema, value: Buffer) -> int:
     """Return the declared version as which a value is read: 0, and 1 of a LEADER_CHANGE that says so.
 
-    CorruptError for a marker of a negative version, UnsupportedError for a LEADER_CHANGE of a later one than 1.
+    CorruptError for a marker of a negative version, UnsupportedError for a LEADER_CHANGE of a later one than
+    1.
     """
     field = f"{schema.name} version"
     version, _ = primitives.int16(value, 0, field)

@@ -29,12 +29,12 @@ class FormatError(Exception):
         self.found = found
 
     def __str__(self) -> str:
-        told = f"byte {self.position}: {self.field}"
+        text = f"byte {self.position}: {self.field}"
         if self.expected is not None:
-            told += f": expected {self.expected}"
+            text += f": expected {self.expected}"
         if self.found is not None:
-            told += f", found {self.found}" if self.expected is not None else f": found {self.found}"
-        return told
+            text += f", found {self.found}" if self.expected is not None else f": found {self.found}"
+        return text
 
     def moved(self, by: int) -> "FormatError":
         """Return the same error for a buffer that starts `by` bytes into its file."""

@@ -18,7 +18,7 @@ the last offset of the batch that brought it.
 
 The index of an active segment is preallocated (10485760 and 10485756 bytes)
 and cut to size on roll and clean stop only. A truncation moves the end back
-without wiping: what lies behind the valid entries is zeros, or stale entries
+without wiping: what follows the valid entries is zeros, or stale entries
 and then zeros. A broker that opens a file takes it as full to its last whole
 entry, so the searches here give what a broker gives only with that count,
 `size // layout.size`; the valid prefix says where the entries that mean something end.
@@ -115,7 +115,10 @@ _TIME_FIELDS = TIME_INDEX_ENTRY.only("timestamp", "relative_offset")
 
 
 def slots(layout: Layout[R], buffer: Buffer) -> Callable[[int], R]:
-    """Return the reader of a slot for an index that is in memory: what the searches call with a slot's number."""
+    """Return the reader of a slot for an index that is in memory.
+
+    What the searches call with a slot's number.
+    """
 
     def get(slot: int) -> R:
         return layout.read(buffer, slot * layout.size)
@@ -139,7 +142,10 @@ def largest_lower_bound_slot(entries: int, value: Callable[[int], int], target: 
 
 
 def _section(entries: int, value: Callable[[int], int], target: int, entry_size: int) -> tuple[int, int]:
-    """Return the first and last slot to search: the warm section if it begins below the target, else what is before."""
+    """Return the first and last slot to search.
+
+    The warm section if it begins below the target, else what is before.
+    """
     first_warm = max(0, entries - 1 - WARM_BYTES // entry_size)
     return (first_warm, entries - 1) if value(first_warm) < target else (0, first_warm)
 
@@ -160,7 +166,10 @@ def _binary_search(value: Callable[[int], int], target: int, low: int, high: int
 def offset_index_lookup(
     entries: int, get: Callable[[int], OffsetIndexEntry], base_offset: int, target: int
 ) -> tuple[int, int]:
-    """Return (offset, position) as OffsetIndex.lookup: the last entry not above the target, else (base offset, 0)."""
+    """Return (offset, position) as OffsetIndex.lookup.
+
+    The last entry not above the target, else (base offset, 0).
+    """
     slot = largest_lower_bound_slot(entries, _offsets(get, base_offset), target, OFFSET_INDEX_ENTRY.size)
     if slot == NO_SLOT:
         return base_offset, 0
@@ -171,7 +180,10 @@ def offset_index_lookup(
 def time_index_lookup(
     entries: int, get: Callable[[int], TimeIndexEntry], base_offset: int, target: int
 ) -> tuple[int, int]:
-    """Return (timestamp, offset) as TimeIndex.lookup: the last entry not above the target, else (-1, base offset)."""
+    """Return (timestamp, offset) as TimeIndex.lookup.
+
+    The last entry not above the target, else (-1, base offset).
+    """
     slot = largest_lower_bound_slot(entries, lambda slot: get(slot).timestamp, target, TIME_INDEX_ENTRY.size)
     if slot == NO_SLOT:
         return NO_TIMESTAMP, base_offset
@@ -235,7 +247,10 @@ def valid_prefix_time_index(windows: Iterable[Buffer]) -> ValidPrefix:
 
 
 def only_zeros(windows: Iterable[Buffer]) -> bool:
-    """Return whether all bytes are zero, as behind the entries of a preallocated index; stops at the first other."""
+    """Return whether all bytes are zero, as after the entries of a preallocated index.
+
+    Stops at the first other.
+    """
     return not any(bytes(window).strip(b"\0") for window in windows)
 
 

@@ -32,7 +32,7 @@ _NUMBER = re.compile(r"([+-]?)(\d+)")
 _LAST_BMP = "\uffff"
 _LONG_DIGITS = 19
 _HALF_A_PAIR = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
-"""Where they differ: UTF-8 that stands for half a surrogate pair is one mark in Java, and one for each byte in Python."""
+"""Where they differ: UTF-8 of half a surrogate pair is one mark in Java, and one for each byte in Python."""
 _ONE_MARK = b"\xff"
 """Never part of UTF-8: one mark in either."""
 
@@ -55,7 +55,10 @@ class Line(NamedTuple):
 
 
 def java_string(data: bytes) -> str:
-    """Return the text of bytes as `new String(bytes, UTF_8)` does: Java counts damaged sequences otherwise than Python."""
+    """Return the text of bytes as `new String(bytes, UTF_8)` does.
+
+    Java counts damaged sequences otherwise than Python.
+    """
     return (
         data.decode("ascii")
         if data.isascii()
@@ -93,7 +96,10 @@ def lines(data: Buffer) -> Iterator[Line]:
 
 
 def integer(text: str, bits: int) -> int | None:
-    """Return the number that `Integer.parseInt` (32 bits) or `Long.parseLong` (64) reads; None where it throws."""
+    """Return the number that `Integer.parseInt` (32 bits) or `Long.parseLong` (64) reads.
+
+    None where it throws.
+    """
     match = _NUMBER.fullmatch(text)
     if match is None or max(text) > _LAST_BMP:
         return None

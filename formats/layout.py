@@ -31,7 +31,10 @@ class Field(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One field as it lies in bytes: first byte, byte behind the last, what Kafka reads there, and what it means."""
+    """One field as it lies in bytes.
+
+    First byte, byte after the last, what Kafka reads there, and what it means.
+    """
 
     structure: str
     field: str
@@ -90,7 +93,10 @@ class Layout(Generic[R]):
         return self._struct.unpack_from(buffer, position)
 
     def parts(self, buffer: Buffer, position: int = 0, structure: str = "") -> tuple[Part, ...]:
-        """Return every field of the row at `position` with its place, in order and without gaps; errors as `read`."""
+        """Return every field of the row at `position` with its place, in order and without gaps.
+
+        Errors as `read`.
+        """
         values: Any = self.read(buffer, position)
         return tuple(
             Part(

@@ -1,6 +1,6 @@
 """Messages of magic 0 and 1, opened: key and value, and the messages that a wrapper holds.
 
-Lives in `*.log` files, behind the header of `formats.legacy`. The truth is
+Lives in `*.log` files, after the header of `formats.legacy`. The truth is
 `org.apache.kafka.common.record.AbstractLegacyRecordBatch`, below it `LegacyRecord`.
 
     wrapper (codec not 0)                      its value, decompressed
@@ -12,7 +12,7 @@ Lives in `*.log` files, behind the header of `formats.legacy`. The truth is
 
 A wrapper of offset 0 is not counted back from: producers left theirs at 0. Of a
 LogAppendTime wrapper every message of magic 1 inside has the timestamp. A last
-message that is cut is passed over, as Kafka does; `MessageSet.cut` tells how much
+message that is cut is passed over, as Kafka does; `MessageSet.cut` is how much
 of it there is. Wrappers do not nest.
 """
 
@@ -40,8 +40,10 @@ LENGTH_SIZE = 4
 class MessageSet(NamedTuple):
     """The messages of one entry of a log: of a wrapper those inside, else the message itself.
 
-    `body` is their bytes, decompressed; `stream` the byte of the entry where the codec's stream begins, None without
-    a codec. `added` is what their offsets count from. `end` is the byte of `body` behind the last whole message.
+    `body` is their bytes, decompressed; `stream` the byte of the entry where the codec's stream begins, None
+    without
+    a codec. `added` is what their offsets count from. `end` is the byte of `body` after the last whole
+    message.
     """
 
     header: LegacyHeader
@@ -59,7 +61,8 @@ class MessageSet(NamedTuple):
 class LegacyMessage(NamedTuple):
     """One message that is no wrapper: offset and timestamp (ms) as Kafka gives them, -1 for none.
 
-    `data` is all of its bytes, as they lie at `position` of its set's body; what stands behind its header is not checked.
+    `data` is all of its bytes, as they lie at `position` of its set's body; what follows its header is not
+    checked.
     """
 
     offset: int
@@ -75,7 +78,8 @@ class LegacyMessage(NamedTuple):
 class LegacyRecord(NamedTuple):
     """One message with key and value; null is None, empty is b"". `is_valid`: whether its own CRC is right.
 
-    The sizes are as stored: -1 for null as Kafka writes it, and null for it, too, whatever else below 0; None where the
+    The sizes are as stored: -1 for null as Kafka writes it, and null for it, too, whatever else below 0; None
+    where the
     message ends before them. `error` is why key or value, which are None then, cannot be read.
     """
 
@@ -96,9 +100,11 @@ class LegacyRecord(NamedTuple):
 def message_set(message: Buffer, limit: int) -> MessageSet:
     """Return what a whole message holds: a wrapper is decompressed to no more than `limit` bytes.
 
-    The wrapper's CRC is not looked at. CorruptError for what Kafka refuses: no value, no message inside, a size below
-    14, offsets that count beyond the wrapper's. Positions of errors count from the start of the message; behind a
-    codec they name the codec's stream, and the field tells the decompressed byte.
+    The wrapper's CRC is not looked at. CorruptError for what Kafka refuses: no value, no message inside, a
+    size below
+    14, offsets that count beyond the wrapper's. Positions of errors count from the start of the message;
+    inside a
+    codec they name the codec's stream, and the field has the decompressed byte.
     """
     header = read_header(message)
     if header.message_size < SMALLEST_LENGTH:
@@ -125,7 +131,10 @@ def message_set(message: Buffer, limit: int) -> MessageSet:
 
 
 def messages(opened: MessageSet) -> Iterator[LegacyMessage]:
-    """Yield the messages of a set by their headers; CorruptError at one that is a wrapper itself, when it is reached."""
+    """Yield the messages of a set by their headers.
+
+    CorruptError at one that is a wrapper itself, when it is reached.
+    """
     wrapper, added, stream = opened.header, opened.added, opened.stream
     appended = wrapper.timestamp if stream is not None and wrapper.timestamp_type == APPEND_TIME else None
     for position, end in _places(opened.body[: opened.end]):
@@ -156,7 +165,8 @@ def messages(opened: MessageSet) -> Iterator[LegacyMessage]:
 def set_records(opened: MessageSet) -> Iterator[LegacyRecord]:
     """Yield the messages of a set as records, each checked against its own CRC.
 
-    Errors are those of `messages`. A key or value that does not fit is its own record's error: Kafka's iterator goes on
+    Errors are those of `messages`. A key or value that does not fit is its own record's error: Kafka's
+    iterator goes on
     to the next message, and throws where the value is asked for.
     """
     for found in messages(opened):
@@ -170,14 +180,17 @@ def set_records(opened: MessageSet) -> Iterator[LegacyRecord]:
 
 
 def base_offset(message: Buffer, limit: int) -> int:
-    """Return the first offset of a whole message; of a wrapper that of the first message inside, as Kafka's `baseOffset`."""
+    """Return the first offset of a whole message.
+
+    Of a wrapper that of the first message inside, as Kafka's `baseOffset`.
+    """
     return next(messages(message_set(message, limit))).offset
 
 
 def _survey(wrapper: LegacyHeader, body: memoryview) -> tuple[int, int]:
     """Return what the offsets inside a wrapper count from, and the end of the last whole message."""
     last = end = -1
-    for last, end in _places(body):  # noqa: B007 - only the last one is wanted
+    for last, end in _places(body):  # noqa: B007 - only the last one counts
         pass
     if end < 0:
         raise CorruptError(0, "messages", "one or more", "none that is whole")
@@ -190,7 +203,10 @@ def _survey(wrapper: LegacyHeader, body: memoryview) -> tuple[int, int]:
 
 
 def _places(body: memoryview) -> Iterator[tuple[int, int]]:
-    """Yield (first byte, byte behind the last) of the whole messages; CorruptError for a size below the least."""
+    """Yield (first byte, byte after the last) of the whole messages.
+
+    CorruptError for a size below the least.
+    """
     position, left = 0, len(body)
     while left >= LOG_OVERHEAD:
         size = _PREFIX.unpack_from(body, position)[1]
@@ -221,9 +237,9 @@ def _sizes(message: LegacyMessage) -> tuple[int | None, int | None]:
 
 
 def message_parts(data: Buffer, structure: str = "message") -> Iterator[Part]:
-    """Yield every field of a whole message as it lies, a wrapper's packed value as one, and what stands behind its value.
+    """Yield every field of a whole message, a wrapper's compressed value as one, and what follows the value.
 
-    What cannot be read raises the error that reading key and value raises, behind the fields that precede it.
+    What cannot be read raises the error that reading key and value raises, after the fields that precede it.
     """
     view = memoryview(data)
     layout = MESSAGE_V1 if view[MAGIC_POSITION] else MESSAGE_V0
@@ -249,7 +265,7 @@ def message_parts(data: Buffer, structure: str = "message") -> Iterator[Part]:
             position,
             len(view),
             bytes(view[position:]),
-            "behind the value: Kafka does not look at it",
+            "after the value: Kafka does not look at it",
         )
 
 
@@ -262,7 +278,10 @@ def _key_position(magic: int) -> int:
 
 
 def _span(data: memoryview, position: int, field: str) -> tuple[int, int]:
-    """Return (first byte, byte behind the last) of a field with its length before it; the end lies first for null."""
+    """Return (first byte, byte after the last) of a field with its length before it.
+
+    The end lies first for null.
+    """
     start = position + LENGTH_SIZE
     if start > len(data):
         raise TruncatedError(

@@ -7,14 +7,14 @@ The truth is `org.apache.kafka.storage.internals.log.{LogFileUtils, LocalLog, Re
     00000000000000000042.snapshot              producer snapshot: the number is its exclusive end offset
       + .deleted .cleaned .swap                waiting for removal, being compacted, replacing others
     00000000000000000042-0000000003.checkpoint   KRaft snapshot: exclusive end offset, epoch
-      + -<random> before, .part or .deleted behind
+      + -<random> before, .part or .deleted after
     42_<uuid>.index                            in remote-log-index-cache: split at the first underscore
     00000000000000000042-<uuid>.log            in LocalTieredStorage
     topic-0                                    partition; topics may hold dots and dashes
     topic-0.<32 hex digits>-delete             also -stray, -future
 
-Kafka reads a base offset as `Long.parseLong` of what stands before the first
-dot, and the kind from what stands behind the last, so fewer than 20 digits pass,
+Kafka reads a base offset as `Long.parseLong` of what precedes the first
+dot, and the kind from what follows the last, so fewer than 20 digits pass,
 and words between (`42.old.log`); but it opens the name with 20 and none.
 """
 
@@ -123,17 +123,20 @@ class FileName(NamedTuple):
     segment_id: str | None = None
     is_canonical: bool = True
     inserted: str = ""
-    """What stands between the first and the last word: of a copy, `.old` in `42.old.log`."""
+    """What is between the first and the last word: of a copy, `.old` in `42.old.log`."""
 
     @property
     def is_inactive(self) -> bool:
-        """Whether it is no part of a log: it waits for something, is a copy, or a broker opens another name for its offset."""
+        """Whether it is no part of a log.
+
+        It waits for something, is a copy, or a broker opens another name for its offset.
+        """
         is_opened = self.is_canonical or self.scheme != IN_PARTITION or self.kind == PRODUCER_SNAPSHOT
         return bool(self.suffix or self.inserted) or not is_opened
 
 
 class PartitionDir(NamedTuple):
-    """What the name of a partition's directory says; `uuid` only beside delete, stray and future."""
+    """What the name of a partition's directory says; `uuid` only with delete, stray and future."""
 
     topic: str
     partition: int
@@ -143,7 +146,10 @@ class PartitionDir(NamedTuple):
 
 
 def has_no_offset(name: str) -> bool:
-    """Return whether a file of a partition directory is named like one of its log, but for the offset: no broker loads that."""
+    """Return whether a file of a partition directory is named like one of its log, but for the offset.
+
+    No broker loads that.
+    """
     return (
         name.rpartition(".")[2] in _WITH_OFFSET
         and "." in name
@@ -152,12 +158,15 @@ def has_no_offset(name: str) -> bool:
 
 
 def file_prefix(offset: int) -> str:
-    """Return an offset as it stands in file names (LogFileUtils.filenamePrefixFromOffset)."""
+    """Return an offset as file names have it (LogFileUtils.filenamePrefixFromOffset)."""
     return f"{'-' * (offset < 0)}{abs(offset):020d}"
 
 
 def canonical_name(name: str) -> str | None:
-    """Return the name that a broker opens for the offset and the kind that a file's name says; None where it is of no log."""
+    """Return the name that a broker opens for the offset and the kind that a file's name says.
+
+    None where it is of no log.
+    """
     extension = name.rpartition(".")[2]
     offset = integer(name.partition(".")[0], LONG_BITS)
     return (
@@ -196,7 +205,7 @@ def parse_partition_dir(name: str) -> PartitionDir | None:
 
 
 def _without_uuid(name: str, end: int) -> tuple[str, str | None]:
-    r"""Return (topic and partition, uuid) of a name that matches `(\S+)-(\S+)\.(\S+)` up to `end`, else ("", None)."""
+    r"""Return (topic-partition, uuid) of a name like `(\S+)-(\S+)\.(\S+)` up to `end`, else ("", None)."""
     dash = name.find("-", 1, end)
     dot = name.rfind(".", 0, end - 1)
     if _JAVA_BLANK.search(name) or dash < 0 or dot < dash + 2:

@@ -64,7 +64,8 @@ def unsigned_varint(buffer: Buffer, position: int, field: str = "unsigned varint
 def short_varint(buffer: Buffer, position: int, field: str = "unsigned varint") -> tuple[int, int]:
     """Return a number of 16 bits that is written as an unsigned varint, and the position after it.
 
-    One above 32767 is a CorruptError; of an int below 0 the low 16 bits count: so `AbstractApiMessageSerde` reads its frame.
+    One above 32767 is a CorruptError; of an int below 0 the low 16 bits count: so `AbstractApiMessageSerde`
+    reads its frame.
     """
     value, after = unsigned_varint(buffer, position, field)
     if SHORT_MAX < value < 1 << 31:
@@ -116,7 +117,10 @@ def int32(buffer: Buffer, position: int, field: str = "int32") -> tuple[int, int
 
 
 def compact_length(buffer: Buffer, position: int, field: str = "length") -> tuple[int, int]:
-    """Return the length or count that a uvarint of one more tells, and the position after it; below 0 it is null."""
+    """Return the length or count that a uvarint of one more holds, and the position after it.
+
+    Below 0 it is null.
+    """
     more, after = unsigned_varint(buffer, position, field)
     return java_int((more - 1) & 0xFFFFFFFF), after
 
@@ -127,7 +131,10 @@ def string_bytes(buffer: Buffer, position: int, field: str = "string") -> tuple[
 
 
 def compact_string_bytes(buffer: Buffer, position: int, field: str = "string") -> tuple[bytes | None, int]:
-    """Return the bytes of a compact string, None for null, and the position after it; more than STRING_MAX are a CorruptError."""
+    """Return the bytes of a compact string, None for null, and the position after it.
+
+    More than STRING_MAX are a CorruptError.
+    """
     length, after = compact_length(buffer, position, field)
     if length > STRING_MAX:
         raise CorruptError(position, field, f"at most {STRING_MAX} bytes", length)
@@ -170,7 +177,10 @@ def uuid_bytes(text: str, field: str = "uuid") -> bytes:
 
 
 def tag_count(buffer: Buffer, position: int, field: str = "tagged fields") -> tuple[int, int]:
-    """Return how many tagged fields are to be read, and the position of the first; Java's loop reads none of a count below 0."""
+    """Return how many tagged fields are to be read, and the position of the first.
+
+    Java's loop reads none of a count below 0.
+    """
     count, after = unsigned_varint(buffer, position, field)
     return max(java_int(count), 0), after
 

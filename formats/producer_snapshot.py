@@ -84,7 +84,7 @@ class ProducerEntry(NamedTuple):
 
 
 class ProducerSnapshot(NamedTuple):
-    """A whole snapshot; `trailing_bytes` counts what follows the entries under a valid CRC, which brokers accept."""
+    """A whole snapshot; `trailing_bytes` follow its entries under a valid CRC, and brokers accept them."""
 
     version: int
     crc: int

@@ -1,7 +1,7 @@
 r"""Java Properties and the three small files with a broker's, a partition's and a shutdown's identity.
 
 `meta.properties` lies in every log directory (`MetaProperties`), `server.properties`
-wherever the broker was told, `partition.metadata` in every partition's directory
+wherever the broker was started with, `partition.metadata` in every partition's directory
 (`PartitionMetadataFile`), `.kafka_cleanshutdown` in a log directory after a clean stop
 (`CleanShutdownFileHandler`, JSON since 3.7, 0 bytes before).
 
@@ -105,7 +105,7 @@ def read_meta_properties(data: Buffer) -> MetaProperties:
 
 
 def read_partition_metadata(data: Buffer) -> PartitionMetadata:
-    """Return a partition.metadata as PartitionMetadataFile reads it: what stands before each `:` is not looked at.
+    """Return a partition.metadata as PartitionMetadataFile reads it: what precedes each `:` is not looked at.
 
     Any version from 0 on is read, and lines after the second are ignored.
     TruncatedError where one of the two lines is missing (an empty file included),

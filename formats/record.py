@@ -48,9 +48,12 @@ _CRC = BATCH.only("crc")
 _MAGIC = BATCH.only("magic")
 
 BYTES_A_HEADER = 512
-"""What a header of a record costs in memory, about: so many of the bytes that a batch may have stand for one."""
+"""What a header of a record costs in memory, about: so many of the bytes that a batch may have count as one.
+"""
 HEADER_KEYS_SHARE = 8
-"""The keys of a record's headers may have this part of the bytes that a batch may have: they are shown as text, by escapes where they are none."""
+"""The keys of a record's headers may have this part of the bytes that a batch may have: they are shown as
+text, by escapes where they are none.
+"""
 FEWEST_HEADERS, SHORTEST_KEYS = 256, 1 << 16
 """A record may have so many headers, and so many bytes of their keys, whatever the bound is."""
 
@@ -78,7 +81,7 @@ def batch_records(batch: Buffer, limit: int) -> Iterator[Record]:
     """Yield the records of a whole batch, decompressed to no more than `limit` bytes.
 
     The CRC is not looked at. Positions of errors count from the start of the batch;
-    behind a codec they name the codec's stream, and the field tells the decompressed byte.
+    inside a codec they name the codec's stream, and the field has the decompressed byte.
     """
     header = _header(batch)
     if not header.codec:
@@ -95,7 +98,7 @@ def batch_records(batch: Buffer, limit: int) -> Iterator[Record]:
 def unpacked(batch: Buffer, limit: int) -> tuple[BatchHeader, bytes]:
     """Return a whole batch's header and the bytes of its records, decompressed to no more than `limit` bytes.
 
-    Of a batch that counts no records there are none: Kafka does not look at what stands behind its header.
+    Of a batch that counts no records there are none: Kafka does not look at what follows its header.
     """
     header = _header(batch)
     if header.records_count == 0:
@@ -112,11 +115,12 @@ def unpacked(batch: Buffer, limit: int) -> tuple[BatchHeader, bytes]:
 def records(header: BatchHeader, data: bytes, start: int, limit: int) -> Iterator[Record]:
     """Yield the records that the header counts from their decompressed bytes, the first of them at `start`.
 
-    Bytes behind the last record, or a record that does not fill its length, are a
+    Bytes after the last record, or a record that does not fill its length, are a
     CorruptError; too few bytes are a TruncatedError. Both come when the iteration
     gets there, as Kafka's own iterator does it. A count of 0 yields nothing and
     looks at nothing. Positions of errors count from the start of `data`. A record of more headers,
-    or of longer header keys, than a batch of `limit` bytes may have is a LimitError: they take many times their bytes.
+    or of longer header keys, than a batch of `limit` bytes may have is a LimitError: they take many times
+    their bytes.
     """
     most_headers, longest_keys = (
         max(limit // BYTES_A_HEADER, FEWEST_HEADERS),
@@ -224,7 +228,8 @@ MEANINGS = {
 def record_parts(header: BatchHeader, body: Buffer) -> Iterator[Part]:
     """Yield every field of the records that the header counts, as they lie in their decompressed bytes.
 
-    What cannot be read raises the error that `records` raises, behind the fields that precede it. Nothing is between
+    What cannot be read raises the error that `records` raises, after the fields that precede it. Nothing is
+    between
     two fields: an error's bytes begin where the last field ends.
     """
     data, position = bytes(body), 0

@@ -22,9 +22,10 @@ LONG, NO_RECORD = -1, 0
 
 
 def chains(data: bytes, sizes: list[int], counts: list[int]) -> tuple[Ints, Ints, set[int]]:
-    """Return where the length of each record stands, the first record of each batch, and the batches of broken chains.
+    """Return where each record begins, the first record of each batch, and the batches of broken chains.
 
-    The bodies lie one behind the other in `data`, which has two bytes more; `sizes` are theirs in bytes, `counts` the
+    The bodies lie one after the other in `data`, which has two bytes more; `sizes` are theirs in bytes,
+    `counts` the
     records that each should have. A batch with a broken chain has no records.
     """
     walk = _stepped if sum(counts) >= RECORDS_A_STEP * max(counts) else _walked
@@ -76,7 +77,7 @@ def _widths() -> NDArray[np.int64]:
 
 
 def _walked(data: bytes, sizes: list[int], counts: list[int]) -> tuple[Ints, Ints, set[int]]:
-    """Return where the length of each record stands, the first record of each batch, and the batches of broken chains.
+    """Return where each record begins, the first record of each batch, and the batches of broken chains.
 
     A batch with a broken chain has no records.
     """

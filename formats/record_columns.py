@@ -2,8 +2,9 @@
 
 The layout is that of `formats.record`, and so is the truth. Only the length of a record
 says where the next begins: the chains of many batches are walked in step, those of a few one
-by one. Then every field is read of all records of all batches together. It accepts what the plain reader accepts and
-nothing else: a batch that it refuses is named, so that the plain reader tells what is wrong.
+by one. Then every field is read of all records of all batches together. It accepts what the plain reader
+accepts and
+nothing else: a batch that it refuses is named, so that the plain reader can say what is wrong.
 
     lengths    at -> at + length -> ...                        per record, all batches at once
     fields     attributes, timestamp delta ... headers count   per field, all records at once
@@ -44,12 +45,14 @@ WHOLE_BODY = 4 << 20
 MOST_RECORDS = 1 << 17
 """A batch of more bytes or records is decoded in parts: columns would take more memory than its bytes."""
 PART_RECORDS = 1 << 13
-"""Records of a part: beside them all of the batch is in memory."""
+"""Records of a part: all of the batch is in memory as well."""
 LARGEST_MEAN = 1 << 12
-"""Of a batch of more than WHOLE_BODY bytes whose records have more than so many each, one is worth no column."""
+"""Of a batch of more than WHOLE_BODY bytes whose records have more than so many each, one is worth no column.
+"""
 SMALLEST_RECORD = 7
 MOST_HEADERS = 256
-"""A batch with a record of more headers is left to the plain reader: each header costs a step, however few have it.
+"""A batch with a record of more headers is left to the plain reader: each header costs a step, however few
+have it.
 
 So is one with more headers in all than CHUNK_BYTES have room for."""
 LONGEST_HEADER_KEY = 1 << 12
@@ -68,9 +71,12 @@ EACH_HEADER = ("header_key_start", "header_key_length", "header_value_start", "h
 class RecordColumns(NamedTuple):
     """The records of consecutive batches, one array element per record, in the order of the file.
 
-    `data` holds the decompressed records, and two bytes more; starts count from its first byte, a length is -1 for null. `batch` is the
-    index into `headers`, the header rows (fields as in BatchHeader); `bounds[i]` is the first record of batch i, and
-    one element more is the end. Record r has `headers_count[r]` headers from index `headers_first[r]` on in the four
+    `data` holds the decompressed records, and two bytes more; starts count from its first byte, a length is
+    -1 for null. `batch` is the
+    index into `headers`, the header rows (fields as in BatchHeader); `bounds[i]` is the first record of batch
+    i, and
+    one element more is the end. Record r has `headers_count[r]` headers from index `headers_first[r]` on in
+    the four
     header arrays.
     """
 
@@ -106,7 +112,10 @@ class RecordColumns(NamedTuple):
 
 
 def taken(columns: RecordColumns, numbers: Ints) -> RecordColumns:
-    """Return some of the records, given their numbers, rising; their batches' headers and the data stay whole."""
+    """Return some of the records, given their numbers, rising.
+
+    Their batches' headers and the data stay whole.
+    """
     of_each = {name: getattr(columns, name)[numbers] for name in EACH}
     count = of_each["headers_count"]
     begin = np.cumsum(count) - count
@@ -130,9 +139,12 @@ def record_columns(
 ) -> Iterator[RecordColumns | FallbackBatch]:
     """Yield the records of the batches at the positions of a window, in order, in chunks of bounded size.
 
-    Each batch is decompressed to no more than `limit` bytes. CRCs are not looked at. Every batch is in exactly one of
-    the results: in columns if `formats.record.batch_records` reads it to its end, else alone as FallbackBatch; as FallbackBatch, too, if
-    it is beyond LARGEST_BODY, LARGEST_MEAN or MOST_HEADERS. One of more than MOST_RECORDS or WHOLE_BODY comes in parts. `headers` are the batches' rows as of `formats.bulk`, for
+    Each batch is decompressed to no more than `limit` bytes. CRCs are not looked at. Every batch is in
+    exactly one of
+    the results: in columns if `formats.record.batch_records` reads it to its end, else alone as
+    FallbackBatch; as FallbackBatch, too, if
+    it is beyond LARGEST_BODY, LARGEST_MEAN or MOST_HEADERS. One of more than MOST_RECORDS or WHOLE_BODY comes
+    in parts. `headers` are the batches' rows as of `formats.bulk`, for
     callers that have them.
     """
     headers = headers_at(window, positions) if headers is None else headers
@@ -176,7 +188,10 @@ def record_columns(
 
 
 def headers_at(window: Buffer, positions: Sequence[int] | Ints) -> NDArray[np.void]:
-    """Return the header rows at the positions of a window; what a window that ends inside one lacks reads as zeros."""
+    """Return the header rows at the positions of a window.
+
+    What a window that ends inside one lacks reads as zeros.
+    """
     places = [int(position) for position in positions]
     if places and max(places) + HEADER_SIZE > len(window):
         window = bytes(window) + bytes(HEADER_SIZE)
@@ -208,7 +223,7 @@ def _decompressed(codec: int, body: Buffer, limit: int) -> Buffer | None:
 def _decoded(
     bodies: list[Buffer | None], headers: NDArray[np.void], first: int
 ) -> Iterator[RecordColumns | FallbackBatch]:
-    # the bytes behind the last end whatever runs over it
+    # the bytes after the last end whatever runs over it
     data = b"".join([*(body for body in bodies if body), b"\0\0"])
     headers = headers[first : first + len(bodies)]
     claimed = [
@@ -316,7 +331,7 @@ def _columns(
 
 
 def _headers(read: "_Reader", count: Ints, at: Ints) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-    """Return the first header of each record and the four columns of all headers; move `at` behind them."""
+    """Return the first header of each record and the four columns of all headers; move `at` after them."""
     first = np.cumsum(count) - count
     columns = [np.zeros(int(count.sum()), np.int64) for _ in range(4)]
     having = np.flatnonzero(count)
@@ -342,7 +357,8 @@ def add_sequences(base: Ints, by: Ints) -> Ints:
 class _Reader:
     """Reads one field of many records; `bad` marks the records of which a varint is too long.
 
-    A read behind the end of the data gives what the last byte gives: such a record does not end where it should.
+    A read after the end of the data gives what the last byte gives: such a record does not end where it
+    should.
     """
 
     def __init__(self, data: bytes, records: int) -> None:

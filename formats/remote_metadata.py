@@ -2,7 +2,7 @@
 
 Lives in the records of `__remote_log_metadata-N` and in the entries of
 `remote_log_snapshot`. The bytes are declared in `formats.messages.remote`, which also
-tells the three layouts apart; here are their fields under one name each, and the
+knows the three layouts apart; here are their fields under one name each, and the
 numbers of the states (`RemoteLogSegmentState`, `RemotePartitionDeleteState`).
 """
 
@@ -24,7 +24,9 @@ from formats.messages.remote import (
 from formats.types import Buffer
 
 LONGEST_VALUE = 1 << 20
-"""Bytes of a value unless a caller allows more: what hostile epochs and tags make of them costs 64 times that."""
+"""Bytes of a value unless a caller allows more: what hostile epochs and tags make of them costs 64 times
+that.
+"""
 
 SEGMENT_STATES = {
     0: "COPY_SEGMENT_STARTED",
@@ -50,7 +52,8 @@ class SegmentLeaderEpoch(NamedTuple):
 class RemoteLogSegmentMetadata(NamedTuple):
     """A segment copied or being copied; offsets inclusive, times in ms, ids as Kafka prints them.
 
-    `txn_index_empty` is None in the layout of 3.0, which Kafka 4 cannot read; false where the value leaves it out.
+    `txn_index_empty` is None in the layout of 3.0, which Kafka 4 cannot read; false where the value leaves it
+    out.
     """
 
     layout: str
@@ -132,11 +135,16 @@ RemoteLogMetadata: TypeAlias = (
 def decode(
     value: Buffer, longest: int = LONGEST_VALUE, *, replace_invalid_utf8: bool = False
 ) -> RemoteLogMetadata:
-    """Return the record that a value holds; the whole value must be used up. LimitError beyond `longest` bytes.
+    """Return the record that a value holds; the whole value must be used up.
 
-    Positions of errors count from the value's first byte; the errors are those of `read_value`. States and tags that
-    are not known are kept as they are: what a broker refuses although it can be decoded is the caller's question.
-    What is not UTF-8 in a name is a CorruptError; with `replace_invalid_utf8` U+FFFD, as where Kafka prints it.
+    LimitError beyond `longest` bytes.
+
+    Positions of errors count from the value's first byte; the errors are those of `read_value`. States and
+    tags that
+    are not known are kept as they are: what a broker refuses although it can be decoded is the caller's
+    question.
+    What is not UTF-8 in a name is a CorruptError; with `replace_invalid_utf8` U+FFFD, as where Kafka prints
+    it.
     """
     if len(value) > longest:
         raise LimitError(0, "value", f"at most {longest} bytes", len(value))
@@ -148,7 +156,10 @@ def decode(
 def row_of(
     api_key: int, layout: int, fields: dict[str, Any], unknown_tags: tuple[UnknownTag, ...]
 ) -> RemoteLogMetadata:
-    """Return the decoded fields of a record as its row; `layout` is the number of the layout that they were read by."""
+    """Return the decoded fields of a record as its row.
+
+    `layout` is the number of the layout that they were read by.
+    """
     return _ROWS[api_key](LAYOUTS[layout], fields, unknown_tags)
 
 
@@ -207,9 +218,10 @@ def _segment_id(fields: dict[str, Any]) -> tuple[str, str, int, str]:
 
 
 def _segment(layout: str, fields: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what both records of a segment say of it, from its start offset to whether its transaction index is empty.
+    """Return what both records of a segment say of it, from its start offset on.
 
-    That is false where the value leaves the field out, as for every reader since 4.0, and None in the layout of 3.0.
+    Whether its transaction index is empty is false where the value leaves the field out, as for every reader
+    since 4.0, and None in the layout of 3.0.
     """
     return (
         fields["startOffset"],

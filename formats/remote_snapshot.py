@@ -11,7 +11,7 @@ manager's file-based cache. The truth is
     +-------+------------------+-------------------------+-------+--------+---------- ... --+
 
 An empty file counts as none. There is no checksum. A segment that spans several
-leader epochs stands in the file once per epoch.
+leader epochs is in the file once per epoch.
 """
 
 from collections.abc import Callable, Iterator
@@ -48,7 +48,7 @@ class RemoteLogSnapshotHeader(NamedTuple):
 
 
 class SnapshotEntry(NamedTuple):
-    """One entry: its number, where its value begins and where the next length begins, and the value's bytes."""
+    """One entry: its number, where its value begins, where the next length begins, and the value's bytes."""
 
     number: int
     position: int
@@ -85,7 +85,8 @@ def read_entries(
 ) -> Iterator[SnapshotEntry]:
     """Yield the entries of a file of `size` bytes from `position` on, the first of them with that number.
 
-    `read(position, length)` returns bytes of the file. After the last entry CorruptError if the header counted
+    `read(position, length)` returns bytes of the file. After the last entry CorruptError if the header
+    counted
     others; before it TruncatedError, LimitError or CorruptError for a length that cannot be.
     """
     while position < size:
@@ -99,7 +100,10 @@ def read_entries(
 
 
 def decode_entry(entry: SnapshotEntry) -> RemoteLogSegmentMetadataSnapshot:
-    """Return the record in an entry; errors as `remote_metadata.decode`, positions from the start of the file."""
+    """Return the record in an entry.
+
+    Errors as `remote_metadata.decode`, positions from the start of the file.
+    """
     try:
         record = decode(entry.value)
     except FormatError as error:

@@ -1,4 +1,4 @@
-"""The integers of Kafka told apart, and the name of a partition.
+"""Kafka's integers as types of their own, and the name of a partition.
 
 `NewType`s cost nothing at run time and stop an offset from being used as a
 file position. Rows keep plain integers: meaning is added at the edge.

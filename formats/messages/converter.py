@@ -28,7 +28,10 @@ def to_json(schema: Schema, version: int, fields: dict[str, Value]) -> dict[str,
 
 
 def json_text(node: Any) -> str:
-    """Return JSON as Jackson prints it on one line: no blanks, control characters as upper case hex, doubles as Java."""
+    """Return JSON as Jackson prints it on one line.
+
+    No blanks, control characters as upper case hex, doubles as Java.
+    """
     pieces: list[str] = []
     _put(node, pieces)
     return "".join(pieces)
@@ -156,7 +159,7 @@ def _plain(value: float) -> str:
 
 
 def _parts(value: float) -> tuple[str, str, int]:
-    """Return the sign, the shortest digits that mean this number, two where one would do, and the power of ten of the first.
+    """Return a number's sign, its shortest digits (two at least), and the power of ten of the first.
 
     As Double.toString has them since Java 19; earlier ones have a digit more of some numbers.
     """

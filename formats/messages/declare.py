@@ -12,7 +12,7 @@ A message: name, api key, valid versions, the first flexible version if any. A
 field: name as Kafka's JSON has it, type, then in this order what differs from
 "in every version, never null, no tag": versions, `nullable`, `tag N`, `= default`
 of a tagged field (without it the type's zero). `[]` before a type is an array.
-Fields of a struct stand deeper below the first field of that type; later fields
+Fields of a struct are indented below the first field of that type; later fields
 of the same message name the type alone.
 """
 
@@ -110,7 +110,7 @@ def by_key(schemas: dict[str, Schema], suffix: str) -> dict[int, Schema]:
 
 
 def zero(field: Field) -> Value:
-    """Return what a tagged field without a declared default is when it is left out, as the generated classes have it."""
+    """Return a tagged field's value where it is left out and declares no default, as in generated classes."""
     if field.array:
         return []
     if field.struct is not None:
@@ -119,8 +119,8 @@ def zero(field: Field) -> Value:
 
 
 def _line(text: str) -> _Line:
-    depth, odd = divmod(len(text) - len(text.lstrip()), INDENT)
-    if odd:
+    depth, rest = divmod(len(text) - len(text.lstrip()), INDENT)
+    if rest:
         raise ValueError(f"indented by {len(text) - len(text.lstrip())}: {text.strip()}")
     return _Line(depth, text.strip())
 

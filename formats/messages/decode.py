@@ -74,7 +74,8 @@ def decode_key(
 ) -> Message | Unknown:
     """Return the key of a coordinator's record; null is a CorruptError, as for the coordinator itself.
 
-    With `previews` types that only a preview wrote are known, too. With `replace_invalid_utf8` what is not UTF-8 in a string is U+FFFD, as
+    With `previews` types that only a preview wrote are known, too. With `replace_invalid_utf8` what is not
+    UTF-8 in a string is U+FFFD, as
     where Kafka prints it; else a CorruptError.
     """
     if key is None:
@@ -95,7 +96,10 @@ def decode_value(
     *,
     replace_invalid_utf8: bool = False,
 ) -> Message | Unknown:
-    """Return the value of a coordinator's record whose key is of this type; `replace_invalid_utf8` as for a key."""
+    """Return the value of a coordinator's record whose key is of this type.
+
+    `replace_invalid_utf8` as for a key.
+    """
     schema = VALUES[topic].get(api_key)
     if schema is None:
         has_version = len(value) >= INT16_SIZE
@@ -108,9 +112,12 @@ def decode_value(
 
 
 def decode_preview(topic: str, api_key: int, value: Buffer, elements: int = ELEMENTS_MAX) -> Message | None:
-    """Return a value as a preview wrote it, of a type or in a layout that 4.3 does not read; None if it is no such value.
+    """Return a value as a preview wrote it, of a type or in a layout that 4.3 does not read.
 
-    Nothing in a value tells the layouts of its type apart but which of them uses it up: ask for what `decode_value`
+    None if it is no such value.
+
+    The layout of a value is the one that uses up all of its bytes: nothing else in it shows which: ask for
+    what `decode_value`
     does not read to its end.
     """
     schema = PREVIEWS.get(topic, {}).get(api_key)
@@ -133,7 +140,7 @@ def decode_metadata(
     """Return a record of the metadata log or of a snapshot of it; `replace_invalid_utf8` as for a key.
 
     With `nearest` one of an unknown version is read as the known one next to it, which its message then has.
-    Null, or bytes behind the message, are a CorruptError; another frame version
+    Null, or bytes after the message, are a CorruptError; another frame version
     than 1 (0: the preview of 2.8) is an UnsupportedError, for what follows it is not known.
     """
     if value is None:
@@ -157,7 +164,10 @@ def decode_metadata(
 def decode_remote(
     value: Buffer, elements: int = ELEMENTS_MAX, *, replace_invalid_utf8: bool = False
 ) -> Message:
-    """Return a value of __remote_log_metadata; its version is the number of its layout. Errors as `remote.read_value`."""
+    """Return a value of __remote_log_metadata; its version is the number of its layout.
+
+    Errors as `remote.read_value`.
+    """
     collector = Collector(elements, replace_invalid_utf8=replace_invalid_utf8)
     schema, layout, fields = remote.read_value(value, collector)
     return message_of(schema, layout, fields, b"", collector)
@@ -169,7 +179,7 @@ def message_json(message: Message) -> dict[str, Any]:
 
 
 def spans(message: Message, data: Buffer) -> tuple[Span, ...]:
-    """Return where every field of a decoded message lies in its bytes, in order and without gaps, the frame first."""
+    """Return where every field of a decoded message lies, in order and without gaps, the frame first."""
     if message.name in metadata.SCHEMAS or message.name in remote.SCHEMAS:
         names = ("frame version", "record type", "record version")
         framed, start = [], 0

@@ -20,20 +20,22 @@ Printer: TypeAlias = Callable[[Buffer, int], str | None]
 _INTEGERS = {"int8", "int16", "uint16", "int32", "int64"}
 INT16_SIZE = 2
 _PLAIN = re.compile(rb"[ !#-\[\]-~]*")
-"""What stands in JSON as it is."""
+"""What JSON has as it is."""
 _ONE_BYTE = 0x80
 """An unsigned varint below it is one byte."""
 
 
 class _Run(NamedTuple):
-    """Numbers side by side, and the string behind them if there is one."""
+    """Numbers side by side, and the string after them if there is one."""
 
     numbers: Fields
     string: bool
 
 
 def flat_printer(schema: Schema, version: int) -> Printer | None:
-    """Return what makes the JSON of a value from its bytes and the place of its first field; None for messages that are not so simple.
+    """Return what makes the JSON of a value from its bytes and the place of its first field.
+
+    None for messages that are not so simple.
 
     It gives None for a value that it leaves to others, bad ones among them.
     """
@@ -66,8 +68,8 @@ def flat_printer(schema: Schema, version: int) -> Printer | None:
             if length < 0 or len(word) != length or _PLAIN.fullmatch(word) is None:
                 return None
             found.append(word.decode("ascii"))
-        behind = tags(data, position) if flexible else ""
-        return None if behind is None else template % (*found, behind)
+        after = tags(data, position) if flexible else ""
+        return None if after is None else template % (*found, after)
 
     return text
 

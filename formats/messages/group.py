@@ -317,7 +317,8 @@ ConsumerProtocolAssignment 0 versions 0-3
         partitions  []int32
     userData            bytes             nullable
 """)
-"""What consumers of the classic protocol put into a member's bytes, behind an i16 version; it has no api key."""
+"""What consumers of the classic protocol put into a member's bytes, after an i16 version; it has no api key.
+"""
 
 CONSUMER_PROTOCOL_FIELDS = {
     "subscription": "ConsumerProtocolSubscription",

@@ -10,9 +10,12 @@ from formats.types import Buffer
 class Message(NamedTuple):
     """A decoded key or value: its fields in declared order, by the names of Kafka's JSON.
 
-    `version` is the declared version that it was read as: a layout's number where Kafka writes 0 for all of them (see
-    `formats.messages.remote`). Fields of other versions are not there; tagged fields that were left out have their
-    default. `rest` are bytes after the message, which Kafka does not look at; `replaced` are tagged fields that came
+    `version` is the declared version that it was read as: a layout's number where Kafka writes 0 for all of
+    them (see
+    `formats.messages.remote`). Fields of other versions are not there; tagged fields that were left out have
+    their
+    default. `rest` are bytes after the message, which Kafka does not look at; `replaced` are tagged fields
+    that came
     again, of which the last is in `fields`.
     """
 
@@ -39,7 +42,10 @@ class Unknown(NamedTuple):
 def read_message(
     schema: Schema, version: int, buffer: Buffer, position: int, collector: Collector
 ) -> Message:
-    """Return the message that begins at `position`; FormatError where the bytes are not what the version says."""
+    """Return the message that begins at `position`.
+
+    FormatError where the bytes are not what the version says.
+    """
     fields, end = reader(schema, version)(buffer, position, collector)
     return message_of(schema, version, fields, bytes(buffer[end:]), collector)
 

@@ -4,7 +4,7 @@ The truth is `org.apache.kafka.tools.DumpLogSegments`: its CoordinatorRecordMess
 OffsetsMessageParser and ClusterMetadataLogMessageParser. What follows "skipping."
 is Kafka's where a type or version is unknown and ours where bytes are bad.
 
-Other than Kafka: a coordinator's record without a key is told and does not end
+Other than Kafka: a coordinator's record without a key is reported and does not end
 the dump.
 """
 
@@ -49,7 +49,10 @@ _FLAT = {
 
 
 class Printed(NamedTuple):
-    """What stands behind `key: ` and `payload: `; None where Kafka prints neither word nor text. The error, if there is one."""
+    """What follows `key: ` and `payload: `; None where Kafka prints neither word nor text.
+
+    The error, if there is one.
+    """
 
     key: str | None
     payload: str | None
@@ -73,13 +76,13 @@ def printed(
             return Printed(f"Unknown record type {decoded.api_key} at offset {offset}, skipping.", None, None)
         if value is None:
             return Printed(shown, DELETED, None)
-        told = _flat_text(topic, decoded.api_key, value) or _value(topic, decoded.api_key, value, elements)
+        found = _flat_text(topic, decoded.api_key, value) or _value(topic, decoded.api_key, value, elements)
     except FormatError as error:
         return Printed(f"Error at offset {offset}, skipping. {error}", None, error)
-    if isinstance(told, Unknown):
-        why = f"Found an unknown record version {told.version} for {told.api_key} type"
+    if isinstance(found, Unknown):
+        why = f"Found an unknown record version {found.version} for {found.api_key} type"
         return Printed(f"Error at offset {offset}, skipping. {why}", None, None)
-    return Printed(shown, told, None)
+    return Printed(shown, found, None)
 
 
 def _key(topic: str, key: Buffer | None) -> tuple[Message | Unknown, str | None]:
@@ -114,9 +117,11 @@ def key_text(key: Message) -> str:
 
 
 def value_text(value: Message, elements: int = ELEMENTS_MAX, version: int | None = None) -> str:
-    """Return the JSON of a value: version and data, for metadata the type too; as the tool, with U+FFFD for what is not UTF-8.
+    """Return the JSON of a value: version and data, for metadata the type too.
 
-    `version` is told instead of the one that the value was read as.
+    As the tool, with U+FFFD for what is not UTF-8.
+
+    `version` is shown instead of the one that the value was read as.
     """
     data = value_json(value, elements, replace_invalid_utf8=True)
     if value.name in metadata.SCHEMAS:
@@ -133,9 +138,12 @@ def value_text(value: Message, elements: int = ELEMENTS_MAX, version: int | None
 def value_json(
     value: Message, elements: int = ELEMENTS_MAX, *, replace_invalid_utf8: bool = False
 ) -> dict[str, Any]:
-    """Return the data of a value; in a group's metadata what the consumer protocol wrote is decoded, where it can be.
+    """Return the data of a value.
 
-    All members' subscriptions and assignments may have so many elements; where there are more they stay base64. So do those
+    In a group's metadata what the consumer protocol wrote is decoded, where it can be.
+
+    All members' subscriptions and assignments may have so many elements; where there are more they stay
+    base64. So do those
     with text that is not UTF-8, unless with `replace_invalid_utf8`.
     """
     data = message_json(value)
@@ -178,11 +186,12 @@ def _members(value: Message) -> list[Any]:
 
 
 def _consumer_protocol(name: str, data: bytes, otherwise: str, found: Collector) -> Any:
-    """Return the JSON of what a consumer wrote, or what stands for bytes that are of another kind."""
+    """Return the JSON of what a consumer wrote, or `otherwise` for bytes that are of another kind."""
     schema = group.CONSUMER_PROTOCOL[name]
     try:
         version, start = int16(data, 0)
-        # A later version is read as the last known one, but Kafka's readers of structs look whether they know it.
+        # A later version is read as the last known one, but Kafka's readers of structs look whether they know
+        # it.
         known = max(min(version, schema.versions.highest), schema.versions.lowest)
         fields, _ = reader(schema, known)(data, start, found)
     except FormatError:

@@ -13,7 +13,7 @@ what Kafka's generator makes of a schema (`org.apache.kafka.message`): the
 Lengths and counts are Java's ints: any below 0 is null, a count of tagged fields
 below 0 is none. Tags come in any order; of one that comes twice the last counts.
 The size of a tagged field that is known is not looked at: the field is read by its
-type, and reading goes on behind it.
+type, and reading goes on after it.
 """
 
 from collections import namedtuple
@@ -31,7 +31,9 @@ from formats.messages.declare import Field, Schema, Value, zero
 from formats.types import Buffer
 
 ELEMENTS_MAX = 1 << 20
-"""Elements of all arrays of one message unless a caller allows more, a struct or a tagged field for eight: 64 MiB of memory at most."""
+"""Elements of all arrays of one message unless a caller allows more, a struct or a tagged field for eight: 64
+MiB of memory at most.
+"""
 
 BYTES_PER_ELEMENT = 64
 """Memory that an element costs at most: how many a caller allows who thinks in bytes."""
@@ -52,7 +54,10 @@ FIXED: dict[str, tuple[Any, Callable[[Any], Value] | None]] = {
 
 
 class UnknownTag(NamedTuple):
-    """A tagged field that no declared version has, or that came again: the struct that held it, its number and its bytes."""
+    """A tagged field that no declared version has, or that came again.
+
+    The struct that held it, its number and its bytes.
+    """
 
     struct: str
     tag: int
@@ -60,7 +65,10 @@ class UnknownTag(NamedTuple):
 
 
 class Span(NamedTuple):
-    """Where one field of a struct lies: first byte, byte after the last. Counts, marks of null and tags are spans of their own."""
+    """Where one field of a struct lies: first byte, byte after the last.
+
+    Counts, marks of null and tags are spans of their own.
+    """
 
     struct: str
     field: str
@@ -71,9 +79,11 @@ class Span(NamedTuple):
 class Collector:
     """What a reader collects besides the fields, and how many array elements it may still make.
 
-    `unknown_tags` and `replaced` are tagged fields that no field shows, `known_tags` (struct, tag) of the others that
+    `unknown_tags` and `replaced` are tagged fields that no field shows, `known_tags` (struct, tag) of the
+    others that
     were there, `spans` where fields lie, if asked for.
-    With `replace_invalid_utf8` what is not UTF-8 in a string becomes U+FFFD as in Java; else it is a CorruptError.
+    With `replace_invalid_utf8` what is not UTF-8 in a string becomes U+FFFD as in Java; else it is a
+    CorruptError.
     """
 
     __slots__ = (
@@ -110,7 +120,10 @@ class Collector:
 
 
 class Unlike(dict[str, Value]):
-    """Fields of a struct with unknown tags inside: whatever they are, they are not the default that a tagged field is left out for."""
+    """Fields of a struct with unknown tags inside.
+
+    Whatever they are, they are not the default that a tagged field is left out for.
+    """
 
     __hash__ = None
 
@@ -132,7 +145,10 @@ class _Version(NamedTuple):
 
 @cache
 def reader(schema: Schema, version: int) -> Reader:
-    """Return the reader of one version of a message: its fields, in the order of the declaration, without any other version's."""
+    """Return the reader of one version of a message.
+
+    Its fields, in the order of the declaration, without any other version's.
+    """
     return _struct(schema.name, schema.fields, _Version(version, schema.is_flexible(version)))[0]
 
 
@@ -206,7 +222,7 @@ def fixed_layout(name: str, fields: list[Field]) -> Layout[Any]:
     """Return the layout of fields of fixed width side by side, in the struct of that name."""
     names = [field.name for field in fields]
     declaration = Struct(*(field.name / FIXED[field.type][0] for field in fields))
-    return Layout(declaration, namedtuple(name, names), f"{name} {', '.join(names)}")  # noqa: PYI024 - made from a declaration
+    return Layout(declaration, namedtuple(name, names), f"{name} {', '.join(names)}")  # noqa: PYI024
 
 
 def _fixed_run(owner: str, layout: Layout[Any], fields: list[Field]) -> _Step:
@@ -228,11 +244,11 @@ def _fixed_run(owner: str, layout: Layout[Any], fields: list[Field]) -> _Step:
 def _one(owner: str, field: Field, read: Reader) -> _Step:
     label = f"{owner} {field.name}"
 
-    name, tells = field.name, field.struct is None  # a struct tells of its own fields
+    name, has_span = field.name, field.struct is None  # a struct has spans of its own fields
 
     def step(buffer: Buffer, position: int, found: Collector, values: dict[str, Value]) -> int:
         values[name], after = read(buffer, position, found)
-        if found.spans is not None and tells:
+        if found.spans is not None and has_span:
             found.span(label, position, after)
         return after
 
@@ -360,7 +376,9 @@ def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
 
 
 def _plain_structs(field: Field, version: _Version) -> Callable[[Buffer], list[Value] | None] | None:
-    """Return the reader of structs of fixed-width fields side by side; None where the declared struct is none.
+    """Return the reader of structs of fixed-width fields side by side.
+
+    None where the declared struct is none.
 
     It returns None for structs with tagged fields. Arrays of such structs are the longest there are.
     """

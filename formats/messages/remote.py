@@ -1,4 +1,4 @@
-"""The records of the topic __remote_log_metadata (KIP-405), declared, and which of Kafka's three layouts a value has.
+"""The records of the topic __remote_log_metadata (KIP-405), declared, and the three layouts of their values.
 
 Lives in the records of `__remote_log_metadata-N` and in the entries of
 `remote_log_snapshot`; written by TopicBasedRemoteLogMetadataManager. The truth is
@@ -38,7 +38,9 @@ LAYOUTS = (LAYOUT_3_0, LAYOUT_3_6, LAYOUT_4_0)
 """The release that first wrote a layout, by the layout's number."""
 
 TAIL_OF_3_0 = 2
-"""Bytes of a state and an empty tag section: what is left before 3.6 where later releases put custom metadata."""
+"""Bytes of a state and an empty tag section: what is left before 3.6 where later releases put custom
+metadata.
+"""
 
 SCHEMAS = declared("""
 RemoteLogSegmentMetadataRecord 0 versions 0-2 flexible 0+
@@ -124,7 +126,8 @@ def read_value(value: Buffer, collector: Collector) -> tuple[Schema, int, dict[s
     """Return a value's schema, the number of its layout and its fields; the whole value must be used up.
 
     Positions of errors count from the value's first byte. TruncatedError where the value ends too early,
-    UnsupportedError for an unknown frame version, api key or message version, LimitError for more elements than the
+    UnsupportedError for an unknown frame version, api key or message version, LimitError for more elements
+    than the
     collector allows, CorruptError otherwise.
     """
     envelope = read_envelope(value)

@@ -53,7 +53,7 @@ def golden_batches(name):
 
 
 def golden_records(name):
-    """Return (offset, timestamp type, timestamp, key size, value size, sequence, header names, the rest) per record."""
+    """Return offset, timestamp type, timestamp, sizes, sequence, header names and the rest of each record."""
     return [
         (int(offset), kind.decode(), int(time), int(key), int(value), int(sequence), names, rest or None)
         for offset, kind, time, key, value, sequence, names, rest in _RECORD.findall(

@@ -1,4 +1,7 @@
-"""Headers and checksums of a window, against the readers of one batch; the walk over files has tests of its own."""
+"""Headers and checksums of a window, against the readers of one batch.
+
+The walk over files has tests of its own.
+"""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Records of magic 0 and 1: files by Kafka against its own readers, vectors, offsets and times of wrappers, damage."""
+"""Records of magic 0 and 1: files by Kafka against its readers, vectors, wrappers' offsets, damage."""
 
 import base64
 import json

@@ -1,4 +1,7 @@
-"""Java Properties, meta.properties, partition.metadata, clean shutdown: Kafka's answers, real files, damage."""
+"""Java Properties, meta.properties, partition.metadata, clean shutdown.
+
+Kafka's answers, real files, damage.
+"""
 
 import pytest
 from hypothesis import given

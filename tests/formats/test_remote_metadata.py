@@ -1,4 +1,7 @@
-"""Remote log metadata against Kafka's own serde: every value version of 3.0 to 4.3, and the same with each byte flipped."""
+"""Remote log metadata against Kafka's own serde.
+
+Every value version of 3.0 to 4.3, and the same with each byte flipped.
+"""
 
 import base64
 import gzip
@@ -270,7 +273,9 @@ def test_every_class_occurs_in_the_recording():
 
 
 OLD_WITH_TAGS = {"update-unknown-tag", "update-txn-tag-0"}
-"""The old layout with tagged fields: no release wrote any, and a tail that is longer is read as the new layout."""
+"""The old layout with tagged fields: no release wrote any, and a tail that is longer is read as the new
+layout.
+"""
 
 TAKEN = {"update-state-9", "update-state-negative", "state-9"}
 """Decoded here, state and all, and refused later: see `kcli.analysis.remote.unreadable`."""

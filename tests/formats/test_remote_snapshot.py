@@ -1,4 +1,4 @@
-"""`remote_log_snapshot` files of 3.1 to 3.7, whole and damaged, against what RemoteLogMetadataSnapshotFile said."""
+"""`remote_log_snapshot` files of 3.1 to 3.7, whole and damaged, as RemoteLogMetadataSnapshotFile read them."""
 
 import base64
 import gzip
@@ -59,7 +59,8 @@ def test_what_the_real_reader_reads(name):
     item = FILES[name]
     data = base64.b64decode(item["bytes"])
     if 0 < len(data) < SNAPSHOT_HEADER.size:
-        # The real reader takes the missing bytes for zeros and sees an empty snapshot. We say that bytes are missing.
+        # The real reader takes the missing bytes for zeros and sees an empty snapshot. We say that bytes are
+        # missing.
         assert item["read"]["entries"] == []
         with pytest.raises(TruncatedError):
             read(data)
@@ -119,7 +120,10 @@ def test_every_prefix():
 
 
 def test_every_flipped_byte():
-    """Nothing but a FormatError, and nothing but the flipped field changes: there is no checksum to find more."""
+    """Nothing but a FormatError, and nothing but the flipped field changes.
+
+    There is no checksum to find more.
+    """
     header, records = read(BYTES)
     for at in range(len(BYTES)):
         flipped = bytearray(BYTES)

@@ -1,6 +1,9 @@
-"""Every fast reader beside the plain one that it must equal, for values and for errors: a registry that has them all.
+"""Every fast reader beside the plain one that it must equal, for values and for errors.
 
-A public function of a fast module is in a row of `TWINS`, or in `NO_TWIN` with the reason. The tests named after the
+A registry that has them all.
+
+A public function of a fast module is in a row of `TWINS`, or in `NO_TWIN` with the reason. The tests named
+after the
 modules try each of them in depth; here all are tried on the same logs, whole and damaged.
 """
 
@@ -176,7 +179,10 @@ def markers(data):
 
 
 def decoded_markers(data):
-    """Return what the fast reader says where decoding agrees: its True must be right, its False is no verdict."""
+    """Return what the fast reader says where decoding agrees.
+
+    Its True must be right, its False is no verdict.
+    """
     return [is_usual and is_marker(raw) for is_usual, raw in zip(markers(data), whole(data), strict=True)]
 
 

@@ -1,4 +1,7 @@
-"""The messages under tests/data/messages: bytes by Kafka's own classes, and what its JSON converters print of them."""
+"""The messages under tests/data/messages.
+
+Bytes by Kafka's own classes, and what its JSON converters print of them.
+"""
 
 import base64
 import gzip

@@ -31,7 +31,10 @@ from formats.messages.declare import declared
     ],
 )
 def test_double(value: float, text: str):
-    """As `Double.toString` since Java 19: two digits that mean the number where one would do, the nearest ones."""
+    """As `Double.toString` since Java 19.
+
+    Two digits that mean the number where one would do, the nearest ones.
+    """
     assert json_text(value) == text
 
 

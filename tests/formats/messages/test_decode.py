@@ -39,7 +39,7 @@ def decode_record(topic, key, value):
 
 
 def test_every_version_of_every_message_is_in_the_data():
-    """But for the one that only earlier releases declared, and those of test_remote, test_control and test_previews."""
+    """But for one that only earlier releases declared, and those of test_remote, test_control, test_previews."""
     schemas = {
         name: schema
         for name, schema in SCHEMAS.items()

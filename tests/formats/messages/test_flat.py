@@ -1,4 +1,7 @@
-"""Values printed straight from their bytes are twins of those taken apart first: the same text, the same errors."""
+"""Values printed straight from their bytes are twins of those taken apart first.
+
+The same text, the same errors.
+"""
 
 import random
 import struct

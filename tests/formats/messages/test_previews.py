@@ -1,4 +1,7 @@
-"""Records as the previews of consumer groups and of share groups wrote them: bytes by the classes of those releases."""
+"""Records as the previews of consumer groups and of share groups wrote them.
+
+Bytes by the classes of those releases.
+"""
 
 import base64
 import gzip

@@ -132,7 +132,7 @@ def test_consumer_protocol_with_text_that_is_not_utf_8():
 
 @pytest.mark.parametrize("version", [4, 0x7FFF])
 def test_a_newer_consumer_protocol_is_decoded_unless_it_holds_structs(version: int):
-    """Kafka's readers of structs refuse a version that they do not know, those of whole messages do not look."""
+    """Kafka's readers of structs refuse unknown versions, those of whole messages do not look."""
     assert max(schema.versions.highest for schema in CONSUMER_PROTOCOL.values()) == 3
     of = version.to_bytes(2, "big")
     none, one = bytes.fromhex("00000000 ffffffff"), bytes.fromhex("00000001 0001 74 00000000 ffffffff")
