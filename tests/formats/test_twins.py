@@ -26,9 +26,10 @@ from formats.messages.decode import VALUES, decode_value
 from formats.messages.message import Message
 from formats.primitives import varint
 from formats.record import batch_records, unpacked
-from tests.builders import attempt
+from tests.builders import attempt, put_record, put_records
 from tests.formats.recorded import LOGS, batches, stored
 from tests.formats.test_record_columns import rows as records_of
+from tests.messages import put_message
 
 LIMIT = 1 << 20
 DAMAGED_COPIES = 6
@@ -46,7 +47,7 @@ class Twin(NamedTuple):
 
 
 def logs():
-    """Return recorded logs, and damaged copies of each."""
+    """Return recorded logs and damaged copies of each, and small ones with every byte flipped."""
     chance, found = random.Random("logs"), []
     for name in (*LOGS, "v0-none", "v1-none", "v1-gzip"):
         data = stored(f"{name}.log")[: 1 << 15]
@@ -56,7 +57,15 @@ def logs():
             for _ in range(chance.choice([1, 1, 3])):
                 damaged[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
             found.append(bytes(damaged[: chance.randrange(len(data))] if chance.random() < 0.3 else damaged))
-    return found
+    small = (
+        put_records([put_record(key=b"k", value=b"v", headers=[(b"h", None)]), put_record(offset_delta=1)]),
+        put_records([put_record(key=b"\0\0\0\1", value=bytes(6))], attributes=0x30, producer_id=5),
+        put_message(3, 1, 7, value=b"v") + put_message(4, 0, key=b"k"),
+    )
+    for data in small:
+        for at in range(len(data)):
+            found.append(data[:at] + bytes([data[at] ^ 1 << chance.randrange(8)]) + data[at + 1 :])
+    return [*found, put_message(0) * 40]
 
 
 # Headers of a window
