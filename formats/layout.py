@@ -161,3 +161,10 @@ class Layout(Generic[R]):
             "Q": ">u8",
         }
         return np.dtype([(f.name, kinds.get(f.letter, f"V{f.size}")) for f in self.fields])
+
+    def column(self, buffer: Buffer, name: str) -> Any:
+        """Return a numpy view of one field: element n is that of a row which begins at byte n of the buffer."""
+        import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
+
+        start, _ = self.span(name)
+        return np.ndarray((max(len(buffer) - self.size + 1, 0),), self.dtype()[name], buffer, start, (1,))

@@ -6,20 +6,29 @@ plausible header and a matching checksum stand. Nothing is passed over unsaid.
 """
 
 from collections.abc import Callable, Generator, Iterator
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
-from formats import legacy
-from formats.batch import BATCH, CRC_FROM, HEADER_SIZE, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAGIC_POSITION
+import numpy as np
+from numpy.typing import NDArray
+
+from formats.batch import (
+    BATCH,
+    COMPRESSION_CODEC_MASK,
+    HEADER_SIZE,
+    HEADER_UP_TO_MAGIC,
+    LENGTH_POSITION,
+    LOG_OVERHEAD,
+)
 from formats.bounds import LARGEST_BATCH
-from formats.crc import crc32, crc32c
-from formats.record import MAGIC, is_valid
+from formats.errors import FormatError
+from formats.legacy import MESSAGE_V0, MESSAGE_V1
+from formats.magic import LATEST, LENGTH_SIZE, format_of, is_legacy, is_valid, magic_of, read_header
+from formats.primitives import nullable_bytes
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import BulkWalk, Window, hints_of
 from kcli.logdir.segment import LONGEST_HEADER, Batch, Stop, Walk
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Ints: TypeAlias = NDArray[np.int64]
 
 WINDOW = 1 << 20
 SMALLEST_WINDOW, GROWTH = 1 << 12, 4
@@ -34,6 +43,9 @@ SALVAGE_STOPS = frozenset({"incomplete", "bad-length", "bad-magic"})
 KNOWN_ATTRIBUTES = 0x7F
 LEGACY_ATTRIBUTES = 0x0F
 HIGHEST_CODEC = 4
+SIGN = 0x80
+
+_LENGTH = BATCH.only("batch_length")
 
 
 class DamagedRange(NamedTuple):
@@ -91,9 +103,8 @@ def leads_to_a_batch(file: DataFile, position: int) -> bool:
 
 def _checked(file: DataFile, batch: Batch, largest: int) -> VerifiedBatch:
     raw = file.read(batch.position, batch.header.size) if batch.header.size <= largest else None
-    return VerifiedBatch(
-        batch, raw, _is_valid(raw, batch.header.magic) if raw is not None else _is_valid_in_parts(file, batch)
-    )
+    valid = is_valid(raw) if raw is not None else _is_valid_in_parts(file, batch)
+    return VerifiedBatch(batch, raw, valid)
 
 
 def verified_windows(
@@ -209,7 +220,7 @@ def next_batch(file: DataFile, position: int, end: int, budget: Budget) -> tuple
     while position < end - HEADER_UP_TO_MAGIC:
         window = file.read(position, min(size + overlap, end - position))
         for at in _candidates(window, position, end, size) if window.strip(b"\0") else ():
-            length = LOG_OVERHEAD + int.from_bytes(window[at + 8 : at + LOG_OVERHEAD], "big")
+            length = LOG_OVERHEAD + _LENGTH.unpack_from(window, at)[0]
             budget.left -= length
             if budget.left < 0:
                 return None, True
@@ -229,7 +240,7 @@ def _indexed_batch(file: DataFile, position: int, end: int, budget: Budget) -> B
         head = file.read(place, min(HEADER_UP_TO_MAGIC + HEADER_SIZE, max(end - place, 0)))
         if not _candidates(head, place, end, 1):
             continue
-        length = LOG_OVERHEAD + int.from_bytes(head[8:LOG_OVERHEAD], "big")
+        length = LOG_OVERHEAD + _LENGTH.unpack_from(head)[0]
         budget.indexed -= length
         found = _batch_at(file, place, length) if budget.indexed >= 0 else None
         if found is not None or budget.indexed < 0:
@@ -240,86 +251,68 @@ def _indexed_batch(file: DataFile, position: int, end: int, budget: Budget) -> B
 def _batch_at(file: DataFile, position: int, length: int) -> Batch | None:
     """Return a batch whose header is plausible, if its checksum matches."""
     raw = file.read(position, length)
-    magic = raw[MAGIC_POSITION]
-    if not (is_valid(raw) if magic >= MAGIC else _is_legacy(raw)):
+    if is_legacy(magic_of(raw)) and not _is_filled(raw):
         return None
-    return Batch(position, BATCH.read(raw) if magic >= MAGIC else legacy.read_header(raw))
-
-
-def _is_valid(raw: bytes, magic: int) -> bool:
-    return is_valid(raw) if magic >= MAGIC else legacy.is_valid(raw)
+    return Batch(position, read_header(raw)) if is_valid(raw) else None
 
 
 def _is_valid_in_parts(file: DataFile, batch: Batch) -> bool:
     """Whether the checksum of a batch matches that is too large to be read at once."""
     header, end = batch.header, batch.position + batch.header.size
-    update = crc32c if header.magic >= MAGIC else crc32
-    value = 0
-    for position in range(
-        batch.position + (CRC_FROM if header.magic >= MAGIC else legacy.CRC_FROM), end, WINDOW
-    ):
-        value = update(file.read(position, min(WINDOW, end - position)), value)
+    kind, value = format_of(header.magic), 0
+    for position in range(batch.position + kind.crc_from, end, WINDOW):
+        value = kind.checksum(file.read(position, min(WINDOW, end - position)), value)
     return value == header.crc
 
 
 def _candidates(window: bytes, position: int, end: int, most: int) -> list[int]:
     """Return the places among the first ones of a window where a header could stand, by lengths and flags alone."""
-    import numpy as np  # noqa: PLC0415 - only damage pays for it
-
-    data = np.frombuffer(window + bytes(HEADER_SIZE), np.uint8)
     starts = min(len(window) - HEADER_UP_TO_MAGIC, most)
     if starts <= 0:
         return []
-    magics = data[MAGIC_POSITION : MAGIC_POSITION + starts]
-    at = np.flatnonzero(magics <= 2)
-    # Offsets are not negative, and no batch that is searched for reaches past LARGEST_FOUND: two bytes decide most places.
-    at = at[(data[at] < 0x80) & (data[at + 8] <= LARGEST_FOUND >> 24)]
-    size = _int32(data, at + 8) + LOG_OVERHEAD
+    data = window + bytes(HEADER_SIZE)
+    magics, lengths = BATCH.column(data, "magic"), BATCH.column(data, "batch_length")
+    at = np.flatnonzero(magics[:starts].view(np.uint8) <= LATEST)
+    # Offsets are not negative, and no batch that is searched for is larger than LARGEST_FOUND: that decides most places.
+    first = np.frombuffer(data, np.uint8)
+    at = at[(first[at] < SIGN) & (first[at + LENGTH_POSITION] <= LARGEST_FOUND >> 24)]
+    size = lengths[at].astype(np.int64) + LOG_OVERHEAD
     fits = (size <= LARGEST_FOUND) & (size <= end - position - at)
     at, size = at[fits], size[fits]
-    magic = data[at + MAGIC_POSITION]
-    at = at[np.where(magic == 2, _plausible(data, at, size), _plausible_legacy(data, at, size, magic))]
+    magic = magics[at]
+    at = at[np.where(magic == LATEST, _plausible(data, at, size), _plausible_legacy(data, at, size, magic))]
     found: list[int] = at.tolist()
     return found
 
 
-def _plausible(
-    data: "NDArray[np.uint8]", at: "NDArray[np.int64]", size: "NDArray[np.int64]"
-) -> "NDArray[np.bool_]":
-    delta, count = _int32(data, at + 23), _int32(data, at + 57)
-    attributes = data[at + 22]
-    known = (data[at + 21] == 0) & (attributes <= KNOWN_ATTRIBUTES) & (attributes & 7 <= HIGHEST_CODEC)
+def _plausible(data: bytes, at: Ints, size: Ints) -> NDArray[np.bool_]:
+    attributes, delta, count = (
+        BATCH.column(data, name)[at].astype(np.int64)
+        for name in ("attributes", "last_offset_delta", "records_count")
+    )
+    known = (attributes >= 0) & (attributes <= KNOWN_ATTRIBUTES)
+    known &= attributes & COMPRESSION_CODEC_MASK <= HIGHEST_CODEC
     result: NDArray[np.bool_] = (
         known & (size >= HEADER_SIZE) & (delta >= 0) & (count >= 0) & (count <= delta + 1)
     )
     return result
 
 
-def _plausible_legacy(
-    data: "NDArray[np.uint8]", at: "NDArray[np.int64]", size: "NDArray[np.int64]", magic: "NDArray[np.uint8]"
-) -> "NDArray[np.bool_]":
-    key_at = 18 + 8 * (magic == 1)
-    key = _int32(data, at + key_at)
-    result: NDArray[np.bool_] = (
-        (data[at + 17] <= LEGACY_ATTRIBUTES) & (size >= key_at + 8) & (key >= -1) & (key <= size - key_at - 8)
-    )
+def _plausible_legacy(data: bytes, at: Ints, size: Ints, magic: NDArray[np.int8]) -> NDArray[np.bool_]:
+    key_at = np.where(magic == 1, MESSAGE_V1.size, MESSAGE_V0.size)
+    key = np.ndarray((len(data) - LENGTH_SIZE + 1,), ">i4", data, strides=(1,))[at + key_at].astype(np.int64)
+    attributes = MESSAGE_V0.column(data, "attributes")[at].view(np.uint8)
+    room = size - key_at - 2 * LENGTH_SIZE
+    result: NDArray[np.bool_] = (attributes <= LEGACY_ATTRIBUTES) & (room >= 0) & (key >= -1) & (key <= room)
     return result
 
 
-def _int32(data: "NDArray[np.uint8]", at: "NDArray[np.int64]") -> "NDArray[np.int64]":
-    import numpy as np  # noqa: PLC0415 - only damage pays for it
-
-    value = np.zeros(len(at), np.int64)
-    for byte in range(4):
-        value = value << 8 | data[at + byte]
-    result: NDArray[np.int64] = np.where(value >= 1 << 31, value - (1 << 32), value)
-    return result
-
-
-def _is_legacy(raw: bytes) -> bool:
-    """Whether a message of magic 0 or 1 has the right checksum and its key and value fill it."""
-    key_at = 18 + 8 * raw[MAGIC_POSITION]
-    key = int.from_bytes(raw[key_at : key_at + 4], "big", signed=True)
-    value_at = key_at + 4 + max(key, 0)
-    value = int.from_bytes(raw[value_at : value_at + 4], "big", signed=True)
-    return value >= -1 and value_at + 4 + max(value, 0) == len(raw) and legacy.is_valid(raw)
+def _is_filled(raw: bytes) -> bool:
+    """Whether key and value fill a message of magic 0 or 1."""
+    position = format_of(magic_of(raw)).layout.size
+    try:
+        for field in ("key", "value"):
+            _, position = nullable_bytes(raw, position, field)
+    except FormatError:
+        return False
+    return position == len(raw)

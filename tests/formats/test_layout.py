@@ -75,6 +75,8 @@ def test_twins(name, data):
         assert parsed[field.name] == value
         assert array[field.name].tobytes() == packed[start:end]
         assert array[field.name].tolist() == [value]
+        assert layout.column(b"??" + packed, field.name).tolist()[2:] == [value]
+        assert layout.column(packed[:-1], field.name).tolist() == []
     wanted = data.draw(st.lists(st.sampled_from(names), unique=True, min_size=1))
     partial = layout.only(*wanted)
     assert partial.size == max(layout.span(field)[1] for field in wanted)
