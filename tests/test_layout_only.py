@@ -17,8 +17,6 @@ MAKERS = {"formats/layout.py", "formats/primitives.py", "formats/compression.py"
 
 EXCEPTIONS = {
     "kcli/analysis/remote.py": "murmur2 hashes four bytes at a time",
-    "kcli/dump/indexes.py": "to be done",
-    "kcli/dump/render/layout.py": "to be done",
 }
 
 

@@ -8,6 +8,7 @@ from formats.bounds import RAISES_THE_BOUND
 from formats.errors import FormatError
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, TXN_INDEX_ENTRY, TXN_REFUSED_VERSION
 from formats.layout import Layout, Part
+from formats.magic import is_legacy, magic_of
 from formats.names import (
     CLEAN_SHUTDOWN,
     COMMITTED_OFFSETS,
@@ -150,7 +151,7 @@ def _damage(file: DataFile, item: DamagedRange | Stop, shown_to: int, end: int) 
         position = item.position
         if item.reason == "incomplete":
             raw = file.read(position, min(HEADER_SIZE, end - position))
-            if len(raw) == HEADER_SIZE and raw[16] >= 2:
+            if len(raw) == HEADER_SIZE and not is_legacy(magic_of(raw)):
                 yield from batch_header(raw, position, f"{BATCH_HEADER}, incomplete")
                 position += HEADER_SIZE
         yield from _range(file, position, end, "incomplete batch", item.reason)
