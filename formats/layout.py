@@ -20,7 +20,7 @@ from formats.types import Buffer
 R = TypeVar("R")
 
 
-class Field(NamedTuple):
+class FixedField(NamedTuple):
     """One fixed-width field: where it lies and what it means."""
 
     name: str
@@ -44,8 +44,8 @@ class Part(NamedTuple):
     doc: str = ""
 
 
-def _fields(declaration: Struct) -> tuple[Field, ...]:
-    found: list[Field] = []
+def _fields(declaration: Struct) -> tuple[FixedField, ...]:
+    found: list[FixedField] = []
     offset = 0
     for subcon in declaration.subcons:
         name, doc, core = subcon.name, "", subcon
@@ -60,7 +60,7 @@ def _fields(declaration: Struct) -> tuple[Field, ...]:
             letter, size = f"{core.length}s", core.length
         else:
             raise TypeError(f"{name}: no fixed layout")
-        found.append(Field(str(name), letter, offset, size, doc))
+        found.append(FixedField(str(name), letter, offset, size, doc))
         offset += size
     return tuple(found)
 

@@ -119,7 +119,7 @@ class Collector:
             self.spans.append(Span(struct_name, field, start, end))
 
 
-class Unlike(dict[str, Value]):
+class NeverDefault(dict[str, Value]):
     """Fields of a struct with unknown tags inside.
 
     Whatever they are, they are not the default that a tagged field is left out for.
@@ -327,7 +327,7 @@ def _nullable_struct(label: str, inner: Reader, *, tagged: bool) -> Reader:
             return None, after
         unknown = len(found.unknown_tags)
         values, end = inner(buffer, after, found)
-        return (Unlike(values) if tagged and len(found.unknown_tags) > unknown else values), end
+        return (NeverDefault(values) if tagged and len(found.unknown_tags) > unknown else values), end
 
     return read
 
