@@ -2,8 +2,9 @@
 
 from typing import NamedTuple
 
+from formats.messages.collector import Collector, UnknownTag
 from formats.messages.declare import Schema, Value
-from formats.messages.reader import Collector, UnknownTag, reader
+from formats.messages.reader import reader
 from formats.types import Buffer
 
 

@@ -20,8 +20,9 @@ of 3.0 fits. Release 4.0 added the tagged field TxnIndexEmpty, which is left out
 from typing import NamedTuple
 
 from formats.errors import CorruptError, UnsupportedError
+from formats.messages.collector import Collector
 from formats.messages.declare import Schema, Value, declared
-from formats.messages.reader import Collector, head_reader, reader
+from formats.messages.reader import head_reader, reader
 from formats.primitives import short_varint
 from formats.types import Buffer
 

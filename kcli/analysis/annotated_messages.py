@@ -10,9 +10,10 @@ from formats.control import CONTROL_KEY, VALUE_SCHEMAS, control_key, control_val
 from formats.errors import FormatError, LimitError
 from formats.layout import Part
 from formats.messages import control, decode, metadata, remote
+from formats.messages.collector import Collector, Span
 from formats.messages.declare import Field, Schema
 from formats.messages.message import Message, Unknown
-from formats.messages.reader import Collector, Span, reader
+from formats.messages.reader import reader
 from formats.names import CLUSTER_METADATA, REMOTE_LOG_METADATA
 from formats.remote_metadata import LONGEST_VALUE
 

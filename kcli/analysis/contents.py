@@ -12,6 +12,7 @@ from formats.bounds import describe
 from formats.errors import FormatError, LimitError, UnsupportedError
 from formats.message_set import LegacyRecord
 from formats.messages import metadata
+from formats.messages.collector import BYTES_PER_ELEMENT, ELEMENTS_MAX
 from formats.messages.decode import (
     INT16_SIZE,
     KEYS,
@@ -26,7 +27,6 @@ from formats.messages.decode import (
 )
 from formats.messages.message import Message, Unknown
 from formats.messages.printed import value_json
-from formats.messages.reader import BYTES_PER_ELEMENT, ELEMENTS_MAX
 from formats.messages.remote import FRAME_VERSION
 from formats.messages.remote import RECORDS as REMOTE_RECORDS
 from formats.names import CLUSTER_METADATA, REMOTE_LOG_METADATA

@@ -5,7 +5,7 @@ import base64
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formats.messages.reader import UnknownTag
+from formats.messages.collector import UnknownTag
 from formats.remote_metadata import RemoteLogSegmentMetadata, SegmentLeaderEpoch, decode
 from tests.examples import examples
 

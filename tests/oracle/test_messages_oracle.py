@@ -14,6 +14,7 @@ import pytest
 
 from formats.errors import FormatError
 from formats.messages import control, group, remote
+from formats.messages.collector import Collector
 from formats.messages.converter import json_text, to_json
 from formats.messages.declare import Field, Schema
 from formats.messages.decode import (
@@ -28,7 +29,7 @@ from formats.messages.decode import (
 )
 from formats.messages.message import Message, Unknown
 from formats.messages.printed import printed
-from formats.messages.reader import FIXED, Collector, reader
+from formats.messages.reader import FIXED, reader
 from formats.names import (
     CLUSTER_METADATA,
     CONSUMER_OFFSETS,

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
 from formats.messages import control, remote
+from formats.messages.collector import ELEMENTS_MAX, Span, UnknownTag
 from formats.messages.converter import json_text
 from formats.messages.decode import (
     SCHEMAS,
@@ -20,7 +21,6 @@ from formats.messages.decode import (
     message_json,
     spans,
 )
-from formats.messages.reader import ELEMENTS_MAX, Span, UnknownTag
 from formats.names import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from tests.examples import examples
 

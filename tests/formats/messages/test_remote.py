@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from formats.errors import FormatError
+from formats.messages.collector import Span
 from formats.messages.decode import decode_remote, message_json, spans
-from formats.messages.reader import Span
 from formats.messages.remote import LAYOUTS
 from formats.remote_metadata import RemoteLogMetadata, decode
 from tests.builders import attempt
