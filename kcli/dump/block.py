@@ -163,8 +163,8 @@ def legacy_columns(records: "list[Record] | list[LegacyRecord]") -> LegacyColumn
     """Return what only records of magic 0 and 1 have."""
     found = [record for record in records if isinstance(record, LegacyRecord)]
     return LegacyColumns(
-        _ints(record.key_size for record in found),
-        _ints(record.value_size for record in found),
+        _ints(-1 if record.key_size is None else record.key_size for record in found),
+        _ints(-1 if record.value_size is None else record.value_size for record in found),
         np.array([record.is_valid for record in found], np.bool_),
         _ints(record.crc for record in found),
     )

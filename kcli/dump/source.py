@@ -381,8 +381,6 @@ def _plain(window: Window, raw: bytes, limit: int, cursor: int) -> Iterator[Bloc
             if isinstance(record, LegacyRecord) and record.error is not None:
                 words = f"offset {record.offset}: {describe(record.error.moved(position))}"
                 problems.append(Problem("DUMP-002", position, words))
-                if record.value_size is None:  # Kafka's tool dies of it
-                    continue
             held.append(record)  # type: ignore[arg-type]
             size += record_size(record)
             if isinstance(record, LegacyRecord) and not record.is_valid and opened.stream is not None:
