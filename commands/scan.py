@@ -60,16 +60,14 @@ def scan(
     """
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.scan import (  # noqa: PLC0415 - kept out of --help
-        ACCEPTS,
         PIECE_BYTES,
         Options,
         ScanLog,
         ScanReducer,
-        expand,
         piece_bytes,
         split_segments,
-        unread,
     )
+    from kcli.jobs.scan_logs import ACCEPTS, expand, unread  # noqa: PLC0415 - kept out of --help
     from kcli.output.formats import format_of  # noqa: PLC0415 - kept out of --help
     from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT  # noqa: PLC0415 - kept out of --help
 

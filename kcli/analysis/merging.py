@@ -8,7 +8,7 @@ from kcli.analysis.findings import Finding
 
 
 def merged(findings: Iterable[Finding]) -> list[Finding]:
-    """Return findings, those of one kind in one file as the first of them, which says how many more there are.
+    """Return findings; several of one kind in one file are the first of them, with how many more there are.
 
     Those of one file come in the order of its bytes, in whatever pieces it was read.
     """

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 BATCHES_A_BLOCK = 8192
 MOST_GAPS = 1000
-"""Damaged ranges of one log that are told one by one."""
+"""Damaged ranges of one log that are reported one by one."""
 CLEAN_STOPS = frozenset({"end", "zeros"})
 LARGEST_MARKER = 1 << 20
 
 
 class Place(NamedTuple):
-    """Batches of which one thing is to be told: how many, where the first is (bytes), and what of it (an offset, or words)."""
+    """Batches with one defect: how many, the byte position of the first, its offset or an explanation."""
 
     times: int = 0
     position: int = 0
@@ -41,8 +41,9 @@ class Place(NamedTuple):
 class Piece(NamedTuple):
     """What a walk from byte `start` on found; `stop` says where and why it ended.
 
-    `gaps` are the first MOST_GAPS damaged ranges of `gap_count`, and that with no batch behind it. `suspect` is where the batches of wrong checksum begin
-    that reach up to the end. `grown`: bytes that the file, `size` long when it was opened, gained meanwhile.
+    `gaps` are the first MOST_GAPS damaged ranges of `gap_count`, and one with no batch after it. `suspect`
+    is where the batches of wrong checksum begin that reach up to the end. `grown`: bytes that the file,
+    `size` long when it was opened, gained meanwhile.
     """
 
     start: int
@@ -58,7 +59,7 @@ class Piece(NamedTuple):
     grown: int = 0
 
 
-class Wanted(NamedTuple):
+class ReadOptions(NamedTuple):
     """What is looked at: checksums, and sizes of decompressed batches up to `largest` bytes."""
 
     verify: bool = True
@@ -67,18 +68,31 @@ class Wanted(NamedTuple):
 
 
 def read_piece(
-    file: DataFile, start: int, end: int | None, wanted: Wanted, *, hints: "NDArray[np.int64] | None" = None
+    file: DataFile,
+    start: int,
+    end: int | None,
+    options: ReadOptions,
+    *,
+    hints: "NDArray[np.int64] | None" = None,
 ) -> Piece:
-    """Return what lies between two positions of a log; after damage the walk goes on as `verified_batches` does."""
+    """Return what lies between two positions of a log.
+
+    After damage the walk goes on as `verified_batches` does.
+    """
     end = file.size if end is None else min(end, file.size)
     piece = Piece(start, Stop("end", start))
     position: int | None = start
     budget = Budget(file.size)
     while position is not None:
         walk = BulkWalk(
-            file, position, end, verify=wanted.verify, hints=hints, eager=wanted.verify and position == start
+            file,
+            position,
+            end,
+            verify=options.verify,
+            hints=hints,
+            eager=options.verify and position == start,
         )
-        found = reduce(_add, _parts(file, walk, wanted), piece._replace(suspect=None))
+        found = reduce(_add, _parts(file, walk, options), piece._replace(suspect=None))
         if walk.stop is None:
             raise AssertionError("a walk that has ended says where")
         gap, stop = behind(file, walk.stop, found.suspect, end, budget)
@@ -93,7 +107,7 @@ def read_piece(
 
 
 def join(a: Piece, b: Piece) -> Piece | None:
-    """Return what one walk over both would have found; None if that cannot be told from the two."""
+    """Return what one walk over both would have found; None if the two do not show it."""
     if a.stop.reason != "end" or a.stop.position != b.start or a.gap_count:
         return None
     if a.suspect is not None and (b.gap_count or b.stop.reason not in CLEAN_STOPS):
@@ -104,7 +118,7 @@ def join(a: Piece, b: Piece) -> Piece | None:
 
 
 def _add(a: Piece, b: Piece) -> Piece:
-    """Return a piece with the batches of another behind it; where it stopped, and its damage, are those of the first."""
+    """Return a piece with the batches of the next one; its stop and its damage are those of the first."""
     carries = a.suspect is not None and b.summary.valid == 0
     return a._replace(
         summary=merge(a.summary, b.summary),
@@ -128,12 +142,15 @@ class _Part(NamedTuple):
     sizes: "tuple[NDArray[np.int64], NDArray[np.int64]] | None"
 
 
-def _parts(file: DataFile, walk: BulkWalk, wanted: Wanted) -> Iterator[Piece]:
-    """Yield the summaries of many windows at once: a call of numpy costs as much for ten batches as for a thousand."""
+def _parts(file: DataFile, walk: BulkWalk, options: ReadOptions) -> Iterator[Piece]:
+    """Yield the summaries of many windows at once.
+
+    A call of numpy costs as much for ten batches as for a thousand.
+    """
     held: list[_Part] = []
     count = 0
     for window in walk:
-        held.append(_part(file, window, wanted))
+        held.append(_part(file, window, options))
         count += len(window.positions)
         if count >= BATCHES_A_BLOCK:
             yield _summed(held)
@@ -141,7 +158,7 @@ def _parts(file: DataFile, walk: BulkWalk, wanted: Wanted) -> Iterator[Piece]:
     yield _summed(held)
 
 
-def _part(file: DataFile, window: Window, wanted: Wanted) -> _Part:
+def _part(file: DataFile, window: Window, options: ReadOptions) -> _Part:
     import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
 
     fields = window.fields
@@ -153,7 +170,7 @@ def _part(file: DataFile, window: Window, wanted: Wanted) -> _Part:
     )
     if len(at):
         _find_ends(file, window, at, ends, bad)
-    sizes = _sizes(file, window, wanted, bad) if wanted.unpack else None
+    sizes = _sizes(file, window, options, bad) if options.unpack else None
     each = {place.position: place for place in bad}
     unreadable = reduce(_place, (each[position] for position in sorted(each)), Place())
     return _Part(window._replace(data=window.data[:0]), ends, unreadable, sizes)
@@ -171,7 +188,10 @@ def _raw(file: DataFile, window: Window, number: int, most: int) -> bytes:
 def _find_ends(
     file: DataFile, window: Window, at: "NDArray[np.int64]", ends: "NDArray[np.bool_]", bad: list[Place]
 ) -> None:
-    """Set which of the control batches are transaction end markers: those that look as usual at once, others decoded."""
+    """Set which of the control batches are transaction end markers.
+
+    Those that look as usual at once, others decoded.
+    """
     places = window.positions[at] - window.base
     inside = (places >= 0) & (places + LOG_OVERHEAD <= len(window.data) - window.fields["batch_length"][at])
     ends[at[inside]] = end_markers(window.data, places[inside], window.fields[at[inside]])
@@ -191,7 +211,7 @@ def _trouble(window: Window, number: int, error: FormatError | str) -> Place:
 
 def _is_end(raw: bytes) -> bool:
     """Whether a control batch holds a transaction end marker; one that cleaning has emptied does not."""
-    from formats.control import ABORT, COMMIT, control_key, control_record  # noqa: PLC0415 - few logs have other markers than the usual
+    from formats.control import ABORT, COMMIT, control_key, control_record  # noqa: PLC0415 - rarely used
     from formats.record import batch_records  # noqa: PLC0415
 
     record = next(batch_records(raw, LARGEST_MARKER), None)
@@ -202,9 +222,9 @@ def _is_end(raw: bytes) -> bool:
 
 
 def _sizes(
-    file: DataFile, window: Window, wanted: Wanted, bad: list[Place]
+    file: DataFile, window: Window, options: ReadOptions, bad: list[Place]
 ) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
-    """Return the bytes of records of each batch as stored and decompressed, NOT_OPENED where they cannot be decompressed."""
+    """Return the bytes of records of each batch as stored and decompressed, NOT_OPENED where that fails."""
     import numpy as np  # noqa: PLC0415
 
     from formats.message_set import message_set  # noqa: PLC0415 - only who decompresses
@@ -219,16 +239,16 @@ def _sizes(
         if window.valid is not None and not window.valid[number]:
             continue
         size = LOG_OVERHEAD + int(fields["batch_length"][number])
-        if size > wanted.largest:
+        if size > options.largest:
             bad.append(_trouble(window, number, f"a batch of {size} bytes{RAISES_THE_BOUND}"))
             continue
         try:
             raw = _raw(file, window, number, size)
             if old[number]:
-                opened = message_set(raw, wanted.largest)
+                opened = message_set(raw, options.largest)
                 sizes = (len(raw) - (opened.stream or 0), len(opened.body))
             else:
-                sizes = (len(raw) - HEADER_SIZE, len(unpacked(raw, wanted.largest)[1]))
+                sizes = (len(raw) - HEADER_SIZE, len(unpacked(raw, options.largest)[1]))
             packed[number], whole[number] = sizes
         except FormatError as error:
             bad.append(_trouble(window, number, error))

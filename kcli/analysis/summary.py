@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_IDS = 10_000
-"""So many different producers, epochs or transactions are told apart; of more only that there are more is known."""
+"""Producers, epochs or transactions that are counted one by one; of more only that is known."""
 NO_TIMESTAMP = -1
 NOT_OPENED = -1
 CODECS = COMPRESSION_CODEC_MASK + 1
@@ -43,7 +43,10 @@ class Tally(NamedTuple):
 
 
 class Codec(NamedTuple):
-    """Batches of one codec and their bytes; of the `opened` ones also the bytes of records as stored and decompressed."""
+    """Batches of one codec and their bytes.
+
+    Of the `opened` ones also the bytes of records as stored and decompressed.
+    """
 
     batches: int = 0
     bytes: int = 0
@@ -53,7 +56,7 @@ class Codec(NamedTuple):
 
 
 class Transactions(NamedTuple):
-    """Producers with a transaction that is open at the end, by the offset where it began, and those of whom one was ended.
+    """Producers whose transaction is open at the end, by its first offset, and those of whom one was ended.
 
     Offsets are those of the first transactional batch since the producer's last end marker.
     """
@@ -65,9 +68,10 @@ class Transactions(NamedTuple):
 class Summary(NamedTuple):
     """Batches in a row. Offsets are inclusive, sizes in bytes, times in ms; None where nothing is known.
 
-    `unknown` are batches of unknown magic whose checksum is not wrong. `uncounted` are wrappers of magic 0 and 1, which do not tell how many records they hold: `records` lacks these.
-    `min_timestamp` is the smallest that a batch begins with. `gaps`: offsets missing between one batch and the next,
-    `first` the first missing one. `backwards`: batches that begin at or below the last offset of the one before.
+    `unknown` are batches of unknown magic whose checksum is not wrong. `uncounted` are wrappers of magic 0
+    and 1, which do not tell how many records they hold: `records` lacks these. `min_timestamp` is the
+    smallest that a batch begins with. `gaps`: offsets missing between one batch and the next, `first` the
+    first missing one. `backwards`: batches that begin at or below the last offset of the one before.
     `producers`, `epochs` and `transactions` are None beyond MOST_IDS.
     """
 
@@ -104,9 +108,9 @@ EMPTY = Summary()
 class Block(NamedTuple):
     """Batches in a row as columns, and what their headers do not say.
 
-    `valid` is None where checksums were not looked at; `ends`: which are transaction end markers; `packed` and
-    `unpacked` are bytes of records as stored and decompressed, NOT_OPENED where that is not known, None where it was
-    not asked for.
+    `valid` is None where checksums were not looked at; `ends`: which are transaction end markers; `packed`
+    and `unpacked` are bytes of records as stored and decompressed, NOT_OPENED where that is not known, None
+    where it was not asked for.
     """
 
     fields: Fields
@@ -187,11 +191,14 @@ def _followed(a: Transactions | None, b: Transactions | None) -> Transactions | 
     if not (b.open or b.ended):
         return a
     still = {producer: offset for producer, offset in a.open.items() if producer not in b.ended}
-    return _told_apart({**b.open, **still}, a.ended | b.ended)
+    return _unless_too_many({**b.open, **still}, a.ended | b.ended)
 
 
-def _told_apart(opened: dict[int, int], ended: frozenset[int]) -> Transactions | None:
-    """Return the transactions unless they are too many: counted is every producer that had any, so order does not matter."""
+def _unless_too_many(opened: dict[int, int], ended: frozenset[int]) -> Transactions | None:
+    """Return the transactions unless they are too many.
+
+    Counted is every producer that had any, so order does not matter.
+    """
     return Transactions(opened, ended) if len(ended.union(opened)) <= MOST_IDS else None
 
 
@@ -299,7 +306,7 @@ def _transactions(
             ended.add(number)
         elif number not in opened:
             opened[number] = offset
-    return _told_apart(opened, frozenset(ended))
+    return _unless_too_many(opened, frozenset(ended))
 
 
 def _codecs(

@@ -1,8 +1,9 @@
 """What a unit of work is and what comes back: the contract between jobs and every engine.
 
-A job maps each unit to an outcome, in any process. Where it also reduces, outcomes of consecutive units of a group are
-combined, in the process that asked. Every engine gives the same outcomes in unit order. Errors are values: a bad file
-raises nothing. A map whose rows would grow too large stops and gives its unit's continuation, so memory stays flat.
+A job maps each unit to an outcome, in any process. Where it also reduces, outcomes of consecutive units of a
+group are combined, in the process that asked. Every engine gives the same outcomes in unit order. Errors are
+values: a bad file raises nothing. A map whose rows would grow too large stops and gives its unit's
+continuation, so memory stays flat.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,8 +19,9 @@ from kcli.rows import Failure, Item
 class Unit:
     """One picklable piece of work over one or more targets; `number` is its place among the units.
 
-    `start` and `mark` say where a continuation begins: their meaning is the job's. `end` is where a range of a file
-    ends (exclusive, in bytes), 0 for the file's end. `group`: consecutive units with the same one are reduced together.
+    `start` and `mark` say where a continuation begins: their meaning is the job's. `end` is where a range of
+    a file ends (exclusive, in bytes), 0 for the file's end. Consecutive units of the same `group` are reduced
+    together.
     """
 
     number: int
@@ -39,9 +41,9 @@ class Unit:
 class Outcome:
     """What one call of a map gives: rows, findings, at most one error, and what is left to do.
 
-    Where a worker wrote the rows to a file there are none; `taken` counts them, and `parts` describes the files that
-    end here. `ran_past_end`: a range of a log had no end where it should, so this goes on to the end of the log. `partial`
-    is what a reduce works on, picklable.
+    Where a worker wrote the rows to a file there are none; `taken` counts them, and `parts` describes the
+    files that end here. `ran_past_end`: the batches of a range of a log do not end where the range does, so
+    this goes on to the end of the log. `partial` is what a reduce works on, picklable.
     """
 
     number: int

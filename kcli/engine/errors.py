@@ -1,4 +1,4 @@
-"""Why an engine cannot run, or not go on; told apart from anything that is wrong with an input."""
+"""Why an engine cannot run, or not go on; nothing is wrong with an input then."""
 
 
 class EngineMissingError(Exception):

@@ -15,7 +15,7 @@ def inline(job: Job, units: Sequence[Unit]) -> Iterator[Outcome]:
 
 
 def mapped(job: Map, units: Iterable[Unit]) -> Iterator[Outcome]:
-    """Yield the outcomes of units and of their continuations; an exception, which is a bug, is its unit's error."""
+    """Yield the outcomes of units and of their continuations; an exception is its unit's error."""
     for unit in units:
         rest: Unit | None = unit
         while rest is not None:

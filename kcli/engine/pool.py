@@ -1,10 +1,11 @@
-"""Over worker processes of this machine: `concurrent.futures.ProcessPoolExecutor`, forked by a server that has imported the jobs.
+"""Over worker processes of this machine: a `ProcessPoolExecutor` with a fork server.
 
-The executor's own pipes carry a number a call. Units and outcomes go through scratch files, one for each call under
-way: so a worker that is killed leaves no half message that others wait for, and long text is copied twice at most.
+The executor's own pipes carry one number a call. Units and outcomes go through scratch files, one for each
+call under way: a worker that is killed leaves no half message that others wait for, and long text is copied
+twice at most.
 
-Outcomes come in unit order. A worker that dies ends all others of its executor. What they had is then tried again, each unit
-alone; a unit that ends its worker once more is the error `worker-died`.
+Outcomes come in unit order. When a worker dies, the executor ends the others. The calls without an answer are
+then repeated, each unit alone; a unit whose worker dies again is the error `worker-died`.
 """
 
 import gc
@@ -32,11 +33,14 @@ if TYPE_CHECKING:
 UNITS_A_CALL = 64
 """At most: a call costs as much as the scan of a small partition."""
 CALLS_A_WORKER = 2
-"""Calls that are under way or whose answers wait for their turn: enough to keep it busy, few enough to keep memory flat."""
+"""Calls under way, or answered and not used yet.
+
+Enough to keep a worker busy, few enough to keep memory flat.
+"""
 BYTES_UNDER_WAY = 64 << 20
 """Of all answers together: a call that has its share of them ends, and another goes on."""
 FEW_WORKERS, WORKERS_A_CORE, MOST_WORKERS = 16, 4, 100
-"""More processes only wait for each other; each call has a file, of which a process is given 250 at most."""
+"""More processes only wait for each other. A process can be given 250 files, and each call has one."""
 WORTH_A_PART = 1 << 16
 """Bytes of a buffer that is pickled apart from its row."""
 STARTS = 3
@@ -45,7 +49,10 @@ THREADS = 3
 """That an executor starts, with one to spare."""
 STDOUT = 1
 FOR_THE_OWNER = {signal.SIGINT, signal.SIGHUP, signal.SIGTERM}
-"""Signals that a terminal, `timeout` or a supervisor sends to every process of a command: it ends its workers itself."""
+"""A terminal, `timeout` or a supervisor sends these to every process of a command.
+
+The owner ends the workers.
+"""
 
 
 class NoWorkersError(Exception):
@@ -54,7 +61,10 @@ class NoWorkersError(Exception):
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """Units that a worker maps; the answer is in `file` once `future` is done. `alone`: a worker may have died of them."""
+    """Units that a worker maps; the answer is in `file` once `future` is done.
+
+    `alone`: a worker may have died of them, so nothing else is under way with them.
+    """
 
     units: Sequence[Unit]
     alone: bool = False
@@ -63,7 +73,7 @@ class Call:
 
 
 def pool(jobs: int) -> Engine:
-    """Return an engine over `jobs` processes, fewer where more are of no use; without any where there can be none."""
+    """Return an engine over `jobs` processes, fewer where more are of no use or can be had."""
 
     def run(job: Job, units: Sequence[Unit]) -> Iterator[Outcome]:
         size, count = shares(units, jobs)
@@ -146,7 +156,10 @@ class Workers:
         return self._first is not None and self._first.done() and self._first.exception() is None
 
     def start(self, calls: Iterable[Call]) -> None:
-        """Submit the first calls; one that is to be alone when it is the first. BrokenProcessPool or NoWorkersError."""
+        """Submit the first calls; one that is to be alone only as the first.
+
+        BrokenProcessPool, NoWorkersError.
+        """
         with _signals_held():
             executor = self._executor or self._begin()
             for place, call in enumerate(islice(calls, self._window)):
@@ -172,11 +185,12 @@ class Workers:
             raise NoWorkersError
         counts, *parts = call.file.read()
         self._free.append(call.file)
-        rest = iter(parts)
-        return [pickle.loads(next(rest), buffers=islice(rest, count)) for count in pickle.loads(counts)]  # noqa: S301 - our own workers wrote it
+        left = iter(parts)
+        numbers: list[int] = pickle.loads(counts)  # noqa: S301 - our own workers wrote it
+        return [pickle.loads(next(left), buffers=islice(left, count)) for count in numbers]  # noqa: S301
 
     def replace(self, calls: deque[Call]) -> None:
-        """End the executor, which is broken; calls without an answer are to be alone, if a worker had begun."""
+        """End the broken executor; calls without an answer are to be alone, if a worker had begun."""
         began = self.began
         self.end()
         self._starts = STARTS if began else self._starts - 1
@@ -206,20 +220,21 @@ class Workers:
             self._executor = ProcessPoolExecutor(self._count, get_context("forkserver"), _set_up, setup)
             self._first = self._executor.submit(os.getpid)
         except (OSError, EOFError, RuntimeError, ImportError, EngineMissingError) as error:
-            raise NoWorkersError from error  # no process, thread, semaphore or socket
+            raise NoWorkersError from error  # no process, thread, semaphore or socket can be had
         return self._executor
 
     def end(self) -> None:
         """End the workers, whatever they do."""
         executor, self._executor = self._executor, None
         if executor is not None:
-            for process in [*(executor._processes or {}).values()]:  # noqa: SLF001 - Python 3.14 has kill_workers()
+            # Python 3.14 has kill_workers()
+            for process in [*(executor._processes or {}).values()]:  # noqa: SLF001
                 process.kill()
             executor.shutdown(cancel_futures=True)
 
 
 def prepare(modules: Sequence[str] = ()) -> None:
-    """Start the process that workers are forked from, which imports modules meanwhile; nothing if it runs.
+    """Start the fork server, which imports modules meanwhile, unless it runs.
 
     OSError when there can be no process, EngineMissingError when there is no place for its socket.
     """
@@ -244,7 +259,7 @@ def prepare(modules: Sequence[str] = ()) -> None:
 
 @contextmanager
 def _signals_held() -> Iterator[None]:
-    """Let signals wait: a process that is started is known to its owner before anything ends that, and blocks them itself."""
+    """Block signals: a process is known to its owner before one of them ends that, and inherits the mask."""
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, FOR_THE_OWNER)
     try:
         yield
@@ -267,7 +282,7 @@ _files: list[ScratchFile] = []
 """Of a worker: those of its owner, by number."""
 
 
-def _set_up(files: list[ScratchFile], directory: str, is_crowded: bool) -> None:  # noqa: FBT001 - as it travels
+def _set_up(files: list[ScratchFile], directory: str, is_crowded: bool) -> None:  # noqa: FBT001 - positional
     """Make a worker of a process that has just been forked."""
     from kcli.logdir.background import BackgroundCall  # noqa: PLC0415 - only a worker needs it
 
@@ -292,7 +307,7 @@ def _end_with_owner() -> None:
 
 
 def _answer(number: int) -> bool:
-    """Replace units in a scratch file by their outcomes, or by the first of them that have a call's share of bytes.
+    """Replace units in a scratch file by their outcomes, as many as have a call's share of bytes.
 
     Return whether the file took them (ulimit -f): nothing long goes through the executor's pipes.
     """
@@ -317,7 +332,7 @@ def _answer(number: int) -> bool:
 
 
 def _packed(outcome: Outcome, unit: Unit) -> list[Buffer]:
-    """Return an outcome pickled, its large buffers apart; one that cannot be pickled is a bug and becomes its unit's error."""
+    """Return an outcome pickled, its large buffers apart; one that cannot be pickled is its unit's error."""
     parts: list[Buffer] = []
 
     def stays(part: pickle.PickleBuffer) -> bool:

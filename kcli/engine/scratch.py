@@ -1,4 +1,4 @@
-"""Where temporary files go, never the working directory, which may be a log dir; and files that processes share."""
+"""Where temporary files go, never the working directory, and files that processes share."""
 
 import os
 import struct
@@ -9,13 +9,13 @@ from typing import Any
 from formats.types import Buffer
 from kcli.engine.errors import EngineMissingError
 
-PLACES = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - the usual ones, tried for writing before they are used
+PLACES = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - tried for writing before they are used
 LONGEST = 70
 """Bytes of a directory's name: a socket in a directory in it must have a name of at most 107."""
 
 
 def scratch_directory() -> str:
-    """Return a directory for temporary files and make it Python's own choice; EngineMissingError if there is none.
+    """Return a directory for temporary files, the choice of tempfile from now on; EngineMissingError if none.
 
     The module tempfile alone would fall back to the working directory.
     """
@@ -37,9 +37,9 @@ def _is_writable(place: str) -> bool:
 
 
 class ScratchFile:
-    """A file without a name, in memory where the system can do that, shared with the workers that are started with it.
+    """A file without a name, in memory where the system can do that, which workers get when they are started.
 
-    It holds one message, a list of byte strings. It is gone when the last process that has it ends.
+    It holds one message, a list of byte strings. It is gone when the last process that has it open ends.
     """
 
     def __init__(self, number: int, descriptor: int | None = None) -> None:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeAlias
 from kcli.engine.contract import Engine, Job, Map, Outcome, Unit
 from kcli.engine.errors import EngineMissingError
 from kcli.engine.inline import failed, reduced
-from kcli.engine.spark_session import Jobs, Session, cores_of, first_line, is_alive, is_at_home, opened
+from kcli.engine.spark_session import Jobs, Session, cores_of, first_line, is_alive, is_local, opened
 from kcli.engine.spark_worker import Sink, unpacked
 
 Work: TypeAlias = tuple[Map, Sink | None]
@@ -37,10 +37,10 @@ COST_OF_A_UNIT = 64 << 10
 """What it takes to open a file or a directory, in bytes read."""
 BINS_A_CORE = 4
 BINS_AT_ONCE_A_CORE = 2
-"""So many bins a core are under way or wait to be told."""
+"""Bins a core that are under way, or have come back and are not used yet."""
 JOBS_AT_ONCE = 16
 HELD_BYTES = 12 << 20
-"""Of outcomes that wait for their turn, all together."""
+"""Of outcomes that have come back and are not used yet, all together."""
 LEAST_BYTES = 256 << 10
 """Of outcomes of a bin that has to come back, on however large a cluster."""
 ATTEMPTS_ALONE = 2
@@ -48,7 +48,7 @@ ASKED_AT_MOST = 64
 
 
 class Shape(NamedTuple):
-    """How work is spread: bins under way at once, bins a job, and bytes of outcomes after which a bin comes back."""
+    """How work is spread: bins under way at once, bins a job, bytes of outcomes after which a bin returns."""
 
     window: int
     together: int
@@ -56,8 +56,11 @@ class Shape(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Piece:
-    """A bin on its way: the job that it is in, and its place there. One that had no company when it failed is `alone`."""
+class Bin:
+    """A bin on its way: the job that it is in, and its place there.
+
+    One that had no company when it failed is `alone`.
+    """
 
     units: Sequence[Unit]
     alone: bool = False
@@ -73,11 +76,12 @@ def spark(
     *,
     sink: Sink | None = None,
 ) -> Engine:
-    """Return an engine over Spark: `master` (default local[*]) or a Spark Connect `remote`, with extra settings.
+    """Return an engine over Spark: `master` (default local[*]) or a Spark Connect `remote`, with settings.
 
-    With a sink the workers give it the rows, and outcomes come without, one for each unit: those of a bin are in a part
-    of its own, those of each piece of a file are, too. NotWrittenError when they cannot write. An active session is used
-    as it is and left running. EngineMissingError when pyspark or Java is not there, and when workers do not see the files.
+    With a sink the workers give it the rows, and outcomes come without, one for each unit: those of a bin are
+    in a part of its own, those of each range of a log are, too. NotWrittenError when they cannot write.
+    An active session is used as it is and left running. EngineMissingError when pyspark or Java is not there,
+    and when workers do not see the files.
     """
 
     def run(job: Job, units: Sequence[Unit]) -> Iterator[Outcome]:
@@ -87,7 +91,7 @@ def spark(
         if not units:
             return
         with opened(master, remote, conf or {}) as session, Jobs(session, JOBS_AT_ONCE) as jobs:
-            if not is_at_home(session):
+            if not is_local(session):
                 see_paths(session, jobs, units)
             yield from _spread(session, jobs, (job, sink), units)
 
@@ -100,26 +104,26 @@ def _spread(session: Session, jobs: Jobs, work: Work, units: Sequence[Unit]) -> 
     shape = _shape(cores)
     directory = _directory(units)
     waiting = _bins(units, cores)
-    line: deque[Piece] = deque()
+    line: deque[Bin] = deque()
     while True:
-        line.extend(Piece(units) for units in islice(waiting, max(0, shape.window - len(line))))
+        line.extend(Bin(units) for units in islice(waiting, max(0, shape.window - len(line))))
         if not line:
             return
         _start(jobs, work, line, shape, directory)
-        piece = line.popleft()
-        assert piece.job is not None
+        work_bin = line.popleft()
+        assert work_bin.job is not None
         try:
-            payloads = piece.job.result().get(piece.place, [])
+            payloads = work_bin.job.result().get(work_bin.place, [])
         except Exception as error:  # noqa: BLE001 - whatever Spark says, the same is done about it
             _explain(session, error)
-            if piece.failures + 1 >= ATTEMPTS_ALONE:
+            if work_bin.failures + 1 >= ATTEMPTS_ALONE:
                 yield failed(
-                    piece.units[0],
+                    work_bin.units[0],
                     "worker-died",
                     "the Spark worker that read it died (killed, or out of memory)",
                 )
             else:
-                line.extendleft(reversed(_again(piece)))
+                line.extendleft(reversed(_again(work_bin)))
             continue
         last = None
         for payload in payloads:
@@ -127,7 +131,7 @@ def _spread(session: Session, jobs: Jobs, work: Work, units: Sequence[Unit]) -> 
             if isinstance(last, Exception):
                 raise last
             yield last
-        line.extendleft(reversed(_left(piece.units, last)))
+        line.extendleft(reversed(_left(work_bin.units, last)))
 
 
 def _shape(cores: int) -> Shape:
@@ -161,37 +165,40 @@ def _cost(unit: Unit) -> int:
         return COST_OF_A_UNIT
 
 
-def _start(jobs: Jobs, work: Work, line: deque[Piece], shape: Shape, directory: str | None) -> None:
-    """Start the pieces at the head of the line that are not under way, once there are enough of them, or the first one is."""
-    ready = [piece for piece in islice(line, shape.window) if piece.job is None]
+def _start(jobs: Jobs, work: Work, line: deque[Bin], shape: Shape, directory: str | None) -> None:
+    """Start the first bins that are not under way, once they fill a job, or the first of all is one."""
+    ready = [work_bin for work_bin in islice(line, shape.window) if work_bin.job is None]
     if line[0].job is not None and len(ready) < shape.together:
         return
-    company = [piece for piece in ready if not piece.alone]
-    groups = [[piece] for piece in ready if piece.alone]
+    company = [work_bin for work_bin in ready if not work_bin.alone]
+    groups = [[work_bin] for work_bin in ready if work_bin.alone]
     groups += [company[start : start + shape.together] for start in range(0, len(company), shape.together)]
     for group in groups:
-        bins = [pickle.dumps((*work, list(piece.units)), pickle.HIGHEST_PROTOCOL) for piece in group]
+        bins = [pickle.dumps((*work, list(work_bin.units)), pickle.HIGHEST_PROTOCOL) for work_bin in group]
         job = jobs.start(_runner(bins, directory, shape.most_bytes), len(bins))
-        for place, piece in enumerate(group):
-            piece.job, piece.place, piece.alone = job, place, len(group) == 1
+        for place, work_bin in enumerate(group):
+            work_bin.job, work_bin.place, work_bin.alone = job, place, len(group) == 1
 
 
-def _again(piece: Piece) -> list[Piece]:
-    """Return what becomes of a piece that failed: tried alone, then in halves, until the unit to blame is found."""
-    if not piece.alone:
-        return [Piece(piece.units, alone=True)]
-    if len(piece.units) == 1:
-        return [Piece(piece.units, alone=True, failures=piece.failures + 1)]
-    middle = len(piece.units) // 2
-    return [Piece(half, alone=True) for half in (piece.units[:middle], piece.units[middle:])]
+def _again(work_bin: Bin) -> list[Bin]:
+    """Return what becomes of a bin that failed.
+
+    Tried alone, then in halves, until the unit to blame is found.
+    """
+    if not work_bin.alone:
+        return [Bin(work_bin.units, alone=True)]
+    if len(work_bin.units) == 1:
+        return [Bin(work_bin.units, alone=True, failures=work_bin.failures + 1)]
+    middle = len(work_bin.units) // 2
+    return [Bin(half, alone=True) for half in (work_bin.units[:middle], work_bin.units[middle:])]
 
 
-def _left(units: Sequence[Unit], last: Outcome | None) -> list[Piece]:
-    """Return what a piece has left, in pieces of as many units as came back."""
+def _left(units: Sequence[Unit], last: Outcome | None) -> list[Bin]:
+    """Return what a bin has left, in bins of as many units as came back."""
     assert last is not None
     done = [unit.number for unit in units].index(last.number) + 1
-    pieces = [] if last.continuation is None else [Piece([last.continuation])]
-    return [*pieces, *(Piece(units[start : start + done]) for start in range(done, len(units), done))]
+    bins = [] if last.continuation is None else [Bin([last.continuation])]
+    return [*bins, *(Bin(units[start : start + done]) for start in range(done, len(units), done))]
 
 
 def _explain(session: Session, error: Exception) -> None:
@@ -210,7 +217,10 @@ def _raised(words: str) -> str:
 
 
 def _directory(units: Sequence[Unit]) -> str | None:
-    """Return the directory that relative paths start from; None if there are none, so that workers need not have it."""
+    """Return the directory that relative paths start from.
+
+    None if there are none, so that workers need not have it.
+    """
     return (
         None if all(os.path.isabs(target.path) for unit in units for target in unit.targets) else os.getcwd()
     )
@@ -254,9 +264,10 @@ def _runner(bins: list[bytes], directory: str | None, most_bytes: int) -> Callab
 
 
 def see_paths(session: Session, jobs: Jobs, units: Sequence[Unit]) -> None:
-    """Have workers look for the directories that units are in; EngineMissingError names a host and what it does not see.
+    """Have workers look for the directories that units are in.
 
-    Without it, each file of a path that is not mounted there would be an error of its own.
+    EngineMissingError names a host and what it does not see. Without it, each file of a path that is not
+    mounted there would be an error of its own.
     """
     directory = _directory(units)
     around = {target.log_dir or os.path.dirname(target.path) for unit in units for target in unit.targets}
@@ -281,12 +292,16 @@ def see_paths(session: Session, jobs: Jobs, units: Sequence[Unit]) -> None:
         hosts = "" if len(unseen) == 1 else f" ({len(lacking)} of {len(unseen)} hosts lack some)"
         more = f" and {len(unseen[host]) - 1} more of {len(paths)}" if len(unseen[host]) > 1 else ""
         raise EngineMissingError(
-            f"the Spark worker on {host} does not see {path}{more}{hosts}: mount it there, as it is here, or leave out --spark"
+            f"the Spark worker on {host} does not see {path}{more}{hosts}: "
+            "mount it there, as it is here, or leave out --spark"
         )
 
 
 def _looker(paths: list[str]) -> Callable[[Batches], Batches]:
-    """Return the function that says which host it runs on, and which paths are not there; it needs no kcli."""
+    """Return the function that says which host it runs on, and which paths are not there.
+
+    It needs no kcli.
+    """
     names = list(NAMES)
     host_name = socket.gethostname
 

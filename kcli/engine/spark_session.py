@@ -1,4 +1,4 @@
-"""A Spark session to work with: the active one, one of our own that ends with the work, or one of a Spark Connect server."""
+"""A Spark session: the active one, our own that ends with the work, or one of a Spark Connect server."""
 
 import logging
 import os
@@ -38,8 +38,8 @@ QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "
 FRUGAL = {"spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system"}
 """Arrow's own pools keep what they had at the peak."""
 QUICK = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1"
-"""For the JVM here, which lives for seconds and hands on what workers say: to compile less takes it half the time."""
-AT_HOME = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+"""For a JVM that lives for seconds and passes on what workers return: less compiling halves its time."""
+LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 """For a local master: whatever name this machine goes by, and whether that name resolves, does not matter."""
 
 NEEDED = ("pyspark", "pyarrow", "pandas")
@@ -61,7 +61,7 @@ def is_connect(session: Session) -> bool:
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
-def is_at_home(session: Session) -> bool:
+def is_local(session: Session) -> bool:
     """Whether the workers of a session are processes of this machine."""
     return not is_connect(session) and str(session.sparkContext.master).startswith("local")
 
@@ -71,7 +71,7 @@ def is_alive(session: Session) -> bool:
     try:
         if is_connect(session):
             return bool(session.range(1).collect())
-        return not session.sparkContext._jsc.sc().isStopped()  # noqa: SLF001 - a job would wait behind all others
+        return not session.sparkContext._jsc.sc().isStopped()  # noqa: SLF001 - no public way
     except Exception:  # noqa: BLE001 - whatever is wrong with it, it is no session to work with
         return False
 
@@ -152,7 +152,10 @@ def opened(master: str | None, remote: str | None, conf: Mapping[str, str]) -> I
 
 
 def _stop(session: Session) -> None:
-    """Stop a session in a thread of its own: a signal may have broken into this thread's talk with the JVM."""
+    """Stop a session in a thread of its own.
+
+    A signal may have broken into this thread's talk with the JVM.
+    """
 
     def stop() -> None:
         with suppress(Exception):  # it has gone away already
@@ -164,7 +167,10 @@ def _stop(session: Session) -> None:
 
 
 def _connected(remote: str, conf: Mapping[str, str]) -> Session:
-    """Return a session of a server; one that does not answer is asked for minutes by Spark itself, and no signal ends that."""
+    """Return a session of a server that answers.
+
+    Spark itself asks a server that does not answer for minutes, and no signal ends that.
+    """
     found: list[Session | Exception] = []
 
     def connect() -> None:
@@ -213,7 +219,7 @@ def _started(master: str, conf: Mapping[str, str]) -> Session:
         "spark.app.name": "kcli",
         **QUIET,
         **FRUGAL,
-        **(AT_HOME if local else {}),
+        **(LOOPBACK if local else {}),
         **conf,
     }
     builder = SparkSession.Builder()
@@ -257,8 +263,9 @@ def _why(error: Exception, noise: str, master: str) -> str:
 def _launch(settings: Mapping[str, str]) -> None:
     """Start the JVM if there is none. A signal does not break into it, but ends the JVM as soon as it listens.
 
-    pyspark waits for a file in which a JVM says where it listens. Were it interrupted there, it would remove the directory of that
-    file, and the JVM would neither listen nor end. So a thread waits, which no signal is delivered to.
+    pyspark waits for a file in which a JVM says where it listens. Were it interrupted there, it would remove
+    the directory of that file, and the JVM would neither listen nor end. So a thread waits, which no signal
+    is delivered to.
     """
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415
 
@@ -291,10 +298,13 @@ def _launch(settings: Mapping[str, str]) -> None:
 
 
 def _end_jvm() -> None:
-    """End the JVM of this process, and wait until it is gone; it ends when nobody holds its stdin any more."""
+    """End the JVM of this process, and wait until it is gone.
+
+    It ends when no process holds its stdin any more.
+    """
     from pyspark import SparkContext  # noqa: PLC0415
 
-    jvm = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 - nobody else knows it
+    jvm = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 - no other way to it
     SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
     if jvm is None:
         return
@@ -307,7 +317,10 @@ def _end_jvm() -> None:
 
 
 def _quieten(context: Any) -> None:
-    """Have those who talk with the JVM say nothing when it ends: a signal to a whole group ends it first, and kcli tells."""
+    """Have those who talk with the JVM say nothing when it ends.
+
+    A signal to a whole group ends it first, and kcli tells.
+    """
     server = getattr(context, "_accumulatorServer", None)
     if server is not None:
         server.handle_error = lambda *_: None

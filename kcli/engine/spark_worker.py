@@ -1,4 +1,4 @@
-"""What Spark's workers do with a bin of units: outcomes pickled and compressed, or rows written to parts of a sink."""
+"""What Spark's workers do with a bin of units: they return outcomes, or write rows to parts of a sink."""
 
 import errno
 import pickle
@@ -36,14 +36,16 @@ class Part(Protocol):
 Sink: TypeAlias = Callable[[], AbstractContextManager[Part]]
 """Where workers write rows instead of returning them; picklable.
 
-A part is complete when its block ends well. One whose block did not, or whose receipt no outcome carries, does not count.
+A part is complete when its block ends without an error. A part whose receipt no outcome carries does not
+count.
 """
 
 
 def packed_bin(job: Map, units: Sequence[Unit], sink: Sink | None, most_bytes: int) -> Iterator[list[bytes]]:
-    """Yield outcomes of units, pickled and compressed, in lists: until they have so many bytes, or all of them, one a unit, if a sink takes the rows.
+    """Yield lists of outcomes, pickled and compressed, until they have `most_bytes`.
 
-    What the sink raises is yielded instead: NotWrittenError when it cannot write.
+    With a sink: all of them, one for each unit, once it has the rows. What the sink raises is yielded
+    instead: NotWrittenError when it cannot write.
     """
     if sink is not None:
         yield _sunk(job, units, sink)
@@ -65,7 +67,10 @@ def packed_bin(job: Map, units: Sequence[Unit], sink: Sink | None, most_bytes: i
 
 
 def _sunk(job: Map, units: Sequence[Unit], sink: Sink) -> list[bytes]:
-    """Return the pickled outcome of each unit, once all their rows are in parts of the sink: in one, pieces of files in one each."""
+    """Return the pickled outcome of each unit, once its rows are in a part.
+
+    All units share one part; ranges of logs have one each.
+    """
     groups = [[unit] for unit in units] if any(unit.start or unit.end for unit in units) else [units]
     try:
         return [
@@ -111,7 +116,7 @@ def _of_part(job: Map, units: Sequence[Unit], sink: Sink) -> list[Outcome]:
 
 
 def compressed(payload: bytes) -> bytes:
-    """Return what a worker on the other side of a JVM says, smaller if it is long: it is copied many times on its way."""
+    """Return a payload, compressed if it is long: the JVM copies it many times on its way."""
     if len(payload) < WORTH_COMPRESSING:
         return payload
     import cramjam  # noqa: PLC0415
@@ -124,8 +129,8 @@ def unpacked(payload: bytes) -> Any:
     if payload[:1] == COMPRESSED:
         import cramjam  # noqa: PLC0415
 
-        return pickle.loads(cramjam.lz4.decompress_block(memoryview(payload)[1:]))  # noqa: S301 - our own workers wrote it
-    return pickle.loads(payload)  # noqa: S301 - as above
+        payload = bytes(cramjam.lz4.decompress_block(memoryview(payload)[1:]))
+    return pickle.loads(payload)  # noqa: S301 - our own workers wrote it
 
 
 def packed(outcome: Outcome, unit: Unit) -> bytes:

@@ -20,13 +20,13 @@ WRITTEN_RANGE = 64 << 20
 
 
 def split_logs(units: Sequence[Unit], size: int) -> list[Unit]:
-    """Return units of the same work in which large logs are several ranges of about `size` bytes, each log a group."""
+    """Return units with large logs in ranges of about `size` bytes; the ranges of a log are a group."""
     ranges = [replace(each, group=group) for group, unit in enumerate(units) for each in cut(unit, size)]
     return [replace(each, number=number) for number, each in enumerate(ranges)]
 
 
 def drop_after_end(left: Outcome | None, right: Outcome | None) -> Outcome:
-    """Reduce ranges of a log: one that ran past its end, or that could not be read, ends the log for all after it."""
+    """Reduce ranges of a log: after one that ran past its end, or has an error, the others are dropped."""
     if right is None or (left is not None and _has_ended(left)):
         assert left is not None
         return replace(left, partial=_has_ended(left), number=(right or left).number)
@@ -49,14 +49,18 @@ def _has_ended(outcome: Outcome) -> bool:
 def cut(unit: Unit, size: int) -> Iterator[Unit]:
     """Yield units of the same log, cut into ranges of about `size` bytes; the unit itself where it is small.
 
-    The first begins at byte 0, the last has no end; each other place is one where a batch of right checksum begins.
+    The first begins at byte 0, the last has no end; each other place is one where a batch of right checksum
+    begins.
     """
     for start, end in pairwise([0, *_places(unit.target, size), 0]):
         yield replace(unit, start=start, end=end)
 
 
 def _places(target: Target, size: int) -> list[int]:
-    """Return byte positions about `size` apart at which batches of right checksum begin; what cannot be read is no place."""
+    """Return byte positions about `size` apart at which batches of right checksum begin.
+
+    None where the log or its index cannot be read.
+    """
     found: list[int] = []
     try:
         path, base = sibling(target, "index"), file_name(target).base_offset

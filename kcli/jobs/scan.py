@@ -1,33 +1,34 @@
 """`scan`: what segments and partitions hold, by headers and checksums alone; a big segment in pieces.
 
-`split_segments` cuts large segments where the offset index leads to a batch, `ScanLog` maps each range, `ScanReducer`
-joins ranges to segments and segments to partitions, and reads a segment again as a whole if its ranges do not join.
+`split_segments` cuts large segments where the offset index leads to a batch, `ScanLog` maps each range,
+`ScanReducer` joins ranges to segments and segments to partitions, and reads a segment again as a whole if its
+ranges do not join.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import groupby
 from typing import NamedTuple
 
 from formats.batch import COMPRESSION_NAMES
 from formats.bounds import LARGEST_BATCH
-from formats.names import IN_PARTITION, KRAFT_SNAPSHOT, LOG, parse_file
+from formats.names import IN_PARTITION, LOG, parse_file
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
-from kcli.analysis.pieces import Piece, Wanted, join, read_piece
+from kcli.analysis.pieces import Piece, ReadOptions, join, read_piece
 from kcli.analysis.salvage import DamagedRange
 from kcli.analysis.summary import EMPTY, Codec, Summary, merge
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed, internal_failure, log_dir_findings, moved, source_of
 from kcli.jobs.cuts import cut
-from kcli.logdir.buffers import DataFile, FileError, Reading, shown
+from kcli.jobs.scan_logs import directory_of, identity
+from kcli.logdir.buffers import DataFile, FileError, Reading
 from kcli.logdir.bulk import hints_of
 from kcli.logdir.files import sibling
 from kcli.logdir.moving import REMOVED
 from kcli.logdir.segment import Stop
-from kcli.logdir.tree import PARTITION, Found, Note, Target, listed, listed_log, odd_entries, partition_of
+from kcli.logdir.tree import PARTITION, Target, listed
 from kcli.rows import Failure
 from kcli.rows.places import FromFile, Where
 from kcli.rows.scan import (
@@ -39,7 +40,6 @@ from kcli.rows.scan import (
     ScanSummary,
 )
 
-ACCEPTS = frozenset({LOG, KRAFT_SNAPSHOT, PARTITION})
 PIECE_BYTES = 64 << 20
 """Of a piece of a big segment, at least."""
 MANY_WORKERS = 8
@@ -47,7 +47,10 @@ MANY_WORKERS = 8
 
 
 class Total(NamedTuple):
-    """What the segments of a directory hold together, sizes in bytes; not `complete` if one could not be read."""
+    """What the segments of a directory hold together, sizes in bytes.
+
+    Not `complete` if one could not be read.
+    """
 
     summary: Summary = EMPTY
     segments: int = 0
@@ -60,7 +63,7 @@ class Total(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What is looked at, how fast (bytes a second, 0: as it comes), and which rows are wanted.
+    """What is read, how fast (bytes a second, 0: without a limit), and which rows are given.
 
     `cold` gives pages back to the system; `ratio` decompresses batches up to `max_batch_bytes`.
     """
@@ -76,8 +79,8 @@ class Options:
 class ScannedRange(NamedTuple):
     """What a map found in a range of a log, or in a partition directory without one, which has no piece.
 
-    `piece` is None, too, where there was an error, or where the file is gone, as `findings` say. `must_reread`: its
-    pieces do not join. `is_lost`: its worker died, so it is not read again.
+    `piece` is None, too, where there was an error, or where the file is gone, as `findings` say.
+    `must_reread`: its pieces do not join. `is_lost`: its worker died, so it is not read again.
     """
 
     unit: Unit
@@ -92,7 +95,8 @@ class ScannedRange(NamedTuple):
 class Scanned(NamedTuple):
     """What is known of consecutive ranges of one directory: those whose log may go on are still `ranges`.
 
-    `total` and `end`, the last offset, are of the segments that have rows. `is_first`: nothing of the directory lies before; `is_last`: nothing after.
+    `total` and `end`, the last offset, are of the segments that have rows. `is_first`: nothing of the
+    directory lies before; `is_last`: nothing after.
     """
 
     ranges: tuple[ScannedRange, ...]
@@ -121,7 +125,7 @@ class ScanLog:
                 listed(unit.target.path)  # it may have been removed meanwhile
                 source = source_of(replace(unit.target, shown=os.path.join(unit.target.shown, "-")))
                 return ScannedRange(unit, source, findings=tuple(log_dir_findings(unit.target)))
-            wanted = Wanted(options.verify, options.ratio, options.max_batch_bytes)
+            wanted = ReadOptions(options.verify, options.ratio, options.max_batch_bytes)
             with DataFile(unit.target.path, Reading(options.rate, options.cold)) as file:
                 hints = hints_of(file, sibling(unit.target, "index"))
                 piece = read_piece(file, unit.start, unit.end or None, wanted, hints=hints)
@@ -130,7 +134,7 @@ class ScanLog:
         except FileError as error:
             outcome = failed(unit, error)
             return ScannedRange(unit, findings=tuple(outcome.findings), error=outcome.error)
-        except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
+        except Exception as error:  # noqa: BLE001 - the boundary: a bug on one input stops no other
             return ScannedRange(unit, error=internal_failure(unit.target.shown, error))
 
 
@@ -151,7 +155,7 @@ class ScanReducer:
         """
         known = _joined(_scanned(left), _scanned(right))
         if left is None and known.ranges:
-            directory = _identity(_directory(known.ranges[0].unit.target).shown, os.path.realpath)
+            directory = identity(directory_of(known.ranges[0].unit.target).shown, os.path.realpath)
             known = known._replace(is_first=True, total=Total(complete=directory not in self.unread))
         known = known._replace(is_last=known.is_last or right is None)
         count = len(known.ranges) - (not known.is_last) if known.is_first else 0
@@ -213,8 +217,8 @@ def _joined(left: Scanned, right: Scanned) -> Scanned:
 
 
 def split_segments(units: Sequence[Unit], size: int) -> list[Unit]:
-    """Return units with each directory as a group, large segments in ranges of about `size` bytes; 0 for whole ones."""
-    groups = enumerate(groupby(units, key=lambda unit: _directory(unit.target)))
+    """Return units with each directory as a group, large segments in ranges of about `size` bytes, if any."""
+    groups = enumerate(groupby(units, key=lambda unit: directory_of(unit.target)))
     ranges = [
         replace(each, group=group)
         for group, (_, some) in groups
@@ -224,97 +228,22 @@ def split_segments(units: Sequence[Unit], size: int) -> list[Unit]:
     return [replace(each, number=number) for number, each in enumerate(ranges)]
 
 
-def expand(found: Found) -> Found:
-    """Return the same with one target for each log, however often it is named: a directory's together, by base offset.
-
-    Directories come in the order in which they are named. A partition directory without a log stays.
-    """
-    result = replace(found, targets=[], failures=list(found.failures), notes=list(found.notes))
-    directories: dict[str, dict[str, Target]] = {}
-    real = cache(os.path.realpath)
-    for target in found.targets:
-        if target.kind not in ACCEPTS:
-            result.targets.append(target)
-            continue
-        try:
-            logs, notes = _logs(target)
-        except FileError as error:
-            result.miss(target, error)
-            continue
-        files = directories.setdefault(_identity(_directory(target).path, real), {})
-        result.notes.extend(notes)
-        for log in logs:
-            name = "" if log.kind == PARTITION else os.path.basename(log.path)
-            files.setdefault(name, _beside(next(iter(files.values())), log, name) if files else log)
-    result.targets.extend(files[name] for files in directories.values() for name in sorted(files, key=_place))
-    return result
-
-
-def _logs(target: Target) -> tuple[list[Target], list[Note]]:
-    """Return the logs of a partition directory, or the target itself where it is a file or has none; and what is only named like one."""
-    files, others = listed_log(target.path) if target.kind == PARTITION else ([], [])
-    logs = [_inside(target, name) for name in files if _is_log(name)]
-    return logs or [target], list(odd_entries(target, files, others))
-
-
-def unread(found: Found) -> frozenset[str]:
-    """Return the partition directories, by `_identity` as shown, in which something named like a log is none or is not read."""
-    paths = [failure.path for failure in found.failures] + [
-        note.path for note in found.notes if note.kind == "no-file"
-    ]
-    odd = (note.path for note in found.notes if note.kind in {"no-offset", "another-name"})
-    named = [path for path in paths if _is_log(os.path.basename(path))] + [
-        path for path in odd if path.endswith((".log", ".log.swap"))
-    ]
-    return frozenset(_identity(os.path.dirname(path) or ".", os.path.realpath) for path in named)
-
-
-def _directory(target: Target) -> Target:
-    return target if target.kind == PARTITION else partition_of(target)
-
-
-def _identity(directory: str, real: Callable[[str], str]) -> str:
-    """Return the same for all ways to name a directory; one that is a link itself is not what it leads to."""
-    around, name = os.path.split(directory)
-    return real(directory) if name in {"", ".", ".."} else os.path.join(real(around), name)
-
-
-def _beside(first: Target, target: Target, name: str) -> Target:
-    """Return a target reached by the way on which another of its directory was reached first."""
-    around = _directory(first)
-    return replace(_inside(around, name), kind=target.kind) if name else around
-
-
-def _place(name: str) -> tuple[bool, int, str]:
-    """Return what sorts the files of a directory: segments by base offset, what was added to a name behind; then snapshots."""
-    parsed = parse_file(name)
-    return parsed.kind == KRAFT_SNAPSHOT, parsed.base_offset or 0, name
-
-
-def _is_log(name: str) -> bool:
-    parsed = parse_file(name)
-    return parsed.kind == LOG and not parsed.is_inactive
-
-
-def _inside(target: Target, name: str) -> Target:
-    return replace(
-        target, kind=LOG, path=os.path.join(target.path, name), shown=os.path.join(target.shown, shown(name))
-    )
-
-
 def piece_bytes(workers: int) -> int:
     """Return how large pieces are worth their cost, a millisecond each, to so many workers."""
     return max(PIECE_BYTES, PIECE_BYTES * MANY_WORKERS // workers)
 
 
 def _is_segment(target: Target) -> bool:
-    """Whether a file is a segment of a log: offsets of a leftover, a snapshot or a remote segment may be those of another."""
+    """Whether a file is a segment of a log.
+
+    Offsets of a leftover, a snapshot or a remote segment may be those of another.
+    """
     parsed = parse_file(os.path.basename(target.path))
     return (parsed.kind, parsed.scheme, parsed.is_inactive) == (LOG, IN_PARTITION, False)
 
 
 def _findings(target: Target, piece: Piece, before: int | None) -> Iterator[Finding]:
-    """Yield what is wrong with a segment behind another that ends at an offset, in the words of `dump`."""
+    """Yield findings about a segment after one whose last offset is `before`, in the words of `dump`."""
     base = piece.summary.base_offset
     reaches_back = before is not None and base is not None and base <= before
     if reaches_back and not os.path.lexists(target.path):
@@ -327,10 +256,10 @@ def _findings(target: Target, piece: Piece, before: int | None) -> Iterator[Find
 
     from kcli.analysis.log_findings import report_damage  # noqa: PLC0415 - only damage pays for it
 
-    told = FindingCollector(target)
+    collector = FindingCollector(target)
     damage: list[DamagedRange | Stop] = [*piece.gaps, piece.stop]
     for item in damage:
-        yield from (found for found in report_damage(item, told) if isinstance(found, Finding))
+        yield from (found for found in report_damage(item, collector) if isinstance(found, Finding))
     overlaps, invalid, unknown, unreadable = (
         piece.summary.backwards,
         piece.invalid,
@@ -349,8 +278,8 @@ def _findings(target: Target, piece: Piece, before: int | None) -> Iterator[Find
         ("LOG-005", int(piece.grown > 0), None, f"it grew by {piece.grown} bytes while it was read"),
     ):
         if times:
-            yield told.finding(code, position, words)._replace(more=times - 1)
-    yield from told.take()
+            yield collector.finding(code, position, words)._replace(more=times - 1)
+    yield from collector.take()
 
 
 def _is_clean(piece: Piece) -> bool:
@@ -365,7 +294,10 @@ def _is_clean(piece: Piece) -> bool:
 
 
 def _added(total: Total, piece: Piece) -> Total:
-    """Return a total with one more segment: what is neither a batch that is believed nor its tail is damaged."""
+    """Return a total with one more segment.
+
+    Bytes that are neither of a valid batch nor of the tail count as damaged.
+    """
     tail = _tail(piece)
     return Total(
         merge(total.summary, piece.summary),
@@ -428,7 +360,7 @@ def _summary(total: Total) -> ScanSummary:
 
 
 def _tail(piece: Piece) -> int:
-    """Return the bytes behind the last batch, unless they are a damaged range."""
+    """Return the bytes after the last batch, unless they are a damaged range."""
     is_damaged = bool(piece.gaps) and piece.gaps[-1].next_offset is None
     return 0 if is_damaged else piece.size - piece.stop.position
 
@@ -443,4 +375,4 @@ def _codec(number: int, codec: Codec) -> CodecUse:
     )
 
 
-__all__ = ["ACCEPTS", "Options", "ScanLog", "ScanReducer", "expand", "split_segments"]
+__all__ = ["Options", "ScanLog", "ScanReducer", "split_segments"]

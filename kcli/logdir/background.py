@@ -1,4 +1,7 @@
-"""A call in another thread while this one goes on: one that leaves the interpreter's lock alone, such as to read or write a file."""
+"""A call in another thread while this one goes on.
+
+One that leaves the interpreter's lock alone, such as to read or write a file.
+"""
 
 from collections.abc import Callable
 from threading import Thread
@@ -33,7 +36,10 @@ class BackgroundCall:
         return self._thread is not None
 
     def begin(self, call: Call) -> None:
-        """Wait for the call before, then start this one; it is over on return where no thread is of use, or can be had."""
+        """Wait for the call before, then start this one.
+
+        It is over on return where no thread is of use, or can be had.
+        """
         self.wait()
         thread = Thread(target=self._run, args=(call,), daemon=True)
         try:

@@ -18,7 +18,7 @@ from kcli.dump.job import ACCEPTS as DUMPED
 from kcli.dump.job import Dump, Options
 from kcli.engine.contract import Job, Map, Outcome, Unit
 from kcli.engine.inline import inline
-from kcli.jobs import epoch, rlmm, scan
+from kcli.jobs import epoch, rlmm, scan, scan_logs
 from kcli.jobs.common import PARTITIONS_ONLY, log_dir_findings, notes_as_findings, plan
 from kcli.jobs.ls import ls
 from kcli.logdir.buffers import FileError, shown
@@ -133,7 +133,7 @@ def _works(
         targets = [target for target in expanded.targets if _holds_metadata(pushed, target)]
         return _of_units(rlmm.dump, replace(expanded, targets=targets), rlmm.ACCEPTS)
     if view == SEGMENTS:
-        return _of_units(SEGMENT, scan.expand(found), scan.ACCEPTS)
+        return _of_units(SEGMENT, scan_logs.expand(found), scan_logs.ACCEPTS)
     if view == EPOCHS:
         return _of_units(epoch.show, found, epoch.ACCEPTS)
     return _of_units(ls, found, PARTITIONS_ONLY)
@@ -259,7 +259,7 @@ def _for_findings(query: Query, found: Found, pushed: Pushed) -> tuple[list[Work
 
 def _useful(view: str, found: Found) -> Found:
     """Return the targets that a view can read: a file that is not for all views is no finding."""
-    accepts = {RLMM: rlmm.ACCEPTS | PARTITIONS_ONLY, EPOCHS: epoch.ACCEPTS, SEGMENTS: scan.ACCEPTS}.get(
+    accepts = {RLMM: rlmm.ACCEPTS | PARTITIONS_ONLY, EPOCHS: epoch.ACCEPTS, SEGMENTS: scan_logs.ACCEPTS}.get(
         view, PARTITIONS_ONLY
     )
     return replace(found, targets=[target for target in found.targets if target.kind in accepts])

@@ -4,7 +4,7 @@ import random
 
 from formats.batch import BatchHeader
 from kcli.analysis import summary as summaries
-from kcli.analysis.pieces import Wanted, read_piece
+from kcli.analysis.pieces import ReadOptions, read_piece
 from kcli.analysis.salvage import DamagedRange, VerifiedBatch, verified_batches
 from kcli.analysis.summary import Codec, Summary, Tally
 from kcli.logdir.buffers import DataFile
@@ -144,7 +144,7 @@ def ends(raw):
 
 def read(path, start=0, end=None, **wanted):
     with DataFile(str(path)) as file:
-        return read_piece(file, start, end, Wanted(**wanted))
+        return read_piece(file, start, end, ReadOptions(**wanted))
 
 
 def compare(path, data):

@@ -116,7 +116,7 @@ def test_who_is_interrupted_leaves_no_job_in_a_session_of_others(session):
 
 def test_workers_that_do_not_see_a_path_are_named_before_any_work(session, monkeypatch):
     is_there = os.path.exists
-    monkeypatch.setattr(module, "is_at_home", lambda _: False)
+    monkeypatch.setattr(module, "is_local", lambda _: False)
     monkeypatch.setattr(
         os.path, "exists", lambda path: path.endswith(("/unmounted", "/dir")) or is_there(path)
     )
@@ -129,7 +129,7 @@ def test_workers_that_do_not_see_a_path_are_named_before_any_work(session, monke
 
 
 def test_workers_that_see_every_path_work(session, monkeypatch, tmp_path):
-    monkeypatch.setattr(module, "is_at_home", lambda _: False)
+    monkeypatch.setattr(module, "is_local", lambda _: False)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "dir").mkdir()
 

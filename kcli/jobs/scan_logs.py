@@ -1,0 +1,94 @@
+"""Which logs `scan` reads: one target for each, however it is named, a directory's together."""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+from formats.names import KRAFT_SNAPSHOT, LOG, parse_file
+from kcli.logdir.buffers import FileError, shown
+from kcli.logdir.tree import PARTITION, Found, Note, Target, listed_log, odd_entries, partition_of
+
+ACCEPTS = frozenset({LOG, KRAFT_SNAPSHOT, PARTITION})
+
+
+def expand(found: Found) -> Found:
+    """Return the same with one target for each log, however often it is named, in the order of base offsets.
+
+    Directories come in the order in which they are named. A partition directory without a log stays.
+    """
+    result = replace(found, targets=[], failures=list(found.failures), notes=list(found.notes))
+    directories: dict[str, dict[str, Target]] = {}
+    real = cache(os.path.realpath)
+    for target in found.targets:
+        if target.kind not in ACCEPTS:
+            result.targets.append(target)
+            continue
+        try:
+            logs, notes = _logs(target)
+        except FileError as error:
+            result.miss(target, error)
+            continue
+        files = directories.setdefault(identity(directory_of(target).path, real), {})
+        result.notes.extend(notes)
+        for log in logs:
+            name = "" if log.kind == PARTITION else os.path.basename(log.path)
+            files.setdefault(name, _beside(next(iter(files.values())), log, name) if files else log)
+    result.targets.extend(files[name] for files in directories.values() for name in sorted(files, key=_place))
+    return result
+
+
+def _logs(target: Target) -> tuple[list[Target], list[Note]]:
+    """Return the logs of a partition directory, and notes about entries that are only named like one.
+
+    The target itself where it is a file, or a directory without a log.
+    """
+    files, others = listed_log(target.path) if target.kind == PARTITION else ([], [])
+    logs = [_inside(target, name) for name in files if _is_log(name)]
+    return logs or [target], list(odd_entries(target, files, others))
+
+
+def unread(found: Found) -> frozenset[str]:
+    """Return the partition directories, by `identity` as shown, with a log that is not read."""
+    paths = [failure.path for failure in found.failures] + [
+        note.path for note in found.notes if note.kind == "no-file"
+    ]
+    odd = (note.path for note in found.notes if note.kind in {"no-offset", "another-name"})
+    named = [path for path in paths if _is_log(os.path.basename(path))] + [
+        path for path in odd if path.endswith((".log", ".log.swap"))
+    ]
+    return frozenset(identity(os.path.dirname(path) or ".", os.path.realpath) for path in named)
+
+
+def directory_of(target: Target) -> Target:
+    """Return the partition directory that a target is, or lies in."""
+    return target if target.kind == PARTITION else partition_of(target)
+
+
+def identity(directory: str, real: Callable[[str], str]) -> str:
+    """Return the same for all ways to name a directory; one that is a link itself is not what it leads to."""
+    around, name = os.path.split(directory)
+    return real(directory) if name in {"", ".", ".."} else os.path.join(real(around), name)
+
+
+def _beside(first: Target, target: Target, name: str) -> Target:
+    """Return a target reached by the way on which another of its directory was reached first."""
+    around = directory_of(first)
+    return replace(_inside(around, name), kind=target.kind) if name else around
+
+
+def _place(name: str) -> tuple[bool, int, str]:
+    """Return the sort key of a file in its directory: segments by base offset and name, then snapshots."""
+    parsed = parse_file(name)
+    return parsed.kind == KRAFT_SNAPSHOT, parsed.base_offset or 0, name
+
+
+def _is_log(name: str) -> bool:
+    parsed = parse_file(name)
+    return parsed.kind == LOG and not parsed.is_inactive
+
+
+def _inside(target: Target, name: str) -> Target:
+    return replace(
+        target, kind=LOG, path=os.path.join(target.path, name), shown=os.path.join(target.shown, shown(name))
+    )
