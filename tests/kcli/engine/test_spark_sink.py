@@ -117,6 +117,7 @@ class TestEngine:
 RETRIED = """
 import sys
 from functools import partial
+from kcli.engine.contract import Job
 from kcli.engine.spark import spark
 from tests.engine_suite import dies_once, units
 from tests.kcli.engine.test_spark_sink import VIEW, Parts, rows_in
