@@ -35,7 +35,7 @@ Timestamp: TypeAlias = Annotated[int, MILLISECONDS]
 
 
 class Row(NamedTuple):
-    """The loose form of a row, which `dump` still yields: the name of its type, and its values in column order."""
+    """An item that no row class describes, such as a line of `dump -o text`: a name for what it is, and values."""
 
     type: str
     values: tuple[Value, ...]
