@@ -166,9 +166,9 @@ def requested_all(entries: EpochCache) -> tuple[int, ...]:
 
     An empty cache is asked for -1 and 0. Numbers past the largest int are left out: no request can carry them.
     """
-    wanted = {UNDEFINED_EPOCH, *(entry.epoch for entry in entries), *(entry.epoch + 1 for entry in entries)}
-    wanted.add(entries[0].epoch - 1 if entries else 0)
-    return tuple(sorted(epoch for epoch in wanted if epoch <= MAX_INT))
+    epochs = {UNDEFINED_EPOCH, *(entry.epoch for entry in entries), *(entry.epoch + 1 for entry in entries)}
+    epochs.add(entries[0].epoch - 1 if entries else 0)
+    return tuple(sorted(epoch for epoch in epochs if epoch <= MAX_INT))
 
 
 def epochs_of_batches(batches: Iterable[tuple[int, int]]) -> EpochCache:

@@ -1,6 +1,6 @@
 """Recovery by headers alone: where a segment ends if every checksum in it is right.
 
-Cheap: it reads the tail behind the last index entry, unless that entry leads nowhere. What recovery makes of the bytes
+Cheap: it reads the tail after the last index entry, unless that entry leads nowhere. What recovery makes of the bytes
 exactly is `kcli.analysis.recovery`.
 """
 

@@ -19,7 +19,7 @@ DEFAULT_MAX_INDEX_SIZE = 10 * 1024 * 1024
 METADATA_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 
 INDEX, RECOVERED, HEADERS, GIVEN = "index", "recovered", "headers", "given"
-"""Where a log end offset comes from: the last index entry and the tail behind it; recovery, by checksums or by headers
+"""Where a log end offset comes from: the last index entry and the tail after it; recovery, by checksums or by headers
 alone; the user."""
 
 

@@ -361,7 +361,7 @@ def truncate_segment(segment: LoadedSegment, target: int) -> LoadedSegment:
 
 
 def _read_largest_timestamp(segment: LoadedSegment) -> None:
-    """Read what the broker reads to find the largest timestamp left: the headers behind the last time index entry."""
+    """Read what the broker reads to find the largest timestamp left: the headers after the last time index entry."""
     timestamp, offset = segment.last_time_entry()
     if timestamp < 0 or segment.log_path is None:
         return

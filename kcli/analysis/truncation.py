@@ -79,7 +79,7 @@ class Prediction:
 
 
 def truncate(loaded: LoadedLog, target: int, high_watermark: int | None) -> Prediction:
-    """Return what the broker would do when told to truncate to `target` (0 or more).
+    """Return what the broker would do to truncate to `target` (0 or more).
 
     `high_watermark` is the checkpointed one, None when unknown. BrokerError where the truncation itself would fail.
     """

@@ -29,7 +29,7 @@ from kcli.dump.text import print_file
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import rlmm
 from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.tree import PARTITION, Found, Target, listed, odd_entries
+from kcli.logdir.tree import PARTITION, Found, Target, listed, unexpected_names
 from kcli.rows.dump import (
     DUMP_BATCH,
     DUMP_FILE,
@@ -141,7 +141,7 @@ class Dump:
                     result.targets.append(target)
                     continue
                 files, others = listed(target.path)
-                result.notes.extend(odd_entries(target, files, others))
+                result.notes.extend(unexpected_names(target, files, others))
                 result.targets.extend(
                     self._inside(target, files, others) if self.options.tail is None else [target]
                 )

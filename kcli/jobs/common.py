@@ -189,7 +189,7 @@ def directory_findings(partition: Partition) -> Iterator[Finding]:
     """Yield what could not be used of the log dir's own files, and what in the directory is not the file that its name says."""
     yield from log_dir_findings(partition.target)
     try:
-        notes = partition.odd_entries
+        notes = partition.unexpected_names
     except FileError:
         return  # it cannot be listed, and its error says so
     yield from notes_as_findings(notes)

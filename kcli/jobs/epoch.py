@@ -37,7 +37,7 @@ class Cache(NamedTuple):
 
 
 class LogBounds(NamedTuple):
-    """The log behind an epoch cache: its bounds, the cache before it is cut at them, and what a start loaded.
+    """The log of an epoch cache: its bounds, the cache before it is cut at them, and what a start loaded.
 
     `loaded` is None where the log end offset was given, and the log is not read. `log_start_offset` is the checkpointed
     one there.

@@ -48,19 +48,19 @@ def _ls(unit: Unit, *, recover: bool) -> Outcome:
         return replace(outcome, findings=[*directory_findings(partition), *outcome.findings])
     except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
         return Outcome(number=unit.number, error=internal_failure(unit.target.shown, error))
-    told: list[FileError] = []
+    errors: list[FileError] = []
     for problem in problems:
         finding = moved(unit.target, problem)
         if finding is None:
-            told.append(shown_error(partition, problem))
+            errors.append(shown_error(partition, problem))
         else:
             findings.append(finding)
     findings.extend(
         Finding("LOG-008", problem.message, dir=partition.shown, path=problem.path, position=problem.position)
-        for problem in told[1:]
+        for problem in errors[1:]
     )
     return Outcome(
-        number=unit.number, rows=[row], findings=findings, error=failure_of(told[0]) if told else None
+        number=unit.number, rows=[row], findings=findings, error=failure_of(errors[0]) if errors else None
     )
 
 

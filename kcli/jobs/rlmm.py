@@ -82,7 +82,7 @@ def expand(found: Found) -> Found:
         try:
             files = list(_files(partition))
             if _may_hold_events(partition):
-                result.notes.extend(partition.odd_entries)
+                result.notes.extend(partition.unexpected_names)
         except FileError as error:
             result.miss(target, error)
             continue

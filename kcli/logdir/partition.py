@@ -10,7 +10,7 @@ from formats.properties import read_partition_metadata
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.directory import NO_DIRECTORY, DirectoryFacts, directory_facts
 from kcli.logdir.segment import Segment
-from kcli.logdir.tree import Note, Target, listed_log, odd_entries
+from kcli.logdir.tree import Note, Target, listed_log, unexpected_names
 
 LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
@@ -56,9 +56,9 @@ class Partition:
         return self._listed[0]
 
     @property
-    def odd_entries(self) -> tuple[Note, ...]:
+    def unexpected_names(self) -> tuple[Note, ...]:
         """What is named like a file of a log and is none, or has no offset in its name."""
-        return tuple(odd_entries(self.target, *self._listed))
+        return tuple(unexpected_names(self.target, *self._listed))
 
     @cached_property
     def _listed(self) -> tuple[list[str], list[str]]:

@@ -91,7 +91,7 @@ def batches(
 
     Kafka throws CorruptRecordException at a `bad-length`, and ends silently elsewhere. With `readable` the walk also
     ends at what no reader of records can read: a negative magic (to Kafka a message of magic 0 or 1) and a batch
-    shorter than the header of its magic. Up to `ahead` bytes are read at once; behind a batch of `hop_from` bytes or
+    shorter than the header of its magic. Up to `ahead` bytes are read at once; after a batch of `hop_from` bytes or
     more only the next header.
     """
     position, base, window, read_ahead = start, start, b"", ahead

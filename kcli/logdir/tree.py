@@ -298,7 +298,7 @@ def listed_log(path: str) -> tuple[list[str], list[str]]:
     return listed(path)
 
 
-def odd_entries(target: Target, files: Collection[str], others: Iterable[str]) -> Iterator[Note]:
+def unexpected_names(target: Target, files: Collection[str], others: Iterable[str]) -> Iterator[Note]:
     """Yield notes about what in a partition directory, as `listed`, is named like a file of a log, and is not read as one."""
     for name in others:
         if parse_file(name).scheme is not None:

@@ -22,7 +22,7 @@ from kcli.jobs import epoch, rlmm, scan, scan_logs
 from kcli.jobs.common import PARTITIONS_ONLY, log_dir_findings, notes_as_findings, plan
 from kcli.jobs.ls import ls
 from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.tree import PARTITION, Found, Selection, Target, find, listed, odd_entries
+from kcli.logdir.tree import PARTITION, Found, Selection, Target, find, listed, unexpected_names
 from kcli.rows import Failure
 from kcli.rows.scan import SCAN_SEGMENT
 from kcli.views.cutting import in_pieces
@@ -32,7 +32,7 @@ from kcli.views.options import OptionError, Query
 from kcli.views.ranges import Ranged
 
 NAME_FINDINGS = frozenset({"LOG-010", "LOG-012", "LOG-013"})
-"""What `odd_entries` notes, as findings."""
+"""What `unexpected_names` notes, as findings."""
 BINS_A_CORE = 4
 BYTES_A_BIN = 64 << 20
 COST_OF_A_UNIT = 64 << 10
@@ -279,7 +279,7 @@ def _of_names(targets: Iterable[Target]) -> Iterator[tuple[Target, Finding]]:
             with suppress(FileError):
                 yield from (
                     (target, finding)
-                    for finding in notes_as_findings(odd_entries(target, *listed(target.path)))
+                    for finding in notes_as_findings(unexpected_names(target, *listed(target.path)))
                 )
 
 

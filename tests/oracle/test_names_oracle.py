@@ -61,7 +61,7 @@ def came_of(oracle: Oracle, directory: Path, bases: set[int], name: str) -> str:
     """Compare what Kafka makes of a directory with what kcli says of it; return what a file of this name came to."""
     (partition,) = (Partition(target) for target in find([str(directory)], Selection()).targets)
     loaded = truncated(oracle, directory, None)["loaded"]
-    told = [note.kind for note in partition.odd_entries]
+    told = [note.kind for note in partition.unexpected_names]
     if loaded.get("error") == "NumberFormatException":
         assert (has_no_offset(name), told) == (True, ["no-offset"])
         return "stops"

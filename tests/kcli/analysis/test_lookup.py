@@ -40,7 +40,7 @@ def test_floor_segment(offset, place):
     assert lookup.floor_segment([0, 10, 30], offset) == place
 
 
-def test_reasons():
+def test_the_reason_says_whether_the_batch_spans_the_offset():
     assert lookup.reason_of(5, 5) == lookup.reason_of(5, 9) == "in batch"
     assert lookup.reason_of(5, 3).startswith("gap: offsets 3 to 4")
     assert lookup.reason_of(9, 5).startswith("gap:")

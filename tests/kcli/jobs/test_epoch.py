@@ -30,7 +30,7 @@ def shown(outcome):
     return [(row["epoch"], row["start_offset"], row["end_offset"]) for row in rows(outcome)]
 
 
-def test_show(tmp_path):
+def test_show_gives_a_row_per_epoch_with_both_ends(tmp_path):
     directory = orders(tmp_path / "d", *LOG, epochs=EPOCHS)
     before = snapshot(directory)
     outcome = epoch.show(unit(directory))
@@ -50,7 +50,7 @@ def test_show(tmp_path):
     assert snapshot(directory) == before
 
 
-def test_all_end_offsets(tmp_path):
+def test_all_asks_for_every_epoch_and_its_neighbours(tmp_path):
     outcome = epoch.end_offset(unit(orders(tmp_path / "d", *LOG, epochs=EPOCHS)), asked=None)
     assert ends(outcome) == [
         (-1, -1, -1, "undefined-request"),
@@ -74,7 +74,7 @@ def test_a_given_log_end_needs_no_log(tmp_path):
     assert codes(cut) == ["EPOCH-003"]
 
 
-def test_entries_at_the_log_end(tmp_path):
+def test_entries_at_the_log_end_are_dropped_unless_the_broker_runs(tmp_path):
     directory = orders(tmp_path / "d", *LOG, epochs=(*EPOCHS, (5, 25), (6, 40)))
     starting = epoch.show(unit(directory))
     assert shown(starting)[-1] == (4, 20, 25)
@@ -84,13 +84,13 @@ def test_entries_at_the_log_end(tmp_path):
     assert ends(epoch.end_offset(unit(directory), asked=(5,), running=True)) == [(5, 5, 25, "latest")]
 
 
-def test_the_log_start(tmp_path):
+def test_the_log_start_cuts_the_cache(tmp_path):
     outcome = epoch.show(unit(orders(tmp_path / "d", *LOG, epochs=EPOCHS, log_start=15)))
     assert shown(outcome) == [(2, 15, 20), (4, 20, 25)]
     assert codes(outcome) == ["EPOCH-004"]
 
 
-def test_a_log_that_ends_below_its_start(tmp_path):
+def test_a_log_that_ends_below_its_start_has_no_epochs(tmp_path):
     directory = orders(tmp_path / "d", *LOG, epochs=EPOCHS, log_start=100)
     outcome = epoch.end_offset(unit(directory), asked=(4,))
     assert ends(outcome) == [(4, -1, -1, "above-all")]
@@ -98,13 +98,13 @@ def test_a_log_that_ends_below_its_start(tmp_path):
     assert codes(outcome) == ["LOG-006"]
 
 
-def test_contradicting_lines(tmp_path):
+def test_lines_that_contradict_each_other_are_a_finding(tmp_path):
     outcome = epoch.show(unit(orders(tmp_path / "d", *LOG, epochs=((0, 0), (9, 3), (2, 3), (4, 20)))))
     assert shown(outcome) == [(0, 0, 3), (2, 3, 20), (4, 20, 25)]
     assert codes(outcome) == ["EPOCH-002"]
 
 
-def test_a_missing_checkpoint(tmp_path):
+def test_a_missing_checkpoint_is_an_empty_cache_and_a_finding(tmp_path):
     directory = orders(tmp_path / "d", *LOG, epochs=None)
     outcome = epoch.end_offset(unit(directory), asked=None)
     assert ends(outcome) == [(-1, -1, -1, "undefined-request"), (0, -1, -1, "above-all")]
@@ -144,7 +144,7 @@ def test_recovery_begins_at_the_recovery_point(tmp_path):
         (99, (99, 4, 20)),
     ],
 )
-def test_at(tmp_path, asked, expected):
+def test_at_gives_the_epoch_of_an_offset(tmp_path, asked, expected):
     outcome = epoch.at(unit(orders(tmp_path / "d", *LOG, epochs=EPOCHS)), offset=asked)
     (row,) = rows(outcome)
     assert (row["offset"], row["epoch"], row["start_offset"]) == expected
@@ -156,13 +156,13 @@ def test_at_an_offset_that_the_cache_does_not_reach(tmp_path):
     assert (row["epoch"], row["start_offset"]) == (None, None)
 
 
-def test_the_checkpoint_as_path(tmp_path):
+def test_the_checkpoint_file_stands_for_its_partition(tmp_path):
     directory = orders(tmp_path / "d", *LOG, epochs=EPOCHS)
     outcome = epoch.show(unit(directory / "leader-epoch-checkpoint"))
     assert [row["dir"] for row in rows(outcome)] == [str(directory)] * 3
 
 
-def test_a_lone_checkpoint(tmp_path):
+def test_a_lone_checkpoint_needs_a_log_end(tmp_path):
     (tmp_path / "leader-epoch-checkpoint").write_text(epoch_lines(*EPOCHS))
     lone = unit(tmp_path / "leader-epoch-checkpoint")
     outcome = epoch.show(lone)
@@ -174,7 +174,7 @@ def test_a_lone_checkpoint(tmp_path):
     assert ends(epoch.end_offset(lone, asked=(4,), log_end_offset=30)) == [(4, 4, 30, "latest")]
 
 
-def test_no_segment(tmp_path):
+def test_a_partition_without_a_segment_is_a_finding(tmp_path):
     directory = log_dir(tmp_path / "d", log_start=5) / "orders-0"
     directory.mkdir()
     (directory / "leader-epoch-checkpoint").write_text(epoch_lines((1, 0)))

@@ -65,7 +65,7 @@ def directory(tmp_path):
         (29, 20, 0, (20, 29), (20, 0), "in batch"),
     ],
 )
-def test_offsets(directory, offset, segment_base, position, span, entry, word):
+def test_an_offset_is_found_through_the_index(directory, offset, segment_base, position, span, entry, word):
     before = snapshot(directory)
     row, found_codes = by_offset(directory, offset)
     assert row["found"]
@@ -81,7 +81,7 @@ def test_offsets(directory, offset, segment_base, position, span, entry, word):
 @pytest.mark.parametrize(
     ("offset", "number", "word"), [(30, 30, "log end"), (31, 31, "above log end"), ("latest", 30, "log end")]
 )
-def test_offsets_that_are_not_there(directory, offset, number, word):
+def test_an_offset_outside_the_log_is_not_found(directory, offset, number, word):
     row, _ = by_offset(directory, offset)
     assert (row["offset"], row["found"], row["reason"].partition(":")[0]) == (number, False, word)
     assert {
@@ -89,7 +89,7 @@ def test_offsets_that_are_not_there(directory, offset, number, word):
     } == {None}
 
 
-def test_the_log_start(directory):
+def test_offsets_below_the_log_start_are_not_found(directory):
     (directory.parent / "log-start-offset-checkpoint").write_text("0\n1\norders 0 7\n")
     assert by_offset(directory, 6)[0]["reason"].startswith("below log start")
     row, _ = by_offset(directory, "earliest")
@@ -145,13 +145,13 @@ def test_an_index_entry_that_leads_to_a_later_batch_ends_there(directory):
         (None, (True, 29, 3009, "found")),
     ],
 )
-def test_timestamps(directory, timestamp, expected):
+def test_the_first_record_at_or_after_a_timestamp_is_found(directory, timestamp, expected):
     row, found_codes = by_time(directory, timestamp)
     assert place(row) == expected
     assert (row["timestamp"], found_codes) == (timestamp, [])
 
 
-def test_where_a_record_lies(directory):
+def test_a_found_record_names_its_segment_and_position(directory):
     row, _ = by_time(directory, 2001)
     assert (row["offset"], row["leader_epoch"], row["segment_base_offset"], row["position"]) == (
         6,
@@ -162,20 +162,20 @@ def test_where_a_record_lies(directory):
 
 
 @pytest.mark.parametrize("codec", [0, 1, 2, 3, 4])
-def test_compressed_batches(tmp_path, codec):
+def test_records_of_compressed_batches_are_found(tmp_path, codec):
     path = log_dir(tmp_path / "d") / "orders-0"
     closed(path, 0, put_range(0, 8, timestamp=500, step=10, codec=codec), (570, 7))
     assert place(by_time(path, 535)[0]) == (True, 4, 540, "found")
 
 
-def test_append_time(tmp_path):
+def test_the_append_time_is_the_time_of_every_record(tmp_path):
     path = log_dir(tmp_path / "d") / "orders-0"
     closed(path, 0, put_range(0, 8, attributes=8, max_timestamp=9000), (9000, 7))
     assert place(by_time(path, 8000)[0]) == (True, 0, 9000, "found")
     assert place(by_time(path, None)[0]) == (True, 0, 9000, "found")
 
 
-def test_only_one_segment_is_searched(tmp_path):
+def test_only_the_first_segment_that_reaches_the_time_is_searched(tmp_path):
     path = log_dir(tmp_path / "d", log_start=6) / "orders-0"
     closed(path, 0, put_range(0, 5, timestamp=9000) + put_range(5, 5, timestamp=100), (9004, 4))
     closed(path, 10, put_range(10, 5, timestamp=9500), (9504, 14))
@@ -184,7 +184,7 @@ def test_only_one_segment_is_searched(tmp_path):
     assert found_codes == ["LOOKUP-002"]
 
 
-def test_the_modification_time_stands_in(tmp_path):
+def test_the_modification_time_counts_where_no_timestamp_is_known(tmp_path):
     path = log_dir(tmp_path / "d") / "orders-0"
     log = put_records([put_record()], base_timestamp=-1, max_timestamp=-1)
     segment(path, 0, log)
@@ -195,7 +195,7 @@ def test_the_modification_time_stands_in(tmp_path):
     assert place(by_time(path, 4000)[0]) == (True, 1, 5000, "found")
 
 
-def test_no_timestamps_at_all(tmp_path):
+def test_a_log_without_timestamps_has_no_answer(tmp_path):
     path = orders(tmp_path / "d")
     assert place(by_time(path, None)[0]) == place(by_time(path, 5)[0]) == (False, None, None, "no timestamps")
     for file in path.iterdir():
@@ -234,7 +234,7 @@ def test_a_partition_alone_is_taken_as_stopped_cleanly_and_says_so(directory):
     assert found_codes == ["START-006", "IDX-003", "LOOKUP-003"]
 
 
-def test_old_messages(tmp_path):
+def test_messages_of_magic_0_and_1_are_found(tmp_path):
     path = log_dir(tmp_path / "d") / "orders-0"
     closed(
         path, 0, put_message(0, 0) + put_message(1, timestamp=700) + put_message(2, timestamp=800), (800, 2)
@@ -246,7 +246,7 @@ def test_old_messages(tmp_path):
 
 
 @pytest.mark.parametrize("codec", [1, 2, 3])
-def test_old_compressed_messages(tmp_path, codec):
+def test_messages_in_a_wrapper_are_found(tmp_path, codec):
     path = log_dir(tmp_path / "d") / "orders-0"
     first, second = put_message(1, timestamp=700), put_set(7, [800, 900, 850], codec)
     closed(

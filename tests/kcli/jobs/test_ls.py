@@ -16,7 +16,7 @@ dry_run = partial(truncate.dry_run, request=truncate.Request(now_ms=0, to_offset
 LOG = (put_range(0, 10), put_range(10, 5, epoch=3))
 
 
-def test_a_partition(tmp_path):
+def test_a_row_has_every_value_of_a_partition(tmp_path):
     directory = orders(tmp_path / "d", *LOG, epochs=((0, 0), (3, 10)), log_start=2, recovery=15, watermark=14)
     (directory / "partition.metadata").write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ\n")
     for name in (
@@ -62,7 +62,7 @@ def test_a_partition_alone_knows_less(tmp_path):
     assert (row["log_start_offset"], row["log_end_offset"]) == (40, 42)
 
 
-def test_states(tmp_path):
+def test_the_state_is_the_suffix_of_the_directory(tmp_path):
     root = log_dir(tmp_path / "d")
     for suffix in ("delete", "stray", "future"):
         directory = root / f"t-0.0123456789abcdef0123456789abcdef-{suffix}"
@@ -115,7 +115,7 @@ def test_a_segment_without_its_index_is_recovered_after_a_clean_stop_too(tmp_pat
     assert (row["log_end_offset"], row["log_end_offset_source"]) == (10, "recovered")
 
 
-def test_an_unreadable_log(tmp_path):
+def test_an_unreadable_log_leaves_its_values_null(tmp_path):
     directory = orders(tmp_path / "d", *LOG)
     (directory / f"{0:020d}.log").chmod(0)
     told = as_nobody(
@@ -188,7 +188,7 @@ def test_a_directory_that_is_removed_after_it_was_listed_is_an_info_finding(tmp_
     assert (finding.code, finding.dir, finding.file) == ("LOG-014", str(directory), None)
 
 
-def test_empty(tmp_path):
+def test_an_empty_directory_ends_at_its_log_start(tmp_path):
     directory = orders(tmp_path / "d", epochs=())
     (row,) = rows(ls.ls(unit(directory)))
     assert (row["log_start_offset"], row["log_end_offset"], row["latest_epoch"], row["segments"]) == (
