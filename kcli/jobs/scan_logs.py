@@ -7,7 +7,7 @@ from functools import cache
 
 from formats.names import KRAFT_SNAPSHOT, LOG, parse_file
 from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.tree import PARTITION, Found, Note, Target, listed_log, odd_entries, partition_of
+from kcli.logdir.tree import PARTITION, Found, Note, Target, listed_log, partition_of, unexpected_names
 
 ACCEPTS = frozenset({LOG, KRAFT_SNAPSHOT, PARTITION})
 
@@ -45,7 +45,7 @@ def _logs(target: Target) -> tuple[list[Target], list[Note]]:
     """
     files, others = listed_log(target.path) if target.kind == PARTITION else ([], [])
     logs = [_inside(target, name) for name in files if _is_log(name)]
-    return logs or [target], list(odd_entries(target, files, others))
+    return logs or [target], list(unexpected_names(target, files, others))
 
 
 def unread(found: Found) -> frozenset[str]:
