@@ -40,7 +40,7 @@ class FindingCollector:
             self.more[code] = 0
 
     def take(self) -> list[Finding]:
-        """Return what was told since the last time; of a log that is being written what a part of an append looks like is left out."""
+        """Return the findings since the last call; of a growing log without those that an append looks like."""
         if "LOG-005" in self.first:
             for code in LIKE_AN_APPEND:
                 self.first.pop(code, None)

@@ -51,7 +51,7 @@ def report_growth(log: DataFile, findings: FindingCollector) -> None:
 
 
 def report_moving_index(index: IndexFile, log: DataFile | None, findings: FindingCollector) -> None:
-    """Keep a finding where entries that do not fit the log lead past its end as it was, or into the log of another time."""
+    """Keep a finding where entries do not fit because the log grew, or was replaced, while they were read."""
     if log is None or "DUMP-004" not in findings.first:
         return
 

@@ -212,7 +212,7 @@ def _opened(stack: ExitStack, target: Target, findings: FindingCollector) -> Dat
 
 
 def report_no_log(target: Target, findings: FindingCollector, message: str) -> None:
-    """Keep a finding about an index whose log cannot be read: a broker removes the index with its log, or something is wrong."""
+    """Keep a finding about an index whose log cannot be read: DUMP-007, or LOG-014 where a broker removes both."""
     if comes_true(os.path.dirname(target.path) or ".", lambda: not os.path.lexists(target.path)):
         findings.add("LOG-014", None, "removed while it was read, as its log was")
     else:

@@ -64,7 +64,7 @@ def notes_as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
             yield _of_entry("LOG-012", "no file, though it is named like one of a log", note)
         elif note.kind == "no-offset":
             yield _of_entry("LOG-010", "the name does not begin with an offset", note)
-        elif note.kind == "another-name":
+        elif note.kind == "non-canonical-name":
             message = "a broker opens another name for this offset, and nothing is there"
             yield _of_entry("LOG-013", message, note)
         elif note.kind == "removed":

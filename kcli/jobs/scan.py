@@ -28,7 +28,7 @@ from kcli.logdir.bulk import hints_of
 from kcli.logdir.files import sibling
 from kcli.logdir.moving import REMOVED
 from kcli.logdir.segment import Stop
-from kcli.logdir.tree import PARTITION, Target, listed
+from kcli.logdir.tree import PARTITION, Target, listed_log
 from kcli.rows import Failure
 from kcli.rows.places import FromFile, Where
 from kcli.rows.scan import (
@@ -122,7 +122,7 @@ class ScanLog:
         options = self.options
         try:
             if unit.target.kind == PARTITION:
-                listed(unit.target.path)  # it may have been removed meanwhile
+                listed_log(unit.target.path)  # it may have been removed meanwhile
                 source = source_of(replace(unit.target, shown=os.path.join(unit.target.shown, "-")))
                 return ScannedRange(unit, source, findings=tuple(log_dir_findings(unit.target)))
             wanted = ReadOptions(options.verify, options.ratio, options.max_batch_bytes)

@@ -53,7 +53,7 @@ def unread(found: Found) -> frozenset[str]:
     paths = [failure.path for failure in found.failures] + [
         note.path for note in found.notes if note.kind == "no-file"
     ]
-    odd = (note.path for note in found.notes if note.kind in {"no-offset", "another-name"})
+    odd = (note.path for note in found.notes if note.kind in {"no-offset", "non-canonical-name"})
     named = [path for path in paths if _is_log(os.path.basename(path))] + [
         path for path in odd if path.endswith((".log", ".log.swap"))
     ]

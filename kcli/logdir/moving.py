@@ -1,9 +1,10 @@
-"""What a running broker does to files while they are read: it removes, renames, replaces, cuts and extends them.
+"""What a running broker does to files while they are read: it removes, renames, replaces, cuts, extends them.
 
-Retention and compaction rename the files of a segment to `.deleted` and remove them later (LocalLog.deleteSegmentFiles);
-a topic's deletion and a move to another log dir rename the directory (LogManager.asyncDelete, replaceCurrentWithFutureLog);
-a roll cuts an index at its last entry (AbstractIndex.trimToValidSize). None of it is damage. This module says
-what of it happened; a path that was never there is none of it.
+Retention and compaction rename the files of a segment to `.deleted` and remove them later
+(LocalLog.deleteSegmentFiles). A topic's deletion and a move to another log dir rename the directory
+(LogManager.asyncDelete, replaceCurrentWithFutureLog). A roll cuts an index at its last entry
+(AbstractIndex.trimToValidSize). None of it is damage. This module says what of it happened. A path that was
+never there is none of it.
 """
 
 import os
@@ -21,7 +22,7 @@ SUFFIXES = (".deleted", ".cleaned", ".swap", ".tmp", ".part")
 DIRECTORY_SUFFIXES = ("-delete", "-future", "-stray")
 
 CLOCK_MS = 20
-"""How far the time of a change may lie before the time of day at which it was made: the system's clock for files ticks."""
+"""How far the time of a change may lie before the time of day at which it was made: files have a coarser clock."""
 SETTLING_MS = 300
 """So long after the last change of a directory a broker is done with what it began there."""
 STEP = 0.01
@@ -29,7 +30,7 @@ STEP = 0.01
 
 
 class Removal(NamedTuple):
-    """A file or directory that was listed and is gone: its path, and its name now (None: none that can be seen)."""
+    """A file or directory that was listed and is gone: its path, and its name now (None: not known)."""
 
     path: str
     new_name: str | None
@@ -45,9 +46,9 @@ class Removal(NamedTuple):
 
 
 def removal(error: FileError) -> Removal | None:
-    """Return what a broker removed of a path that was listed, by the error of opening it; None if it has another cause.
+    """Return what a broker removed of a path that was listed, by the error of opening it; None for other errors.
 
-    The directory around what is gone must still list something: where that is gone, too, or empty, the disk may be.
+    The directory around it must still list something. Where that is gone or empty too, the disk may be.
     """
     if error.code != REMOVED or os.path.islink(error.path):
         return None
@@ -70,7 +71,7 @@ def _names(directory: str) -> list[str]:
 
 
 def _new_name(name: str, names: list[str]) -> str | None:
-    """Return the name that a file or directory has now: its own where it was replaced, None where none can be told."""
+    """Return the name that a file or directory has now: its own where it was replaced, None where not known."""
     plain = name
     while plain.endswith(SUFFIXES):
         plain = plain.rpartition(".")[0]
@@ -84,7 +85,7 @@ def _new_name(name: str, names: list[str]) -> str | None:
 
 
 def changed_since(directory: str, since_ns: int) -> bool:
-    """Whether something in a directory changed since a time (ns): an entry came, went, or was written, or it is gone."""
+    """Whether a directory changed since a time (ns): an entry came, went, or was written, or it is gone."""
     try:
         changes = [os.stat(directory).st_ctime_ns]
         with os.scandir(directory) as listing:
@@ -99,9 +100,9 @@ def changed_since(directory: str, since_ns: int) -> bool:
 
 
 def comes_true(directory: str, holds: Callable[[], bool]) -> bool:
-    """Return whether something holds, as soon as it does: asked again as long as the directory changed a moment ago.
+    """Return whether something holds, as soon as it does: asked again while the directory changed a moment ago.
 
-    A broker makes a directory before its segment, and renames or removes the files of a segment one after the other.
+    A broker makes a directory before its segment, and renames or removes the files of a segment in turn.
     """
     while not holds():
         try:

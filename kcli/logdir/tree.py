@@ -98,8 +98,9 @@ class Selection:
 class Note(NamedTuple):
     """An entry that was met and not read.
 
-    `unknown` to Kafka, an `unknown-directory`, a `leftover` directory; `no-file` where one of a log could be, a file with
-    `no-offset` in its name, a log of `another-name` than a broker opens; `removed` by a broker meanwhile (`message` says how).
+    `unknown` to Kafka, an `unknown-directory`, a `leftover` directory; `no-file` where one of a log could be, a
+    file with `no-offset` in its name, a log with a `non-canonical-name` whose canonical file is missing;
+    `removed` by a broker meanwhile (`message` says how).
     """
 
     kind: str
@@ -309,7 +310,7 @@ def unexpected_names(target: Target, files: Collection[str], others: Iterable[st
         if has_no_offset(name) and not (target.name is None and parse_file(name).scheme == IN_TIERED_STORAGE):
             yield Note("no-offset", os.path.join(target.shown, shown(name)))
         elif is_misnamed(renamed.get(name, ""), known):
-            yield Note("another-name", os.path.join(target.shown, shown(name)))
+            yield Note("non-canonical-name", os.path.join(target.shown, shown(name)))
 
 
 def opened_names(files: Collection[str]) -> dict[str, str]:
@@ -361,12 +362,12 @@ def _is_of_a_partition(file: FileName) -> bool:
 
 
 def _is_whole(files: list[FileName]) -> bool:
-    """Whether a directory holds a log and a checkpoint of its own, as a partition does: a stray file is one of them alone."""
+    """Whether a directory holds a log and a checkpoint of its own, as a partition does and stray files do not."""
     return {LOG, LEADER_EPOCH_CHECKPOINT} <= {file.kind for file in files}
 
 
 def _holds_partitions(entries: list[Entry], *, unreadable: bool) -> bool:
-    """Whether a directory holds partition directories; `unreadable` ones are taken for some, and fail when they are read."""
+    """Whether a directory holds partition directories; with `unreadable` one that cannot be listed counts."""
     return any(
         entry.is_directory
         and parse_partition_dir(entry.name) is not None

@@ -1,8 +1,9 @@
 """A real broker with two log dirs, and a client that keeps it busy: files and directories come and go while it runs.
 
 The client writes plain and transactional records, and keys of a compacted topic. The broker rolls small segments,
-deletes them by retention, compacts, copies some to remote storage, writes checkpoints and producer snapshots. Topics are created and deleted, some
-under a name that was deleted before. Partitions are moved between the two log dirs.
+deletes them by retention, compacts, copies some to remote storage, writes checkpoints and producer snapshots.
+Topics are created and deleted, some under a name that was deleted before. Partitions are moved between the two
+log dirs.
 """
 
 import threading

@@ -1,5 +1,6 @@
-"""Counts mutated directories of which the commands of kcli give two log ends: `python -m tests.mutated.log_ends [COUNT [SEED]]`.
+"""Counts mutated directories of which the commands of kcli give two log ends.
 
+Run `python -m tests.mutated.log_ends [COUNT [SEED]]`.
 Each is a cleanly stopped partition of one to three segments with right indexes, then one to three times mutated: an
 entry of an offset index is flipped or added, or the tail of the log is cut. `ls`, `epoch end-offset`, `lookup offset
 latest` and `truncate --dry-run` each say where the log ends, or that the broker would not load it.

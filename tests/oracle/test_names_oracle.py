@@ -77,7 +77,7 @@ def came_of(oracle: Oracle, directory: Path, bases: set[int], name: str) -> str:
         assert told == []
         assert {f"{file_prefix(base)}.log" for base in loaded_bases(partition)} == found
         return "file"
-    assert told == ["another-name"]
+    assert told == ["non-canonical-name"]
     with pytest.raises(FileError, match="begins that as an empty segment"):
         loaded_bases(partition)
     return "segment"

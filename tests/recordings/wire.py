@@ -29,7 +29,10 @@ def offset_for_leader_epoch(port: int, topic: str, partition: int, epoch: int) -
 
 
 def alter_replica_log_dirs(port: int, log_dir: str, topic: str, partition: int) -> int:
-    """Ask the broker on this port to move its replica of a partition to one of its log dirs, in background; return the error code."""
+    """Ask the broker on this port to move its replica of a partition to one of its log dirs; return the error code.
+
+    The broker moves it in background.
+    """
     path, name = log_dir.encode(), topic.encode()
     body = struct.pack(
         f">ih{len(path)}sih{len(name)}sii", 1, len(path), path, 1, len(name), name, 1, partition
