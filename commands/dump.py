@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from commands._files import split_files
 from commands._options import INT32, INT64, Common, Paths, common_options, parse_time
 from commands._options import UsageError as Usage
 from formats.bounds import LARGEST_BATCH, LARGEST_BATCH_GROWN
@@ -164,7 +165,7 @@ def dump(
         ),
     ] = None,
     files: Annotated[
-        str | None, _option("--files", panel=TOOL, metavar="A,B", text="Paths in one word.")
+        list[str] | None, _option("--files", panel=TOOL, metavar="A,B", text="Paths in one word.")
     ] = None,
     print_data_log: Annotated[
         bool, _option("--print-data-log", panel=TOOL, text="Keys and payloads too.")
@@ -311,7 +312,7 @@ def dump(
     )
     # --limit counts lines of text: some rows print none
     common = replace(common, include_leftovers=True, limit=None if options.text else common.limit)
-    run(command, [*(paths or []), *(files.split(",") if files else [])], common)
+    run(command, [*(paths or []), *split_files(files)], common)
 
 
 def _takes_blocks(common: Common) -> bool:

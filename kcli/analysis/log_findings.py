@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from formats.batch import COMPRESSION_CODEC_MASK, COMPRESSION_NAMES
 from formats.record import MAGIC
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
@@ -22,13 +23,15 @@ MOST_DAMAGED_RANGES = 1000
 
 
 def report_invalid(position: int, fields: "np.void", findings: FindingCollector, *, valid: bool) -> None:
-    """Keep a finding about a batch whose checksum does not match or whose magic is not known."""
+    """Keep a finding about a batch whose checksum does not match, or whose magic or codec is not known."""
     if not valid:
         findings.add("LOG-003", position, f"offset {fields['base_offset']}: the checksum does not match")
     elif fields["magic"] > MAGIC:
         findings.add(
             "LOG-003", position, f"offset {fields['base_offset']}: magic {fields['magic']} is not known"
         )
+    elif (codec := fields["attributes"] & COMPRESSION_CODEC_MASK) not in COMPRESSION_NAMES:
+        findings.add("LOG-003", position, f"offset {fields['base_offset']}: codec {codec} is not known")
 
 
 def report_damage(item: DamagedRange | Stop, findings: FindingCollector) -> Iterator[Finding]:

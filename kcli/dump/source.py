@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formats import legacy
-from formats.batch import BATCH, LOG_OVERHEAD, MAGIC_POSITION
+from formats.batch import BATCH, COMPRESSION_CODEC_MASK, COMPRESSION_NAMES, LOG_OVERHEAD, MAGIC_POSITION
 from formats.bounds import RAISES_THE_BOUND, describe
 from formats.errors import FormatError
 from formats.message_set import LegacyRecord, message_set, set_records
@@ -230,7 +230,9 @@ class _Reports:
         self.log = log
         self.window = window
         self.problems: deque[Problem] = deque()
-        invalid = ~_valid(window) | (window.fields["magic"] > MAGIC)
+        codecs = window.fields["attributes"] & COMPRESSION_CODEC_MASK
+        is_unknown = (window.fields["magic"] > MAGIC) | (codecs > max(COMPRESSION_NAMES))
+        invalid = ~_valid(window) | is_unknown
         if after:
             invalid[:1] = False
         self.invalid = deque(invalid.nonzero()[0].tolist())

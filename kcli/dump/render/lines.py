@@ -124,7 +124,10 @@ def _pairs(kind: str, values: tuple[Any, ...], ends: dict[Any, Any]) -> tuple[An
     if kind != BEGINS:
         return path, packed(*told)
     last = ends.get(path)
-    return path, b"" if last is None or told[0] == last + 1 else packed(last, told[0])
+    # after the largest offset the sum wraps, as the tool's does
+    if last is None or told[0] in {last + 1, last + 1 - (1 << 64)}:
+        return path, b""
+    return path, packed(last, told[0])
 
 
 _CLOSING: dict[str, tuple[str, str, int]] = {

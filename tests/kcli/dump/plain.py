@@ -76,7 +76,7 @@ class PlainDump:
     def batch(self, item):
         """Show a batch, if the filter leaves anything of it."""
         asked, options, (position, header) = self.options.filter, self.options, item.batch
-        fields = {"base_offset": header.base_offset, "magic": header.magic}
+        fields = {"base_offset": header.base_offset, "magic": header.magic, "attributes": header.attributes}
         report_invalid(position, fields, self.collector, valid=item.valid)
         if not can_hold(asked, header):
             return
