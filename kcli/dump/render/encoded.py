@@ -1,7 +1,9 @@
 """Blocks of a log as rows of json, ndjson, csv and tsv, without a row in between: what `kcli.output.structured` makes of rows."""
 
-import binascii
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+import numpy as np
 
 from formats.control import control_type
 from formats.record_columns import RecordColumns
@@ -12,10 +14,9 @@ from kcli.dump.render.batch_columns import (
     NullableColumn,
     batch_columns,
     is_control,
-    listed,
 )
 from kcli.dump.render.rows import record_headers
-from kcli.dump.render.text_columns import TextColumn, decimal, either, is_constant, joined, strings, texts
+from kcli.dump.render.text_columns import TextColumn, base64, chosen, decimal, either, joined, strings, texts
 from kcli.output.formats import BETWEEN_ROWS, FORMATS, RowStyle
 from kcli.output.structured import Form
 from kcli.rows import EncodedRows
@@ -23,7 +24,10 @@ from kcli.rows.declare import RowType, Value, values_of
 from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD
 from kcli.rows.places import FROM_FILE, FromFile
 
-ROWS_AT_ONCE = 1 << 11
+Cells: TypeAlias = TextColumn | list[TextColumn]
+"""A column of the rows, or columns that make it side by side."""
+
+ROWS_AT_ONCE = 1 << 13
 """Rows that are encoded together, if they are small."""
 BYTES_AT_ONCE = 1 << 20
 """Of records whose rows are encoded together, about."""
@@ -71,7 +75,7 @@ def _constant(source: FromFile) -> dict[str, Value]:
     return dict(zip((column.name for column in FROM_FILE), values_of(source), strict=True))
 
 
-def _encoded(row_type: RowType, cells: dict[str, TextColumn], count: int, style: RowStyle) -> EncodedRows:
+def _encoded(row_type: RowType, cells: dict[str, Cells], count: int, style: RowStyle) -> EncodedRows:
     """Return rows, given the cells of each column."""
     columns: list[TextColumn] = []
     if style.colon is not None:
@@ -81,7 +85,7 @@ def _encoded(row_type: RowType, cells: dict[str, TextColumn], count: int, style:
             columns.append(f'{style.comma}"{name}"{style.colon}')
         elif number:
             columns.append(style.comma)
-        columns.append(cell)
+        columns += cell if isinstance(cell, list) else [cell]
     raw = texts(joined([*columns, style.end], count))
     return EncodedRows(
         row_type.name, count, raw[: len(raw) - len(BETWEEN_ROWS)] if style.end.endswith(BETWEEN_ROWS) else raw
@@ -90,19 +94,9 @@ def _encoded(row_type: RowType, cells: dict[str, TextColumn], count: int, style:
 
 def _batch_cells(column: BatchColumn, style: RowStyle) -> TextColumn:
     if isinstance(column, DictionaryColumn):
-        named = [style.cell(text) for text in column.texts]
-        return (
-            named[column.which[0]]
-            if is_constant(column.which)
-            else strings([named[which] for which in column.which.tolist()])
-        )
+        return chosen([style.cell(text) for text in column.texts], column.which)
     if isinstance(column, NullableColumn):
-        null = style.cell(None)
-        return (
-            null
-            if column.missing.all()
-            else strings([null if value is None else str(value) for value in listed(column)])
-        )
+        return either(column.missing, style.cell(None), decimal(column.values))
     return either(column, "true", "false") if column.dtype.kind == "b" else decimal(column)
 
 
@@ -110,23 +104,15 @@ def _number_cells(values: Ints, span: slice) -> TextColumn:
     return decimal(values[span])
 
 
-def _binary_cells(data: bytes, starts: Ints, lengths: Ints, style: RowStyle) -> TextColumn:
-    """Return bytes as base64; a length below 0 is null."""
-    null, empty = style.cell(None), style.cell(b"")
-    if (lengths < 0).all():
-        return null
-    encode, quote = binascii.b2a_base64, b'"' if style.colon is not None else b""
-    spans = zip(starts.tolist(), (starts + lengths).tolist(), lengths.tolist(), strict=True)
-    return strings(
-        [
-            b"%b%b%b" % (quote, encode(data[start:end], newline=False), quote)
-            if length > 0
-            else null
-            if length
-            else empty
-            for start, end, length in spans
-        ]
-    )
+def _binary_cells(data: bytes, starts: Ints, lengths: Ints, style: RowStyle) -> list[TextColumn]:
+    """Return bytes as base64, with what is before and after it in a cell; a length below 0 is null."""
+    kind = np.sign(lengths) + 1
+    quote = "" if style.colon is None else '"'
+    return [
+        chosen([style.cell(None), style.cell(b""), quote], kind),
+        base64(data, starts, lengths),
+        chosen(["", "", quote], kind),
+    ]
 
 
 def _header_cells(records: RecordColumns, span: slice, style: RowStyle) -> TextColumn:
@@ -168,7 +154,7 @@ def _positions(block: Block, records: RecordColumns, span: slice, _: RowStyle) -
     return _number_cells(block.positions[records.batch[span]], slice(None))
 
 
-_RECORD_CELLS: dict[str, Callable[[Block, RecordColumns, slice, RowStyle], TextColumn]] = {
+_RECORD_CELLS: dict[str, Callable[[Block, RecordColumns, slice, RowStyle], Cells]] = {
     "position": _positions,
     "offset": lambda _, records, span, __: _number_cells(records.offset, span),
     "timestamp": lambda _, records, span, __: _number_cells(records.timestamp, span),

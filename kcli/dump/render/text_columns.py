@@ -1,5 +1,6 @@
 """Text made of columns by Arrow's kernels: what stands at one place of many lines, and the lines themselves."""
 
+import binascii
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -8,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from kcli.rows.arrow_arrays import booleans, column, integers
+from kcli.rows.arrow_arrays import booleans, column, integers, words
 
 Array: TypeAlias = Any
 Ints: TypeAlias = NDArray[np.int64]
@@ -31,7 +32,7 @@ def joined(columns: Sequence[TextColumn], count: int) -> Array:
         return pa.nulls(0, pa.string())
     if all(isinstance(one, str) for one in merged):
         return pa.repeat(_scalar("".join(merged)), count)
-    arrays = [_scalar(one) if isinstance(one, str) else one for one in merged]
+    arrays = [_datum(one) for one in merged]
     is_large = sum(0 if isinstance(one, str) else one.nbytes for one in merged) > LARGEST_STRINGS
     if is_large or any(pa.types.is_large_string(one.type) for one in arrays):
         arrays = [one.cast(pa.large_string()) for one in arrays]
@@ -56,11 +57,16 @@ def decimal(values: NDArray[np.integer[Any]]) -> TextColumn:
     return str(values[0]) if is_constant(values) else integers(values).cast(pa.string())
 
 
-def either(mask: NDArray[np.bool_], yes: str, no: str) -> TextColumn:
-    """Return one text where a mask is true, another where it is not."""
+def either(mask: NDArray[np.bool_], yes: TextColumn, no: TextColumn) -> TextColumn:
+    """Return one column where a mask is true, another where it is not."""
     if is_constant(mask):
         return yes if mask[0] else no
-    return pc.if_else(booleans(mask), _scalar(yes), _scalar(no))
+    return pc.if_else(booleans(mask), _datum(yes), _datum(no))
+
+
+def chosen(choices: Sequence[str], which: NDArray[np.integer[Any]]) -> TextColumn:
+    """Return the text of each number: its place in `choices`."""
+    return choices[which[0]] if is_constant(which) else words(choices, which)
 
 
 def parts(data: bytes, starts: Ints, lengths: Ints) -> Array:
@@ -84,6 +90,24 @@ def binary_parts(data: bytes, starts: Ints, lengths: Ints) -> Array:
     return whole.take(integers(np.arange(0, len(bounds) - 1, 2), lengths < 0))
 
 
+def base64(data: bytes, starts: Ints, lengths: Ints) -> TextColumn:
+    """Return the base64 of parts of the data, which lie in order; a length of 0 or less gives an empty text."""
+    sizes = np.maximum(lengths, 0)
+    if not sizes.any():
+        return ""
+    # Parts of whole groups of three bytes are encoded together. Where zeros fill a group, "=" replaces what they give.
+    fill = -sizes % 3
+    groups = joined([parts(data, starts, lengths), chosen(["", "\0", "\0\0"], fill)], len(sizes))
+    encoded = bytearray(binascii.b2a_base64(texts(groups), newline=False))
+    ends = np.zeros(len(sizes) + 1, np.int64 if len(encoded) > LARGEST_STRINGS else np.int32)
+    np.cumsum((sizes + fill) // 3 * 4, out=ends[1:])
+    characters = np.frombuffer(encoded, np.uint8)
+    characters[ends[1:][fill > 0] - 1] = ord("=")
+    characters[ends[1:][fill > 1] - 2] = ord("=")
+    kind = pa.large_string() if len(encoded) > LARGEST_STRINGS else pa.string()
+    return pa.Array.from_buffers(kind, len(sizes), [None, pa.py_buffer(ends), pa.py_buffer(encoded)])
+
+
 def strings(values: Sequence[str | bytes | None]) -> Array:
     """Return Python's texts, or bytes of UTF-8, as an array."""
     raw = [value.encode("utf-8", "backslashreplace") if isinstance(value, str) else value for value in values]
@@ -93,6 +117,10 @@ def strings(values: Sequence[str | bytes | None]) -> Array:
 def is_constant(values: NDArray[np.generic]) -> bool:
     """Whether all of some values, which are not none, are the same."""
     return bool(len(values)) and bool((values == values[0]).all())
+
+
+def _datum(one: TextColumn) -> Any:
+    return _scalar(one) if isinstance(one, str) else one
 
 
 def _scalar(text: str) -> Any:
