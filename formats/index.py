@@ -237,7 +237,7 @@ def valid_prefix_time_index(windows: Iterable[Buffer]) -> ValidPrefix:
 
     `windows` as for the offset index. A first entry of zeros is legal (a record
     of timestamp 0 comes first) and counts unless more zeros follow: then it
-    cannot be told from preallocation, and the prefix is empty.
+    cannot be distinguished from preallocation, and the prefix is empty.
     """
 
     def rises(last: tuple[int, ...], entry: tuple[int, ...]) -> bool:

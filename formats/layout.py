@@ -163,7 +163,10 @@ class Layout(Generic[R]):
         return np.dtype([(f.name, kinds.get(f.letter, f"V{f.size}")) for f in self.fields])
 
     def column(self, buffer: Buffer, name: str) -> Any:
-        """Return a numpy view of one field: element n is that of a row which begins at byte n of the buffer."""
+        """Return a numpy view of one field.
+
+        Element n is that of a row which begins at byte n of the buffer.
+        """
         import numpy as np  # noqa: PLC0415 - heavy: only who asks for arrays pays for it
 
         start, _ = self.span(name)

@@ -11,7 +11,10 @@ from formats.errors import FormatError
 
 
 def attempt(call, *given, **named):
-    """Return what a call returns, or the FormatError that it raises; any other exception is the test's failure."""
+    """Return what a call returns, or the FormatError that it raises.
+
+    Any other exception is the test's failure.
+    """
     try:
         return call(*given, **named)
     except FormatError as error:

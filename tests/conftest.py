@@ -16,7 +16,8 @@ settings.register_profile("thorough", **UNTIMED)
 settings.register_profile("quick", max_examples=20, **UNTIMED)
 settings.load_profile("thorough")
 
-# what started the tests, e.g. nohup, may ignore signals, and so would every process that they start and interrupt
+# what started the tests, e.g. nohup, may ignore signals, and so would every process that they start and
+# interrupt
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
@@ -24,7 +25,10 @@ CLUSTER_ID = "d4AOWUsZhgy8XcdU-9gSlQ"
 
 
 class LogDir:
-    """A log dir under construction: `partition` adds directories of one segment with a batch for each epoch."""
+    """A log dir under construction.
+
+    `partition` adds directories of one segment with a batch for each epoch.
+    """
 
     def __init__(self, path):
         self.path = path

@@ -252,7 +252,10 @@ LONG, LARGE = 40, 50_000
 
 
 def long_units(given, *, marker=None, at=0):
-    """Answer in many large pieces that say which process they are from; end it `at` a piece of the second unit, once."""
+    """Answer in many large pieces that say which process they are from.
+
+    End it `at` a piece of the second unit, once.
+    """
     if marker is not None and (given.number, given.start) == (1, at) and not os.path.exists(marker):
         open(marker, "w").close()
         os._exit(9)

@@ -1,4 +1,7 @@
-"""How many examples hypothesis tries for a test: its own number with the default profile, a share of it with a quicker one."""
+"""How many examples hypothesis tries for a test.
+
+Its own number with the default profile, a share of it with a quicker one.
+"""
 
 from hypothesis import settings
 
@@ -6,5 +9,8 @@ DEFAULT = 100
 
 
 def examples(most):
-    """Return the settings of a test of `most` examples; the profile `quick` of `make check` tries a fifth of them."""
+    """Return the settings of a test of `most` examples.
+
+    The profile `quick` of `make check` tries a fifth of them.
+    """
     return settings(max_examples=max(most * settings().max_examples // DEFAULT, 1), deadline=None)

@@ -1,4 +1,5 @@
-"""Reads what Kafka's DumpLogSegments prints into facts, so that readers are compared by values, not by layout.
+"""Reads what Kafka's DumpLogSegments prints into facts, so that readers are compared by values, not by
+layout.
 
 A fact is a dict with the tool's own names as keys; numbers are ints, `true` and `false` are bools,
 `OptionalLong.empty` is None.
@@ -28,7 +29,8 @@ ENTRY = {
 class Dumped(NamedTuple):
     """What the tool printed for one file: entries, or batches and their records, and lines that are neither.
 
-    `rest` of a record is what follows its header keys: ` key: ... payload: ...`, or what a control record says.
+    `rest` of a record is what follows its header keys: ` key: ... payload: ...`, or what a control record
+    says.
     """
 
     path: str

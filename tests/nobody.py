@@ -10,9 +10,10 @@ DROP = "if os.geteuid() == 0:\n    os.setgroups([]); os.setgid(65534); os.setuid
 
 
 def as_nobody(first, then, *paths):
-    """Run a program with paths as its arguments, the rights of root dropped between its two parts; return its stdout.
+    """Run a program with paths as its arguments, the rights of root dropped between its two parts.
 
-    Everybody may pass through the directories above the paths afterwards, as far as they are this user's.
+    Return its stdout. Everybody may pass through the directories above the paths afterwards, as far as they
+    are this user's.
     """
     for parent in {parent for path in paths for parent in path.parents}:
         if parent.stat().st_uid == os.geteuid() and parent != Path("/"):

@@ -1,4 +1,7 @@
-"""Small partition directories for tests: batches, indexes, checkpoints, and the units of work that read them."""
+"""Small partition directories for tests.
+
+Batches, indexes, checkpoints, and the units of work that read them.
+"""
 
 import struct
 from pathlib import Path
@@ -37,7 +40,10 @@ def segment(directory, base, log=b"", index=b"", timeindex=b""):
 
 
 def log_dir(root, clean=True, **offsets):
-    """Make a log dir of broker 7: `log_start=`, `recovery=`, `watermark=` are offsets of partition orders-0."""
+    """Make a log dir of broker 7.
+
+    `log_start=`, `recovery=`, `watermark=` are offsets of partition orders-0.
+    """
     root.mkdir(parents=True, exist_ok=True)
     (root / "meta.properties").write_text("version=1\ncluster.id=abc\nnode.id=7\n")
     if clean:
@@ -53,7 +59,10 @@ def log_dir(root, clean=True, **offsets):
 
 
 def orders(root, *batches, epochs=((0, 0),), **dir_options):
-    """Make orders-0 with one segment at 0 in a log dir of its own, stopped cleanly; return the partition directory."""
+    """Make orders-0 with one segment at 0 in a log dir of its own, stopped cleanly.
+
+    Return the partition directory.
+    """
     directory = log_dir(root, **dir_options) / "orders-0"
     segment(directory, 0, b"".join(batches))
     if epochs is not None:
@@ -90,7 +99,10 @@ BATCHES = 1200
 
 
 def put_log(directory, batches=BATCHES, damaged=()):
-    """Write a segment of batches of 20 records, about 7 KB each, with an index entry for each batch; some have a flipped bit."""
+    """Write a segment of batches of 20 records, about 7 KB each, with an index entry for each batch.
+
+    Some have a flipped bit.
+    """
     records = [put_record(offset_delta=n, key=b"k%d" % n, value=bytes([65 + n]) * 300) for n in range(20)]
     batch = put_records(records, base_timestamp=1000, max_timestamp=1000)
     data = bytearray(b"".join((20 * n).to_bytes(8, "big") + batch[8:] for n in range(batches)))

@@ -6,7 +6,10 @@ import subprocess
 
 
 def terminal(command, stream="stdout", **environment):
-    """Run a command with a terminal as its stdout or stderr; return what that showed, what the other stream said, and the exit status."""
+    """Run a command with a terminal as its stdout or stderr.
+
+    Return what that showed, what the other stream said, and the exit status.
+    """
     master, slave = pty.openpty()
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: slave}
     process = subprocess.Popen(

@@ -336,7 +336,10 @@ def test_a_run_costs_time_and_memory(tmp_path):
 
 
 def test_the_memory_of_workers_is_watched(tmp_path):
-    worker = "import subprocess, sys; subprocess.run([sys.executable, '-c', \"b = bytearray(b'x') * 90_000_000; import time; time.sleep(0.5)\"])"
+    worker = (
+        "import subprocess, sys; subprocess.run([sys.executable, '-c', \"b = bytearray(b'x') * 90_000_000; "
+        'import time; time.sleep(0.5)"])'
+    )
     assert run(python(worker), tmp_path / "out", watch=True).watched["python"] >= 90_000_000
 
 

@@ -1,4 +1,7 @@
-"""Documents agree with the code: examples are run, codes explained, commands named. The code keeps its own rules."""
+"""Documents agree with the code: examples are run, codes explained, commands named.
+
+The code keeps its own rules.
+"""
 
 import ast
 import re

@@ -1,4 +1,7 @@
-"""Where bytes lie is said once, in a declaration: no module beside those that make readers of them knows an offset."""
+"""Where bytes lie is said once, in a declaration.
+
+No module beside those that make readers of them knows an offset.
+"""
 
 import re
 from pathlib import Path

@@ -37,7 +37,10 @@ CHUNK = 4096
 SHOWN_OF_A_RANGE = 64 << 10
 """Bytes of a range without structure that are shown; of a larger one the rest is counted."""
 LONGEST_TEXT = 1 << 20
-"""Bytes of a field that are told as text or hex beside the bytes themselves; of a longer one their number."""
+"""Bytes of a field that are reported as text or hex beside the bytes themselves.
+
+Of a longer one their number.
+"""
 
 BATCH_HEADER = "batch header"
 RECORD = "record "
@@ -107,7 +110,7 @@ class Place(NamedTuple):
 
 
 def shown(value: Any) -> str:
-    """Return a value as text: numbers in decimal, bytes as text where they are printable UTF-8, else in hex."""
+    """Return a value as text: numbers in decimal, bytes as text if they are printable UTF-8, else in hex."""
     if isinstance(value, bytes):
         return _bytes_text(value)
     if isinstance(value, str):
@@ -141,7 +144,7 @@ def bytes_range(data: bytes, position: int, size: int, structure: str, field: st
 
 
 def attributes_text(attributes: int, magic: int) -> str:
-    """Return the attributes of a batch, or of a message of magic 0 or 1, as their number and what its bits say."""
+    """Return the attributes of a batch, or of a message of magic 0 or 1: the number and its bits in words."""
     codec = attributes & COMPRESSION_CODEC_MASK
     words = [COMPRESSION_NAMES.get(codec, f"codec {codec}")]
     known = COMPRESSION_CODEC_MASK
@@ -159,7 +162,8 @@ def attributes_text(attributes: int, magic: int) -> str:
 def batch(raw: bytes, position: int, limit: int, topic: str | None, *, records: bool) -> Iterator[Said]:
     """Yield the fields of a batch of magic 2, those of its records too if wanted; `raw` is all of it.
 
-    `topic` is the internal topic whose records' keys and values are told field by field; None for no such.
+    `topic` is the internal topic whose records' keys and values are reported field by field; None for no
+    such.
     """
     yield from batch_header(raw, position)
     place, header = Place(raw, position), BATCH.read(raw)
@@ -249,7 +253,7 @@ def batch_header(raw: bytes, position: int, structure: str = BATCH_HEADER) -> It
 
 
 def message(raw: bytes, position: int, limit: int, *, records: bool) -> Iterator[Said]:
-    """Yield the fields of a message of magic 0 or 1, those of the messages that a wrapper holds too if wanted."""
+    """Yield the fields of a message of magic 0 or 1, on request with those of the messages in a wrapper."""
     packed = bool(read_header(raw).codec)
     yield from _message(Place(raw, position), "message", packed=packed)
     if not packed:

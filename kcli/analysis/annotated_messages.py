@@ -1,4 +1,7 @@
-"""Keys and values of control records and of internal topics, field by field: where the fields lie and what they hold."""
+"""Keys and values of control records and of internal topics, field by field.
+
+Where the fields lie and what they hold.
+"""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -31,7 +34,10 @@ class Split(NamedTuple):
 
 
 class Contents:
-    """Splits keys and values of records: of control records, and of a topic's that is internal; the key comes first."""
+    """Splits keys and values of records: of control records, and of a topic's that is internal.
+
+    The key comes first.
+    """
 
     def __init__(self, topic: str | None, *, control: bool = False, longest: int = LONGEST_VALUE) -> None:
         self.topic = topic
@@ -81,7 +87,7 @@ class Contents:
         return Split(list(message_fields(message, data)), None)
 
     def _so_far(self, field: str, data: bytes) -> list[Part]:
-        """Return the fields of a message that could not be decoded whole, as far as its type and version are known."""
+        """Return the fields of a message that cannot be decoded, as far as its type and version are known."""
         schema: Schema | None = None
         version, start = 0, decode.INT16_SIZE
         try:
@@ -115,7 +121,7 @@ def _metadata_frame(data: bytes) -> tuple[Schema | None, int, int]:
 
 
 def message_fields(message: Message, data: bytes) -> Iterator[Part]:
-    """Yield every field of a decoded message with what its bytes hold, in order and without gaps, the frame first."""
+    """Yield every field of a decoded message with its value, in order and without gaps, the frame first."""
     spans = decode.spans(message, data)
     framed = message.name in metadata.SCHEMAS or message.name in remote.SCHEMAS
     size = 3 if framed else 0 if message.name in control.SCHEMAS else 1

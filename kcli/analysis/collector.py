@@ -12,7 +12,8 @@ LIKE_AN_APPEND = ("LOG-001", "DUMP-004")
 class FindingCollector:
     """Findings about one file: one per code, the first in full, with how many more there are.
 
-    What was told is taken with each piece of a scan, whichever process reads it; `findings.merged` puts the pieces together.
+    What was reported is taken with each piece of a scan, whichever process reads it; `findings.merged` puts
+    the pieces together.
     """
 
     def __init__(self, target: Target) -> None:
@@ -24,7 +25,7 @@ class FindingCollector:
         self.is_cut = False
         """Whether a log is read to a place inside of it, by choice."""
         self.ran_past_end = False
-        """Whether a piece of a log went on behind its end, or ended where the log does for who reads it."""
+        """Whether a piece of a log went on after its end, or ended where the log does for who reads it."""
 
     def finding(self, code: str, position: int | None, message: str) -> Finding:
         """Return a finding about the file."""
@@ -40,7 +41,10 @@ class FindingCollector:
             self.more[code] = 0
 
     def take(self) -> list[Finding]:
-        """Return the findings since the last call; of a growing log without those that an append looks like."""
+        """Return the findings since the last call.
+
+        Of a growing log without those that an append looks like.
+        """
         if "LOG-005" in self.first:
             for code in LIKE_AN_APPEND:
                 self.first.pop(code, None)

@@ -1,8 +1,8 @@
-"""What the records of internal topics say: type, version, key and value as JSON, and what none of these shows.
+"""What the records of internal topics say.
 
-The JSON is that of Kafka's generated converters, for remote log metadata too, whose layouts before 3.6 lack
-`customMetadata`. What the previews of consumer groups (3.7) and share groups (4.0) wrote is read where the layout of 4.3
-does not use up a value.
+Type, version, key and value as JSON, and what none of these shows. The JSON is that of Kafka's generated
+converters, for remote log metadata too, whose layouts before 3.6 lack `customMetadata`. What the previews of
+consumer groups (3.7) and share groups (4.0) wrote is read where the layout of 4.3 does not use up a value.
 """
 
 from collections.abc import Callable
@@ -48,13 +48,14 @@ TAGS_DECODERS = 8
 class DecodedRecord(NamedTuple):
     """What a record of an internal topic says; `error` is what it says that the columns before do not show.
 
-    `record_type` is Kafka's word, or the number of an unknown type: of a coordinator's topic the name of the messages
-    without Key and Value (`OffsetCommit`), of __cluster_metadata as MetadataRecordType (`REGISTER_BROKER_RECORD`), of
-    __remote_log_metadata as in `rlmm dump` (`RemoteLogSegmentMetadata`). `record_version` is the value's; null for a
-    tombstone. Keys and values are as Kafka's JSON converters write them; null if there is none, or none that can be read.
+    `record_type` is Kafka's word, or the number of an unknown type: of a coordinator's topic the name of the
+    messages without Key and Value (`OffsetCommit`), of __cluster_metadata as MetadataRecordType
+    (`REGISTER_BROKER_RECORD`), of __remote_log_metadata as in `rlmm dump` (`RemoteLogSegmentMetadata`).
+    `record_version` is the value's; null for a tombstone. Keys and values are as Kafka's JSON converters
+    write them; null if there is none, or none that can be read.
 
-    `damaged` tells bad bytes from what is only unknown here (a type, a version, tagged fields, bytes that Kafka passes
-    over): those have an `error` too.
+    `damaged` tells bad bytes from what is only unknown here (a type, a version, tagged fields, bytes that
+    Kafka passes over): those have an `error` too.
     """
 
     record_type: str | None
@@ -68,8 +69,8 @@ class DecodedRecord(NamedTuple):
 def decode_record(topic: str, record: AnyRecord, max_batch_bytes: int) -> DecodedRecord:
     """Return what a record of one of the five topics says; control records must not be asked about.
 
-    A key or value that is too long, or makes more of its bytes than the bound allows (64 bytes for each element of its
-    arrays), is an error that names the switch which raises it.
+    A key or value that is too long, or makes more of its bytes than the bound allows (64 bytes for each
+    element of its arrays), is an error that names the switch which raises it.
     """
     error = too_long(record, max_batch_bytes)
     if error is not None:
@@ -196,7 +197,10 @@ class _Errors:
         value: Message | Unknown | None,
         elements: int,
     ) -> DecodedRecord:
-        """Return all that is known of a record; what JSON does not show of its messages is an error as well."""
+        """Return all that is known of a record.
+
+        What JSON does not show of its messages is an error as well.
+        """
         for message in (key, value):
             if isinstance(message, Message):
                 self.said += _not_shown(message)
@@ -219,20 +223,24 @@ def _not_shown(message: Message) -> list[str]:
     if message.replaced:
         tag = message.replaced[0]
         words.append(
-            f"tagged fields that come again, of which the last is shown: {tag.struct} {tag.tag}, {len(message.replaced)} in all"
+            f"tagged fields that come again, of which the last is shown: {tag.struct} {tag.tag}, "
+            f"{len(message.replaced)} in all"
         )
     return words
 
 
 def elements_for(max_batch_bytes: int) -> int:
-    """Return how many elements of arrays a value may have, given the bound on a batch; never less than usual."""
+    """Return how many elements of arrays a value may have, given the bound on a batch.
+
+    Never less than usual.
+    """
     return max(ELEMENTS_MAX, max_batch_bytes // BYTES_PER_ELEMENT)
 
 
 def longest_for(max_batch_bytes: int) -> int:
-    """Return how long a key or value that is decoded may be, given the bound on a batch; never less than usual.
+    """Return how long a key or value that is decoded may be, given the bound on a batch.
 
-    Decoded, and shown as JSON, it takes many times its bytes.
+    Never less than usual. Decoded, and shown as JSON, it takes many times its bytes.
     """
     return max(LONGEST_VALUE, max_batch_bytes // LONGEST_SHARE)
 
@@ -252,7 +260,10 @@ def _int16(data: Buffer | None) -> int | None:
 
 
 def _envelope(value: Buffer | None) -> tuple[int | None, int | None]:
-    """Return the api key and the version of a framed value; None for what cannot be read or is in no known frame."""
+    """Return the api key and the version of a framed value.
+
+    None for what cannot be read or is in no known frame.
+    """
     number = None
     try:
         frame_version, at = short_varint(value or b"", 0)

@@ -1,8 +1,7 @@
-"""Which files of a partition directory a starting broker keeps, by names alone: leftovers of deletion, cleaning and swaps.
+"""Which files of a partition directory a starting broker keeps, by names alone.
 
-The truth is the first four passes of `LogLoader.load`: `.deleted` and
-`.cleaned` files go, `.swap` files replace what they were made from, an index
-without a log goes.
+Leftovers of deletion, cleaning and swaps. The truth is the first four passes of `LogLoader.load`: `.deleted`
+and `.cleaned` files go, `.swap` files replace what they were made from, an index without a log goes.
 """
 
 import os
@@ -30,11 +29,12 @@ from kcli.logdir.tree import is_misnamed
 INDEX_KINDS = ("index", "timeindex", "txnindex")
 TXN_ENTRY_SIZE = TXN_INDEX_ENTRY.size
 PREALLOCATED = ""
-"""In place of a path: an offset index that the start itself creates, full of zeros, beside a .swap log without one."""
+"""In place of a path: an offset index that the start itself creates, full of zeros, beside a .swap log
+without one."""
 
 
 class Files(NamedTuple):
-    """What is left: base offset -> (path, size) of logs, (base offset, kind) -> path of indexes, snapshots by offset.
+    """The files that stay: logs by base offset, indexes by (base offset, kind), snapshots by offset.
 
     A path can be PREALLOCATED.
     `known_snapshots` were there before the leftovers were handled.
@@ -129,7 +129,8 @@ def _classified(partition: Partition, present: Mapping[str, str], known: frozens
             continue
         offset = offset_of(partition, name)
         if kind != "snapshot" and name != canonical_name(name):
-            # It stands for the file of the name that Kafka writes, which is read instead; an index that has no log goes.
+            # It stands for the file of the name that Kafka writes, which is read instead; an index that has
+            # no log goes.
             if is_misnamed(name, present):
                 raise misnamed(path, name)
             continue
@@ -144,7 +145,10 @@ def _classified(partition: Partition, present: Mapping[str, str], known: frozens
 
 
 def read_aborted(path: str) -> tuple[int, ...]:
-    """Return the last offsets of the transactions in a .txnindex; BrokerError for a version that the broker refuses."""
+    """Return the last offsets of the transactions in a .txnindex.
+
+    BrokerError for a version that the broker refuses.
+    """
     data = read_whole(path) if size_of(path) else b""
     last_offsets = []
     for number, entry in enumerate(TXN_INDEX_ENTRY.rows(data)):

@@ -26,7 +26,10 @@ BETWEEN = "between"
 
 
 class EndOffset(NamedTuple):
-    """The answer to OffsetForLeaderEpoch: an epoch and its exclusive end (-1, -1 undefined), and the rule that gave it."""
+    """The answer to OffsetForLeaderEpoch.
+
+    An epoch and its exclusive end (-1, -1 undefined), and the rule that gave it.
+    """
 
     epoch: int
     end_offset: int
@@ -36,8 +39,8 @@ class EndOffset(NamedTuple):
 class LoadedCache(NamedTuple):
     """The cache of a starting broker, and what loading changed.
 
-    `past_end` are entries that start at or past the log end offset; `below_start` those that were dropped, or moved
-    up, because they start below the log start offset.
+    `past_end` are entries that start at or past the log end offset; `below_start` those that were dropped, or
+    moved up, because they start below the log start offset.
     """
 
     entries: EpochCache
@@ -60,8 +63,9 @@ def _assign(entries: list[EpochEntry], epoch: int, start_offset: int) -> None:
 def assign(entries: EpochCache, epoch: int, start_offset: int) -> EpochCache:
     """Return the cache after `epoch` was assigned from `start_offset` on; CorruptError if either is negative.
 
-    Entries of a newer or equal epoch, or of a higher or equal start offset, are erased from the end: an older epoch
-    that is assigned late erases newer ones. The newest epoch assigned again at a later offset changes nothing.
+    Entries of a newer or equal epoch, or of a higher or equal start offset, are erased from the end: an older
+    epoch that is assigned late erases newer ones. The newest epoch assigned again at a later offset changes
+    nothing.
     """
     changed = list(entries)
     _assign(changed, epoch, start_offset)
@@ -80,7 +84,10 @@ def replay(lines: Iterable[EpochEntry]) -> EpochCache:
 
 
 def truncate_from_end(entries: EpochCache, end_offset: int) -> EpochCache:
-    """Return the cache without the entries that start at or past `end_offset`; a negative one changes nothing."""
+    """Return the cache without the entries that start at or past `end_offset`.
+
+    A negative one changes nothing.
+    """
     if end_offset < 0:
         return entries
     keep = len(entries)
@@ -90,9 +97,10 @@ def truncate_from_end(entries: EpochCache, end_offset: int) -> EpochCache:
 
 
 def truncate_from_start(entries: EpochCache, start_offset: int) -> EpochCache:
-    """Return the cache that begins at `start_offset`: the newest entry at or below it moves there, older ones go.
+    """Return the cache that begins at `start_offset`.
 
-    Nothing changes where no entry starts at or below it.
+    The newest entry at or below it moves there, older ones go. Nothing changes where no entry starts at or
+    below it.
     """
     gone = 0
     while gone < len(entries) and entries[gone].start_offset <= start_offset:
@@ -105,10 +113,11 @@ def truncate_from_start(entries: EpochCache, start_offset: int) -> EpochCache:
 def load(
     replayed: EpochCache, log_end_offset: int, log_start_offset: int, *, running: bool = False
 ) -> LoadedCache:
-    """Return the cache of a starting broker: as replayed (and recovered), cut at the log end, then at the log start.
+    """Return the cache of a starting broker.
 
-    The log start is the checkpointed one, 0 without. A `running` broker still holds an epoch that starts at the log
-    end: it became leader, and no record has come since.
+    As replayed (and recovered), cut at the log end, then at the log start. The log start is the checkpointed
+    one, 0 without. A `running` broker still holds an epoch that starts at the log end: it became leader, and
+    no record has come since.
     """
     ended = truncate_from_end(replayed, log_end_offset + running)
     entries = truncate_from_start(ended, log_start_offset)
@@ -117,9 +126,10 @@ def load(
 
 
 def recover(entries: EpochCache, batches: Iterable[tuple[int, int]]) -> EpochCache:
-    """Return the cache after a segment was recovered: (leader epoch, base offset) of its batches, in file order.
+    """Return the cache after a segment was recovered.
 
-    As LogSegment.recover: only an epoch newer than all in the cache is assigned.
+    (leader epoch, base offset) of its batches, in file order. As LogSegment.recover: only an epoch newer than
+    all in the cache is assigned.
     """
     found = list(entries)
     for epoch, base_offset in batches:
@@ -129,10 +139,11 @@ def recover(entries: EpochCache, batches: Iterable[tuple[int, int]]) -> EpochCac
 
 
 def end_offset_for(entries: EpochCache, requested: int, log_end_offset: int) -> EndOffset:
-    """Return where the requested epoch ends, as `LeaderEpochFileCache.endOffsetFor` answers, with the rule's name.
+    """Return where the requested epoch ends, as `LeaderEpochFileCache.endOffsetFor`, with the rule's name.
 
-    The newest epoch ends at the log end offset (not at the high watermark). An epoch between two cached ones is
-    answered with the older of them. An epoch older than all is answered with itself and the first start offset.
+    The newest epoch ends at the log end offset (not at the high watermark). An epoch between two cached ones
+    is answered with the older of them. An epoch older than all is answered with itself and the first start
+    offset.
     """
     if requested == UNDEFINED_EPOCH:
         return EndOffset(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, UNDEFINED_REQUEST)
@@ -149,9 +160,10 @@ def end_offset_for(entries: EpochCache, requested: int, log_end_offset: int) -> 
 
 
 def epoch_for_offset(entries: EpochCache, offset: int) -> EpochEntry | None:
-    """Return the entry whose epoch covers `offset`: the last that starts at or below it; None before the first.
+    """Return the entry whose epoch covers `offset`: the last that starts at or below it.
 
-    Offsets past the log end get the newest entry: the cache does not know where the log ends.
+    None before the first. Offsets past the log end get the newest entry: the cache does not know where the
+    log ends.
     """
     found = None
     for entry in entries:
@@ -162,9 +174,10 @@ def epoch_for_offset(entries: EpochCache, offset: int) -> EpochEntry | None:
 
 
 def requested_all(entries: EpochCache) -> tuple[int, ...]:
-    """Return the epochs worth asking for, ascending: -1, all cached, the gaps after them, one below and one above all.
+    """Return the epochs worth asking for, ascending.
 
-    An empty cache is asked for -1 and 0. Numbers past the largest int are left out: no request can carry them.
+    -1, all cached, the gaps after them, one below and one above all. An empty cache is asked for -1 and 0.
+    Numbers past the largest int are left out: no request can carry them.
     """
     epochs = {UNDEFINED_EPOCH, *(entry.epoch for entry in entries), *(entry.epoch + 1 for entry in entries)}
     epochs.add(entries[0].epoch - 1 if entries else 0)

@@ -20,10 +20,11 @@ class Rule(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """Something worth knowing about a file or directory; paths as reached from the argument, `position` in bytes.
+    """Something worth knowing about a file or directory.
 
-    `dir` is the directory of the partition, or of the file. `path` is the file; None for a finding about `dir` itself.
-    `more` counts the findings of the same code in the same file that are not listed; None where each is listed.
+    Paths as reached from the argument, `position` in bytes. `dir` is the directory of the partition, or of
+    the file. `path` is the file; None for a finding about `dir` itself. `more` counts the findings of the
+    same code in the same file that are not listed; None where each is listed.
     """
 
     code: str

@@ -1,7 +1,7 @@
 """Recovery by headers alone: where a segment ends if every checksum in it is right.
 
-Cheap: it reads the tail after the last index entry, unless that entry leads nowhere. What recovery makes of the bytes
-exactly is `kcli.analysis.recovery`.
+Cheap: it reads the tail after the last index entry, unless that entry leads nowhere. What recovery makes of
+the bytes exactly is `kcli.analysis.recovery`.
 """
 
 from dataclasses import replace
@@ -18,7 +18,7 @@ from kcli.logdir.segment import END, TORN, Header, Stop, Walk
 
 
 class HeaderRecovery(NamedTuple):
-    """A segment as far as its headers make a chain, the offset after its last batch, the epochs, and the bytes cut."""
+    """A segment as far as its headers chain: the offset after its last batch, the epochs, the bytes cut."""
 
     segment: LoadedSegment
     next_offset: int
@@ -27,7 +27,10 @@ class HeaderRecovery(NamedTuple):
 
 
 class _HeaderTail(NamedTuple):
-    """The end of a segment by its headers: where the walk stopped, the offset after the last batch, its epoch (-1: none)."""
+    """The end of a segment by its headers.
+
+    Where the walk stopped, the offset after the last batch, its epoch (-1: none).
+    """
 
     stop: Stop
     next_offset: int
@@ -61,7 +64,7 @@ def recover_by_headers(segment: LoadedSegment, cache: EpochCache, reporter: Repo
 
 
 def _header_tail(segment: LoadedSegment, reporter: Reporter) -> _HeaderTail:
-    """Return the end of a segment by a walk from the last index entry that leads to it, else from its beginning."""
+    """Return the end of a segment by a walk from the last index entry that fits, else from its beginning."""
     with segment.log() as log:
         size = segment.log_size
         if segment.offset_index.path:

@@ -9,7 +9,10 @@ NORMAL = "normal"
 
 
 class EntrySize(NamedTuple):
-    """One file of a partition directory: its size in bytes, and whether an interrupted change left it behind."""
+    """One file of a partition directory.
+
+    Its size in bytes, and whether an interrupted change left it behind.
+    """
 
     size: int
     is_leftover: bool
@@ -34,7 +37,10 @@ def totals(entries: Iterable[EntrySize]) -> Totals:
 def checkpointed(
     offsets: Mapping[TopicPartition, int] | None, topic: str | None, partition: int | None
 ) -> int | None:
-    """Return a partition's offset in a checkpoint file of its log dir; None where no line or no file names it."""
+    """Return a partition's offset in a checkpoint file of its log dir.
+
+    None where no line or no file names it.
+    """
     if offsets is None or topic is None or partition is None:
         return None
     return offsets.get(TopicPartition(topic, partition))

@@ -19,16 +19,18 @@ DEFAULT_MAX_INDEX_SIZE = 10 * 1024 * 1024
 METADATA_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 
 INDEX, RECOVERED, HEADERS, GIVEN = "index", "recovered", "headers", "given"
-"""Where a log end offset comes from: the last index entry and the tail after it; recovery, by checksums or by headers
-alone; the user."""
+"""Where a log end offset comes from: the last index entry and the tail after it.
+
+Recovery, by checksums or by headers alone; the user.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What the broker's configuration and clock contribute.
 
-    `max_index_size` is segment.index.bytes; None where it is unknown: an index of any length fits then. `remote_storage`
-    says whether the topic is tiered; None: as its log dir tells.
+    `max_index_size` is segment.index.bytes; None where it is unknown: an index of any length fits then.
+    `remote_storage` says whether the topic is tiered; None: as its log dir tells.
     """
 
     now_ms: int = 0
@@ -47,7 +49,10 @@ UNKNOWN_SETTINGS = Settings()
 
 
 class Checkpoints(NamedTuple):
-    """What the files of the log dir say about a partition: how the broker stopped, and its checkpointed offsets."""
+    """What the files of the log dir say about a partition.
+
+    How the broker stopped, and its checkpointed offsets.
+    """
 
     clean: bool
     recovery_point: int
@@ -59,12 +64,13 @@ class Checkpoints(NamedTuple):
 class LoadedLog:
     """A partition as the broker holds it right after opening it.
 
-    `segments` ascending, never empty. `recovery_point` and `log_start_offset` are the values in memory; `source` says
-    where the log end offset comes from. `epoch_lines` are those of leader-epoch-checkpoint (None: no such file),
-    `recovered_epochs` the cache after recovery, before it is cut at both ends of the log. `snapshots_before` are the
-    producer snapshots on disk before the start, `producers.disk` those after it. `findings` report what the start
-    changes; `deleted` the bases of segments that it deletes; `emptied`: all of them, since the log ends below its log
-    start. `high_watermark` is set where the start itself sets it.
+    `segments` ascending, never empty. `recovery_point` and `log_start_offset` are the values in memory;
+    `source` says where the log end offset comes from. `epoch_lines` are those of leader-epoch-checkpoint
+    (None: no such file), `recovered_epochs` the cache after recovery, before it is cut at both ends of the
+    log. `snapshots_before` are the producer snapshots on disk before the start, `producers.disk` those after
+    it. `findings` report what the start changes; `deleted` the bases of segments that it deletes; `emptied`:
+    all of them, since the log ends below its log start. `high_watermark` is set where the start itself sets
+    it.
     """
 
     path: str
@@ -98,7 +104,10 @@ class LoadedLog:
         return bool(self.deleted) or any(segment.log_path is not None for segment in self.segments)
 
     def bounded(self, high_watermark: int) -> int:
-        """Return the high watermark that the broker takes from a checkpointed one: within log start and log end."""
+        """Return the high watermark that the broker takes from a checkpointed one.
+
+        Within log start and log end.
+        """
         if high_watermark < self.log_start_offset:
             return self.log_start_offset
         return min(high_watermark, self.log_end_offset)
@@ -107,8 +116,8 @@ class LoadedLog:
 def checkpoints(partition: Partition) -> Checkpoints:
     """Return what the log dir says about a partition.
 
-    A directory without a log dir around it counts as stopped cleanly. KRaft recovers the metadata log from its beginning
-    at every start, however the last one ended.
+    A directory without a log dir around it counts as stopped cleanly. KRaft recovers the metadata log from
+    its beginning at every start, however the last one ended.
     """
     facts, name = partition.directory, partition.target.name
     if name is None:
@@ -126,7 +135,7 @@ def checkpoints(partition: Partition) -> Checkpoints:
 
 
 def check_fits(active: LoadedSegment, settings: Settings) -> None:
-    """Raise the BrokerError of an active segment whose indexes are longer than the size to which the broker sets them."""
+    """Raise the BrokerError of an active segment whose indexes are longer than segment.index.bytes."""
     if settings.max_index_size is None:
         return
     entries = (active.offset_index.entries, active.time_index.entries)

@@ -1,8 +1,8 @@
-"""What `LogLoader.load` makes of a partition directory, and then the constructor of `UnifiedLog`: step by step, as values.
+"""What `LogLoader.load` makes of a partition directory, and then the constructor of `UnifiedLog`.
 
-A clean start trusts the files: an index holds as many entries as its length
-says, and only the tail of the last segment is read. After an unclean stop every
-segment from the recovery point on is checked and rebuilt.
+Step by step, as values. A clean start trusts the files: an index holds as many entries as its length says,
+and only the tail of the last segment is read. After an unclean stop every segment from the recovery point on
+is checked and rebuilt.
 """
 
 import os
@@ -67,7 +67,10 @@ class LogLoader:
         self.recovered_epochs: EpochCache = ()
 
     def load(self) -> LoadedLog:
-        """Return the log that the broker would hold; BrokerError where it would not load it, FileError as of a file."""
+        """Return the log that the broker would hold.
+
+        BrokerError where it would not load it, FileError as of a file.
+        """
         _refuse_foreign(self.partition)
         files = surviving_files(self.partition, self.reporter.findings)
         disk: dict[int, Snapshot] = dict(files.snapshots)
@@ -125,8 +128,9 @@ class LogLoader:
     def _is_tiered(self, first_base_offset: int) -> bool:
         """Whether the log begins in remote storage, below its first local segment.
 
-        The broker checkpoints a log start below the first segment for tiered topics alone (LogManager). A retention that
-        ran after the last checkpoint looks the same, so the log dir must also have the cache that remote storage makes.
+        The broker checkpoints a log start below the first segment for tiered topics alone (LogManager). A
+        retention that ran after the last checkpoint looks the same, so the log dir must also have the cache
+        that remote storage makes.
         """
         if self.settings.remote_storage is not None:
             return self.settings.remote_storage
@@ -139,7 +143,10 @@ class LogLoader:
     def _find_first_open_transaction(
         self, segments: tuple[LoadedSegment, ...], start: int, log_end: int
     ) -> None:
-        """Look up where the oldest open transaction begins, as `UnifiedLog` does; BrokerError where that fails."""
+        """Look up where the oldest open transaction begins, as `UnifiedLog` does.
+
+        BrokerError where that fails.
+        """
         if not self.producers.ongoing:
             return
         offset = max(min(self.producers.ongoing), start)
@@ -227,7 +234,10 @@ class LogLoader:
         return memory_index(OFFSET_INDEX_ENTRY, bytes(self.settings.index_size))
 
     def _recover(self, segment: LoadedSegment) -> int:
-        """Recover one segment and keep it; return how many bytes are cut. Its producer snapshots stay on disk."""
+        """Recover one segment and keep it; return how many bytes are cut.
+
+        Its producer snapshots stay on disk.
+        """
         self.recovered.add(segment.base_offset)
         if not self.exact:
             from kcli.analysis.header_recovery import recover_by_headers  # noqa: PLC0415 - of ls after an unclean stop
@@ -261,7 +271,7 @@ class LogLoader:
         return done.truncated
 
     def _refuse_overflow(self, error: BrokerError) -> None:
-        """Raise what `LocalLog.splitOverflowedSegment` makes of a batch whose offset no index of its segment can hold.
+        """Raise the error of `splitOverflowedSegment` for a batch whose relative offset is too large.
 
         It splits only a segment that ends with such a batch.
         """
@@ -284,7 +294,8 @@ class LogLoader:
             if log_end < self.log_start:
                 self.reporter.report(
                     "LOG-006",
-                    f"the log ends at offset {log_end}, below its log start offset {self.log_start}: all segments go",
+                    f"the log ends at offset {log_end}, below its log start offset {self.log_start}: all "
+                    "segments go",
                     None,
                     expected=self.log_start,
                     found=log_end,
@@ -316,7 +327,10 @@ class LogLoader:
 
     def _recover_unflushed(self) -> None:
         if not self.exact:
-            message = "not stopped cleanly, or running: a start checks the checksums of unflushed segments; here they were not"
+            message = (
+                "not stopped cleanly, or running: a start checks the checksums of unflushed segments; here "
+                "they were not"
+            )
             self.reporter.report("START-005", message, None)
         bases = sorted(self.segments)
         floor = max((base for base in bases if base <= self.given.recovery_point), default=None)
@@ -357,7 +371,7 @@ class LogLoader:
 
 
 def _refuse_foreign(partition: Partition) -> None:
-    """Raise FileError for a directory that is named like a partition, but holds only things that Kafka does not know."""
+    """Raise FileError for a directory named like a partition that holds only files unknown to Kafka."""
     if partition.names and not any(parse_file(name).kind != UNKNOWN for name in partition.names):
         raise FileError(
             partition.path, "not-a-partition", "nothing in this directory is a file that Kafka writes"

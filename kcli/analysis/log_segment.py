@@ -76,7 +76,7 @@ class BrokerError(Exception):
 def file_batches(
     log: DataFile, start: int, end: int, *, hop_from: int = SKIP_FROM
 ) -> Generator[FileBatch, None, Stop]:
-    """Yield the batches between two positions as the broker's own walk meets them, as `kcli.logdir.segment.batches`.
+    """Yield the batches between two positions as the broker walks them: `kcli.logdir.segment.batches`.
 
     A batch shorter than 14 bytes is a BrokerError.
     """
@@ -92,9 +92,10 @@ def file_batches(
 
 
 def first_offset(log: DataFile, batch: FileBatch) -> int:
-    """Return the first offset of a batch; a wrapper of magic 0 or 1 is opened for it, and a BrokerError if it cannot be.
+    """Return the first offset of a batch.
 
-    Of one too large to be opened it is the offset in its header, the last: searches end at the same batch.
+    A wrapper of magic 0 or 1 is opened for it, and a BrokerError if it cannot be. Of one too large to be
+    opened it is the offset in its header, the last: searches end at the same batch.
     """
     if not is_wrapper(batch):
         return batch.base_offset
@@ -203,7 +204,10 @@ NO_TIMES = Index(TIME_INDEX_ENTRY)
 
 @dataclass(frozen=True, slots=True)
 class LoadedSegment:
-    """One segment as the broker holds it: `log_size` in bytes, indexes, and the last offsets of aborted transactions."""
+    """One segment as the broker holds it.
+
+    `log_size` in bytes, indexes, and the last offsets of aborted transactions.
+    """
 
     base_offset: int
     log_path: str | None
@@ -236,16 +240,25 @@ class LoadedSegment:
             return self.base_offset + get(self.offset_index.entries - 1).relative_offset
 
     def index_entry(self, offset: int) -> tuple[int, int]:
-        """Return (offset, position) of the index entry with the largest offset at or below one; (base offset, 0) if none."""
+        """Return (offset, position) of the index entry with the largest offset at or below one.
+
+        (base offset, 0) if none.
+        """
         with self.offset_index.reader() as get:
             return offset_index_lookup(self.offset_index.entries, get, self.base_offset, offset)
 
     def index_position(self, offset: int) -> int:
-        """Return the log position that the offset index gives for an offset: 0 below its first entry, never negative."""
+        """Return the log position that the offset index gives for an offset.
+
+        0 below its first entry, never negative.
+        """
         return max(0, self.index_entry(offset)[1])
 
     def time_entry(self, timestamp: int) -> tuple[int, int]:
-        """Return (timestamp, offset) of the time index entry at or below a timestamp in ms; (-1, base offset) if none."""
+        """Return (timestamp, offset) of the time index entry at or below a timestamp in ms.
+
+        (-1, base offset) if none.
+        """
         with self.time_index.reader() as get:
             return time_index_lookup(self.time_index.entries, get, self.base_offset, timestamp)
 
@@ -259,7 +272,10 @@ class LoadedSegment:
 
 
 def start_of_search(segment: LoadedSegment, offset: int) -> int:
-    """Return where a search by timestamp begins: the position of the index entry; BrokerError for a negative one."""
+    """Return where a search by timestamp begins: the position of the index entry.
+
+    BrokerError for a negative one.
+    """
     position = segment.index_entry(offset)[1]
     if position < 0:
         message = f"an index entry leads to position {position}"
@@ -268,7 +284,10 @@ def start_of_search(segment: LoadedSegment, offset: int) -> int:
 
 
 def has_zero_tail(index: Index[OffsetIndexEntry] | Index[TimeIndexEntry]) -> bool:
-    """Whether the last of several entries is zero: a preallocated tail, as a broker that runs or was killed leaves it."""
+    """Whether the last of several entries is zero.
+
+    A preallocated tail, as a broker that runs or was killed leaves it.
+    """
     if index.entries <= 1:
         return False
     with index.reader() as get:
@@ -302,10 +321,11 @@ def translate_offset(segment: LoadedSegment, offset: int) -> int | None:
 
 
 class LogTail(NamedTuple):
-    """What `LogSegment.readNextOffset` reads: the first and the last batch from the last index entry on, None for none.
+    """What `LogSegment.readNextOffset` reads.
 
-    `next_offset` is the offset after the last one, the segment's base offset without any. `end` is the position at
-    which the walk ended: the size of the log, unless it does not end with a whole batch.
+    The first and the last batch from the last index entry on, None for none. `next_offset` is the offset
+    after the last one, the segment's base offset without any. `end` is the position at which the walk ended:
+    the size of the log, unless it does not end with a whole batch.
     """
 
     next_offset: int
@@ -329,7 +349,10 @@ def read_tail(segment: LoadedSegment) -> LogTail:
 
 
 def read_next_offset(segment: LoadedSegment) -> int:
-    """Return the offset after the last batch, as `LogSegment.readNextOffset`; BrokerError as of `read_tail`."""
+    """Return the offset after the last batch, as `LogSegment.readNextOffset`.
+
+    BrokerError as of `read_tail`.
+    """
     return read_tail(segment).next_offset
 
 
@@ -361,7 +384,10 @@ def truncate_segment(segment: LoadedSegment, target: int) -> LoadedSegment:
 
 
 def _read_largest_timestamp(segment: LoadedSegment) -> None:
-    """Read what the broker reads to find the largest timestamp left: the headers after the last time index entry."""
+    """Read what the broker reads to find the largest timestamp left.
+
+    The headers after the last time index entry.
+    """
     timestamp, offset = segment.last_time_entry()
     if timestamp < 0 or segment.log_path is None:
         return

@@ -39,7 +39,7 @@ class Timed(Protocol):
 
 
 class LargestTimestamp(NamedTuple):
-    """The largest timestamp of a segment in ms, -1 for none, and the last offset of the first batch that has it."""
+    """The largest timestamp of a segment in ms (-1: none) and the last offset of the first batch with it."""
 
     timestamp: int
     offset: int
@@ -48,11 +48,17 @@ class LargestTimestamp(NamedTuple):
 def outside(
     offset: int, log_start_offset: int, local_log_start_offset: int, log_end_offset: int
 ) -> str | None:
-    """Return why a fetch at `offset` finds nothing before any segment is looked at; None if it is inside the log."""
+    """Return why a fetch at `offset` finds nothing before any segment is looked at.
+
+    None if it is inside the log.
+    """
     if offset < log_start_offset:
         return f"{BELOW_LOG_START}: the log starts at {log_start_offset}; a fetch gets OFFSET_OUT_OF_RANGE"
     if offset < min(local_log_start_offset, log_end_offset):
-        return f"{REMOTE}: the local log starts at {local_log_start_offset}; the broker reads this offset from remote storage"
+        return (
+            f"{REMOTE}: the local log starts at {local_log_start_offset}; the broker reads this offset from "
+            "remote storage"
+        )
     if offset == log_end_offset:
         return f"{LOG_END}: the next record gets this offset; a fetch waits for it"
     if offset > log_end_offset:
@@ -61,19 +67,26 @@ def outside(
 
 
 def floor_segment(base_offsets: Sequence[int], offset: int) -> int:
-    """Return the place of the segment with the largest base offset at or below `offset`; 0 if there is none."""
+    """Return the place of the segment with the largest base offset at or below `offset`.
+
+    0 if there is none.
+    """
     return max(bisect_right(base_offsets, offset) - 1, 0)
 
 
 def reason_of(base_offset: int, offset: int, *, is_wrapper: bool = False) -> str:
     """Return why a batch is the answer: it spans the offset, or is the next one after a gap.
 
-    The header of a `is_wrapper`, a compressed message of magic 0 or 1, holds its last offset as the base offset.
+    The header of a `is_wrapper`, a compressed message of magic 0 or 1, holds its last offset as the base
+    offset.
     """
     if is_wrapper:
         return f"{IN_BATCH}: a compressed message of magic 0 or 1, whose first offset is inside it"
     if base_offset > offset:
-        return f"{GAP}: offsets {offset} to {base_offset - 1} are not in the log; a fetch returns the batch after them"
+        return (
+            f"{GAP}: offsets {offset} to {base_offset - 1} are not in the log; a fetch returns the batch "
+            "after them"
+        )
     return IN_BATCH
 
 
@@ -83,7 +96,7 @@ def largest_place(largest: Sequence[LargestTimestamp]) -> int:
 
 
 def first_record(records: Iterable[Timed], timestamp: int, start_offset: int) -> Timed | None:
-    """Return the first record of a batch with a timestamp at or after the given one and an offset from `start_offset` on."""
+    """Return the first record of a batch at or after a timestamp, with an offset from `start_offset` on."""
     return next(
         (record for record in records if record.timestamp >= timestamp and record.offset >= start_offset),
         None,

@@ -1,4 +1,7 @@
-"""The metadata log of KRaft as `KafkaRaftLog.createLog` opens it: it must not end below its newest snapshot."""
+"""The metadata log of KRaft as `KafkaRaftLog.createLog` opens it.
+
+It must not end below its newest snapshot.
+"""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -11,9 +14,10 @@ from kcli.analysis.start_findings import Reporter
 
 
 def at_latest_snapshot(loaded: LoadedLog, files: Iterable[str], reporter: Reporter) -> LoadedLog:
-    """Return the log as `KafkaRaftLog.truncateToLatestSnapshot` leaves it: begun anew where its newest snapshot is ahead.
+    """Return the log as `KafkaRaftLog.truncateToLatestSnapshot` leaves it.
 
-    BrokerError where the log does not begin at offset 0, and no snapshot reaches its start.
+    Begun anew where its newest snapshot is ahead. BrokerError where the log does not begin at offset 0, and
+    no snapshot reaches its start.
     """
     names = [parse_file(name) for name in files]
     snapshots = [

@@ -36,7 +36,7 @@ PRODUCER_EXPIRATION_MS = 86_400_000
 
 
 class Producer(NamedTuple):
-    """A producer: the timestamp of its last batch or marker, and where its open transaction began (None: none)."""
+    """A producer: the timestamp of its last batch or marker, and where its open transaction began."""
 
     last_timestamp: int
     open_since: int | None
@@ -63,9 +63,10 @@ Snapshot: TypeAlias = "str | Mapping[int, Producer]"
 
 @dataclass(slots=True, kw_only=True)
 class ProducerState:
-    """The broker's map of producers, with the snapshot files it knows; changed in place, `copy` before trying out.
+    """The broker's map of producers, with the snapshot files it knows.
 
-    `disk` is what lies in the directory (offset -> snapshot), shared between states as the directory is.
+    Changed in place, `copy` before trying out. `disk` is what lies in the directory (offset -> snapshot),
+    shared between states as the directory is.
     """
 
     disk: dict[int, Snapshot]
@@ -161,7 +162,7 @@ class ProducerState:
             )
 
     def truncate_and_reload(self, log_start_offset: int, log_end_offset: int) -> None:
-        """Delete snapshots outside (log start, log end] and, unless the map ends there, load the newest that is left."""
+        """Delete snapshots outside (log start, log end]; load the newest unless the map ends there."""
         for offset in sorted(self.known):
             if offset > log_end_offset or offset <= log_start_offset:
                 self.delete_snapshot(offset)
@@ -194,7 +195,10 @@ class ProducerState:
 
 
 def read_snapshot(snapshot: Snapshot) -> Mapping[int, Producer] | None:
-    """Return the producers of a snapshot file by id; None if the broker would find it corrupt and delete it."""
+    """Return the producers of a snapshot file by id.
+
+    None if the broker would find it corrupt and delete it.
+    """
     if not isinstance(snapshot, str):
         return snapshot
     data = read_whole(snapshot)
@@ -217,7 +221,8 @@ def read_snapshot(snapshot: Snapshot) -> Mapping[int, Producer] | None:
 def read_marker(log: DataFile, found: FileBatch) -> Marker | None:
     """Return the marker in a control batch, None if cleaning has emptied it.
 
-    BrokerError InvalidRecordException for broken bytes, IllegalArgumentException for a control record of another type.
+    BrokerError InvalidRecordException for broken bytes, IllegalArgumentException for a control record of
+    another type.
     """
     from formats.control import ABORT, COMMIT, control_key, control_value  # noqa: PLC0415 - markers are rare
     from formats.record import batch_records  # noqa: PLC0415
@@ -249,9 +254,10 @@ def rebuild(
     *,
     clean_start: bool,
 ) -> None:
-    """Bring the state to `last_offset`: load the newest snapshot in range, replay the batches after it, write snapshots.
+    """Bring the state to `last_offset`.
 
-    `segments` ascending. As `UnifiedLog.rebuildProducerState`; a clean start without any snapshot only writes empty ones.
+    Load the newest snapshot in range, replay the batches after it, write snapshots. `segments` ascending. As
+    `UnifiedLog.rebuildProducerState`; a clean start without any snapshot only writes empty ones.
     """
     bases = [segment.base_offset for segment in segments[-2:]]
     if clean_start and not state.known:

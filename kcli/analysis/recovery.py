@@ -1,7 +1,8 @@
-"""What recovery does to one segment: every batch checked, indexes, epochs and producers built anew, the rest cut off.
+"""What recovery does to one segment.
 
-The truth is `LogSegment.recover`. The log is read once, in large windows; only
-counters and the entries of the new indexes are kept.
+Every batch checked, indexes, epochs and producers built anew, the rest cut off. The truth is
+`LogSegment.recover`. The log is read once, in large windows; only counters and the entries of the new indexes
+are kept.
 """
 
 from dataclasses import dataclass, field, replace
@@ -44,7 +45,7 @@ _LEGACY_CRC = MESSAGE_V0.only("crc")
 
 
 class Recovered(NamedTuple):
-    """A recovered segment, the epochs after it, how many bytes were cut, and the BrokerError that explains a cut."""
+    """A recovered segment: the epochs after it, the number of bytes cut, and the BrokerError of a cut."""
 
     segment: LoadedSegment
     epochs: EpochCache
@@ -53,7 +54,10 @@ class Recovered(NamedTuple):
 
 
 class RecoveryError(BrokerError):
-    """What ends a recovery without cutting the log; `segment` is as far as recovery had come, its log still whole."""
+    """What ends a recovery without cutting the log.
+
+    `segment` is as far as recovery had come, its log still whole.
+    """
 
     segment: LoadedSegment | None = None
     epochs: EpochCache = ()
@@ -61,7 +65,10 @@ class RecoveryError(BrokerError):
 
 @dataclass(slots=True, kw_only=True)
 class _Rebuild:
-    """The indexes that recovery builds, batch by batch; `valid` is how many bytes of the log have been good so far."""
+    """The indexes that recovery builds, batch by batch.
+
+    `valid` is how many bytes of the log have been good so far.
+    """
 
     of: LoadedSegment
     path: str
@@ -115,7 +122,10 @@ class _Rebuild:
         self.last_indexed_offset = offset
 
     def add_time(self, *, last: bool = False) -> None:
-        """Append the largest timestamp so far to the time index, unless it is there; the last slot is for the `last` one."""
+        """Append the largest timestamp so far to the time index, unless it is there.
+
+        The last slot is for the `last` one.
+        """
         count = len(self.time_entries) // TIME_INDEX_ENTRY.size
         if not last and count >= self.max_index_size // TIME_INDEX_ENTRY.size - 1:
             raise BrokerError(
@@ -167,7 +177,8 @@ def recover(
 ) -> Recovered:
     """Return the segment as recovery leaves it; `state` follows every batch.
 
-    A batch that is damaged ends the log there. Whatever else goes wrong is a BrokerError: the log would not load.
+    A batch that is damaged ends the log there. Whatever else goes wrong is a BrokerError: the log would not
+    load.
     """
     if segment.log_path is None:
         return Recovered(segment, epochs, 0, None)
@@ -210,13 +221,16 @@ def _explain(error: BrokerError, built: _Rebuild, log_size: int, epochs: EpochCa
 
 
 def overflows(segment: LoadedSegment) -> bool:
-    """Whether the last batch of a segment has an offset that no index of it can hold, as `LogSegment.hasOverflow`."""
+    """Whether the last batch of a segment has too large a relative offset, as `LogSegment.hasOverflow`."""
     end = read_next_offset(segment)
     return end > segment.base_offset and end - 1 - segment.base_offset > MAX_RELATIVE_OFFSET
 
 
 def _assigned(epochs: EpochCache, batch: BatchHeader, log: DataFile, found: FileBatch) -> EpochCache:
-    """Return the cache after a batch; BrokerError for a negative base offset, as `LeaderEpochFileCache.assign` throws."""
+    """Return the cache after a batch.
+
+    BrokerError for a negative base offset, as `LeaderEpochFileCache.assign` throws.
+    """
     if batch.partition_leader_epoch < 0 or (epochs and batch.partition_leader_epoch <= epochs[-1].epoch):
         return epochs
     try:
@@ -238,7 +252,10 @@ def _follow(
 
 
 def _ensure_valid(log: DataFile, found: FileBatch) -> None:
-    """Raise the BrokerError that a batch with a wrong checksum gives; one larger than its window is read in chunks."""
+    """Raise the BrokerError that a batch with a wrong checksum gives.
+
+    One larger than its window is read in chunks.
+    """
     if found.magic >= MAGIC_V2 and found.size < HEADER_SIZE:
         raise BrokerError(
             CORRUPT_RECORD,

@@ -1,7 +1,8 @@
-"""What remote log metadata means to a broker: which partition holds it, how Kafka prints it, what Kafka refuses.
+"""What remote log metadata means to a broker.
 
-The truth is RemoteLogMetadataTopicPartitioner, RemoteLogMetadataSerde.RemoteLogMetadataFormatter and the
-constructors of the classes in `org.apache.kafka.server.log.remote.storage`, as of 4.3.1.
+Which partition holds it, how Kafka prints it, what Kafka refuses. The truth is
+RemoteLogMetadataTopicPartitioner, RemoteLogMetadataSerde.RemoteLogMetadataFormatter and the constructors of
+the classes in `org.apache.kafka.server.log.remote.storage`, as of 4.3.1.
 """
 
 import struct
@@ -38,8 +39,8 @@ _MURMUR_R = 24
 def metadata_partition(topic_id: str, partition: int, partitions: int = DEFAULT_PARTITIONS) -> int:
     """Return the partition of __remote_log_metadata that holds all events of a user partition.
 
-    `topic_id` as Kafka prints it (22 characters of URL-safe base64); CorruptError if it is no uuid. `partitions` is
-    the metadata topic's partition count.
+    `topic_id` as Kafka prints it (22 characters of URL-safe base64); CorruptError if it is no uuid.
+    `partitions` is the metadata topic's partition count.
     """
     most, least = struct.unpack(">QQ", uuid_bytes(topic_id, "topic id"))
     hashed = 1
@@ -87,7 +88,10 @@ def unreadable(record: RemoteLogMetadata) -> str | None:
 
 
 def refusal(record: RemoteLogMetadata, *, in_topic: bool) -> str | None:
-    """Return why a broker cannot use a record of the topic, or an entry of a snapshot file; None if it can."""
+    """Return why a broker cannot use a record of the topic, or an entry of a snapshot file.
+
+    None if it can.
+    """
     reason = unreadable(record)
     if reason or not isinstance(record, RemoteLogSegmentMetadataSnapshot):
         return reason
@@ -109,7 +113,8 @@ def _impossible_offsets(record: RemoteLogSegmentMetadata | RemoteLogSegmentMetad
 def kafka_text(partition: int | None, offset: int | None, record: RemoteLogMetadata) -> str:
     """Return the line that RemoteLogMetadataFormatter of 4.3.1 prints for a record, without its end of line.
 
-    Older layouts, which 4.3.1 cannot read, are printed as if they could be; missing numbers as `null`, as Java would.
+    Older layouts, which 4.3.1 cannot read, are printed as if they could be; missing numbers as `null`, as
+    Java would.
     """
     return f"partition: {_java(partition)}, offset: {_java(offset)}, value: {java_text(record)}"
 
@@ -125,11 +130,13 @@ def java_text(record: RemoteLogMetadata) -> str:
     if isinstance(record, RemoteLogSegmentMetadataUpdate):
         return (
             f"RemoteLogSegmentMetadataUpdate{{remoteLogSegmentId={_segment_id(record)}, customMetadata={custom}, "
-            f"state={state_name(record)}, eventTimestampMs={record.event_timestamp_ms}, brokerId={record.broker_id}}}"
+            f"state={state_name(record)}, eventTimestampMs={record.event_timestamp_ms}, "
+            f"brokerId={record.broker_id}}}"
         )
     epochs = _java_map(record.segment_leader_epochs)
     tail = (
-        f"segmentLeaderEpochs={epochs}, segmentSizeInBytes={record.segment_size_in_bytes}, customMetadata={custom}, "
+        f"segmentLeaderEpochs={epochs}, segmentSizeInBytes={record.segment_size_in_bytes}, "
+        f"customMetadata={custom}, "
         f"state={state_name(record)}, txnIdxEmpty={_java(bool(record.txn_index_empty))}}}"
     )
     if isinstance(record, RemoteLogSegmentMetadataSnapshot):
@@ -139,15 +146,17 @@ def java_text(record: RemoteLogMetadata) -> str:
         )
     return (
         f"RemoteLogSegmentMetadata{{remoteLogSegmentId={_segment_id(record)}, startOffset={record.start_offset}, "
-        f"endOffset={record.end_offset}, brokerId={record.broker_id}, maxTimestampMs={record.max_timestamp_ms}, "
+        f"endOffset={record.end_offset}, brokerId={record.broker_id}, "
+        f"maxTimestampMs={record.max_timestamp_ms}, "
         f"eventTimestampMs={record.event_timestamp_ms}, {tail}"
     )
 
 
 def kip405_text(partition: int | None, offset: int | None, record: RemoteLogMetadata) -> str:
-    """Return the line that KIP-405 specified for a record, with all its parts and the short form of the event.
+    """Return the line that KIP-405 specifies for a record: all its parts and the short form of the event.
 
-    Nothing released prints it. `broker-id` stands where the KIP has the event's leader epoch, which no record holds.
+    Nothing released prints it. `broker-id` stands where the KIP has the event's leader epoch, which no record
+    holds.
     """
     head = f"partition:{_java(partition)},message-offset:{_java(offset)},type:{KIP405_TYPES[type(record)]},version:{record.version}"
     state, broker = state_name(record), record.broker_id

@@ -37,7 +37,10 @@ LARGEST_FOUND = 64 << 20
 """Bytes of the largest batch that a search finds."""
 LEAST_BUDGET = 8 << 30
 BUDGET_A_BYTE = 64
-"""Bytes that the searches in one file may checksum: made of headers that claim megabytes each it must not cost hours."""
+"""Bytes that the searches in one file may checksum.
+
+Made of headers that claim megabytes each it must not cost hours.
+"""
 
 SALVAGE_STOPS = frozenset({"incomplete", "bad-length", "bad-magic"})
 KNOWN_ATTRIBUTES = 0x7F
@@ -51,9 +54,9 @@ _LENGTH = BATCH.only("batch_length")
 class DamagedRange(NamedTuple):
     """Bytes from `start` to `end` (exclusive) that are no batches.
 
-    `reason` and `found` are those of the `Stop` at which the chain breaks: at `start`, or behind batches of wrong
-    checksum that begin there. `next_offset` is the base offset of the batch at `end`; None at the end of the file. `gave_up`: the search
-    met its bound.
+    `reason` and `found` are those of the `Stop` at which the chain breaks: at `start`, or after batches of
+    wrong checksum that begin there. `next_offset` is the base offset of the batch at `end`; None at the end
+    of the file. `gave_up`: the search met its bound.
     """
 
     start: int
@@ -62,12 +65,15 @@ class DamagedRange(NamedTuple):
     found: int | None
     next_offset: int | None
     broke_at: int
-    """Where the chain broke: `start`, or behind a batch of wrong checksum."""
+    """Where the chain broke: `start`, or after a batch of wrong checksum."""
     gave_up: bool = False
 
 
 class VerifiedBatch(NamedTuple):
-    """A batch and whether its checksum matches; `raw` is None for one that is too large to be read at once."""
+    """A batch and whether its checksum matches.
+
+    `raw` is None for one that is too large to be read at once.
+    """
 
     batch: Batch
     raw: bytes | None
@@ -79,7 +85,7 @@ def verified_batches(
 ) -> Iterator[VerifiedBatch | DamagedRange | Stop]:
     """Yield every batch between two positions, a DamagedRange for each range that holds none, and last the Stop.
 
-    A batch whose checksum is wrong is yielded; if the chain breaks behind it, the search for the next begins inside it.
+    A batch whose checksum is wrong is yielded; if the chain breaks after it, the search for the next begins inside it.
     With a `cut`, where a batch of right checksum begins, it stops there, and says `cut`; if the chain does not lead
     there, or breaks before, it does not stop.
     """
@@ -152,7 +158,10 @@ def _past_damage(  # noqa: PLR0917
     walked: Walked[W, Met],
     cut: int = 0,
 ) -> Iterator[Met | DamagedRange | Stop]:
-    """Yield what walks find, one after each damaged range; `walked` is given and returns where batches of wrong checksum began."""
+    """Yield what walks find, one after each damaged range.
+
+    `walked` is given and returns where batches of wrong checksum began.
+    """
     suspect: int | None = None
     budget = Budget(file.size)
     while True:
@@ -180,7 +189,10 @@ def _past_damage(  # noqa: PLR0917
 
 
 class Budget:
-    """How many bytes the searches in a file may still checksum: by looks at every byte, and where its index leads."""
+    """How many bytes the searches in a file may still checksum.
+
+    By looks at every byte, and where its index leads.
+    """
 
     def __init__(self, size: int) -> None:
         self.left = LEAST_BUDGET + BUDGET_A_BYTE * size
@@ -190,9 +202,10 @@ class Budget:
 def behind(
     file: DataFile, stop: Stop, suspect: int | None, end: int, budget: Budget
 ) -> tuple[DamagedRange | None, Stop | None]:
-    """Return the range without batches where a walk stopped, None if there is none, and the stop if no batch follows it.
+    """Return the damaged range where a walk stopped, or None, and the stop if no batch follows it.
 
-    `suspect` is where batches of wrong checksum began that reach up to the stop: the search begins inside the first.
+    `suspect` is where batches of wrong checksum began that reach up to the stop: the search begins inside the
+    first.
     """
     if stop.reason not in SALVAGE_STOPS and (stop.reason != "short" or suspect is None):
         return None, stop
@@ -212,7 +225,7 @@ def behind(
 
 
 def next_batch(file: DataFile, position: int, end: int, budget: Budget) -> tuple[Batch | None, bool]:
-    """Return the first whole batch at or behind a position whose header is plausible and whose checksum matches.
+    """Return the first whole batch from a position on with a plausible header and a right checksum.
 
     None if there is none; the flag tells that the bound of the search was met first.
     """
@@ -233,7 +246,7 @@ def next_batch(file: DataFile, position: int, end: int, budget: Budget) -> tuple
 
 
 def _indexed_batch(file: DataFile, position: int, end: int, budget: Budget) -> Batch | None:
-    """Return the first whole batch of right checksum, at or behind a position, that the log's offset index leads to."""
+    """Return the first valid batch at or after a position that an index entry names."""
     stem, log, suffix = file.path.rpartition(".log")
     places = hints_of(file, f"{stem}.index{suffix}", least=0) if log else None
     for place in () if places is None else places[places.searchsorted(position) :].tolist():
@@ -266,14 +279,15 @@ def _is_valid_in_parts(file: DataFile, batch: Batch) -> bool:
 
 
 def _candidates(window: bytes, position: int, end: int, most: int) -> list[int]:
-    """Return the places among the first ones of a window where a header could stand, by lengths and flags alone."""
+    """Return the first places of a window where a header is possible, by lengths and flags only."""
     starts = min(len(window) - HEADER_UP_TO_MAGIC, most)
     if starts <= 0:
         return []
     data = window + bytes(HEADER_SIZE)
     magics, lengths = BATCH.column(data, "magic"), BATCH.column(data, "batch_length")
     at = np.flatnonzero(magics[:starts].view(np.uint8) <= LATEST)
-    # Offsets are not negative, and no batch that is searched for is larger than LARGEST_FOUND: that decides most places.
+    # Offsets are not negative, and no batch that is searched for is larger than LARGEST_FOUND: that decides
+    # most places.
     first = np.frombuffer(data, np.uint8)
     at = at[(first[at] < SIGN) & (first[at + LENGTH_POSITION] <= LARGEST_FOUND >> 24)]
     size = lengths[at].astype(np.int64) + LOG_OVERHEAD

@@ -1,8 +1,8 @@
-"""What a starting broker makes of a partition directory: segments, offsets, epochs, producer snapshots, and what it cuts.
+"""What a starting broker makes of a partition directory.
 
-This is the one start: every command asks here. The truth is `LogLoader`, then
-the constructor of `UnifiedLog`; for the metadata log `KafkaRaftLog.createLog`.
-Nothing is changed on disk: every deletion, rename and rebuilt index is a value.
+Segments, offsets, epochs, producer snapshots, and what it cuts. This is the one start: every command asks
+here. The truth is `LogLoader`, then the constructor of `UnifiedLog`; for the metadata log
+`KafkaRaftLog.createLog`. Nothing is changed on disk: every deletion, rename and rebuilt index is a value.
 
 A clean start trusts the files: an index holds as many entries as its length
 says, and only the tail of the last segment is read. After an unclean stop every
@@ -29,8 +29,9 @@ def start(
 ) -> Generator[Finding, None, LoadedLog]:
     """Yield what the start changes; return the log that a broker would hold after opening this directory.
 
-    All inputs are those of the log dir around it. Without `exact` a log that was not stopped cleanly is read by headers
-    alone. FileError `load-failed` where the broker would not load the log, another where a file cannot be read.
+    All inputs are those of the log dir around it. Without `exact` a log that was not stopped cleanly is read
+    by headers alone. FileError `load-failed` where the broker would not load the log, another where a file
+    cannot be read.
     """
     given = checkpoints(partition)
     yield from lone_finding(partition, given)
@@ -98,8 +99,8 @@ def load(
 ) -> LoadedLog:
     """Return the log that the broker would hold after opening this directory.
 
-    `recovery_point` and `log_start_offset` are the checkpointed ones. BrokerError where the broker would not load the
-    log; FileError where a file cannot be read.
+    `recovery_point` and `log_start_offset` are the checkpointed ones. BrokerError where the broker would not
+    load the log; FileError where a file cannot be read.
     """
     given = Checkpoints(clean, recovery_point, log_start_offset, None)
     return LogLoader(partition, given, settings, exact=exact or clean).load()

@@ -1,4 +1,7 @@
-"""What a start reports about a log: where it cuts, and where a scan of the bytes sees another end than the broker."""
+"""What a start reports about a log.
+
+Where it cuts, and where a scan of the bytes sees another end than the broker.
+"""
 
 from collections.abc import Iterator
 
@@ -48,9 +51,10 @@ class Reporter:
     def report_cut(
         self, segment: LoadedSegment, position: int, truncated: int, reason: BrokerError | None
     ) -> None:
-        """Add what recovery cuts from a position on, and why; a file to which a broker appends is reported as such.
+        """Add what recovery cuts from a position on, and why.
 
-        Without a `reason` the log ends in an incomplete batch.
+        A file to which a broker appends is reported as such. Without a `reason` the log ends in an incomplete
+        batch.
         """
         path = segment.log_path or ""
         if reason is None:
@@ -75,7 +79,7 @@ class Reporter:
         self.report("LOG-005", f"the file {how} by {abs(grown)} bytes while it was read", path)
 
     def compare_with_scan(self, last: LoadedSegment, tail: LogTail) -> None:
-        """Report where a scan of the last segment sees another end than the broker, which trusts the last index entry."""
+        """Report if a scan of the last segment sees another end than the broker, which trusts the index."""
         index = last.offset_index
         if index.path and has_zero_tail(index):
             self.report("IDX-003", "the offset index has its preallocated tail", index.path)
@@ -95,7 +99,7 @@ class Reporter:
 
 
 def _entry_leads_to(segment: LoadedSegment, tail: LogTail) -> bool:
-    """Whether the last index entry leads to a batch that begins at or below its offset, and the log reaches it."""
+    """Whether the last index entry leads to a batch at or below its offset, and the log reaches it."""
     index = segment.offset_index
     if not index.entries:
         return True

@@ -1,7 +1,7 @@
-"""What truncating a loaded partition to an offset would do: files, offsets, epochs, producer snapshots, records lost.
+"""What truncating a loaded partition to an offset would do.
 
-The truth is `UnifiedLog.truncateTo` and what it calls; then a clean stop and
-start with checkpoints that hold the new values.
+Files, offsets, epochs, producer snapshots, records lost. The truth is `UnifiedLog.truncateTo` and what it
+calls; then a clean stop and start with checkpoints that hold the new values.
 """
 
 from collections.abc import Iterable, Sequence
@@ -33,7 +33,10 @@ SnapshotAction: TypeAlias = Literal["keep", "delete", "create"]
 
 
 class SegmentChange(NamedTuple):
-    """What happens to one segment: sizes in bytes, entries as the broker counts them; None where there is no segment."""
+    """What happens to one segment: sizes in bytes, entries as the broker counts them.
+
+    None where there is no segment.
+    """
 
     base_offset: int
     action: SegmentAction
@@ -43,7 +46,7 @@ class SegmentChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What goes: whole batches, their records (None where not countable), bytes of .log files, and the ends of it."""
+    """What is removed: batches, records (None: not countable), bytes of .log files, and its ends."""
 
     batches: int = 0
     records: int | None = 0
@@ -60,9 +63,9 @@ class Prediction:
     """What one truncation does: the log after it, and the differences from the log before.
 
     `after` can be truncated again. `log_end_offset_after_restart` is that after a clean stop and start with
-    checkpoints that hold the values of `after`; None where that start would not load the log (`restart_error` says
-    why). `restart_deletes_all`: the log then ends below its log start, so the start deletes every segment.
-    `snapshots` pairs offsets with keep, delete or create, relative to the files on disk now.
+    checkpoints that hold the values of `after`; None where that start would not load the log (`restart_error`
+    says why). `restart_deletes_all`: the log then ends below its log start, so the start deletes every
+    segment. `snapshots` pairs offsets with keep, delete or create, relative to the files on disk now.
     """
 
     target: int
@@ -81,7 +84,8 @@ class Prediction:
 def truncate(loaded: LoadedLog, target: int, high_watermark: int | None) -> Prediction:
     """Return what the broker would do to truncate to `target` (0 or more).
 
-    `high_watermark` is the checkpointed one, None when unknown. BrokerError where the truncation itself would fail.
+    `high_watermark` is the checkpointed one, None when unknown. BrokerError where the truncation itself would
+    fail.
     """
     watermark = None if high_watermark is None else loaded.bounded(high_watermark)
     if target >= loaded.log_end_offset:
@@ -138,7 +142,7 @@ def _prediction(
 
 
 def log_end_after_restart(segments: Sequence[LoadedSegment]) -> tuple[int | None, BrokerError | None]:
-    """Return the log end offset that a clean restart reads, or None and what keeps it from loading the log."""
+    """Return the log end offset after a clean restart, or None and the reason why the log does not load."""
     try:
         return read_next_offset(segments[-1]), None
     except BrokerError as error:
@@ -197,7 +201,8 @@ def _removed(changes: Iterable[SegmentChange]) -> Removed:
 def _first_timestamp(batch: Header) -> int | None:
     """Return the timestamp of a batch's first record; None where the header does not tell.
 
-    That is where a delete horizon stands in its place, and for what is inside a compressed message of magic 0 or 1.
+    That is where a delete horizon stands in its place, and for what is inside a compressed message of magic 0
+    or 1.
     """
     if batch.timestamp_type == LOG_APPEND_TIME:
         return batch.max_timestamp

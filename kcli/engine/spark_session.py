@@ -77,9 +77,10 @@ def is_alive(session: Session) -> bool:
 
 
 class Jobs:
-    """Spark jobs of one question, a few at once, each in a thread of its own: nothing breaks into its talk with Spark.
+    """Spark jobs of one question, a few at once, each in a thread of its own.
 
-    A context manager: on leaving it, jobs that still run are cancelled, and the threads are gone.
+    Nothing breaks into its talk with Spark. A context manager: on leaving it, jobs that still run are
+    cancelled, and the threads are gone.
     """
 
     def __init__(self, session: Session, at_once: int) -> None:
@@ -103,9 +104,10 @@ class Jobs:
     def start(
         self, function: Callable[[Iterator[Any]], Iterator[Any]], tasks: int
     ) -> Future[dict[int, list[bytes]]]:
-        """Start a job of so many tasks: the function is given their numbers, and gives RESULT in Arrow's batches.
+        """Start a job of so many tasks.
 
-        The result is the payloads of each number, in the order of their sequence.
+        The function is given their numbers, and gives RESULT in Arrow's batches. The result is the payloads
+        of each number, in the order of their sequence.
         """
         self._begun = [job for job in self._begun if not job.done()]
         job = self._threads.submit(self._run, function, tasks)
@@ -248,7 +250,10 @@ def _why(error: Exception, noise: str, master: str) -> str:
     """Return why Spark has not started, by its exception and by what its JVM has written."""
     home = os.environ.get("SPARK_HOME")
     if home and isinstance(error, OSError):
-        return f"SPARK_HOME is {home}, and Spark does not start from there ({first_line(error)}): set it to where a Spark is, or unset it"
+        return (
+            f"SPARK_HOME is {home}, and Spark does not start from there ({first_line(error)}): set it to "
+            "where a Spark is, or unset it"
+        )
     of = f"Spark does not start with master {master}" + (f" and SPARK_HOME {home}" if home else "")
     for words in (str(error), noise):
         raised = [found for line in words.splitlines() if (found := JAVA_EXCEPTION.fullmatch(line.strip()))]
@@ -261,11 +266,11 @@ def _why(error: Exception, noise: str, master: str) -> str:
 
 
 def _launch(settings: Mapping[str, str]) -> None:
-    """Start the JVM if there is none. A signal does not break into it, but ends the JVM as soon as it listens.
+    """Start the JVM if there is none.
 
-    pyspark waits for a file in which a JVM says where it listens. Were it interrupted there, it would remove
-    the directory of that file, and the JVM would neither listen nor end. So a thread waits, which no signal
-    is delivered to.
+    A signal does not break into it, but ends the JVM as soon as it listens. pyspark waits for a file in which
+    a JVM says where it listens. Were it interrupted there, it would remove the directory of that file, and
+    the JVM would neither listen nor end. So a thread waits, which no signal is delivered to.
     """
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415
 

@@ -29,7 +29,7 @@ Yield: TypeAlias = Iterable[Item | Finding]
 
 
 def plan(found: Found, accepts: frozenset[str]) -> tuple[list[Unit], list[Failure]]:
-    """Return the units for every target of an accepted kind, and a failure for each argument that is of no use."""
+    """Return a unit for every target of an accepted kind, and a failure for each argument of another kind."""
     failures = [failure_of(error) for error in found.failures]
     units: list[Unit] = []
     for target in found.targets:
@@ -54,7 +54,7 @@ def plan(found: Found, accepts: frozenset[str]) -> tuple[list[Unit], list[Failur
 
 
 def notes_as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
-    """Yield findings for the entries of directories that were met and not read, or are not what their names say."""
+    """Yield findings for directory entries that are not read, or are not what their names say."""
     for note in notes:
         if note.kind == "leftover":
             yield Finding("DIR-002", "left out; name --include-leftovers to read it", dir=note.path)
@@ -98,22 +98,26 @@ def failure_of(error: FileError) -> Failure:
 
 
 def internal_failure(path: str, error: BaseException) -> Failure:
-    """Return the error row of a bug of kcli: it names the place in the code, and makes no guess about the file."""
+    """Return the error row of a bug of kcli.
+
+    It names the place in the code, and makes no guess about the file.
+    """
     frame = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
     return Failure(path, "internal", None, None, f"{type(error).__name__}: {error} ({place})")
 
 
 def answer(unit: Unit, work: Callable[[Partition], Yield]) -> Outcome:
-    """Run `work` on the unit's partition and return its rows and findings; whatever it raises becomes the error.
+    """Run `work` on the unit's partition and return its rows and findings.
 
-    Rows yielded before an error are kept back: a partition is answered whole or not at all.
+    Whatever it raises becomes the error. Rows yielded before an error are kept back: a partition is answered
+    whole or not at all.
     """
     return undisturbed(unit.target, lambda: _answer(unit, work))
 
 
 def undisturbed(target: Target, attempt: Callable[[], Outcome]) -> Outcome:
-    """Return the outcome of an attempt during which the directory did not change, or of the last of several attempts.
+    """Return the outcome of an attempt during which the directory did not change, or of the last attempt.
 
     An outcome without an error, and without a finding above info about the files, is returned as it is.
     """
@@ -144,7 +148,10 @@ def _is_troubled(outcome: Outcome) -> bool:
 
 
 def failed(unit: Unit, error: FileError) -> Outcome:
-    """Return the outcome of a unit that met an error: a finding where a running broker is the cause, else the error."""
+    """Return the outcome of a unit that met an error.
+
+    A finding where a running broker is the cause, else the error.
+    """
     finding = moved(unit.target, error)
     if finding is not None:
         return Outcome(number=unit.number, findings=[finding])
@@ -153,7 +160,10 @@ def failed(unit: Unit, error: FileError) -> Outcome:
 
 
 def moved(target: Target, error: FileError) -> Finding | None:
-    """Return the finding about a file that a running broker removed, renamed or cut meanwhile; None for other errors."""
+    """Return the finding about a file that a running broker removed, renamed or cut meanwhile.
+
+    None for other errors.
+    """
     gone = removal(error)
     path = shown_as(target, error.path if gone is None else gone.path)
     directory = os.path.dirname(path) or "."
@@ -186,7 +196,7 @@ def _answer(unit: Unit, work: Callable[[Partition], Yield]) -> Outcome:
 
 
 def directory_findings(partition: Partition) -> Iterator[Finding]:
-    """Yield what could not be used of the log dir's own files, and what in the directory is not the file that its name says."""
+    """Yield findings about the log dir's own files, and about entries that are not what their names say."""
     yield from log_dir_findings(partition.target)
     try:
         notes = partition.unexpected_names
@@ -196,7 +206,10 @@ def directory_findings(partition: Partition) -> Iterator[Finding]:
 
 
 def log_dir_findings(target: Target) -> Iterator[Finding]:
-    """Yield what could not be used of the files of the log dir around a target: kcli could not read them, or the broker cannot."""
+    """Yield what could not be used of the files of the log dir around a target.
+
+    Kcli could not read them, or the broker cannot.
+    """
     facts = NO_DIRECTORY if target.log_dir is None else directory_facts(target.log_dir)
     directory = target.shown if target.kind == PARTITION else os.path.dirname(target.shown) or "."
     for problem in facts.problems:

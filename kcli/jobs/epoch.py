@@ -30,7 +30,10 @@ EARLIEST = "earliest"
 
 
 class Cache(NamedTuple):
-    """Which epoch cache is asked for: `source` (checkpoint or batches), of a starting or a `running` broker."""
+    """Which epoch cache is asked for.
+
+    `source` (checkpoint or batches), of a starting or a `running` broker.
+    """
 
     source: str
     running: bool
@@ -39,8 +42,8 @@ class Cache(NamedTuple):
 class LogBounds(NamedTuple):
     """The log of an epoch cache: its bounds, the cache before it is cut at them, and what a start loaded.
 
-    `loaded` is None where the log end offset was given, and the log is not read. `log_start_offset` is the checkpointed
-    one there.
+    `loaded` is None where the log end offset was given, and the log is not read. `log_start_offset` is the
+    checkpointed one there.
     """
 
     log_start_offset: int
@@ -67,16 +70,17 @@ def end_offset(
     source: str = CHECKPOINT,
     running: bool = False,
 ) -> Outcome:
-    """Return one row per requested epoch (None: `requested_all`): the broker's answer, and the rule that gave it.
+    """Return one row per requested epoch (None: `requested_all`).
 
-    With a `log_end_offset` and epochs from the checkpoint the log is not read.
+    The broker's answer, and the rule that gave it. With a `log_end_offset` and epochs from the checkpoint the
+    log is not read.
     """
     cache = Cache(source, running)
     return _answer(unit, cache, partial(_end_offset, asked, cache), log_end_offset)
 
 
 def at(unit: Unit, *, offset: int | str, source: str = CHECKPOINT, running: bool = False) -> Outcome:
-    """Return one row: the leader epoch at an offset (or `earliest`, `latest`), null where the cache has none."""
+    """Return one row: the leader epoch at an offset (or `earliest`, `latest`); null if there is none."""
     cache = Cache(source, running)
     return _answer(unit, cache, partial(_at, offset, cache))
 
@@ -101,7 +105,10 @@ def _log(
     loaded = yield from start(partition, exact=not cache.running)
     if is_file and not loaded.has_log and log_end_offset is None:
         path = os.path.join(partition.path, LEADER_EPOCH_CHECKPOINT)
-        advice = "no segment lies beside this file, so the log end offset is unknown; `epoch end-offset --log-end-offset N` needs none"
+        advice = (
+            "no segment lies beside this file, so the log end offset is unknown; `epoch end-offset "
+            "--log-end-offset N` needs none"
+        )
         raise FileError(path, "no-log", advice)
     end, source = (
         (loaded.log_end_offset, loaded.source) if log_end_offset is None else (log_end_offset, GIVEN)
@@ -149,7 +156,10 @@ def _at(offset: int | str, cache: Cache, partition: Partition, log: LogBounds) -
 
 
 def resolve(offset: int | str, log_start_offset: int, log_end_offset: int) -> int:
-    """Return the number that `earliest` (log start) or `latest` (log end) stands for; a number stands for itself."""
+    """Return the number that `earliest` (log start) or `latest` (log end) stands for.
+
+    A number stands for itself.
+    """
     if isinstance(offset, int):
         return offset
     return log_start_offset if offset == EARLIEST else log_end_offset
@@ -184,9 +194,9 @@ def _entries(cache: Cache, partition: Partition, log: LogBounds) -> Generator[Fi
 def checkpointed_epochs(
     partition: Partition, loaded: LoadedLog | None, *, running: bool = False
 ) -> Generator[Finding, None, EpochCache]:
-    """Yield what there is to report about leader-epoch-checkpoint; return its lines replayed, with what recovery adds.
+    """Yield what there is to report about leader-epoch-checkpoint.
 
-    A `running` broker has no more to recover.
+    Return its lines replayed, with what recovery adds. A `running` broker has no more to recover.
     """
     path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
     lines = partition.epoch_entries() if loaded is None else loaded.epoch_lines
@@ -212,7 +222,10 @@ def _listed(entries: EpochCache) -> str:
 
 
 def _epochs_of_batches(partition: Partition, loaded: LoadedLog) -> Generator[Finding, None, EpochCache]:
-    """Yield where a segment but the last breaks off; return the cache that the batches of all segments tell."""
+    """Yield where a segment but the last breaks off.
+
+    Return the cache that the batches of all segments tell.
+    """
     stops: list[Finding] = []
     try:
         found = epochs.epochs_of_batches(_batches(partition, loaded, stops))

@@ -53,9 +53,10 @@ def offset(unit: Unit, *, offset: int | str) -> Outcome:
 
 
 def timestamp(unit: Unit, *, timestamp: int | None, max_batch_bytes: int = LARGEST_BATCH) -> Outcome:
-    """Return one row: the first record at or after a timestamp in ms as ListOffsets finds it; None asks for the largest.
+    """Return one row: the first record at or after a timestamp in ms as ListOffsets finds it.
 
-    A batch of more than `max_batch_bytes`, packed or unpacked, in which the answer may lie is an error.
+    None asks for the largest. A batch of more than `max_batch_bytes`, packed or unpacked, in which the answer
+    may lie is an error.
     """
     return answer(unit, partial(_timestamp, timestamp, max_batch_bytes))
 
@@ -73,7 +74,10 @@ def _offset(asked: int | str, partition: Partition) -> Yield:
             batch, why = found
             yield LookupOffsetRow(place, number, found=True, batch=batch, reason=why)
             return
-        reason = f"{lookup.NO_BATCH}: nothing from here to the log end {loaded.log_end_offset}; a fetch returns no records"
+        reason = (
+            f"{lookup.NO_BATCH}: nothing from here to the log end {loaded.log_end_offset}; a fetch returns "
+            "no records"
+        )
     yield LookupOffsetRow(place, number, found=False, batch=FoundBatch(), reason=reason)
 
 
@@ -136,7 +140,10 @@ def _at_or_after(
 ) -> Generator[Finding, None, Answer]:
     """Return the answer of UnifiedLog.searchOffsetInLocalLog."""
     if loaded.is_tiered:
-        message = f"records below {loaded.local_log_start_offset} are in remote storage, where the broker would look first"
+        message = (
+            f"records below {loaded.local_log_start_offset} are in remote storage, where the broker would "
+            "look first"
+        )
         yield Finding("LOOKUP-004", message, dir=partition.shown)
     seen = lookup.NO_TIMESTAMP
     segments = [segment for segment in loaded.segments if segment.log_path is not None]
@@ -163,7 +170,10 @@ def _at_or_after(
             message = "no such record in it; later segments are not searched"
             yield Finding("LOOKUP-002", message, dir=partition.shown, path=path)
         if answer is None and seen >= asked:
-            return f"{lookup.NOT_IN_SEGMENT}: segment {segment.base_offset} alone is searched, and has no such record"
+            return (
+                f"{lookup.NOT_IN_SEGMENT}: segment {segment.base_offset} alone is searched, and has no such "
+                "record"
+            )
         if answer is not None:
             return answer
         break

@@ -30,9 +30,10 @@ T = TypeVar("T")
 
 
 def ls(unit: Unit, *, recover: bool = False) -> Outcome:
-    """Return the partition's row; the first piece that cannot be read is the error, any further one a finding.
+    """Return the partition's row.
 
-    A log that was not stopped cleanly is read by headers alone, unless it is asked to `recover` it as a start does.
+    The first piece that cannot be read is the error, any further one a finding. A log that was not stopped
+    cleanly is read by headers alone, unless it is asked to `recover` it as a start does.
     """
     return undisturbed(unit.target, lambda: _ls(unit, recover=recover))
 

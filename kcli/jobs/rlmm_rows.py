@@ -36,7 +36,10 @@ STATE_NUMBERS = {
 
 
 def with_record(row: RlmmEventRow, record: RemoteLogMetadata) -> RlmmEventRow:
-    """Return an event with the columns that its record fills: all of it but unknown tags, which only `raw` shows."""
+    """Return an event with the columns that its record fills.
+
+    All of it but unknown tags, which only `raw` shows.
+    """
     columns = {COLUMN_OF_FIELD.get(name, name): value for name, value in record._asdict().items()}
     del columns["unknown_tags"]
     if not isinstance(record, RemoteLogSegmentMetadataUpdate | RemotePartitionDeleteMetadata):
@@ -67,8 +70,8 @@ def record_of(row: RlmmEventRow) -> RemoteLogMetadata | None:
 def kafka_lines(rows: Iterable[Item]) -> Iterator[str]:
     """Yield what RemoteLogMetadataFormatter of 4.3.1 prints for each row.
 
-    Nothing for values of which Kafka makes no object: there the formatter dies. The old layout is printed like the
-    new one; rows of files, which the formatter never sees, as the values that Kafka makes of them.
+    Nothing for values of which Kafka makes no object: there the formatter dies. The old layout is printed
+    like the new one; rows of files, which the formatter never sees, as the values that Kafka makes of them.
     """
     for row in rows:
         if not isinstance(row, RlmmEventRow):
@@ -82,7 +85,7 @@ def kafka_lines(rows: Iterable[Item]) -> Iterator[str]:
 
 
 def kip405_lines(rows: Iterable[Item]) -> Iterator[str]:
-    """Yield the lines that KIP-405 specified and no release prints, with partition and offset as its options show them.
+    """Yield the lines that KIP-405 specifies, with partition and offset; no release prints them.
 
     The events have the broker's id where the KIP has a leader epoch: it is printed under its own name.
     """

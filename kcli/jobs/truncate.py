@@ -1,4 +1,4 @@
-"""`truncate --dry-run`: what the broker would do to each partition, from what its log dir's checkpoint files say.
+"""`truncate --dry-run`: what the broker would do to each partition, by its log dir's checkpoints.
 
 Nothing is written: the start of the broker, the truncation and the restart
 after it are worked out in memory.
@@ -36,9 +36,10 @@ CLEAN = "clean"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What was asked: exactly one of the three targets, and values that replace those of checkpoint files (None: do not).
+    """One of the three targets, and values that replace those of checkpoint files (None: as in the file).
 
-    `shutdown` is `clean`, `unclean` or None (as the log dir's marker says). `now_ms` decides which producers have expired.
+    `shutdown` is `clean`, `unclean` or None (as the log dir's marker says). `now_ms` decides which producers
+    have expired.
     """
 
     now_ms: int
@@ -54,7 +55,7 @@ class Request:
 
 
 def dry_run(unit: Unit, *, request: Request) -> Outcome:
-    """Return one row per partition, what the start finds on the way, or why the broker would not get there."""
+    """Return one row and the start's findings, or the error that keeps a broker from loading the log."""
     return answer(unit, lambda partition: _partition(partition, request))
 
 
@@ -111,9 +112,15 @@ def _input_warnings(partition: Partition, request: Request) -> Iterator[str]:
         if partition.topic == CLUSTER_METADATA:
             yield "KRaft recovers the metadata log from its beginning at every start, also after a clean stop"
         elif partition.target.log_dir is None:
-            yield "no log dir around this directory: taken as stopped cleanly (--shutdown unclean for the other case)"
+            yield (
+                "no log dir around this directory: taken as stopped cleanly (--shutdown unclean for the "
+                "other case)"
+            )
     if PARTITION_METADATA not in partition.names:
-        yield "no partition.metadata: a broker of Kafka 4 renames such a directory to -stray and never truncates it"
+        yield (
+            "no partition.metadata: a broker of Kafka 4 renames such a directory to -stray and never "
+            "truncates it"
+        )
 
 
 def _target(partition: Partition, loaded: LoadedLog, given: Checkpoints, request: Request) -> int | None:
@@ -210,7 +217,10 @@ def _warnings(loaded: LoadedLog, prediction: Prediction, directory: str) -> Iter
         yield f"not every batch that goes could be counted: {prediction.removed.trouble}"
     lost = _lost(loaded, prediction)
     if lost is not None:
-        yield f"this saves what will be lost: kcli dump --records --offsets {lost} -o ndjson {_quoted(directory)}/{LOGS}"
+        yield (
+            f"this saves what will be lost: kcli dump --records --offsets {lost} -o ndjson "
+            f"{_quoted(directory)}/{LOGS}"
+        )
 
 
 LOGS = "?" * len(f"{0:020}") + ".log"
@@ -229,7 +239,10 @@ def _quoted(path: str) -> str:
 
 
 def _lost(loaded: LoadedLog, prediction: Prediction) -> str | None:
-    """Return the offsets that are gone when all is done, as `kcli dump` takes them; open where damage hides the end."""
+    """Return the offsets that are gone when all is done, as `kcli dump` takes them.
+
+    Open where damage hides the end.
+    """
     removed, restarted = prediction.removed, prediction.log_end_offset_after_restart
     first = [removed.first_offset] if removed.first_offset is not None else []
     if restarted is not None and restarted < prediction.after.log_end_offset:
@@ -257,11 +270,16 @@ def _target_warnings(loaded: LoadedLog, prediction: Prediction) -> Iterator[str]
     if prediction.kind == NONE:
         yield f"nothing is cut: the log ends at offset {loaded.log_end_offset}"
     elif watermark is None:
-        yield "the high watermark is unknown: records that consumers may have read could be among those that go"
+        yield (
+            "the high watermark is unknown: records that consumers may have read could be among those that go"
+        )
     elif target < watermark:
         yield f"the target lies below the high watermark {watermark}: committed records go"
     if prediction.kind == FULL:
-        yield f"every segment goes: the target lies below the first one, and the log begins anew, empty, at offset {target}"
+        yield (
+            "every segment goes: the target lies below the first one, and the log begins anew, empty, at "
+            f"offset {target}"
+        )
     if target < loaded.log_start_offset:
         yield f"the target lies below the log start offset {loaded.log_start_offset}, which is lowered to it"
     recordless = [entry.epoch for entry in loaded.epochs if entry.start_offset >= loaded.log_end_offset]
@@ -275,7 +293,8 @@ def _restart_warnings(prediction: Prediction) -> Iterator[str]:
         yield f"after a clean restart the broker would not load this log: {prediction.restart_error}"
     elif prediction.restart_deletes_all:
         yield (
-            f"after a restart nothing is left: the log would end below its log start offset {after.log_start_offset}, "
+            "after a restart nothing is left: the log would end below its log start offset "
+            f"{after.log_start_offset}, "
             "and then the broker deletes every segment"
         )
     elif restarted < after.log_end_offset:

@@ -85,7 +85,7 @@ def shown(path: str) -> str:
 
 
 class Reading(NamedTuple):
-    """How a file is read: `rate` bounds bytes a second (0: no bound), `cold` gives pages back to the system once they are read."""
+    """How a file is read: at most `rate` bytes a second (0: no limit); `cold` drops pages after reading."""
 
     rate: int = 0
     cold: bool = False
@@ -100,7 +100,10 @@ WRITING_STEP = 0.002
 
 
 class DataFile:
-    """One regular file, open for reading by position, no faster than `reading` says; `size` is its length in bytes when it was opened."""
+    """One regular file, open for reading by position, no faster than `reading` says.
+
+    `size` is its length in bytes when it was opened.
+    """
 
     __slots__ = ("_began", "_fd", "_read", "mtime_ms", "path", "reading", "size")
 
@@ -150,7 +153,8 @@ class DataFile:
                     raise FileError(
                         self.path,
                         "changed",
-                        f"the file shrank while it was read: {self.size} bytes when opened, {position + len(data)} now",
+                        f"the file shrank while it was read: {self.size} bytes when opened, "
+                        f"{position + len(data)} now",
                         position + len(data),
                     )
                 data += more
@@ -172,7 +176,8 @@ class DataFile:
                     raise FileError(
                         self.path,
                         "changed",
-                        f"the file shrank while it was read: {self.size} bytes when opened, {position + done} now",
+                        f"the file shrank while it was read: {self.size} bytes when opened, "
+                        f"{position + done} now",
                         position + done,
                     )
                 done += more
@@ -191,13 +196,19 @@ class DataFile:
                 time.sleep(ahead)
 
     def forget(self, position: int, length: int) -> None:
-        """Tell the system that these bytes are not needed again: its cache is left to others. Whole pages only."""
+        """Tell the system that these bytes are not needed again: its cache is left to others.
+
+        Whole pages only.
+        """
         with suppress(OSError, AttributeError):  # advice: not every file system, not every system has it
             os.posix_fadvise(self._fd, position, length, os.POSIX_FADV_DONTNEED)
 
     @property
     def is_replaced(self) -> bool:
-        """Whether the file is no longer what its path leads to: it was removed or renamed, or another has its name."""
+        """Whether the file is no longer what its path leads to.
+
+        It was removed or renamed, or another has its name.
+        """
         try:
             there, opened = os.stat(self.path), os.fstat(self._fd)
         except OSError:
@@ -207,8 +218,8 @@ class DataFile:
     def grown(self, *, is_torn: bool = False) -> int:
         """Return by how many bytes the file has grown since it was opened (negative: it shrank).
 
-        Where its last batch is torn, a broker may be writing the rest of it: a file that was written just now is
-        looked at until it has grown, or has been left alone for WRITING_MS.
+        Where its last batch is torn, a broker may be writing the rest of it: a file that was written just now
+        is looked at until it has grown, or has been left alone for WRITING_MS.
         """
         while True:
             status = os.fstat(self._fd)

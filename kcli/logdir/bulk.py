@@ -29,7 +29,10 @@ SMALLEST_WINDOW = 1 << 16
 EAGER_WINDOW = 1 << 20
 WINDOWS_A_SECOND = 10
 GROWTH = 4
-"""Windows grow by this factor up to the largest: a walk that damage breaks off soon has not read megabytes."""
+"""Windows grow by this factor up to the largest.
+
+A walk that damage breaks off soon has not read megabytes.
+"""
 KEPT_MEMORY = 8 << 20
 WORTH_A_THREAD = 1 << 18
 """Fewer bytes are there sooner than another thread begins to read."""
@@ -42,8 +45,8 @@ HOPS = 4096
 class Window(NamedTuple):
     """Some batches of a file in a row: their positions (bytes) and fields, and whether their checksums match.
 
-    `valid` is None where checksums were not asked for. `data` is what was read, from byte `base` of the file on:
-    it is good until the next window is asked for. Of a batch larger than the buffer there is none.
+    `valid` is None where checksums were not asked for. `data` is what was read, from byte `base` of the file
+    on: it is good until the next window is asked for. Of a batch larger than the buffer there is none.
     """
 
     positions: "NDArray[np.int64]"
@@ -54,9 +57,10 @@ class Window(NamedTuple):
 
 
 def hints_of(log: DataFile, index_path: str | None, least: int | None = None) -> "NDArray[np.int64] | None":
-    """Return the places of batches that a log's offset index names, rising; None where it is not worth it: of a log below `least` bytes.
+    """Return the places of batches that a log's offset index names, rising.
 
-    They are hints: what is wrong with them costs time, and nothing else. The last ones are kept, for the next piece of the log.
+    None where it is not worth it: of a log below `least` bytes. They are hints: what is wrong with them costs
+    time, and nothing else. The last ones are kept, for the next piece of the log.
     """
     if index_path is None or log.size < (HINTED_FROM if least is None else least):
         return None
@@ -83,8 +87,8 @@ _hints: "dict[tuple[str, int, int], NDArray[np.int64]]" = {}
 class BulkWalk:
     """Iterates over the batches of a log between two positions, in windows; `stop` is set when it has ended.
 
-    `hints` are places (bytes of the file) where batches may begin, rising: with them small batches are walked faster.
-    `eager`: the first window is large, for a walk that damage has not broken off before.
+    `hints` are places (bytes of the file) where batches may begin, rising: with them small batches are walked
+    faster. `eager`: the first window is large, for a walk that damage has not broken off before.
     """
 
     def __init__(
@@ -177,7 +181,7 @@ class BulkWalk:
     def _large(
         self, view: memoryview, base: int, size: int, left: int
     ) -> "tuple[Headers, NDArray[np.bool_]]":
-        """Return the batch that is larger than the buffer which begins with it, and whether its checksum matches."""
+        """Return the batch that is larger than its buffer, and whether its checksum matches."""
         found = headers(view, size, left, whole=False)
         end = base + found.chain.next if found.chain.positions else 0
         old = end > 0 and found.fields["magic"][0] < MAGIC
@@ -232,7 +236,7 @@ def _keep_memory() -> None:
 
 
 def _room(view: memoryview, held: int, size: int) -> memoryview:
-    """Return a view that has room for so many bytes and their padding, with the first `held` of them as they are."""
+    """Return a view with room for so many bytes and their padding; the first `held` bytes stay."""
     import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
 
     if len(view) >= size + PADDING:

@@ -25,14 +25,17 @@ HIGH_WATERMARK = "replication-offset-checkpoint"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 META_PROPERTIES = "meta.properties"
 FATAL_FILES = frozenset({META_PROPERTIES, HIGH_WATERMARK})
-"""Damaged, these keep the broker from starting or take the log dir offline; the others count as empty then."""
+"""Damaged, these keep the broker from starting or take the log dir offline.
+
+The others count as empty then.
+"""
 
 FILES = (META_PROPERTIES, RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEAN_SHUTDOWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectoryFacts:
-    """The log dir's own files; a mapping is None when its file is missing or unreadable (offsets by partition).
+    """The log dir's own files: offsets by partition; None for a missing or unreadable file.
 
     `problems` holds the files that are there but could not be used.
     """

@@ -44,7 +44,10 @@ class IndexFile:
         self.file.close()
 
     def raw(self, slot: int) -> tuple[bytes, int]:
-        """Return (page, place in it) of an entry; FileError `out-of-range` for a slot that the file has not."""
+        """Return (page, place in it) of an entry.
+
+        FileError `out-of-range` for a slot that the file has not.
+        """
         if not 0 <= slot < self.entries:
             raise FileError(
                 self.file.path, "out-of-range", f"the index has {self.entries} entries: no slot {slot}"
@@ -58,7 +61,10 @@ class IndexFile:
         return page, at
 
     def following(self, slot: int) -> memoryview:
-        """Return the entries from a slot on, one or more as far as they are read at once; FileError as of `raw`."""
+        """Return the entries from a slot on, one or more as far as they are read at once.
+
+        FileError as of `raw`.
+        """
         page, at = self.raw(slot)
         whole = len(page) - len(page) % self.entry_size
         return memoryview(page)[at:whole]
@@ -70,7 +76,7 @@ class IndexFile:
 
     @property
     def has_empty_tail(self) -> bool:
-        """Whether the last of several slots is still zero, as in the index of a broker that runs or was killed."""
+        """Whether the last of several slots is still zero, as in the index of a running or killed broker."""
         if self.entries < 2:  # a lone entry of zeros may be meant
             return False
         page, at = self.raw(self.entries - 1)
@@ -89,7 +95,10 @@ class OffsetIndexFile(IndexFile):
         return OFFSET_INDEX_ENTRY.read(*self.raw(slot))
 
     def entry(self, slot: int) -> tuple[int, int]:
-        """Return (offset, position) of an entry; (base offset, 0) for slot -1, as where the index has none."""
+        """Return (offset, position) of an entry.
+
+        (base offset, 0) for slot -1, as where the index has none.
+        """
         if slot < 0:
             return self.base_offset, 0
         entry = self.get(slot)
@@ -100,9 +109,9 @@ class OffsetIndexFile(IndexFile):
         return self.get(slot).position
 
     def lookup(self, target: int, entries: int | None = None) -> tuple[int, int]:
-        """Return (offset, position) of the entry with the largest offset at or below `target`; (base, 0) if none.
+        """Return (offset, position) of the entry with the largest offset at or below `target`.
 
-        `entries` says how many slots count: all, if not given.
+        (base, 0) if none. `entries` says how many slots count: all, if not given.
         """
         return offset_index_lookup(
             self.entries if entries is None else entries, self.get, self.base_offset, target
@@ -133,16 +142,19 @@ class TimeIndexFile(IndexFile):
         return TIME_INDEX_ENTRY.read(*self.raw(slot))
 
     def entry(self, slot: int) -> tuple[int, int]:
-        """Return (timestamp, offset) of an entry; (-1, base offset) for slot -1, as where the index has none."""
+        """Return (timestamp, offset) of an entry.
+
+        (-1, base offset) for slot -1, as where the index has none.
+        """
         if slot < 0:
             return -1, self.base_offset
         entry = self.get(slot)
         return entry.timestamp, self.base_offset + entry.relative_offset
 
     def lookup(self, timestamp: int, entries: int | None = None) -> tuple[int, int]:
-        """Return (timestamp, offset) of the entry with the largest timestamp at or below the given; (-1, base) if none.
+        """Return (timestamp, offset) of the entry with the largest timestamp at or below the given.
 
-        `entries` says how many slots count: all, if not given.
+        (-1, base) if none. `entries` says how many slots count: all, if not given.
         """
         return time_index_lookup(
             self.entries if entries is None else entries, self.get, self.base_offset, timestamp

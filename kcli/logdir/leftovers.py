@@ -1,8 +1,8 @@
-"""What an interrupted deletion, cleaning or swap left in a partition directory, and what a start does with it, by names alone.
+"""Leftovers of interrupted deletions, cleanings and swaps, and what a start does with them, by name.
 
-The truth is `LogLoader.removeTempFilesAndCollectSwapFiles`: `.deleted` and `.cleaned` files go, and so do `.swap` files
-from the offset of the first `.cleaned` file on; the other `.swap` files lose their suffix. What a swap replaces goes too,
-but that is said by what is in it.
+The truth is `LogLoader.removeTempFilesAndCollectSwapFiles`: `.deleted` and `.cleaned` files go, and so do
+`.swap` files from the offset of the first `.cleaned` file on; the other `.swap` files lose their suffix. What
+a swap replaces goes too, but that is said by what is in it.
 """
 
 from collections.abc import Callable, Collection
@@ -22,7 +22,10 @@ class Leftovers(NamedTuple):
 
 
 def leftovers(names: Collection[str], offset_of: Callable[[str], int]) -> Leftovers:
-    """Return the leftovers among the names of a directory's files; `offset_of` returns the offset in a name."""
+    """Return the leftovers among the names of a directory's files.
+
+    `offset_of` returns the offset in a name.
+    """
     deleted = [name for name in names if name.endswith(DELETED) and not name.endswith(KRAFT_SNAPSHOT_DELETED)]
     cleaned = [name for name in names if name.endswith(CLEANED)]
     swaps = [name for name in names if name.endswith(SWAP)]

@@ -22,7 +22,10 @@ SUFFIXES = (".deleted", ".cleaned", ".swap", ".tmp", ".part")
 DIRECTORY_SUFFIXES = ("-delete", "-future", "-stray")
 
 CLOCK_MS = 20
-"""How far the time of a change may lie before the time of day at which it was made: files have a coarser clock."""
+"""How far the time of a change may lie before the time of day at which it was made.
+
+Files have a coarser clock.
+"""
 SETTLING_MS = 300
 """So long after the last change of a directory a broker is done with what it began there."""
 STEP = 0.01
@@ -46,9 +49,10 @@ class Removal(NamedTuple):
 
 
 def removal(error: FileError) -> Removal | None:
-    """Return what a broker removed of a path that was listed, by the error of opening it; None for other errors.
+    """Return what a broker removed of a path that was listed, by the error of opening it.
 
-    The directory around it must still list something. Where that is gone or empty too, the disk may be.
+    None for other errors. The directory around it must still list something. Where that is gone or empty too,
+    the disk may be.
     """
     if error.code != REMOVED or os.path.islink(error.path):
         return None
@@ -71,7 +75,10 @@ def _names(directory: str) -> list[str]:
 
 
 def _new_name(name: str, names: list[str]) -> str | None:
-    """Return the name that a file or directory has now: its own where it was replaced, None where not known."""
+    """Return the name that a file or directory has now.
+
+    Its own where it was replaced, None where not known.
+    """
     plain = name
     while plain.endswith(SUFFIXES):
         plain = plain.rpartition(".")[0]
@@ -100,9 +107,10 @@ def changed_since(directory: str, since_ns: int) -> bool:
 
 
 def comes_true(directory: str, holds: Callable[[], bool]) -> bool:
-    """Return whether something holds, as soon as it does: asked again while the directory changed a moment ago.
+    """Return whether something holds, as soon as it does.
 
-    A broker makes a directory before its segment, and renames or removes the files of a segment in turn.
+    Asked again while the directory changed a moment ago. A broker makes a directory before its segment, and
+    renames or removes the files of a segment in turn.
     """
     while not holds():
         try:

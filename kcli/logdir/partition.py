@@ -71,7 +71,10 @@ class Partition:
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
-        """The segments in order of base offset: every .log file of a name that a broker opens, with the files beside it."""
+        """The segments in order of base offset.
+
+        Every .log file of a name that a broker opens, with the files beside it.
+        """
         beside: dict[str, set[str]] = {}
         for name in self.names:
             if canonical_name(name) == name:
@@ -109,8 +112,11 @@ class Partition:
 
 
 def misnamed(path: str, name: str) -> FileError:
-    """Return the error for a log whose name, once a start is done with names, stands for another, which is not there."""
-    message = f"the broker takes it for {canonical_name(name)}, and begins that as an empty segment: what follows is not foreseen here"
+    """Return the error for a log whose name is not canonical while the canonical file is missing."""
+    message = (
+        f"the broker takes it for {canonical_name(name)}, and begins that as an empty segment: what follows "
+        "is not foreseen here"
+    )
     return FileError(path, "unsupported", message)
 
 

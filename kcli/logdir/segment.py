@@ -39,9 +39,9 @@ TORN = frozenset({"short", "incomplete"})
 class Stop(NamedTuple):
     """Where a walk ended and why.
 
-    `end`: exactly at the end of the file. `short`: fewer than 18 bytes are left. `incomplete`: the batch runs past
-    the end. `bad-length`: too short for any batch of its magic (`found`). `bad-magic`: a negative magic (`found`).
-    `zeros`: length 0, and only zeros to the end.
+    `end`: exactly at the end of the file. `short`: fewer than 18 bytes are left. `incomplete`: the batch runs
+    past the end. `bad-length`: too short for any batch of its magic (`found`). `bad-magic`: a negative magic
+    (`found`). `zeros`: length 0, and only zeros to the end.
     """
 
     reason: str
@@ -57,10 +57,11 @@ def describe_torn(stop: Stop) -> str:
 
 
 class FileBatch(NamedTuple):
-    """A batch as `nextBatch` returns it: position and size in bytes, its first fields, and where its header lies.
+    """A batch as `nextBatch` returns it.
 
-    The header begins at byte `at` of `window`; the whole batch lies there where nothing is hopped over and it does not
-    cross the end of a window.
+    Position and size in bytes, its first fields, and where its header lies. The header begins at byte `at` of
+    `window`; the whole batch lies there where nothing is hopped over and it does not cross the end of a
+    window.
     """
 
     position: int
@@ -87,12 +88,12 @@ def batches(
     ahead: int = WINDOW,
     hop_from: int = SKIP_FROM,
 ) -> Generator[FileBatch, None, Stop]:
-    """Yield the batches between two positions as `FileLogInputStream.nextBatch` returns them; return where it ends.
+    """Yield the batches between two positions as `FileLogInputStream.nextBatch` returns them.
 
-    Kafka throws CorruptRecordException at a `bad-length`, and ends silently elsewhere. With `readable` the walk also
-    ends at what no reader of records can read: a negative magic (to Kafka a message of magic 0 or 1) and a batch
-    shorter than the header of its magic. Up to `ahead` bytes are read at once; after a batch of `hop_from` bytes or
-    more only the next header.
+    Return where it ends. Kafka throws CorruptRecordException at a `bad-length`, and ends silently elsewhere.
+    With `readable` the walk also ends at what no reader of records can read: a negative magic (to Kafka a
+    message of magic 0 or 1) and a batch shorter than the header of its magic. Up to `ahead` bytes are read at
+    once; after a batch of `hop_from` bytes or more only the next header.
     """
     position, base, window, read_ahead = start, start, b"", ahead
     while (left := end - position) > HEADER_UP_TO_MAGIC:
@@ -122,9 +123,10 @@ def next_batch(log: DataFile, position: int, end: int) -> FileBatch | None:
 
 
 class Walk:
-    """Iterates over the readable batches of a log file between two positions; `stop` is set when it has ended.
+    """Iterates over the readable batches of a log file between two positions.
 
-    So many bytes `ahead` are read at once: fewer where only the first batches are of interest.
+    `stop` is set when it has ended. So many bytes `ahead` are read at once: fewer where only the first
+    batches are of interest.
     """
 
     def __init__(

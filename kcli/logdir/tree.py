@@ -1,6 +1,6 @@
 """From what the user typed to what will be read: arguments, globs, log dirs, partition dirs, files.
 
-Every entry that is met is classified; what is not read is told (`Note`), so
+Every entry that is met is classified; what is not read is reported (`Note`), so
 that nothing is skipped unseen. The grammar of names is `formats.names`.
 """
 
@@ -59,10 +59,10 @@ INTERNAL_TOPICS = re.compile(r"__.*")
 class Target:
     """One thing to read: a partition directory, or a file.
 
-    `path` opens it, `shown` is how it was reached from the argument (for people and rows). `kind` is `partition`
-    or the file's kind in `formats.names`. `name` is the partition directory's parsed name, None where it has none
-    (a file outside a partition directory, a directory of another name). `log_dir` is the log dir around it, None
-    when there is none.
+    `path` opens it, `shown` is how it was reached from the argument (for people and rows). `kind` is
+    `partition` or the file's kind in `formats.names`. `name` is the partition directory's parsed name, None
+    where it has none (a file outside a partition directory, a directory of another name). `log_dir` is the
+    log dir around it, None when there is none.
     """
 
     kind: str
@@ -74,7 +74,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which partitions are wanted; empty fields select everything."""
+    """Which partitions are selected; empty fields select everything."""
 
     topics: tuple[str, ...] = ()
     topic_regexes: tuple[str, ...] = ()
@@ -83,7 +83,10 @@ class Selection:
     include_leftovers: bool = False
 
     def wants(self, name: PartitionDir | None) -> bool:
-        """Whether a partition of this name is wanted; an unparseable name passes only an empty selection."""
+        """Whether a partition of this name is selected.
+
+        An unparseable name passes only an empty selection.
+        """
         if name is None:
             return not (self.topics or self.topic_regexes or self.partitions)
         if (self.topics or self.topic_regexes) and not (
@@ -98,8 +101,8 @@ class Selection:
 class Note(NamedTuple):
     """An entry that was met and not read.
 
-    `unknown` to Kafka, an `unknown-directory`, a `leftover` directory; `no-file` where one of a log could be, a
-    file with `no-offset` in its name, a log with a `non-canonical-name` whose canonical file is missing;
+    `unknown` to Kafka, an `unknown-directory`, a `leftover` directory; `no-file` where one of a log could be,
+    a file with `no-offset` in its name, a log with a `non-canonical-name` whose canonical file is missing;
     `removed` by a broker meanwhile (`message` says how).
     """
 
@@ -130,7 +133,10 @@ class Found:
     failures: list[FileError] = field(default_factory=list)
 
     def miss(self, target: Target, error: FileError) -> None:
-        """Keep why a target could not be listed: a note where a broker removed it meanwhile, else a failure."""
+        """Keep why a target could not be listed.
+
+        A note where a broker removed it meanwhile, else a failure.
+        """
         gone = removal(error)
         if gone is None:
             self.failures.append(FileError(shown_as(target, error.path), *error.args[1:]))
@@ -141,7 +147,8 @@ class Found:
 def expand(arguments: Iterable[str]) -> Iterator[str]:
     """Yield the paths that arguments stand for: themselves, or what a glob matches, sorted.
 
-    A pattern that matches nothing stays as it is, so that it fails by name; so does a directory that cannot be searched.
+    A pattern that matches nothing stays as it is, so that it fails by name; so does a directory that cannot
+    be searched.
     """
     for argument in arguments:
         if glob.has_magic(argument) and not os.path.lexists(argument):
@@ -269,9 +276,10 @@ def _entry(entry: os.DirEntry[str]) -> Entry:
 
 
 def listed(path: str) -> tuple[list[str], list[str]]:
-    """Return the sorted names of a directory's files, and of its other entries: directories, pipes, links that lead nowhere.
+    """Return the sorted names of a directory's files, and of its other entries.
 
-    A broker that loads a log looks at files only (`java.io.File.isFile`).
+    Directories, pipes, links that lead nowhere. A broker that loads a log looks at files only
+    (`java.io.File.isFile`).
     """
     files: list[str] = []
     others: list[str] = []
@@ -288,9 +296,10 @@ def listed(path: str) -> tuple[list[str], list[str]]:
 
 
 def listed_log(path: str) -> tuple[list[str], list[str]]:
-    """Return a partition directory as `listed`; one that changed a moment ago and has no segment is listed again.
+    """Return a partition directory as `listed`.
 
-    A broker makes the directory first and the segment then, and removes them in the other order.
+    One that changed a moment ago and has no segment is listed again. A broker makes the directory first and
+    the segment then, and removes them in the other order.
     """
     found = listed(path)
     if any(name.endswith(".log") for name in found[0]):
@@ -300,7 +309,7 @@ def listed_log(path: str) -> tuple[list[str], list[str]]:
 
 
 def unexpected_names(target: Target, files: Collection[str], others: Iterable[str]) -> Iterator[Note]:
-    """Yield notes about what in a partition directory, as `listed`, is named like a file of a log, and is not read as one."""
+    """Yield notes about entries of a partition directory with log-file names that are not read as such."""
     for name in others:
         if parse_file(name).scheme is not None:
             yield Note("no-file", os.path.join(target.shown, shown(name)))
@@ -314,20 +323,29 @@ def unexpected_names(target: Target, files: Collection[str], others: Iterable[st
 
 
 def opened_names(files: Collection[str]) -> dict[str, str]:
-    """Return the names of files that a start keeps, and those that it gives them; as of `kcli.logdir.leftovers`."""
+    """Return the names of files that a start keeps, and those that it gives them.
+
+    As of `kcli.logdir.leftovers`.
+    """
     deleted, swaps = leftovers(files, _offset)
     kept = [name for name in files if name not in deleted]
     return {name: name.removesuffix(SWAP) if name in swaps else name for name in kept}
 
 
 def _offset(name: str) -> int:
-    """Return the offset that a name begins with, the largest where it begins with none: no start comes so far."""
+    """Return the offset that a name begins with, the largest where it begins with none.
+
+    No start comes so far.
+    """
     offset = integer(name.partition(".")[0], LONG_BITS)
     return MAX_LONG if offset is None else offset
 
 
 def is_misnamed(name: str, files: Container[str]) -> bool:
-    """Return whether a broker takes a file for a log of another name, which is not there: it begins that as an empty segment."""
+    """Return whether a broker takes a file for a log of another name, which is not there.
+
+    It begins that as an empty segment.
+    """
     opened = canonical_name(name)
     return opened is not None and opened != name and opened.endswith(".log") and opened not in files
 
@@ -340,7 +358,10 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 
 def directory_kind(path: str) -> str | None:
-    """Return `partition`, `log-dir` or None by what a directory holds; by its name only when it holds nothing."""
+    """Return `partition`, `log-dir` or None by what a directory holds.
+
+    By its name only when it holds nothing.
+    """
     return _kind(path, _entries(path))
 
 
@@ -393,7 +414,7 @@ def enclosing_log_dir(partition_path: str) -> str | None:
 
 
 def is_of_a_log_dir(directory: str) -> bool:
-    """Whether a directory, or the nearest one around it that is there, is a log dir or a partition's, or lies in one."""
+    """Whether a directory, or its nearest existing parent, is in a log dir or partition directory."""
     while not os.path.isdir(directory) and directory != os.path.dirname(directory):
         directory = os.path.dirname(directory)
     around = os.path.dirname(directory)

@@ -30,15 +30,18 @@ SIGN = 1 << 63
 
 
 def schema(row_type: RowType) -> ArrowSchema:
-    """Return the Arrow schema of a row type; a field's metadata says what it means (description) and its kind."""
+    """Return the Arrow schema of a row type.
+
+    A field's metadata says what it means (description) and its kind.
+    """
     return pa.schema([_field(column) for column in row_type.columns], metadata={"row_type": row_type.name})
 
 
 def batch(row_type: RowType, rows: Sequence[tuple[Value, ...]]) -> RecordBatch:
     """Return rows of one type, given their values, as a RecordBatch of its schema.
 
-    Text that is not Unicode (half a surrogate pair) is escaped as on stdout; a number that 64 bits cannot hold wraps,
-    as a long of Java does.
+    Text that is not Unicode (half a surrogate pair) is escaped as on stdout; a number that 64 bits cannot
+    hold wraps, as a long of Java does.
     """
     declared = schema(row_type)
     columns: Iterable[tuple[Any, ...]] = zip(*rows, strict=True) if rows else ((),) * len(declared)

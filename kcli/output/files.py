@@ -1,8 +1,8 @@
 """Rows in files, whole or not at all.
 
-A file is written under a hidden name in the same directory and takes its own name once it is complete. Spark's workers write
-a directory of parts that way: `part-00000-<uuid>.parquet` and so on, sorted by name in the order of the rows, and
-`_SUCCESS` when all of them are there.
+A file is written under a hidden name in the same directory and takes its own name once it is complete.
+Spark's workers write a directory of parts that way: `part-00000-<uuid>.parquet` and so on, sorted by name in
+the order of the rows, and `_SUCCESS` when all of them are there.
 """
 
 import errno
@@ -24,7 +24,10 @@ from kcli.rows import ArrowBlock, EncodedRows, Failure, Item, TextBlock, values_
 
 SUCCESS = "_SUCCESS"
 DIGITS = 5
-"""Of a part's number, as Spark writes it; more where there are more parts: sorted by name they are in order."""
+"""Of a part's number, as Spark writes it.
+
+More where there are more parts: sorted by name they are in order.
+"""
 
 ROWS_A_BATCH = 2000
 BYTES_A_BATCH = 4 << 20
@@ -95,7 +98,7 @@ class TextWriter:
             self.rows += sum(row.count if isinstance(row, EncodedRows) else 1 for row in shown)
 
     def finish(self, tail: Tail) -> None:
-        """Write findings and errors, if the format has a place for them, and the header of a csv without rows."""
+        """Write findings and errors if the format carries them, and the header of a csv without rows."""
         self._write((), self._view, self._text, tail)
 
 
@@ -116,8 +119,8 @@ def writer(file: BinaryIO, view: View) -> AbstractContextManager[Writer]:
 def write_rows(path: str, rows: Iterable[Item], view: View, tail: Tail, text: Text | None = None) -> int:
     """Write rows, sorted and limited as the view says, to a new file in place of `path`; returns how many.
 
-    `text` makes lines of them. OSError when the file cannot be written; then, and when the tail raises, `path` is as it
-    was before.
+    `text` makes lines of them. OSError when the file cannot be written; then, and when the tail raises,
+    `path` is as it was before.
     """
     with new_file(path) as file:
         if text is not None:
@@ -258,7 +261,10 @@ class PartWriter:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A sink that can be pickled: every call gives a new part in a directory, which is removed if it is not completed."""
+    """A sink that can be pickled.
+
+    Every call gives a new part in a directory, which is removed if it is not completed.
+    """
 
     directory: str
     view: View
@@ -274,7 +280,10 @@ class Parts:
 
 @contextmanager
 def new_directory(path: str) -> Iterator[str]:
-    """Give a new hidden directory in the directory of `path`; it is removed after the block, unless `keep_parts` renamed it."""
+    """Give a new hidden directory in the directory of `path`.
+
+    It is removed after the block, unless `keep_parts` renamed it.
+    """
     hidden = _hidden(path)
     os.mkdir(hidden)
     try:
@@ -290,8 +299,9 @@ def new_directory(path: str) -> Iterator[str]:
 def keep_parts(path: str, parts: Parts, written: Sequence[WrittenPart], tail: Tail) -> int:
     """Make the directory of parts the one at `path`; returns how many rows it has.
 
-    Parts get names in the order given. What other attempts have left is removed. Findings and errors of ndjson stand in
-    a part of their own, the last; a result without rows is one empty part. FileNotFoundError if a part is not there.
+    Parts get names in the order given. What other attempts have left is removed. Findings and errors of
+    ndjson stand in a part of their own, the last; a result without rows is one empty part. FileNotFoundError
+    if a part is not there.
     """
     findings, failures = tail()
     directory, view = parts.directory, parts.view

@@ -11,7 +11,7 @@ BETWEEN_ROWS = ",\n  "
 
 
 class RowStyle(NamedTuple):
-    """How a format writes a row: a value, what is between values, between a name and its value, and after a row.
+    """How a format writes a row: values, and the separators of values, names and rows.
 
     `colon` is None where a header has the names.
     """
@@ -25,11 +25,12 @@ class RowStyle(NamedTuple):
 class OutputFormat(NamedTuple):
     """One format of `-o` or `--out`.
 
-    `is_flat`: one header for all rows, so they are of one type. `carries_findings`: findings are in the output itself,
-    elsewhere they go to stderr. `streams`: rows are written as they come. `on_stdout`: `-o` takes it. `extension` of a
-    file that `--out` takes, None for none. `writer` and `file_writer` are names in modules of kcli.output: the function
-    that writes rows to stdout, and the one that gives the writer of an open file. `style`: how single rows are encoded,
-    None where they are not. `takes_blocks`: rows may come as Arrow blocks.
+    `is_flat`: one header for all rows, so they are of one type. `carries_findings`: findings are in the
+    output itself, elsewhere they go to stderr. `streams`: rows are written as they come. `on_stdout`: `-o`
+    takes it. `extension` of a file that `--out` takes, None for none. `writer` and `file_writer` are names in
+    modules of kcli.output: the function that writes rows to stdout, and the one that gives the writer of an
+    open file. `style`: how single rows are encoded, None where they are not. `takes_blocks`: rows may come as
+    Arrow blocks.
     """
 
     name: str
@@ -91,7 +92,10 @@ _BY_EXTENSION = {one.extension: one for one in FORMATS.values() if one.extension
 
 
 def format_of(name: str | None, path: str | None, *, is_terminal: bool) -> OutputFormat | None:
-    """Return the format that `-o` names, that the path of `--out` ends in, or the usual one of stdout; None for no format."""
+    """Return the format that `-o` names, that the path of `--out` ends in, or the usual one of stdout.
+
+    None for no format.
+    """
     if path is not None:
         return _BY_EXTENSION.get(path.rpartition(".")[2]) if "." in path else None
     if name is not None:

@@ -1,4 +1,7 @@
-"""JSON, and cells of csv and tsv, of rows with long values: in slices, so that memory never holds an encoded value as a whole."""
+"""JSON, and cells of csv and tsv, of rows with long values.
+
+In slices, so that memory never holds an encoded value as a whole.
+"""
 
 import base64
 from collections.abc import Callable, Iterable, Iterator

@@ -93,8 +93,8 @@ class ParquetWriter:
 def _short_columns(view: View, row_type: RowType, kinds: Collection[str]) -> list[str]:
     """Return the columns of these kinds, without those that show bytes as text or numbers.
 
-    A dictionary of values that do not repeat costs time and saves nothing; for the least and the largest of long ones
-    Arrow takes six times their bytes, and does not write them.
+    A dictionary of values that do not repeat costs time and saves nothing; for the least and the largest of
+    long ones Arrow takes six times their bytes, and does not write them.
     """
     declared = {other.name: other for other in row_types(view.command)}
     holds_bytes = {column.name for column in declared[row_type.name].columns if column.kind == "bytes"}

@@ -17,9 +17,10 @@ Done: TypeAlias = Callable[[float, int], None]
 
 @contextmanager
 def progress(total: int) -> Iterator[Done]:
-    """Yield a function that takes how many inputs are done, fractions too, and their bytes; nothing is drawn in the first second.
+    """Yield a function that takes how many inputs are done, fractions too, and their bytes.
 
-    A timer draws the bar: an engine may take seconds to start, and calls nothing meanwhile.
+    Nothing is drawn in the first second. A timer draws the bar: an engine may take seconds to start, and
+    calls nothing meanwhile.
     """
     bar: Progress | None = None
     over = False

@@ -1,4 +1,4 @@
-"""The table for people: aligned, coloured on a terminal, never cutting a value but one of more than 64 KiB, and saying so."""
+"""The table for people: aligned, coloured on a terminal; only values above 64 KiB are cut, marked so."""
 
 from collections.abc import Iterable
 from typing import TextIO

@@ -21,7 +21,10 @@ def failure_line(failure: Failure) -> str:
 
 
 def finding_lines(findings: Iterable[Finding], *, explained: bool) -> Iterator[str]:
-    """Yield a line for each finding; explained ones are followed by what the broker does and a person should do."""
+    """Yield a line for each finding.
+
+    Explained ones are followed by what the broker does and a person should do.
+    """
     for finding in findings:
         yield finding_line(finding)
         if explained:
@@ -30,7 +33,10 @@ def finding_lines(findings: Iterable[Finding], *, explained: bool) -> Iterator[s
 
 
 def distinct(findings: Iterable[Finding]) -> list[Finding]:
-    """Return the findings without repetitions; one about a log dir's own file is listed once, not for every partition."""
+    """Return the findings without repetitions.
+
+    One about a log dir's own file is listed once, not for every partition.
+    """
     seen: dict[tuple[object, ...], Finding] = {}
     for finding in merged(findings):
         shared = finding.code.startswith("DIR-") and finding.path is not None

@@ -63,7 +63,10 @@ _QUOTED = frozenset(',"\r\n')
 
 
 def csv_cell(value: Value) -> str:
-    r"""Return a value as a csv cell, quoted where needed; a null is an unquoted `\N`, an empty text is `""`."""
+    r"""Return a value as a csv cell, quoted where needed.
+
+    A null is an unquoted `\N`, an empty text is `""`.
+    """
     text = cell(value)
     return '"' + text.replace('"', '""') + '"' if value is not None and needs_quotes(text) else text
 

@@ -1,4 +1,7 @@
-"""Which rows and columns are shown, in which order, and how many. Options are checked before anything is read."""
+"""Which rows and columns are shown, in which order, and how many.
+
+Options are checked before anything is read.
+"""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -26,8 +29,8 @@ class ViewError(Exception):
 class View(NamedTuple):
     """The chosen format, row types and columns of one command's output.
 
-    `tagged` says that the command has several row types, so that JSON rows carry `type`. `stops`: nothing is read after
-    the last row that the limit shows. `is_colored` is for tables.
+    `tagged` says that the command has several row types, so that JSON rows carry `type`. `stops`: nothing is
+    read after the last row that the limit shows. `is_colored` is for tables.
     """
 
     command: str
@@ -53,7 +56,10 @@ class View(NamedTuple):
         return tuple(column.name for column in self.columns_of(row_type))
 
     def chosen(self, rows: Iterable[Item]) -> Iterator[Item]:
-        """Yield the rows to show, with all columns, sorted and limited; reads all rows, also those after the limit, unless it `stops`."""
+        """Yield the rows to show, with all columns, sorted and limited.
+
+        Reads all rows, also those after the limit, unless it `stops`.
+        """
         if len(self.types) == 1:
             (row_type,) = self.types
             rows = (row for row in rows if type_name(row) == row_type.name)
@@ -124,7 +130,8 @@ def make_view(
 ) -> View:
     """Return the view that the options describe; ViewError with one line if they name what does not exist.
 
-    `to_file`: rows go to a file of a format that is known to be one. `present` names the row types that these inputs can give; None: any of the command's.
+    `to_file`: rows go to a file of a format that is known to be one. `present` names the row types that these
+    inputs can give; None: any of the command's.
     """
     formats = [name for name, one in FORMATS.items() if one.on_stdout and (text or one is not TEXT)]
     if output not in (FORMATS if to_file else formats):
@@ -143,7 +150,8 @@ def make_view(
         names = [row_type.name for row_type in types]
         if len(names) > 1 and not quiet:
             raise ViewError(
-                f"{command} has rows of several types here: use --only {'|'.join(names)}, or {'--out FILE.ndjson' if to_file else '-o ndjson'}, for output as {output}"
+                f"{command} has rows of several types here: use --only {'|'.join(names)}, or "
+                f"{'--out FILE.ndjson' if to_file else '-o ndjson'}, for output as {output}"
             )
     shown = (
         None

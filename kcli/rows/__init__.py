@@ -1,7 +1,7 @@
 """What commands give, row by row: the one source of JSON Schema, CSV header, table, Arrow and Spark types.
 
-`declare` makes a row type of a NamedTuple class. The classes are in a module for each family of commands, which is
-imported when one of its commands runs.
+`declare` makes a row type of a NamedTuple class. The classes are in a module for each family of commands,
+which is imported when one of its commands runs.
 """
 
 from importlib import import_module

@@ -1,7 +1,7 @@
 """Arrow arrays made of numpy's, from their buffers.
 
-`pyarrow.array` and `pyarrow.scalar` import pandas where it is installed, to know its types: a third of a second and
-50 MB for a process that has none of them.
+`pyarrow.array` and `pyarrow.scalar` import pandas where it is installed, to know its types: a third of a
+second and 50 MB for a process that has none of them.
 """
 
 from collections.abc import Sequence, Sized
@@ -49,8 +49,8 @@ def _bits(values: NDArray[np.bool_]) -> Any:
 def column(values: Sequence[Any], kind: DataType) -> Array:
     """Return Python values as an array of a type of `kcli.output.arrow`; None is null.
 
-    The only value of a column is not copied. UnicodeEncodeError for text that is not Unicode, OverflowError for a number
-    beyond 64 bits.
+    The only value of a column is not copied. UnicodeEncodeError for text that is not Unicode, OverflowError
+    for a number beyond 64 bits.
     """
     missing = values.count(None)
     if missing == len(values) and not pa.types.is_struct(kind):
@@ -74,7 +74,10 @@ def column(values: Sequence[Any], kind: DataType) -> Array:
 
 
 def _field(field: Any, values: Sequence[Any]) -> Array:
-    """Return a field of structs; in those that are null it is null, too, unless it never is: then it is 0 or empty."""
+    """Return a field of structs; in those that are null it is null, too, unless it never is.
+
+    Then it is 0 or empty.
+    """
     nothing: Any = None
     if not field.nullable and not pa.types.is_struct(field.type):
         nothing = (

@@ -35,7 +35,10 @@ Timestamp: TypeAlias = Annotated[int, MILLISECONDS]
 
 
 class Row(NamedTuple):
-    """An item that no row class describes, such as a line of `dump -o text`: a name for what it is, and values."""
+    """An item that no row class describes, such as a line of `dump -o text`.
+
+    A name for what it is, and values.
+    """
 
     type: str
     values: tuple[Value, ...]

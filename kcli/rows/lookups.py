@@ -7,7 +7,10 @@ from kcli.rows.places import Where
 
 
 class FoundBatch(NamedTuple):
-    """The batch that a fetch returns first, and the index entry that leads to it; all null where there is none."""
+    """The batch that a fetch returns first, and the index entry that leads to it.
+
+    All null where there is none.
+    """
 
     segment_base_offset: Annotated[int | None, "of the segment that answers"] = None
     file: Annotated[str | None, "the .log file that answers"] = None

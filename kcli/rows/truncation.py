@@ -9,7 +9,10 @@ from kcli.rows.places import Where
 
 
 class TruncatedSegment(NamedTuple):
-    """What happens to one segment; the values after are null for a deleted one, those before for a created one."""
+    """What happens to one segment.
+
+    The values after are null for a deleted one, those before for a created one.
+    """
 
     base_offset: int
     action: SegmentAction

@@ -1,13 +1,14 @@
 """Spark's Python Data Source `kcli`: the files of brokers as tables for SQL, notebooks and the pyspark shell.
 
-`spark.read.format("kcli").option("view", "batches").load("/data/kafka-1,/data/kafka-2")`. An installed kcli is found by
-Spark 4 itself (the package `pyspark_kcli`); `register(spark)` does the same by hand, and passes on the session's number of cores.
+`spark.read.format("kcli").option("view", "batches").load("/data/kafka-1,/data/kafka-2")`. An installed kcli
+is found by Spark 4 itself (the package `pyspark_kcli`); `register(spark)` does the same by hand, and passes
+on the session's number of cores.
 
-Spark plans a loaded DataFrame once: files and `scan_time` are those of its first query, and a new `load` sees new ones.
-Up to 4.3 it also keeps the filters of one scan for the others of the same load. So filters are taken from Spark only
-where it keeps scans apart (5.0): those on `topic`, `partition` and `metadata_partition`, which leave out directories by
-their names and never change the answer. The options `topic`, `partition`, `offsets`, `times`, `epochs` and
-`producer_ids` limit the rows in every version.
+Spark plans a loaded DataFrame once: files and `scan_time` are those of its first query, and a new `load` sees
+new ones. Up to 4.3 it also keeps the filters of one scan for the others of the same load. So filters are
+taken from Spark only where it keeps scans apart (5.0): those on `topic`, `partition` and
+`metadata_partition`, which leave out directories by their names and never change the answer. The options
+`topic`, `partition`, `offsets`, `times`, `epochs` and `producer_ids` limit the rows in every version.
 """
 
 import os
@@ -17,9 +18,10 @@ from kcli.engine.errors import EngineMissingError
 
 
 def register(spark: Any) -> None:
-    """Make the format `kcli` known to a session, of Spark Connect too; EngineMissingError where Spark is older than 4.0.
+    """Make the format `kcli` known to a session, of Spark Connect too.
 
-    Relative paths then start from the working directory of this process.
+    EngineMissingError where Spark is older than 4.0. Relative paths then start from the working directory of
+    this process.
     """
     try:
         from kcli.views.spark import data_source  # noqa: PLC0415 - needs pyspark

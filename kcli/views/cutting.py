@@ -1,8 +1,9 @@
 """Big logs as several pieces, so that one log need not be one task.
 
-A task cannot take back the rows of another. So a log is cut only where one walk over all of it is certain to pass: at a
-batch of right checksum that the chain of batches, from the log's first byte on, leads to. There are no cuts after the place
-where a chain breaks. The chain is followed when the query is planned, by headers alone.
+A task cannot take back the rows of another. So a log is cut only where one walk over all of it is certain to
+pass: at a batch of right checksum that the chain of batches, from the log's first byte on, leads to. There
+are no cuts after the place where a chain breaks. The chain is followed when the query is planned, by headers
+alone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,9 +23,10 @@ PIECE_BYTES = 64 << 20
 
 
 def in_pieces(unit: Unit) -> list[Unit]:
-    """Return units that together give exactly the rows of the unit, in its order; itself where it is small, or cannot be read.
+    """Return units that together give exactly the rows of the unit, in its order.
 
-    Each is a log from byte `start` to `end`, 0 for its own; all but the last are of about PIECE_BYTES.
+    Itself where it is small, or cannot be read. Each is a log from byte `start` to `end`, 0 for its own; all
+    but the last are of about PIECE_BYTES.
     """
     candidates = [piece.start for piece in cut(unit, PIECE_BYTES)][1:]
     places = sorted(_on_chain(unit.target, candidates)) if candidates else []

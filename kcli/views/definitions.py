@@ -1,8 +1,8 @@
 """The views of the Spark format `kcli`: which rows each gives, and what its columns are.
 
-The columns are those of the row types in `kcli.rows`, which `kcli schema` prints too: the four of
-`HEAD` come first; `broker_id` and `cluster_id` of a row are there already. An event of remote log metadata names a broker of
-its own, which is called `event_broker_id` here.
+The columns are those of the row types in `kcli.rows`, which `kcli schema` prints too: the four of `HEAD` come
+first; `broker_id` and `cluster_id` of a row are there already. An event of remote log metadata names a broker
+of its own, which is called `event_broker_id` here.
 """
 
 from typing import Annotated, NamedTuple
@@ -23,7 +23,10 @@ OFFSETS = "offsets"
 FINDINGS = "findings"
 
 MOMENT = "moment"
-"""The kind of the one column that is a time for Spark; those that Kafka wrote are epoch milliseconds, as everywhere."""
+"""The kind of the one column that is a time for Spark.
+
+Those that Kafka wrote are epoch milliseconds, as everywhere.
+"""
 
 HEAD = (
     Column("host", "str", nullable=False, doc="the machine that read the file"),

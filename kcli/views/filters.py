@@ -1,7 +1,7 @@
 """From the filters that Spark offers to what need not be read; Spark still checks every row itself.
 
-A filter arrives as `(name of its class, column, value)`: so this module knows no pyspark, and a class that a later
-Spark adds is simply not used.
+A filter arrives as `(name of its class, column, value)`: so this module knows no pyspark, and a class that a
+later Spark adds is simply not used.
 """
 
 import sys
@@ -65,7 +65,10 @@ class Pushed:
     ranges: dict[str, Range]
 
     def range(self, *columns: str) -> Range:
-        """Return the range of a column; of several, the numbers that lie between the bounds of all of them."""
+        """Return the range of a column.
+
+        Of several, the numbers that lie between the bounds of all of them.
+        """
         found = [self.ranges[column] for column in columns if column in self.ranges]
         if len(found) == 1:
             return found[0]
@@ -88,7 +91,10 @@ class Pushed:
 
 
 def are_offered() -> bool:
-    """Whether this process is the one in which Spark plans with filters; it refuses readers that take filters in any other."""
+    """Whether this process is the one in which Spark plans with filters.
+
+    It refuses readers that take filters in any other.
+    """
     main = getattr(sys.modules["__main__"], "__spec__", None)
     return PUSHING_PLANNER in sys.modules or (main is not None and main.name == PUSHING_PLANNER)
 
@@ -104,8 +110,8 @@ def plain(filters: Iterable[Any]) -> Iterator[Filter]:
 def certain(filters: Iterable[Filter]) -> Iterator[Filter]:
     """Yield those filters of a query that can leave out directories without a change of the answer.
 
-    Offsets and times are none of them: names and indexes only say what a sound log holds. No checksum covers the base offset
-    of a batch, so a row that passes may be in a file that the filter would leave out.
+    Offsets and times are none of them: names and indexes only say what a sound log holds. No checksum covers
+    the base offset of a batch, so a row that passes may be in a file that the filter would leave out.
     """
     return (one for one in filters if one[1] in CERTAIN)
 

@@ -1,21 +1,21 @@
 """The options of the Spark format `kcli`, as `.option(...)`, `.load(...)` or SQL's `OPTIONS (...)` give them.
 
-| option            | meaning                                                                                        |
+| option            | meaning |
 |-------------------|------------------------------------------------------------------------------------------------|
-| `view`            | batches (the default), records, segments, epochs, rlmm, offsets or findings                    |
-| `path`            | log dirs, partition directories, files, globs; several with commas between them                |
-| `paths`           | the same as a JSON list, as `load([...])` writes it                                            |
-| `of`              | view findings: of which views, with commas; by default of all                                  |
-| `leftovers`       | true: directories that end in -delete, -stray, -future, and files that wait for removal, too   |
-| `topic`           | only these topics, with commas; not for rlmm, whose events are about many                      |
-| `partition`       | only these partitions, like `0-3,7`; not for rlmm                                              |
-| `offsets`         | batches, records: from the first to the last offset, `A..B`, `A..` or `..B`, inclusive         |
-|                   | like `kcli dump --offsets`: found by names and indexes, up to two rising batches after B       |
-| `times`           | the same of timestamps in epoch milliseconds; batches are judged by their largest alone        |
-| `epochs`          | batches, records: only batches of these leader epochs, with commas                             |
-| `producer_ids`    | batches, records: only batches of these producers, with commas                                 |
-| `partitions`      | how many tasks; by default a few per core, more for much data                                  |
-| `max_batch_bytes` | bound on one batch, packed and unpacked; 10 MiB                                                |
+| `view`            | batches (the default), records, segments, epochs, rlmm, offsets or findings |
+| `path`            | log dirs, partition directories, files, globs; several with commas between them |
+| `paths`           | the same as a JSON list, as `load([...])` writes it |
+| `of`              | view findings: of which views, with commas; by default of all |
+| `leftovers`       | true: directories that end in -delete, -stray, -future, and files that wait for removal, too |
+| `topic`           | only these topics, with commas; not for rlmm, whose events are about many |
+| `partition`       | only these partitions, like `0-3,7`; not for rlmm |
+| `offsets`         | batches, records: from the first to the last offset, `A..B`, `A..` or `..B`, inclusive |
+|                   | like `kcli dump --offsets`: found by names and indexes, up to two rising batches after B |
+| `times`           | the same of timestamps in epoch milliseconds; batches are judged by their largest alone |
+| `epochs`          | batches, records: only batches of these leader epochs, with commas |
+| `producer_ids`    | batches, records: only batches of these producers, with commas |
+| `partitions`      | how many tasks; by default a few per core, more for much data |
+| `max_batch_bytes` | bound on one batch, packed and unpacked; 10 MiB |
 """
 
 import json
@@ -53,8 +53,14 @@ NAMES = (
 LARGEST = 2**31 - 1
 MOST_PARTITIONS = 1_000_000
 OF_A_CATALOG = frozenset({"location", "external", "owner", "provider", "transient_lastddltime"})
-"""What Spark's catalog adds to the options of a table; it also writes them a second time, with `option.` before their names."""
-NO_TABLES = "Spark gives a Python data source no options of a table: use CREATE TEMPORARY VIEW name USING kcli OPTIONS (...)"
+"""What Spark's catalog adds to the options of a table.
+
+It also writes them a second time, with `option.` before their names.
+"""
+NO_TABLES = (
+    "Spark gives a Python data source no options of a table: use CREATE TEMPORARY VIEW name USING kcli "
+    "OPTIONS (...)"
+)
 OF = (BATCHES, RECORDS, SEGMENTS, EPOCHS, RLMM, OFFSETS)
 """The views that have findings."""
 

@@ -1,8 +1,8 @@
 """Ranges of offsets and times: blocks of columns are read and filtered.
 
-`kcli dump` looks at batches and records one by one where it selects. Here a log is read as a whole from the place that
-the indexes give, and blocks of columns are filtered. It ends where `kcli dump` ends: after two consecutive batches with
-rising offsets, both after the range.
+`kcli dump` looks at batches and records one by one where it selects. Here a log is read as a whole from the
+place that the indexes give, and blocks of columns are filtered. It ends where `kcli dump` ends: after two
+consecutive batches with rising offsets, both after the range.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,10 @@ NAMES = {row_type.name: row_type.names for row_type in row_types("dump")}
 
 @dataclass(frozen=True, slots=True)
 class Ranged:
-    """The job of `kcli dump` for a range of offsets or times: rows of batches or records, findings about what was read."""
+    """The job of `kcli dump` for a range of offsets or times.
+
+    Rows of batches or records, findings about what was read.
+    """
 
     options: Options
 
@@ -105,9 +108,9 @@ class Ranged:
 
 
 def _end_after(file: DataFile, start: int, last: int) -> int:
-    """Return the end of the second of two consecutive batches with rising offsets above `last`; 0 where there are none.
+    """Return the end of the second of two consecutive batches with rising offsets above `last`.
 
-    One batch alone proves nothing: no checksum covers its base offset.
+    0 where there are none. One batch alone proves nothing: no checksum covers its base offset.
     """
     passed: int | None = None
     for window in verified_windows(file, start):
@@ -136,5 +139,8 @@ def _numbers(block: ArrowBlock, column: str) -> Any:
 
 
 def _is_wrapper(values: dict[str, Any]) -> bool:
-    """Whether a row is a batch of magic 0 or 1 that is stored with its last offset: it may begin anywhere before."""
+    """Whether a row is a batch of magic 0 or 1 that is stored with its last offset.
+
+    It may begin anywhere before.
+    """
     return "count" in values and values["count"] is None

@@ -1,6 +1,7 @@
-"""What a task does: it runs its units one after the other, and gives their rows as Arrow batches with the columns of Spark's schema.
+"""What a task does: it runs its units and returns their rows as Arrow batches of Spark's schema.
 
-A unit that cannot be read gives the rows before the damage and no more; what is wrong with it is in the view `findings`.
+A unit that cannot be read gives the rows before the damage and no more; what is wrong with it is in the view
+`findings`.
 """
 
 import os
@@ -118,8 +119,8 @@ _POSITIONS = {view.name: view.names.index("position") for view in (VIEWS[BATCHES
 def rows_before(end: int, rows: Sequence[Item]) -> Iterator[Item]:
     """Yield the rows of batches that begin before a byte of their log.
 
-    A range of a log ends at its cut: planning saw a batch begin there. If the file has changed since, the rows after the
-    cut are still given once, by the range that begins there.
+    A range of a log ends at its cut: planning saw a batch begin there. If the file has changed since, the
+    rows after the cut are still given once, by the range that begins there.
     """
     for row in rows:
         if isinstance(row, ArrowBlock):

@@ -11,14 +11,20 @@ StructType: TypeAlias = Any
 
 
 def view_schema(view: str) -> StructType:
-    """Return the StructType of a view: integers and epoch milliseconds are bigint, bytes binary, nested values arrays and structs."""
+    """Return the StructType of a view.
+
+    Integers and epoch milliseconds are bigint, bytes binary, nested values arrays and structs.
+    """
     from pyspark.sql.types import StructType  # noqa: PLC0415
 
     return StructType([_field(one.column) for one in view_columns(view)])
 
 
 def refuse_others(view: str, given: StructType) -> None:
-    """Raise OptionError unless a schema has columns of a view, each once, with exactly their types; it may allow more nulls."""
+    """Raise OptionError unless a schema has columns of a view, each once, with exactly their types.
+
+    It may allow more nulls.
+    """
     own = {field.name.lower(): field for field in view_schema(view)}
     seen: set[str] = set()
     for field in given:

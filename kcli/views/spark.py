@@ -1,7 +1,7 @@
 """The classes that Spark sees. They are made inside a function, so that Spark's workers get them by value.
 
-A worker then needs no kcli to unpickle them; they put kcli on its import path before they import any of it. They hold
-plain values: options, texts, numbers, bytes.
+A worker then needs no kcli to unpickle them; they put kcli on its import path before they import any of it.
+They hold plain values: options, texts, numbers, bytes.
 """
 
 import os
@@ -13,14 +13,18 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 Made: TypeAlias = Callable[[dict[str, str], Any], DataSourceReader]
 
 KEEPS_SCANS_APART = hasattr(DataSourceReader, "pushLimit")
-"""Spark 4.1 to 4.3 keep one plan for all scans of a loaded DataFrame: what is pushed for one query is missing in the next.
+"""Spark 4.1 to 4.3 keep one plan for all scans of a loaded DataFrame.
 
-For a scan without filters Spark then calls no reader, so none can notice. A Spark that pushes limits keeps a plan for each scan.
+What is pushed for one query is missing in the next. For a scan without filters Spark then calls no reader, so
+none can notice. A Spark that pushes limits keeps a plan for each scan.
 """
 
 
 def data_source(cores: int | None = None, directory: str | None = None) -> type[DataSource]:
-    """Return the class of the format: `cores` of the session, and the directory that relative paths start from, if known."""
+    """Return the class of the format.
+
+    `cores` of the session, and the directory that relative paths start from, if known.
+    """
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     apart = KEEPS_SCANS_APART
 
@@ -96,7 +100,10 @@ def _readers(
             )  # Spark's own, for a plan without partitions
 
     class PushingReader(Reader):
-        """The same where Spark offers filters: all of them are given back, for they only say what need not be read."""
+        """The same where Spark offers filters.
+
+        All of them are given back, for they only say what need not be read.
+        """
 
         def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 - Spark's name
             import_kcli_from_root()

@@ -2,7 +2,7 @@
 
 | file                   | what                                                                              |
 |------------------------|-----------------------------------------------------------------------------------|
-| `kcli-packages.zip`    | kcli's own packages, for `--py-files`: the same bytes for the same code             |
+| `kcli-packages.zip`    | kcli's own packages, for `--py-files`: the same bytes for the same code |
 | `kcli-submit.py`       | starts a session, as `spark-submit` configures it, and runs a kcli command line over it |
 """
 
@@ -61,7 +61,10 @@ class PackagesError(Exception):
 
 
 def write_files(directory: str) -> None:
-    """Write the zip and the script into a directory, over older ones; OSError, or PackagesError if kcli is in no directory."""
+    """Write the zip and the script into a directory, over older ones.
+
+    OSError, or PackagesError if kcli is in no directory.
+    """
     os.makedirs(directory, exist_ok=True)
     with zipfile.ZipFile(os.path.join(directory, ZIP), "w", zipfile.ZIP_DEFLATED) as packed:
         for name, path in sorted(_modules()):
@@ -97,15 +100,24 @@ def submit_lines(
 ) -> Iterator[str]:
     """Yield lines for a shell: comments that say what has to be where, then one command, ready to run.
 
-    `words` are those of a kcli command line, with --spark. `environment` is an archive of a Python environment (venv-pack, conda-pack) that Spark unpacks for each executor.
+    `words` are those of a kcli command line, with --spark. `environment` is an archive of a Python
+    environment (venv-pack, conda-pack) that Spark unpacks for each executor.
     """
     local = master.startswith("local")
     python = f"./{ENVIRONMENT}/bin/python" if environment is not None else sys.executable
     if not local:
-        yield f"# {ZIP} and {SCRIPT} are in {directory}; every executor must see the paths that kcli is given."
+        yield (
+            f"# {ZIP} and {SCRIPT} are in {directory}; every executor must see the paths that kcli is given."
+        )
         if environment is None:
-            yield f"# Every executor must have {python} with what kcli needs. Else pack an environment once, and name it with --archive:"
-            yield f"#   venv-pack -p {shlex.quote(sys.prefix)} -o kcli-environment.tar.gz      (conda: conda-pack)"
+            yield (
+                f"# Every executor must have {python} with what kcli needs. Else pack an environment once, "
+                "and name it with --archive:"
+            )
+            yield (
+                f"#   venv-pack -p {shlex.quote(sys.prefix)} -o kcli-environment.tar.gz      (conda: "
+                "conda-pack)"
+            )
     settings = [f"{key}={value}" for key, value in QUIET.items()] + list(conf)
     line = [_spark_submit(), "--master", master]
     for setting in settings:

@@ -13,7 +13,10 @@ from kcli.views.planning import planned
 from kcli.views.reading import Task, record_batches
 
 DECODED = frozenset({"record_type", "record_version", "decoded_key", "decoded_value", "error"})
-"""Columns that decode records of internal topics: records are read one by one where one of these is selected."""
+"""Columns that decode records of internal topics.
+
+Records are read one by one where one of these is selected.
+"""
 
 
 def tasks(
@@ -23,9 +26,9 @@ def tasks(
     directory: str | None,
     columns: Iterable[str] = DECODED,
 ) -> list[bytes]:
-    """Return the tasks of a query, in the order of their rows; relative paths start from `directory`, if one is given.
+    """Return the tasks of a query, in the order of their rows.
 
-    `columns` are those that the query selects.
+    Relative paths start from `directory`, if one is given. `columns` are those that the query selects.
     """
     directory = directory or os.getcwd()
     with chdir(directory):
@@ -50,7 +53,10 @@ def tasks(
 
 
 def read(data: bytes, schema: Any) -> Iterator[Any]:
-    """Yield the Arrow batches of a task, with the columns of a Spark schema; a directory is left as it was entered."""
+    """Yield the Arrow batches of a task, with the columns of a Spark schema.
+
+    A directory is left as it was entered.
+    """
     start, task = pickle.loads(data)  # noqa: S301 - the driver wrote it
     with nullcontext() if start is None else chdir(start):
         yield from record_batches(task, schema)

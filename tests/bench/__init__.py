@@ -1,5 +1,6 @@
-"""`make bench`: how fast kcli is beside Kafka's DumpLogSegments, on the same files; `python -m tests.bench --help`.
+"""`make bench`: how fast kcli is beside Kafka's DumpLogSegments, on the same files.
 
-Whole processes, alternating, output to a file, medians. The answers are compared first: a fast wrong
-one does not count. `lines` has the table of what is measured, `inputs` makes the files.
+`python -m tests.bench --help`. Whole processes, alternating, output to a file, medians. The answers are
+compared first: a fast wrong one does not count. `lines` has the table of what is measured, `inputs` makes the
+files.
 """

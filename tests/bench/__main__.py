@@ -62,7 +62,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main() -> int:
-    """Measure what is asked for; 0: every answer is right, 1: one is wrong or failed, 2: nothing was measured."""
+    """Measure what is asked for; 0: every answer is right, 1: one is wrong or failed, 2.
+
+    Nothing was measured.
+    """
     given = parser().parse_args()
     scale = QUICK if given.quick else _full(given.cache) if given.full else USUAL
     chosen = choose(lines(scale), given.lines, spark=given.spark)
@@ -98,7 +101,8 @@ def main() -> int:
                 file=talk,
             )
         print(
-            f"medians of {runs} alternating runs, whole processes; {TOOL} in a JVM of default settings\n{head()}",
+            f"medians of {runs} alternating runs, whole processes; {TOOL} in a JVM of default "
+            f"settings\n{head()}",
             file=talk,
         )
         results = []
@@ -114,7 +118,10 @@ def main() -> int:
 
 
 def choose(every: Sequence[Line], names: Sequence[str], *, spark: bool) -> list[Line]:
-    """Return the lines asked for by name or pattern, in their own order; without names all, those of Spark if wanted."""
+    """Return the lines asked for by name or pattern, in their own order.
+
+    Without names all, those of Spark if wanted.
+    """
     if names:
         return [line for line in every if any(fnmatch(line.name, name) for name in names)]
     return [line for line in every if spark or not line.spark]

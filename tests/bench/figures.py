@@ -8,7 +8,10 @@ from tests.bench.process import PYTHON, Measured
 
 MEMORY_BYTES = 200_000_000
 SAME_PEAK = 1.3
-"""Growth of peak memory, from 4x to 16x the input, that still counts as flat: at 1x buffers may not be full yet."""
+"""Growth of peak memory, from 4x to 16x the input, that still counts as flat.
+
+At 1x buffers may not be full yet.
+"""
 SAME_COST = 1.25
 """Growth of the cost of a unit that still counts as linear: noise of two slopes is in it."""
 
@@ -69,7 +72,10 @@ class Ratio(NamedTuple):
 
 
 class Together(NamedTuple):
-    """How much of what the machine gives `ours` takes: `both` are two runs at once of the work that one process does alone."""
+    """How much of what the machine gives `ours` takes.
+
+    `both` are two runs at once of the work that one process does alone.
+    """
 
     ours: str
     both: str
@@ -90,7 +96,10 @@ class Together(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """How the cost of more input compares: (small, large) of ours and of the base, start-up left out and told in the note."""
+    """How the cost of more input compares.
+
+    (small, large) of ours and of the base, start-up left out and told in the note.
+    """
 
     ours: tuple[str, str]
     base: tuple[str, str]

@@ -1,4 +1,7 @@
-"""Which inputs there are, what they hold, and whether they are in the cache; `make` makes them. Small: what measures imports it."""
+"""Which inputs there are, what they hold, and whether they are in the cache; `make` makes them.
+
+Small: what measures imports it.
+"""
 
 import hashlib
 import json

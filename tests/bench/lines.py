@@ -1,4 +1,7 @@
-"""The table of what is measured: the work, its inputs, the commands that do it, the figures and targets, what shows that answers are right."""
+"""The table of what is measured.
+
+The work, its inputs, the commands that do it, the figures and targets, what shows that answers are right.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -94,7 +97,10 @@ class Programs(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of the table. `commands` and `check` get the inputs in their order; `check` the outputs too, by command."""
+    """A line of the table. `commands` and `check` get the inputs in their order.
+
+    `check` the outputs too, by command.
+    """
 
     name: str
     work: str
@@ -458,7 +464,8 @@ def _grown_scans(made, outputs):
 
 
 def _grown(mark):
-    """Return the check that a mark stands in the output once for each record (a partition's only one, where there are many)."""
+    """Return the check that a mark stands in the output once for each record (a partition's only one, where
+    there are many)."""
     return lambda made, outputs: [
         wrong
         for step, size in zip(STEPS, made, strict=True)

@@ -1,4 +1,7 @@
-"""What the numbers were measured on, and how fast this machine could do each part at best: `python -m tests.bench.machine FILE BATCHES`."""
+"""What the numbers were measured on, and how fast this machine could do each part at best.
+
+`python -m tests.bench.machine FILE BATCHES`.
+"""
 
 import json
 import os

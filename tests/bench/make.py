@@ -1,8 +1,8 @@
-"""Makes the files that are measured, once each, in a cache directory; a process of its own: `python -m tests.bench.make CACHE KIND:AMOUNT...`.
+"""Makes the files that are measured, once each, in a cache directory.
 
-A few hundred batches are made record by record and then repeated, base offsets counted on
-(they are outside the checksum); so 1 GiB takes seconds. Every input has a `made.json`
-with what is in it: the judge of what a scan says.
+A process of its own: `python -m tests.bench.make CACHE KIND:AMOUNT...`. A few hundred batches are made record
+by record and then repeated, base offsets counted on (they are outside the checksum); so 1 GiB takes seconds.
+Every input has a `made.json` with what is in it: the judge of what a scan says.
 """
 
 import json
@@ -80,7 +80,8 @@ def _noise(chooser: random.Random, size: int, count: int) -> Prototype:
 
 
 def text_batches(chooser: random.Random, codec: str, batches: int = 400) -> list[Prototype]:
-    """Batches of 100 records: keys of 9 bytes, values of about 100 bytes of words, so that codecs have something to do."""
+    """Batches of 100 records: keys of 9 bytes, values of about 100 bytes of words, so that codecs have
+    something to do."""
     made = []
     for batch in range(batches):
         records = []
@@ -113,9 +114,10 @@ def repeat(
     segment_bytes: int = SEGMENT_BYTES,
     chunk_bytes: int = CHUNK,
 ) -> Facts:
-    """Write segments of whole batches, prototypes in turn, offsets from 0 on: at most `size` bytes, or so many batches.
+    """Write segments of whole batches, prototypes in turn, offsets from 0 on.
 
-    Beside each segment stands its offset index, an entry about every 4 KB as a broker makes it.
+    At most `size` bytes, or so many batches. Beside each segment stands its offset index, an entry about
+    every 4 KB as a broker makes it.
     """
     import numpy as np
 
@@ -159,7 +161,10 @@ def repeat(
 
 
 def index_entries(positions, last_offsets) -> bytes:
-    """Return the entries of batches at these positions, relative last offsets: where 4 KB are full, never the first of a segment."""
+    """Return the entries of batches at these positions, relative last offsets.
+
+    Where 4 KB are full, never the first of a segment.
+    """
     import numpy as np
 
     here = positions // INDEX_INTERVAL
@@ -236,7 +241,10 @@ def make_partitions(root: Path, count: int) -> tuple[str, Facts]:
 
 
 def make_small(root: Path, batches: int) -> tuple[str, Facts]:
-    """Write a partition of epoch 5, one small segment, an index of an entry every 50 batches: one question's worth."""
+    """Write a partition of epoch 5, one small segment, an index of an entry every 50 batches.
+
+    One question's worth.
+    """
     folder = root / "small-0"
     folder.mkdir()
     fields = {"partition_leader_epoch": 5, "base_timestamp": START, "max_timestamp": START}
@@ -257,7 +265,10 @@ OFFSETS_PER_SEGMENT = 1000
 
 
 def event_batches() -> list[bytes]:
-    """The life of a remote log segment: copy started and finished, delete started and finished; a batch each."""
+    """The life of a remote log segment: copy started and finished, delete started and finished.
+
+    A batch each.
+    """
     topic = put_unsigned_varint(7) + b"orders" + bytes(range(1, 17)) + struct.pack(">i", 3) + b"\0"
     segment = topic + SEGMENT_ID + b"\0"
     epochs = put_unsigned_varint(2) + struct.pack(">i", 4) + FIRST + b"\0"
@@ -284,7 +295,10 @@ def event_batches() -> list[bytes]:
 
 
 def make_events(root: Path, events: int) -> tuple[str, Facts]:
-    """Write a partition of remote log metadata, every event a batch of its own, as brokers write them; no two alike."""
+    """Write a partition of remote log metadata, every event a batch of its own, as brokers write them.
+
+    No two alike.
+    """
     import numpy as np
 
     folder = root / "__remote_log_metadata-0"

@@ -1,6 +1,7 @@
-"""Runs a command and says what it cost: wall seconds, CPU seconds, peak memory of each kind of process; and how busy the machine is.
+"""Runs a command and says what it cost: wall seconds, CPU seconds, peak memory of each kind of process.
 
-Linux only. This process stays small (no numpy here): a child starts as a copy of it, and the kernel counts that as the child's peak.
+And how busy the machine is. Linux only. This process stays small (no numpy here): a child starts as a copy of
+it, and the kernel counts that as the child's peak.
 """
 
 import ctypes
@@ -32,7 +33,10 @@ class Failed(Exception):
 
 
 class Run(NamedTuple):
-    """What one run cost: seconds; the peak bytes of its largest process; if watched, the largest peak seen of each kind."""
+    """What one run cost: seconds; the peak bytes of its largest process.
+
+    If watched, the largest peak seen of each kind.
+    """
 
     wall: float
     cpu: float
@@ -69,10 +73,10 @@ def adopt_orphans() -> None:
 def run(
     argv: Sequence[str], output: Path, *, watch: bool = False, env: Mapping[str, str] | None = None
 ) -> Run:
-    """Run a command, standard output into a file; with `watch`, sample the memory of every process of its session.
+    """Run a command, standard output into a file.
 
-    Raises:
-        Failed: it did not end with 0; with the end of what it wrote to standard error.
+    With `watch`, sample the memory of every process of its session. Raises: Failed: it did not end with 0;
+    with the end of what it wrote to standard error.
     """
     errors = output.with_name(output.name + ".err")
     with output.open("wb") as stdout, errors.open("wb") as stderr:
@@ -107,7 +111,8 @@ def alternate(
     after_first: Callable[[Mapping[str, Path]], None],
     env: Mapping[str, str] | None = None,
 ) -> dict[str, Measured]:
-    """Run commands in turn: once unmeasured (memory is watched, answers are kept and given to `after_first`), then `runs` times.
+    """Run commands in turn: once unmeasured (memory is watched, answers are kept and given to `after_first`),
+    then `runs` times.
 
     A command is made from the path where its `--out` may go; its standard output goes to another.
     """
@@ -132,7 +137,10 @@ def alternate(
 
 
 def peaks(kind: str, watched: Run, others: Sequence[Run]) -> dict[str, int]:
-    """Return the largest peak of each kind; samples miss the last moments, so what the kernel counted is used where all are of one kind."""
+    """Return the largest peak of each kind.
+
+    Samples miss the last moments, so what the kernel counted is used where all are of one kind.
+    """
     if set(watched.watched) <= {kind}:
         return {kind: max([watched.largest, *watched.watched.values(), *(run.largest for run in others)])}
     return dict(watched.watched)
@@ -221,7 +229,10 @@ def session_of(stat: str) -> int:
 
 
 def _reap(session: int) -> list[int]:
-    """Wait until nothing of a session is left; return the peak bytes of what was adopted. What does not end is killed: it is of our making."""
+    """Wait until nothing of a session is left; return the peak bytes of what was adopted.
+
+    What does not end is killed: it is of our making.
+    """
     peaks, until = [], time.monotonic() + LINGER_SECONDS
     while left := members(session):
         for pid in left:
@@ -265,7 +276,8 @@ class Quiet:
 
 
 def busy_and_total(stat: str) -> tuple[int, int]:
-    """Return ticks of all cores that were not idle, and all ticks, from the text of /proc/stat (steal counts as busy)."""
+    """Return ticks of all cores that were not idle, and all ticks, from the text of /proc/stat (steal counts
+    as busy)."""
     user, nice, system, idle, iowait, *rest = map(int, stat.splitlines()[0].split()[1:9])
     busy = user + nice + system + sum(rest)
     return busy, busy + idle + iowait

@@ -12,7 +12,8 @@ FORM = "{:<66} {:>9} {:>9}  {:<16} {:>22}  {:>8} {:<6} {:>9} {:>9}"
 
 
 class Result(NamedTuple):
-    """What became of a line: its figures, what its commands cost, what was wrong, the part of the cores that others used."""
+    """What became of a line: its figures, what its commands cost, what was wrong, the part of the cores that
+    others used."""
 
     name: str
     figures: tuple[Figure, ...]

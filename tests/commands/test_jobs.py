@@ -1,4 +1,5 @@
-"""`--jobs N`: the bytes on stdout are those of one process, whatever stdout is and whatever becomes of the workers."""
+"""`--jobs N`: the bytes on stdout are those of one process, whatever stdout is and whatever becomes of the
+workers."""
 
 import os
 import resource

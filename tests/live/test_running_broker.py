@@ -50,7 +50,10 @@ COMMANDS = (
     "rlmm dump",
 )
 ABOUT_THE_QUESTION = {"TRUNC-001", "TRUNC-002", "LOOKUP-004"}
-"""Findings that a question calls for, whatever the bytes are: a truncation target, a time that may be in remote storage."""
+"""Findings that a question calls for, whatever the bytes are.
+
+A truncation target, a time that may be in remote storage.
+"""
 
 
 def free_base_port() -> int:
@@ -69,7 +72,10 @@ def _is_free(port: int) -> bool:
 
 
 class Readings:
-    """What the commands answered: the codes of findings, and everything that should not have been (`problems`)."""
+    """What the commands answered.
+
+    The codes of findings, and everything that should not have been (`problems`).
+    """
 
     def __init__(self, log_dirs: list[Path]) -> None:
         self.log_dirs = log_dirs

@@ -1,9 +1,9 @@
-"""A real broker with two log dirs, and a client that keeps it busy: files and directories come and go while it runs.
+"""A real broker with two log dirs, and a client that keeps it busy.
 
-The client writes plain and transactional records, and keys of a compacted topic. The broker rolls small segments,
-deletes them by retention, compacts, copies some to remote storage, writes checkpoints and producer snapshots.
-Topics are created and deleted, some under a name that was deleted before. Partitions are moved between the two
-log dirs.
+Files and directories come and go while it runs. The client writes plain and transactional records, and keys
+of a compacted topic. The broker rolls small segments, deletes them by retention, compacts, copies some to
+remote storage, writes checkpoints and producer snapshots. Topics are created and deleted, some under a name
+that was deleted before. Partitions are moved between the two log dirs.
 """
 
 import threading
@@ -22,7 +22,8 @@ from tests.recordings.client import create, producer, records, transactions, wri
 from tests.recordings.wire import alter_replica_log_dirs
 
 SEGMENTS = {"internal.segment.bytes": 8192, "index.interval.bytes": 512, "file.delete.delay.ms": 300}
-"""Configs of every topic: segments far below the least that segment.bytes allows, and deleted soon after their rename."""
+"""Configs of every topic: segments far below the least that segment.bytes allows, and deleted soon after
+their rename."""
 RETENTION = {**SEGMENTS, "retention.ms": 1500, "segment.ms": 1000}
 COMPACTED = {
     **SEGMENTS,
@@ -43,12 +44,16 @@ SETTINGS = {
 }
 TIERED = {**SEGMENTS, "remote.storage.enable": "true", "local.retention.ms": 1000, "retention.ms": 4000}
 NOT_YET = frozenset({3, 9})
-"""UNKNOWN_TOPIC_OR_PARTITION, REPLICA_NOT_AVAILABLE: answers about a partition that the broker is about to make."""
+"""UNKNOWN_TOPIC_OR_PARTITION, REPLICA_NOT_AVAILABLE.
+
+Answers about a partition that the broker is about to make.
+"""
 PARTITIONS = {"events": 3, "moved": 2, "compacted": 1, "ledger": 1, "tiered": 1}
 
 
 class Workload:
-    """What the client has done so far (`done`, by name), and what went wrong in one of its threads (`failures`)."""
+    """What the client has done so far (`done`, by name), and what went wrong in one of its threads
+    (`failures`)."""
 
     def __init__(self, cluster: Cluster, log_dirs: list[Path]) -> None:
         self.cluster = cluster
@@ -118,7 +123,10 @@ class Workload:
 
 
 def _until_done(request: Callable[[], object], stop: threading.Event) -> None:
-    """Repeat a request until the broker takes it: a topic that is being deleted is still there for a moment."""
+    """Repeat a request until the broker takes it.
+
+    A topic that is being deleted is still there for a moment.
+    """
     while not stop.is_set():
         try:
             request()

@@ -1,9 +1,9 @@
 """Counts mutated directories of which the commands of kcli give two log ends.
 
-Run `python -m tests.mutated.log_ends [COUNT [SEED]]`.
-Each is a cleanly stopped partition of one to three segments with right indexes, then one to three times mutated: an
-entry of an offset index is flipped or added, or the tail of the log is cut. `ls`, `epoch end-offset`, `lookup offset
-latest` and `truncate --dry-run` each say where the log ends, or that the broker would not load it.
+Run `python -m tests.mutated.log_ends [COUNT [SEED]]`. Each is a cleanly stopped partition of one to three
+segments with right indexes, then one to three times mutated: an entry of an offset index is flipped or added,
+or the tail of the log is cut. `ls`, `epoch end-offset`, `lookup offset latest` and `truncate --dry-run` each
+say where the log ends, or that the broker would not load it.
 """
 
 import json
@@ -88,7 +88,10 @@ def _mutate(stem: Path, random: Random) -> str:
 
 
 def answers(log_dir: Path, *more: str) -> dict[str, dict[str, object]]:
-    """Return for each partition what each command says about the end of its log; `more` are options of `ls`."""
+    """Return for each partition what each command says about the end of its log.
+
+    `more` are options of `ls`.
+    """
     from commands.app import app
 
     found: dict[str, dict[str, object]] = {path.name: {} for path in log_dir.iterdir() if path.is_dir()}
@@ -127,7 +130,8 @@ def main() -> None:
     for example in examples[:5]:
         print(*example)
     print(
-        f"{count} mutated directories: {disagreeing} with two answers ({disagreeing / count:.1%}) {dict(kinds)}"
+        f"{count} mutated directories: {disagreeing} with two answers ({disagreeing / count:.1%}) "
+        f"{dict(kinds)}"
     )
 
 

@@ -1,4 +1,7 @@
-"""Mutations of a partition directory: bytes, indexes, checkpoints, names and entries; each says in words what it did."""
+"""Mutations of a partition directory: bytes, indexes, checkpoints, names and entries.
+
+Each says in words what it did.
+"""
 
 import os
 import re

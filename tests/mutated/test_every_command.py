@@ -1,7 +1,8 @@
-"""Mutated partitions through every command: no internal error, no hang, a valid document, one log end, no change.
+"""Mutated partitions through every command.
 
-`KCLI_SEED` changes the mutations, `KCLI_CASES` how many log dirs of 20 partitions there are. A failure names seed and
-number: `python -m tests.mutated SEED NUMBER FOLDER` makes the log dir again.
+No internal error, no hang, a valid document, one log end, no change. `KCLI_SEED` changes the mutations,
+`KCLI_CASES` how many log dirs of 20 partitions there are. A failure names seed and number: `python -m
+tests.mutated SEED NUMBER FOLDER` makes the log dir again.
 """
 
 import json

@@ -115,7 +115,8 @@ def _scratch() -> Path:
 class Oracle:
     """One Java process that answers questions; started at the first, restarted after a crash or a timeout.
 
-    `scratch` is a directory (in memory where possible) for copies of partition directories; `close` removes it.
+    `scratch` is a directory (in memory where possible) for copies of partition directories; `close` removes
+    it.
     """
 
     def __init__(self) -> None:

@@ -76,7 +76,10 @@ def _equal(told: DecodedRecord, version: int, key: Any, value: Any) -> bool:
 
 
 def _refused_by_kafka(told: DecodedRecord) -> bool:
-    """Whether the bytes are whole, but no object: random states, offsets and epochs of remote segments mean nothing."""
+    """Whether the bytes are whole, but no object.
+
+    Random states, offsets and epochs of remote segments mean nothing.
+    """
     return told.damaged and told.decoded_value is not None
 
 

@@ -20,7 +20,10 @@ pytestmark = pytest.mark.oracle
 
 CONTROL = 0x20
 EACH = 25
-KEPT = "a LEADER_CHANGE of version 1 is read with its directories, and of a later one refused: the tool reads both as version 0, and prints them as they are"
+KEPT = (
+    "a LEADER_CHANGE of version 1 is read with its directories, and of a later one refused: the tool reads "
+    "both as version 0, and prints them as they are"
+)
 """What is printed otherwise on purpose."""
 
 

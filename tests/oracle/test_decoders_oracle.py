@@ -1,4 +1,5 @@
-"""The five decoders of `kcli dump -o text` against DumpLogSegments itself, on the internal topics of the recordings."""
+"""The five decoders of `kcli dump -o text` against DumpLogSegments itself, on the internal topics of the
+recordings."""
 
 import pytest
 from typer.testing import CliRunner

@@ -1,4 +1,7 @@
-"""The text of indexes beside logs of every magic, either of them damaged, against DumpLogSegments: lines, and what it sums up on stderr."""
+"""The text of indexes beside logs of every magic, either of them damaged, against DumpLogSegments.
+
+Lines, and what it sums up on stderr.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ OPTIONS = (
 
 
 def made(choose: random.Random, directory: Path) -> dict[str, bytearray]:
-    """Write a segment of the magic that chance says, and indexes of every fourth batch; return the bytes of its files."""
+    """Write a segment of the magic that chance says, and indexes of every fourth batch.
+
+    Return the bytes of its files.
+    """
     magic, log, offset, places = choose.choice([0, 1, 2, 2]), b"", 1, []
     for number in range(BATCHES):
         count = choose.randrange(1, 4) if magic == 2 else 1
@@ -52,7 +58,10 @@ def made(choose: random.Random, directory: Path) -> dict[str, bytearray]:
 
 
 def damage(choose: random.Random, files: dict[str, bytearray]) -> None:
-    """Change one of the files, but not so that an entry is zeros: kcli takes those for what is preallocated."""
+    """Change one of the files, but not so that an entry is zeros.
+
+    Kcli takes those for what is preallocated.
+    """
     log, index, times = files["log"], files["index"], files["timeindex"]
     starts, position = [], 0
     while position + 17 <= len(log):

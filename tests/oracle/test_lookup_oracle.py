@@ -1,4 +1,7 @@
-"""Lookups and log ends against the real log: every offset, many timestamps, on random directories that it wrote."""
+"""Lookups and log ends against the real log.
+
+Every offset, many timestamps, on random directories that it wrote.
+"""
 
 from __future__ import annotations
 

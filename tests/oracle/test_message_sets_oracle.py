@@ -1,4 +1,7 @@
-"""Messages of magic 0 and 1 against Kafka's classes: broken wrappers, lookups among them, and starts over them."""
+"""Messages of magic 0 and 1 against Kafka's classes.
+
+Broken wrappers, lookups among them, and starts over them.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +36,10 @@ NOW = 1_700_000_000_000
 MEMORY = "OutOfMemoryError"
 """A size inside a wrapper that the judge's heap does not hold."""
 ALIKE = {("KafkaException", "SnappyError"), ("KafkaException", "CorruptRecordException")}
-"""What kcli says and what the judge throws: snappy-java has an Error of its own for some lengths of blocks; of a stream
-that breaks behind a message of a wrong size Kafka meets the message first, kcli the stream."""
+"""What kcli says and what the judge throws: snappy-java has an Error of its own for some lengths of blocks.
+
+Of a stream that breaks behind a message of a wrong size Kafka meets the message first, kcli the stream.
+"""
 
 
 def decoded(text: str | None) -> bytes | None:
@@ -104,7 +109,8 @@ def test_lines_of_messages_whose_value_does_not_fit(
 
 
 def random_log(choose: random.Random) -> tuple[list[tuple[int, int, int, bytes]], list[int]]:
-    """Return entries (position, last offset, largest timestamp, bytes), whole and in order, and the times of their records."""
+    """Return entries (position, last offset, largest timestamp, bytes), whole and in order, and the times of
+    their records."""
     entries: list[tuple[int, int, int, bytes]] = []
     all_times: list[int] = []
     offset, position = choose.choice([0, 0, 1000]), 0
@@ -168,7 +174,10 @@ def test_lookups_among_messages(oracle: Oracle, oracle_seed: int, tmp_path: Path
 
 
 def test_starts_over_random_wrappers(oracle: Oracle, oracle_seed: int, tmp_path: Path) -> None:
-    """A broker that starts opens wrappers to find its log end, and fails on broken ones; recovery sees checksums alone."""
+    """A broker that starts opens wrappers to find its log end, and fails on broken ones.
+
+    Recovery sees checksums alone.
+    """
     outcomes: dict[Any, int] = {}
     for number in range(cases(STARTS)):
         seed = oracle_seed + number

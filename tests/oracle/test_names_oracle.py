@@ -1,4 +1,7 @@
-"""What a starting broker makes of odd names in a partition directory, against LogLoader: which stop it, which become segments."""
+"""What a starting broker makes of odd names in a partition directory, against LogLoader.
+
+Which stop it, which become segments.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,10 @@ def loaded_bases(partition: Partition) -> set[int]:
 
 
 def came_of(oracle: Oracle, directory: Path, bases: set[int], name: str) -> str:
-    """Compare what Kafka makes of a directory with what kcli says of it; return what a file of this name came to."""
+    """Compare what Kafka makes of a directory with what kcli says of it.
+
+    Return what a file of this name came to.
+    """
     (partition,) = (Partition(target) for target in find([str(directory)], Selection()).targets)
     loaded = truncated(oracle, directory, None)["loaded"]
     told = [note.kind for note in partition.unexpected_names]

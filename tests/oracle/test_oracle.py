@@ -1,4 +1,7 @@
-"""The judge itself on cases whose answers are known: tables worked out from Kafka's sources, not from this program."""
+"""The judge itself on cases whose answers are known.
+
+Tables worked out from Kafka's sources, not from this program.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Damaged starts, clean and unclean: `ls`, `epoch`, `lookup` and `truncate` against LogLoader, and against each other.
+"""Damaged starts, clean and unclean.
 
-Each case is a random directory that the real log wrote, with its log dir around it, and damage to logs, indexes,
-snapshots, checkpoints and leftovers.
+`ls`, `epoch`, `lookup` and `truncate` against LogLoader, and against each other. Each case is a random
+directory that the real log wrote, with its log dir around it, and damage to logs, indexes, snapshots,
+checkpoints and leftovers.
 """
 
 from __future__ import annotations
@@ -127,7 +128,10 @@ def request(log: RandomLog, target: int) -> Request:
 
 
 def assert_start_agrees(unit: Unit, log: RandomLog, said: dict[str, Any], target: int) -> str | None:
-    """Compare what the commands say of a start with what LogLoader says; return why there is nothing to compare."""
+    """Compare what the commands say of a start with what LogLoader says.
+
+    Return why there is nothing to compare.
+    """
     row = ls.ls(unit, recover=True)
     answers = [row, epoch.show(unit), epoch.end_offset(unit, asked=None), lookup.offset(unit, offset=0)]
     answers += [dry_run(unit, request=request(log, target)), lookup.timestamp(unit, timestamp=0)]

@@ -1,4 +1,7 @@
-"""Predictions against Kafka's own UnifiedLog: loaded, truncated, closed and loaded again, on copies of random directories."""
+"""Predictions against Kafka's own UnifiedLog.
+
+Loaded, truncated, closed and loaded again, on copies of random directories.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,8 @@ NOW = 1_700_000_000_000
 DAY = 86_400_000
 CASES = 300
 SPLIT = "split"
-"""In place of an exception: the broker splits a segment in which an offset overflows, and kcli says that it cannot tell."""
+"""In place of an exception: the broker splits a segment in which an offset overflows, and kcli says that it
+cannot tell."""
 CODECS = (["none"], ["none", "gzip"], ["lz4", "snappy"], ["zstd", "none"])
 
 
@@ -78,7 +82,10 @@ def written(oracle: Oracle, choose: random.Random) -> tuple[Path, dict[str, Any]
 
 
 def targets(answer: dict[str, Any], choose: random.Random) -> int:
-    """Return an offset worth truncating to: inside a batch, at its ends, at a base, outside the log, anywhere."""
+    """Return an offset worth truncating to.
+
+    Inside a batch, at its ends, at a base, outside the log, anywhere.
+    """
     offsets = [
         0,
         answer["log_start_offset"],
@@ -95,7 +102,8 @@ def targets(answer: dict[str, Any], choose: random.Random) -> int:
 
 
 def predicted(directory: Path, request: Request) -> tuple[dict[str, Any] | None, str | None]:
-    """Return the row of a dry run, or the name of the exception that keeps the broker from loading the log; SPLIT."""
+    """Return the row of a dry run, or the name of the exception that keeps the broker from loading the log;
+    SPLIT."""
     found = find([str(directory)], Selection())
     outcome = dry_run(Unit(number=0, targets=(found.targets[0],)), request=request)
     if outcome.error is not None:

@@ -68,7 +68,10 @@ def remote_storage(folder: Path) -> dict[str, object]:
 
 
 class Node:
-    """One JVM: a broker, a controller or both. `logs` is its log dir; the metadata log lies there only when `both`."""
+    """One JVM: a broker, a controller or both.
+
+    `logs` is its log dir; the metadata log lies there only when `both`.
+    """
 
     def __init__(self, cluster: "Cluster", number: int, roles: str) -> None:
         self.number = number

@@ -48,7 +48,10 @@ def command(main: str, *arguments: str, heap: int = 320, properties: tuple[str, 
 
 
 def run(main: str, *arguments: str, cwd: Path | None = None, told: str = "") -> str:
-    """Run a class to its end and return what it printed, every character kept; a failure shows both streams."""
+    """Run a class to its end and return what it printed, every character kept.
+
+    A failure shows both streams.
+    """
     line = command(main, *arguments)
     # the encoding of what Java prints follows the locale
     done = subprocess.run(

@@ -29,7 +29,10 @@ def sha256(path: Path) -> str:
 
 
 def tar(folder: Path, name: str, target: Path) -> None:
-    """Write a folder as `target`, the same bytes for the same contents; `name` is the folder it unpacks to."""
+    """Write a folder as `target`, the same bytes for the same contents.
+
+    `name` is the folder it unpacks to.
+    """
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for path in [folder, *sorted(folder.rglob("*"))]:
@@ -37,14 +40,18 @@ def tar(folder: Path, name: str, target: Path) -> None:
             info.uid = info.gid = 0
             info.uname = info.gname = ""
             info.mode = 0o755 if info.isdir() else 0o644
-            # Whole ms, as the broker sees them; a quarter more, so that no float on the way falls short of it.
+            # Whole ms, as the broker sees them; a quarter more, so that no float on the way falls short of
+            # it.
             info.mtime = 0 if info.isdir() else (path.stat().st_mtime_ns // 1_000_000 + 0.25) / 1000
             archive.addfile(info, io.BytesIO(path.read_bytes()) if info.isfile() else None)
     target.write_bytes(gzip.compress(plain.getvalue(), 9, mtime=0))
 
 
 def save(folder: Path, manifest: dict[str, Any], data: Path = DATA) -> Path:
-    """Commit a recorded folder as NAME.tar.gz and NAME.json, NAME being the manifest's `name`; return the tar."""
+    """Commit a recorded folder as NAME.tar.gz and NAME.json, NAME being the manifest's `name`.
+
+    Return the tar.
+    """
     data.mkdir(parents=True, exist_ok=True)
     name = manifest["name"]
     hashes = {str(path.relative_to(folder)): sha256(path) for path in files(folder)}
@@ -92,7 +99,10 @@ def unpack(name: str, into: Path, data: Path = DATA) -> Path:
 
 
 def copy(source: Path, target: Path) -> None:
-    """Copy a log dir that may be changing, modification times included; files that vanish meanwhile are left out."""
+    """Copy a log dir that may be changing, modification times included.
+
+    Files that vanish meanwhile are left out.
+    """
     target.mkdir(parents=True, exist_ok=True)
     for entry in sorted(os.scandir(source), key=lambda entry: entry.name):
         try:

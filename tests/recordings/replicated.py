@@ -31,7 +31,10 @@ def led_without(cluster: Cluster, gone: int) -> None:
 
 
 def failover(recorder: Recorder) -> None:
-    """Three replicas through stops, kills and preferred elections: leader epochs, and the leaders' answers about them."""
+    """Three replicas through stops, kills and preferred elections.
+
+    Leader epochs, and the leaders' answers about them.
+    """
     random = recorder.random
     with recorder.cluster(
         {100: "controller", 1: "broker", 2: "broker", 3: "broker"}, transaction_state_log_replication_factor=3
@@ -133,7 +136,8 @@ def truncation(recorder: Recorder) -> None:
         recorder.step("wrote what both replicas have, left transactions open")
         settle()
         new.pause()
-        # The fetch that waits at the leader is answered empty meanwhile; else the first new batch would still get through.
+        # The fetch that waits at the leader is answered empty meanwhile; else the first new batch would still
+        # get through.
         time.sleep(1)
         for topic in plain:
             if topic != "equal":

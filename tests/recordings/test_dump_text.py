@@ -32,13 +32,19 @@ LEADER_CHANGE = (
     b"\0\0\0\2",
     bytes.fromhex("0001000000030200000001" + "000100" + "00" * 12 + "01" + "000100"),
 )
-"""A leader change of version 1, which has the directories of voters: one, AAEAAAAAAAAAAAAAAAAAAQ; nobody granted."""
+"""A leader change of version 1, which has the directories of voters: one, AAEAAAAAAAAAAAAAAAAAAQ.
+
+Nobody granted.
+"""
 
 ZEROS = re.compile(r"(offset: (?P<base>\d+) position: 0|timestamp: 0 offset: (?P<start>\d+))")
 
 DIFFERENCES = {
     "zero slots of an index are no entries": (
-        "the tool prints the first preallocated slot as an entry; kcli says of an offset index that it is empty",
+        (
+            "the tool prints the first preallocated slot as an entry; kcli says of an offset index that it is "
+            "empty"
+        ),
         lambda section: is_zero_slot(section) and section.kcli in ((f"{section.path} is empty.",), ()),
     ),
 }
@@ -52,7 +58,10 @@ MISREAD = {
         'LeaderChange: {"version":1,"leaderId":3,"voters":[{"voterId":1,"voterDirectoryId":"AAEAAAAAAAAAAAAAAAAAAQ"}],"grantingVoters":[]}',
     ),
 }
-"""The same, of control records that no recording has: why, key and value, what the tool printed, what kcli prints."""
+"""The same, of control records that no recording has.
+
+Why, key and value, what the tool printed, what kcli prints.
+"""
 
 
 def is_zero_slot(section):
@@ -174,7 +183,8 @@ def test_a_wrapper_that_kafka_refuses_is_a_finding(kcli, tmp_path):
     assert (done.exit_code, "DUMP-002" in done.stderr) == (1, True)
 
 
-# Where the tool dies, and what kcli does instead. The first word of each key is what the tool threw for such a file.
+# Where the tool dies, and what kcli does instead. The first word of each key is what the tool threw for such
+# a file.
 
 WHOLE = recorded.stored("codec-none.log")
 LOG = "00000000000000000000.log"

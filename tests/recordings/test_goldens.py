@@ -43,11 +43,17 @@ TOLERATED: dict[str, tuple[str, Callable[[Dumped], bool]]] = {
         lambda file: bool(without_preallocated(file) != file.entries),
     ),
     "marks bad UTF-8 in keys and values with as many characters as Java does": (
-        "Python's count differs within a run of bad bytes; sizes are compared, and formats.record gives the bytes",
+        (
+            "Python's count differs within a run of bad bytes; sizes are compared, and formats.record gives the "
+            "bytes"
+        ),
         lambda file: any("\ufffd" in str(record["rest"]) for record in file.records),
     ),
 }
-"""What the tool does that kcli does not: the reason why that is no difference, and whether it did so for a file."""
+"""What the tool does that kcli does not.
+
+The reason why that is no difference, and whether it did so for a file.
+"""
 
 
 def without_preallocated(file: Dumped) -> list[Fact]:
@@ -124,7 +130,8 @@ def snapshot(path: Path) -> Iterator[Fact]:
             if entry.current_txn_first_offset == -1
             else entry.current_txn_first_offset,
             "lastTimestamp": entry.timestamp,
-            # the tool names the only batch of a producer that a snapshot keeps; without one (a marker came last) none
+            # the tool names the only batch of a producer that a snapshot keeps; without one (a marker came
+            # last) none
             **(
                 {}
                 if entry.last_offset < 0

@@ -1,4 +1,7 @@
-"""Nothing below a log dir is ever changed, whatever command runs: seen as it happens, and in the tree afterwards."""
+"""Nothing below a log dir is ever changed, whatever command runs.
+
+Seen as it happens, and in the tree afterwards.
+"""
 
 import os
 import subprocess

@@ -1,4 +1,7 @@
-"""Notices every change below a folder: by audit events as it happens, and by comparing the tree afterwards."""
+"""Notices every change below a folder.
+
+By audit events as it happens, and by comparing the tree afterwards.
+"""
 
 import hashlib
 import os

@@ -1,4 +1,7 @@
-"""What Spark 4 looks for in packages named pyspark_*: the format `kcli`, known to every session without a word."""
+"""What Spark 4 looks for in packages named pyspark_*.
+
+The format `kcli`, known to every session without a word.
+"""
 
 from kcli.views.spark import data_source
 

@@ -54,7 +54,8 @@ def test_a_coordinators_record(key: bytes, value: bytes | None, expected: str):
             b"\1\x0d\0\0",
             Printed(
                 None,
-                "Error at 7, skipping. org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id 13",
+                "Error at 7, skipping. org.apache.kafka.common.errors.UnsupportedVersionException: Unknown "
+                "metadata id 13",
                 None,
             ),
         ),

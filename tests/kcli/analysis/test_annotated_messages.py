@@ -1,4 +1,7 @@
-"""The fields of messages of internal topics: every byte is part of one, and they hold what the decoded message says."""
+"""The fields of messages of internal topics.
+
+Every byte is part of one, and they hold what the decoded message says.
+"""
 
 import json
 
@@ -10,7 +13,10 @@ from tests.formats.messages.kafka import made, small
 
 
 def leaves(fields, values):
-    """Yield (name, value) of the fields that have bytes of their own, in declared order; not of tagged ones."""
+    """Yield (name, value) of the fields that have bytes of their own, in declared order.
+
+    Not of tagged ones.
+    """
     for field in fields:
         if field.name not in values or field.tag is not None:
             continue

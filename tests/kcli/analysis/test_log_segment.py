@@ -1,4 +1,7 @@
-"""A start over wrappers of magic 0 and 1: the search for the log end opens them, recovery looks at checksums alone."""
+"""A start over wrappers of magic 0 and 1.
+
+The search for the log end opens them, recovery looks at checksums alone.
+"""
 
 import pytest
 

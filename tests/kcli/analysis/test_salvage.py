@@ -1,4 +1,5 @@
-"""Past damage: every byte of a log is in a batch, in a gap, or behind the stop, and good batches are found again."""
+"""Past damage: every byte of a log is in a batch, in a gap, or behind the stop, and good batches are found
+again."""
 
 import random
 

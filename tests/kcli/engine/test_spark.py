@@ -225,7 +225,10 @@ def ls_over_spark(log_dir, master="local[1]", **environment):
 def test_a_wrong_master_is_named_with_what_spark_says(log_dir):
     done = ls_over_spark(log_dir, "mesos:7077")
 
-    told = "Spark does not start with master mesos:7077: SparkException: Master must either be yarn or start with spark, k8s, or local"
+    told = (
+        "Spark does not start with master mesos:7077: SparkException: Master must either be yarn or start "
+        "with spark, k8s, or local"
+    )
     assert (done.returncode, done.stdout, done.stderr) == (4, "", f"error --spark: {told}\n")
 
 

@@ -42,7 +42,10 @@ def place(row):
 
 
 def closed(directory, base, log, largest, **more):
-    """A segment as a clean stop leaves it: the time index ends with (largest timestamp, last offset of its batch)."""
+    """A segment as a clean stop leaves it.
+
+    The time index ends with (largest timestamp, last offset of its batch).
+    """
     segment(directory, base, log, timeindex=time_entries((largest[0], largest[1] - base)), **more)
 
 
@@ -111,7 +114,10 @@ def test_a_segment_without_an_index(directory):
 
 
 def test_an_index_entry_that_leads_into_a_batch_misleads_the_lookup(directory):
-    """The bytes there claim a batch that runs past the end of the file: the broker goes on in the next segment."""
+    """The bytes there claim a batch that runs past the end of the file.
+
+    The broker goes on in the next segment.
+    """
     (directory / f"{0:020d}.index").write_bytes(offset_entries((5, 7)))
     row, found_codes = by_offset(directory, 9)
     assert (row["segment_base_offset"], row["batch_base_offset"], found_codes) == (20, 20, [])

@@ -119,7 +119,8 @@ def test_an_unreadable_log_leaves_its_values_null(tmp_path):
     directory = orders(tmp_path / "d", *LOG)
     (directory / f"{0:020d}.log").chmod(0)
     told = as_nobody(
-        "from kcli.jobs import ls; from tests.partitions import unit; from pathlib import Path; from tests.rows import named",
+        "from kcli.jobs import ls; from tests.partitions import unit; from pathlib import Path; from "
+        "tests.rows import named",
         "o = ls.ls(unit(Path(sys.argv[1]))); print(tuple(named(o.rows[0]).values())[7:11], o.error.error)",
         directory,
     )

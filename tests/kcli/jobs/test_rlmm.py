@@ -27,7 +27,8 @@ from tests.kcli.jobs.rlmm_dumps import (
 
 @pytest.fixture
 def log_dir(tmp_path):
-    """The four metadata partitions of a stopped broker, as it left them, and a partition that is none of them."""
+    """The four metadata partitions of a stopped broker, as it left them, and a partition that is none of
+    them."""
     root = tmp_path / "d0"
     for packed in sorted((DATA / "tiered").glob("*/*.log.gz")):
         directory = root / packed.parent.name
@@ -72,7 +73,8 @@ def test_every_event_reads_as_kafkas_formatter_prints_it(log_dir):
     result = Result(log_dir)
 
     assert list(kafka_lines(result.rows)) == [
-        f"partition: {event['metadata_partition']}, offset: {event['metadata_offset']}, value: {event['to_string']}"
+        f"partition: {event['metadata_partition']}, offset: {event['metadata_offset']}, value: "
+        f"{event['to_string']}"
         for event in EVENTS
     ]
 
@@ -218,7 +220,10 @@ def test_one_huge_batch_is_dumped_in_several_calls(partition):
 
 
 def test_large_values_are_dumped_in_several_calls(partition):
-    """Values that are no remote log metadata: what a call holds is bounded by their bytes, compressed or not."""
+    """Values that are no remote log metadata.
+
+    What a call holds is bounded by their bytes, compressed or not.
+    """
     directory = partition(*(batch(n * 3, [b"x" * 1_800_000] * 3, codec=1) for n in range(6)))
 
     result = Result(directory)
@@ -247,7 +252,10 @@ def test_what_was_read_before_a_file_shrank_is_shown(partition, monkeypatch):
 
 
 def test_metadata_partition_is_null_outside_directories_of_the_metadata_topic(partition, tmp_path):
-    """A directory of no known name is read if it is named; the number in another topic's name is no metadata partition."""
+    """A directory of no known name is read if it is named.
+
+    The number in another topic's name is no metadata partition.
+    """
     for name, number in [("copied", None), ("other-3", None), ("__remote_log_metadata-12", 12)]:
         directory = partition(ONE, name=name)
 

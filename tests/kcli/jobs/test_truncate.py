@@ -1,4 +1,7 @@
-"""The job behind `truncate --dry-run`: where its inputs come from, its rows, findings, warnings and refusals."""
+"""The job behind `truncate --dry-run`.
+
+Where its inputs come from, its rows, findings, warnings and refusals.
+"""
 
 import pickle
 import subprocess
@@ -148,8 +151,14 @@ def test_every_field_of_a_row(partition):
     }
     assert found["warnings"] == [
         "the target lies below the high watermark 25: committed records go",
-        "after a restart the log ends at offset 10, not at 15: the batch that holds the target goes as a whole",
-        f"this saves what will be lost: kcli dump --records --offsets 10..29 -o ndjson {partition}/{'?' * 20}.log",
+        (
+            "after a restart the log ends at offset 10, not at 15: the batch that holds the target goes as a "
+            "whole"
+        ),
+        (
+            "this saves what will be lost: kcli dump --records --offsets 10..29 -o ndjson "
+            f"{partition}/{'?' * 20}.log"
+        ),
     ]
     assert snapshot(partition) == before
 

@@ -1,4 +1,5 @@
-"""Twins: the walk in windows gives what the plain walk and the plain checksums give, for every byte of every log."""
+"""Twins: the walk in windows gives what the plain walk and the plain checksums give, for every byte of every
+log."""
 
 import itertools
 import os

@@ -1,4 +1,7 @@
-"""What a running broker did to a path that was listed: told from a path that never was, and from a disk that is gone."""
+"""What a running broker did to a path that was listed.
+
+Told from a path that never was, and from a disk that is gone.
+"""
 
 import time
 

@@ -210,7 +210,8 @@ def test_a_glob_does_not_pass_over_what_may_not_be_searched(tmp_path, mode, patt
     told = as_nobody(
         "from kcli.logdir.tree import Selection, find; import os",
         f"found = find([sys.argv[1] + '/{pattern}'], Selection())\n"
-        "print(*(f.path for f in found.failures), *(t.path for t in found.targets if not os.access(t.path, os.R_OK)))",
+        "print(*(f.path for f in found.failures), *(t.path for t in found.targets if not os.access(t.path, "
+        "os.R_OK)))",
         around,
     )
     roots[1].chmod(0o755)

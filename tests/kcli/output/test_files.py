@@ -1,4 +1,5 @@
-"""Files of rows: the bytes of stdout, Parquet that is read back, and nothing at all where something went wrong."""
+"""Files of rows: the bytes of stdout, Parquet that is read back, and nothing at all where something went
+wrong."""
 
 import io
 import os

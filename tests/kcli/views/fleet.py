@@ -1,6 +1,7 @@
 """Log dirs for Spark: many small batches here, large ones there, epochs, several segments, damage in a few.
 
-`python -m tests.kcli.views.fleet --dirs 200` makes so many, and asks them what the session in the manual asks.
+`python -m tests.kcli.views.fleet --dirs 200` makes so many, and asks them what the session in the manual
+asks.
 """
 
 import argparse
@@ -20,7 +21,10 @@ SMALL, LARGE = ("clicks", 1), ("archive", 40)
 
 
 def fleet(path, count):
-    """Make `count` log dirs below a path and return their paths; every fifth has a flipped byte, every seventh a bad length."""
+    """Make `count` log dirs below a path and return their paths.
+
+    Every fifth has a flipped byte, every seventh a bad length.
+    """
     dirs = []
     for number in range(count):
         log_dir = path / f"broker-{number:03}"

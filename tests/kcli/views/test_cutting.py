@@ -25,7 +25,8 @@ NOW = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 def written(tmp_path, batches, data=None, offsets=None):
-    """Write a segment whose index has an entry for every batch but the first, its offset or a small number; return its log."""
+    """Write a segment whose index has an entry for every batch but the first, its offset or a small number;
+    return its log."""
     folder = log_dir(tmp_path / "d") / "orders-0"
     places = [sum(map(len, batches[:number])) for number in range(len(batches))]
     index = offset_entries(

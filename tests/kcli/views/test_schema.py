@@ -18,7 +18,10 @@ from kcli.views.schema import refuse_others, view_schema
 TYPES = {
     "max_timestamp": (
         TimestampType(),
-        "schema: column max_timestamp is bigint, not timestamp; use timestamp_millis(max_timestamp) in the query",
+        (
+            "schema: column max_timestamp is bigint, not timestamp; use timestamp_millis(max_timestamp) in the "
+            "query"
+        ),
     ),
     "size": (IntegerType(), "schema: column size is bigint, not int; use a cast in the query"),
     "nope": (StringType(), "schema: nope is no column of the view batches; its columns are host, broker_id,"),
