@@ -4,8 +4,6 @@ Every entry that is met is classified; what is not read is reported (`Note`), so
 that nothing is skipped unseen. The grammar of names is `formats.names`.
 """
 
-import fnmatch
-import glob
 import os
 import re
 import stat
@@ -39,6 +37,7 @@ from formats.names import (
     parse_partition_dir,
 )
 from kcli.logdir.buffers import FileError, file_error, shown
+from kcli.logdir.globs import expand
 from kcli.logdir.leftovers import SWAP, leftovers
 from kcli.logdir.moving import comes_true, removal
 
@@ -142,40 +141,6 @@ class Found:
             self.failures.append(FileError(shown_as(target, error.path), *error.args[1:]))
         else:
             self.notes.append(Note("removed", shown_as(target, gone.path), gone.message))
-
-
-def expand(arguments: Iterable[str]) -> Iterator[str]:
-    """Yield the paths that arguments stand for: themselves, or what a glob matches, sorted.
-
-    A pattern that matches nothing stays as it is, so that it fails by name; so does a directory that cannot
-    be searched.
-    """
-    for argument in arguments:
-        if glob.has_magic(argument) and not os.path.lexists(argument):
-            yield from sorted(set(_matches(argument))) or [argument]
-        else:
-            yield argument
-
-
-def _matches(pattern: str) -> Iterator[str]:
-    """Yield what `glob.glob` does, and where it could not look: it would leave that out in silence."""
-    around, name = os.path.split(pattern)
-    for directory in _matches(around) if glob.has_magic(around) else (around,):
-        try:
-            if glob.has_magic(name):
-                hidden = name.startswith(".")
-                names = (
-                    entry for entry in os.listdir(directory or ".") if hidden or not entry.startswith(".")
-                )
-                yield from (os.path.join(directory, entry) for entry in fnmatch.filter(names, name))
-            else:
-                path = os.path.join(directory, name)
-                os.lstat(path)
-                yield path
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError:
-            yield (directory or ".") if glob.has_magic(name) else os.path.join(directory, name)
 
 
 def find(arguments: Iterable[str], selection: Selection) -> Found:
