@@ -145,6 +145,12 @@ CATALOGUE: dict[str, Rule] = {
         "Nothing beside a running broker: the rest is answered. Otherwise find out what removed it, and run "
         "again.",
     ),
+    "LOG-015": Rule(
+        "error",
+        "A batch has a magic above 2.",
+        "It reads the batch as one of magic 2; followers and consumers refuse it (CorruptRecordException).",
+        "No release writes such a magic, and no checksum covers it: compare with another replica.",
+    ),
     "IDX-001": Rule(
         "info",
         "A segment has no offset index.",
@@ -428,12 +434,6 @@ CATALOGUE: dict[str, Rule] = {
         "A remote_log_snapshot is empty.",
         "It ignores the file: nothing was flushed yet.",
         "Nothing.",
-    ),
-    "RLMM-007": Rule(
-        "error",
-        "Batches of another message format were not read.",
-        "It reads message formats 0 to 2.",
-        "No release writes such a format: look where this file comes from.",
     ),
     "RLMM-008": Rule(
         "info",

@@ -1,11 +1,15 @@
-"""Findings about the batches of a log: wrong checksums, unknown magic, damaged ranges, how it ends."""
+"""Findings about the batches of a log: wrong checksums, magics and codecs, damaged ranges, how it ends."""
 
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from formats.batch import COMPRESSION_CODEC_MASK, COMPRESSION_NAMES
-from formats.record import MAGIC
+from formats.batch import COMPRESSION_CODEC_MASK
+from formats.bounds import describe
+from formats.compression import LZ4, ZSTD
+from formats.errors import UnsupportedError
+from formats.message_set import ATTRIBUTES_POSITION
+from formats.record import CODEC_POSITION, MAGIC
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
 from kcli.analysis.salvage import DamagedRange
@@ -16,6 +20,9 @@ from kcli.logdir.segment import TORN, Stop, describe_torn
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
+
+    from formats.bulk import Fields
 
 
 MOST_DAMAGED_RANGES = 1000
@@ -23,15 +30,26 @@ MOST_DAMAGED_RANGES = 1000
 
 
 def report_invalid(position: int, fields: "np.void", findings: FindingCollector, *, valid: bool) -> None:
-    """Keep a finding about a batch whose checksum does not match, or whose magic or codec is not known."""
+    """Keep a finding about a batch whose checksum does not match, or whose magic is above 2."""
     if not valid:
         findings.add("LOG-003", position, f"offset {fields['base_offset']}: the checksum does not match")
     elif fields["magic"] > MAGIC:
-        findings.add(
-            "LOG-003", position, f"offset {fields['base_offset']}: magic {fields['magic']} is not known"
-        )
-    elif (codec := fields["attributes"] & COMPRESSION_CODEC_MASK) not in COMPRESSION_NAMES:
-        findings.add("LOG-003", position, f"offset {fields['base_offset']}: codec {codec} is not known")
+        findings.add("LOG-015", position, f"offset {fields['base_offset']}: magic {fields['magic']}")
+
+
+def has_unknown_codec(fields: "Fields") -> "NDArray[np.bool_]":
+    """Return which batches have a codec that no release of Kafka reads; magic 0 and 1 have no zstd."""
+    codec = fields["attributes"] & COMPRESSION_CODEC_MASK
+    return (codec > LZ4) & ((codec > ZSTD) | (fields["magic"] < MAGIC))
+
+
+def unknown_codec_text(position: int, fields: "np.void") -> str:
+    """Return what reading the records of a batch with an unknown codec says."""
+    is_v2 = fields["magic"] >= MAGIC
+    at, most = (CODEC_POSITION, ZSTD) if is_v2 else (ATTRIBUTES_POSITION, LZ4)
+    codec = int(fields["attributes"] & COMPRESSION_CODEC_MASK)
+    error = UnsupportedError(position + at, "codec", f"0 to {most}", codec)
+    return f"offset {fields['base_offset']}: {describe(error)}"
 
 
 def report_damage(item: DamagedRange | Stop, findings: FindingCollector) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from formats.batch import CONTROL_MASK, HEADER_SIZE, LOG_OVERHEAD, NO_PRODUCER_I
 from formats.bounds import LARGEST_BATCH, RAISES_THE_BOUND, describe
 from formats.bulk import MAGIC, Fields, end_markers, together
 from formats.errors import FormatError
+from kcli.analysis.log_findings import has_unknown_codec, unknown_codec_text
 from kcli.analysis.salvage import Budget, DamagedRange, behind
 from kcli.analysis.summary import EMPTY, NOT_OPENED, Block, Summary, merge, summary
 from kcli.logdir.buffers import DataFile
@@ -41,7 +42,7 @@ class Place(NamedTuple):
 class Piece(NamedTuple):
     """What a walk from byte `start` on found; `stop` says where and why it ended.
 
-    `gaps` are the first MOST_GAPS damaged ranges of `gap_count`, and one with no batch after it. `suspect`
+    `above_v2`: batches of a magic above 2. `gaps` are the first MOST_GAPS damaged ranges of `gap_count`, and one with no batch after it. `suspect`
     is where the batches of wrong checksum begin that reach up to the end. `grown`: bytes that the file,
     `size` long when it was opened, gained meanwhile.
     """
@@ -53,7 +54,7 @@ class Piece(NamedTuple):
     gap_count: int = 0
     suspect: int | None = None
     invalid: Place = Place()
-    unknown: Place = Place()
+    above_v2: Place = Place()
     unreadable: Place = Place()
     size: int = 0
     grown: int = 0
@@ -124,7 +125,7 @@ def _add(a: Piece, b: Piece) -> Piece:
         summary=merge(a.summary, b.summary),
         suspect=a.suspect if carries else b.suspect,
         invalid=_place(a.invalid, b.invalid),
-        unknown=_place(a.unknown, b.unknown),
+        above_v2=_place(a.above_v2, b.above_v2),
         unreadable=_place(a.unreadable, b.unreadable),
     )
 
@@ -162,12 +163,18 @@ def _part(file: DataFile, window: Window, options: ReadOptions) -> _Part:
     import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
 
     fields = window.fields
-    good = fields["magic"] == MAGIC if window.valid is None else window.valid & (fields["magic"] == MAGIC)
+    good = np.ones(len(fields), np.bool_) if window.valid is None else window.valid
     ends = np.zeros(len(fields), np.bool_)
-    bad: list[Place] = []
-    at = np.flatnonzero(
-        (fields["attributes"] & CONTROL_MASK != 0) & (fields["producer_id"] != NO_PRODUCER_ID) & good
-    )
+    bad = [
+        Place(
+            1,
+            int(window.positions[number]),
+            unknown_codec_text(int(window.positions[number]), fields[number]),
+        )
+        for number in np.flatnonzero(has_unknown_codec(fields) & good).tolist()
+    ]
+    is_control = (fields["magic"] >= MAGIC) & (fields["attributes"] & CONTROL_MASK != 0)
+    at = np.flatnonzero(is_control & (fields["producer_id"] != NO_PRODUCER_ID) & good)
     if len(at):
         _find_ends(file, window, at, ends, bad)
     sizes = _sizes(file, window, options, bad) if options.unpack else None
@@ -281,8 +288,9 @@ def _summed(parts: list[_Part]) -> Piece:
         after = int(np.flatnonzero(valid)[-1]) + 1 if valid.any() else 0
         suspect = int(positions[after]) if after < len(positions) else None
         piece = piece._replace(invalid=_first(wrong, positions, fields), suspect=suspect)
-    strange = np.flatnonzero(fields["magic"] > MAGIC if valid is None else valid & (fields["magic"] > MAGIC))
-    return piece._replace(unknown=_first(strange, positions, fields))
+    is_above = fields["magic"] > MAGIC
+    above = np.flatnonzero(is_above if valid is None else valid & is_above)
+    return piece._replace(above_v2=_first(above, positions, fields))
 
 
 def _first(which: "NDArray[np.int64]", positions: "NDArray[np.int64]", fields: Fields) -> Place:

@@ -2,8 +2,8 @@
 
 `merge` is associative and `EMPTY` its identity, so a segment may be split at
 any batch, and the summary of a partition is that of its segments. A batch
-whose checksum is wrong, or whose magic is unknown, is counted, and nothing
-else in it is believed.
+whose checksum is wrong is counted, and nothing else in it is believed. A magic
+above 2 is read as 2, as Kafka does.
 """
 
 from collections.abc import Mapping
@@ -68,7 +68,7 @@ class Transactions(NamedTuple):
 class Summary(NamedTuple):
     """Batches in a row. Offsets are inclusive, sizes in bytes, times in ms; None where nothing is known.
 
-    `unknown` are batches of unknown magic whose checksum is not wrong. `uncounted` are wrappers of magic 0
+    `uncounted` are wrappers of magic 0
     and 1, which do not tell how many records they hold: `records` lacks these. `min_timestamp` is the
     smallest that a batch begins with. `gaps`: offsets missing between one batch and the next, `first` the
     first missing one. `backwards`: batches that begin at or below the last offset of the one before.
@@ -81,7 +81,6 @@ class Summary(NamedTuple):
     valid: int = 0
     invalid: int = 0
     unchecked: int = 0
-    unknown: int = 0
     records: int = 0
     uncounted: int = 0
     base_offset: int | None = None
@@ -132,7 +131,6 @@ def merge(a: Summary, b: Summary) -> Summary:
         valid=a.valid + b.valid,
         invalid=a.invalid + b.invalid,
         unchecked=a.unchecked + b.unchecked,
-        unknown=a.unknown + b.unknown,
         records=a.records + b.records,
         uncounted=a.uncounted + b.uncounted,
         base_offset=b.base_offset if a.base_offset is None else a.base_offset,
@@ -211,17 +209,15 @@ def summary(block: Block) -> Summary:
     if not batches:
         return EMPTY
     matching = 0 if valid is None else int(np.count_nonzero(valid))
-    good = (fields["magic"] <= MAGIC) if valid is None else valid & (fields["magic"] <= MAGIC)
     counted = Summary(
         batches=batches,
         valid=matching,
         invalid=0 if valid is None else batches - matching,
         unchecked=batches if valid is None else 0,
-        unknown=batches - int(np.count_nonzero(good)) - (0 if valid is None else batches - matching),
     )
-    if not good.all():
-        fields, ends = fields[good], ends[good]
-        packed, unpacked = (None if sizes is None else sizes[good] for sizes in (packed, unpacked))
+    if valid is not None and not valid.all():
+        fields, ends = fields[valid], ends[valid]
+        packed, unpacked = (None if sizes is None else sizes[valid] for sizes in (packed, unpacked))
         if not len(fields):
             return counted
     return counted._replace(**_believed(fields, ends, packed, unpacked))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formats import legacy
-from formats.batch import BATCH, COMPRESSION_CODEC_MASK, COMPRESSION_NAMES, LOG_OVERHEAD, MAGIC_POSITION
+from formats.batch import BATCH, LOG_OVERHEAD, MAGIC_POSITION
 from formats.bounds import RAISES_THE_BOUND, describe
 from formats.errors import FormatError
 from formats.message_set import LegacyRecord, message_set, set_records
@@ -26,7 +26,12 @@ from formats.record_columns import (
     taken,
 )
 from kcli.analysis.collector import FindingCollector
-from kcli.analysis.log_findings import MOST_DAMAGED_RANGES, report_invalid
+from kcli.analysis.log_findings import (
+    MOST_DAMAGED_RANGES,
+    has_unknown_codec,
+    report_invalid,
+    unknown_codec_text,
+)
 from kcli.analysis.salvage import DamagedRange, VerifiedBatch, verified_windows
 from kcli.dump.block import Block, Problem, by_batch, columns_of, legacy_columns, record_size, select_rows
 from kcli.dump.filter import last_offsets
@@ -206,6 +211,7 @@ def _with_matches(log: Log, window: Window, reports: "_Reports") -> Window:
     asked, options = log.options.filter, log.options
     is_open = asked.is_open(window.fields)
     if not is_open.any():
+        _report_codecs(log, window, reports)
         return window
     keep = ~is_open
     for block in _record_blocks(log, _part(window, is_open), 0):
@@ -217,22 +223,32 @@ def _with_matches(log: Log, window: Window, reports: "_Reports") -> Window:
             options.layout and options.records and keep[window.positions.searchsorted(block.positions[0])]
         )
         reports.problems.extend(() if is_said else block.problems)
+    _report_codecs(log, _part(window, ~is_open), reports)
     return _part(window, keep)
+
+
+def _report_codecs(log: Log, window: Window, reports: "_Reports") -> None:
+    """Add a problem for each batch with an unknown codec, among batches whose records nothing else reads."""
+    if log.options.layout and log.options.records:
+        return
+    for number in (has_unknown_codec(window.fields) & _valid(window)).nonzero()[0].tolist():
+        position = int(window.positions[number])
+        words = unknown_codec_text(position, window.fields[number])
+        reports.problems.append(Problem("DUMP-002", position, words))
+    reports.problems = deque(sorted(reports.problems, key=lambda problem: problem.position))
 
 
 class _Reports:
     """Findings about the batches of a window that wait, so that all are reported in byte order.
 
-    They are those about wrong checksums and unknown magics, and `problems`. `after`: of the first batch they are reported.
+    They are those about wrong checksums and magics above 2, and `problems`. `after`: of the first batch they are reported.
     """
 
     def __init__(self, log: Log, window: Window, *, after: bool) -> None:
         self.log = log
         self.window = window
         self.problems: deque[Problem] = deque()
-        codecs = window.fields["attributes"] & COMPRESSION_CODEC_MASK
-        is_unknown = (window.fields["magic"] > MAGIC) | (codecs > max(COMPRESSION_NAMES))
-        invalid = ~_valid(window) | is_unknown
+        invalid = ~_valid(window) | (window.fields["magic"] > MAGIC)
         if after:
             invalid[:1] = False
         self.invalid = deque(invalid.nonzero()[0].tolist())
@@ -328,7 +344,7 @@ def _read(log: Log, window: Window, cursor: int) -> Iterator[Block]:
             one = _slice(window, part.number, part.number + 1)
             at = int(one.positions[0]) - base
             raw = bytes(data[at : at + LOG_OVERHEAD + int(one.fields["batch_length"][0])])
-            yield from _plain(one, raw, limit, cursor if part.number == 0 else 0)
+            yield from _plain(one, raw, log.options, cursor if part.number == 0 else 0)
             continue
         some = _slice(window, part.first, part.first + len(part.headers))
         skip = cursor - part.before if part.first == 0 else 0
@@ -341,8 +357,12 @@ def _read(log: Log, window: Window, cursor: int) -> Iterator[Block]:
         yield _block(some, records=records, resume=resume)
 
 
-def _plain(window: Window, raw: bytes, limit: int, cursor: int) -> Iterator[Block]:
-    """Yield a batch with its records read one by one, as many as can be read, some at a time."""
+def _plain(window: Window, raw: bytes, options: Options, cursor: int) -> Iterator[Block]:
+    """Yield a batch with its records read one by one, as many as can be read, some at a time.
+
+    A message of magic 0 or 1 whose key or value cannot be read is a problem; text shows its sizes, as the tool does.
+    """
+    limit = options.max_batch_bytes
     position, first = int(window.positions[0]), int(window.fields["base_offset"][0])
     is_v2 = window.fields["magic"][0] >= MAGIC
     problems: list[Problem] = []
@@ -383,8 +403,9 @@ def _plain(window: Window, raw: bytes, limit: int, cursor: int) -> Iterator[Bloc
             if isinstance(record, LegacyRecord) and record.error is not None:
                 words = f"offset {record.offset}: {describe(record.error.moved(position))}"
                 problems.append(Problem("DUMP-002", position, words))
-            held.append(record)  # type: ignore[arg-type]
-            size += record_size(record)
+            if options.text or not (isinstance(record, LegacyRecord) and record.error is not None):
+                held.append(record)  # type: ignore[arg-type]
+                size += record_size(record)
             if isinstance(record, LegacyRecord) and not record.is_valid and opened.stream is not None:
                 problems.append(
                     Problem(

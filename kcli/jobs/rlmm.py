@@ -213,9 +213,7 @@ def _records(
     position, header = batch
     at = f"offset {header.base_offset}"
     legacy = isinstance(header, LegacyHeader)
-    if not legacy and header.magic != MAGIC:
-        findings.add("RLMM-007", position, f"{at}: message format {header.magic}")
-    elif header.is_control:
+    if header.is_control:
         findings.add("RLMM-008", position, f"{at}: a control batch")
     elif header.size > LARGEST_BATCH:
         findings.add("LOG-003", position, f"{at}: a batch of {header.size} bytes is beyond the bound")
@@ -223,6 +221,8 @@ def _records(
         raw = file.read(position, header.size)
         if not again and not (legacy_is_valid if legacy else is_valid)(raw):
             findings.add("LOG-003", position, f"{at}: the checksum does not match")
+        elif not again and header.magic > MAGIC:
+            findings.add("LOG-015", position, f"{at}: magic {header.magic}")
         try:
             yield from _messages(raw, batch, findings) if legacy else batch_records(raw, LARGEST_BATCH)
         except FormatError as error:

@@ -260,10 +260,10 @@ def _findings(target: Target, piece: Piece, before: int | None) -> Iterator[Find
     damage: list[DamagedRange | Stop] = [*piece.gaps, piece.stop]
     for item in damage:
         yield from (found for found in report_damage(item, collector) if isinstance(found, Finding))
-    overlaps, invalid, unknown, unreadable = (
+    overlaps, invalid, above_v2, unreadable = (
         piece.summary.backwards,
         piece.invalid,
-        piece.unknown,
+        piece.above_v2,
         piece.unreadable,
     )
     overlap = f"offset {base}: not above {before}, the last of the segment before"
@@ -272,7 +272,7 @@ def _findings(target: Target, piece: Piece, before: int | None) -> Iterator[Find
     for code, times, position, words in (
         ("DUMP-001", piece.gap_count - len(piece.gaps), None, "further damaged ranges"),
         ("LOG-003", invalid.times, invalid.position, f"offset {invalid.what}: the checksum does not match"),
-        ("LOG-003", unknown.times, unknown.position, f"offset {unknown.what}: its magic is not known"),
+        ("LOG-015", above_v2.times, above_v2.position, f"offset {above_v2.what}: a magic above 2"),
         ("DUMP-002", unreadable.times, unreadable.position, str(unreadable.what)),
         ("LOG-011", overlaps.times + reaches_back, None, overlap),
         ("LOG-005", int(piece.grown > 0), None, f"it grew by {piece.grown} bytes while it was read"),
@@ -286,7 +286,7 @@ def _is_clean(piece: Piece) -> bool:
     troubles = (
         piece.gap_count,
         piece.invalid.times,
-        piece.unknown.times,
+        piece.above_v2.times,
         piece.unreadable.times,
         piece.summary.backwards.times,
     )
@@ -322,7 +322,7 @@ def _partition_row(place: Where, total: Total) -> ScanPartitionRow:
 def _summary(total: Total) -> ScanSummary:
     """Return the columns that segments and partitions share."""
     whole = total.summary
-    believed = whole.batches - whole.invalid - whole.unknown
+    believed = whole.batches - whole.invalid
     counted = believed - whole.uncounted
     opened = whole.transactions.open if whole.transactions is not None else None
     return ScanSummary(

@@ -44,7 +44,6 @@ def plain(data, path, verify=True):
             "valid",
             "invalid",
             "unchecked",
-            "unknown",
             "records",
             "uncounted",
             "transactional",
@@ -74,8 +73,7 @@ def plain(data, path, verify=True):
         header, raw = item.batch.header, item.raw
         counts["batches"] += 1
         counts[("valid" if item.valid else "invalid") if verify else "unchecked"] += 1
-        counts["unknown"] += header.magic > 2 and (item.valid or not verify)
-        if header.magic > 2 or (verify and not item.valid):
+        if verify and not item.valid:
             continue
         counts["bytes"] += header.size
         found["largest"] = max(found["largest"], header.size)

@@ -114,16 +114,28 @@ def test_without_checksums_all_is_believed(tmp_path):
     assert piece.summary.unchecked == 7
 
 
-def test_unknown_magic_is_counted_and_not_believed(tmp_path):
-    strange = bytearray(put_range(90, 2))
-    strange[16] = 3
-    piece = compare(tmp_path / "log", put_range(0, 2) + strange + put_range(2, 1))
+def test_a_magic_above_2_is_read_as_2_and_counted(tmp_path):
+    above = bytearray(put_range(2, 2))
+    above[16] = 3
+    piece = compare(tmp_path / "log", put_range(0, 2) + above + put_range(4, 1))
 
-    assert (piece.summary.unknown, piece.summary.last_offset, piece.unknown) == (
-        1,
+    assert (piece.summary.records, piece.summary.last_offset, piece.summary.gaps.times) == (5, 4, 0)
+    assert piece.above_v2 == (1, len(put_range(0, 2)), 2)
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_a_codec_that_kafka_does_not_know_is_unreadable_and_believed(tmp_path, verify):
+    first = put_range(0, 2)
+    data = first + put_range(2, 2, attributes=7) + put_range(4, 1) + put_range(5, 1, attributes=5)
+    (tmp_path / "log").write_bytes(data)
+    piece = read(tmp_path / "log", verify=verify)
+
+    assert piece.unreadable == (
         2,
-        (1, len(put_range(0, 2)), 90),
+        len(first),
+        f"offset 2: byte {len(first) + 22}: codec: expected 0 to 4, found 7",
     )
+    assert (piece.summary.records, piece.summary.codecs[7].batches) == (6, 1)
 
 
 def test_what_each_codec_saves(tmp_path):

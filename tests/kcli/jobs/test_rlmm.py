@@ -136,7 +136,7 @@ def test_a_value_that_cannot_be_decoded_is_a_row_with_its_bytes_and_the_error(pa
 
 
 ONE, TWO = batch(0, [DELETE] * 3), batch(3, [DELETE] * 2)
-UNKNOWN = batch(5, [DELETE], magic=3)
+ABOVE_2 = batch(3, [DELETE], magic=3)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ UNKNOWN = batch(5, [DELETE], magic=3)
         ([ONE, put_batch(b"not gzip", 1, base_offset=3, attributes=1), ONE], 6, ["LOG-003"], len(ONE)),
         ([ONE, put_batch(b"x", 1, base_offset=3, attributes=7), ONE], 6, ["LOG-003"], len(ONE)),
         ([ONE, batch(3, [b"\0\0\0\0\0\0"], attributes=0x20), ONE], 6, ["RLMM-008"], len(ONE)),
-        ([ONE, UNKNOWN, TWO], 5, ["RLMM-007"], len(ONE)),
+        ([ONE, ABOVE_2, batch(4, [DELETE] * 2)], 6, ["LOG-015"], len(ONE)),
         ([b"short"], 0, ["LOG-001"], 0),
         ([], 0, [], None),
     ],
