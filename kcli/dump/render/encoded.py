@@ -16,7 +16,17 @@ from kcli.dump.render.batch_columns import (
     is_control,
 )
 from kcli.dump.render.rows import record_headers
-from kcli.dump.render.text_columns import TextColumn, base64, chosen, decimal, either, joined, strings, texts
+from kcli.dump.render.text_columns import (
+    TextColumn,
+    base64,
+    chosen,
+    decimal,
+    either,
+    joined,
+    optional,
+    strings,
+    texts,
+)
 from kcli.output.formats import BETWEEN_ROWS, FORMATS, RowStyle
 from kcli.output.structured import Form
 from kcli.rows import EncodedRows
@@ -96,7 +106,7 @@ def _batch_cells(column: BatchColumn, style: RowStyle) -> TextColumn:
     if isinstance(column, DictionaryColumn):
         return chosen([style.cell(text) for text in column.texts], column.which)
     if isinstance(column, NullableColumn):
-        return either(column.missing, style.cell(None), decimal(column.values))
+        return optional(column.values, column.missing, style.cell(None))
     return either(column, "true", "false") if column.dtype.kind == "b" else decimal(column)
 
 

@@ -5,11 +5,10 @@ lies between ASCII characters, so that none can spoil its neighbour.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from formats.bounds import CONTROL_SHARE
@@ -43,7 +42,19 @@ from kcli.dump.render.lines import (
     line,
 )
 from kcli.dump.render.pairs import packed
-from kcli.dump.render.text_columns import Array, TextColumn, decimal, either, joined, parts, strings, texts
+from kcli.dump.render.text_columns import (
+    Array,
+    TextColumn,
+    chosen,
+    decimal,
+    either,
+    joined,
+    optional,
+    parts,
+    spans,
+    strings,
+    texts,
+)
 from kcli.dump.resume import Scanned
 from kcli.dump.shown_bytes import describe_contents, salted, words_of
 from kcli.dump.source import Log, finished
@@ -112,27 +123,26 @@ def render_text(log: Log, items: Iterable[Block | DamagedRange | Stop], end: int
                 break
             continue
         records = item.records
-        made = batch_lines(item) if records is None else _record_lines(log, item, records)
+        own = batch_lines(item)[0 if item.begins else 1 :]
+        columns = [] if records is None else _record_columns(log, item, records)
         offsets = records.offset if records is not None and not options.selects else NO_OFFSETS
         if options.limit is None:
+            made = [own] if records is None else _interleaved(own, columns, records)
             yield from _follows(path, offsets, last)
-            yield TextBlock(LINE, (_java_text(texts(made)),))
+            yield TextBlock(LINE, tuple(_java_text(texts(lines)) for lines in made if len(lines)))
         else:
             # what follows a limit is not looked at
-            before = len(made) - len(offsets)
-            for number in range(len(made)):
-                at = max(number - before, 0)
-                yield from _follows(
-                    path,
-                    offsets[at : number - before + 1] if number >= before else NO_OFFSETS,
-                    last if not at else int(offsets[at - 1]),
-                )
-                yield line(bytes(_java_text(texts(made[number : number + 1]))).decode().removesuffix("\n"))
+            made = [own, joined(columns, 0 if records is None else len(records.offset))]
+            yield from _one_by_one(own)
+            for number, one in enumerate(_one_by_one(made[1])):
+                before = last if number == 0 or not len(offsets) else int(offsets[number - 1])
+                yield from _follows(path, offsets[number : number + 1], before)
+                yield one
         if records is not None:
             last = _last_offset(item, records, last)
             if last is not None:
                 yield Row(ENDS, (path, last))
-        yield finished(log, item, made.nbytes)
+        yield finished(log, item, sum(lines.nbytes for lines in made))
     if last is not None and options.records:
         yield Row(ENDS, (path, last))
 
@@ -204,25 +214,14 @@ def batch_lines(block: Block) -> Array:
 
 def _text(column: BatchColumn) -> TextColumn:
     if isinstance(column, DictionaryColumn):
-        return _named(column.texts, column.which)
+        return chosen(column.texts, column.which)
     if isinstance(column, NullableColumn):
-        if column.missing.all():
-            return "OptionalLong.empty" if column.missing.size else ""
-        values = zip(column.values.tolist(), column.missing.tolist(), strict=True)
-        return strings(["OptionalLong.empty" if none else f"OptionalLong[{value}]" for value, none in values])
+        return optional(column.values, column.missing, "OptionalLong.empty", ("OptionalLong[", "]"))
     return either(column, "true", "false") if column.dtype.kind == "b" else decimal(column)
 
 
-def _named(names: Sequence[str], which: NDArray[np.integer]) -> TextColumn:
-    """Return the names that numbers stand for."""
-    present = np.unique(which).tolist()
-    if len(present) == 1:
-        return names[present[0]]
-    return strings(names).take(_numbers(which.astype(np.int64)))
-
-
-def _record_lines(log: Log, block: Block, records: RecordColumns) -> Array:
-    """Return the lines of a block's batches, each followed by those of its records, each with its newline.
+def _record_columns(log: Log, block: Block, records: RecordColumns) -> list[TextColumn]:
+    """Return the columns of the lines of a block's records.
 
     What of a record cannot be shown is reported.
     """
@@ -244,24 +243,22 @@ def _record_lines(log: Log, block: Block, records: RecordColumns) -> Array:
     for trouble in sorted(troubles):
         position = int(block.positions[records.batch[trouble.record]])
         log.findings.add("DUMP-002", position, inside(int(records.offset[trouble.record]), trouble.message))
-    of_records = joined([*columns, "\n"], len(records.offset))
-    of_batches = batch_lines(block)
-    return _interleaved(of_batches, of_records, records, begins=block.begins)
+    return [*columns, "\n"]
 
 
-def _interleaved(of_batches: Array, of_records: Array, records: RecordColumns, *, begins: bool) -> Array:
-    """Return lines of batches, each followed by those of its records; `begins`: the first batch has its line, too."""
-    if of_batches.type != of_records.type:
-        of_batches = of_batches.cast(of_records.type)
-    batches, count = len(of_batches), len(of_records)
-    order = np.empty(batches + count, np.int64)
-    order[records.bounds[:-1] + np.arange(batches)] = np.arange(batches)
-    order[np.arange(count) + records.batch + 1] = np.arange(batches, batches + count)
-    return pa.concat_arrays([of_batches, of_records]).take(_numbers(order if begins else order[1:]))
+def _interleaved(of_batches: Array, columns: list[TextColumn], records: RecordColumns) -> list[Array]:
+    """Return the lines of records, each after those of the batches that begin there, and the lines of batches that follow.
+
+    `of_batches` are the lines of the last batches of the records: all, or all but the first.
+    """
+    begins = records.bounds[:-1][len(records.bounds) - 1 - len(of_batches) :]
+    first = begins.searchsorted(np.arange(len(records.offset) + 1))
+    return [joined([spans(of_batches, first), *columns], len(records.offset)), of_batches[int(first[-1]) :]]
 
 
-def _numbers(values: Ints) -> Array:
-    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+def _one_by_one(lines: Array) -> Iterator[Row]:
+    """Yield each of some lines as a row."""
+    return (line(bytes(_java_text(one.as_buffer())).decode().removesuffix("\n")) for one in lines)
 
 
 def _java_text(raw: Buffer) -> Buffer:
@@ -277,9 +274,7 @@ def _metadata(block: Block, records: RecordColumns, options: Options) -> list[Te
     columns: list[TextColumn] = [
         f"{INDENT} offset: ",
         decimal(records.offset),
-        _named([f" {name}: " for name in types.texts], types.which[records.batch])
-        if len(records.offset)
-        else "",
+        chosen([f" {name}: " for name in types.texts], types.which[records.batch]),
         decimal(records.timestamp),
     ]
     if block.legacy is not None:

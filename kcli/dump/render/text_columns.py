@@ -44,17 +44,35 @@ def joined(columns: Sequence[TextColumn], count: int) -> Array:
 
 def texts(lines: Array) -> memoryview:
     """Return the bytes of an array of texts, one after the other."""
-    _, ends, data = lines.buffers()
+    data = lines.buffers()[2]
     if not len(lines) or data is None:
         return memoryview(b"")
-    kind = np.int64 if pa.types.is_large_string(lines.type) else np.int32
-    bounds = np.frombuffer(ends, kind)
-    return memoryview(data)[bounds[lines.offset] : bounds[lines.offset + len(lines)]].cast("B")
+    bounds = _bounds(lines)
+    return memoryview(data)[bounds[0] : bounds[-1]].cast("B")
+
+
+def spans(lines: Array, first: Ints) -> Array:
+    """Return consecutive lines joined: text i has those from `first[i]` to `first[i + 1]` (exclusive)."""
+    bounds = np.ascontiguousarray(_bounds(lines)[first])
+    return pa.Array.from_buffers(lines.type, len(first) - 1, [None, pa.py_buffer(bounds), lines.buffers()[2]])
 
 
 def decimal(values: NDArray[np.integer[Any]]) -> TextColumn:
     """Return numbers as decimal text."""
     return str(values[0]) if is_constant(values) else integers(values).cast(pa.string())
+
+
+def optional(
+    values: NDArray[np.integer[Any]],
+    missing: NDArray[np.bool_],
+    none: str,
+    around: tuple[str, str] = ("", ""),
+) -> TextColumn:
+    """Return numbers as decimal text with what is around each; `none` where they are missing."""
+    before, after = around
+    if missing.all():
+        return none
+    return either(missing, none, joined([before, decimal(values), after], len(values)))
 
 
 def either(mask: NDArray[np.bool_], yes: TextColumn, no: TextColumn) -> TextColumn:
@@ -117,6 +135,13 @@ def strings(values: Sequence[str | bytes | None]) -> Array:
 def is_constant(values: NDArray[np.generic]) -> bool:
     """Whether all of some values, which are not none, are the same."""
     return bool(len(values)) and bool((values == values[0]).all())
+
+
+def _bounds(lines: Array) -> NDArray[np.signedinteger[Any]]:
+    """Return where each text begins in the bytes of an array, and where the last one ends."""
+    kind = np.int64 if pa.types.is_large_string(lines.type) else np.int32
+    bounds: NDArray[np.signedinteger[Any]] = np.frombuffer(lines.buffers()[1], kind)
+    return bounds[lines.offset : lines.offset + len(lines) + 1]
 
 
 def _datum(one: TextColumn) -> Any:
