@@ -30,7 +30,7 @@ class FixedField(NamedTuple):
     doc: str
 
 
-class Part(NamedTuple):
+class FieldSpan(NamedTuple):
     """One field as it lies in bytes.
 
     First byte, byte after the last, what Kafka reads there, and what it means.
@@ -92,14 +92,14 @@ class Layout(Generic[R]):
             raise TruncatedError(position, self.name, f"{self.size} bytes", max(left, 0))
         return self._struct.unpack_from(buffer, position)
 
-    def parts(self, buffer: Buffer, position: int = 0, structure: str = "") -> tuple[Part, ...]:
+    def parts(self, buffer: Buffer, position: int = 0, structure: str = "") -> tuple[FieldSpan, ...]:
         """Return every field of the row at `position` with its place, in order and without gaps.
 
         Errors as `read`.
         """
         values: Any = self.read(buffer, position)
         return tuple(
-            Part(
+            FieldSpan(
                 structure or self.name,
                 field.name,
                 position + field.offset,

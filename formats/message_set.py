@@ -23,7 +23,7 @@ from typing import NamedTuple
 from formats.batch import LOG_OVERHEAD, MAGIC_POSITION, SMALLEST_LENGTH
 from formats.compression import LZ4, decompress
 from formats.errors import CorruptError, FormatError, TruncatedError, UnsupportedError
-from formats.layout import Part
+from formats.layout import FieldSpan
 from formats.legacy import MESSAGE_V0, MESSAGE_V1, NO_TIMESTAMP, LegacyHeader, is_valid, read_header
 from formats.primitives import int32
 from formats.types import Buffer
@@ -236,7 +236,7 @@ def _sizes(message: LegacyMessage) -> tuple[int | None, int | None]:
     return of_key, of_value
 
 
-def message_parts(data: Buffer, structure: str = "message") -> Iterator[Part]:
+def message_parts(data: Buffer, structure: str = "message") -> Iterator[FieldSpan]:
     """Yield every field of a whole message, a wrapper's compressed value as one, and what follows the value.
 
     What cannot be read raises the error that reading key and value raises, after the fields that precede it.
@@ -247,7 +247,7 @@ def message_parts(data: Buffer, structure: str = "message") -> Iterator[Part]:
     position = layout.size
     for field in ("key", "value"):
         start, end = _span(view, position, field)
-        yield Part(
+        yield FieldSpan(
             structure,
             f"{field}_length",
             position,
@@ -256,10 +256,10 @@ def message_parts(data: Buffer, structure: str = "message") -> Iterator[Part]:
             "bytes; negative is null",
         )
         if start <= end:
-            yield Part(structure, field, start, end, bytes(view[start:end]))
+            yield FieldSpan(structure, field, start, end, bytes(view[start:end]))
         position = max(start, end)
     if position < len(view):
-        yield Part(
+        yield FieldSpan(
             structure,
             "trailing",
             position,

@@ -37,7 +37,7 @@ from formats.batch import (
 from formats.compression import decompress
 from formats.crc import crc32c
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
-from formats.layout import Part
+from formats.layout import FieldSpan
 from formats.primitives import varint, varlong
 from formats.types import Buffer
 
@@ -225,7 +225,7 @@ MEANINGS = {
 """What the fields of records and of their headers mean, as far as their names do not say it."""
 
 
-def record_parts(header: BatchHeader, body: Buffer) -> Iterator[Part]:
+def record_parts(header: BatchHeader, body: Buffer) -> Iterator[FieldSpan]:
     """Yield every field of the records that the header counts, as they lie in their decompressed bytes.
 
     What cannot be read raises the error that `records` raises, after the fields that precede it. Nothing is
@@ -244,9 +244,9 @@ def record_parts(header: BatchHeader, body: Buffer) -> Iterator[Part]:
         )
 
 
-def _record_parts(data: bytes, start: int, name: str) -> Generator[Part, None, int]:
-    def part(field: str, first: int, last: int, value: int | bytes | None) -> Part:
-        return Part(name, field, first, last, value, MEANINGS.get(field, ""))
+def _record_parts(data: bytes, start: int, name: str) -> Generator[FieldSpan, None, int]:
+    def part(field: str, first: int, last: int, value: int | bytes | None) -> FieldSpan:
+        return FieldSpan(name, field, first, last, value, MEANINGS.get(field, ""))
 
     length, position = varint(data, start, "record length")
     yield part("length", start, position, length)
@@ -283,12 +283,12 @@ def _record_parts(data: bytes, start: int, name: str) -> Generator[Part, None, i
 
 def _bytes_parts(  # noqa: PLR0917
     data: bytes, start: int, end: int, owner: str, field: str, prefix: str = ""
-) -> Generator[Part, None, int]:
+) -> Generator[FieldSpan, None, int]:
     value, after = _bytes(data, start, end, prefix + field)
     length, position = varint(data, start)
-    yield Part(owner, f"{field}_length", start, position, length, MEANINGS[f"{field}_length"])
+    yield FieldSpan(owner, f"{field}_length", start, position, length, MEANINGS[f"{field}_length"])
     if value is not None:
-        yield Part(owner, field, position, after, value)
+        yield FieldSpan(owner, field, position, after, value)
     return after
 
 

@@ -24,7 +24,7 @@ from formats.batch import (
 from formats.bounds import CONTROL_SHARE, describe
 from formats.control import control_record
 from formats.errors import FormatError
-from formats.layout import Part
+from formats.layout import FieldSpan
 from formats.legacy import is_valid, read_header
 from formats.message_set import message_parts, message_set, messages
 from formats.record import batch_records, record_parts, unpacked
@@ -60,24 +60,24 @@ class Annotated(NamedTuple):
     meaning: str | None
 
 
-class Trouble(NamedTuple):
+class Defect(NamedTuple):
     """What is wrong with a batch: the code of the finding, and what it says."""
 
     code: str
     message: str
 
 
-Said: TypeAlias = Annotated | Trouble
+Annotation: TypeAlias = Annotated | Defect
 
 
-class Place(NamedTuple):
+class ByteRange(NamedTuple):
     """Bytes that fields lie in: `base` is where they begin in the file, or in the decompressed bytes."""
 
     data: Buffer
     base: int = 0
     in_stream: bool = False
 
-    def told(self, part: Part, **changed: Any) -> Annotated:
+    def annotated(self, part: FieldSpan, **changed: Any) -> Annotated:
         """Return a field of these bytes."""
         at = self.base + part.start
         raw = bytes(self.data[part.start : part.end])
@@ -100,13 +100,15 @@ class Place(NamedTuple):
         """Return the bytes from a place on, which could not be read, and why."""
         why = str(type(error)(self.base + error.position, error.field, error.expected, error.found))
         end = len(self.data) if end is None else end
-        return self.told(
-            Part(structure, UNREADABLE, start, end, None), value=why, meaning=f"{error.code}: {error.field}"
+        return self.annotated(
+            FieldSpan(structure, UNREADABLE, start, end, None),
+            value=why,
+            meaning=f"{error.code}: {error.field}",
         )
 
-    def inside(self, start: int, end: int) -> "Place":
+    def inside(self, start: int, end: int) -> "ByteRange":
         """Return some of these bytes as a place of their own."""
-        return Place(self.data[start:end], self.base + start, self.in_stream)
+        return ByteRange(self.data[start:end], self.base + start, self.in_stream)
 
 
 def shown(value: Any) -> str:
@@ -128,9 +130,9 @@ def _bytes_text(data: bytes) -> str:
     return text if text.isprintable() else f"0x{data.hex()}"
 
 
-def fields(parts: Iterable[Part], place: Place) -> Iterator[Annotated]:
+def fields(parts: Iterable[FieldSpan], place: ByteRange) -> Iterator[Annotated]:
     """Yield the fields of a structure."""
-    return (place.told(part) for part in parts)
+    return (place.annotated(part) for part in parts)
 
 
 def bytes_range(data: bytes, position: int, size: int, structure: str, field: str) -> Iterator[Annotated]:
@@ -159,16 +161,16 @@ def attributes_text(attributes: int, magic: int) -> str:
     return f"{attributes} ({', '.join(words)})"
 
 
-def batch(raw: bytes, position: int, limit: int, topic: str | None, *, records: bool) -> Iterator[Said]:
-    """Yield the fields of a batch of magic 2, those of its records too if wanted; `raw` is all of it.
+def batch(raw: bytes, position: int, limit: int, topic: str | None, *, records: bool) -> Iterator[Annotation]:
+    """Yield the fields of a batch of magic 2, those of its records too on request; `raw` is all of it.
 
     `topic` is the internal topic whose records' keys and values are reported field by field; None for no
     such.
     """
     yield from batch_header(raw, position)
-    place, header = Place(raw, position), BATCH.read(raw)
+    place, header = ByteRange(raw, position), BATCH.read(raw)
     field = "compressed records" if header.codec else "records"
-    payload = place.told(Part("records", field, HEADER_SIZE, len(raw), b""), value=None)
+    payload = place.annotated(FieldSpan("records", field, HEADER_SIZE, len(raw), b""), value=None)
     if not records:
         yield payload
         return
@@ -185,7 +187,7 @@ def batch(raw: bytes, position: int, limit: int, topic: str | None, *, records: 
     inside = place.inside(HEADER_SIZE, len(raw))
     if header.codec:
         yield payload._replace(value=f"{len(body)} bytes decompressed")
-        inside = Place(body, 0, in_stream=True)
+        inside = ByteRange(body, 0, in_stream=True)
     longest = limit // CONTROL_SHARE if header.is_control else longest_for(limit)
     end, contents = 0, Contents(topic, control=header.is_control, longest=longest)
     try:
@@ -199,28 +201,28 @@ def batch(raw: bytes, position: int, limit: int, topic: str | None, *, records: 
         yield _trouble(position, header.base_offset, _located(error, HEADER_SIZE, packed=bool(header.codec)))
 
 
-def _field(part: Part, place: Place, contents: Contents, position: int) -> Iterator[Said]:
+def _field(part: FieldSpan, place: ByteRange, contents: Contents, position: int) -> Iterator[Annotation]:
     """Yield one field of a record, or the fields of its key or value."""
     if part.field == "length":
         contents.begin()
     is_content = part.field in {"key", "value"} and part.structure.startswith(RECORD)
     split = contents.split(part.field, bytes(part.value)) if is_content else None
     if split is None:
-        yield place.told(part)
+        yield place.annotated(part)
         return
     inside, end = place.inside(part.start, part.end), 0
     for inner in split.parts:
-        yield inside.told(inner)
+        yield inside.annotated(inner)
         end = inner.end
     if split.error is not None:
         yield inside.unreadable(f"{part.field} of {part.structure}", end, split.error)
-        yield Trouble(
+        yield Defect(
             "DUMP-002", f"batch at byte {position}: {part.field} of {part.structure}: {describe(split.error)}"
         )
     elif end < part.end - part.start:
         rest = inside.data[end:]
-        yield inside.told(
-            Part(
+        yield inside.annotated(
+            FieldSpan(
                 f"{part.field} of {part.structure}",
                 "trailing",
                 end,
@@ -231,31 +233,31 @@ def _field(part: Part, place: Place, contents: Contents, position: int) -> Itera
         )
 
 
-def _without_contents(raw: bytes, limit: int, position: int) -> Iterator[Trouble]:
+def _without_contents(raw: bytes, limit: int, position: int) -> Iterator[Defect]:
     """Yield what is wrong with control records that have no key or no value: no row shows it."""
     for number, record in enumerate(batch_records(raw, limit)):
         try:
             if record.key is None or record.value is None:
                 control_record(record.key, record.value)
         except FormatError as error:
-            yield Trouble("DUMP-002", f"batch at byte {position}: record {number}: {describe(error)}")
+            yield Defect("DUMP-002", f"batch at byte {position}: record {number}: {describe(error)}")
 
 
 def batch_header(raw: bytes, position: int, structure: str = BATCH_HEADER) -> Iterator[Annotated]:
     """Yield the fields of a header of magic 2."""
-    place = Place(raw, position)
+    place = ByteRange(raw, position)
     for part in BATCH.parts(raw, 0, structure):
-        yield place.told(
+        yield place.annotated(
             part._replace(value=attributes_text(part.value, raw[MAGIC_POSITION]))
             if part.field == "attributes"
             else part
         )
 
 
-def message(raw: bytes, position: int, limit: int, *, records: bool) -> Iterator[Said]:
+def message(raw: bytes, position: int, limit: int, *, records: bool) -> Iterator[Annotation]:
     """Yield the fields of a message of magic 0 or 1, on request with those of the messages in a wrapper."""
     packed = bool(read_header(raw).codec)
-    yield from _message(Place(raw, position), "message", packed=packed)
+    yield from _message(ByteRange(raw, position), "message", packed=packed)
     if not packed:
         trouble = _broken(raw)
         if trouble is not None:
@@ -264,18 +266,18 @@ def message(raw: bytes, position: int, limit: int, *, records: bool) -> Iterator
         yield from _wrapped(raw, position, limit)
 
 
-def _message(place: Place, structure: str, *, packed: bool) -> Iterator[Annotated]:
+def _message(place: ByteRange, structure: str, *, packed: bool) -> Iterator[Annotated]:
     end = 0
     try:
         for part in message_parts(place.data, structure):
             if packed and part.field == "value":
-                yield place.told(part, field="compressed messages", value=None)
+                yield place.annotated(part, field="compressed messages", value=None)
             elif part.field == "attributes":
-                yield place.told(
+                yield place.annotated(
                     part, value=attributes_text(part.value, 1 if place.data[MAGIC_POSITION] else 0)
                 )
             else:
-                yield place.told(part)
+                yield place.annotated(part)
             end = part.end
     except FormatError as error:
         yield place.unreadable(structure, end, error)
@@ -291,16 +293,16 @@ def _broken(raw: Buffer) -> FormatError | None:
     return None
 
 
-def _wrapped(raw: bytes, position: int, limit: int) -> Iterator[Said]:
+def _wrapped(raw: bytes, position: int, limit: int) -> Iterator[Annotation]:
     """Yield the fields of the messages in a wrapper, up to the first that cannot be read."""
     offset = read_header(raw).offset
     try:
         opened = message_set(raw, limit)
     except FormatError as error:
-        yield Place(raw, position).unreadable("compressed messages", len(raw), error)
+        yield ByteRange(raw, position).unreadable("compressed messages", len(raw), error)
         yield _trouble(position, offset, error)
         return
-    place, end, trouble = Place(opened.body, 0, in_stream=True), 0, None
+    place, end, trouble = ByteRange(opened.body, 0, in_stream=True), 0, None
     try:
         for number, found in enumerate(messages(opened)):
             end = found.position + len(found.data)
@@ -310,7 +312,7 @@ def _wrapped(raw: bytes, position: int, limit: int) -> Iterator[Said]:
                 located = _located(broken.moved(found.position), opened.stream or 0, packed=True)
                 yield _trouble(position, found.offset, located)
             if not is_valid(found.data):
-                yield Trouble(
+                yield Defect(
                     "LOG-003",
                     f"offset {found.offset}: the checksum of a message inside a wrapper does not match",
                 )
@@ -321,8 +323,10 @@ def _wrapped(raw: bytes, position: int, limit: int) -> Iterator[Said]:
             yield place.unreadable("messages", end, trouble)
         yield _trouble(position, offset, trouble)
     elif opened.cut:
-        yield place.told(Part("messages", "cut message", end, len(opened.body), bytes(opened.body[end:])))
-        yield Trouble("DUMP-009", f"offset {offset}: {opened.cut} bytes of a message that is cut")
+        yield place.annotated(
+            FieldSpan("messages", "cut message", end, len(opened.body), bytes(opened.body[end:]))
+        )
+        yield Defect("DUMP-009", f"offset {offset}: {opened.cut} bytes of a message that is cut")
 
 
 def _located(error: FormatError, stream: int, *, packed: bool) -> FormatError:
@@ -334,5 +338,5 @@ def _located(error: FormatError, stream: int, *, packed: bool) -> FormatError:
     )
 
 
-def _trouble(position: int, offset: int, error: FormatError) -> Trouble:
-    return Trouble("DUMP-002", f"offset {offset}: {describe(error.moved(position))}")
+def _trouble(position: int, offset: int, error: FormatError) -> Defect:
+    return Defect("DUMP-002", f"offset {offset}: {describe(error.moved(position))}")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from formats import primitives
 from formats.control import CONTROL_KEY, VALUE_SCHEMAS, control_key, control_value, value_version
 from formats.errors import FormatError, LimitError
-from formats.layout import Part
+from formats.layout import FieldSpan
 from formats.messages import control, decode, metadata, remote
 from formats.messages.collector import Collector, Span
 from formats.messages.declare import Field, Schema
@@ -29,7 +29,7 @@ _NO_TAGS = b"\0"
 class Split(NamedTuple):
     """The fields of a key or value that could be read, in order, and the error that ended the reading."""
 
-    parts: list[Part]
+    parts: list[FieldSpan]
     error: FormatError | None
 
 
@@ -83,10 +83,10 @@ class Contents:
         if message is None:
             return None
         if isinstance(message, Unknown):
-            return Split([Part(f"type {message.api_key}", field, 0, len(data), data, UNKNOWN)], None)
+            return Split([FieldSpan(f"type {message.api_key}", field, 0, len(data), data, UNKNOWN)], None)
         return Split(list(message_fields(message, data)), None)
 
-    def _so_far(self, field: str, data: bytes) -> list[Part]:
+    def _so_far(self, field: str, data: bytes) -> list[FieldSpan]:
         """Return the fields of a message that cannot be decoded, as far as its type and version are known."""
         schema: Schema | None = None
         version, start = 0, decode.INT16_SIZE
@@ -120,14 +120,14 @@ def _metadata_frame(data: bytes) -> tuple[Schema | None, int, int]:
     return metadata.RECORDS.get(api_key), version, at
 
 
-def message_fields(message: Message, data: bytes) -> Iterator[Part]:
+def message_fields(message: Message, data: bytes) -> Iterator[FieldSpan]:
     """Yield every field of a decoded message with its value, in order and without gaps, the frame first."""
     spans = decode.spans(message, data)
     framed = message.name in metadata.SCHEMAS or message.name in remote.SCHEMAS
     size = 3 if framed else 0 if message.name in control.SCHEMAS else 1
     for span in spans[:size]:
         raw = data[span.start : span.end]
-        yield Part(
+        yield FieldSpan(
             span.struct,
             span.field,
             span.start,
@@ -137,19 +137,19 @@ def message_fields(message: Message, data: bytes) -> Iterator[Part]:
     yield from _valued(decode.SCHEMAS[message.name], message.version, spans[size:], data)
 
 
-def _valued(schema: Schema, version: int, spans: Iterable[Span], data: bytes) -> Iterator[Part]:
+def _valued(schema: Schema, version: int, spans: Iterable[Span], data: bytes) -> Iterator[FieldSpan]:
     declared = _fields(schema)
     for span in spans:
         raw = data[span.start : span.end]
-        yield Part(
+        yield FieldSpan(
             span.struct, span.field, span.start, span.end, _value(schema, version, declared, span, raw)
         )
 
 
-def _read_so_far(schema: Schema, version: int, start: int, data: bytes) -> Iterator[Part]:
+def _read_so_far(schema: Schema, version: int, start: int, data: bytes) -> Iterator[FieldSpan]:
     """Yield the fields of a damaged message up to the first that cannot be read; the frame is one field."""
     if start:
-        yield Part(schema.name, "frame", 0, start, data[:start], "type and version")
+        yield FieldSpan(schema.name, "frame", 0, start, data[:start], "type and version")
     found = Collector(spans=True)
     with suppress(FormatError):  # the caller has it: decoding met it first
         reader(schema, version)(data, start, found)

@@ -54,7 +54,7 @@ class DecodedRecord(NamedTuple):
     `record_version` is the value's; null for a tombstone. Keys and values are as Kafka's JSON converters
     write them; null if there is none, or none that can be read.
 
-    `damaged` tells bad bytes from what is only unknown here (a type, a version, tagged fields, bytes that
+    `damaged` separates bad bytes from what is only unknown here (a type, a version, tagged fields, bytes that
     Kafka passes over): those have an `error` too.
     """
 
@@ -97,7 +97,7 @@ def _coordinators(topic: str, record: AnyRecord, max_batch_bytes: int) -> Decode
         errors.say(f"unknown version {value.version} of {name}")
     elif isinstance(value, Unknown):
         errors.damage(f"no {name} as a preview wrote it")
-    return errors.told(name, _int16(record.value), key, value, elements_for(max_batch_bytes))
+    return errors.decoded(name, _int16(record.value), key, value, elements_for(max_batch_bytes))
 
 
 def _coordinator_value(
@@ -139,7 +139,7 @@ def _metadata(_topic: str, record: AnyRecord, max_batch_bytes: int) -> DecodedRe
         errors.say(
             f"unknown record type {name}" if schema is None else f"unknown version {version} of {name}"
         )
-    return errors.told(name, version, None, value, elements_for(max_batch_bytes))
+    return errors.decoded(name, version, None, value, elements_for(max_batch_bytes))
 
 
 def _remote(_topic: str, record: AnyRecord, max_batch_bytes: int) -> DecodedRecord:
@@ -160,7 +160,7 @@ def _remote(_topic: str, record: AnyRecord, max_batch_bytes: int) -> DecodedReco
                 errors.damage(trouble)
         except FormatError as error:
             errors.add(error)
-    return errors.told(name, version, None, value, elements_for(max_batch_bytes))
+    return errors.decoded(name, version, None, value, elements_for(max_batch_bytes))
 
 
 _DECODERS: dict[str, Callable[[str, AnyRecord, int], DecodedRecord]] = {
@@ -189,7 +189,7 @@ class _Errors:
         else:
             self.damage(describe(error))
 
-    def told(
+    def decoded(
         self,
         name: str | None,
         version: int | None,

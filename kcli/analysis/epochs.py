@@ -187,7 +187,7 @@ def requested_all(entries: EpochCache) -> tuple[int, ...]:
 def epochs_of_batches(batches: Iterable[tuple[int, int]]) -> EpochCache:
     """Return the cache that batches themselves tell: (leader epoch, base offset) pairs in file order.
 
-    Every append assigns its batches so; a batch without an epoch (-1, all of magic 0 and 1) tells nothing.
+    Every append assigns its batches so; a batch without an epoch (-1, all of magic 0 and 1) says nothing.
     """
     entries: list[EpochEntry] = []
     for epoch, base_offset in batches:

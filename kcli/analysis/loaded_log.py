@@ -30,7 +30,7 @@ class Settings:
     """What the broker's configuration and clock contribute.
 
     `max_index_size` is segment.index.bytes; None where it is unknown: an index of any length fits then.
-    `remote_storage` says whether the topic is tiered; None: as its log dir tells.
+    `remote_storage` says whether the topic is tiered; None: as its log dir says.
     """
 
     now_ms: int = 0

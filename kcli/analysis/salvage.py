@@ -227,7 +227,7 @@ def behind(
 def next_batch(file: DataFile, position: int, end: int, budget: Budget) -> tuple[Batch | None, bool]:
     """Return the first whole batch from a position on with a plausible header and a right checksum.
 
-    None if there is none; the flag tells that the bound of the search was met first.
+    None if there is none; the flag says that the bound of the search was met first.
     """
     overlap, size = HEADER_SIZE - 1, SMALLEST_WINDOW
     while position < end - HEADER_UP_TO_MAGIC:

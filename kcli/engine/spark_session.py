@@ -324,7 +324,7 @@ def _end_jvm() -> None:
 def _quieten(context: Any) -> None:
     """Have those who talk with the JVM say nothing when it ends.
 
-    A signal to a whole group ends it first, and kcli tells.
+    A signal to a whole group ends it first, and kcli reports that.
     """
     server = getattr(context, "_accumulatorServer", None)
     if server is not None:

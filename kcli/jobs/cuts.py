@@ -68,8 +68,8 @@ def _places(target: Target, size: int) -> list[int]:
             return found
         with DataFile(target.path) as file, OffsetIndexFile(path, base) as index:
             entries = index.valid_entries(file.size)
-            for wanted in range(size, file.size - size // 2, size):
-                place = _at_or_above(index, entries, wanted)
+            for position in range(size, file.size - size // 2, size):
+                place = _at_or_above(index, entries, position)
                 if (
                     place is not None
                     and place > (found[-1] if found else 0)

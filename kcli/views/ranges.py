@@ -49,11 +49,11 @@ class Ranged:
         """The filter while reading; times of batches are compared here, by the largest alone."""
         if self.in_blocks:
             return EVERYTHING
-        wanted = self.options.filter
+        limits = self.options.filter
         return (
-            wanted
-            if self.options.records or wanted.times is None
-            else replace(wanted, times=(wanted.times[0], HIGHEST))
+            limits
+            if self.options.records or limits.times is None
+            else replace(limits, times=(limits.times[0], HIGHEST))
         )
 
     def __call__(self, unit: Unit) -> Outcome:
@@ -79,8 +79,8 @@ class Ranged:
     def _bounds(self) -> Iterator[tuple[str, int, int]]:
         """Yield columns with the lowest and the highest value of a row in the range."""
         view = RECORDS if self.options.records else BATCHES
-        for name, wanted in (("offsets", self.options.filter.offsets), ("times", self.options.filter.times)):
-            low, high = wanted or (LOWEST, HIGHEST)
+        for name, limits in (("offsets", self.options.filter.offsets), ("times", self.options.filter.times)):
+            low, high = limits or (LOWEST, HIGHEST)
             upper, lower = RANGES[name][view]
             yield upper, low, HIGHEST
             yield lower, LOWEST, high

@@ -7,7 +7,7 @@ from formats.batch import HEADER_SIZE, BatchHeader
 from formats.bounds import RAISES_THE_BOUND
 from formats.errors import FormatError
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, TXN_INDEX_ENTRY, TXN_REFUSED_VERSION
-from formats.layout import Layout, Part
+from formats.layout import FieldSpan, Layout
 from formats.magic import is_legacy, magic_of
 from formats.names import (
     CLEAN_SHUTDOWN,
@@ -33,9 +33,9 @@ from kcli.analysis.annotated import (
     BATCH_HEADER,
     SHOWN_OF_A_RANGE,
     Annotated,
-    Place,
-    Said,
-    Trouble,
+    Annotation,
+    ByteRange,
+    Defect,
     batch,
     batch_header,
     bytes_range,
@@ -97,12 +97,12 @@ def render_layout(
 
 
 def _batch(
-    source: FromFile, item: VerifiedBatch, saids: Iterator[Said], findings: FindingCollector, skip: int
+    source: FromFile, item: VerifiedBatch, saids: Iterator[Annotation], findings: FindingCollector, skip: int
 ) -> Scanned:
     """Yield the rows of a batch after the first `skip`."""
     position, held, number = item.batch.position, 0, 0
     for said in saids:
-        if isinstance(said, Trouble):
+        if isinstance(said, Defect):
             if number >= skip:
                 findings.add(said.code, position, said.message)
             continue
@@ -116,7 +116,7 @@ def _batch(
     yield ResumePoint(position + item.batch.header.size, 0, held)
 
 
-def _batch_fields(log: Log, item: VerifiedBatch, topic: str | None) -> Iterator[Said]:
+def _batch_fields(log: Log, item: VerifiedBatch, topic: str | None) -> Iterator[Annotation]:
     (position, header), raw, _ = item
     largest, records = log.options.max_batch_bytes, log.options.records
     if raw is None:
@@ -127,7 +127,7 @@ def _batch_fields(log: Log, item: VerifiedBatch, topic: str | None) -> Iterator[
         yield from message(raw, position, largest, records=records)
 
 
-def _too_large(file: DataFile, item: VerifiedBatch) -> Iterator[Said]:
+def _too_large(file: DataFile, item: VerifiedBatch) -> Iterator[Annotation]:
     """Yield the header of a batch that is not read, and how much follows."""
     (position, header), _, _ = item
     read = 0
@@ -136,9 +136,7 @@ def _too_large(file: DataFile, item: VerifiedBatch) -> Iterator[Said]:
         read = HEADER_SIZE
     left = header.size - read
     yield from bytes_range(b"", position + read, left, "records" if read else "message", "not read")
-    yield Trouble(
-        "DUMP-002", f"offset {header.base_offset}: a batch of {header.size} bytes{RAISES_THE_BOUND}"
-    )
+    yield Defect("DUMP-002", f"offset {header.base_offset}: a batch of {header.size} bytes{RAISES_THE_BOUND}")
 
 
 def _damage(file: DataFile, item: DamagedRange | Stop, shown_to: int, end: int) -> Iterator[Annotated]:
@@ -181,7 +179,7 @@ def _index(declared: Layout[Any]) -> Reader:
                         file.read(slot * size, (ENTRIES_AT_ONCE - slot % ENTRIES_AT_ONCE) * size),
                         slot,
                     )
-                place = Place(window, first * size)
+                place = ByteRange(window, first * size)
                 parts = declared.parts(window, (slot - first) * size, f"entry {slot}")
                 yield from (_row(where, said) for said in fields(parts, place))
                 if declared is TXN_INDEX_ENTRY and parts[0].value >= TXN_REFUSED_VERSION:
@@ -220,7 +218,7 @@ def _first_zero(file: DataFile, size: int) -> int:
 
 def _producers(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
     where, data = source_of(unit.target), read_whole(unit.target.path)
-    place, end, count = Place(data), 0, 0
+    place, end, count = ByteRange(data), 0, 0
     if len(data) >= SNAPSHOT_HEADER.size:
         end, count = SNAPSHOT_HEADER.size, SNAPSHOT_HEADER.read(data).entries_count
         if not unit.start:
@@ -253,7 +251,7 @@ def _remote_snapshot(unit: Unit, options: Options, findings: FindingCollector) -
             findings.add("RLMM-005", len(raw), f"{len(raw)} of {REMOTE_HEADER.size} bytes")
         else:
             if not unit.start:
-                yield from (_row(where, said) for said in fields(REMOTE_HEADER.parts(raw), Place(raw)))
+                yield from (_row(where, said) for said in fields(REMOTE_HEADER.parts(raw), ByteRange(raw)))
             yield from _remote_entries(unit, file, raw, findings)
 
 
@@ -267,8 +265,8 @@ def _remote_entries(unit: Unit, file: DataFile, raw: bytes, findings: FindingCol
             else ()
         ):
             yield ResumePoint(end, entry.number, 3 * len(entry.value))
-            place = Place(file.read(end, entry.next_position - end), end)
-            length = Part(
+            place = ByteRange(file.read(end, entry.next_position - end), end)
+            length = FieldSpan(
                 f"entry {entry.number}",
                 "length",
                 0,
@@ -276,9 +274,9 @@ def _remote_entries(unit: Unit, file: DataFile, raw: bytes, findings: FindingCol
                 len(entry.value),
                 "bytes of the entry that follow",
             )
-            yield _row(where, place.told(length))
+            yield _row(where, place.annotated(length))
             for said in _remote_entry(entry.number, place, entry.value):
-                if isinstance(said, Trouble):
+                if isinstance(said, Defect):
                     findings.add(said.code, entry.position, said.message)
                 else:
                     yield _row(where, said)
@@ -288,17 +286,17 @@ def _remote_entries(unit: Unit, file: DataFile, raw: bytes, findings: FindingCol
         raise
 
 
-def _remote_entry(number: int, place: Place, value: bytes) -> Iterator[Said]:
+def _remote_entry(number: int, place: ByteRange, value: bytes) -> Iterator[Annotation]:
     split = Contents(REMOTE_LOG_METADATA).split("value", value)
     inside, end = place.inside(LENGTH_SIZE, LENGTH_SIZE + len(value)), 0
     if split is None:
         raise AssertionError("a value of __remote_log_metadata is split, or an error says why not")
     for inner in split.parts:
-        yield inside.told(inner)
+        yield inside.annotated(inner)
         end = inner.end
     if split.error is not None:
         yield inside.unreadable(f"entry {number}", end, split.error)
-        yield Trouble("RLMM-001", f"entry {number}: {split.error}")
+        yield Defect("RLMM-001", f"entry {number}: {split.error}")
 
 
 # Texts
@@ -309,7 +307,9 @@ def _lines(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:
     for number, line in enumerate(data.splitlines(keepends=True), 1):
         yield _row(
             where,
-            Place(data).told(Part(f"line {number}", "text", end, end + len(line), line.rstrip(b"\r\n"))),
+            ByteRange(data).annotated(
+                FieldSpan(f"line {number}", "text", end, end + len(line), line.rstrip(b"\r\n"))
+            ),
         )
         end += len(line)
 
