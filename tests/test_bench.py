@@ -139,6 +139,7 @@ def test_inputs_hold_what_their_facts_say(tmp_path, spec, names):
 def test_partitions_are_partitions_with_epochs(tmp_path):
     made = make(tmp_path, Spec("partitions", 3))
     assert sorted(path.name for path in made.folder.iterdir()) == [
+        ".kafka_cleanshutdown",
         "meta.properties",
         "topic-0",
         "topic-1",

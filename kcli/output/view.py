@@ -133,8 +133,9 @@ def make_view(
     `to_file`: rows go to a file of a format that is known to be one. `present` names the row types that these
     inputs can give; None: any of the command's.
     """
-    formats = [name for name, one in FORMATS.items() if one.on_stdout and (text or one is not TEXT)]
-    if output not in (FORMATS if to_file else formats):
+    possible = {name: one for name, one in FORMATS.items() if text or one is not TEXT}
+    formats = [name for name, one in possible.items() if one.on_stdout]
+    if output not in (possible if to_file else formats):
         raise ViewError(f"--output {output}: {command} prints {', '.join(formats)}")
     output_format = FORMATS[output]
     tagged = len(types) > 1

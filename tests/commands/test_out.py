@@ -227,7 +227,7 @@ class TestWords:
         result, names = ask("dump", "D", "--out", f"x.{output}")
 
         assert (result.exit_code, result.stdout, names) == (2, "", [])
-        assert "dump has rows of several types here: name --only dump_batch|" in result.stderr
+        assert "dump has rows of several types here: use --only dump_batch|" in result.stderr
         assert result.stderr.endswith(f", or --out FILE.ndjson, for output as {output}\n")
 
     def test_parquet_without_pyarrow_names_what_to_install(self, ask, monkeypatch):
