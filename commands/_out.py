@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from commands._boundary import UNWRITABLE, say
@@ -26,14 +25,13 @@ from kcli.output.files import (
     new_directory,
     write_rows,
 )
-from kcli.output.formats import PARQUET, TEXT, format_of
+from kcli.output.formats import TEXT, format_of
 from kcli.output.view import View
 from kcli.rows import Failure, Item
 
 if TYPE_CHECKING:
     from kcli.engine.spark_worker import Sink
 
-INSTALL = "pip install 'kcli[parquet]'"
 OF_A_LOG_DIR = tuple(name for name in LOG_DIR_FILES if name != ".lock")
 OF_A_PARTITION = tuple(name for name, kind in WELL_KNOWN_KINDS.items() if kind in PARTITION_KINDS)
 
@@ -147,8 +145,6 @@ def out_of(word: str, common: Common, *, by_workers: bool) -> Out:
     announces = not common.quiet and (common.verbose > 0 or sys.stderr.isatty())
     out = Out(word, os.path.join(place, name), form, as_parts, announces)
     _refuse_what_is_there(out)
-    if form == PARQUET.name and find_spec("pyarrow") is None:
-        raise MissingError(f"--out {word}: Parquet needs pyarrow: {INSTALL}")
     return out
 
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
+from kcli.engine.bins import COST_OF_A_UNIT, bin_count, consecutive_bins, size_of
 from kcli.engine.contract import Engine, Job, Map, Outcome, Unit
 from kcli.engine.errors import EngineMissingError
 from kcli.engine.inline import failed, reduced
@@ -33,9 +34,6 @@ NAMES = ("bin", "sequence", "payload")
 UNITS_A_BIN = 256
 BYTES_A_BIN = 1 << 30
 """A bin is a job of Spark, which costs as much as to read some 100 MiB."""
-COST_OF_A_UNIT = 64 << 10
-"""What it takes to open a file or a directory, in bytes read."""
-BINS_A_CORE = 4
 BINS_AT_ONCE_A_CORE = 2
 """Bins a core that are under way, or have come back and are not used yet."""
 JOBS_AT_ONCE = 16
@@ -139,30 +137,18 @@ def _shape(cores: int) -> Shape:
     return Shape(window, -(-window // JOBS_AT_ONCE), max(LEAST_BYTES, HELD_BYTES // window))
 
 
-def _bins(units: Sequence[Unit], cores: int) -> Iterator[list[Unit]]:
+def _bins(units: Sequence[Unit], cores: int) -> Iterator[Sequence[Unit]]:
     """Yield units in consecutive bins of about equal costs, a few for each core."""
     costs = [_cost(unit) for unit in units]
-    most = min(BYTES_A_BIN, -(-sum(costs) // (cores * BINS_A_CORE)))
-    held: list[Unit] = []
-    size = 0
-    for unit, cost in zip(units, costs, strict=True):
-        if held and (size + cost > most + cost // 2 or len(held) >= UNITS_A_BIN):
-            yield held
-            held, size = [], 0
-        held.append(unit)
-        size += cost
-    yield held
+    for some in consecutive_bins(units, costs, bin_count(costs, cores, BYTES_A_BIN)):
+        for start in range(0, len(some), UNITS_A_BIN):
+            yield some[start : start + UNITS_A_BIN]
 
 
 def _cost(unit: Unit) -> int:
     """Return about how many bytes there are to read."""
-    if unit.end:
-        return COST_OF_A_UNIT + unit.end - unit.start
-    try:
-        size = sum(os.stat(target.path).st_size for target in unit.targets)
-        return COST_OF_A_UNIT + size - unit.start
-    except OSError:
-        return COST_OF_A_UNIT
+    end = unit.end or sum(map(size_of, unit.targets))
+    return COST_OF_A_UNIT + max(end - unit.start, 0)
 
 
 def _start(jobs: Jobs, work: Work, line: deque[Bin], shape: Shape, directory: str | None) -> None:

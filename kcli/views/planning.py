@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import accumulate, groupby
+from itertools import groupby
 from typing import NamedTuple
 
 from formats.names import LOG, REMOTE_LOG_METADATA, parse_file
@@ -16,6 +16,7 @@ from kcli.analysis.findings import Finding
 from kcli.dump.filter import RecordFilter
 from kcli.dump.job import ACCEPTS as DUMPED
 from kcli.dump.job import Dump, Options
+from kcli.engine.bins import COST_OF_A_UNIT, bin_count, consecutive_bins, size_of
 from kcli.engine.contract import Job, Map, Outcome, Unit
 from kcli.engine.inline import inline
 from kcli.jobs import epoch, rlmm, scan, scan_logs
@@ -33,10 +34,7 @@ from kcli.views.ranges import Ranged
 
 NAME_FINDINGS = frozenset({"LOG-010", "LOG-012", "LOG-013"})
 """What `unexpected_names` notes, as findings."""
-BINS_A_CORE = 4
 BYTES_A_BIN = 64 << 20
-COST_OF_A_UNIT = 64 << 10
-"""Cost of opening a file or a directory, in bytes read."""
 SMALL_LOG = 64 << 10
 """Of fewer bytes, a block of columns for a handful of batches costs more than their rows."""
 GIANT = 1.5
@@ -145,12 +143,7 @@ def _of_units(scan: Map, found: Found, accepts: frozenset[str]) -> tuple[list[Wo
 
 
 def _cost(target: Target) -> int:
-    if target.kind == PARTITION:
-        return COST_OF_A_UNIT
-    try:
-        return COST_OF_A_UNIT + os.stat(target.path).st_size
-    except OSError:
-        return COST_OF_A_UNIT
+    return COST_OF_A_UNIT + (0 if target.kind == PARTITION else size_of(target))
 
 
 def _holds_metadata(pushed: Pushed, target: Target) -> bool:
@@ -299,9 +292,6 @@ def directory_of(target: Target) -> str:
 def _bins(groups: Sequence[list[Work]], wanted: int | None, cores: int | None) -> list[list[Work]]:
     """Return consecutive bins of about equal cost; works of one group stay together."""
     costs = [sum(work.cost for work in group) for group in groups]
-    total = sum(costs)
-    count = wanted or max((cores or os.cpu_count() or 1) * BINS_A_CORE, -(-total // BYTES_A_BIN))
-    bins: dict[int, list[Work]] = {}
-    for group, cost, end in zip(groups, costs, accumulate(costs), strict=True):
-        bins.setdefault((end - cost // 2) * count // total, []).extend(group)
-    return list(bins.values())
+    count = wanted or bin_count(costs, cores or os.cpu_count() or 1, BYTES_A_BIN)
+    bins = consecutive_bins(groups, costs, count)
+    return [[work for group in some for work in group] for some in bins]

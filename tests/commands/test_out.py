@@ -230,13 +230,6 @@ class TestWords:
         assert "dump has rows of several types here: use --only dump_batch|" in result.stderr
         assert result.stderr.endswith(f", or --out FILE.ndjson, for output as {output}\n")
 
-    def test_parquet_without_pyarrow_names_what_to_install(self, ask, monkeypatch):
-        monkeypatch.setattr("commands._out.find_spec", lambda name: None)
-        result, names = ask("ls", "D", "--out", "x.parquet")
-
-        assert (result.exit_code, names) == (4, [])
-        assert result.stderr == "kcli: --out x.parquet: Parquet needs pyarrow: pip install 'kcli[parquet]'\n"
-
 
 class TestRefusals:
     @pytest.fixture
