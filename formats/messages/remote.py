@@ -17,12 +17,13 @@ value decides: where exactly two bytes are left (state, no tags) nothing but the
 of 3.0 fits. Release 4.0 added the tagged field TxnIndexEmpty, which is left out when false.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 from formats.errors import CorruptError, UnsupportedError
 from formats.messages.collector import Collector
 from formats.messages.declare import Schema, Value, declared
-from formats.messages.reader import head_reader, reader
+from formats.messages.reader import Reader, head_reader, reader
 from formats.primitives import short_varint
 from formats.types import Buffer
 
@@ -133,25 +134,28 @@ def read_value(value: Buffer, collector: Collector) -> tuple[Schema, int, dict[s
     """
     envelope = read_envelope(value)
     schema = RECORDS[envelope.api_key]
-    head, tail = _HEADS[schema.api_key], _TAILS[schema.api_key]
-    fields, position = head_reader(head, 0)(value, envelope.size, collector)
+    read_head, read_old_tail, read_tail = _readers(envelope.api_key)
+    fields, position = read_head(value, envelope.size, collector)
     is_old = len(value) - position == TAIL_OF_3_0
-    layout = 0 if is_old else tail.versions.highest
-    more, end = reader(tail, layout)(value, position, collector)
+    layout = 0 if is_old else schema.versions.highest
+    more, end = (read_old_tail if is_old else read_tail)(value, position, collector)
     if end != len(value):
         raise CorruptError(end, "end of the value", "no more bytes", len(value) - end)
-    if layout == LAYOUTS.index(LAYOUT_4_0) and (tail.name, TXN_INDEX_EMPTY_TAG) not in collector.known_tags:
+    if layout == LAYOUTS.index(LAYOUT_4_0) and (schema.name, TXN_INDEX_EMPTY_TAG) not in collector.known_tags:
         layout = LAYOUTS.index(LAYOUT_3_6)
         del more["txnIndexEmpty"]
     return schema, layout, fields | more
 
 
-def _cut(schema: Schema) -> tuple[Schema, Schema]:
-    """Return the fields that all layouts begin with, and those whose layout the tail of a value decides."""
+@cache
+def _readers(api_key: int) -> tuple[Reader, Reader, Reader]:
+    """Return the readers of the fields that all layouts begin with, of the rest in the first layout, and in the last.
+
+    Found by the api key: the hash of a schema costs more than the reading of most fields.
+    """
+    schema = RECORDS[api_key]
     names = [field.name for field in schema.fields]
     at = names.index("customMetadata") if "customMetadata" in names else len(names)
-    return schema._replace(fields=schema.fields[:at]), schema._replace(fields=schema.fields[at:])
-
-
-_HEADS = {schema.api_key: _cut(schema)[0] for schema in SCHEMAS.values()}
-_TAILS = {schema.api_key: _cut(schema)[1] for schema in SCHEMAS.values()}
+    tail = schema._replace(fields=schema.fields[at:])
+    head = head_reader(schema._replace(fields=schema.fields[:at]), 0)
+    return head, reader(tail, 0), reader(tail, schema.versions.highest)

@@ -75,16 +75,23 @@ class Block(NamedTuple):
         return block._replace(records=None if block.records is None else compacted(block.records))
 
 
-def record_at(columns: RecordColumns, number: int) -> Record:
-    """Return offset, key and value of a record; the rest of it is not there."""
-    key, value = (
-        None if lengths[number] < 0 else columns.data[starts[number] : starts[number] + lengths[number]]
-        for starts, lengths in (
-            (columns.key_start, columns.key_length),
-            (columns.value_start, columns.value_length),
-        )
+def records_at(columns: RecordColumns, numbers: Ints) -> Iterator[Record]:
+    """Yield offset, key and value of some records; the rest of them is not there."""
+    values = zip(
+        columns.offset[numbers].tolist(),
+        contents_at(columns.data, columns.key_start[numbers], columns.key_length[numbers]),
+        contents_at(columns.data, columns.value_start[numbers], columns.value_length[numbers]),
+        strict=True,
     )
-    return Record(int(columns.offset[number]), 0, NO_SEQUENCE, key, value, (), 0)
+    return (Record(offset, 0, NO_SEQUENCE, key, value, (), 0) for offset, key, value in values)
+
+
+def contents_at(data: bytes, starts: Ints, lengths: Ints) -> Iterator[bytes | None]:
+    """Yield parts of the data; None where a length is below 0."""
+    return (
+        None if length < 0 else data[start : start + length]
+        for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)
+    )
 
 
 def by_batch(block: Block) -> Iterator[Block]:

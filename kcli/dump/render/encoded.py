@@ -7,7 +7,7 @@ import numpy as np
 
 from formats.control import control_type
 from formats.record_columns import RecordColumns
-from kcli.dump.block import Block, Ints, record_at
+from kcli.dump.block import Block, Ints, records_at
 from kcli.dump.render.batch_columns import (
     BatchColumn,
     DictionaryColumn,
@@ -152,12 +152,11 @@ def _control_cells(block: Block, records: RecordColumns, span: slice, style: Row
     null, control = style.cell(None), is_control(block)[records.batch[span]]
     if not control.any():
         return null
-    return strings(
-        [
-            style.cell(control_type(record_at(records, span.start + number).key)) if is_marker else null
-            for number, is_marker in enumerate(control.tolist())
-        ]
-    )
+    cells = [null] * len(control)
+    numbers = control.nonzero()[0]
+    for number, record in zip(numbers.tolist(), records_at(records, numbers + span.start), strict=True):
+        cells[number] = style.cell(control_type(record.key))
+    return strings(cells)
 
 
 def _positions(block: Block, records: RecordColumns, span: slice, _: RowStyle) -> TextColumn:

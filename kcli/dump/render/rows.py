@@ -8,10 +8,11 @@ import numpy as np
 from formats.bounds import CONTROL_SHARE
 from formats.control import control_record, control_type
 from formats.errors import FormatError
+from formats.record import Record
 from formats.record_columns import RecordColumns
 from kcli.analysis.log_findings import inside, report_damage
 from kcli.analysis.salvage import DamagedRange
-from kcli.dump.block import Block, Ints, record_at
+from kcli.dump.block import Block, contents_at, records_at
 from kcli.dump.decoders import decoded, decoder_for
 from kcli.dump.render.batch_columns import batch_columns, is_control, listed
 from kcli.dump.resume import Item, Scanned
@@ -46,8 +47,9 @@ def _sized(log: Log, block: Block, source: FromFile, decoder: str | None) -> Ite
     options, records = log.options, block.records
     is_bulk = decoder is None and options.is_as_stored and (options.form is not None or options.blocks)
     if is_bulk and records is not None:
-        for number in is_control(block)[records.batch].nonzero()[0].tolist():
-            _check_control(log, block, records, number)
+        numbers = is_control(block)[records.batch].nonzero()[0]
+        for number, record in zip(numbers.tolist(), records_at(records, numbers), strict=True):
+            _check_control(log, int(block.positions[records.batch[number]]), record)
     if is_bulk and options.form is not None:
         from kcli.dump.render.encoded import encoded_batches, encoded_records  # noqa: PLC0415 - pyarrow
 
@@ -69,13 +71,11 @@ def _sized(log: Log, block: Block, source: FromFile, decoder: str | None) -> Ite
         yield from zip(sizes.tolist(), _record_rows(log, block, records, source, decoder), strict=True)
 
 
-def _check_control(log: Log, block: Block, records: RecordColumns, number: int) -> None:
+def _check_control(log: Log, position: int, record: Record) -> None:
     """Report a control record that cannot be read."""
-    record = record_at(records, number)
     try:
         control_record(record.key, record.value, log.options.max_batch_bytes // CONTROL_SHARE)
     except FormatError as error:
-        position = int(block.positions[records.batch[number]])
         log.findings.add("DUMP-002", position, inside(record.offset, describe_contents(error, log.options)))
 
 
@@ -96,40 +96,30 @@ def _record_rows(
     control = is_control(block)[records.batch].tolist()
     columns = zip(
         block.positions[records.batch].tolist(),
-        records.offset.tolist(),
         records.timestamp.tolist(),
-        _contents(records.data, records.key_start, records.key_length),
-        _contents(records.data, records.value_start, records.value_length),
+        records_at(records, np.arange(len(control))),
         record_headers(records, log.options.salt),
         records.sequence.tolist(),
         control,
         strict=True,
     )
-    for number, (position, offset, timestamp, key, value, headers, sequence, is_marker) in enumerate(columns):
+    for position, timestamp, record, headers, sequence, is_marker in columns:
         said: Sequence[Any] = NOTHING_DECODED
         if decoder is not None and not is_marker:
-            *said, damaged = decoded(decoder, record_at(records, number), log.options.max_batch_bytes)
+            *said, damaged = decoded(decoder, record, log.options.max_batch_bytes)
             if damaged:
-                log.findings.add("DUMP-002", position, inside(offset, str(said[-1])))
+                log.findings.add("DUMP-002", position, inside(record.offset, str(said[-1])))
         if is_marker:
-            _check_control(log, block, records, number)
-        type_name = control_type(key) if is_marker else None
-        values = (position, offset, timestamp, key, value, headers, sequence, type_name)
-        yield DumpRecordRow(source, *values, *said)
-
-
-def _contents(data: bytes, starts: Ints, lengths: Ints) -> Iterator[bytes | None]:
-    """Yield keys or values of records."""
-    return (
-        None if length < 0 else data[start : start + length]
-        for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)
-    )
+            _check_control(log, position, record)
+        type_name = control_type(record.key) if is_marker else None
+        contents = (record.key, record.value, headers, sequence, type_name)
+        yield DumpRecordRow(source, position, record.offset, timestamp, *contents, *said)
 
 
 def record_headers(records: RecordColumns, salt: bytes | None) -> Iterator[tuple[RecordHeader, ...]]:
     """Yield the headers of each record; with a salt their keys are hashed."""
-    keys = _contents(records.data, records.header_key_start, records.header_key_length)
-    values = _contents(records.data, records.header_value_start, records.header_value_length)
+    keys = contents_at(records.data, records.header_key_start, records.header_key_length)
+    values = contents_at(records.data, records.header_value_start, records.header_value_length)
     pairs = [
         RecordHeader(_header_key(key or b"", salt), value) for key, value in zip(keys, values, strict=True)
     ]

@@ -19,7 +19,7 @@ from formats.record_columns import RecordColumns
 from formats.types import Buffer
 from kcli.analysis.log_findings import inside, report_damage
 from kcli.analysis.salvage import DamagedRange
-from kcli.dump.block import Block, Ints, record_at
+from kcli.dump.block import Block, Ints, contents_at, records_at
 from kcli.dump.decoders import shown_contents
 from kcli.dump.options import MAX_INT, STRING_DECODER, Options
 from kcli.dump.render.batch_columns import (
@@ -307,12 +307,8 @@ def _metadata(block: Block, records: RecordColumns, options: Options) -> list[Te
 def _header_keys(records: RecordColumns, salt: bytes | None) -> TextColumn:
     if not records.headers_count.any():
         return ""
-    keys = [
-        _part(records.data, start, length) or b""
-        for start, length in zip(
-            records.header_key_start.tolist(), records.header_key_length.tolist(), strict=True
-        )
-    ]
+    of_headers = contents_at(records.data, records.header_key_start, records.header_key_length)
+    keys = [key or b"" for key in of_headers]
     if salt is not None:
         keys = [salted(key, salt).encode() for key in keys]
     spans = zip(records.headers_first.tolist(), records.headers_count.tolist(), strict=True)
@@ -354,8 +350,9 @@ def _decoded(
 ) -> TextColumn:
     """Return keys and values as the options' decoders print them."""
     printed = [""] * len(control)
-    for number in (~control).nonzero()[0].tolist():
-        shown, trouble = shown_contents(record_at(records, number), options)
+    numbers = (~control).nonzero()[0]
+    for number, record in zip(numbers.tolist(), records_at(records, numbers), strict=True):
+        shown, trouble = shown_contents(record, options)
         printed[number] = "".join(contents(shown, prefix))
         if trouble is not None:
             troubles.append(_Trouble(number, trouble))
@@ -367,8 +364,8 @@ def _control_texts(
 ) -> TextColumn:
     """Return what is printed of control records; of those that are redacted, a transaction's outcome alone."""
     printed = [""] * len(control)
-    for number in control.nonzero()[0].tolist():
-        record = record_at(records, number)
+    numbers = control.nonzero()[0]
+    for number, record in zip(numbers.tolist(), records_at(records, numbers), strict=True):
         try:
             found = control_record(record.key, record.value, options.max_batch_bytes // CONTROL_SHARE)
         except FormatError as error:
@@ -381,7 +378,3 @@ def _control_texts(
             else f" controlType: {found.name}({found.type}) {words_of(record.value or b'', options)}"
         )
     return strings(printed)
-
-
-def _part(data: bytes, start: int, length: int) -> bytes | None:
-    return None if length < 0 else data[start : start + length]
