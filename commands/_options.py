@@ -5,15 +5,17 @@ A command is written with its own options and one `common` parameter:
     @common_options
     def end_offset(paths: Paths = None, *, epoch: Annotated[str, typer.Option()], common: Common) -> None:
 
-The decorator shows typer the fields of `Common` after the command's own, and
+The decorator shows typer the fields of `Common`, and of every other parameter
+that is a dataclass of options, after the command's own, and
 is where every error of a command becomes one line and an exit status.
 """
 
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
@@ -209,32 +211,37 @@ class Common:
 
 
 def common_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command as typer shall see it: its `common` parameter unfolded into the shared options."""
-    own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "common"]
-    shared = _shared()
+    """Return the command as typer shall see it: its dataclasses of options, such as `common`, unfolded."""
+    parameters = inspect.signature(command, eval_str=True).parameters.values()
+    groups: dict[str, Any] = {p.name: p.annotation for p in parameters if is_dataclass(p.annotation)}
+    options = {name: _unfolded(group) for name, group in groups.items()}
+    own = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters if p.name not in groups]
 
     def wrapper(**given: Any) -> None:
-        common = Common(**{parameter.name: given.pop(parameter.name) for parameter in shared})
-        with boundary(verbose=common.verbose):
-            command(**given, common=common)
+        values = {
+            name: group(**{option.name: given.pop(option.name) for option in options[name]})
+            for name, group in groups.items()
+        }
+        with boundary(verbose=values["common"].verbose):
+            command(**given, **values)
 
-    own_by_kind = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
-    wrapper.__signature__ = inspect.Signature(own_by_kind + shared)  # type: ignore[attr-defined]
-    wrapper.__annotations__ = {p.name: p.annotation for p in own_by_kind + shared}
+    shown = [*own, *chain.from_iterable(options.values())]
+    wrapper.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {p.name: p.annotation for p in shown}
     wrapper.__name__ = command.__name__
     wrapper.__doc__ = command.__doc__
     return wrapper
 
 
 @cache
-def _shared() -> list[inspect.Parameter]:
-    """Return the fields of Common as parameters."""
-    hints = get_type_hints(Common, include_extras=True)
+def _unfolded(group: type[Any]) -> list[inspect.Parameter]:
+    """Return the fields of a dataclass of options as parameters."""
+    hints = get_type_hints(group, include_extras=True)
     return [
         inspect.Parameter(
             field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
         )
-        for field in fields(Common)
+        for field in fields(group)
     ]
 
 
