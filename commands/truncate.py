@@ -59,7 +59,11 @@ def truncate(
     index_interval_bytes: Annotated[
         int,
         typer.Option(
-            "--index-interval-bytes", min=0, help="The topic's index.interval.bytes.", rich_help_panel=BROKER
+            "--index-interval-bytes",
+            metavar="N",
+            min=0,
+            help="The topic's index.interval.bytes.",
+            rich_help_panel=BROKER,
         ),
     ] = INDEX_INTERVAL_BYTES,
     segment_index_bytes: Annotated[

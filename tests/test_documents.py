@@ -16,7 +16,7 @@ import pytest
 from commands.app import COMMANDS as COMMANDS_OF_KCLI
 from kcli.analysis.findings import CATALOGUE, SEVERITIES
 from kcli.manual import TOPICS, page
-from kcli.rows import COMMANDS
+from kcli.rows import COMMANDS, row_types
 from tests.documents import DOCUMENTS, ROOT, examples, printed
 
 README = (ROOT / "README.md").read_text()
@@ -160,3 +160,9 @@ def test_nothing_names_the_machine_it_was_made_on():
     ]
 
     assert named == []
+
+
+def test_the_page_of_dump_names_its_row_types():
+    named = set(re.findall(r"`((?:dump|rlmm)_\w+)`", page("dump")))
+
+    assert named == {row_type.name for row_type in row_types("dump")}
