@@ -54,7 +54,7 @@ def test_the_metadata_log_begins_where_its_newest_snapshot_ends(oracle: Oracle, 
         choose = random.Random(f"{oracle_seed}:{number}")
         directory, end = written(oracle, choose)
         said = oracle.ask("metadata_log", directory=oracle.copy(directory), now_ms=NOW)
-        unit = Unit(number=0, target=find([str(directory)], Selection()).targets[0])
+        unit = Unit(number=0, targets=(find([str(directory)], Selection()).targets[0],))
         told = f"{oracle_seed}:{number} {sorted(path.name for path in directory.iterdir())} {said}"
         for recover in (False, True):
             outcome = ls.ls(unit, recover=recover)
