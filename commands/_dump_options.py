@@ -311,8 +311,8 @@ class CheckOptions:
 
 
 def _class(option: str, name: str) -> str:
-    from kcli.dump.decoders import DECODER_CLASSES  # noqa: PLC0415 - kept out of --help
     from kcli.dump.options import STRING_DECODER  # noqa: PLC0415 - kept out of --help
+    from kcli.dump.render.decoders import DECODER_CLASSES  # noqa: PLC0415 - kept out of --help
 
     if name not in {"", *DECODER_CLASSES}:
         raise UsageError(f"{option} {name}: one of {', '.join(DECODER_CLASSES)}; kcli runs no Java")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from formats.names import CLUSTER_METADATA, REMOTE_LOG_METADATA
 from formats.record import Record
 from kcli.analysis.contents import DecodedRecord
-from kcli.dump.decoders import decoded
+from kcli.dump.render.decoders import decoded
 
 from .oracle import Oracle, cases, seed
 

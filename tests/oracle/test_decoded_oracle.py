@@ -9,7 +9,7 @@ import pytest
 
 from formats.messages.decode import SCHEMAS
 from formats.record import Record
-from kcli.dump.decoders import DECODER_CLASSES, shown_with
+from kcli.dump.render.decoders import DECODER_CLASSES, shown_with
 from tests.builders import put_record, put_records
 
 from .oracle import Oracle, cases

@@ -15,7 +15,7 @@ from kcli.dump.render.batch_columns import (
     batch_columns,
     is_control,
 )
-from kcli.dump.render.rows import record_headers
+from kcli.dump.render.headers import record_headers
 from kcli.dump.render.text_columns import (
     TextColumn,
     base64,

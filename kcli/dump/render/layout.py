@@ -47,8 +47,8 @@ from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import report_damage
 from kcli.analysis.salvage import DamagedRange, VerifiedBatch
 from kcli.dump.block import Block
-from kcli.dump.decoders import decoder_for
 from kcli.dump.options import Options
+from kcli.dump.render.decoders import decoder_for
 from kcli.dump.resume import Reader, ResumePoint, Scanned
 from kcli.dump.source import Log, verified_batch
 from kcli.engine.contract import Unit

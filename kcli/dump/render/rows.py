@@ -12,16 +12,17 @@ from formats.record import Record
 from formats.record_columns import RecordColumns
 from kcli.analysis.log_findings import inside, report_damage
 from kcli.analysis.salvage import DamagedRange
-from kcli.dump.block import Block, contents_at, records_at
-from kcli.dump.decoders import decoded, decoder_for
+from kcli.dump.block import Block, records_at
 from kcli.dump.render.batch_columns import batch_columns, is_control, listed
+from kcli.dump.render.decoders import decoded, decoder_for
+from kcli.dump.render.headers import record_headers
 from kcli.dump.resume import Item, Scanned
-from kcli.dump.shown_bytes import describe_contents, salted
+from kcli.dump.shown_bytes import describe_contents
 from kcli.dump.source import Log, finished
 from kcli.jobs.common import source_of
 from kcli.logdir.segment import Stop
 from kcli.rows import ArrowBlock
-from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD, DumpBatchRow, DumpRecordRow, RecordHeader
+from kcli.rows.dump import DUMP_BATCH, DUMP_RECORD, DumpBatchRow, DumpRecordRow
 from kcli.rows.places import FromFile
 
 NOTHING_DECODED = (None,) * 5
@@ -114,18 +115,3 @@ def _record_rows(
         type_name = control_type(record.key) if is_marker else None
         contents = (record.key, record.value, headers, sequence, type_name)
         yield DumpRecordRow(source, position, record.offset, timestamp, *contents, *said)
-
-
-def record_headers(records: RecordColumns, salt: bytes | None) -> Iterator[tuple[RecordHeader, ...]]:
-    """Yield the headers of each record; with a salt their keys are hashed."""
-    keys = contents_at(records.data, records.header_key_start, records.header_key_length)
-    values = contents_at(records.data, records.header_value_start, records.header_value_length)
-    pairs = [
-        RecordHeader(_header_key(key or b"", salt), value) for key, value in zip(keys, values, strict=True)
-    ]
-    for first, count in zip(records.headers_first.tolist(), records.headers_count.tolist(), strict=True):
-        yield tuple(pairs[first : first + count])
-
-
-def _header_key(key: bytes, salt: bytes | None) -> str:
-    return key.decode(errors="backslashreplace") if salt is None else salted(key, salt)

@@ -20,7 +20,6 @@ from formats.types import Buffer
 from kcli.analysis.log_findings import inside, report_damage
 from kcli.analysis.salvage import DamagedRange
 from kcli.dump.block import Block, Ints, contents_at, records_at
-from kcli.dump.decoders import shown_contents
 from kcli.dump.options import MAX_INT, STRING_DECODER, Options
 from kcli.dump.render.batch_columns import (
     BatchColumn,
@@ -30,6 +29,7 @@ from kcli.dump.render.batch_columns import (
     is_control,
     timestamp_types,
 )
+from kcli.dump.render.decoders import shown_contents
 from kcli.dump.render.lines import (
     BEGINS,
     ENDS,

@@ -10,9 +10,9 @@ from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import inside, report_damage, report_invalid
 from kcli.analysis.merging import merged
 from kcli.analysis.salvage import VerifiedBatch, verified_batches
-from kcli.dump.decoders import decoded, shown_contents
 from kcli.dump.filter import HIGHEST, LOWEST, searcher
 from kcli.dump.options import MAX_INT
+from kcli.dump.render.decoders import decoded, shown_contents
 from kcli.dump.render.lines import INDENT, contents, control_text, java_string
 from kcli.jobs.common import source_of
 from kcli.logdir.buffers import DataFile
