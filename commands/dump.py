@@ -10,7 +10,7 @@ from commands._options import INT32, Common, Paths, UsageError, common_options
 
 if TYPE_CHECKING:
     from commands._run import Command
-    from kcli.dump.job import Dump, Options
+    from kcli.dump.job import Dump, DumpOptions
     from kcli.output.formats import OutputFormat
     from kcli.output.structured import Form
 
@@ -74,9 +74,9 @@ def _job_options(
     tool: ToolOptions,
     checks: CheckOptions,
     common: Common,
-) -> "Options":
+) -> "DumpOptions":
     """Return the options of the job."""
-    from kcli.dump.job import Options  # noqa: PLC0415 - kept out of --help
+    from kcli.dump.job import DumpOptions  # noqa: PLC0415 - kept out of --help
 
     as_text, layout = common.output == TEXT, contents.layout
     topic = tool.topic() or contents.topic()
@@ -84,7 +84,7 @@ def _job_options(
     is_decoded = bool(topic or tool.key_decoder_class or tool.value_decoder_class)
     shows_records = is_decoded or record_filter.contents
     key_decoder, value_decoder = tool.decoder_classes()
-    return Options(
+    return DumpOptions(
         records=contents.records or tool.print_data_log or tool.deep_iteration or shows_records,
         text=as_text and not layout,
         layout=layout,
@@ -109,7 +109,7 @@ def _job_options(
     )
 
 
-def _command(job: "Dump", options: "Options", common: Common) -> "Command":
+def _command(job: "Dump", options: "DumpOptions", common: Common) -> "Command":
     """Return what `run` runs; UsageError if --only names rows that a log does not give here."""
     from commands._engine import uses_spark  # noqa: PLC0415 - kept out of --help
     from commands._run import Command  # noqa: PLC0415 - kept out of --help

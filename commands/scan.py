@@ -61,8 +61,8 @@ def scan(
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.scan import (  # noqa: PLC0415 - kept out of --help
         PIECE_BYTES,
-        Options,
         ScanLog,
+        ScanOptions,
         ScanReducer,
         piece_bytes,
         split_segments,
@@ -80,7 +80,7 @@ def scan(
         types = {SCAN_SEGMENT.name, SCAN_PARTITION.name}
     else:
         types = {SCAN_SEGMENT.name}
-    options = Options(
+    options = ScanOptions(
         verify=verify,
         ratio=ratio,
         max_batch_bytes=max_batch_bytes,

@@ -15,7 +15,7 @@ from formats.bulk import MAGIC, Fields, end_markers, together
 from formats.errors import FormatError
 from kcli.analysis.log_findings import has_unknown_codec, unknown_codec_text
 from kcli.analysis.salvage import Budget, DamagedRange, behind
-from kcli.analysis.summary import EMPTY, NOT_OPENED, Block, Summary, merge, summary
+from kcli.analysis.summary import EMPTY, NOT_OPENED, BatchRun, Summary, merge, summary
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import BulkWalk, Window
 from kcli.logdir.segment import TORN, Stop
@@ -280,9 +280,9 @@ def _summed(parts: list[_Part]) -> Piece:
     packed, whole = (
         (joined([pair[0] for pair in sizes]), joined([pair[1] for pair in sizes])) if sizes else (None, None)
     )
-    block = Block(fields, valid, joined([part.ends for part in parts]), packed, whole)
+    run = BatchRun(fields, valid, joined([part.ends for part in parts]), packed, whole)
     unreadable = reduce(_place, [part.unreadable for part in parts])
-    piece = Piece(0, Stop("end", 0), summary(block), unreadable=unreadable)
+    piece = Piece(0, Stop("end", 0), summary(run), unreadable=unreadable)
     if valid is not None and not valid.all():
         wrong = np.flatnonzero(~valid)
         after = int(np.flatnonzero(valid)[-1]) + 1 if valid.any() else 0

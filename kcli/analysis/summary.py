@@ -104,7 +104,7 @@ class Summary(NamedTuple):
 EMPTY = Summary()
 
 
-class Block(NamedTuple):
+class BatchRun(NamedTuple):
     """Batches in a row as columns, and what their headers do not say.
 
     `valid` is None where checksums were not looked at; `ends`: which are transaction end markers; `packed`
@@ -200,11 +200,11 @@ def _unless_too_many(opened: dict[int, int], ended: frozenset[int]) -> Transacti
     return Transactions(opened, ended) if len(ended.union(opened)) <= MOST_IDS else None
 
 
-def summary(block: Block) -> Summary:
+def summary(run: BatchRun) -> Summary:
     """Return the summary of batches in a row."""
     import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
 
-    fields, valid, ends, packed, unpacked = block
+    fields, valid, ends, packed, unpacked = run
     batches = len(fields)
     if not batches:
         return EMPTY

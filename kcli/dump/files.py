@@ -20,7 +20,7 @@ from formats.producer_snapshot import ProducerEntry, read_snapshot
 from formats.properties import read_clean_shutdown, read_meta_properties, read_partition_metadata
 from formats.quorum import read_quorum_state
 from kcli.analysis.collector import FindingCollector
-from kcli.dump.options import Options
+from kcli.dump.options import DumpOptions
 from kcli.dump.resume import ResumePoint, Scanned
 from kcli.engine.contract import Unit
 from kcli.jobs.common import source_of
@@ -55,7 +55,7 @@ class FileReader(NamedTuple):
     decode: Decode
 
 
-def read_file(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+def read_file(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
     """Yield the rows of a small file."""
     data = read_whole(unit.target.path)
     with reading(unit.target.path):
@@ -66,7 +66,7 @@ def read_file(unit: Unit, options: Options, findings: FindingCollector) -> Scann
                 yield ResumePoint(number + 1)
 
 
-def name_file(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+def name_file(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
     """Yield the one row of a file whose contents have nothing to show, or mean nothing to Kafka."""
     target = unit.target
     try:

@@ -17,7 +17,7 @@ from formats.record import MAGIC, batch_records
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import report_moving_index
 from kcli.analysis.log_segment import is_wrapper
-from kcli.dump.options import Options
+from kcli.dump.options import DumpOptions
 from kcli.dump.resume import ResumePoint, Scanned
 from kcli.engine.contract import Unit
 from kcli.jobs.common import source_of
@@ -40,7 +40,7 @@ NO_TIMESTAMP = -1
 Compare: TypeAlias = Callable[[tuple[int, int]], str | None]
 
 
-def offset_index(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:
+def offset_index(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
     """Yield (offset, position) of every entry but zeros, and findings about order, tail and batches that do not fit."""
     target = unit.target
     base = file_name(target).base_offset or 0
@@ -61,7 +61,7 @@ def offset_index(unit: Unit, options: Options, findings: FindingCollector) -> Sc
         report_moving_index(index, log, findings)
 
 
-def time_index(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:
+def time_index(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
     """Yield (timestamp, offset) of every entry but zeros, and findings as for an offset index."""
     target = unit.target
     base = file_name(target).base_offset or 0
@@ -94,7 +94,7 @@ def tell_rest(
     unit: Unit,
     slot: int,
     index: OffsetIndexFile | TimeIndexFile,
-    options: Options,
+    options: DumpOptions,
     findings: FindingCollector,
 ) -> None:
     """Keep the findings about order and tail of the entries from a slot on, without a look into the log."""
@@ -137,7 +137,7 @@ def tell_version(slot: int, entry: AbortedTxn, findings: FindingCollector) -> No
 def _entries(
     unit: Unit,
     index: OffsetIndexFile | TimeIndexFile,
-    options: Options,
+    options: DumpOptions,
     findings: FindingCollector,
     compare: Compare,
 ) -> Scanned:
@@ -184,7 +184,7 @@ def is_zero(index: OffsetIndexFile | TimeIndexFile, slot: int) -> bool:
     )
 
 
-def txn_index(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+def txn_index(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
     """Yield every aborted transaction; versions that the broker refuses leave a finding each."""
     source = source_of(unit.target)
     with IndexFile(unit.target.path, TXN_INDEX_ENTRY.size) as index:
@@ -225,7 +225,7 @@ def opened_offset_index(stack: ExitStack, target: Target, base: int) -> OffsetIn
     return stack.enter_context(OffsetIndexFile(path, base)) if path is not None else None
 
 
-def first_last_offset(log: DataFile, position: int, options: Options) -> int | None:
+def first_last_offset(log: DataFile, position: int, options: DumpOptions) -> int | None:
     """Return the last offset of the batch at a position of the log; None where none can be read."""
     if not 0 <= position < log.size:
         return None
@@ -259,7 +259,7 @@ def taken_for_batch(log: DataFile, position: int, end: int) -> Taken | None:
 
 
 def agreeing(
-    index: OffsetIndexFile, log: DataFile | None, slot: int, options: Options
+    index: OffsetIndexFile, log: DataFile | None, slot: int, options: DumpOptions
 ) -> list[tuple[int, int]]:
     """Return some of the entries from a slot on, each (offset, position): those of which there is nothing to tell, up to one that needs a look.
 
@@ -277,7 +277,7 @@ def agreeing(
     return found
 
 
-def _ends_with(offset: int, log: DataFile, position: int, options: Options) -> bool:
+def _ends_with(offset: int, log: DataFile, position: int, options: DumpOptions) -> bool:
     """Whether a batch of magic 2 begins at a position of the log, all of it in reach, and ends with an offset."""
     try:
         head = log.read(position, _LAST_OFFSET.size)
@@ -345,7 +345,7 @@ class Finder:
 
 
 def largest_timestamp(
-    log: DataFile, batch: Batch, options: Options, findings: FindingCollector
+    log: DataFile, batch: Batch, options: DumpOptions, findings: FindingCollector
 ) -> int | None:
     """Return the largest timestamp of a batch's records, -1 without any or for less; None if they cannot be read."""
     position, header = batch

@@ -22,7 +22,7 @@ from kcli.analysis.collector import FindingCollector
 from kcli.dump.files import READERS, name_file, read_file
 from kcli.dump.filter import in_range
 from kcli.dump.indexes import offset_index, time_index, txn_index
-from kcli.dump.options import MAX_INT, Options
+from kcli.dump.options import MAX_INT, DumpOptions
 from kcli.dump.resume import Reader, ResumePoint, Scanned, scanned
 from kcli.dump.shown_bytes import shown_as, shown_row
 from kcli.dump.text import print_file
@@ -43,7 +43,7 @@ from kcli.rows.dump import (
 LOGS = frozenset({LOG, KRAFT_SNAPSHOT})
 
 
-def _read_logs(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:
+def _read_logs(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
     from kcli.dump.logs import read_logs  # noqa: PLC0415 - numpy
 
     return read_logs(unit, options, findings)
@@ -76,7 +76,7 @@ class Dump:
     `only_partitions` leaves out the files of a log dir itself: the selection names topics or partitions.
     """
 
-    options: Options
+    options: DumpOptions
     only_partitions: bool = False
 
     @property
@@ -158,7 +158,7 @@ class Dump:
                     result.failures.append(FileError(shown(log_dir), *error.args[1:]))
         return result
 
-    def _tail(self, unit: Unit, options: Options, findings: FindingCollector) -> Scanned:  # noqa: ARG002 - each log has its own
+    def _tail(self, unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG002 - each log has its own
         """Yield the last of a partition, from the logs that it lies in: a tail is short, so it is given at once."""
         from kcli.dump.seek import tails  # noqa: PLC0415 - numpy
 
@@ -210,4 +210,4 @@ def _entries(
         yield replace(target, kind=kind, path=inside, shown=os.path.join(shown_path, shown(name)))
 
 
-__all__ = ["ACCEPTS", "Dump", "Options"]
+__all__ = ["ACCEPTS", "Dump", "DumpOptions"]

@@ -2,7 +2,7 @@
 
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import report_growth
-from kcli.dump.options import Options
+from kcli.dump.options import DumpOptions
 from kcli.dump.render.rows import render_rows
 from kcli.dump.resume import ResumePoint, Scanned
 from kcli.dump.seek import byte_range
@@ -11,7 +11,7 @@ from kcli.engine.contract import Unit
 from kcli.logdir.buffers import DataFile
 
 
-def read_logs(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:
+def read_logs(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
     """Yield what is shown of the blocks of a log, and findings about what is damaged."""
     with DataFile(unit.target.path) as file:
         log = Log(file, unit.target, options, findings)

@@ -15,7 +15,7 @@ STRING_DECODER = "org.apache.kafka.tools.api.StringDecoder"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class DumpOptions:
     """What of the files is shown; the words of kafka-dump-log have its names.
 
     `decoder` is the internal topic whose decoder shows the contents of records; None shows them as they are, unless

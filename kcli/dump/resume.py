@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
-from kcli.dump.options import Options
+from kcli.dump.options import DumpOptions
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed, internal_failure
 from kcli.logdir.buffers import FileError
@@ -35,16 +35,16 @@ class ResumePoint(NamedTuple):
 
 Item: TypeAlias = RowItem | Finding | ResumePoint
 Scanned: TypeAlias = Iterator[Item]
-Reader: TypeAlias = Callable[[Unit, Options, FindingCollector], Scanned]
+Reader: TypeAlias = Callable[[Unit, DumpOptions, FindingCollector], Scanned]
 
-_suspended: dict[tuple[Unit, Options], "tuple[Scanned, FindingCollector]"] = {}
+_suspended: dict[tuple[Unit, DumpOptions], "tuple[Scanned, FindingCollector]"] = {}
 """The scan that stopped last in this process, at most one: if it goes on here, nothing is read or decompressed again."""
 atexit.register(
     _suspended.clear
 )  # a scan that ends only when the interpreter has been taken apart would complain
 
 
-def scanned(unit: Unit, options: Options, read: Reader) -> Outcome:
+def scanned(unit: Unit, options: DumpOptions, read: Reader) -> Outcome:
     """Return what a reader gives until its rows are many or large, and the unit that goes on there."""
     begun = _suspended.pop((unit, options), None)
     _suspended.clear()

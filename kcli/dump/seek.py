@@ -7,7 +7,7 @@ from kcli.analysis.collector import FindingCollector
 from kcli.analysis.salvage import VerifiedBatch, verified_batches
 from kcli.dump.block import Block
 from kcli.dump.filter import in_range
-from kcli.dump.options import MAX_INT, Options
+from kcli.dump.options import MAX_INT, DumpOptions
 from kcli.dump.source import Log, last_rows, read_log
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.files import file_name, sibling
@@ -146,7 +146,7 @@ def _from_the_end(log: Log) -> Iterator[int]:
             return
 
 
-def tails(logs: list[Target], options: Options) -> list[tuple[Target, Options]]:
+def tails(logs: list[Target], options: DumpOptions) -> list[tuple[Target, DumpOptions]]:
     """Return the logs of a partition that its last batches (or records) lie in, in order, each with how many of its own.
 
     Leftovers (.deleted, .cleaned, .swap) are not part of the log, unless there is nothing else.

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from formats.bounds import describe
 from formats.errors import FormatError
-from kcli.dump.options import Options
+from kcli.dump.options import DumpOptions
 from kcli.rows import Item, Row, RowType, Value
 from kcli.rows.declare import AnyRow, Column, columns_of
 from kcli.rows.declare import record as object_schema
@@ -61,7 +61,7 @@ def salted(data: bytes, salt: bytes) -> str:
     return hmac.new(salt, data, hashlib.sha256).hexdigest()[:HASH_DIGITS]
 
 
-def shown_as(options: Options) -> Show | None:
+def shown_as(options: DumpOptions) -> Show | None:
     """Return what the options make of bytes; None if they stay as they are."""
     salt = options.salt
     if salt is not None:
@@ -69,7 +69,7 @@ def shown_as(options: Options) -> Show | None:
     return MODES[options.bytes_as] if options.bytes_as not in {None, "base64"} else None
 
 
-def words_of(data: bytes, options: Options) -> str:
+def words_of(data: bytes, options: DumpOptions) -> str:
     """Return how key or payload is printed in text where it is not as kafka-dump-log prints it."""
     if options.salt is not None:
         return f"{len(data)} bytes, hash {salted(data, options.salt)}"
@@ -78,7 +78,7 @@ def words_of(data: bytes, options: Options) -> str:
     return str(MODES[options.bytes_as or "text"](data))
 
 
-def describe_contents(error: FormatError, options: Options) -> str:
+def describe_contents(error: FormatError, options: DumpOptions) -> str:
     """Return an error about contents in words; without the bytes that were found, where contents are redacted."""
     return describe(error) if options.salt is None else f"byte {error.position}: {error.field}"
 
@@ -104,7 +104,7 @@ def _bytes_fields(row: type[AnyRow]) -> tuple[str, ...]:
     return tuple(column.name for column in columns_of(row) if column.kind == "bytes")
 
 
-def types_as_shown(types: tuple[RowType, ...], options: Options) -> tuple[RowType, ...]:
+def types_as_shown(types: tuple[RowType, ...], options: DumpOptions) -> tuple[RowType, ...]:
     """Return row types whose columns are of the kinds that the options make of bytes."""
     return tuple(
         RowType(row_type.name, tuple(_column(column, options) for column in row_type.columns))
@@ -112,7 +112,7 @@ def types_as_shown(types: tuple[RowType, ...], options: Options) -> tuple[RowTyp
     )
 
 
-def _column(column: Column, options: Options) -> Column:
+def _column(column: Column, options: DumpOptions) -> Column:
     if column.kind == "bytes":
         if options.salt is not None:
             return column._replace(kind="json", nested=REDACTED)

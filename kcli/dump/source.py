@@ -35,7 +35,7 @@ from kcli.analysis.log_findings import (
 from kcli.analysis.salvage import DamagedRange, VerifiedBatch, verified_windows
 from kcli.dump.block import Block, Problem, by_batch, columns_of, legacy_columns, record_size, select_rows
 from kcli.dump.filter import last_offsets
-from kcli.dump.options import Options
+from kcli.dump.options import DumpOptions
 from kcli.dump.resume import ResumePoint
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window, hints_of
@@ -49,7 +49,7 @@ class Log(NamedTuple):
 
     file: DataFile
     target: Target
-    options: Options
+    options: DumpOptions
     findings: FindingCollector
 
     def report(self, problems: Iterable[Problem]) -> None:
@@ -357,7 +357,7 @@ def _read(log: Log, window: Window, cursor: int) -> Iterator[Block]:
         yield _block(some, records=records, resume=resume)
 
 
-def _plain(window: Window, raw: bytes, options: Options, cursor: int) -> Iterator[Block]:
+def _plain(window: Window, raw: bytes, options: DumpOptions, cursor: int) -> Iterator[Block]:
     """Yield a batch with its records read one by one, as many as can be read, some at a time.
 
     A message of magic 0 or 1 whose key or value cannot be read is a problem; text shows its sizes, as the tool does.

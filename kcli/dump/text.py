@@ -2,7 +2,7 @@
 
 from formats.names import KRAFT_SNAPSHOT, LOG, OFFSET_INDEX, PRODUCER_SNAPSHOT, TIME_INDEX, TXN_INDEX
 from kcli.analysis.collector import FindingCollector
-from kcli.dump.options import Options
+from kcli.dump.options import DumpOptions
 from kcli.dump.render.index_text import offset_index_text, producers_text, time_index_text, txn_index_text
 from kcli.dump.render.lines import SAID, line
 from kcli.dump.resume import Reader, Scanned
@@ -12,7 +12,7 @@ from kcli.rows import Row
 from kcli.rows.columns import TITLE
 
 
-def print_file(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:
+def print_file(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
     """Yield the lines of a file, and findings; files that the tool does not know are named as it names them."""
     target = unit.target
     if not (unit.start or unit.mark):
@@ -24,7 +24,7 @@ def print_file(unit: Unit, options: Options, findings: FindingCollector) -> Scan
     yield from reader(unit, options, findings)
 
 
-def _read_logs(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:
+def _read_logs(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
     from kcli.dump.logs import read_logs  # noqa: PLC0415 - numpy
 
     return read_logs(unit, options, findings)

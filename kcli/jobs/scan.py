@@ -62,7 +62,7 @@ class Total(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class ScanOptions:
     """What is read, how fast (bytes a second, 0: without a limit), and which rows are given.
 
     `cold` gives pages back to the system; `ratio` decompresses batches up to `max_batch_bytes`.
@@ -111,7 +111,7 @@ class Scanned(NamedTuple):
 class ScanLog:
     """The map with its options, picklable. A unit is a log from byte `start` to `end`, 0 for its own."""
 
-    options: Options
+    options: ScanOptions
 
     def __call__(self, unit: Unit) -> Outcome:
         """Return the piece of a unit, as the partial of a ScanReducer."""
@@ -375,4 +375,4 @@ def _codec(number: int, codec: Codec) -> CodecUse:
     )
 
 
-__all__ = ["Options", "ScanLog", "ScanReducer", "split_segments"]
+__all__ = ["ScanLog", "ScanOptions", "ScanReducer", "split_segments"]

@@ -15,7 +15,7 @@ from formats.names import LOG, REMOTE_LOG_METADATA, parse_file
 from kcli.analysis.findings import Finding
 from kcli.dump.filter import RecordFilter
 from kcli.dump.job import ACCEPTS as DUMPED
-from kcli.dump.job import Dump, Options
+from kcli.dump.job import Dump, DumpOptions
 from kcli.engine.bins import COST_OF_A_UNIT, bin_count, consecutive_bins, size_of
 from kcli.engine.contract import Job, Map, Outcome, Unit
 from kcli.engine.inline import inline
@@ -45,7 +45,7 @@ GIANT = 1.5
 class SegmentScan:
     """The map of `kcli scan` for one whole segment: its row, and what is wrong with it."""
 
-    options: scan.Options
+    options: scan.ScanOptions
 
     def __call__(self, unit: Unit) -> Outcome:
         """Return the row of a segment."""
@@ -53,8 +53,8 @@ class SegmentScan:
         return outcome
 
 
-SEGMENT = SegmentScan(scan.Options(rows=frozenset({SCAN_SEGMENT.name})))
-HEADERS = SegmentScan(scan.Options(rows=frozenset({SCAN_SEGMENT.name}), verify=False))
+SEGMENT = SegmentScan(scan.ScanOptions(rows=frozenset({SCAN_SEGMENT.name})))
+HEADERS = SegmentScan(scan.ScanOptions(rows=frozenset({SCAN_SEGMENT.name}), verify=False))
 """The same for a segment whose checksums are known to match: findings then come from headers alone."""
 
 
@@ -156,9 +156,9 @@ def _holds_metadata(pushed: Pushed, target: Target) -> bool:
 # Batches and records
 
 
-def _options(view: str, query: Query, *, decodes: bool) -> Options:
+def _options(view: str, query: Query, *, decodes: bool) -> DumpOptions:
     records = view == RECORDS
-    return Options(
+    return DumpOptions(
         records=records,
         blocks=True,
         decode_by_name=records and decodes,
@@ -166,7 +166,9 @@ def _options(view: str, query: Query, *, decodes: bool) -> Options:
     )
 
 
-def _logs(options: Options, query: Query, found: Found, pushed: Pushed) -> tuple[list[Work], list[Failure]]:
+def _logs(
+    options: DumpOptions, query: Query, found: Found, pushed: Pushed
+) -> tuple[list[Work], list[Failure]]:
     wanted = _wanted(pushed, records=options.records)
     named = {target.path for target in found.targets if target.kind != PARTITION}
     expanded = Dump(
@@ -178,7 +180,7 @@ def _logs(options: Options, query: Query, found: Found, pushed: Pushed) -> tuple
         if target.path in named or _is_log(target, leftovers=query.leftovers)
     ]
     options = replace(options, filter=wanted)
-    job: Callable[[Options], Map] = Ranged if wanted.offsets or wanted.times else Dump
+    job: Callable[[DumpOptions], Map] = Ranged if wanted.offsets or wanted.times else Dump
     works, failures = _of_units(job(options), replace(expanded, targets=logs), DUMPED)
     if not options.records:
         plain = job(replace(options, blocks=False))

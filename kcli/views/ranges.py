@@ -15,7 +15,7 @@ from formats.record import MAGIC
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.salvage import verified_windows
 from kcli.dump.filter import HIGHEST, LOWEST, RecordFilter
-from kcli.dump.job import LOGS, Dump, Options
+from kcli.dump.job import LOGS, Dump, DumpOptions
 from kcli.dump.options import EVERYTHING
 from kcli.dump.seek import byte_range
 from kcli.dump.source import Log
@@ -37,7 +37,7 @@ class Ranged:
     Rows of batches or records, findings about what was read.
     """
 
-    options: Options
+    options: DumpOptions
 
     @property
     def in_blocks(self) -> bool:

@@ -14,7 +14,7 @@ from formats.bounds import LARGEST_BATCH, describe
 from formats.errors import FormatError, TruncatedError
 from formats.names import KRAFT_SNAPSHOT, REMOTE_LOG_METADATA
 from kcli.analysis.contents import AnyRecord
-from kcli.dump.options import Options
+from kcli.dump.options import DumpOptions
 from kcli.dump.render.lines import Shown, java_string
 from kcli.dump.shown_bytes import words_of
 from kcli.logdir.tree import Target
@@ -39,7 +39,7 @@ def decoder_of(topic_name: str | None) -> str | None:
     return topic_name if topic_name in DECODERS else None
 
 
-def decoder_for(target: Target, options: Options) -> str | None:
+def decoder_for(target: Target, options: DumpOptions) -> str | None:
     """Return the decoder of a log's records: the one asked for, or that of its directory; snapshots are the metadata log's."""
     if options.decoder is not None or not options.decode_by_name:
         return options.decoder
@@ -102,7 +102,7 @@ def _remote_text(record: AnyRecord, max_batch_bytes: int) -> tuple[Shown, str | 
     return Shown(None, f"Error at offset {record.offset}, skipping. {trouble}"), trouble
 
 
-def shown_contents(record: AnyRecord, options: Options) -> tuple[Shown, str | None]:
+def shown_contents(record: AnyRecord, options: DumpOptions) -> tuple[Shown, str | None]:
     """Return how a record's key and value are printed in text, and what is wrong with them."""
     if options.decoder is not None:
         return shown_by(options.decoder, record, options.max_batch_bytes)

@@ -27,7 +27,7 @@ from kcli.dump.indexes import (
     tell_rest,
     tell_version,
 )
-from kcli.dump.options import Options
+from kcli.dump.options import DumpOptions
 from kcli.dump.render.lines import (
     LINE,
     MISMATCH,
@@ -52,7 +52,7 @@ def _absolute(target: Target) -> str:
     return os.path.join(os.getcwd(), target.shown)
 
 
-def offset_index_text(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:
+def offset_index_text(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
     """Yield the line of every entry of an offset index, what does not fit the log beside it, and findings."""
     target = unit.target
     with ExitStack() as stack:
@@ -88,7 +88,7 @@ def offset_index_text(unit: Unit, options: Options, findings: FindingCollector) 
         report_moving_index(index, log, findings)
 
 
-def time_index_text(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:
+def time_index_text(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
     """Yield the line of every entry of a time index, what does not fit the log beside it, and findings."""
     target, path = unit.target, _absolute(unit.target)
     base = file_name(target).base_offset or 0
@@ -143,7 +143,7 @@ def time_index_text(unit: Unit, options: Options, findings: FindingCollector) ->
         report_moving_index(index, log, findings)
 
 
-def _entry(words: str, slot: int, options: Options) -> Scanned:
+def _entry(words: str, slot: int, options: DumpOptions) -> Scanned:
     if not options.verify_index_only:
         yield line(words)
     if slot % ENTRIES_BETWEEN_STOPS == 0:
@@ -151,7 +151,7 @@ def _entry(words: str, slot: int, options: Options) -> Scanned:
 
 
 def _compared(
-    slot: int, entry: tuple[int, int], log: DataFile, options: Options, findings: FindingCollector
+    slot: int, entry: tuple[int, int], log: DataFile, options: DumpOptions, findings: FindingCollector
 ) -> Scanned:
     offset, position = entry
     found = first_last_offset(log, position, options)
@@ -162,7 +162,7 @@ def _compared(
             yield Row(MISMATCH, (_absolute(findings.target), offset, taken.last_offset))
 
 
-def _entries(entries: Sequence[tuple[int, int]], slot: int, options: Options) -> Scanned:
+def _entries(entries: Sequence[tuple[int, int]], slot: int, options: DumpOptions) -> Scanned:
     held = 0
     if not options.verify_index_only:
         text = "".join([f"offset: {offset} position: {position}\n" for offset, position in entries]).encode()
@@ -190,7 +190,7 @@ def _sanity(trouble: str | None, target: Target, findings: FindingCollector) -> 
         findings.add("DUMP-008", None, trouble)
 
 
-def txn_index_text(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+def txn_index_text(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
     """Yield the line of every aborted transaction, and findings."""
     with IndexFile(unit.target.path, TXN_INDEX_ENTRY.size) as index:
         for slot in range(unit.start, index.entries):
@@ -201,7 +201,7 @@ def txn_index_text(unit: Unit, options: Options, findings: FindingCollector) -> 
         tell_partial(index, findings)
 
 
-def producers_text(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+def producers_text(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
     """Yield the line of every producer of a snapshot."""
     data = read_whole(unit.target.path)
     with reading(unit.target.path):

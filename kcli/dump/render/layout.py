@@ -47,7 +47,7 @@ from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import report_damage
 from kcli.analysis.salvage import DamagedRange, VerifiedBatch
 from kcli.dump.block import Block
-from kcli.dump.options import Options
+from kcli.dump.options import DumpOptions
 from kcli.dump.render.decoders import decoder_for
 from kcli.dump.resume import Reader, ResumePoint, Scanned
 from kcli.dump.source import Log, verified_batch
@@ -168,7 +168,7 @@ def _zeros(position: int, size: int) -> Annotated:
 
 
 def _index(declared: Layout[Any]) -> Reader:
-    def read(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+    def read(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
         where, size = source_of(unit.target), declared.size
         with DataFile(unit.target.path) as file:
             zeros = file.size - file.size % size if declared is TXN_INDEX_ENTRY else _first_zero(file, size)
@@ -216,7 +216,7 @@ def _first_zero(file: DataFile, size: int) -> int:
 # Snapshots
 
 
-def _producers(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+def _producers(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
     where, data = source_of(unit.target), read_whole(unit.target.path)
     place, end, count = ByteRange(data), 0, 0
     if len(data) >= SNAPSHOT_HEADER.size:
@@ -238,7 +238,7 @@ def _producers(unit: Unit, options: Options, findings: FindingCollector) -> Scan
         read_snapshot(data)
 
 
-def _remote_snapshot(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+def _remote_snapshot(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
     where = source_of(unit.target)
     with DataFile(unit.target.path) as file, reading(unit.target.path):
         raw = file.read(0, REMOTE_HEADER.size)
@@ -302,7 +302,7 @@ def _remote_entry(number: int, place: ByteRange, value: bytes) -> Iterator[Annot
 # Texts
 
 
-def _lines(unit: Unit, options: Options, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+def _lines(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
     where, data, end = source_of(unit.target), read_whole(unit.target.path), 0
     for number, line in enumerate(data.splitlines(keepends=True), 1):
         yield _row(

@@ -20,7 +20,7 @@ from formats.types import Buffer
 from kcli.analysis.log_findings import inside, report_damage
 from kcli.analysis.salvage import DamagedRange
 from kcli.dump.block import Block, Ints, contents_at, records_at
-from kcli.dump.options import MAX_INT, STRING_DECODER, Options
+from kcli.dump.options import MAX_INT, STRING_DECODER, DumpOptions
 from kcli.dump.render.batch_columns import (
     BatchColumn,
     DictionaryColumn,
@@ -268,7 +268,7 @@ def _java_text(raw: Buffer) -> Buffer:
     return "".join(java_strings(bytes(raw))).encode()
 
 
-def _metadata(block: Block, records: RecordColumns, options: Options) -> list[TextColumn]:
+def _metadata(block: Block, records: RecordColumns, options: DumpOptions) -> list[TextColumn]:
     """Return what stands before the contents of records."""
     types = timestamp_types(block)
     columns: list[TextColumn] = [
@@ -331,7 +331,7 @@ def _as_strings(records: RecordColumns, control: NDArray[np.bool_], prefix: str)
     ]
 
 
-def _is_default(options: Options) -> bool:
+def _is_default(options: DumpOptions) -> bool:
     """Whether contents are printed as strings."""
     return (
         options.decoder is None
@@ -345,7 +345,7 @@ def _decoded(
     records: RecordColumns,
     control: NDArray[np.bool_],
     prefix: str,
-    options: Options,
+    options: DumpOptions,
     troubles: list[_Trouble],
 ) -> TextColumn:
     """Return keys and values as the options' decoders print them."""
@@ -360,7 +360,7 @@ def _decoded(
 
 
 def _control_texts(
-    records: RecordColumns, control: NDArray[np.bool_], options: Options, troubles: list[_Trouble]
+    records: RecordColumns, control: NDArray[np.bool_], options: DumpOptions, troubles: list[_Trouble]
 ) -> TextColumn:
     """Return what is printed of control records; of those that are redacted, a transaction's outcome alone."""
     printed = [""] * len(control)

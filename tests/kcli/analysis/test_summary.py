@@ -173,7 +173,7 @@ def summary_of(raws):
         return EMPTY
     fields = rows(b"".join(raw[:61] for raw in raws), len(raws))
     return summaries.summary(
-        summaries.Block(fields, np.ones(len(raws), np.bool_), np.array([ends(raw) for raw in raws]))
+        summaries.BatchRun(fields, np.ones(len(raws), np.bool_), np.array([ends(raw) for raw in raws]))
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from formats.batch import LOG_OVERHEAD
 from kcli.analysis.merging import merged
 from kcli.dump import resume
-from kcli.dump.job import Dump, Options
+from kcli.dump.job import Dump, DumpOptions
 from kcli.engine.contract import Unit
 from kcli.engine.inline import mapped
 from kcli.logdir import bulk
@@ -20,9 +20,9 @@ pytestmark = pytest.mark.slow
 
 LOG = "00000000000000000000.log"
 OPTIONS = {
-    "batches": Options(),
-    "records": Options(records=True),
-    "text": Options(text=True, records=True, print_data_log=True),
+    "batches": DumpOptions(),
+    "records": DumpOptions(records=True),
+    "text": DumpOptions(text=True, records=True, print_data_log=True),
 }
 
 
@@ -120,7 +120,11 @@ def test_damage_of_every_other_file_is_never_a_bug(tmp_path, name):
         *(bad for _, bad in flipped(data, 0xFF)),
     ]:
         (tmp_path / name).write_bytes(damaged)
-        for options in (Options(), Options(text=True), Options(text=True, index_sanity_check=True)):
+        for options in (
+            DumpOptions(),
+            DumpOptions(text=True),
+            DumpOptions(text=True, index_sanity_check=True),
+        ):
             scanned(tmp_path / name, options)
 
 
@@ -131,11 +135,13 @@ def test_a_flipped_byte_of_a_producer_snapshot_is_an_error(tmp_path, place):
     path = tmp_path / "00000000000000000007.snapshot"
     path.write_bytes(bytes(data))
 
-    assert scanned(path, Options())[2]
+    assert scanned(path, DumpOptions())[2]
 
 
 @pytest.mark.parametrize(
-    "options", [Options(), Options(records=True), Options(text=True)], ids=["batches", "records", "text"]
+    "options",
+    [DumpOptions(), DumpOptions(records=True), DumpOptions(text=True)],
+    ids=["batches", "records", "text"],
 )
 def test_findings_do_not_depend_on_which_process_goes_on(tmp_path, options, monkeypatch):
     monkeypatch.setattr(resume, "BYTES_PER_CALL", 20_000)

@@ -7,7 +7,7 @@ import pytest
 from kcli.analysis.merging import merged
 from kcli.dump import indexes as dump_index
 from kcli.dump.indexes import Finder
-from kcli.dump.job import Dump, Options
+from kcli.dump.job import Dump, DumpOptions
 from kcli.dump.render import index_text as dump_text_index
 from kcli.dump.render.lines import dump_log_lines
 from kcli.engine.contract import Unit
@@ -80,10 +80,10 @@ def test_without_entries_the_log_is_walked_once(log, monkeypatch):
 
 ENTRY = 8
 OPTIONS = {
-    "text": Options(text=True),
-    "verified": Options(text=True, verify_index_only=True),
-    "small reads": Options(text=True, max_message_size=80),
-    "rows": Options(),
+    "text": DumpOptions(text=True),
+    "verified": DumpOptions(text=True, verify_index_only=True),
+    "small reads": DumpOptions(text=True, max_message_size=80),
+    "rows": DumpOptions(),
 }
 
 

@@ -13,7 +13,7 @@ from formats.names import LOG, OFFSET_INDEX, TIME_INDEX, parse_file
 from kcli.analysis.annotated import attributes_text
 from kcli.dump.filter import RecordFilter
 from kcli.dump.job import Dump
-from kcli.dump.options import Options
+from kcli.dump.options import DumpOptions
 from kcli.dump.render import layout as dump_layout
 from kcli.dump.render.hexdump import layout_lines
 from kcli.dump.render.layout import HAS_LAYOUT
@@ -31,7 +31,7 @@ from tests.rows import named
 pytestmark = pytest.mark.slow
 
 NAME = "00000000000000000000.log"
-RECORDS = Options(records=True, decode_by_name=True)
+RECORDS = DumpOptions(records=True, decode_by_name=True)
 
 
 def run(path, options=RECORDS):
@@ -110,7 +110,7 @@ def test_every_byte_of_the_logs_by_kafka(name, tmp_path):
 
 @pytest.mark.parametrize("name", recorded.LOGS)
 def test_headers_alone(name, tmp_path):
-    rows, _, _ = run(written(tmp_path, recorded.stored(f"{name}.log")), Options())
+    rows, _, _ = run(written(tmp_path, recorded.stored(f"{name}.log")), DumpOptions())
     check_no_gap(rows, recorded.stored(f"{name}.log"))
     assert {row["structure"] for row in rows} == {"batch header", "records"}
 
@@ -359,10 +359,10 @@ def test_only_the_wanted_batches(tmp_path):
     firsts = lambda options: [
         row["position"] for row in run(path, options)[0] if row["field"] == "base_offset"
     ]
-    assert firsts(Options(filter=RecordFilter(offsets=(4, 4)))) == [len(parts[0])]
-    assert firsts(Options(tail=2)) == [len(parts[0]), 2 * len(parts[0])]
-    assert firsts(Options(filter=RecordFilter(grep=b"v2"))) == [0, len(parts[0]), 2 * len(parts[0])]
-    assert firsts(Options(filter=RecordFilter(grep=b"nowhere"))) == []
+    assert firsts(DumpOptions(filter=RecordFilter(offsets=(4, 4)))) == [len(parts[0])]
+    assert firsts(DumpOptions(tail=2)) == [len(parts[0]), 2 * len(parts[0])]
+    assert firsts(DumpOptions(filter=RecordFilter(grep=b"v2"))) == [0, len(parts[0]), 2 * len(parts[0])]
+    assert firsts(DumpOptions(filter=RecordFilter(grep=b"nowhere"))) == []
 
 
 @pytest.mark.parametrize("name", [NAME, "00000000000000000000.index", "00000000000000000007.snapshot"])

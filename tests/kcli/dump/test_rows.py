@@ -10,7 +10,7 @@ from formats.batch import CONTROL_MASK, DELETE_HORIZON_MASK, TRANSACTIONAL_MASK
 from formats.batch import TIMESTAMP_TYPE_MASK as LOG_APPEND_TIME
 from formats.compression import LZ4, ZSTD
 from kcli.dump.job import Dump
-from kcli.dump.options import Options
+from kcli.dump.options import DumpOptions
 from kcli.engine.contract import Unit
 from kcli.engine.inline import mapped
 from kcli.jobs import cuts
@@ -24,7 +24,9 @@ from tests.partitions import log_dir
 
 pytestmark = pytest.mark.slow
 
-FILTERED = [Options(filter=asked) for asked in FILTERS.values()] + [Options(decoder="__cluster_metadata")]
+FILTERED = [DumpOptions(filter=asked) for asked in FILTERS.values()] + [
+    DumpOptions(decoder="__cluster_metadata")
+]
 VALUES = [None, b"", b"x", b"\xff\0"]
 
 
@@ -34,7 +36,7 @@ def both(kcli, path, words, monkeypatch, form="parquet"):
     for at_once in (True, False):
         with monkeypatch.context() as patch:
             if not at_once:
-                patch.setattr(Options, "is_as_stored", property(lambda _: False))
+                patch.setattr(DumpOptions, "is_as_stored", property(lambda _: False))
             out = path.parents[2] / f"out.{form}"
             out.unlink(missing_ok=True)
             to = ("--out", out) if FORMATS[form].extension else ("-o", form)
@@ -139,7 +141,7 @@ def test_damage(seed, kcli, tmp_path, monkeypatch):
 def test_rows_are_those_of_the_plain_twin(seed, records, tmp_path):
     chance = random.Random(seed)
     path = tmp_path / f"{0:020}.log"
-    for options in (Options(records=records), *FILTERED):
+    for options in (DumpOptions(records=records), *FILTERED):
         options = replace(options, records=records)
         data = bytearray(b"".join(log(chance)))
         for _ in range(chance.randrange(3)):

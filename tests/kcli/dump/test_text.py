@@ -10,7 +10,7 @@ from formats import record_columns
 from kcli.analysis.merging import merged
 from kcli.dump import resume, source
 from kcli.dump.filter import RecordFilter
-from kcli.dump.job import Dump, Options
+from kcli.dump.job import Dump, DumpOptions
 from kcli.dump.render.lines import dump_log_lines
 from kcli.engine.contract import Job, Unit
 from kcli.engine.inline import inline, mapped
@@ -26,20 +26,20 @@ from tests.partitions import offset_entries
 pytestmark = pytest.mark.slow
 
 OPTIONS = {
-    "headers": Options(text=True),
-    "records": Options(text=True, records=True, print_data_log=True),
-    "contents": Options(text=True, records=True, print_data_log=True, skip_record_metadata=True),
-    "metadata": Options(text=True, records=True),
-    "decoded": Options(text=True, records=True, print_data_log=True, decoder="__consumer_offsets"),
-    "decoded contents": Options(
+    "headers": DumpOptions(text=True),
+    "records": DumpOptions(text=True, records=True, print_data_log=True),
+    "contents": DumpOptions(text=True, records=True, print_data_log=True, skip_record_metadata=True),
+    "metadata": DumpOptions(text=True, records=True),
+    "decoded": DumpOptions(text=True, records=True, print_data_log=True, decoder="__consumer_offsets"),
+    "decoded contents": DumpOptions(
         text=True,
         records=True,
         print_data_log=True,
         decoder="__remote_log_metadata",
         skip_record_metadata=True,
     ),
-    "cut": Options(text=True, records=True, max_bytes=5000),
-    "bounded": Options(text=True, records=True, max_batch_bytes=120),
+    "cut": DumpOptions(text=True, records=True, max_bytes=5000),
+    "bounded": DumpOptions(text=True, records=True, max_batch_bytes=120),
 }
 FILTERS = {
     "offsets": RecordFilter(offsets=(400, 600)),
@@ -51,7 +51,9 @@ FILTERS = {
     "all": RecordFilter(offsets=(200, 900), times=(0, 30), key=b"key"),
 }
 OPTIONS |= {
-    f"{words} by {name}": Options(text=True, records=words == "records", print_data_log=True, filter=asked)
+    f"{words} by {name}": DumpOptions(
+        text=True, records=words == "records", print_data_log=True, filter=asked
+    )
     for name, asked in FILTERS.items()
     for words in ("headers", "records")
 }
@@ -144,7 +146,7 @@ def test_recorded_logs(options, tmp_path, monkeypatch):
 
 
 PIECES = {name: options for name, options in OPTIONS.items() if not options.selects and name != "cut"}
-PIECES |= {"rows": Options(), "record rows": Options(records=True)}
+PIECES |= {"rows": DumpOptions(), "record rows": DumpOptions(records=True)}
 
 
 @pytest.mark.parametrize("options", PIECES.values(), ids=PIECES)

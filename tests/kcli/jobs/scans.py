@@ -6,7 +6,7 @@ from kcli.engine.contract import Job, Outcome
 from kcli.engine.inline import inline
 from kcli.jobs import scan
 from kcli.jobs.common import plan
-from kcli.jobs.scan import Options, ScanLog, ScanReducer, split_segments
+from kcli.jobs.scan import ScanLog, ScanOptions, ScanReducer, split_segments
 from kcli.jobs.scan_logs import ACCEPTS, expand
 from kcli.logdir.tree import Selection, find
 from kcli.rows import type_name
@@ -53,7 +53,7 @@ def units_of(*paths):
 
 def scanned(*paths, engine=inline, cuts=False, **options):
     """Return an outcome for each log, with the rows, the findings and the error that are about it."""
-    job = Job(ScanLog(Options(**options)), ScanReducer(ScanLog(Options(**options))))
+    job = Job(ScanLog(ScanOptions(**options)), ScanReducer(ScanLog(ScanOptions(**options))))
     units = units_of(*paths)
     ranges = split_segments(units, scan.PIECE_BYTES if cuts else 0)
     found = [Outcome(number=unit.number) for unit in units]

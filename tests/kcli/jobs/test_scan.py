@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.analysis.salvage import DamagedRange, verified_batches
-from kcli.dump.job import Dump
-from kcli.dump.job import Options as DumpOptions
+from kcli.dump.job import Dump, DumpOptions
 from kcli.engine.contract import Unit
 from kcli.engine.inline import inline
 from kcli.engine.pool import pool
@@ -255,7 +254,7 @@ def test_the_reduce_step_is_associative(data, seed, monkeypatch):
     """Whatever neighbours are reduced first, the rows and the findings are the same."""
     monkeypatch.setattr(scan, "PIECE_BYTES", 300)
     chance = random.Random(seed)
-    reduce, read = scan.ScanReducer(scan.ScanLog(scan.Options())), scan.ScanLog(scan.Options())
+    reduce, read = scan.ScanReducer(scan.ScanLog(scan.ScanOptions())), scan.ScanLog(scan.ScanOptions())
     units = scan.split_segments(units_of(data / "orders-1"), 300)
     outcomes = [read(unit) for unit in units]
     assert len(outcomes) > 4
@@ -356,7 +355,7 @@ def test_the_rate_holds_for_damage_and_zeros_too(tmp_path, middle):
     path = tmp_path / f"{0:020}.log"
     path.write_bytes(put_records([put_record()]) + middle)
     began = time.monotonic()
-    found = scan.ScanLog(scan.Options(rate=1_000_000, cold=True)).read(
+    found = scan.ScanLog(scan.ScanOptions(rate=1_000_000, cold=True)).read(
         Unit(number=0, targets=(file_target(str(path)),))
     )
 
