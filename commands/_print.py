@@ -71,7 +71,7 @@ def _progress_bar(units: list[Unit]) -> Iterator[Done]:
                 show(outcome.number + 1, before[outcome.number + 1])
             else:
                 size = sizes[left.number]
-                read = max(0, min(left.start - units[left.number].start, size))
+                read = max(0, min(left.position - units[left.number].start, size))
                 show(left.number + (read / size if size else 0), before[left.number] + read)
 
         yield done

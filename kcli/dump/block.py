@@ -11,7 +11,7 @@ from formats.bulk import Fields
 from formats.message_set import LegacyRecord
 from formats.record import MAGIC, Record
 from formats.record_columns import RecordColumns, taken
-from kcli.dump.resume import ResumePoint
+from kcli.engine.contract import ResumePoint
 
 Ints: TypeAlias = NDArray[np.int64]
 

@@ -21,8 +21,8 @@ from formats.properties import read_clean_shutdown, read_meta_properties, read_p
 from formats.quorum import read_quorum_state
 from kcli.analysis.collector import FindingCollector
 from kcli.dump.options import DumpOptions
-from kcli.dump.resume import ResumePoint, Scanned
-from kcli.engine.contract import Unit
+from kcli.dump.resume import Pause, Scanned
+from kcli.engine.contract import ResumePoint, Unit
 from kcli.jobs.common import source_of
 from kcli.logdir.buffers import file_error, read_whole, reading
 from kcli.rows.declare import AnyRow, RowType
@@ -61,9 +61,9 @@ def read_file(unit: Unit, options: DumpOptions, findings: FindingCollector) -> S
     with reading(unit.target.path):
         rows = READERS[unit.target.kind].decode(source_of(unit.target), data)
         for number, row in enumerate(rows):
-            if number >= unit.start:
+            if number >= unit.position:
                 yield row
-                yield ResumePoint(number + 1)
+                yield Pause(ResumePoint(number + 1))
 
 
 def name_file(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader

@@ -18,8 +18,8 @@ from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import report_moving_index
 from kcli.analysis.log_segment import is_wrapper
 from kcli.dump.options import DumpOptions
-from kcli.dump.resume import ResumePoint, Scanned
-from kcli.engine.contract import Unit
+from kcli.dump.resume import Pause, Scanned
+from kcli.engine.contract import ResumePoint, Unit
 from kcli.jobs.common import source_of
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.files import file_name, sibling
@@ -99,7 +99,11 @@ def tell_rest(
 ) -> None:
     """Keep the findings about order and tail of the entries from a slot on, without a look into the log."""
     for _ in _entries(
-        replace(unit, start=slot), index, replace(options, verify_index_only=True), findings, lambda _: None
+        replace(unit, resume=ResumePoint(slot)),
+        index,
+        replace(options, verify_index_only=True),
+        findings,
+        lambda _: None,
     ):
         pass
 
@@ -143,10 +147,10 @@ def _entries(
 ) -> Scanned:
     source = source_of(unit.target)
     row = DumpIndexRow if isinstance(index, OffsetIndexFile) else DumpTimeindexRow
-    zeros, before = 0, index.entry(unit.start - 1) if unit.start else None
-    for slot in range(unit.start, index.entries):
-        if slot % ENTRIES_BETWEEN_STOPS == 0 and slot > unit.start:
-            yield ResumePoint(slot)
+    zeros, before = 0, index.entry(unit.position - 1) if unit.position else None
+    for slot in range(unit.position, index.entries):
+        if slot % ENTRIES_BETWEEN_STOPS == 0 and slot > unit.position:
+            yield Pause(ResumePoint(slot))
         entry = index.entry(slot)
         if is_zero(index, slot):
             if not zeros and only_zeros(
@@ -188,11 +192,11 @@ def txn_index(unit: Unit, options: DumpOptions, findings: FindingCollector) -> S
     """Yield every aborted transaction; versions that the broker refuses leave a finding each."""
     source = source_of(unit.target)
     with IndexFile(unit.target.path, TXN_INDEX_ENTRY.size) as index:
-        for slot in range(unit.start, index.entries):
+        for slot in range(unit.position, index.entries):
             entry = TXN_INDEX_ENTRY.read(*index.raw(slot))
             tell_version(slot, entry, findings)
             yield DumpTxnindexRow(source, *entry[1:])
-            yield ResumePoint(slot + 1)
+            yield Pause(ResumePoint(slot + 1))
         tell_partial(index, findings)
 
 

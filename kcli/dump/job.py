@@ -23,7 +23,7 @@ from kcli.dump.files import READERS, name_file, read_file
 from kcli.dump.filter import in_range
 from kcli.dump.indexes import offset_index, time_index, txn_index
 from kcli.dump.options import MAX_INT, DumpOptions
-from kcli.dump.resume import Reader, ResumePoint, Scanned, scanned
+from kcli.dump.resume import Pause, Reader, Scanned, scanned
 from kcli.dump.shown_bytes import shown_as, shown_row
 from kcli.dump.text import print_file
 from kcli.engine.contract import Outcome, Unit
@@ -167,7 +167,7 @@ class Dump:
         for target, own in tails(list(logs), options):
             of_log = FindingCollector(target)
             items = read(replace(unit, targets=(target,)), own, of_log)
-            yield from (item for item in items if not isinstance(item, ResumePoint))
+            yield from (item for item in items if not isinstance(item, Pause))
             yield from of_log.take()
 
     def _inside(self, target: Target, names: list[str], others: list[str]) -> Iterator[Target]:

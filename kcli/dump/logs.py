@@ -4,7 +4,7 @@ from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import report_growth
 from kcli.dump.options import DumpOptions
 from kcli.dump.render.rows import render_rows
-from kcli.dump.resume import ResumePoint, Scanned
+from kcli.dump.resume import Pause, Scanned
 from kcli.dump.seek import byte_range
 from kcli.dump.source import Log, last_rows, read_log
 from kcli.engine.contract import Unit
@@ -18,7 +18,7 @@ def read_logs(unit: Unit, options: DumpOptions, findings: FindingCollector) -> S
         items = _shown(log, unit)
         # a tail is short: it is given at once
         yield from (
-            items if options.tail is None else (item for item in items if not isinstance(item, ResumePoint))
+            items if options.tail is None else (item for item in items if not isinstance(item, Pause))
         )
         if not unit.end:
             report_growth(file, findings)
@@ -27,16 +27,16 @@ def read_logs(unit: Unit, options: DumpOptions, findings: FindingCollector) -> S
 def _shown(log: Log, unit: Unit) -> Scanned:
     options = log.options
     start, end = byte_range(log)
-    start = unit.start or start
+    start = unit.position or start
     if options.layout:
         from kcli.dump.render.layout import render_layout  # noqa: PLC0415 - it needs the tables of every message
 
-        return render_layout(log, read_log(log, start, end, cut=unit.end), end, cursor=unit.mark)
-    items = read_log(log, start, end, cut=unit.end, cursor=unit.mark)
+        return render_layout(log, read_log(log, start, end, cut=unit.end), end, cursor=unit.cursor)
+    items = read_log(log, start, end, cut=unit.end, cursor=unit.cursor)
     if options.tail is not None:
         items = last_rows(log, items, options.tail)
     if options.text:
         from kcli.dump.render.text import render_text  # noqa: PLC0415 - pyarrow
 
-        return render_text(log, items, end, begins=not (unit.start or unit.mark))
+        return render_text(log, items, end, begins=unit.begins)
     return render_rows(log, items)

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
 from kcli.dump.options import DumpOptions
-from kcli.engine.contract import Outcome, Unit
+from kcli.engine.contract import Outcome, ResumePoint, Unit
 from kcli.jobs.common import failed, internal_failure
 from kcli.logdir.buffers import FileError
 from kcli.rows import Item as RowItem
@@ -21,19 +21,14 @@ BYTES_PER_RANGE = 32 << 20
 """Of a small part of a log: it is better given at once than when all before it is written."""
 
 
-class ResumePoint(NamedTuple):
-    """A place where a scan can stop: all before it is delivered, a unit with this offset and cursor goes on after it.
+class Pause(NamedTuple):
+    """A place where a scan can pause: all before `resume` is yielded, rows of about `bytes` since the last one."""
 
-    `offset` is the byte where a batch of a log begins, or the number of an entry of another file; `cursor` counts the
-    records, or fields, of it that are delivered. `bytes` counts those of the rows since the point before.
-    """
-
-    offset: int
-    cursor: int = 0
+    resume: ResumePoint
     bytes: int = 0
 
 
-Item: TypeAlias = RowItem | Finding | ResumePoint
+Item: TypeAlias = RowItem | Finding | Pause
 Scanned: TypeAlias = Iterator[Item]
 Reader: TypeAlias = Callable[[Unit, DumpOptions, FindingCollector], Scanned]
 
@@ -62,11 +57,10 @@ def scanned(unit: Unit, options: DumpOptions, read: Reader) -> Outcome:
         for item in items:
             if isinstance(item, Finding):
                 found.append(item)
-            elif isinstance(item, ResumePoint):
+            elif isinstance(item, Pause):
                 held += item.bytes
-                # a unit with neither is one that begins
-                if (item.offset or item.cursor) and (len(rows) >= most_rows or held >= most_bytes):
-                    rest = replace(unit, start=item.offset, mark=item.cursor)
+                if len(rows) >= most_rows or held >= most_bytes:
+                    rest = replace(unit, resume=item.resume)
                     _suspended[rest, options] = begun
                     break
             elif isinstance(item, TextBlock) and rows and isinstance(rows[-1], TextBlock):

@@ -36,7 +36,8 @@ from kcli.analysis.salvage import DamagedRange, VerifiedBatch, verified_windows
 from kcli.dump.block import Block, Problem, by_batch, columns_of, legacy_columns, record_size, select_rows
 from kcli.dump.filter import last_offsets
 from kcli.dump.options import DumpOptions
-from kcli.dump.resume import ResumePoint
+from kcli.dump.resume import Pause
+from kcli.engine.contract import ResumePoint
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window, hints_of
 from kcli.logdir.files import sibling
@@ -110,10 +111,10 @@ def limited(
         yield item
 
 
-def finished(log: Log, block: Block, size: int) -> ResumePoint:
+def finished(log: Log, block: Block, size: int) -> Pause:
     """Report what of a block's batches cannot be read; return the place after it, and that so many bytes were made of it."""
     log.report(block.problems)
-    return block.resume._replace(bytes=size)
+    return Pause(block.resume, size)
 
 
 def last_rows(

@@ -15,7 +15,7 @@ from kcli.rows.columns import TITLE
 def print_file(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
     """Yield the lines of a file, and findings; files that the tool does not know are named as it names them."""
     target = unit.target
-    if not (unit.start or unit.mark):
+    if unit.begins:
         yield line(f"Dumping {target.shown}", TITLE)
     reader = _READERS.get(target.kind)
     if reader is None or file_name(target).suffix:

@@ -8,33 +8,58 @@ continuation, so memory stays flat.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from kcli.analysis.findings import Finding
 from kcli.logdir.tree import Target
 from kcli.rows import Failure, Item
 
 
+class ResumePoint(NamedTuple):
+    """Where a continuation goes on: a byte of the file, or the number of an entry where it has entries.
+
+    `cursor` counts what of the batch or entry at that place is delivered: records, or fields.
+    """
+
+    position: int
+    cursor: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
     """One picklable piece of work over one or more targets; `number` is its place among the units.
 
-    `start` and `mark` say where a continuation begins: their meaning is the job's. `end` is where a range of
-    a file ends (exclusive, in bytes), 0 for the file's end. Consecutive units of the same `group` are reduced
-    together.
+    `start` and `end` are a range of bytes of a file (exclusive, an end of 0 is the file's end). `resume` is
+    where a continuation goes on, None for a unit that begins. Consecutive units of the same `group` are
+    reduced together.
     """
 
     number: int
     targets: tuple[Target, ...]
     group: int = 0
     start: int = 0
-    mark: int = 0
     end: int = 0
+    resume: ResumePoint | None = None
 
     @property
     def target(self) -> Target:
         """The only target, or the first."""
         return self.targets[0]
+
+    @property
+    def begins(self) -> bool:
+        """Whether nothing of the file comes before."""
+        return not self.start and self.resume is None
+
+    @property
+    def position(self) -> int:
+        """Where reading begins: that of `resume`, or `start`."""
+        return self.start if self.resume is None else self.resume.position
+
+    @property
+    def cursor(self) -> int:
+        """The cursor of `resume`, 0 for a unit that begins."""
+        return 0 if self.resume is None else self.resume.cursor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ from formats.remote_snapshot import (
 from formats.types import Buffer
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.remote import metadata_partition, refusal
-from kcli.engine.contract import Map, Outcome, Unit
+from kcli.engine.contract import Map, Outcome, ResumePoint, Unit
 from kcli.jobs.common import failed, internal_failure, log_dir_findings
 from kcli.jobs.rlmm_rows import with_record
 from kcli.logdir.buffers import DataFile, FileError, read_whole, reading, shown
@@ -128,7 +128,7 @@ def dump(unit: Unit) -> Outcome:
     """Return the rows of one file, or of its next part: what comes before damage is always shown."""
     try:
         outcome = _DUMPS[unit.target.kind](unit)
-        of_log_dir = [] if unit.start or unit.mark else log_dir_findings(unit.target)
+        of_log_dir = log_dir_findings(unit.target) if unit.begins else []
         return replace(outcome, findings=[*of_log_dir, *outcome.findings])
     except FileError as error:
         return failed(unit, error)
@@ -139,7 +139,7 @@ def dump(unit: Unit) -> Outcome:
 # Events of a segment
 
 
-class _Mark(NamedTuple):
+class _Cursor(NamedTuple):
     """What the next call must know: records of the first batch already shown, and whether the old layout was reported."""
 
     shown: int = 0
@@ -149,8 +149,8 @@ class _Mark(NamedTuple):
         return self.shown << 1 | self.old_layout_reported
 
     @staticmethod
-    def unpack(mark: int) -> "_Mark":
-        return _Mark(mark >> 1, bool(mark & 1))
+    def unpack(cursor: int) -> "_Cursor":
+        return _Cursor(cursor >> 1, bool(cursor & 1))
 
 
 def _place(target: Target) -> tuple[str, str]:
@@ -181,25 +181,25 @@ def _segment(unit: Unit) -> Outcome:
 
 def _events(file: DataFile, unit: Unit, rows: list[Item], findings: FindingCollector) -> Unit | None:
     """Append the rows of as many batches as one call may hold; return the unit for those that are left."""
-    mark = _Mark.unpack(unit.mark)
+    cursor = _Cursor.unpack(unit.cursor)
     event = RlmmEventRow(*_place(unit.target), metadata_partition=_metadata_partition(unit.target))
     held = 0
-    walk = Walk(file, unit.start)
+    walk = Walk(file, unit.position)
     for batch in walk:
-        if len(rows) >= ROWS_PER_CALL or max(held, batch.position - unit.start) >= BYTES_PER_CALL:
-            return replace(unit, start=batch.position, mark=mark._replace(shown=0).pack())
-        shown = mark.shown if batch.position == unit.start else 0
+        if len(rows) >= ROWS_PER_CALL or max(held, batch.position - unit.position) >= BYTES_PER_CALL:
+            return replace(unit, resume=ResumePoint(batch.position, cursor._replace(shown=0).pack()))
+        shown = cursor.shown if batch.position == unit.position else 0
         for index, record in enumerate(_records(file, batch, findings, again=shown > 0)):
             if index < shown:
                 continue
             if len(rows) >= ROWS_PER_CALL or held >= BYTES_PER_CALL:
-                return replace(unit, start=batch.position, mark=mark._replace(shown=index).pack())
+                return replace(unit, resume=ResumePoint(batch.position, cursor._replace(shown=index).pack()))
             row, old_layout = _event_row(event, record, batch.position, findings)
             rows.append(row)
             held += len(record.value or b"")
-            if old_layout and not mark.old_layout_reported:
+            if old_layout and not cursor.old_layout_reported:
                 findings.add("RLMM-004", batch.position, f"offset {record.offset}: layout {LAYOUT_3_0}")
-                mark = mark._replace(old_layout_reported=True)
+                cursor = cursor._replace(old_layout_reported=True)
     if walk.stop is None:
         raise AssertionError("a walk that has ended says where")
     _report_stop(walk.stop, file.grown(is_torn=walk.stop.reason in TORN), findings)
@@ -310,15 +310,15 @@ def _entries(file: DataFile, unit: Unit, rows: list[Item], findings: FindingColl
     header = _snapshot_header(file, findings)
     if header is None:
         return None
-    if not unit.start:
+    if unit.begins:
         rows.append(RlmmSnapshotRow(*place, *header))
     event = RlmmEventRow(*place, metadata_partition=header.metadata_partition)
     if name is not None:
         event = event._replace(topic=name.topic, partition=name.partition)
-    position, held = unit.start or SNAPSHOT_HEADER.size, 0
-    for entry in read_entries(file.read, file.size, header, position=position, number=unit.mark):
+    position, held = unit.position or SNAPSHOT_HEADER.size, 0
+    for entry in read_entries(file.read, file.size, header, position=position, number=unit.cursor):
         if len(rows) >= ROWS_PER_CALL or held >= BYTES_PER_CALL:
-            return replace(unit, start=entry.position - LENGTH_SIZE, mark=entry.number)
+            return replace(unit, resume=ResumePoint(entry.position - LENGTH_SIZE, entry.number))
         rows.append(_entry_row(event, entry, findings))
         held += len(entry.value)
     return None

@@ -60,7 +60,7 @@ class Ranged:
         """Return the next rows in the range of a log; of another file there are none."""
         if unit.target.kind not in LOGS:
             return Outcome(number=unit.number)
-        if self.in_blocks and not (unit.start or unit.mark):
+        if self.in_blocks and unit.begins:
             unit = self._narrowed(unit)
         outcome = Dump(replace(self.options, filter=self.read))(unit)
         return replace(outcome, rows=[row for row in map(self._kept, outcome.rows) if row is not None])

@@ -38,8 +38,8 @@ from kcli.dump.render.lines import (
     line,
     producer_line,
 )
-from kcli.dump.resume import ResumePoint, Scanned
-from kcli.engine.contract import Unit
+from kcli.dump.resume import Pause, Scanned
+from kcli.engine.contract import ResumePoint, Unit
 from kcli.logdir.buffers import DataFile, FileError, read_whole, reading
 from kcli.logdir.files import file_name, sibling
 from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
@@ -66,9 +66,9 @@ def offset_index_text(unit: Unit, options: DumpOptions, findings: FindingCollect
         else:
             # the tool takes zeros in the first slot for an entry
             begins_with_zeros = is_zero(index, 0)
-            if begins_with_zeros and not unit.start:
+            if begins_with_zeros and not unit.position:
                 tell_rest(unit, 0, index, options, findings)
-            slot = unit.start
+            slot = unit.position
             while slot < index.entries:
                 if options.limit is None and (alike := agreeing(index, log, slot, options)):
                     slot += len(alike)
@@ -99,8 +99,8 @@ def time_index_text(unit: Unit, options: DumpOptions, findings: FindingCollector
         if options.index_sanity_check:
             yield from _sanity(sanity_of_time_index(index), target, findings)
             return
-        slot, before = unit.start, index.entry(unit.start - 1)
-        for slot in range(unit.start, index.entries):
+        slot, before = unit.position, index.entry(unit.position - 1)
+        for slot in range(unit.position, index.entries):
             timestamp, offset = entry = index.entry(slot)
             if is_zero(index, slot) or (slot and offset == base):
                 break
@@ -147,7 +147,7 @@ def _entry(words: str, slot: int, options: DumpOptions) -> Scanned:
     if not options.verify_index_only:
         yield line(words)
     if slot % ENTRIES_BETWEEN_STOPS == 0:
-        yield ResumePoint(slot + 1)
+        yield Pause(ResumePoint(slot + 1))
 
 
 def _compared(
@@ -168,7 +168,7 @@ def _entries(entries: Sequence[tuple[int, int]], slot: int, options: DumpOptions
         text = "".join([f"offset: {offset} position: {position}\n" for offset, position in entries]).encode()
         held = len(text)
         yield TextBlock(LINE, (text,))
-    yield ResumePoint(slot, 0, held)
+    yield Pause(ResumePoint(slot), held)
 
 
 def _log_beside(stack: ExitStack, target: Target, findings: FindingCollector) -> DataFile | None:
@@ -193,11 +193,11 @@ def _sanity(trouble: str | None, target: Target, findings: FindingCollector) -> 
 def txn_index_text(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
     """Yield the line of every aborted transaction, and findings."""
     with IndexFile(unit.target.path, TXN_INDEX_ENTRY.size) as index:
-        for slot in range(unit.start, index.entries):
+        for slot in range(unit.position, index.entries):
             entry = TXN_INDEX_ENTRY.read(*index.raw(slot))
             tell_version(slot, entry, findings)
             yield line(aborted_line(entry))
-            yield ResumePoint(slot + 1)
+            yield Pause(ResumePoint(slot + 1))
         tell_partial(index, findings)
 
 
@@ -206,6 +206,6 @@ def producers_text(unit: Unit, options: DumpOptions, findings: FindingCollector)
     data = read_whole(unit.target.path)
     with reading(unit.target.path):
         for number, entry in enumerate(read_snapshot(data).entries):
-            if number >= unit.start:
+            if number >= unit.position:
                 yield line(producer_line(producer_values(entry)))
-                yield ResumePoint(number + 1)
+                yield Pause(ResumePoint(number + 1))

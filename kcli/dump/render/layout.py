@@ -49,9 +49,9 @@ from kcli.analysis.salvage import DamagedRange, VerifiedBatch
 from kcli.dump.block import Block
 from kcli.dump.options import DumpOptions
 from kcli.dump.render.decoders import decoder_for
-from kcli.dump.resume import Reader, ResumePoint, Scanned
+from kcli.dump.resume import Pause, Reader, Scanned
 from kcli.dump.source import Log, verified_batch
-from kcli.engine.contract import Unit
+from kcli.engine.contract import ResumePoint, Unit
 from kcli.jobs.common import source_of
 from kcli.logdir.buffers import DataFile, read_whole, reading
 from kcli.logdir.segment import Stop
@@ -108,12 +108,12 @@ def _batch(
             continue
         if number >= skip:
             if number and (number % ROWS_BETWEEN_STOPS == 0 or held > BYTES_BETWEEN_STOPS):
-                yield ResumePoint(position, number, held)
+                yield Pause(ResumePoint(position, number), held)
                 held = 0
             held += _held(said)
             yield _row(source, said)
         number += 1
-    yield ResumePoint(position + item.batch.header.size, 0, held)
+    yield Pause(ResumePoint(position + item.batch.header.size), held)
 
 
 def _batch_fields(log: Log, item: VerifiedBatch, topic: str | None) -> Iterator[Annotation]:
@@ -172,9 +172,9 @@ def _index(declared: Layout[Any]) -> Reader:
         where, size = source_of(unit.target), declared.size
         with DataFile(unit.target.path) as file:
             zeros = file.size - file.size % size if declared is TXN_INDEX_ENTRY else _first_zero(file, size)
-            for slot in range(unit.start, zeros // size):
-                if slot % ENTRIES_AT_ONCE == 0 or slot == unit.start:
-                    yield ResumePoint(slot, 0)
+            for slot in range(unit.position, zeros // size):
+                if slot % ENTRIES_AT_ONCE == 0 or slot == unit.position:
+                    yield Pause(ResumePoint(slot))
                     window, first = (
                         file.read(slot * size, (ENTRIES_AT_ONCE - slot % ENTRIES_AT_ONCE) * size),
                         slot,
@@ -221,11 +221,11 @@ def _producers(unit: Unit, options: DumpOptions, findings: FindingCollector) -> 
     place, end, count = ByteRange(data), 0, 0
     if len(data) >= SNAPSHOT_HEADER.size:
         end, count = SNAPSHOT_HEADER.size, SNAPSHOT_HEADER.read(data).entries_count
-        if not unit.start:
+        if unit.begins:
             yield from (_row(where, said) for said in fields(SNAPSHOT_HEADER.parts(data), place))
     whole = min(max(count, 0), (len(data) - end) // PRODUCER_ENTRY.size)
-    for number in range(unit.start, whole):
-        yield ResumePoint(number, 0)
+    for number in range(unit.position, whole):
+        yield Pause(ResumePoint(number))
         parts = PRODUCER_ENTRY.parts(data, end + number * PRODUCER_ENTRY.size, f"entry {number}")
         yield from (_row(where, said) for said in fields(parts, place))
     end += whole * PRODUCER_ENTRY.size
@@ -250,21 +250,21 @@ def _remote_snapshot(unit: Unit, options: DumpOptions, findings: FindingCollecto
             )
             findings.add("RLMM-005", len(raw), f"{len(raw)} of {REMOTE_HEADER.size} bytes")
         else:
-            if not unit.start:
+            if unit.begins:
                 yield from (_row(where, said) for said in fields(REMOTE_HEADER.parts(raw), ByteRange(raw)))
             yield from _remote_entries(unit, file, raw, findings)
 
 
 def _remote_entries(unit: Unit, file: DataFile, raw: bytes, findings: FindingCollector) -> Scanned:
-    where, end = source_of(unit.target), unit.start or REMOTE_HEADER.size
+    where, end = source_of(unit.target), unit.position or REMOTE_HEADER.size
     try:
         header = read_header(raw)
         for entry in (
-            read_entries(file.read, file.size, header, position=end, number=unit.mark)
+            read_entries(file.read, file.size, header, position=end, number=unit.cursor)
             if header is not None
             else ()
         ):
-            yield ResumePoint(end, entry.number, 3 * len(entry.value))
+            yield Pause(ResumePoint(end, entry.number), 3 * len(entry.value))
             place = ByteRange(file.read(end, entry.next_position - end), end)
             length = FieldSpan(
                 f"entry {entry.number}",

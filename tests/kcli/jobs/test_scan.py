@@ -38,7 +38,7 @@ def pieces(monkeypatch):
     seen = []
 
     def engine(job, units):
-        seen.extend((os.path.basename(unit.target.path), unit.start, unit.mark) for unit in units)
+        seen.extend((os.path.basename(unit.target.path), unit.start, unit.cursor) for unit in units)
         return inline(job, units)
 
     return engine, seen
