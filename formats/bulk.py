@@ -29,7 +29,6 @@ from formats.batch import (
     HEADER_UP_TO_MAGIC,
     LENGTH_POSITION,
     LOG_OVERHEAD,
-    MAGIC_V2,
     NO_PARTITION_LEADER_EPOCH,
     NO_PRODUCER_ID,
     NO_SEQUENCE,
@@ -37,10 +36,9 @@ from formats.batch import (
 )
 from formats.layout import Layout
 from formats.legacy import NO_PRODUCER_EPOCH, read_header
-from formats.magic import FORMATS, LATEST
+from formats.magic import FORMATS, LATEST, is_legacy
 from formats.types import Buffer
 
-MAGIC = MAGIC_V2
 SMALLEST_LENGTHS = np.array([FORMATS[magic].smallest_length for magic in range(LATEST + 1)])
 UNKNOWN_COUNT = -1
 PADDING = HEADER_SIZE - HEADER_UP_TO_MAGIC
@@ -249,7 +247,7 @@ def checked(
     `stride` is the distance of the headers in the window where they are not at the chain's positions.
     """
     magic, length = fields["magic"], fields["batch_length"]
-    if ((magic >= MAGIC_V2) & (length >= SMALLEST_LENGTHS[MAGIC_V2])).all():
+    if (~is_legacy(magic) & (length >= SMALLEST_LENGTHS[LATEST])).all():
         return Headers(found, at, fields)
     least = SMALLEST_LENGTHS[np.clip(magic, 0, LATEST)]
     bad = np.flatnonzero((magic < 0) | (length < least))
@@ -261,7 +259,7 @@ def checked(
             at[:first],
             fields[:first],
         )
-    for number in np.flatnonzero(fields["magic"] < MAGIC_V2).tolist():
+    for number in np.flatnonzero(is_legacy(fields["magic"])).tolist():
         old = read_header(window, found.positions[number] if stride is None else number * stride)
         count = UNKNOWN_COUNT if old.codec else 1
         fields[number] = (
@@ -291,7 +289,7 @@ def end_markers(window: Buffer, positions: NDArray[np.int64], fields: Fields) ->
     result: NDArray[np.bool_] = (fields["batch_length"] == MARKER_SIZE - LOG_OVERHEAD) & (
         fields["attributes"] & COMPRESSION_CODEC_MASK == 0
     )
-    result &= (fields["records_count"] == 1) & (fields["magic"] >= MAGIC_V2)
+    result &= (fields["records_count"] == 1) & ~is_legacy(fields["magic"])
     at = positions[result]
     if len(at):
         places = np.ndarray(

@@ -21,10 +21,11 @@ from struct import Struct
 import numpy as np
 from numpy.typing import NDArray
 
-from formats.batch import CRC_FROM, LOG_OVERHEAD, MAGIC_V2
+from formats.batch import CRC_FROM, LOG_OVERHEAD
 from formats.bulk import Headers
 from formats.crc import crc32, crc32c_function
 from formats.legacy import CRC_FROM as LEGACY_CRC_FROM
+from formats.magic import is_legacy
 from formats.types import Buffer
 
 SMALL_BATCH = 2048
@@ -51,7 +52,7 @@ def valid(window: Buffer, found: Headers) -> NDArray[np.bool_]:
     if size < SMALL_BATCH * batches and _all_valid(window, found):
         return np.ones(batches, np.bool_)
     sums = _sums(window, found)
-    for number in np.flatnonzero(found.fields["magic"] < MAGIC_V2).tolist():
+    for number in np.flatnonzero(is_legacy(found.fields["magic"])).tolist():
         at, length = found.chain.positions[number], int(found.fields["batch_length"][number])
         sums[number] = crc32(memoryview(window)[at + LEGACY_CRC_FROM : at + LOG_OVERHEAD + length])
     result: NDArray[np.bool_] = np.fromiter(sums, np.uint32, len(sums)) == found.fields["crc"]
@@ -64,11 +65,7 @@ def _all_valid(window: Buffer, found: Headers) -> bool:
 
     positions, ahead, fields = found.chain.positions, found.chain.next, found.fields
     data = fields["batch_length"].astype(np.int64) - (CRC_FROM - LOG_OVERHEAD)
-    if (
-        len(positions) < FEWEST_FRAMES
-        or not (fields["magic"] >= MAGIC_V2).all()
-        or data.max() > LARGEST_FRAME
-    ):
+    if len(positions) < FEWEST_FRAMES or is_legacy(fields["magic"]).any() or data.max() > LARGEST_FRAME:
         return False
     frames = np.zeros(len(positions), _frames())
     frames["padding"] = PADDING_FRAME | PADDING_SIZE << 8

@@ -16,15 +16,19 @@ any magic but 0 for 1. So no number is unknown to Kafka, and none is refused her
 
 from collections.abc import Callable
 from struct import Struct as Fields
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from formats import legacy, record
+from formats import legacy
 from formats.batch import BATCH, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAGIC_V2, BatchHeader
 from formats.crc import crc32, crc32c
 from formats.errors import TruncatedError
 from formats.layout import Layout
 from formats.legacy import MESSAGE_V0, MESSAGE_V1, LegacyHeader
 from formats.types import Buffer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 LATEST = 2
 """The largest magic that Kafka 4.3 writes."""
@@ -69,9 +73,26 @@ FORMATS = {
 }
 
 
-def is_legacy(magic: int) -> bool:
-    """Return whether a batch of this magic is a message of magic 0 or 1, not a record batch."""
+LARGEST_HEADER = max(form.layout.size for form in FORMATS.values())
+"""Bytes that hold the header of any batch."""
+
+
+@overload
+def is_legacy(magic: int) -> bool: ...
+@overload
+def is_legacy(magic: "NDArray[Any]") -> "NDArray[np.bool_]": ...
+def is_legacy(magic: Any) -> Any:
+    """Return whether a batch of this magic is a message of magic 0 or 1, not a record batch; of an array, which."""
     return magic < MAGIC_V2
+
+
+@overload
+def is_above_latest(magic: int) -> bool: ...
+@overload
+def is_above_latest(magic: "NDArray[Any]") -> "NDArray[np.bool_]": ...
+def is_above_latest(magic: Any) -> Any:
+    """Return whether no release of Kafka writes this magic, which it reads as the latest; of an array, which."""
+    return magic > LATEST
 
 
 def format_of(magic: int) -> BatchFormat:
@@ -100,7 +121,14 @@ def read_header(batch: Buffer, position: int = 0) -> BatchHeader | LegacyHeader:
 
 def is_valid(batch: Buffer) -> bool:
     """Return whether a whole batch, of whichever magic, has at least a header and the right checksum."""
-    return legacy.is_valid(batch) if is_legacy(magic_of(batch)) else record.is_valid(batch)
+    if len(batch) < HEADER_UP_TO_MAGIC:
+        return False
+    if is_legacy(magic_of(batch)):
+        return legacy.is_valid(batch)
+    form = FORMATS[LATEST]
+    if len(batch) < form.layout.size:
+        return False
+    return bool(form.stored_crc.unpack_from(batch)[0] == form.checksum(memoryview(batch)[form.crc_from :], 0))
 
 
 _MAGIC = BATCH.only("magic")

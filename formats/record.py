@@ -22,7 +22,6 @@ from typing import NamedTuple
 
 from formats.batch import (
     BATCH,
-    CRC_FROM,
     HEADER_SIZE,
     HEADER_UP_TO_MAGIC,
     LENGTH_POSITION,
@@ -35,16 +34,13 @@ from formats.batch import (
     add_sequence,
 )
 from formats.compression import decompress
-from formats.crc import crc32c
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
 from formats.layout import FieldSpan
 from formats.primitives import varint, varlong
 from formats.types import Buffer
 
-MAGIC = MAGIC_V2
 CODEC_POSITION = BATCH.span("attributes")[1] - 1
 COUNT_POSITION = BATCH.span("records_count")[0]
-_CRC = BATCH.only("crc")
 _MAGIC = BATCH.only("magic")
 
 BYTES_A_HEADER = 512
@@ -68,13 +64,6 @@ class Record(NamedTuple):
     value: bytes | None
     headers: tuple[tuple[bytes, bytes | None], ...]
     attributes: int
-
-
-def is_valid(batch: Buffer) -> bool:
-    """Whether a whole batch has at least a header and the right CRC, as `DefaultRecordBatch.isValid`."""
-    return len(batch) >= HEADER_SIZE and bool(
-        _CRC.unpack_from(batch)[0] == crc32c(memoryview(batch)[CRC_FROM:])
-    )
 
 
 def batch_records(batch: Buffer, limit: int) -> Iterator[Record]:

@@ -15,7 +15,6 @@ from formats.batch import (
     COMPRESSION_NAMES,
     CONTROL_MASK,
     DELETE_HORIZON_MASK,
-    HEADER_SIZE,
     MAGIC_POSITION,
     TIMESTAMP_TYPE_MASK,
     TIMESTAMP_TYPES,
@@ -26,6 +25,7 @@ from formats.control import control_record
 from formats.errors import FormatError
 from formats.layout import FieldSpan
 from formats.legacy import is_valid, read_header
+from formats.magic import format_of
 from formats.message_set import message_parts, message_set, messages
 from formats.record import batch_records, record_parts, unpacked
 from formats.types import Buffer
@@ -169,22 +169,23 @@ def batch(raw: bytes, position: int, limit: int, topic: str | None, *, records: 
     """
     yield from batch_header(raw, position)
     place, header = ByteRange(raw, position), BATCH.read(raw)
+    begin = format_of(header.magic).layout.size
     field = "compressed records" if header.codec else "records"
-    payload = place.annotated(FieldSpan("records", field, HEADER_SIZE, len(raw), b""), value=None)
+    payload = place.annotated(FieldSpan("records", field, begin, len(raw), b""), value=None)
     if not records:
         yield payload
         return
     try:
         header, body = unpacked(raw, limit)
     except FormatError as error:
-        yield place.unreadable("records", HEADER_SIZE, error)
+        yield place.unreadable("records", begin, error)
         yield _trouble(position, header.base_offset, error)
         return
     if not header.records_count:
         if payload.size:
             yield payload._replace(meaning="not looked at: there are no records")
         return
-    inside = place.inside(HEADER_SIZE, len(raw))
+    inside = place.inside(begin, len(raw))
     if header.codec:
         yield payload._replace(value=f"{len(body)} bytes decompressed")
         inside = ByteRange(body, 0, in_stream=True)
@@ -198,7 +199,7 @@ def batch(raw: bytes, position: int, limit: int, topic: str | None, *, records: 
             yield from _without_contents(raw, limit, position)
     except FormatError as error:
         yield inside.unreadable("records", end, error)
-        yield _trouble(position, header.base_offset, _located(error, HEADER_SIZE, packed=bool(header.codec)))
+        yield _trouble(position, header.base_offset, _located(error, begin, packed=bool(header.codec)))
 
 
 def _field(part: FieldSpan, place: ByteRange, contents: Contents, position: int) -> Iterator[Annotation]:

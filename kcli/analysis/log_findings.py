@@ -8,8 +8,9 @@ from formats.batch import COMPRESSION_CODEC_MASK
 from formats.bounds import describe
 from formats.compression import LZ4, ZSTD
 from formats.errors import UnsupportedError
+from formats.magic import is_above_latest, is_legacy
 from formats.message_set import ATTRIBUTES_POSITION
-from formats.record import CODEC_POSITION, MAGIC
+from formats.record import CODEC_POSITION
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
 from kcli.analysis.salvage import DamagedRange
@@ -33,19 +34,19 @@ def report_invalid(position: int, fields: "np.void", findings: FindingCollector,
     """Keep a finding about a batch whose checksum does not match, or whose magic is above 2."""
     if not valid:
         findings.add("LOG-003", position, f"offset {fields['base_offset']}: the checksum does not match")
-    elif fields["magic"] > MAGIC:
+    elif is_above_latest(fields["magic"]):
         findings.add("LOG-015", position, f"offset {fields['base_offset']}: magic {fields['magic']}")
 
 
 def has_unknown_codec(fields: "Fields") -> "NDArray[np.bool_]":
     """Return which batches have a codec that no release of Kafka reads; magic 0 and 1 have no zstd."""
     codec = fields["attributes"] & COMPRESSION_CODEC_MASK
-    return (codec > LZ4) & ((codec > ZSTD) | (fields["magic"] < MAGIC))
+    return (codec > LZ4) & ((codec > ZSTD) | is_legacy(fields["magic"]))
 
 
 def unknown_codec_text(position: int, fields: "np.void") -> str:
     """Return what reading the records of a batch with an unknown codec says."""
-    is_v2 = fields["magic"] >= MAGIC
+    is_v2 = not is_legacy(fields["magic"])
     at, most = (CODEC_POSITION, ZSTD) if is_v2 else (ATTRIBUTES_POSITION, LZ4)
     codec = int(fields["attributes"] & COMPRESSION_CODEC_MASK)
     error = UnsupportedError(position + at, "codec", f"0 to {most}", codec)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, TypeVar
 
-from formats.batch import BATCH, COMPRESSION_CODEC_MASK, HEADER_SIZE, SMALLEST_LENGTH
+from formats.batch import BATCH, COMPRESSION_CODEC_MASK, SMALLEST_LENGTH
 from formats.errors import CorruptError, FormatError, LimitError
 from formats.index import (
     OFFSET_INDEX_ENTRY,
@@ -25,9 +25,10 @@ from formats.index import (
 )
 from formats.layout import Layout
 from formats.legacy import MESSAGE_V0, read_header
+from formats.magic import is_legacy
 from kcli.logdir.buffers import DataFile, FileError, file_error
 from kcli.logdir.indexes import IndexFile
-from kcli.logdir.segment import BAD_LENGTH, MAGIC_V2, SKIP_FROM, FileBatch, Header, Stop, batches
+from kcli.logdir.segment import BAD_LENGTH, SKIP_FROM, FileBatch, Header, Stop, batches
 
 MAX_RELATIVE_OFFSET = 0x7FFFFFFF
 NO_TIMESTAMP = -1
@@ -115,7 +116,7 @@ def first_offset(log: DataFile, batch: FileBatch) -> int:
 
 def is_wrapper(batch: FileBatch) -> bool:
     """Whether a batch is a compressed message of magic 0 or 1, with its last offset in its header."""
-    if batch.magic >= MAGIC_V2:
+    if not is_legacy(batch.magic):
         return False
     return bool(_ATTRIBUTES.unpack_from(batch.window, batch.at)[0] & COMPRESSION_CODEC_MASK)
 
@@ -134,7 +135,7 @@ def _refusal(error: FormatError) -> str:
 
 def last_offset(log: DataFile, batch: FileBatch) -> int:
     """Return the last offset of a batch; BrokerError where the file ends inside its header."""
-    if batch.magic < MAGIC_V2:
+    if is_legacy(batch.magic):
         return batch.base_offset
     _whole_header(log, batch)
     return batch.base_offset + int(_DELTA.unpack_from(batch.window, batch.at)[0])
@@ -142,7 +143,7 @@ def last_offset(log: DataFile, batch: FileBatch) -> int:
 
 def header(log: DataFile, batch: FileBatch) -> Header:
     """Return the header of a batch, of whichever magic; BrokerError for a negative magic or a cut header."""
-    if batch.magic >= MAGIC_V2:
+    if not is_legacy(batch.magic):
         _whole_header(log, batch)
         return BATCH.read(batch.window, batch.at)
     try:
@@ -153,7 +154,7 @@ def header(log: DataFile, batch: FileBatch) -> Header:
 
 
 def _whole_header(log: DataFile, batch: FileBatch) -> None:
-    if batch.at + HEADER_SIZE > len(batch.window):
+    if batch.at + BATCH.size > len(batch.window):
         raise BrokerError(KAFKA_EXCEPTION, log.path, batch.position, "the file ends inside a batch header")
 
 

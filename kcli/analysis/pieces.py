@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from formats.batch import CONTROL_MASK, HEADER_SIZE, LOG_OVERHEAD, NO_PRODUCER_ID
+from formats.batch import BATCH, CONTROL_MASK, LOG_OVERHEAD, NO_PRODUCER_ID
 from formats.bounds import LARGEST_BATCH, RAISES_THE_BOUND, describe
-from formats.bulk import MAGIC, Fields, end_markers, together
+from formats.bulk import Fields, end_markers, together
 from formats.errors import FormatError
+from formats.magic import is_above_latest, is_legacy
 from kcli.analysis.log_findings import has_unknown_codec, unknown_codec_text
 from kcli.analysis.salvage import Budget, DamagedRange, behind
 from kcli.analysis.summary import EMPTY, NOT_OPENED, BatchRun, Summary, merge, summary
@@ -173,7 +174,7 @@ def _part(file: DataFile, window: Window, options: ReadOptions) -> _Part:
         )
         for number in np.flatnonzero(has_unknown_codec(fields) & good).tolist()
     ]
-    is_control = (fields["magic"] >= MAGIC) & (fields["attributes"] & CONTROL_MASK != 0)
+    is_control = ~is_legacy(fields["magic"]) & (fields["attributes"] & CONTROL_MASK != 0)
     at = np.flatnonzero(is_control & (fields["producer_id"] != NO_PRODUCER_ID) & good)
     if len(at):
         _find_ends(file, window, at, ends, bad)
@@ -238,8 +239,8 @@ def _sizes(
     from formats.record import unpacked  # noqa: PLC0415
 
     fields = window.fields
-    old = fields["magic"] < MAGIC
-    packed = fields["batch_length"].astype(np.int64) + (LOG_OVERHEAD - HEADER_SIZE)
+    old = is_legacy(fields["magic"])
+    packed = fields["batch_length"].astype(np.int64) + (LOG_OVERHEAD - BATCH.size)
     whole = packed.copy()
     for number in np.flatnonzero((fields["attributes"] & 7 != 0) | old).tolist():
         packed[number] = whole[number] = NOT_OPENED
@@ -255,7 +256,7 @@ def _sizes(
                 opened = message_set(raw, options.largest)
                 sizes = (len(raw) - (opened.stream or 0), len(opened.body))
             else:
-                sizes = (len(raw) - HEADER_SIZE, len(unpacked(raw, options.largest)[1]))
+                sizes = (len(raw) - BATCH.size, len(unpacked(raw, options.largest)[1]))
             packed[number], whole[number] = sizes
         except FormatError as error:
             bad.append(_trouble(window, number, error))
@@ -288,7 +289,7 @@ def _summed(parts: list[_Part]) -> Piece:
         after = int(np.flatnonzero(valid)[-1]) + 1 if valid.any() else 0
         suspect = int(positions[after]) if after < len(positions) else None
         piece = piece._replace(invalid=_first(wrong, positions, fields), suspect=suspect)
-    is_above = fields["magic"] > MAGIC
+    is_above = is_above_latest(fields["magic"])
     above = np.flatnonzero(is_above if valid is None else valid & is_above)
     return piece._replace(above_v2=_first(above, positions, fields))
 

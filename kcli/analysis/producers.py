@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from formats.batch import NO_PRODUCER_ID, BatchHeader
 from formats.errors import FormatError, LimitError
+from formats.magic import is_legacy
 from kcli.analysis.log_segment import (
     ILLEGAL_ARGUMENT,
     INVALID_RECORD,
@@ -24,7 +25,7 @@ from kcli.analysis.log_segment import (
     translate_offset,
 )
 from kcli.logdir.buffers import DataFile, file_error, read_whole
-from kcli.logdir.segment import MAGIC_V2, FileBatch
+from kcli.logdir.segment import FileBatch
 
 LARGEST_CONTROL_BATCH = 1024 * 1024
 
@@ -307,7 +308,7 @@ def replay(state: ProducerState, segment: LoadedSegment, start_offset: int, end_
     ended: list[tuple[Ended, int]] = []
     with segment.log() as log:
         for found in file_batches(log, start, end_position):
-            if found.magic < MAGIC_V2:
+            if is_legacy(found.magic):
                 continue
             batch = header(log, found)
             if isinstance(batch, BatchHeader) and batch.producer_id > NO_PRODUCER_ID:

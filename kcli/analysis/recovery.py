@@ -8,12 +8,11 @@ are kept.
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from formats.batch import BATCH, CRC_FROM, HEADER_SIZE, NO_PRODUCER_ID, BatchHeader
-from formats.crc import crc32, crc32c
+from formats.batch import BATCH, NO_PRODUCER_ID, BatchHeader
 from formats.errors import CorruptError
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, OffsetIndexEntry, TimeIndexEntry
-from formats.legacy import CRC_FROM as LEGACY_CRC_FROM
 from formats.legacy import MESSAGE_V0, is_valid
+from formats.magic import format_of, is_legacy
 from formats.types import Position, RelativeOffset
 from kcli.analysis.epochs import EpochCache, assign
 from kcli.analysis.log_segment import (
@@ -32,7 +31,7 @@ from kcli.analysis.log_segment import (
 )
 from kcli.analysis.producers import ProducerState
 from kcli.logdir.buffers import DataFile
-from kcli.logdir.segment import MAGIC_V2, FileBatch
+from kcli.logdir.segment import FileBatch
 
 CHUNK = 1024 * 1024
 NEVER = 1 << 32
@@ -256,27 +255,25 @@ def _ensure_valid(log: DataFile, found: FileBatch) -> None:
 
     One larger than its window is read in chunks.
     """
-    if found.magic >= MAGIC_V2 and found.size < HEADER_SIZE:
+    form = format_of(found.magic)
+    if not is_legacy(found.magic) and found.size < form.layout.size:
         raise BrokerError(
             CORRUPT_RECORD,
             log.path,
             found.position,
-            f"a batch of {found.size} bytes, its header alone has {HEADER_SIZE}",
+            f"a batch of {found.size} bytes, its header alone has {form.layout.size}",
         )
     view = memoryview(found.window)[found.at : found.at + found.size]
-    if len(view) == found.size and found.magic < MAGIC_V2:
+    if len(view) == found.size and is_legacy(found.magic):
         valid = is_valid(view)
     else:
-        update, start, crc = (
-            (crc32c, CRC_FROM, _CRC) if found.magic >= MAGIC_V2 else (crc32, LEGACY_CRC_FROM, _LEGACY_CRC)
-        )
-        checksum = update(view[start:])
+        checksum = form.checksum(view[form.crc_from :], 0)
         position, end = found.position + len(view), found.position + found.size
         while position < end:
             piece = log.read(position, min(CHUNK, end - position))
-            checksum = update(piece, checksum)
+            checksum = form.checksum(piece, checksum)
             position += len(piece)
-        valid = checksum == crc.unpack_from(view)[0]
+        valid = checksum == form.stored_crc.unpack_from(view)[0]
     if not valid:
         raise BrokerError(
             CORRUPT_RECORD,

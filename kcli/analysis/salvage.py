@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from formats.batch import (
     BATCH,
     COMPRESSION_CODEC_MASK,
-    HEADER_SIZE,
     HEADER_UP_TO_MAGIC,
     LENGTH_POSITION,
     LOG_OVERHEAD,
@@ -22,11 +21,21 @@ from formats.batch import (
 from formats.bounds import LARGEST_BATCH
 from formats.errors import FormatError
 from formats.legacy import MESSAGE_V0, MESSAGE_V1
-from formats.magic import LATEST, LENGTH_SIZE, format_of, is_legacy, is_valid, magic_of, read_header
+from formats.magic import (
+    FORMATS,
+    LARGEST_HEADER,
+    LATEST,
+    LENGTH_SIZE,
+    format_of,
+    is_legacy,
+    is_valid,
+    magic_of,
+    read_header,
+)
 from formats.primitives import nullable_bytes
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import BulkWalk, Window, hints_of
-from kcli.logdir.segment import LONGEST_HEADER, Batch, Stop, Walk
+from kcli.logdir.segment import Batch, Stop, Walk
 
 Ints: TypeAlias = NDArray[np.int64]
 
@@ -103,7 +112,7 @@ def verified_batches(
 
 def leads_to_a_batch(file: DataFile, position: int) -> bool:
     """Whether a batch of right checksum begins at a position: no more than it is read."""
-    batch = next(iter(Walk(file, position, ahead=LONGEST_HEADER)), None)
+    batch = next(iter(Walk(file, position, ahead=LARGEST_HEADER)), None)
     return batch is not None and _checked(file, batch, LARGEST_BATCH).valid
 
 
@@ -229,7 +238,7 @@ def next_batch(file: DataFile, position: int, end: int, budget: Budget) -> tuple
 
     None if there is none; the flag says that the bound of the search was met first.
     """
-    overlap, size = HEADER_SIZE - 1, SMALLEST_WINDOW
+    overlap, size = LARGEST_HEADER - 1, SMALLEST_WINDOW
     while position < end - HEADER_UP_TO_MAGIC:
         window = file.read(position, min(size + overlap, end - position))
         for at in _candidates(window, position, end, size) if window.strip(b"\0") else ():
@@ -250,7 +259,7 @@ def _indexed_batch(file: DataFile, position: int, end: int, budget: Budget) -> B
     stem, log, suffix = file.path.rpartition(".log")
     places = hints_of(file, f"{stem}.index{suffix}", least=0) if log else None
     for place in () if places is None else places[places.searchsorted(position) :].tolist():
-        head = file.read(place, min(HEADER_UP_TO_MAGIC + HEADER_SIZE, max(end - place, 0)))
+        head = file.read(place, min(HEADER_UP_TO_MAGIC + LARGEST_HEADER, max(end - place, 0)))
         if not _candidates(head, place, end, 1):
             continue
         length = LOG_OVERHEAD + _LENGTH.unpack_from(head)[0]
@@ -283,7 +292,7 @@ def _candidates(window: bytes, position: int, end: int, most: int) -> list[int]:
     starts = min(len(window) - HEADER_UP_TO_MAGIC, most)
     if starts <= 0:
         return []
-    data = window + bytes(HEADER_SIZE)
+    data = window + bytes(LARGEST_HEADER)
     magics, lengths = BATCH.column(data, "magic"), BATCH.column(data, "batch_length")
     at = np.flatnonzero(magics[:starts].view(np.uint8) <= LATEST)
     # Offsets are not negative, and no batch that is searched for is larger than LARGEST_FOUND: that decides
@@ -307,7 +316,7 @@ def _plausible(data: bytes, at: Ints, size: Ints) -> NDArray[np.bool_]:
     known = (attributes >= 0) & (attributes <= KNOWN_ATTRIBUTES)
     known &= attributes & COMPRESSION_CODEC_MASK <= HIGHEST_CODEC
     result: NDArray[np.bool_] = (
-        known & (size >= HEADER_SIZE) & (delta >= 0) & (count >= 0) & (count <= delta + 1)
+        known & (size >= FORMATS[LATEST].layout.size) & (delta >= 0) & (count >= 0) & (count <= delta + 1)
     )
     return result
 

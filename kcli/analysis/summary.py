@@ -19,7 +19,8 @@ from formats.batch import (
     TIMESTAMP_TYPE_MASK,
     TRANSACTIONAL_MASK,
 )
-from formats.bulk import MAGIC, Fields
+from formats.bulk import Fields
+from formats.magic import is_legacy
 
 if TYPE_CHECKING:
     import numpy as np
@@ -236,7 +237,7 @@ def _believed(
     base = fields["base_offset"].astype(np.int64)
     last = base + fields["last_offset_delta"]
     count = fields["records_count"].astype(np.int64)
-    old = fields["magic"] < MAGIC
+    old = is_legacy(fields["magic"])
     wrapper = old & (count < 0)
     attributes = np.where(
         old, fields["attributes"] & (COMPRESSION_CODEC_MASK | TIMESTAMP_TYPE_MASK), fields["attributes"]

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from formats.batch import LOG_OVERHEAD, NO_SEQUENCE
 from formats.bulk import Fields
+from formats.magic import is_legacy
 from formats.message_set import LegacyRecord
-from formats.record import MAGIC, Record
+from formats.record import Record
 from formats.record_columns import RecordColumns, taken
 from kcli.engine.contract import ResumePoint
 
@@ -56,7 +57,7 @@ class Block(NamedTuple):
     @property
     def is_v2(self) -> bool:
         """Whether the batches are of magic 2; what follows 2 Kafka reads as 2."""
-        return bool(self.fields["magic"][0] >= MAGIC)
+        return not is_legacy(int(self.fields["magic"][0]))
 
     @property
     def rows(self) -> int:

@@ -17,7 +17,7 @@ from formats.batch import (
     TIMESTAMP_TYPE_MASK,
     TRANSACTIONAL_MASK,
 )
-from formats.record import MAGIC
+from formats.magic import is_legacy
 from kcli.logdir.files import file_name
 from kcli.logdir.tree import Target
 
@@ -72,7 +72,7 @@ class RecordFilter:
         """Return which batches may hold a matching record, as far as their headers say."""
         import numpy as np  # noqa: PLC0415 - options are made before it is known that a log is read
 
-        attributes, is_v2 = fields["attributes"], fields["magic"] >= MAGIC
+        attributes, is_v2 = fields["attributes"], ~is_legacy(fields["magic"])
         able = np.ones(len(fields), np.bool_)
         if self.offsets is not None:
             # a wrapper of magic 0 or 1 is stored with its last offset: it may begin anywhere before

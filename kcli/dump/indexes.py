@@ -11,9 +11,10 @@ from formats.batch import BATCH, LOG_OVERHEAD
 from formats.errors import FormatError
 from formats.index import OFFSET_INDEX_ENTRY, TXN_INDEX_ENTRY, TXN_REFUSED_VERSION, ZERO_ENTRY, AbortedTxn
 from formats.legacy import MESSAGE_V1
+from formats.magic import FORMATS, LARGEST_HEADER, LATEST, is_legacy
 from formats.message_set import message_set, messages
 from formats.names import IN_PARTITION
-from formats.record import MAGIC, batch_records
+from formats.record import batch_records
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import report_moving_index
 from kcli.analysis.log_segment import is_wrapper
@@ -25,7 +26,7 @@ from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.files import file_name, sibling
 from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
 from kcli.logdir.moving import comes_true
-from kcli.logdir.segment import LONGEST_HEADER, SMALLEST_V2, Batch, Walk, next_batch, only_zeros
+from kcli.logdir.segment import Batch, Walk, next_batch, only_zeros
 from kcli.logdir.tree import Target
 from kcli.rows.dump import DumpIndexRow, DumpTimeindexRow, DumpTxnindexRow
 
@@ -233,7 +234,7 @@ def first_last_offset(log: DataFile, position: int, options: DumpOptions) -> int
     """Return the last offset of the batch at a position of the log; None where none can be read."""
     if not 0 <= position < log.size:
         return None
-    batch = next(iter(Walk(log, position, position + options.max_message_size, ahead=LONGEST_HEADER)), None)
+    batch = next(iter(Walk(log, position, position + options.max_message_size, ahead=LARGEST_HEADER)), None)
     return batch.header.last_offset if batch is not None else None
 
 
@@ -255,11 +256,11 @@ def taken_for_batch(log: DataFile, position: int, end: int) -> Taken | None:
     if found is None:
         return None
     head, after = found.window, position + found.size
-    if found.magic < MAGIC:
+    if is_legacy(found.magic):
         has_time = found.magic < 0 and len(head) >= MESSAGE_V1.size and not is_wrapper(found)
         timestamp = max(MESSAGE_V1.read(head).timestamp, NO_TIMESTAMP) if has_time else None
         return Taken(found.base_offset, timestamp, after)
-    return Taken(BATCH.read(head).last_offset, None, after) if len(head) == LONGEST_HEADER else None
+    return Taken(BATCH.read(head).last_offset, None, after) if len(head) == LARGEST_HEADER else None
 
 
 def agreeing(
@@ -291,7 +292,9 @@ def _ends_with(offset: int, log: DataFile, position: int, options: DumpOptions) 
         return False
     first, length, magic, delta = _LAST_OFFSET.unpack(head)
     in_reach: int = min(log.size - position, options.max_message_size) - LOG_OVERHEAD
-    return bool(first + delta == offset and magic == MAGIC and SMALLEST_V2 <= length <= in_reach)
+    return bool(
+        first + delta == offset and magic == LATEST and FORMATS[LATEST].smallest_length <= length <= in_reach
+    )
 
 
 def differs(entry: tuple[int, int], found: int | None) -> str:
@@ -357,7 +360,7 @@ def largest_timestamp(
         return header.max_timestamp
     raw = log.read(position, header.size)
     try:
-        if header.magic >= MAGIC:
+        if not is_legacy(header.magic):
             return max(
                 chain(
                     (NO_TIMESTAMP,),

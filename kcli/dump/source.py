@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formats import legacy
-from formats.batch import BATCH, LOG_OVERHEAD, MAGIC_POSITION
+from formats.batch import BATCH, LOG_OVERHEAD
 from formats.bounds import RAISES_THE_BOUND, describe
 from formats.errors import FormatError
+from formats.magic import is_above_latest, is_legacy, read_header
 from formats.message_set import LegacyRecord, message_set, set_records
-from formats.record import MAGIC, Record, batch_records
+from formats.record import Record, batch_records
 from formats.record_columns import (
     CHUNK_BYTES,
     PART_RECORDS,
@@ -41,7 +41,7 @@ from kcli.engine.contract import ResumePoint
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window, hints_of
 from kcli.logdir.files import sibling
-from kcli.logdir.segment import Batch, Header, Stop
+from kcli.logdir.segment import Batch, Stop
 from kcli.logdir.tree import Target
 
 
@@ -153,13 +153,15 @@ def verified_batch(log: Log, block: Block, number: int) -> VerifiedBatch:
     size = LOG_OVERHEAD + int(block.fields["batch_length"][number])
     is_small = size <= log.options.max_batch_bytes
     raw = log.file.read(position, size if is_small else min(size, BATCH.size))
-    return VerifiedBatch(Batch(position, _header(raw)), raw if is_small else None, bool(block.valid[number]))
+    return VerifiedBatch(
+        Batch(position, read_header(raw)), raw if is_small else None, bool(block.valid[number])
+    )
 
 
 def _up_to(window: Window, last: int, passed: tuple[bool, int]) -> tuple[int, tuple[bool, int]]:
     """Return how many batches of a window come up to the second of two that rise beyond an offset, and what is known of the last."""
     first, end = window.fields["base_offset"].astype(np.int64), last_offsets(window.fields)
-    beyond = _valid(window) & (window.fields["magic"] >= MAGIC) & (first > last) & (first <= end)
+    beyond = _valid(window) & ~is_legacy(window.fields["magic"]) & (first > last) & (first <= end)
     follows = (
         beyond
         & np.concatenate(([passed[0]], beyond[:-1]))
@@ -249,7 +251,7 @@ class _Reports:
         self.log = log
         self.window = window
         self.problems: deque[Problem] = deque()
-        invalid = ~_valid(window) | (window.fields["magic"] > MAGIC)
+        invalid = ~_valid(window) | is_above_latest(window.fields["magic"])
         if after:
             invalid[:1] = False
         self.invalid = deque(invalid.nonzero()[0].tolist())
@@ -286,8 +288,8 @@ def _part(window: Window, mask: NDArray[np.bool_]) -> Window:
 
 def _runs(window: Window) -> Iterator[Window]:
     """Yield the batches of a window, neighbours of one kind of magic together."""
-    is_v2 = window.fields["magic"] >= MAGIC
-    bounds = [0, *((is_v2[1:] != is_v2[:-1]).nonzero()[0] + 1).tolist(), len(is_v2)]
+    legacy = is_legacy(window.fields["magic"])
+    bounds = [0, *((legacy[1:] != legacy[:-1]).nonzero()[0] + 1).tolist(), len(legacy)]
     for begin, end in pairwise(bounds):
         if begin < end:
             yield _slice(window, begin, end)
@@ -365,7 +367,7 @@ def _plain(window: Window, raw: bytes, options: DumpOptions, cursor: int) -> Ite
     """
     limit = options.max_batch_bytes
     position, first = int(window.positions[0]), int(window.fields["base_offset"][0])
-    is_v2 = window.fields["magic"][0] >= MAGIC
+    is_v2 = not is_legacy(window.fields["magic"][0])
     problems: list[Problem] = []
     held: list[Record] | list[LegacyRecord] = []
     number, size = cursor, 0
@@ -418,7 +420,3 @@ def _plain(window: Window, raw: bytes, options: DumpOptions, cursor: int) -> Ite
     except FormatError as error:
         problems.append(Problem("DUMP-002", position, f"offset {first}: {describe(error.moved(position))}"))
     yield block(ends=True)
-
-
-def _header(raw: bytes) -> Header:
-    return BATCH.read(raw) if raw[MAGIC_POSITION] >= MAGIC else legacy.read_header(raw)

@@ -13,6 +13,7 @@ from formats.batch import NO_PARTITION_LEADER_EPOCH
 from formats.bounds import LARGEST_BATCH, describe
 from formats.errors import FormatError, LimitError
 from formats.legacy import LegacyHeader
+from formats.magic import is_legacy
 from formats.message_set import message_set, messages
 from formats.record import batch_records
 from kcli.analysis import lookup
@@ -36,7 +37,7 @@ from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.epoch import resolve
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.partition import Partition, shown_path
-from kcli.logdir.segment import MAGIC_V2, Batch
+from kcli.logdir.segment import Batch
 from kcli.rows.lookups import FoundBatch, FoundRecord, LookupOffsetRow, LookupTimestampRow
 from kcli.rows.places import Where
 
@@ -93,8 +94,8 @@ def _first_batch(partition: Partition, loaded: LoadedLog, number: int) -> tuple[
             with segment.log() as log:
                 batch = next(file_batches(log, position, segment.log_size))
                 last = last_offset(log, batch)
-                is_v2 = batch.magic >= MAGIC_V2
-                epoch = header(log, batch).partition_leader_epoch if is_v2 else NO_PARTITION_LEADER_EPOCH
+                is_message = is_legacy(batch.magic)
+                epoch = NO_PARTITION_LEADER_EPOCH if is_message else header(log, batch).partition_leader_epoch
         found = FoundBatch(
             segment_base_offset=segment.base_offset,
             file=shown_path(partition, segment.log_path or ""),

@@ -9,11 +9,11 @@ from formats.bounds import LARGEST_BATCH
 from formats.checkpoint import read_committed_offsets
 from formats.errors import FormatError
 from formats.legacy import LegacyHeader
-from formats.legacy import is_valid as legacy_is_valid
+from formats.magic import is_above_latest, is_valid
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.messages.remote import LAYOUT_3_0
 from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_METADATA, REMOTE_LOG_SNAPSHOT
-from formats.record import MAGIC, Record, batch_records, is_valid
+from formats.record import Record, batch_records
 from formats.remote_metadata import RemoteLogMetadata, RemotePartitionDeleteMetadata, decode
 from formats.remote_snapshot import (
     LENGTH_SIZE,
@@ -219,9 +219,9 @@ def _records(
         findings.add("LOG-003", position, f"{at}: a batch of {header.size} bytes is beyond the bound")
     else:
         raw = file.read(position, header.size)
-        if not again and not (legacy_is_valid if legacy else is_valid)(raw):
+        if not again and not is_valid(raw):
             findings.add("LOG-003", position, f"{at}: the checksum does not match")
-        elif not again and header.magic > MAGIC:
+        elif not again and is_above_latest(header.magic):
             findings.add("LOG-015", position, f"{at}: magic {header.magic}")
         try:
             yield from _messages(raw, batch, findings) if legacy else batch_records(raw, LARGEST_BATCH)

@@ -10,12 +10,10 @@ from collections.abc import Generator, Iterator
 from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from formats.batch import CRC_FROM, HEADER_SIZE
-from formats.bulk import BAD_LENGTH, MAGIC, PADDING, Chain, Fields, Headers, chain, checked, headers, rows
+from formats.bulk import BAD_LENGTH, PADDING, Chain, Fields, Headers, chain, checked, headers, rows
 from formats.checksums import valid
-from formats.crc import crc32, crc32c
 from formats.index import OFFSET_INDEX_ENTRY
-from formats.legacy import CRC_FROM as LEGACY_CRC_FROM
+from formats.magic import LARGEST_HEADER, LATEST, format_of
 from kcli.logdir.background import BackgroundCall
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.segment import SKIP_FROM, Stop, only_zeros
@@ -184,36 +182,35 @@ class BulkWalk:
         """Return the batch that is larger than its buffer, and whether its checksum matches."""
         found = headers(view, size, left, whole=False)
         end = base + found.chain.next if found.chain.positions else 0
-        old = end > 0 and found.fields["magic"][0] < MAGIC
-        update = crc32 if old else crc32c
-        value = update(view[LEGACY_CRC_FROM if old else CRC_FROM : size])
+        form = format_of(int(found.fields["magic"][0]) if end else LATEST)
+        value = form.checksum(view[form.crc_from : size], 0)
         for position in range(base + size, end, self._size):
             piece = view[: min(self._size, end - position)]
             self.file.read_into(piece, position)
-            value = update(piece, value)
+            value = form.checksum(piece, value)
         return found, found.fields["crc"] == value
 
     def _hops(self, base: int) -> Generator[Window, None, int]:
         """Yield windows of headers read one by one, while batches are large; return where the next begins."""
         import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
 
-        buffer = bytearray(HOPS * HEADER_SIZE)
+        buffer = bytearray(HOPS * LARGEST_HEADER)
         view = memoryview(buffer)
         hop = Chain([], SKIP_FROM, None, None)
         while hop.stop is None and hop.next >= SKIP_FROM:
             positions: list[int] = []
             at = base
             while hop.stop is None and hop.next >= SKIP_FROM and len(positions) < HOPS:
-                row = len(positions) * HEADER_SIZE
+                row = len(positions) * LARGEST_HEADER
                 left = self.end - at
-                header = view[row : row + max(min(HEADER_SIZE, left), 0)]
+                header = view[row : row + max(min(LARGEST_HEADER, left), 0)]
                 self.file.read_into(header, at)
                 hop = chain(header, len(header), left, whole=False)
                 positions.extend(at for _ in hop.positions)
                 at += hop.next
             hopped = Chain(positions, at, hop.stop, hop.found)
             found = checked(
-                hopped, np.array(positions, np.int64), rows(buffer, len(positions)), buffer, HEADER_SIZE
+                hopped, np.array(positions, np.int64), rows(buffer, len(positions)), buffer, LARGEST_HEADER
             )
             if self.file.reading.cold:
                 self.file.forget(base, at - base)

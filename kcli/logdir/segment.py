@@ -11,8 +11,9 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from formats.batch import BATCH, HEADER_SIZE, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, SMALLEST_LENGTH, BatchHeader
-from formats.legacy import LegacyHeader, read_header
+from formats.batch import BATCH, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, SMALLEST_LENGTH, BatchHeader
+from formats.legacy import LegacyHeader
+from formats.magic import FORMATS, LARGEST_HEADER, LATEST, read_header
 from kcli.logdir.buffers import DataFile
 
 Header: TypeAlias = BatchHeader | LegacyHeader
@@ -20,11 +21,6 @@ Header: TypeAlias = BatchHeader | LegacyHeader
 WINDOW = 256 * 1024
 SKIP_FROM = 4096
 """Batches at least this large are hopped over: only the next header is read, not what lies between."""
-LONGEST_HEADER = HEADER_SIZE
-
-MAGIC_V2 = 2
-SMALLEST_V2 = HEADER_SIZE - LOG_OVERHEAD
-SMALLEST_BY_MAGIC = {0: SMALLEST_LENGTH, 1: SMALLEST_LENGTH + 8}
 
 END, SHORT, INCOMPLETE = "end", "short", "incomplete"
 BAD_LENGTH, BAD_MAGIC, ZEROS = "bad-length", "bad-magic", "zeros"
@@ -98,7 +94,7 @@ def batches(
     position, base, window, read_ahead = start, start, b"", ahead
     while (left := end - position) > HEADER_UP_TO_MAGIC:
         at = position - base
-        if at + HEADER_SIZE > len(window):
+        if at + LARGEST_HEADER > len(window):
             window, base, at = log.read(position, read_ahead), position, 0
         offset, length, magic = _PREFIX.unpack_from(window, at)
         if length < SMALLEST_LENGTH:
@@ -108,18 +104,18 @@ def batches(
         if readable:
             if magic < 0:
                 return Stop(BAD_MAGIC, position, magic)
-            if length < SMALLEST_BY_MAGIC.get(magic, SMALLEST_V2):
+            if length < FORMATS.get(magic, FORMATS[LATEST]).smallest_length:
                 return Stop(BAD_LENGTH, position, length)
         size = LOG_OVERHEAD + length
         yield FileBatch(position, size, offset, magic, window, at)
-        read_ahead = HEADER_SIZE if length >= hop_from else ahead
+        read_ahead = LARGEST_HEADER if length >= hop_from else ahead
         position += size
     return Stop(SHORT if left else END, position, left or None)
 
 
 def next_batch(log: DataFile, position: int, end: int) -> FileBatch | None:
     """Return what `nextBatch` takes for a batch at a position; None for nothing, or where it throws."""
-    return next(batches(log, position, end, ahead=LONGEST_HEADER), None)
+    return next(batches(log, position, end, ahead=LARGEST_HEADER), None)
 
 
 class Walk:
@@ -139,9 +135,8 @@ class Walk:
         self.stop: Stop | None = None
 
     def __iter__(self) -> Iterator[Batch]:
-        read_batch = BATCH.read
-        for position, _, _, magic, window, at in self._file_batches():
-            yield Batch(position, read_batch(window, at) if magic >= MAGIC_V2 else read_header(window, at))
+        for position, _, _, _, window, at in self._file_batches():
+            yield Batch(position, read_header(window, at))
 
     def _file_batches(self) -> Generator[FileBatch, None, None]:
         stop = yield from batches(self.file, self.position, self.end, readable=True, ahead=self.ahead)

@@ -11,7 +11,7 @@ from functools import reduce
 from typing import Any
 
 from formats.batch import LOG_OVERHEAD
-from formats.record import MAGIC
+from formats.magic import is_legacy
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.salvage import verified_windows
 from kcli.dump.filter import HIGHEST, LOWEST, RecordFilter
@@ -118,7 +118,7 @@ def _end_after(file: DataFile, start: int, last: int) -> int:
             continue
         fields = window.fields
         beyond = (
-            (fields["magic"] >= MAGIC) & (fields["base_offset"] > last) & (fields["last_offset_delta"] >= 0)
+            ~is_legacy(fields["magic"]) & (fields["base_offset"] > last) & (fields["last_offset_delta"] >= 0)
         )
         if window.valid is not None:
             beyond &= window.valid

@@ -11,7 +11,7 @@ from formats import legacy
 from formats.batch import BATCH, LOG_OVERHEAD
 from formats.bulk import MARKER_SIZE, PADDING, Chain, chain, end_markers, headers, rows
 from formats.checksums import valid
-from formats.record import is_valid
+from formats.magic import is_valid
 from tests.builders import put_record, put_records
 from tests.formats.recorded import LEGACY, LOGS, batches, stored
 

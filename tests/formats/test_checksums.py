@@ -7,7 +7,7 @@ import pytest
 from formats.bulk import headers
 from formats.checksums import FEWEST_FRAMES, LARGEST_FRAME, SMALL_BATCH, _all_valid, valid
 from formats.crc import crc32c
-from formats.record import is_valid
+from formats.magic import is_valid
 from tests.builders import put_record, put_records
 
 

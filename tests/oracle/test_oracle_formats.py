@@ -6,7 +6,8 @@ import base64
 
 import pytest
 
-from formats.record import batch_records, is_valid
+from formats.magic import is_valid
+from formats.record import batch_records
 from tests.builders import put_record, put_records
 
 from .oracle import Oracle, encoded

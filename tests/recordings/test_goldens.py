@@ -17,8 +17,9 @@ from formats.index import (
     valid_prefix_offset_index,
     valid_prefix_time_index,
 )
+from formats.magic import is_valid
 from formats.producer_snapshot import read_snapshot
-from formats.record import Record, batch_records, is_valid
+from formats.record import Record, batch_records
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Walk
 from tests.golden import Dumped, Fact, parse

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from formats.batch import HEADER_SIZE, BatchHeader
+from formats.batch import BatchHeader
 from formats.bounds import RAISES_THE_BOUND
 from formats.errors import FormatError
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, TXN_INDEX_ENTRY, TXN_REFUSED_VERSION
 from formats.layout import FieldSpan, Layout
-from formats.magic import is_legacy, magic_of
+from formats.magic import LARGEST_HEADER, format_of, is_legacy, magic_of
 from formats.names import (
     CLEAN_SHUTDOWN,
     COMMITTED_OFFSETS,
@@ -132,8 +132,8 @@ def _too_large(file: DataFile, item: VerifiedBatch) -> Iterator[Annotation]:
     (position, header), _, _ = item
     read = 0
     if isinstance(header, BatchHeader):
-        yield from batch_header(file.read(position, HEADER_SIZE), position)
-        read = HEADER_SIZE
+        read = format_of(header.magic).layout.size
+        yield from batch_header(file.read(position, read), position)
     left = header.size - read
     yield from bytes_range(b"", position + read, left, "records" if read else "message", "not read")
     yield Defect("DUMP-002", f"offset {header.base_offset}: a batch of {header.size} bytes{RAISES_THE_BOUND}")
@@ -148,10 +148,10 @@ def _damage(file: DataFile, item: DamagedRange | Stop, shown_to: int, end: int) 
     elif item.position >= shown_to:
         position = item.position
         if item.reason == "incomplete":
-            raw = file.read(position, min(HEADER_SIZE, end - position))
-            if len(raw) == HEADER_SIZE and not is_legacy(magic_of(raw)):
+            raw = file.read(position, min(LARGEST_HEADER, end - position))
+            if len(raw) == LARGEST_HEADER and not is_legacy(magic_of(raw)):
                 yield from batch_header(raw, position, f"{BATCH_HEADER}, incomplete")
-                position += HEADER_SIZE
+                position += LARGEST_HEADER
         yield from _range(file, position, end, "incomplete batch", item.reason)
 
 

@@ -24,9 +24,10 @@ from formats.control import (
     control_json,
 )
 from formats.index import AbortedTxn
+from formats.magic import is_legacy
 from formats.message_set import LegacyRecord
 from formats.messages.converter import json_text
-from formats.record import MAGIC, Record
+from formats.record import Record
 from kcli.dump.render.pairs import Pairs, packed
 from kcli.logdir.segment import Batch
 from kcli.output.values import one_line
@@ -155,7 +156,7 @@ def line(words: str, kind: str = LINE) -> Row:
 def batch_line(batch: Batch, *, valid: bool) -> str:
     """Return the line of a batch; `position` is where it lies in the file."""
     position, header = batch
-    if header.magic >= MAGIC:
+    if not is_legacy(header.magic):
         start = (
             f"baseOffset: {header.base_offset} lastOffset: {header.last_offset} count: {header.records_count}"
             f" baseSequence: {header.base_sequence} lastSequence: {header.last_sequence} producerId: {header.producer_id}"

@@ -4,8 +4,9 @@ from formats.batch import COMPRESSION_NAMES, NO_SEQUENCE, BatchHeader
 from formats.bounds import CONTROL_SHARE, RAISES_THE_BOUND, describe
 from formats.control import control_record, control_type
 from formats.errors import FormatError
+from formats.magic import is_legacy
 from formats.message_set import LegacyRecord, message_set, set_records
-from formats.record import MAGIC, Record, batch_records
+from formats.record import Record, batch_records
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import inside, report_damage, report_invalid
 from kcli.analysis.merging import merged
@@ -230,7 +231,7 @@ def batch_line(batch, *, valid):
     """Return the line of a batch."""
     position, header = batch
     start = f"offset: {header.last_offset}"
-    if header.magic >= MAGIC:
+    if not is_legacy(header.magic):
         horizon = header.delete_horizon_ms
         start = (
             f"baseOffset: {header.base_offset} lastOffset: {header.last_offset} count: {header.records_count}"

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formats import legacy
-from formats.bulk import MAGIC, UNKNOWN_COUNT, _stepped
-from formats.record import is_valid
+from formats.batch import MAGIC_V2
+from formats.bulk import UNKNOWN_COUNT, _stepped
+from formats.magic import is_valid
 from kcli.logdir import bulk
 from kcli.logdir.buffers import AS_IT_COMES, DataFile, FileError, Reading
 from kcli.logdir.bulk import BulkWalk, hints_of
@@ -41,13 +42,17 @@ def plain(path, data, start=0, end=None):
         for position, header in walk:
             raw = data[position : position + header.size]
             found.append(
-                (position, *columns(header), is_valid(raw) if header.magic >= MAGIC else legacy.is_valid(raw))
+                (
+                    position,
+                    *columns(header),
+                    is_valid(raw) if header.magic >= MAGIC_V2 else legacy.is_valid(raw),
+                )
             )
         return found, walk.stop
 
 
 def columns(header):
-    if header.magic >= MAGIC:
+    if header.magic >= MAGIC_V2:
         return tuple(header)
     count = UNKNOWN_COUNT if header.records_count is None else header.records_count
     both = (header.max_timestamp, header.max_timestamp)
