@@ -8,8 +8,11 @@ from commands._status import ExitStatus, worst
 from kcli.analysis.findings import SEVERITIES, Finding
 from kcli.engine.contract import Outcome
 from kcli.output.text import distinct
-from kcli.rows import Failure, type_name
-from kcli.rows.columns import TITLE
+from kcli.rows import Failure, Item, TextBlock
+
+
+def _answers(item: Item) -> bool:
+    return not (isinstance(item, TextBlock) and item.is_title)
 
 
 @dataclass(slots=True)
@@ -31,7 +34,7 @@ class RunSummary:
         if outcome.error is not None:
             self.failures.append(outcome.error)
         self.parts.extend(outcome.parts)
-        has_rows = outcome.taken or any(type_name(row) != TITLE for row in outcome.rows)
+        has_rows = outcome.taken or any(map(_answers, outcome.rows))
         self.answered += bool(has_rows) or (outcome.continuation is None and outcome.error is None)
 
     def end(self, status: ExitStatus, error: str, message: str) -> None:

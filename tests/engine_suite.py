@@ -11,11 +11,12 @@ import time
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Job, Outcome, Unit
 from kcli.logdir.tree import Target
-from kcli.rows import Failure, Row
+from kcli.rows import Failure
 
 
 def unit(number, does="answer"):
@@ -31,6 +32,13 @@ def unit(number, does="answer"):
 
 def units(*does):
     return [unit(number, what) for number, what in enumerate(does)]
+
+
+class Row(NamedTuple):
+    """A row as an engine sees it: a tuple that can be pickled."""
+
+    type: str
+    values: tuple
 
 
 class AwkwardError(Exception):

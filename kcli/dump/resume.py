@@ -49,7 +49,7 @@ def scanned(unit: Unit, options: DumpOptions, read: Reader) -> Outcome:
     items, findings = begun
     rows: list[RowItem] = []
     found: list[Finding] = []
-    held = 0
+    count = held = 0
     most_bytes = BYTES_PER_RANGE if 0 < unit.end - unit.start <= SMALL_RANGE else BYTES_PER_CALL
     most_rows = ROWS_PER_CALL if options.limit is None else min(max(options.limit, 1), ROWS_PER_CALL)
     error = rest = None
@@ -59,14 +59,18 @@ def scanned(unit: Unit, options: DumpOptions, read: Reader) -> Outcome:
                 found.append(item)
             elif isinstance(item, Pause):
                 held += item.bytes
-                if len(rows) >= most_rows or held >= most_bytes:
+                if count >= most_rows or held >= most_bytes:
                     rest = replace(unit, resume=item.resume)
                     _suspended[rest, options] = begun
                     break
-            elif isinstance(item, TextBlock) and rows and isinstance(rows[-1], TextBlock):
-                rows[-1] = TextBlock(item.type_name, rows[-1].buffers + item.buffers)  # written together
+                continue
             else:
-                rows.append(item)
+                count += 1
+                before = rows[-1] if rows and options.limit is None else None
+                if isinstance(item, TextBlock) and isinstance(before, TextBlock) and not before.is_title:
+                    rows[-1] = TextBlock(before.buffers + item.buffers)  # written together
+                else:
+                    rows.append(item)
     except FileError as raised:
         outcome = failed(unit, raised)
         return replace(outcome, rows=rows, findings=[*found, *findings.take(), *outcome.findings])

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from formats.bounds import describe
 from formats.errors import FormatError
 from kcli.dump.options import DumpOptions
-from kcli.rows import Item, Row, RowType, Value
+from kcli.rows import Item, RowType, Value
 from kcli.rows.declare import AnyRow, Column, columns_of
 from kcli.rows.declare import record as object_schema
 from kcli.rows.dump import DumpRecordRow
@@ -85,7 +85,7 @@ def describe_contents(error: FormatError, options: DumpOptions) -> str:
 
 def shown_row(row: Item, show: Show) -> Item:
     """Return a row with its bytes shown."""
-    if not isinstance(row, tuple) or isinstance(row, Row):
+    if not isinstance(row, tuple):
         return row
     changed: dict[str, Any] = {
         name: show(value) for name in _bytes_fields(type(row)) if (value := getattr(row, name)) is not None

@@ -4,22 +4,20 @@ from formats.names import KRAFT_SNAPSHOT, LOG, OFFSET_INDEX, PRODUCER_SNAPSHOT, 
 from kcli.analysis.collector import FindingCollector
 from kcli.dump.options import DumpOptions
 from kcli.dump.render.index_text import offset_index_text, producers_text, time_index_text, txn_index_text
-from kcli.dump.render.lines import SAID, line
+from kcli.dump.render.lines import StderrLine, line
 from kcli.dump.resume import Reader, Scanned
 from kcli.engine.contract import Unit
 from kcli.logdir.files import file_name
-from kcli.rows import Row
-from kcli.rows.columns import TITLE
 
 
 def print_file(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
     """Yield the lines of a file, and findings; files that the tool does not know are named as it names them."""
     target = unit.target
     if unit.begins:
-        yield line(f"Dumping {target.shown}", TITLE)
+        yield line(f"Dumping {target.shown}", is_title=True)
     reader = _READERS.get(target.kind)
     if reader is None or file_name(target).suffix:
-        yield Row(SAID, (f"Ignoring unknown file {target.shown}",))
+        yield StderrLine(f"Ignoring unknown file {target.shown}")
         return
     yield from reader(unit, options, findings)
 

@@ -9,7 +9,6 @@ from importlib import import_module
 from kcli.rows.declare import (
     AnyRow,
     Column,
-    Row,
     RowType,
     Schema,
     Value,
@@ -50,7 +49,6 @@ __all__ = [
     "EncodedRows",
     "Failure",
     "Item",
-    "Row",
     "RowType",
     "Schema",
     "TextBlock",

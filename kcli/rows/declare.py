@@ -34,16 +34,6 @@ Timestamp: TypeAlias = Annotated[int, MILLISECONDS]
 """Epoch milliseconds as stored."""
 
 
-class Row(NamedTuple):
-    """An item that no row class describes, such as a line of `dump -o text`.
-
-    A name for what it is, and values.
-    """
-
-    type: str
-    values: tuple[Value, ...]
-
-
 class Column(NamedTuple):
     """One column: its name, kind, whether it may be null, what it means, and the schema of a nested value."""
 
@@ -66,7 +56,7 @@ class RowType(NamedTuple):
         return tuple(column.name for column in self.columns)
 
 
-_ROW_TYPES: dict[type[AnyRow], RowType] = {}
+_ROW_TYPES: dict[type, RowType] = {}
 """Filled by the modules that declare row types."""
 
 
@@ -77,7 +67,7 @@ def row_type(name: str, row: type[AnyRow]) -> RowType:
     return declared
 
 
-def type_of(row: AnyRow) -> RowType:
+def type_of(row: object) -> RowType:
     """Return the type of a row; KeyError for what is no row."""
     return _ROW_TYPES[type(row)]
 
@@ -92,8 +82,6 @@ def columns_of(row: type[AnyRow]) -> tuple[Column, ...]:
 
 def values_of(row: AnyRow) -> tuple[Value, ...]:
     """Return the values of a row in column order: nested tuples as lists, nested NamedTuples as dicts."""
-    if isinstance(row, Row):
-        return row.values
     values: list[Value] = []
     for value, convert in zip(row, _converters(type(row)), strict=True):
         if convert is None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from formats.types import Buffer
-from kcli.rows.declare import AnyRow, Row, type_of
+from kcli.rows.declare import AnyRow, type_of
 
 
 class ArrowBlock:
@@ -26,19 +26,19 @@ class ArrowBlock:
 class TextBlock:
     """Lines of text as UTF-8, each with its newline: the buffers, one after the other.
 
-    `type_name` says what the lines are about. Buffers travel between processes without copies.
+    `is_title`: they say what comes, and answer nothing yet. Buffers travel between processes without copies.
     """
 
-    __slots__ = ("buffers", "type_name")
+    __slots__ = ("buffers", "is_title")
 
-    def __init__(self, type_name: str, buffers: tuple[Buffer, ...]) -> None:
-        self.type_name = type_name
+    def __init__(self, buffers: tuple[Buffer, ...], is_title: bool = False) -> None:  # noqa: FBT001, FBT002 - pickled by position
         self.buffers = buffers
+        self.is_title = is_title
 
     def __reduce__(self) -> tuple[Callable[..., "TextBlock"], tuple[Any, ...]]:
         from pickle import PickleBuffer  # noqa: PLC0415 - imported by whoever pickles
 
-        return TextBlock, (self.type_name, tuple(map(PickleBuffer, self.buffers)))
+        return TextBlock, (tuple(map(PickleBuffer, self.buffers)), self.is_title)
 
 
 class EncodedRows:
@@ -69,7 +69,5 @@ Item: TypeAlias = AnyRow | ArrowBlock | TextBlock | EncodedRows
 
 
 def type_name(item: Item) -> str:
-    """Return the name of the type of a row, or of the rows of a block."""
-    if isinstance(item, (ArrowBlock, TextBlock, EncodedRows)):
-        return item.type_name
-    return item.type if isinstance(item, Row) else type_of(item).name
+    """Return the name of the type of a row, or of the rows of a block; KeyError for what has no type."""
+    return item.type_name if isinstance(item, (ArrowBlock, EncodedRows)) else type_of(item).name

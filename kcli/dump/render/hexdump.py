@@ -10,12 +10,10 @@ before are told by one `*`.
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from kcli.output.values import one_line
-from kcli.rows import Item, type_name, values_of
-from kcli.rows.dump import DUMP_LAYOUT
-from kcli.rows.places import FROM_FILE
+from kcli.rows import Item
+from kcli.rows.dump import DumpFileRow, DumpLayoutRow
 
 BYTES_PER_LINE = 16
 POSITION = 8
@@ -26,42 +24,37 @@ NOT_SHOWN = ".."
 REPEATED = "*"
 CHUNK = 1 << 16
 
-_FILE = len(FROM_FILE)
-
 
 def layout_lines(rows: Iterable[Item]) -> Iterator[str]:
-    """Yield the lines of rows of type `dump_layout`: names of files and structures where they change, and fields.
+    """Yield the lines of rows of `dump --layout`: names of files and structures where they change, and fields.
 
-    Of a row of another type, which stands for a file without a layout, the file's name is told and the columns behind it.
+    Of a file without a layout its name, what it is and its size.
     """
-    file = structure = None
+    source = structure = None
     for row in rows:
-        assert isinstance(row, tuple)
-        values = values_of(row)
-        where, (name, *field) = values[:_FILE], values[_FILE:]
-        if where != file:
-            if file is not None:
+        assert isinstance(row, (DumpLayoutRow, DumpFileRow))
+        if row.source != source:
+            if source is not None:
                 yield ""
-            file, structure = where, None
-            yield one_line(os.path.join(str(where[0]), str(where[-1])))
-        if type_name(row) != DUMP_LAYOUT.name:
-            yield one_line("  ".join(str(value) for value in (name, *field) if value is not None))
+            source, structure = row.source, None
+            yield one_line(os.path.join(source.where.dir, source.file))
+        if isinstance(row, DumpFileRow):
+            yield one_line(row.kind if row.size_bytes is None else f"{row.kind}  {row.size_bytes}")
             continue
-        if name != structure:
-            structure = name
-            yield one_line(str(name))
-        yield from _field(*field)
+        if row.structure != structure:
+            structure = row.structure
+            yield one_line(structure)
+        yield from _field(row)
 
 
-def _field(  # noqa: PLR0917
-    field: Any, position: Any, stream_position: Any, size: Any, data: Any, value: Any, meaning: Any
-) -> Iterator[str]:
-    start, mark = (position, "") if position is not None else (stream_position, "+")
-    words = "" if data and _is_hex_of(value, data) else value
-    last = (len(data or b"") - 1) // BYTES_PER_LINE
-    chunks = _hex(data) if data else iter([NOT_SHOWN if data is None else ""])
+def _field(row: DumpLayoutRow) -> Iterator[str]:
+    start, sign = (row.stream_position or 0, "+") if row.position is None else (row.position, "")
+    data = row.bytes or b""
+    words = "" if data and _is_hex_of(row.value, data) else row.value
+    last = (len(data) - 1) // BYTES_PER_LINE
+    chunks = _hex(data) if data else iter([NOT_SHOWN if row.bytes is None else ""])
     before = next(chunks)
-    yield _line(f"{mark}{start:0{POSITION}d}", str(size), field, before, words, meaning)
+    yield _line(f"{sign}{start:0{POSITION}d}", str(row.size), row.field, before, words, row.meaning)
     repeated = False
     for number, chunk in enumerate(chunks, 1):
         if before == chunk and number < last:
@@ -70,14 +63,14 @@ def _field(  # noqa: PLR0917
             repeated = True
             continue
         repeated, before = False, chunk
-        yield _line(f"{mark}{start + number * BYTES_PER_LINE:0{POSITION}d}", "", "", chunk, None, None)
+        yield _line(f"{sign}{start + number * BYTES_PER_LINE:0{POSITION}d}", "", "", chunk, None, None)
 
 
 def _hex(data: bytes) -> Iterator[str]:
     return (data[at : at + BYTES_PER_LINE].hex(" ") for at in range(0, len(data), BYTES_PER_LINE))
 
 
-def _is_hex_of(value: Any, data: bytes) -> bool:
+def _is_hex_of(value: str | None, data: bytes) -> bool:
     """Whether a value says no more than the bytes beside it do."""
     if value is None or len(value) != 2 + 2 * len(data) or not value.startswith("0x"):
         return False

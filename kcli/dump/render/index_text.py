@@ -29,11 +29,11 @@ from kcli.dump.indexes import (
 )
 from kcli.dump.options import DumpOptions
 from kcli.dump.render.lines import (
-    LINE,
     MISMATCH,
     NOT_FOUND,
     OUT_OF_ORDER,
     TIME_MISMATCH,
+    IndexProblem,
     aborted_line,
     line,
     producer_line,
@@ -45,7 +45,7 @@ from kcli.logdir.files import file_name, sibling
 from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
 from kcli.logdir.segment import only_zeros
 from kcli.logdir.tree import Target
-from kcli.rows import Row, TextBlock
+from kcli.rows import TextBlock
 
 
 def _absolute(target: Target) -> str:
@@ -119,7 +119,7 @@ def time_index_text(unit: Unit, options: DumpOptions, findings: FindingCollector
                         "DUMP-004", slot * index.entry_size, f"offset {offset}: no batch ends with it"
                     )
                 if found != offset:
-                    yield Row(NOT_FOUND, (path, offset, found))
+                    yield IndexProblem(NOT_FOUND, path, offset, found)
                 else:
                     latest = (
                         largest_timestamp(finder.log, batch, options, findings)
@@ -132,9 +132,9 @@ def time_index_text(unit: Unit, options: DumpOptions, findings: FindingCollector
                             slot * index.entry_size,
                             f"timestamp {timestamp}: offset {offset} has {latest}",
                         )
-                        yield Row(TIME_MISMATCH, (path, timestamp, latest))
+                        yield IndexProblem(TIME_MISMATCH, path, timestamp, latest)
                     if before[0] >= timestamp:
-                        yield Row(OUT_OF_ORDER, (path, timestamp, before[0]))
+                        yield IndexProblem(OUT_OF_ORDER, path, timestamp, before[0])
             yield from _entry(f"timestamp: {timestamp} offset: {offset}", slot, options)
             before = entry
         else:
@@ -159,7 +159,7 @@ def _compared(
         findings.add("DUMP-004", slot * OFFSET_INDEX_ENTRY.size, differs(entry, found))
         taken = taken_for_batch(log, position, min(log.size, position + options.max_message_size))
         if taken is not None and taken.last_offset != offset:
-            yield Row(MISMATCH, (_absolute(findings.target), offset, taken.last_offset))
+            yield IndexProblem(MISMATCH, _absolute(findings.target), offset, taken.last_offset)
 
 
 def _entries(entries: Sequence[tuple[int, int]], slot: int, options: DumpOptions) -> Scanned:
@@ -167,7 +167,7 @@ def _entries(entries: Sequence[tuple[int, int]], slot: int, options: DumpOptions
     if not options.verify_index_only:
         text = "".join([f"offset: {offset} position: {position}\n" for offset, position in entries]).encode()
         held = len(text)
-        yield TextBlock(LINE, (text,))
+        yield TextBlock((text,))
     yield Pause(ResumePoint(slot), held)
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from formats import java_text
 from formats.batch import COMPRESSION_NAMES
@@ -31,31 +31,7 @@ from formats.record import Record
 from kcli.dump.render.pairs import Pairs, packed
 from kcli.logdir.segment import Batch
 from kcli.output.values import one_line
-from kcli.rows import Item, Row, TextBlock, type_name, values_of
-from kcli.rows.columns import TITLE
-
-LINE = "text"
-"""Row type of lines for stdout: (one of them, without its newline,), or Lines."""
-BATCH_LINE, RECORD_LINE = "text_batch", "text_record"
-"""The same of one line about a batch, or about a record."""
-SAID = "text_said"
-"""Row type of one line for stderr, told at once: (line,)."""
-MISMATCH = "text_mismatch"
-"""(absolute path, offset of the index entry, offset in the log)."""
-TIME_MISMATCH = "text_time_mismatch"
-"""(absolute path, timestamp of the index entry, timestamp in the log)."""
-OUT_OF_ORDER = "text_out_of_order"
-"""(absolute path, timestamp of the index entry, the one before it)."""
-NOT_FOUND = "text_not_found"
-"""(absolute path, offset of the index entry, offset in the log)."""
-NON_CONSECUTIVE = "text_non_consecutive"
-"""(absolute path, pairs as of `kcli.dump.render.pairs`: offset of a record, offset of the next)."""
-BEGINS = "text_begins"
-"""(absolute path, offset of the first record of a piece of a log, the one before it is in another piece)."""
-ENDS = "text_ends"
-"""(absolute path, offset of the last record so far)."""
-
-_PRINTED = {TITLE, LINE, BATCH_LINE, RECORD_LINE}
+from kcli.rows import Item, TextBlock
 
 INDENT = "|"
 LONG_TEXT = 1 << 16
@@ -73,84 +49,128 @@ class Shown(NamedTuple):
     payload: str | None
 
 
-def dump_log_lines(rows: Iterable[Item], limit: int | None = None) -> Iterator[str | TextBlock]:
-    """Yield the lines for stdout, one or many at a time; write to stderr what the tool writes there, its summaries at the end.
+class ToolSummary(NamedTuple):
+    """How the tool prints the pairs of numbers that it keeps to the end.
 
-    With a limit, rows of one line each: so many are yielded, and nothing is read behind them.
+    `order`: sorted by the first number, where 1 rises and -1 falls, or 0 as they came.
+    """
+
+    title: str
+    line: str
+    order: int
+
+
+MISMATCH = ToolSummary("Mismatches in :", "  Index offset: {}, log offset: {}\n", -1)
+TIME_MISMATCH = ToolSummary("Found timestamp mismatch in :", "  Index timestamp: {}, log timestamp: {}\n", 0)
+OUT_OF_ORDER = ToolSummary(
+    "Found out of order timestamp in :",
+    "  Index timestamp: {}, Previously indexed timestamp: {}\n",
+    0,
+)
+NOT_FOUND = ToolSummary(
+    "The following indexed offsets are not found in :",
+    "Indexed offset: {}, found log offset: {}\n",
+    0,
+)
+NON_CONSECUTIVE = ToolSummary("Non-consecutive offsets in ", "  {} is followed by {}\n", 1)
+SUMMARIES = (MISMATCH, TIME_MISMATCH, OUT_OF_ORDER, NOT_FOUND, NON_CONSECUTIVE)
+"""In the order in which the tool prints them."""
+
+
+class StderrLine(NamedTuple):
+    """A line that goes to stderr at once."""
+
+    text: str
+
+
+class IndexProblem(NamedTuple):
+    """An entry of an index that does not fit: its offset or timestamp, and the one that was found instead."""
+
+    summary: ToolSummary
+    path: str
+    entry: int
+    found: int
+
+
+class OffsetJumps(NamedTuple):
+    """Offsets of a log, absolute path, that do not follow each other: pairs as of `kcli.dump.render.pairs`."""
+
+    path: str
+    pairs: bytes
+
+
+class FirstOffset(NamedTuple):
+    """The offset of the first record of a range of a log; the one before it is in another range."""
+
+    path: str
+    offset: int
+
+
+class LastOffset(NamedTuple):
+    """The offset of the last record of a log so far."""
+
+    path: str
+    offset: int
+
+
+def dump_log_lines(items: Iterable[Item], limit: int | None = None) -> Iterator[TextBlock]:
+    """Yield the blocks for stdout; write to stderr what the tool writes there, its summaries at the end.
+
+    With a limit, blocks of one line each: so many are yielded, and nothing is read after them.
     """
     with ExitStack() as stack:
-        at_end: dict[str, dict[str, Pairs]] = {kind: {} for kind in _CLOSING}
-        ends: dict[Any, Any] = {}
+        kept: dict[ToolSummary, dict[str, Pairs]] = {summary: {} for summary in SUMMARIES}
+        last_offsets: dict[str, int] = {}
         left = sys.maxsize if limit is None else limit
-        for row in rows if left else ():
-            kind = type_name(row)
-            values = values_of(row) if isinstance(row, tuple) else ()
-            if kind in _PRINTED:
-                yield row if isinstance(row, TextBlock) else str(values[0])
+        for item in items if left else ():
+            if isinstance(item, TextBlock):
+                yield item
                 left -= 1
                 if not left:
                     break
-            elif kind == SAID:
+            elif isinstance(item, StderrLine):
                 sys.stdout.flush()
-                sys.stderr.write(one_line(str(values[0])) + "\n")
-            elif kind == ENDS:
-                ends[values[0]] = values[1]
+                sys.stderr.write(one_line(item.text) + "\n")
+            elif isinstance(item, LastOffset):
+                last_offsets[item.path] = item.offset
             else:
-                path, told = _pairs(kind, values, ends)
-                of_path = at_end[NON_CONSECUTIVE if kind == BEGINS else kind]
-                if told and path not in of_path:
-                    of_path[path] = stack.enter_context(closing(Pairs()))
-                if told:
-                    of_path[path].add(told)
+                summary, path, pairs = _pairs(item, last_offsets)
+                if pairs and path not in kept[summary]:
+                    kept[summary][path] = stack.enter_context(closing(Pairs()))
+                if pairs:
+                    kept[summary][path].add(pairs)
         sys.stdout.flush()
-        for kind, found in at_end.items():
-            for path, pairs in found.items():
-                _write_summary(kind, path, pairs)
+        for summary, of_paths in kept.items():
+            for path, found in of_paths.items():
+                _write_summary(summary, path, found)
 
 
-def _write_summary(kind: str, path: str, pairs: Pairs) -> None:
-    title, line, ordered = _CLOSING[kind]
-    sys.stderr.write(f"{title}{path}\n")
-    # Java keeps the two marked ones in a TreeMap: sorted by the first number, the last value wins.
-    lines = (line.format(*pair) for pair in (pairs.by_first(reverse=ordered < 0) if ordered else pairs))
+def _pairs(item: Item, last_offsets: dict[str, int]) -> tuple[ToolSummary, str, bytes]:
+    """Return the pairs of what is kept to the end; none for a range of a log that follows the one before."""
+    if isinstance(item, OffsetJumps):
+        return NON_CONSECUTIVE, item.path, item.pairs
+    if isinstance(item, IndexProblem):
+        return item.summary, item.path, packed(item.entry, item.found)
+    assert isinstance(item, FirstOffset)
+    last = last_offsets.get(item.path)
+    # after the largest offset the sum wraps, as the tool's does
+    if last is None or item.offset in {last + 1, last + 1 - (1 << 64)}:
+        return NON_CONSECUTIVE, item.path, b""
+    return NON_CONSECUTIVE, item.path, packed(last, item.offset)
+
+
+def _write_summary(summary: ToolSummary, path: str, pairs: Pairs) -> None:
+    sys.stderr.write(f"{summary.title}{path}\n")
+    # Java keeps those with an order in a TreeMap: sorted by the first number, the last value wins.
+    ordered = pairs.by_first(reverse=summary.order < 0) if summary.order else pairs
+    lines = (summary.line.format(*pair) for pair in ordered)
     while some := "".join(islice(lines, LINES_AT_ONCE)):
         sys.stderr.write(some)
 
 
-def _pairs(kind: str, values: tuple[Any, ...], ends: dict[Any, Any]) -> tuple[Any, bytes]:
-    """Return the path and the pairs of what is told at the end; none for a piece that follows well on the one before."""
-    path, *told = values
-    if kind == NON_CONSECUTIVE:
-        return path, told[0]
-    if kind != BEGINS:
-        return path, packed(*told)
-    last = ends.get(path)
-    # after the largest offset the sum wraps, as the tool's does
-    if last is None or told[0] in {last + 1, last + 1 - (1 << 64)}:
-        return path, b""
-    return path, packed(last, told[0])
-
-
-_CLOSING: dict[str, tuple[str, str, int]] = {
-    MISMATCH: ("Mismatches in :", "  Index offset: {}, log offset: {}\n", -1),
-    TIME_MISMATCH: ("Found timestamp mismatch in :", "  Index timestamp: {}, log timestamp: {}\n", 0),
-    OUT_OF_ORDER: (
-        "Found out of order timestamp in :",
-        "  Index timestamp: {}, Previously indexed timestamp: {}\n",
-        0,
-    ),
-    NOT_FOUND: (
-        "The following indexed offsets are not found in :",
-        "Indexed offset: {}, found log offset: {}\n",
-        0,
-    ),
-    NON_CONSECUTIVE: ("Non-consecutive offsets in ", "  {} is followed by {}\n", 1),
-}
-
-
-def line(words: str, kind: str = LINE) -> Row:
-    """Return the row of one line for stdout."""
-    return Row(kind, (words,))
+def line(words: str, *, is_title: bool = False) -> TextBlock:
+    """Return one line for stdout."""
+    return TextBlock((f"{words}\n".encode(),), is_title)
 
 
 def batch_line(batch: Batch, *, valid: bool) -> str:

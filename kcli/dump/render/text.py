@@ -31,11 +31,10 @@ from kcli.dump.render.batch_columns import (
 )
 from kcli.dump.render.decoders import shown_contents
 from kcli.dump.render.lines import (
-    BEGINS,
-    ENDS,
     INDENT,
-    LINE,
-    NON_CONSECUTIVE,
+    FirstOffset,
+    LastOffset,
+    OffsetJumps,
     contents,
     control_text,
     java_strings,
@@ -61,7 +60,7 @@ from kcli.dump.source import Log, finished
 from kcli.logdir.files import file_name
 from kcli.logdir.segment import TORN, Stop
 from kcli.logdir.tree import Target
-from kcli.rows import Row, TextBlock
+from kcli.rows import TextBlock
 
 BOOTSTRAP = "bootstrap.checkpoint"
 BEFORE_FIRST = -1
@@ -129,7 +128,7 @@ def render_text(log: Log, items: Iterable[Block | DamagedRange | Stop], end: int
         if options.limit is None:
             made = [own] if records is None else _interleaved(own, columns, records)
             yield from _follows(path, offsets, last)
-            yield TextBlock(LINE, tuple(_java_text(texts(lines)) for lines in made if len(lines)))
+            yield TextBlock(tuple(_java_text(texts(lines)) for lines in made if len(lines)))
         else:
             # what follows a limit is not looked at
             made = [own, joined(columns, 0 if records is None else len(records.offset))]
@@ -141,10 +140,10 @@ def render_text(log: Log, items: Iterable[Block | DamagedRange | Stop], end: int
         if records is not None:
             last = _last_offset(item, records, last)
             if last is not None:
-                yield Row(ENDS, (path, last))
+                yield LastOffset(path, last)
         yield finished(log, item, sum(lines.nbytes for lines in made))
     if last is not None and options.records:
-        yield Row(ENDS, (path, last))
+        yield LastOffset(path, last)
 
 
 def _title(target: Target) -> str:
@@ -165,16 +164,16 @@ def _trailing(item: DamagedRange | Stop, end: int, log: Log) -> Scanned:
 # Offsets that are not consecutive
 
 
-def _follows(path: str, offsets: Ints, last: int | None) -> Iterator[Row]:
+def _follows(path: str, offsets: Ints, last: int | None) -> Iterator[FirstOffset | OffsetJumps]:
     """Yield where offsets do not follow each other; `last` is the offset before the first, None where another scan knows it."""
     if not len(offsets):
         return
     first = int(offsets[0])
     if last is None:
-        yield Row(BEGINS, (path, first))
+        yield FirstOffset(path, first)
     pairs = non_consecutive(offsets, first if last is None else last, is_first=last is None)
     if pairs:
-        yield Row(NON_CONSECUTIVE, (path, pairs))
+        yield OffsetJumps(path, pairs)
 
 
 def non_consecutive(offsets: Ints, last: int, *, is_first: bool = False) -> bytes:
@@ -256,9 +255,9 @@ def _interleaved(of_batches: Array, columns: list[TextColumn], records: RecordCo
     return [joined([spans(of_batches, first), *columns], len(records.offset)), of_batches[int(first[-1]) :]]
 
 
-def _one_by_one(lines: Array) -> Iterator[Row]:
-    """Yield each of some lines as a row."""
-    return (line(bytes(_java_text(one.as_buffer())).decode().removesuffix("\n")) for one in lines)
+def _one_by_one(lines: Array) -> Iterator[TextBlock]:
+    """Yield each of some lines as a block."""
+    return (TextBlock((_java_text(one.as_buffer()),)) for one in lines)
 
 
 def _java_text(raw: Buffer) -> Buffer:

@@ -1,26 +1,17 @@
 """The text of `dump --layout`: lines of 16 bytes with names, values, meanings."""
 
 from kcli.dump.render.hexdump import layout_lines
-from kcli.rows.declare import Row
-from kcli.rows.dump import DUMP_FILE, DUMP_LAYOUT
+from kcli.rows.dump import DumpFileRow, DumpLayoutRow
+from kcli.rows.places import FromFile, Where
+
+
+def from_file(name):
+    return FromFile(Where("orders-0", None, None, "orders", 0), name)
 
 
 def row(structure, field, position, data, value=None, meaning=None, stream=None, size=None, file="0.log"):
-    where = ("orders-0", None, None, "orders", 0, file)
-    return Row(
-        DUMP_LAYOUT.name,
-        (
-            *where,
-            structure,
-            field,
-            position,
-            stream,
-            len(data) if size is None else size,
-            data,
-            value,
-            meaning,
-        ),
-    )
+    size = len(data) if size is None else size
+    return DumpLayoutRow(from_file(file), structure, field, position, stream, size, data, value, meaning)
 
 
 def lines(*rows):
@@ -91,9 +82,8 @@ def test_control_characters_cannot_break_a_line():
 
 
 def test_a_file_without_a_layout_is_named():
-    where = ("orders-0", None, None, "orders", 0)
     rows = (
-        Row(DUMP_FILE.name, (*where, "notes", "unknown", 12)),
-        Row(DUMP_FILE.name, (*where, "folder", "unknown", None)),
+        DumpFileRow(from_file("notes"), "unknown", 12),
+        DumpFileRow(from_file("folder"), "unknown", None),
     )
     assert lines(*rows) == ["orders-0/notes", "unknown  12", "", "orders-0/folder", "unknown"]

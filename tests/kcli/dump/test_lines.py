@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 
 from formats.control import control_record
 from kcli.dump.render.lines import (
-    LINE,
     MISMATCH,
-    NON_CONSECUTIVE,
     NOT_FOUND,
-    SAID,
+    IndexProblem,
+    OffsetJumps,
+    StderrLine,
     control_text,
     dump_log_lines,
     java_string,
+    line,
 )
 from kcli.dump.render.pairs import packed
-from kcli.rows import Row
 
 DIRECTORY = "bb835d49f591423699fc4372c4c5cb24"
 """Of the uuid u4NdSfWRQjaZ_ENyxMXLJA."""
@@ -115,18 +115,18 @@ def test_control_records_are_printed_as_by_the_tool(number, value, text):
 
 def test_summaries_come_last_in_the_order_of_the_tool(capsys):
     rows = [
-        Row(NON_CONSECUTIVE, ("/a", packed(-1, 5))),
-        Row(NON_CONSECUTIVE, ("/a", packed(-1, 9))),
-        Row(LINE, ("one",)),
-        Row(MISMATCH, ("/i", 3, 4)),
-        Row(MISMATCH, ("/i", 30, 4)),
-        Row(SAID, ("at once",)),
-        Row(NOT_FOUND, ("/t", 9, -1)),
-        Row(NOT_FOUND, ("/t", 8, -1)),
-        Row(LINE, ("two",)),
+        OffsetJumps("/a", packed(-1, 5)),
+        OffsetJumps("/a", packed(-1, 9)),
+        line("one"),
+        IndexProblem(MISMATCH, "/i", 3, 4),
+        IndexProblem(MISMATCH, "/i", 30, 4),
+        StderrLine("at once"),
+        IndexProblem(NOT_FOUND, "/t", 9, -1),
+        IndexProblem(NOT_FOUND, "/t", 8, -1),
+        line("two"),
     ]
 
-    assert list(dump_log_lines(rows)) == ["one", "two"]
+    assert [block.buffers for block in dump_log_lines(rows)] == [(b"one\n",), (b"two\n",)]
     assert capsys.readouterr().err.split("\n") == [
         "at once",
         "Mismatches in :/i",

@@ -14,8 +14,7 @@ from kcli.engine import pool as engine
 from kcli.engine.contract import Job, Outcome
 from kcli.engine.inline import inline
 from kcli.engine.pool import FEW_WORKERS, UNITS_A_CALL, pool, shares
-from kcli.rows import Row
-from tests.engine_suite import LARGE, LONG, SpreadSuite, long_units, scan, shape, units
+from tests.engine_suite import LARGE, LONG, Row, SpreadSuite, long_units, scan, shape, units
 from tests.nobody import as_nobody
 
 pytestmark = pytest.mark.slow

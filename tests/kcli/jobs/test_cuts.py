@@ -8,7 +8,8 @@ from kcli.engine.contract import Job, Outcome, Unit
 from kcli.engine.inline import reduced
 from kcli.jobs.cuts import drop_after_end
 from kcli.logdir.tree import file_target
-from kcli.rows import Failure, Row
+from kcli.rows import Failure
+from tests.engine_suite import Row
 
 ERROR = Failure("0.log", "corrupt", 7, None, "byte 7")
 

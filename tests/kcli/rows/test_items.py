@@ -7,7 +7,7 @@ import pytest
 from kcli.rows import ArrowBlock, EncodedRows, TextBlock, type_name
 from kcli.rows.remote_metadata import RlmmPartitionRow
 
-TEXT = TextBlock("text", (b"one\n", bytearray(b"two\n"), memoryview(b"three\n")))
+TEXT = TextBlock((b"one\n", bytearray(b"two\n"), memoryview(b"three\n")))
 ENCODED = EncodedRows("rlmm_partition", 2, b"a\tb\nc\td\n")
 
 
@@ -19,12 +19,19 @@ def test_buffers_of_a_block_are_pickled_out_of_band(block):
 
     assert [bytes(one) for one in buffers] == [bytes(one) for one in block.buffers]
     assert all(bytes(one) not in data for one in block.buffers)
-    assert (type(found), found.type_name) == (type(block), block.type_name)
+    assert type(found) is type(block)
     assert [bytes(one) for one in found.buffers] == [bytes(one) for one in block.buffers]
 
 
-def test_encoded_rows_keep_their_count():
-    assert pickle.loads(pickle.dumps(ENCODED, 5)).count == 2
+def test_encoded_rows_keep_their_type_and_count():
+    found = pickle.loads(pickle.dumps(ENCODED, 5))
+
+    assert (found.type_name, found.count) == ("rlmm_partition", 2)
+
+
+def test_a_title_stays_one():
+    assert pickle.loads(pickle.dumps(TextBlock((b"Dumping 0.log\n",), is_title=True), 5)).is_title
+    assert not pickle.loads(pickle.dumps(TEXT, 5)).is_title
 
 
 @pytest.mark.parametrize(
@@ -32,7 +39,6 @@ def test_encoded_rows_keep_their_count():
     [
         (RlmmPartitionRow("t", 0, 3), "rlmm_partition"),
         (ArrowBlock("dump_batch", None), "dump_batch"),
-        (TEXT, "text"),
         (ENCODED, "rlmm_partition"),
     ],
 )
