@@ -6,7 +6,9 @@ Batches, indexes, checkpoints, and the units of work that read them.
 import struct
 from pathlib import Path
 
+from kcli.analysis import log_batches
 from kcli.engine.contract import Unit
+from kcli.logdir import bulk
 from kcli.logdir.tree import Selection, find
 from tests.builders import put_record, put_records
 from tests.rows import named
@@ -112,3 +114,10 @@ def put_log(directory, batches=BATCHES, damaged=()):
         directory, 0, bytes(data), offset_entries(*((20 * n + 19, n * len(batch)) for n in range(1, batches)))
     )
     return directory
+
+
+def recover_in_windows(monkeypatch, window=500):
+    """Let small logs be recovered as large ones are: a few batches at a time, so many bytes at first."""
+    monkeypatch.setattr(log_batches, "BULK_FROM", 0)
+    monkeypatch.setattr(bulk, "SMALLEST_WINDOW", window)
+    monkeypatch.setattr(bulk, "EAGER_WINDOW", window)

@@ -12,20 +12,17 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
-from formats.batch import NO_PRODUCER_ID, BatchHeader
+from formats.batch import CONTROL_MASK, NO_PRODUCER_ID, TRANSACTIONAL_MASK
 from formats.errors import FormatError, LimitError
-from formats.magic import is_legacy
+from kcli.analysis.log_batches import LogBatch, header_batches
 from kcli.analysis.log_segment import (
     ILLEGAL_ARGUMENT,
     INVALID_RECORD,
     BrokerError,
     LoadedSegment,
-    file_batches,
-    header,
     translate_offset,
 )
 from kcli.logdir.buffers import DataFile, file_error, read_whole
-from kcli.logdir.segment import FileBatch
 
 LARGEST_CONTROL_BATCH = 1024 * 1024
 
@@ -128,25 +125,26 @@ class ProducerState:
             del self.disk[offset]
         self.known = set(self.disk)
 
-    def append(self, log: DataFile, found: FileBatch, batch: BatchHeader) -> Ended | None:
+    def append(self, log: DataFile, batch: LogBatch) -> Ended | None:
         """Follow one batch of a producer; the transaction that it ends, if any, is still to be completed."""
+        is_transactional = bool(batch.attributes & TRANSACTIONAL_MASK)
         old = self.producers.get(batch.producer_id)
         open_since = old.open_since if old else None
-        if batch.is_control:
-            marker = read_marker(log, found)
+        if batch.attributes & CONTROL_MASK:
+            marker = read_marker(log, batch)
             if marker is None:
                 self.producers.setdefault(batch.producer_id, Producer(-1, None))
                 return None
             self.producers[batch.producer_id] = Producer(marker.timestamp, None)
             return None if open_since is None else Ended(open_since, batch.base_offset, marker.aborted)
-        if open_since is not None and not batch.is_transactional:
+        if open_since is not None and not is_transactional:
             raise BrokerError(
                 "InvalidTxnStateException",
                 log.path,
-                found.position,
+                batch.position,
                 f"producer {batch.producer_id} writes outside its transaction, open since offset {open_since}",
             )
-        if open_since is None and batch.is_transactional:
+        if open_since is None and is_transactional:
             open_since = batch.base_offset
             self.ongoing[open_since] = batch.producer_id
         self.producers[batch.producer_id] = Producer(batch.max_timestamp, open_since)
@@ -219,7 +217,7 @@ def read_snapshot(snapshot: Snapshot) -> Mapping[int, Producer] | None:
     }
 
 
-def read_marker(log: DataFile, found: FileBatch) -> Marker | None:
+def read_marker(log: DataFile, batch: LogBatch) -> Marker | None:
     """Return the marker in a control batch, None if cleaning has emptied it.
 
     BrokerError InvalidRecordException for broken bytes, IllegalArgumentException for a control record of
@@ -228,21 +226,21 @@ def read_marker(log: DataFile, found: FileBatch) -> Marker | None:
     from formats.control import ABORT, COMMIT, control_key, control_value  # noqa: PLC0415 - markers are rare
     from formats.record import batch_records  # noqa: PLC0415
 
-    if found.size > LARGEST_CONTROL_BATCH:
+    if batch.size > LARGEST_CONTROL_BATCH:
         most = f"at most {LARGEST_CONTROL_BATCH} bytes"
-        raise file_error(log.path, LimitError(found.position, "control batch size", most, found.size))
+        raise file_error(log.path, LimitError(batch.position, "control batch size", most, batch.size))
     try:
-        record = next(batch_records(log.read(found.position, found.size), LARGEST_CONTROL_BATCH), None)
+        record = next(batch_records(log.read(batch.position, batch.size), LARGEST_CONTROL_BATCH), None)
         if record is None:
             return None
         kind = control_key(record.key or b"").type
         if kind not in {ABORT, COMMIT}:
             message = f"a control record of type {kind} where a transaction marker belongs"
-            raise BrokerError(ILLEGAL_ARGUMENT, log.path, found.position, message)
+            raise BrokerError(ILLEGAL_ARGUMENT, log.path, batch.position, message)
         control_value(kind, record.value or b"")
     except FormatError as error:
         raise BrokerError(
-            INVALID_RECORD, log.path, found.position, f"a broken control record: {error}"
+            INVALID_RECORD, log.path, batch.position, f"a broken control record: {error}"
         ) from error
     return Marker(record.timestamp, kind == ABORT)
 
@@ -307,13 +305,10 @@ def replay(state: ProducerState, segment: LoadedSegment, start_offset: int, end_
         )
     ended: list[tuple[Ended, int]] = []
     with segment.log() as log:
-        for found in file_batches(log, start, end_position):
-            if is_legacy(found.magic):
-                continue
-            batch = header(log, found)
-            if isinstance(batch, BatchHeader) and batch.producer_id > NO_PRODUCER_ID:
-                transaction = state.append(log, found, batch)
+        for batch in header_batches(log, start, end_position):
+            if batch.producer_id > NO_PRODUCER_ID:
+                transaction = state.append(log, batch)
                 if transaction is not None:
-                    ended.append((transaction, found.position))
+                    ended.append((transaction, batch.position))
         for transaction, position in ended:
             state.complete(transaction, log.path, position)

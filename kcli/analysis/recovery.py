@@ -8,13 +8,13 @@ are kept.
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from formats.batch import BATCH, NO_PRODUCER_ID, BatchHeader
+from formats.batch import NO_PRODUCER_ID
 from formats.errors import CorruptError
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, OffsetIndexEntry, TimeIndexEntry
-from formats.legacy import MESSAGE_V0, is_valid
-from formats.magic import format_of, is_legacy
+from formats.magic import is_legacy
 from formats.types import Position, RelativeOffset
 from kcli.analysis.epochs import EpochCache, assign
+from kcli.analysis.log_batches import LogBatch, valid_batches
 from kcli.analysis.log_segment import (
     CORRUPT_RECORD,
     ILLEGAL_ARGUMENT,
@@ -24,23 +24,15 @@ from kcli.analysis.log_segment import (
     OFFSET_OVERFLOW,
     BrokerError,
     LoadedSegment,
-    file_batches,
-    header,
     memory_index,
     read_next_offset,
 )
 from kcli.analysis.producers import ProducerState
 from kcli.logdir.buffers import DataFile
-from kcli.logdir.segment import FileBatch
 
-CHUNK = 1024 * 1024
-NEVER = 1 << 32
 CUTS = frozenset({CORRUPT_RECORD, INVALID_RECORD})
 """What recovery answers by cutting the log; anything else ends it."""
 NO_TIMESTAMP = -1
-
-_CRC = BATCH.only("crc")
-_LEGACY_CRC = MESSAGE_V0.only("crc")
 
 
 class Recovered(NamedTuple):
@@ -84,22 +76,23 @@ class _Rebuild:
     max_timestamp: int = NO_TIMESTAMP
     max_timestamp_offset: int = 0
 
-    def add_batch(self, found: FileBatch, last: int, max_timestamp: int) -> None:
+    def add_batch(self, batch: LogBatch) -> None:
         """Index one good batch; BrokerError for an offset that no index of this segment can hold."""
+        last = batch.last_offset
         if not 0 <= last - self.of.base_offset <= MAX_RELATIVE_OFFSET:
             raise RecoveryError(
                 OFFSET_OVERFLOW,
                 self.path,
-                found.position,
+                batch.position,
                 f"last offset {last} is out of the segment's range",
             )
-        if max_timestamp > self.max_timestamp:
-            self.max_timestamp, self.max_timestamp_offset = max_timestamp, last
+        if batch.max_timestamp > self.max_timestamp:
+            self.max_timestamp, self.max_timestamp_offset = batch.max_timestamp, last
         if self.valid - self.last_indexed_at > self.index_interval_bytes:
             self.add_offset(last, self.valid)
             self.add_time()
             self.last_indexed_at = self.valid
-        self.valid += found.size
+        self.valid += batch.size
 
     def add_offset(self, offset: int, position: int) -> None:
         """Append to the offset index."""
@@ -192,13 +185,11 @@ def recover(
     log_size = segment.log_size
     try:
         with segment.log() as log:
-            for found in file_batches(log, 0, segment.log_size, hop_from=NEVER):
-                _ensure_valid(log, found)
-                batch = header(log, found)
-                built.add_batch(found, batch.last_offset, batch.max_timestamp)
-                if isinstance(batch, BatchHeader):
-                    epochs = _assigned(epochs, batch, log, found)
-                    _follow(state, log, found, batch, built)
+            for batch in valid_batches(log, segment.log_size, segment.offset_index.path):
+                built.add_batch(batch)
+                if not is_legacy(batch.magic):
+                    epochs = _assigned(epochs, batch, log)
+                    _follow(state, log, batch, built)
     except BrokerError as error:
         if error.exception not in CUTS:
             _explain(error, built, log_size, epochs)
@@ -225,7 +216,7 @@ def overflows(segment: LoadedSegment) -> bool:
     return end > segment.base_offset and end - 1 - segment.base_offset > MAX_RELATIVE_OFFSET
 
 
-def _assigned(epochs: EpochCache, batch: BatchHeader, log: DataFile, found: FileBatch) -> EpochCache:
+def _assigned(epochs: EpochCache, batch: LogBatch, log: DataFile) -> EpochCache:
     """Return the cache after a batch.
 
     BrokerError for a negative base offset, as `LeaderEpochFileCache.assign` throws.
@@ -235,49 +226,14 @@ def _assigned(epochs: EpochCache, batch: BatchHeader, log: DataFile, found: File
     try:
         return assign(epochs, batch.partition_leader_epoch, batch.base_offset)
     except CorruptError as error:
-        raise BrokerError(ILLEGAL_ARGUMENT, log.path, found.position, str(error)) from error
+        raise BrokerError(ILLEGAL_ARGUMENT, log.path, batch.position, str(error)) from error
 
 
-def _follow(
-    state: ProducerState, log: DataFile, found: FileBatch, batch: BatchHeader, built: _Rebuild
-) -> None:
+def _follow(state: ProducerState, log: DataFile, batch: LogBatch, built: _Rebuild) -> None:
     if batch.producer_id > NO_PRODUCER_ID:
-        ended = state.append(log, found, batch)
+        ended = state.append(log, batch)
         if ended is not None:
             if ended.aborted:
-                built.add_aborted(ended.last_offset, found.position)
-            state.complete(ended, log.path, found.position)
+                built.add_aborted(ended.last_offset, batch.position)
+            state.complete(ended, log.path, batch.position)
     state.map_end = batch.last_offset + 1
-
-
-def _ensure_valid(log: DataFile, found: FileBatch) -> None:
-    """Raise the BrokerError that a batch with a wrong checksum gives.
-
-    One larger than its window is read in chunks.
-    """
-    form = format_of(found.magic)
-    if not is_legacy(found.magic) and found.size < form.layout.size:
-        raise BrokerError(
-            CORRUPT_RECORD,
-            log.path,
-            found.position,
-            f"a batch of {found.size} bytes, its header alone has {form.layout.size}",
-        )
-    view = memoryview(found.window)[found.at : found.at + found.size]
-    if len(view) == found.size and is_legacy(found.magic):
-        valid = is_valid(view)
-    else:
-        checksum = form.checksum(view[form.crc_from :], 0)
-        position, end = found.position + len(view), found.position + found.size
-        while position < end:
-            piece = log.read(position, min(CHUNK, end - position))
-            checksum = form.checksum(piece, checksum)
-            position += len(piece)
-        valid = checksum == form.stored_crc.unpack_from(view)[0]
-    if not valid:
-        raise BrokerError(
-            CORRUPT_RECORD,
-            log.path,
-            found.position,
-            f"the batch at offset {found.base_offset} does not match its checksum",
-        )

@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from formats.index import TXN_INDEX_ENTRY, AbortedTxn
-from kcli.analysis import recovery
+from kcli.analysis import log_batches
 from kcli.analysis.loaded_log import Settings
 from kcli.analysis.log_segment import BrokerError
 from kcli.analysis.start import load
@@ -108,7 +108,7 @@ def test_an_unclean_start_rebuilds_from_the_floor_of_the_recovery_point(orders):
 
 @pytest.mark.parametrize("chunk", [SIZE // 2, SIZE + 7, 1 << 20])
 def test_recovery_cuts_at_the_first_bad_batch_and_deletes_what_follows(orders, monkeypatch, chunk):
-    monkeypatch.setattr(recovery, "CHUNK", chunk)
+    monkeypatch.setattr(log_batches, "CHUNK", chunk)
     path = orders / f"{0:020d}.log"
     data = bytearray(path.read_bytes())
     data[-1] ^= 1

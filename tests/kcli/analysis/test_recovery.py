@@ -1,0 +1,124 @@
+"""Twins: recovery of a segment read in windows does what recovery read batch by batch does, for every log.
+
+Among them logs with markers, old messages, and batches that only recovery takes.
+"""
+
+import random
+import struct
+import zlib
+
+import pytest
+
+from formats.checkpoint import EpochEntry
+from kcli.analysis import log_batches
+from kcli.analysis.log_segment import BrokerError, LoadedSegment
+from kcli.analysis.producers import ProducerState, replay
+from kcli.analysis.recovery import RecoveryError, recover
+from tests.builders import put_record, put_records
+from tests.formats.recorded import stored
+from tests.partitions import put_range, recover_in_windows
+
+LOGS = 600
+BASE = 100
+WINDOWS = (64, 300, 1 << 20)
+TRANSACTIONAL, CONTROL = 0x10, 0x20
+OLD = stored("v1-none.log")[:200]
+
+
+def marker(offset, producer, kind):
+    record = put_record(key=struct.pack(">hh", 0, kind), value=struct.pack(">hi", 0, 1))
+    return put_records(
+        [record],
+        base_offset=offset,
+        producer_id=producer,
+        producer_epoch=0,
+        attributes=TRANSACTIONAL | CONTROL,
+        max_timestamp=offset,
+    )
+
+
+def old_message(offset, magic, body):
+    """Return a message with the right checksum, of whichever magic and length."""
+    covered = struct.pack(">bb", magic, 0) + body
+    return struct.pack(">qiI", offset, 4 + len(covered), zlib.crc32(covered)) + covered
+
+
+def batch(choose, offset):
+    """Return a batch that is usual most of the time, and the offset after it."""
+    kind = choose.choices(range(8), (60, 20, 10, 6, 2, 1, 1, 1))[0]
+    producer = choose.randrange(3)
+    count = choose.randrange(1, 4)
+    epoch = choose.choice((0, 0, 0, 1, 2, -1))
+    times = {"timestamp": choose.randrange(5000), "epoch": epoch}
+    written = {"producer_id": producer, "producer_epoch": 0, "base_sequence": 0}
+    if kind == 0:
+        return put_range(offset, count, **times), offset + count
+    if kind == 1:
+        return put_range(offset, count, **times, **written), offset + count
+    if kind == 2:
+        return put_range(offset, count, **times, **written, attributes=TRANSACTIONAL), offset + count
+    if kind == 3:
+        return marker(offset, producer, choose.choice((0, 1, 1, 3))), offset + 1
+    if kind == 4:
+        return OLD, offset
+    if kind == 5:
+        return old_message(
+            offset, choose.choice((0, 1, 1, 3, -1)), bytes(choose.randrange(8, 40))
+        ), offset + 1
+    if kind == 6:
+        return put_range(choose.choice((-1, BASE - 50, 1 << 40, (1 << 63) - 4)), count, **times), offset
+    return put_records([put_record(value=bytes(choose.randrange(2000)))], base_offset=offset), offset + 1
+
+
+def make_log(choose):
+    parts, offset = [], BASE
+    for _ in range(choose.choice((2, 10, 60))):
+        data, offset = batch(choose, offset)
+        parts.append(data)
+    data = bytearray(b"".join(parts))
+    for _ in range(choose.choice((0, 0, 0, 1, 2))):
+        data[choose.randrange(len(data))] ^= 1 << choose.randrange(8)
+    return bytes(data[: len(data) - choose.choice((0, 0, 0, choose.randrange(40)))])
+
+
+def producer_state():
+    return ProducerState(disk={}, now_ms=0, expiration_ms=1)
+
+
+def recovered(segment):
+    """Return all that recovery gives, or the error and what had been built when it came."""
+    state = producer_state()
+    try:
+        done = recover(segment, state, (EpochEntry(0, BASE),), index_interval_bytes=200, max_index_size=400)
+    except RecoveryError as error:
+        return error.exception, error.args, error.segment, error.epochs
+    except BrokerError as error:
+        return error.exception, error.args
+    ended = f"cut: {done.reason.exception}" if done.reason else "whole"
+    return ended, done.segment, done.epochs, done.truncated, str(done.reason), state
+
+
+def replayed(segment):
+    state = producer_state()
+    try:
+        replay(state, segment, BASE, segment.log_size)
+    except BrokerError as error:
+        return error.exception, error.args
+    return "whole", state
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("follow", [recovered, replayed])
+def test_in_windows_as_batch_by_batch(tmp_path, monkeypatch, window, follow):
+    choose = random.Random(window)
+    path = tmp_path / f"{BASE:020d}.log"
+    ends = set()  # how recoveries ended: the logs are various
+    for _ in range(LOGS):
+        path.write_bytes(make_log(choose))
+        segment = LoadedSegment(BASE, str(path), path.stat().st_size)
+        monkeypatch.setattr(log_batches, "BULK_FROM", 1 << 40)
+        plain = follow(segment)
+        recover_in_windows(monkeypatch, window)
+        assert follow(segment) == plain
+        ends.add(plain[0])
+    assert len(ends) >= (5 if follow is recovered else 2), ends
