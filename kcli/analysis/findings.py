@@ -442,3 +442,6 @@ CATALOGUE: dict[str, Rule] = {
         "Find out which producer writes transactions to this topic.",
     ),
 }
+
+NO_LOG_FILE = "no .log file; the log end offset is taken as the log start offset"
+"""The message of LOG-007."""

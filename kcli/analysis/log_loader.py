@@ -16,6 +16,7 @@ from formats.types import TopicPartition
 from kcli.analysis import epochs
 from kcli.analysis.directory_files import PREALLOCATED, TXN_ENTRY_SIZE, Files, read_aborted, surviving_files
 from kcli.analysis.epochs import EpochCache
+from kcli.analysis.findings import NO_LOG_FILE
 from kcli.analysis.loaded_log import (
     HEADERS,
     INDEX,
@@ -307,8 +308,7 @@ class LogLoader:
                 self.emptied = True
                 log_end = None
         else:
-            message = "no .log file; the log end offset is taken as the log start offset"
-            self.reporter.report("LOG-007", message, None)
+            self.reporter.report("LOG-007", NO_LOG_FILE, None)
         if not self.segments:
             self.segments[self.log_start] = empty_segment(self.log_start)
         if log_end is None:

@@ -15,7 +15,7 @@ from formats.batch import COMPRESSION_NAMES
 from formats.bounds import LARGEST_BATCH
 from formats.names import IN_PARTITION, LOG, parse_file
 from kcli.analysis.collector import FindingCollector
-from kcli.analysis.findings import Finding
+from kcli.analysis.findings import NO_LOG_FILE, Finding
 from kcli.analysis.pieces import Piece, ReadOptions, join, read_piece
 from kcli.analysis.salvage import DamagedRange
 from kcli.analysis.summary import EMPTY, Codec, Summary, merge
@@ -187,7 +187,7 @@ class ScanReducer:
             if is_segment and piece.summary.last_offset is not None:
                 end = piece.summary.last_offset
         if source is not None and target.kind == PARTITION:
-            outcome.findings.append(Finding("LOG-007", "no log in it", dir=target.shown))
+            outcome.findings.append(Finding("LOG-007", NO_LOG_FILE, dir=target.shown))
         total = total._replace(complete=total.complete and source is not None)
         return known._replace(total=total, end=end, where=known.where if source is None else source.where)
 

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from kcli.analysis.findings import Finding
+from kcli.analysis.findings import NO_LOG_FILE, Finding
 from kcli.engine.inline import inline
 from tests.kcli.jobs.scans import rows, scanned, two_partitions
 from tests.partitions import log_dir, put_range, segment
@@ -153,7 +153,7 @@ def test_a_directory_without_a_log(tmp_path):
         row["is_complete"],
         row["largest_batch_bytes"],
     ) == ("orders", 0, 0, True, None)
-    assert outcome.findings == [Finding("LOG-007", "no log in it", dir=str(tmp_path / "d" / "orders-0"))]
+    assert outcome.findings == [Finding("LOG-007", NO_LOG_FILE, dir=str(tmp_path / "d" / "orders-0"))]
 
 
 @pytest.mark.parametrize("words", [("orders-0",), ("orders-0/*.log",), ("orders-0", "orders-0/*.log"), ("",)])
