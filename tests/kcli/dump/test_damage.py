@@ -14,11 +14,13 @@ from kcli.logdir import bulk
 from kcli.logdir.tree import file_target
 from tests.builders import put_record, put_records
 from tests.formats import files, recorded
+from tests.messages import put_message, put_wrapper
 from tests.partitions import put_range
 
 pytestmark = pytest.mark.slow
 
 LOG = "00000000000000000000.log"
+OFFSET_SIZE = 8
 OPTIONS = {
     "batches": DumpOptions(),
     "records": DumpOptions(records=True),
@@ -62,6 +64,22 @@ def test_every_flipped_byte_of_a_log(tmp_path, name):
                 silent.add(place)
     assert clean == []
     assert silent <= uncovered(data)
+
+
+@pytest.mark.parametrize("name", ["records", "text"])
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_flipped_byte_of_a_message_inside_a_wrapper_is_a_finding(tmp_path, magic, name):
+    inner = [put_message(at, magic, key=b"k", value=b"v") for at in range(3)]
+    data, size = b"".join(inner), len(inner[0])
+    checked = [place for place in range(len(data)) if place % size >= OFFSET_SIZE]
+    for mask in (0xFF, 0x01, 0x80):
+        for place in checked:
+            damaged = data[:place] + bytes([data[place] ^ mask]) + data[place + 1 :]
+            wrapper = put_wrapper(2, damaged, magic=magic)
+            _, codes, errors = scanned_bytes(tmp_path, wrapper, OPTIONS[name])
+
+            assert codes, (mask, place)
+            assert errors == []
 
 
 def scanned_bytes(tmp_path, data, options):
