@@ -182,14 +182,21 @@ def _at_or_after(
 
 
 def _search(segment: LoadedSegment, asked: int, start_offset: int, limit: int) -> Answer | None:
-    """Return LogSegment.findOffsetByTimestamp: from where both indexes lead, the first record that fits."""
+    """Return LogSegment.findOffsetByTimestamp: from where both indexes lead, the first record that fits.
+
+    FileRecords.searchForTimestamp reads the records of batches below the start, too, and a compressed batch
+    to its end before it looks at a record: damage there fails the lookup.
+    """
     earlier = segment.time_entry(asked)[1]
     position = start_of_search(segment, max(earlier, start_offset))
     with segment.log() as log:
         for found in file_batches(log, position, segment.log_size):
             batch = Batch(found.position, header(log, found))
-            if batch.header.max_timestamp >= asked and batch.header.last_offset >= start_offset:
-                record = lookup.first_record(_records(log, batch, limit), asked, start_offset)
+            if batch.header.max_timestamp >= asked:
+                records = _records(log, batch, limit)
+                if batch.header.codec:
+                    records = iter([*records])
+                record = lookup.first_record(records, asked, start_offset)
                 if record is not None:
                     return _found(segment, batch, record)
     return None

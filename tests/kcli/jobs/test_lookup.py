@@ -320,6 +320,28 @@ def test_a_batch_that_cannot_be_unpacked(tmp_path):
     )
 
 
+BAD_HEADERS_COUNT = b"\x0c\x00\x00\x02\x01\x01\x01"
+"""A record at offset delta 1 without key and value, and -1 headers."""
+
+
+@pytest.mark.parametrize(("codec", "fails"), [(0, False), (3, True)])
+def test_damage_after_the_record_that_is_found_fails_the_lookup_in_a_compressed_batch(tmp_path, codec, fails):
+    path = log_dir(tmp_path / "d") / "orders-0"
+    batch = put_records([put_record(), BAD_HEADERS_COUNT], codec, base_timestamp=100, max_timestamp=100)
+    closed(path, 0, batch, (100, 1))
+    outcome = lookup.timestamp(unit(path), timestamp=100)
+    assert (outcome.error is not None) == fails
+    assert fails or place(rows(outcome)[0]) == (True, 0, 100, "found")
+
+
+def test_damage_below_the_log_start_fails_a_lookup_that_reads_it(tmp_path):
+    path = log_dir(tmp_path / "d", log_start=2) / "orders-0"
+    bad = put_records([put_record(), BAD_HEADERS_COUNT], base_timestamp=100, max_timestamp=100)
+    closed(path, 0, bad + put_range(2, 3, timestamp=100), (100, 2))
+    outcome = lookup.timestamp(unit(path), timestamp=50)
+    assert (outcome.rows, outcome.error.field) == ([], "headers count")
+
+
 def test_a_log_below_its_start(tmp_path):
     path = orders(tmp_path / "d", A, log_start=100)
     assert by_offset(path, 3)[0]["reason"].startswith("below log start")
