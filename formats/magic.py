@@ -82,7 +82,10 @@ def is_legacy(magic: int) -> bool: ...
 @overload
 def is_legacy(magic: "NDArray[Any]") -> "NDArray[np.bool_]": ...
 def is_legacy(magic: Any) -> Any:
-    """Return whether a batch of this magic is a message of magic 0 or 1, not a record batch; of an array, which."""
+    """Return whether a batch of this magic is a message of magic 0 or 1, not a record batch.
+
+    Of an array of magics, which of them.
+    """
     return magic < MAGIC_V2
 
 
@@ -91,7 +94,10 @@ def is_above_latest(magic: int) -> bool: ...
 @overload
 def is_above_latest(magic: "NDArray[Any]") -> "NDArray[np.bool_]": ...
 def is_above_latest(magic: Any) -> Any:
-    """Return whether no release of Kafka writes this magic, which it reads as the latest; of an array, which."""
+    """Return whether no release of Kafka writes this magic; it reads such a batch as one of the latest.
+
+    Of an array of magics, which of them.
+    """
     return magic > LATEST
 
 

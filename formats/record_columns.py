@@ -61,9 +61,10 @@ LONGEST_HEADER_KEY = 1 << 12
 VARLONG = 10
 
 EACH = (
-    "batch", "offset", "timestamp", "sequence", "attributes", "key_start", "key_length", "value_start", "value_length",
-    "headers_count", "headers_first",
-)  # fmt: skip
+    *("batch", "offset", "timestamp", "sequence", "attributes"),
+    *("key_start", "key_length", "value_start", "value_length"),
+    *("headers_count", "headers_first"),
+)
 EACH_HEADER = ("header_key_start", "header_key_length", "header_value_start", "header_value_length")
 """The arrays of RecordColumns with an element per record, and per header."""
 

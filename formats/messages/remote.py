@@ -149,7 +149,7 @@ def read_value(value: Buffer, collector: Collector) -> tuple[Schema, int, dict[s
 
 @cache
 def _readers(api_key: int) -> tuple[Reader, Reader, Reader]:
-    """Return the readers of the fields that all layouts begin with, of the rest in the first layout, and in the last.
+    """Return the readers of what all layouts begin with, of the rest in the first layout, and in the last.
 
     Found by the api key: the hash of a schema costs more than the reading of most fields.
     """

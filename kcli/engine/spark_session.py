@@ -46,7 +46,8 @@ NEEDED = ("pyspark", "pyarrow", "pandas")
 INSTALL = "pip install 'kcli[spark]'"
 INSTALL_JAVA = "install Java 17 or newer, or set JAVA_HOME"
 JAVA_EXCEPTION = re.compile(
-    r"(?:Exception in thread \"[^\"]*\" |(?P<cause>Caused by: )|: )?(?:[\w$]+\.)+(?P<name>\w*(?:Exception|Error))(?P<message>: .*)?"
+    r"(?:Exception in thread \"[^\"]*\" |(?P<cause>Caused by: )|: )?"
+    r"(?:[\w$]+\.)+(?P<name>\w*(?:Exception|Error))(?P<message>: .*)?"
 )
 JAVA_TO_BLAME = frozenset({"UnsupportedClassVersionError", "NoClassDefFoundError", "ClassNotFoundException"})
 
@@ -261,8 +262,11 @@ def _why(error: Exception, noise: str, master: str) -> str:
             causes = [found for found in raised if found["cause"]]
             name, message = (causes[-1] if causes else raised[0]).group("name", "message")
             return f"{of}: {name}{message or ''}" + (f"; {INSTALL_JAVA}" if name in JAVA_TO_BLAME else "")
-    said = [line.strip() for line in noise.splitlines() if line.strip() and not line.startswith("WARNING:")]
-    return f"{of}: {(said or [first_line(error)])[0]}; {INSTALL_JAVA}"  # without an exception: it was Java that ended
+    printed = [
+        line.strip() for line in noise.splitlines() if line.strip() and not line.startswith("WARNING:")
+    ]
+    # without an exception it was Java that ended
+    return f"{of}: {(printed or [first_line(error)])[0]}; {INSTALL_JAVA}"
 
 
 def _launch(settings: Mapping[str, str]) -> None:

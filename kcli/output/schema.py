@@ -40,7 +40,7 @@ FINDING = _closed(
         "file": {**_MAYBE_TEXT, "description": "base name; null for a finding about a directory"},
         "path": {
             **_MAYBE_TEXT,
-            "description": "of the file, or of the directory where file is null, as reached from the argument",
+            "description": "of the file, or of the directory where file is null, as reached from PATH",
         },
         "position": _MAYBE_INTEGER,
         "expected": _MAYBE_FACT,

@@ -60,9 +60,8 @@ def write_json(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> No
         values.update(zip(names[row.type_name], row.values, strict=True))
         out.writelines(json_slices(values, spaced, ", ", ": "))
     findings, failures = tail()
-    out.write(
-        f'],\n "findings": [{_items(map(finding_values, findings))}],\n "errors": [{_items(map(failure_values, failures))}]}}\n'
-    )
+    found, failed = _items(map(finding_values, findings)), _items(map(failure_values, failures))
+    out.write(f'],\n "findings": [{found}],\n "errors": [{failed}]}}\n')
 
 
 def _write_bytes(row: EncodedRows, out: TextOut) -> None:

@@ -6,12 +6,12 @@
 | `path`            | log dirs, partition directories, files, globs; several with commas between them |
 | `paths`           | the same as a JSON list, as `load([...])` writes it |
 | `of`              | view findings: of which views, with commas; by default of all |
-| `leftovers`       | true: directories that end in -delete, -stray, -future, and files that wait for removal, too |
+| `leftovers`       | true: directories -delete, -stray, -future and files that wait for removal, too |
 | `topic`           | only these topics, with commas; not for rlmm, whose events are about many |
 | `partition`       | only these partitions, like `0-3,7`; not for rlmm |
 | `offsets`         | batches, records: from the first to the last offset, `A..B`, `A..` or `..B`, inclusive |
-|                   | like `kcli dump --offsets`: found by names and indexes, up to two rising batches after B |
-| `times`           | the same of timestamps in epoch milliseconds; batches are judged by their largest alone |
+|                   | like `kcli dump --offsets`: found by names and indexes, to two rising batches after B |
+| `times`           | the same of timestamps in epoch milliseconds, by the largest of each batch |
 | `epochs`          | batches, records: only batches of these leader epochs, with commas |
 | `producer_ids`    | batches, records: only batches of these producers, with commas |
 | `partitions`      | how many tasks; by default a few per core, more for much data |

@@ -1,7 +1,7 @@
 """From a query and pushed filters to tasks: which units must be read, in bins of about equal bytes.
 
-Runs where Spark plans, and reads names, sizes and the log dirs' own files there. Bins are consecutive, so that rows
-come in the order of `kcli dump`, `kcli ls` and the others; units of one directory lie together.
+Runs where Spark plans, and reads names, sizes and the log dirs' own files there. Bins are consecutive, so
+that rows come in the order of `kcli dump`, `kcli ls` and the others; units of one directory lie together.
 """
 
 import os
@@ -59,7 +59,10 @@ HEADERS = SegmentScan(scan.ScanOptions(rows=frozenset({SCAN_SEGMENT.name}), veri
 
 
 def of_directory(units: Sequence[Unit], sound: Collection[str]) -> list[Outcome]:
-    """Return the outcomes of all logs of a directory: one may reach back into the one before. Checksums of `sound` paths match."""
+    """Return the outcomes of all logs of a directory: one may reach back into the one before.
+
+    Checksums of `sound` paths match.
+    """
 
     def read(unit: Unit) -> Outcome:
         return scan.ScanLog((HEADERS if unit.target.path in sound else SEGMENT).options)(unit)
@@ -87,7 +90,10 @@ class Work(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The bins of a query, and for the view of findings what is known without tasks: failures, findings of log dirs or partitions."""
+    """The bins of a query, and for the view of findings what is known without tasks.
+
+    That is failures, and findings of log dirs or partitions.
+    """
 
     bins: list[list[Work]]
     failures: list[Failure]
@@ -147,7 +153,10 @@ def _cost(target: Target) -> int:
 
 
 def _holds_metadata(pushed: Pushed, target: Target) -> bool:
-    """Whether a file can hold events of the selected metadata partitions: the directory of a segment says its partition."""
+    """Return whether a file can hold events of the selected metadata partitions.
+
+    The directory of a segment names its partition.
+    """
     numbers = pushed.range("metadata_partition")
     of_topic = target.kind == LOG and target.name is not None and target.name.topic == REMOTE_LOG_METADATA
     return not of_topic or target.name is None or numbers.is_all or target.name.partition in numbers
@@ -261,7 +270,10 @@ def _useful(view: str, found: Found) -> Found:
 
 
 def _of_log_dirs(targets: Iterable[Target]) -> Iterator[Finding]:
-    """Yield what is wrong with the log dirs' own files, once for each log dir; jobs report it for each partition."""
+    """Yield what is wrong with the log dirs' own files, once for each log dir.
+
+    Jobs report it for each partition.
+    """
     for log_dir, group in groupby(targets, key=lambda target: target.log_dir):
         if log_dir is not None:
             yield from (finding._replace(dir=shown(log_dir)) for finding in log_dir_findings(next(group)))

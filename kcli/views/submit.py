@@ -1,9 +1,9 @@
 """The files that `spark-submit` needs to run kcli on a cluster, and the command line that names them.
 
-| file                   | what                                                                              |
+| file                   | what                                                                |
 |------------------------|-----------------------------------------------------------------------------------|
 | `kcli-packages.zip`    | kcli's own packages, for `--py-files`: the same bytes for the same code |
-| `kcli-submit.py`       | starts a session, as `spark-submit` configures it, and runs a kcli command line over it |
+| `kcli-submit.py`       | starts a session, as `spark-submit` configures it, and runs kcli in it |
 """
 
 import os
@@ -24,7 +24,7 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 QUIET = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
 
 ENTRY = '''\
-"""Runs a kcli command line over the session that spark-submit configures: rows go to stdout, all else to stderr."""
+"""Runs kcli over the session that spark-submit configures: rows go to stdout, all else to stderr."""
 
 import os
 import sys
@@ -33,7 +33,10 @@ from pyspark.sql import SparkSession
 
 
 def part_streams():
-    """Give stderr its own place again: spark-submit reads both streams of Python from one pipe, and prints them to stdout."""
+    """Give stderr its own place again.
+
+    spark-submit reads both streams of Python from one pipe, and prints them to stdout.
+    """
     place = f"/proc/{os.getppid()}/fd"
     try:
         are_one = os.path.samestat(os.fstat(1), os.fstat(2))
