@@ -1,10 +1,16 @@
 """What is imported to answer: start-up is felt at every prompt."""
 
 import importlib
+import struct
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from formats.crc import crc32c
+from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, ProducerEntry, ProducerSnapshotHeader
+from tests.partitions import orders, put_range
 
 HEAVY = {
     "numpy",
@@ -60,6 +66,21 @@ def test_an_epoch_end_offset_loads_nothing_heavy(log_dir, output):
     )
 
     assert str(partition) in printed
+    assert packages & HEAVY == set()
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_small_snapshots_and_a_small_recovery_load_nothing_heavy(tmp_path, clean):
+    directory = orders(tmp_path, put_range(0, 3, producer_id=1), clean=clean)
+    entry = PRODUCER_ENTRY.pack(ProducerEntry(1, 0, 0, 1, 1, 1000, 0, -1))
+    body = struct.pack(">i", 1) + entry
+    header = SNAPSHOT_HEADER.pack(ProducerSnapshotHeader(1, crc32c(body), 1))
+    Path(directory, f"{2:020d}.snapshot").write_bytes(header + entry)
+    words = ["ls", "--recover", str(directory), "-o", "ndjson"]
+    packages, modules, printed = loaded(AFTER_ANSWER.format(words=words))
+
+    assert '"log_end_offset":3' in printed
+    assert "kcli.analysis.recovery" in modules or clean
     assert packages & HEAVY == set()
 
 
