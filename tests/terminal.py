@@ -23,5 +23,5 @@ def terminal(command, stream="stdout", **environment):
     except OSError:  # Linux says EIO when the last writer has gone
         pass
     os.close(master)
-    told = [said for said in process.communicate() if said is not None]
-    return shown, b"".join(told), process.returncode
+    answer = [said for said in process.communicate() if said is not None]
+    return shown, b"".join(answer), process.returncode

@@ -478,7 +478,7 @@ def test_summary_and_json():
     assert summary([result()]) == "1 of 2 targets met; every answer right"
     assert summary([unjudged(result())]) == "no targets judged; every answer right"
     assert summary([result(wrong=("x",))]) == "1 of 2 targets met; wrong or failed: scan-big"
-    told = json.loads(json.dumps(as_json([result()], {"CPU": "x"}, {"CRC-32C": 1.0}, 2)))
-    assert told["lines"][0]["figures"][0]["value"] == 3.0
-    assert told["lines"][0]["figures"][1]["met"] is False
-    assert told["lines"][0]["commands"]["tool"]["seconds"] == [3.0, 3.0]
+    answer = json.loads(json.dumps(as_json([result()], {"CPU": "x"}, {"CRC-32C": 1.0}, 2)))
+    assert answer["lines"][0]["figures"][0]["value"] == 3.0
+    assert answer["lines"][0]["figures"][1]["met"] is False
+    assert answer["lines"][0]["commands"]["tool"]["seconds"] == [3.0, 3.0]

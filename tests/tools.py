@@ -15,10 +15,10 @@ def missing() -> list[str]:
     if java is None:
         gone.append("a Java runtime, 17 or newer")
     else:
-        told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-        version = told.split('"')[1].split(".")[0] if '"' in told else "0"
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+        version = answer.split('"')[1].split(".")[0] if '"' in answer else "0"
         if not version.isdigit() or int(version) < 17:
-            gone.append(f"Java 17 or newer (found {told.splitlines()[0] if told else 'nothing'})")
+            gone.append(f"Java 17 or newer (found {answer.splitlines()[0] if answer else 'nothing'})")
     gone += [
         f"{what} ({name})"
         for name, what in {"javac": "a Java compiler", "mvn": "Maven"}.items()

@@ -120,7 +120,7 @@ def main() -> int:
 def choose(every: Sequence[Line], names: Sequence[str], *, spark: bool) -> list[Line]:
     """Return the lines asked for by name or pattern, in their own order.
 
-    Without names all, those of Spark if wanted.
+    Without names all, those of Spark on request.
     """
     if names:
         return [line for line in every if any(fnmatch(line.name, name) for name in names)]

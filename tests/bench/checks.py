@@ -50,8 +50,8 @@ def scanned(output: Path, facts: Facts, name: str) -> list[str]:
     rows = [json.loads(text) for text in output.read_text().splitlines()]
     if not rows or rows[-1]["type"] != "scan_partition":
         return [f"{name} printed no row of a partition"]
-    told = rows[-1]
-    wanted = {
+    answer = rows[-1]
+    selected = {
         "batch_bytes": facts.bytes,
         "batches": facts.batches,
         "valid_batches": facts.batches,
@@ -61,9 +61,9 @@ def scanned(output: Path, facts: Facts, name: str) -> list[str]:
         "tail_bytes": 0,
     }
     return [
-        f"{name}: {column} is {told[column]}, not {value}"
-        for column, value in wanted.items()
-        if told[column] != value
+        f"{name}: {column} is {answer[column]}, not {value}"
+        for column, value in selected.items()
+        if answer[column] != value
     ]
 
 

@@ -1,4 +1,4 @@
-"""What is told about a line: ratios, slopes and growth, each with its target. Arithmetic alone."""
+"""What is reported of a line: ratios, slopes and growth, each with its target. Arithmetic alone."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -98,7 +98,7 @@ class Together(NamedTuple):
 class Slopes(NamedTuple):
     """How the cost of more input compares.
 
-    (small, large) of ours and of the base, start-up left out and told in the note.
+    (small, large) of ours and of the base, start-up left out and given in the note.
     """
 
     ours: tuple[str, str]

@@ -64,9 +64,9 @@ def load(cache: Path, spec: Spec) -> Made | None:
     stamp = cache / spec.name / STAMP
     if not stamp.is_file():
         return None
-    told = json.loads(stamp.read_text())
+    answer = json.loads(stamp.read_text())
     return (
-        Made(cache / spec.name / told["folder"], Facts(**told["facts"]))
-        if told["by"] == fingerprint()
+        Made(cache / spec.name / answer["folder"], Facts(**answer["facts"]))
+        if answer["by"] == fingerprint()
         else None
     )

@@ -372,15 +372,15 @@ def _key(programs, made):
 
 
 def _key_right(made, outputs):
-    wanted, expected = f" key: {KEY} payload: ".encode(), made[0].facts.records
-    told = occurrences(outputs[TOOL], wanted)
-    found = counted(outputs[KCLI], wanted, told, f"records of {KCLI}") + counted(
-        outputs[KCLI], RECORD, told, f"records of {KCLI}"
+    selected, expected = f" key: {KEY} payload: ".encode(), made[0].facts.records
+    answer = occurrences(outputs[TOOL], selected)
+    found = counted(outputs[KCLI], selected, answer, f"records of {KCLI}") + counted(
+        outputs[KCLI], RECORD, answer, f"records of {KCLI}"
     )
     return (
         found
         + counted(outputs[TOOL], RECORD, expected, f"records of {TOOL}")
-        + ([] if told else [f"no record has {KEY}"])
+        + ([] if answer else [f"no record has {KEY}"])
     )
 
 

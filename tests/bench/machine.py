@@ -38,10 +38,10 @@ def cpu_model(cpuinfo: str) -> str:
 
 def java_version() -> str:
     """Return the first line of what `java -version` says of the virtual machine."""
-    told = subprocess.run(
+    answer = subprocess.run(
         ["java", "-version"], capture_output=True, text=True, check=False
     ).stderr.splitlines()
-    return told[-1] if told else "none"
+    return answer[-1] if answer else "none"
 
 
 def rate(work: Callable[[], int], least: float = SECONDS) -> float:
@@ -78,7 +78,7 @@ def two_at_once(seconds: float = 2 * SECONDS) -> float:
 def bounds(log: Path, scratch: Path) -> dict[str, float]:
     """Return bytes a second of one core at each part of the work: the limits that the lines are held against.
 
-    Codecs are told by what comes out of them, in batches as the inputs have them.
+    Codecs are rated by what comes out of them, in batches as the inputs have them.
     """
     import cramjam
 

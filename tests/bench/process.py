@@ -97,10 +97,10 @@ def run(
     process.returncode = os.waitstatus_to_exitcode(status)
     watched = watcher.stop() if watcher else {}
     largest = max([usage.ru_maxrss * 1024, *_reap(process.pid)])
-    told = errors.read_text(errors="replace").strip()
+    answer = errors.read_text(errors="replace").strip()
     errors.unlink()
     if process.returncode:
-        raise Failed(f"{Path(argv[0]).name} ended with {process.returncode}: {told[-STDERR_SHOWN:]}")
+        raise Failed(f"{Path(argv[0]).name} ended with {process.returncode}: {answer[-STDERR_SHOWN:]}")
     return Run(wall, _children_cpu() - before, largest, watched)
 
 

@@ -79,8 +79,8 @@ def summary(results: Sequence[Result]) -> str:
     """Return one line: how many targets are met, which lines are wrong."""
     judged = [figure.met for result in results for figure in result.figures if figure.target is not None]
     wrong = [result.name for result in results if result.wrong]
-    told = f"{judged.count(True)} of {len(judged)} targets met" if judged else "no targets judged"
-    return told + (f"; wrong or failed: {', '.join(wrong)}" if wrong else "; every answer right")
+    answer = f"{judged.count(True)} of {len(judged)} targets met" if judged else "no targets judged"
+    return answer + (f"; wrong or failed: {', '.join(wrong)}" if wrong else "; every answer right")
 
 
 def as_json(

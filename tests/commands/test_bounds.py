@@ -99,7 +99,7 @@ VARIANTS = {
 def test_many_of_the_largest_batches_cost_what_two_cost(shown, tmp_path):
     """A batch may come out a thousand times as large as it lies in the log.
 
-    What was told of one is not kept for the next.
+    What was reported of one is not kept for the next.
     """
     batches = [
         put_records([put_record(value=b"a" * (LARGEST_BATCH - ROOM))], ZSTD, base_offset=number)

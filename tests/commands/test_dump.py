@@ -399,12 +399,12 @@ def test_a_directory_that_cannot_be_listed_spoils_nothing_else(log_dir):
     cache.chmod(0)
     run = "CliRunner().invoke(app, ['dump', '-o', 'json', sys.argv[1]]).stdout"
     # once before, so that nothing is left to import
-    told = as_nobody(
+    answer = as_nobody(
         f"from commands.app import app\nfrom typer.testing import CliRunner\n{run}",
         f"print({run})",
         log_dir.path,
     )
-    document = json.loads(told)
+    document = json.loads(answer)
 
     assert "dump_batch" in {row["type"] for row in document["rows"]}
     assert [(error["path"], error["error"]) for error in document["errors"]] == [

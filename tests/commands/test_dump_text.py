@@ -119,12 +119,12 @@ def test_findings_about_indexes_are_those_of_the_other_outputs(kcli, long_log, n
     (long_log / name).write_bytes(content)
     done = kcli("dump", "-o", "json", long_log / name)
     found = json.loads(done.stdout)["findings"]
-    told = kcli("dump", "-o", "text", long_log / name, "--fail-on", "error")
+    answer = kcli("dump", "-o", "text", long_log / name, "--fail-on", "error")
 
     assert {finding["code"] for finding in found if finding["severity"] != "info"} == {
-        line.split()[1] for line in told.stderr.splitlines() if line.startswith(("error ", "warning "))
+        line.split()[1] for line in answer.stderr.splitlines() if line.startswith(("error ", "warning "))
     }
-    assert told.exit_code == kcli("dump", "-o", "json", long_log / name, "--fail-on", "error").exit_code
+    assert answer.exit_code == kcli("dump", "-o", "json", long_log / name, "--fail-on", "error").exit_code
 
 
 def test_the_version_of_an_aborted_transaction_is_its_high_byte(kcli, tmp_path):
@@ -186,9 +186,9 @@ def test_gaps_are_told_at_the_end(kcli, tmp_path):
     (tmp_path / LOG).write_bytes(
         put_records([put_record(offset, value=b"v") for offset in offsets], last_offset_delta=7)
     )
-    told = kcli("dump", "-o", "text", "--records", tmp_path / LOG).stderr
+    answer = kcli("dump", "-o", "text", "--records", tmp_path / LOG).stderr
 
-    assert told.splitlines()[1:] == ["  0 is followed by 2", "  3 is followed by 7", "  7 is followed by 5"]
+    assert answer.splitlines()[1:] == ["  0 is followed by 2", "  3 is followed by 7", "  7 is followed by 5"]
 
 
 def test_a_tail_is_no_longer_than_asked_whatever_cannot_be_read(kcli, tmp_path):

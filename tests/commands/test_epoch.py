@@ -24,43 +24,43 @@ def directory(tmp_path):
 
 def document(command, *words):
     done = kcli(*command.split(), *words, "-o", "json")
-    told = json.loads(done.stdout)
-    jsonschema.validate(told, document_schema(command))
-    return told, done.exit_code
+    shown = json.loads(done.stdout)
+    jsonschema.validate(shown, document_schema(command))
+    return shown, done.exit_code
 
 
 def test_end_offset_prints_a_row_for_each_epoch(directory):
-    told, status = document("epoch end-offset", "--epoch", "0,1,2,3", directory)
-    assert [(row["requested_epoch"], row["leader_epoch"], row["end_offset"]) for row in told["rows"]] == [
+    shown, status = document("epoch end-offset", "--epoch", "0,1,2,3", directory)
+    assert [(row["requested_epoch"], row["leader_epoch"], row["end_offset"]) for row in shown["rows"]] == [
         (0, 0, 10),
         (1, 0, 10),
         (2, 2, 20),
         (3, -1, -1),
     ]
-    assert (told["findings"], told["errors"], status) == ([], [], 0)
+    assert (shown["findings"], shown["errors"], status) == ([], [], 0)
 
 
 def test_all_epochs_with_a_given_log_end_offset(directory):
-    told, _ = document("epoch end-offset", "--epoch", "all", "--log-end-offset", "15", directory)
-    assert [row["requested_epoch"] for row in told["rows"]] == [-1, 0, 1, 2, 3]
-    assert {row["log_end_offset_source"] for row in told["rows"]} == {"given"}
+    shown, _ = document("epoch end-offset", "--epoch", "all", "--log-end-offset", "15", directory)
+    assert [row["requested_epoch"] for row in shown["rows"]] == [-1, 0, 1, 2, 3]
+    assert {row["log_end_offset_source"] for row in shown["rows"]} == {"given"}
 
 
 def test_show_and_at_print_the_epochs_of_a_partition(directory):
-    told, _ = document("epoch show", "--from", "batches", directory)
-    assert [(row["epoch"], row["end_offset"], row["source"]) for row in told["rows"]] == [
+    shown, _ = document("epoch show", "--from", "batches", directory)
+    assert [(row["epoch"], row["end_offset"], row["source"]) for row in shown["rows"]] == [
         (0, 10, "batches"),
         (2, 20, "batches"),
     ]
-    told, _ = document("epoch at", "earliest", directory)
-    assert [(row["offset"], row["epoch"]) for row in told["rows"]] == [(0, 0)]
+    shown, _ = document("epoch at", "earliest", directory)
+    assert [(row["offset"], row["epoch"]) for row in shown["rows"]] == [(0, 0)]
 
 
 def test_a_running_broker_keeps_an_epoch_without_records(tmp_path):
     directory = orders(tmp_path / "r", *LOG, epochs=((0, 0), (2, 10), (3, 20)))
     for words, answer in ((("--broker", "running"), 3), ((), -1)):
-        told, _ = document("epoch end-offset", "--epoch", "3", *words, directory)
-        assert told["rows"][0]["leader_epoch"] == answer
+        shown, _ = document("epoch end-offset", "--epoch", "3", *words, directory)
+        assert shown["rows"][0]["leader_epoch"] == answer
 
 
 @pytest.mark.parametrize(
@@ -83,17 +83,17 @@ def test_one_bad_partition_does_not_stop_the_others(directory):
     other = directory.parent / "orders-1"
     other.mkdir()
     (other / "leader-epoch-checkpoint").write_text("nonsense")
-    told, status = document("epoch show", directory.parent)
-    assert {row["partition"] for row in told["rows"]} == {0}
-    assert [error["path"] for error in told["errors"]] == [f"{other}/leader-epoch-checkpoint"]
+    shown, status = document("epoch show", directory.parent)
+    assert {row["partition"] for row in shown["rows"]} == {0}
+    assert [error["path"] for error in shown["errors"]] == [f"{other}/leader-epoch-checkpoint"]
     assert status == 4
 
 
 def test_files_that_are_no_partition_are_refused(directory):
-    told, status = document("epoch show", directory / "00000000000000000000.log")
-    assert (told["rows"], [error["error"] for error in told["errors"]], status) == ([], ["wrong-kind"], 3)
-    told, status = document("epoch show", directory / "leader-epoch-checkpoint")
-    assert (len(told["rows"]), status) == (2, 0)
+    shown, status = document("epoch show", directory / "00000000000000000000.log")
+    assert (shown["rows"], [error["error"] for error in shown["errors"]], status) == ([], ["wrong-kind"], 3)
+    shown, status = document("epoch show", directory / "leader-epoch-checkpoint")
+    assert (len(shown["rows"]), status) == (2, 0)
 
 
 @pytest.mark.parametrize("command", ["show", "end-offset", "at"])

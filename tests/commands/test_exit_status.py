@@ -217,7 +217,7 @@ NOT_OPEN = "kcli: cannot write output: bad file descriptor\n"
 
 
 @pytest.mark.parametrize(
-    ("redirection", "words", "status", "told"),
+    ("redirection", "words", "status", "answer"),
     [
         (">&-", ASK, 4, NOT_OPEN),
         (">&-", (*ASK, "-o", "json"), 4, NOT_OPEN),
@@ -232,7 +232,7 @@ NOT_OPEN = "kcli: cannot write output: bad file descriptor\n"
         ("<&- >&- 2>&-", (*ASK, "absent"), 4, ""),
     ],
 )
-def test_closed_streams_are_no_reason_to_fail(orders, redirection, words, status, told):
+def test_closed_streams_are_no_reason_to_fail(orders, redirection, words, status, answer):
     done = subprocess.run(
         [
             "bash",
@@ -250,7 +250,7 @@ def test_closed_streams_are_no_reason_to_fail(orders, redirection, words, status
         env=ELSEWHERE,
     )
 
-    assert (done.returncode, done.stdout, done.stderr) == (status, "", told)
+    assert (done.returncode, done.stdout, done.stderr) == (status, "", answer)
 
 
 SLOW = """
@@ -367,11 +367,11 @@ def test_a_demo_stops_when_its_pipe_is_closed(tmp_path):
         while demo.poll() is None and waiting(ours) == filled:
             time.sleep(0.01)
         os.close(ours)
-        _, told = demo.communicate()
+        _, answer = demo.communicate()
     read = subprocess.run([*command, tmp_path / "read"], capture_output=True, text=True, check=True)
 
-    assert demo.returncode == 0 and "kcli: " not in told
-    assert jobs_loaded(told)[-1] == "ls"
+    assert demo.returncode == 0 and "kcli: " not in answer
+    assert jobs_loaded(answer)[-1] == "ls"
     assert jobs_loaded(read.stderr)[-1] == "lookup"
 
 

@@ -1,4 +1,4 @@
-"""An index entry may say anything: what is asked is answered from the log, in time, and it is told."""
+"""An index entry may say anything: the answer comes from the log, in time, with a finding."""
 
 import json
 

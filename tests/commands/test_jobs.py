@@ -62,11 +62,11 @@ def run(given, path, jobs, *output, mode="wb", **more):
 @pytest.fixture(scope="module")
 def alone(big, tmp_path_factory):
     """What one process writes, by format."""
-    told = {}
+    answer = {}
     for output in FORMATS:
         path = tmp_path_factory.mktemp("alone") / "out"
-        told[output] = *run(big, path, 1, *output), path.read_bytes()
-    return told
+        answer[output] = *run(big, path, 1, *output), path.read_bytes()
+    return answer
 
 
 @pytest.mark.parametrize("mode", ["wb", "ab"])
@@ -96,7 +96,7 @@ def test_what_others_write_to_the_file_before_and_after_stays(big, alone, tmp_pa
 
 
 def test_messages_have_the_same_places_where_both_streams_are_one_file(big, tmp_path):
-    told = []
+    answer = []
     for jobs in (1, 2):
         subprocess.run(
             f"{' '.join(map(str, words(big, jobs)))} > '{tmp_path}/out' 2>&1",
@@ -104,22 +104,22 @@ def test_messages_have_the_same_places_where_both_streams_are_one_file(big, tmp_
             check=False,
             env=ENVIRONMENT,
         )
-        told.append((tmp_path / "out").read_bytes())
+        answer.append((tmp_path / "out").read_bytes())
 
-    assert told[0] == told[1]
+    assert answer[0] == answer[1]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_file_that_may_not_grow_ends_with_4_and_a_message(big, tmp_path, jobs):
     most = 1_000_000
-    status, told = run(
+    status, answer = run(
         big,
         tmp_path / "out",
         jobs,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
     )
 
-    assert (status, told) == (4, b"kcli: cannot write output: file too large\n")
+    assert (status, answer) == (4, b"kcli: cannot write output: file too large\n")
     assert (tmp_path / "out").stat().st_size == most
 
 

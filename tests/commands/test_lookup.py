@@ -20,9 +20,9 @@ def kcli(*words):
 
 def document(command, *words):
     done = kcli(*command.split(), *words, "-o", "json")
-    told = json.loads(done.stdout)
-    jsonschema.validate(told, document_schema(command))
-    return told["rows"], done.exit_code
+    answer = json.loads(done.stdout)
+    jsonschema.validate(answer, document_schema(command))
+    return answer["rows"], done.exit_code
 
 
 @pytest.fixture

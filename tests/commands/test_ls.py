@@ -12,16 +12,16 @@ from tests.partitions import orders, put_range, segment
 
 def document(*words):
     done = CliRunner().invoke(app, ["ls", *map(str, words), "-o", "json"])
-    told = json.loads(done.stdout)
-    jsonschema.validate(told, document_schema("ls"))
-    return told, done.exit_code
+    answer = json.loads(done.stdout)
+    jsonschema.validate(answer, document_schema("ls"))
+    return answer, done.exit_code
 
 
 def test_leftovers_are_listed_too(tmp_path):
     directory = orders(tmp_path / "d", put_range(0, 3))
     segment(tmp_path / "d" / "orders-3.0123456789abcdef0123456789abcdef-delete", 0)
-    told, status = document(directory.parent)
-    assert [(row["partition"], row["log_end_offset"], row["state"]) for row in told["rows"]] == [
+    answer, status = document(directory.parent)
+    assert [(row["partition"], row["log_end_offset"], row["state"]) for row in answer["rows"]] == [
         (0, 3, "normal"),
         (3, 0, "delete"),
     ]
@@ -31,15 +31,15 @@ def test_leftovers_are_listed_too(tmp_path):
 def test_a_partition_that_is_partly_readable_has_a_row_and_findings(tmp_path):
     directory = orders(tmp_path / "d", put_range(0, 3))
     (directory / "leader-epoch-checkpoint").write_text("x")
-    told, status = document(directory.parent)
-    assert [(row["log_end_offset"], row["latest_epoch"]) for row in told["rows"]] == [(None, None)]
-    assert [error["path"] for error in told["errors"]] == [f"{directory}/leader-epoch-checkpoint"]
+    answer, status = document(directory.parent)
+    assert [(row["log_end_offset"], row["latest_epoch"]) for row in answer["rows"]] == [(None, None)]
+    assert [error["path"] for error in answer["errors"]] == [f"{directory}/leader-epoch-checkpoint"]
     assert status == 4
 
 
 def test_an_empty_log_dir_matches_nothing(tmp_path):
-    told, status = document(tmp_path / "nowhere")
-    assert ([error["error"] for error in told["errors"]], status) == (["not-found"], 3)
+    answer, status = document(tmp_path / "nowhere")
+    assert ([error["error"] for error in answer["errors"]], status) == (["not-found"], 3)
 
 
 def test_help_has_an_example():

@@ -57,12 +57,12 @@ def odd(tmp_path_factory):
 @pytest.mark.parametrize("words", COMMANDS)
 def test_names_that_are_not_utf8_are_percent_encoded_by_every_command(kcli, odd, words, inside):
     path = os.path.join(odd, inside) if inside else odd
-    told = [kcli(*words, "-v", "-o", output, path) for output in ("json", "ndjson", "tsv")]
-    for done in told:
+    answer = [kcli(*words, "-v", "-o", output, path) for output in ("json", "ndjson", "tsv")]
+    for done in answer:
         assert "\\ud" not in done.output.lower()
         done.output.encode()
-    json.dumps(json.loads(told[0].stdout), ensure_ascii=False).encode()
-    assert "%F" in told[0].stdout
+    json.dumps(json.loads(answer[0].stdout), ensure_ascii=False).encode()
+    assert "%F" in answer[0].stdout
 
 
 def test_findings_and_errors_percent_encode_names(kcli, odd):

@@ -341,9 +341,9 @@ class TestTheEnvironment:
         closed.mkdir()
         closed.chmod(0o555)
 
-        told = as_nobody(ALLOWED, DENIED, log_dir.path, tmp_path / "x.csv", closed / "x.csv")
+        answer = as_nobody(ALLOWED, DENIED, log_dir.path, tmp_path / "x.csv", closed / "x.csv")
 
-        assert told == f"0 2 kcli: --out {closed}/x.csv: cannot write there: permission denied\n"
+        assert answer == f"0 2 kcli: --out {closed}/x.csv: cannot write there: permission denied\n"
 
 
 @pytest.fixture(scope="module")

@@ -137,7 +137,7 @@ def test_a_snapshot_that_breaks_off_is_exit_status_4_and_its_rows_are_shown(tmp_
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "told"),
+    ("words", "status", "answer"),
     [
         (["dump", "-o", "json"], 2, "PATH"),
         (["dump", "-o", "text", "--format", "yaml", "."], 2, "--format yaml"),
@@ -150,11 +150,11 @@ def test_a_snapshot_that_breaks_off_is_exit_status_4_and_its_rows_are_shown(tmp_
         (["partition", "u4NdSfWRQjaZ_ENyxMXLJA:0", "--partitions", "0"], 2, "--partitions"),
     ],
 )
-def test_wrong_options_are_usage_errors(words, status, told):
+def test_wrong_options_are_usage_errors(words, status, answer):
     done = kcli(*words)
 
     assert (done.exit_code, done.stdout) == (status, "")
-    assert told in done.stderr
+    assert answer in done.stderr
 
 
 def test_a_directory_without_remote_log_metadata(tmp_path):

@@ -21,15 +21,15 @@ def data(log_dir):
 
 def document(kcli, *words):
     done = kcli("scan", "-o", "json", *words)
-    told = json.loads(done.stdout)
-    jsonschema.validate(told, document_schema("scan"))
-    return told, done.exit_code
+    answer = json.loads(done.stdout)
+    jsonschema.validate(answer, document_schema("scan"))
+    return answer, done.exit_code
 
 
 def test_a_document_has_both_kinds_of_rows(kcli, data):
-    told, status = document(kcli, data)
+    answer, status = document(kcli, data)
 
-    assert [(row["type"], row["topic"], row["partition"]) for row in told["rows"]] == [
+    assert [(row["type"], row["topic"], row["partition"]) for row in answer["rows"]] == [
         ("scan_segment", "__transaction_state", 0),
         ("scan_partition", "__transaction_state", 0),
         ("scan_segment", "orders", 0),
@@ -37,7 +37,7 @@ def test_a_document_has_both_kinds_of_rows(kcli, data):
         ("scan_segment", "orders", 1),
         ("scan_partition", "orders", 1),
     ]
-    assert (told["findings"], told["errors"], status) == ([], [], 0)
+    assert (answer["findings"], answer["errors"], status) == ([], [], 0)
 
 
 @pytest.mark.parametrize(
@@ -85,23 +85,23 @@ def test_topic_and_columns_options_apply_to_scan(kcli, data):
 def test_damage_sets_the_exit_status(kcli, data):
     log = data / "orders-0" / "00000000000000000000.log"
     log.write_bytes(log.read_bytes()[:-1] + b"x")
-    told, status = document(kcli, data)
+    answer, status = document(kcli, data)
 
-    assert ([finding["code"] for finding in told["findings"]], status) == (["LOG-003"], 1)
+    assert ([finding["code"] for finding in answer["findings"]], status) == (["LOG-003"], 1)
     assert document(kcli, data, "--no-verify")[0]["rows"][2]["unchecked_batches"] == 3
 
 
 def test_segments_that_overlap_set_the_exit_status(kcli, data):
     (data / "orders-0" / "00000000000000000039.log").write_bytes(put_range(39, 3))
-    told, status = document(kcli, data)
+    answer, status = document(kcli, data)
 
-    assert ([finding["code"] for finding in told["findings"]], status) == (["LOG-011"], 1)
+    assert ([finding["code"] for finding in answer["findings"]], status) == (["LOG-011"], 1)
 
 
 def test_files_that_are_no_log_are_refused(kcli, data):
-    told, status = document(kcli, data / "meta.properties", data / "orders-0")
+    answer, status = document(kcli, data / "meta.properties", data / "orders-0")
 
-    assert (told["errors"][0]["error"], len(told["rows"]), status) == ("wrong-kind", 2, 4)
+    assert (answer["errors"][0]["error"], len(answer["rows"]), status) == ("wrong-kind", 2, 4)
 
 
 def test_every_way_to_read_gives_the_same_rows(kcli, data):
@@ -155,7 +155,7 @@ def test_a_damaged_file_of_the_log_dir_is_a_finding(kcli, log_dir, command, jobs
     """Else the columns that it would fill are null as if there were none."""
     log_dir.partition("__remote_log_metadata-0")
     (log_dir.path / "meta.properties").write_text("version=7\n")
-    told = json.loads(kcli(*command, "-o", "json", *jobs, log_dir.path / "__remote_log_metadata-0").stdout)
-    assert [finding["path"] for finding in told["findings"] if finding["code"] == "DIR-005"] == [
+    answer = json.loads(kcli(*command, "-o", "json", *jobs, log_dir.path / "__remote_log_metadata-0").stdout)
+    assert [finding["path"] for finding in answer["findings"] if finding["code"] == "DIR-005"] == [
         str(log_dir.path / "meta.properties")
     ]

@@ -56,12 +56,12 @@ def test_the_zip_has_every_module_and_is_the_same_each_time(kcli, tmp_path):
 
     with zipfile.ZipFile(tmp_path / "out" / "kcli-packages.zip") as packed:
         names = set(packed.namelist())
-    wanted = {
+    expected = {
         str(path.relative_to(ROOT))
         for package in ("formats", "kcli", "commands", "pyspark_kcli")
         for path in (ROOT / package).rglob("*.py")
     }
-    assert wanted <= names
+    assert expected <= names
     assert {name.rpartition(".")[2] for name in names} == {"py"}
     assert (tmp_path / "out" / "kcli-packages.zip").read_bytes() == first
 
@@ -87,7 +87,7 @@ def test_a_log_dir_is_refused(kcli, demo, tmp_path, inside):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "answer"),
     [
         ((), "after --"),
         (("--conf", "x", "--", "ls", "a"), "--conf x: expected KEY=VALUE"),
@@ -108,11 +108,11 @@ def test_a_log_dir_is_refused(kcli, demo, tmp_path, inside):
         (("--", "ls", "--out", "/x.csv"), "kcli ls: expected at least one PATH"),
     ],
 )
-def test_a_command_line_that_cannot_run_on_spark_is_refused(kcli, tmp_path, words, told):
+def test_a_command_line_that_cannot_run_on_spark_is_refused(kcli, tmp_path, words, answer):
     done = submit(kcli, tmp_path, *words)
 
     assert (done.exit_code, done.stdout) == (2, "")
-    assert told in done.stderr
+    assert answer in done.stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -136,14 +136,14 @@ def test_the_line_is_one_over_spark_whatever_its_words_mean(kcli, tmp_path, word
 
 
 @pytest.mark.parametrize(
-    ("paths", "told"),
+    ("paths", "answer"),
     [(["/data", "-"], False), (["/data", "data"], True), (["/data", "--out", "x.csv"], True)],
 )
-def test_a_line_that_works_in_one_directory_alone_says_so(kcli, tmp_path, monkeypatch, paths, told):
+def test_a_line_that_works_in_one_directory_alone_says_so(kcli, tmp_path, monkeypatch, paths, answer):
     monkeypatch.chdir(tmp_path)
     done = submit(kcli, tmp_path, "--dry-run", "--", "ls", *paths)
 
-    assert (f"# The line works in {tmp_path} alone: paths in it are relative.\n" in done.stdout) is told
+    assert (f"# The line works in {tmp_path} alone: paths in it are relative.\n" in done.stdout) is answer
 
 
 @pytest.mark.parametrize("archive", ["env.tar.gz", "hdfs:///env.tar.gz", "s3a://b/env.tar.gz", "/env.tar.gz"])

@@ -179,14 +179,14 @@ for name, codec, stream in bombs:
 def test_bombs_go_off_within_the_limit():
     """In a process of their own: the peak of this one has seen the bombs being made."""
     made = list(bombs())
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", BOMB_DISPOSAL],
         input=pickle.dumps((LIMIT, made)),
         stdout=subprocess.PIPE,
         cwd=Path(__file__).parents[2],
         check=True,
     )
-    lines = [line.split("|") for line in told.stdout.decode().splitlines()]
+    lines = [line.split("|") for line in output.stdout.decode().splitlines()]
     assert [line[0] for line in lines] == [name for name, _, _ in made]
     for (name, answer, traced, resident), (_, codec, _) in zip(lines, made, strict=True):
         # a block of lz4 may overrun the limit, by 4 MiB; everything else keeps it, twice over for a copy

@@ -230,11 +230,11 @@ def controls(name):
 
 
 def test_markers_and_leader_changes_are_what_dump_log_segments_says():
-    told = {
+    answer = {
         "txn": re.compile(rb"endTxnMarker: (\w+) coordinatorEpoch: (\d+)"),
         "metadata": re.compile(rb"LeaderChange: (.*)"),
     }
-    for name, pattern in told.items():
+    for name, pattern in answer.items():
         golden = [
             (offset, pattern.match(rest).groups())
             for offset, *_, rest in golden_records(name)

@@ -77,11 +77,11 @@ def test_twins(name, data):
         assert array[field.name].tolist() == [value]
         assert layout.column(b"??" + packed, field.name).tolist()[2:] == [value]
         assert layout.column(packed[:-1], field.name).tolist() == []
-    wanted = data.draw(st.lists(st.sampled_from(names), unique=True, min_size=1))
-    partial = layout.only(*wanted)
-    assert partial.size == max(layout.span(field)[1] for field in wanted)
+    expected = data.draw(st.lists(st.sampled_from(names), unique=True, min_size=1))
+    partial = layout.only(*expected)
+    assert partial.size == max(layout.span(field)[1] for field in expected)
     assert partial.unpack_from(packed) == tuple(
-        value for field, value in zip(names, row, strict=True) if field in wanted
+        value for field, value in zip(names, row, strict=True) if field in expected
     )
 
 

@@ -104,10 +104,10 @@ def test_wrappers_that_were_bent():
                 refused.append(name)
                 continue
             text = lambda value: None if value is None else base64.b64decode(value)
-            wanted = [
+            selected = [
                 (x["offset"], x["timestamp"], text(x["key"]), text(x["value"]), x["isValid"]) for x in lines
             ]
-            assert [(r.offset, r.timestamp, r.key, r.value, r.is_valid) for r in mine] == wanted
+            assert [(r.offset, r.timestamp, r.key, r.value, r.is_valid) for r in mine] == selected
             assert base_offset(message, LIMIT) == batch["baseOffset"]
     assert refused == ["v1-nested-wrapper", "v1-wrapper-null-value", "v0-wrapper-empty"]
 

@@ -28,14 +28,14 @@ NEW = {
 }
 
 
-def told(base, **changes):
+def output(base, **changes):
     fields = {key: value for key, value in {**base, **changes}.items() if value is not ...}
     return json.dumps(fields).encode()
 
 
 def test_versions():
-    assert read_quorum_state(told(OLD)) == QuorumState(0, 1, 2, -1, None, "", 0, (1, 3))
-    assert read_quorum_state(told(NEW)) == QuorumState(
+    assert read_quorum_state(output(OLD)) == QuorumState(0, 1, 2, -1, None, "", 0, (1, 3))
+    assert read_quorum_state(output(NEW)) == QuorumState(
         1, -1, 2, 1, "s6FcBmY-TqGafa02wOIqHg", None, None, None
     )
 
@@ -56,13 +56,13 @@ def test_as_kafka():
 @pytest.mark.parametrize(
     "data",
     [
-        told(OLD, more={"x": [1]}),
-        told(OLD, currentVoters=None),
-        told(OLD, data_version="1"),  # Jackson's shortValue of a text is 0
-        told(OLD, data_version=65536),
-        told(OLD) + b" more",
-        told(OLD) + b"\nmore",
-        b" " + told(OLD),
+        output(OLD, more={"x": [1]}),
+        output(OLD, currentVoters=None),
+        output(OLD, data_version="1"),  # Jackson's shortValue of a text is 0
+        output(OLD, data_version=65536),
+        output(OLD) + b" more",
+        output(OLD) + b"\nmore",
+        b" " + output(OLD),
     ],
 )
 def test_read_all_the_same(data):
@@ -73,7 +73,7 @@ def test_read_all_the_same(data):
     ("data", "kind", "position", "field"),
     [
         (b"", TruncatedError, 0, "line 1"),
-        (b"\n" + told(OLD), CorruptError, 0, "JSON"),
+        (b"\n" + output(OLD), CorruptError, 0, "JSON"),
         (b"[1]", CorruptError, 0, "JSON"),
         (b'{"a": nul}', CorruptError, 6, "JSON"),
         ('{"é": nul}'.encode(), CorruptError, 7, "JSON"),
@@ -82,21 +82,21 @@ def test_read_all_the_same(data):
         (b'{"\xff": 1}', CorruptError, 2, "JSON"),
         (b'{"a": ' + b"[" * 100_000, LimitError, 37, "JSON"),
         (b" " * (2 << 20), LimitError, 0, "JSON"),
-        (told(OLD, data_version=...), CorruptError, 0, "data_version"),
-        (told(OLD, data_version=2), UnsupportedError, 0, "data_version"),
-        (told(OLD, data_version=-1), UnsupportedError, 0, "data_version"),
-        (told(OLD, clusterId=...), CorruptError, 0, "clusterId"),
-        (told(OLD, clusterId=1), CorruptError, 0, "clusterId"),
-        (told(OLD, leaderId="1"), CorruptError, 0, "leaderId"),
-        (told(OLD, leaderId=2**31), CorruptError, 0, "leaderId"),
-        (told(OLD, leaderEpoch=1.5), CorruptError, 0, "leaderEpoch"),
-        (told(OLD, leaderEpoch=True), CorruptError, 0, "leaderEpoch"),
-        (told(OLD, appliedOffset=2**63), CorruptError, 0, "appliedOffset"),
-        (told(OLD, currentVoters={}), CorruptError, 0, "currentVoters"),
-        (told(OLD, currentVoters=[1]), CorruptError, 0, "voterId"),
-        (told(NEW, votedDirectoryId=...), CorruptError, 0, "votedDirectoryId"),
-        (told(NEW, votedDirectoryId="x"), CorruptError, 0, "votedDirectoryId"),
-        (told(NEW, votedDirectoryId=None), CorruptError, 0, "votedDirectoryId"),
+        (output(OLD, data_version=...), CorruptError, 0, "data_version"),
+        (output(OLD, data_version=2), UnsupportedError, 0, "data_version"),
+        (output(OLD, data_version=-1), UnsupportedError, 0, "data_version"),
+        (output(OLD, clusterId=...), CorruptError, 0, "clusterId"),
+        (output(OLD, clusterId=1), CorruptError, 0, "clusterId"),
+        (output(OLD, leaderId="1"), CorruptError, 0, "leaderId"),
+        (output(OLD, leaderId=2**31), CorruptError, 0, "leaderId"),
+        (output(OLD, leaderEpoch=1.5), CorruptError, 0, "leaderEpoch"),
+        (output(OLD, leaderEpoch=True), CorruptError, 0, "leaderEpoch"),
+        (output(OLD, appliedOffset=2**63), CorruptError, 0, "appliedOffset"),
+        (output(OLD, currentVoters={}), CorruptError, 0, "currentVoters"),
+        (output(OLD, currentVoters=[1]), CorruptError, 0, "voterId"),
+        (output(NEW, votedDirectoryId=...), CorruptError, 0, "votedDirectoryId"),
+        (output(NEW, votedDirectoryId="x"), CorruptError, 0, "votedDirectoryId"),
+        (output(NEW, votedDirectoryId=None), CorruptError, 0, "votedDirectoryId"),
     ],
 )
 def test_bad(data, kind, position, field):
@@ -108,7 +108,7 @@ def test_bad(data, kind, position, field):
 
 
 def test_brackets_in_texts_are_no_depth():
-    assert read_quorum_state(told(OLD, clusterId="[{" * 100 + '\\"')).cluster_id == "[{" * 100 + '\\"'
+    assert read_quorum_state(output(OLD, clusterId="[{" * 100 + '\\"')).cluster_id == "[{" * 100 + '\\"'
 
 
 def test_every_prefix():

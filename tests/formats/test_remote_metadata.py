@@ -209,19 +209,19 @@ def as_recorded(record):
         "broker_id": "brokerId",
         "event_timestamp_ms": "eventTimestampMs",
     }
-    told = {"class": type(record).__name__}
-    told |= {word: getattr(record, name) for name, word in names.items() if hasattr(record, name)}
+    answer = {"class": type(record).__name__}
+    answer |= {word: getattr(record, name) for name, word in names.items() if hasattr(record, name)}
     if hasattr(record, "segment_leader_epochs"):
-        told["segmentLeaderEpochs"] = [list(entry) for entry in record.segment_leader_epochs]
+        answer["segmentLeaderEpochs"] = [list(entry) for entry in record.segment_leader_epochs]
     if hasattr(record, "custom_metadata"):
-        told["customMetadata"] = (
+        answer["customMetadata"] = (
             None if record.custom_metadata is None else base64.b64encode(record.custom_metadata).decode()
         )
     if hasattr(record, "txn_index_empty"):
-        told["txnIdxEmpty"] = bool(record.txn_index_empty)
+        answer["txnIdxEmpty"] = bool(record.txn_index_empty)
     states = PARTITION_DELETE_STATES if isinstance(record, RemotePartitionDeleteMetadata) else SEGMENT_STATES
-    told["state"] = states[record.state]
-    return told
+    answer["state"] = states[record.state]
+    return answer
 
 
 @pytest.mark.parametrize("version", VALUES)
@@ -229,17 +229,17 @@ def test_every_recorded_value(version):
     """What the class of the version that wrote it says about each value, all fields, nothing else."""
     for item in VALUES[version]:
         record = decode(base64.b64decode(item["value"]))
-        told = as_recorded(record)
+        answer = as_recorded(record)
         if not version.startswith("4"):
-            told.pop("txnIdxEmpty", None)
+            answer.pop("txnIdxEmpty", None)
         if not CUSTOM_METADATA_SINCE[version]:
-            told.pop("customMetadata", None)
+            answer.pop("customMetadata", None)
         expected = item["decoded"]
         if expected.get("segmentLeaderEpochs"):
             expected["segmentLeaderEpochs"].sort()
-            told["segmentLeaderEpochs"].sort()
+            answer["segmentLeaderEpochs"].sort()
 
-        assert told == expected
+        assert answer == expected
         assert record.unknown_tags == ()
 
 
@@ -314,7 +314,7 @@ def ambiguous(version, item):
 def test_flipped_bytes_are_taken_and_refused_as_by_the_real_reader():
     """4.3.1's own formatter saw each of these 3,705 values: the same ones decode.
 
-    What it refuses although it can be decoded is told by `kcli.analysis.remote.unreadable`.
+    What it refuses although it can be decoded is named by `kcli.analysis.remote.unreadable`.
     """
     differences = set()
     for item in FLIPPED:

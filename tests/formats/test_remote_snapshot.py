@@ -36,7 +36,7 @@ def read(data):
 
 
 def as_recorded(record, *, custom_metadata):
-    told = {
+    answer = {
         "class": "RemoteLogSegmentMetadataSnapshot",
         "segmentId": record.segment_id,
         "startOffset": record.start_offset,
@@ -50,8 +50,8 @@ def as_recorded(record, *, custom_metadata):
     }
     if custom_metadata:
         custom = record.custom_metadata
-        told["customMetadata"] = None if custom is None else base64.b64encode(custom).decode()
-    return told
+        answer["customMetadata"] = None if custom is None else base64.b64encode(custom).decode()
+    return answer
 
 
 @pytest.mark.parametrize("name", [name for name, item in FILES.items() if "read" in item])

@@ -94,12 +94,12 @@ class Readings:
 
     def _judged(self, document: str) -> Iterator[str]:
         try:
-            told = json.loads(document)
+            answer = json.loads(document)
         except ValueError as error:
             yield f"no document: {error}"
             return
-        yield from (f"error {error}" for error in told["errors"])
-        for finding in told["findings"]:
+        yield from (f"error {error}" for error in answer["errors"])
+        for finding in answer["findings"]:
             self.codes[finding["code"]] += 1
             if finding["severity"] != "info" and finding["code"] not in ABOUT_THE_QUESTION:
                 yield f"finding {finding}"

@@ -85,10 +85,10 @@ def random_log(oracle: Oracle, seed: int, *, clean: bool | None = None, damaged:
     rng = random.Random(seed)
     if clean is None:
         clean = rng.random() < 0.6
-    opening, wanted = settings(rng), knobs(rng)
+    opening, expected = settings(rng), knobs(rng)
     directory = oracle.fresh(f"topic-{seed % 10}")
     end = "clean" if clean else "kill"
-    request = {key: value for key, value in wanted.items() if value is not None}
+    request = {key: value for key, value in expected.items() if value is not None}
     facts = oracle.ask(
         "write_log", directory=directory, seed=seed, end=end, checkpoints=True, **request, **opening
     )

@@ -52,9 +52,11 @@ def lines(oracle: Oracle, start: int, each: int = EACH) -> Iterator[Line]:
 
 
 def _line(topic: str, name: str, version: int, made: list[tuple[Any, Any]]) -> Line:
-    told = [decoded(topic, Record(0, 0, 0, _bytes(key), _bytes(value), (), 0)) for key, value in made]
-    equal = sum(_equal(answer, version, key, value) for answer, (key, value) in zip(told, made, strict=True))
-    (record_type,) = {answer.record_type or "?" for answer in told}
+    output = [decoded(topic, Record(0, 0, 0, _bytes(key), _bytes(value), (), 0)) for key, value in made]
+    equal = sum(
+        _equal(answer, version, key, value) for answer, (key, value) in zip(output, made, strict=True)
+    )
+    (record_type,) = {answer.record_type or "?" for answer in output}
     assert _means(topic, name, record_type), (topic, name, record_type)
     return Line(topic, record_type, version, len(made), equal)
 
@@ -65,22 +67,22 @@ def _means(topic: str, name: str, record_type: str) -> bool:
     return record_type == name.removesuffix("Record" if topic == REMOTE_LOG_METADATA else "Value")
 
 
-def _equal(told: DecodedRecord, version: int, key: Any, value: Any) -> bool:
+def _equal(output: DecodedRecord, version: int, key: Any, value: Any) -> bool:
     unknown = any(message["unknown_tags"] for message in (key, value) if message)
     return (
-        told.decoded_key == _json(key)
-        and told.decoded_value == _json(value)
-        and told.record_version == (None if value is None else version)
-        and (told.error is not None) == (unknown or _refused_by_kafka(told))
+        output.decoded_key == _json(key)
+        and output.decoded_value == _json(value)
+        and output.record_version == (None if value is None else version)
+        and (output.error is not None) == (unknown or _refused_by_kafka(output))
     )
 
 
-def _refused_by_kafka(told: DecodedRecord) -> bool:
+def _refused_by_kafka(output: DecodedRecord) -> bool:
     """Whether the bytes are whole, but no object.
 
     Random states, offsets and epochs of remote segments mean nothing.
     """
-    return told.damaged and told.decoded_value is not None
+    return output.damaged and output.decoded_value is not None
 
 
 def _json(message: Any) -> Any:

@@ -31,7 +31,7 @@ def key(number: int) -> bytes:
     return b"\0\0" + number.to_bytes(2, "big", signed=True)
 
 
-def told(oracle: Oracle, number: int, value: bytes) -> str | None:
+def output(oracle: Oracle, number: int, value: bytes) -> str | None:
     """What the tool prints behind the line of a control record; None where it dies of it."""
     directory = oracle.fresh("t-0")
     directory.mkdir()
@@ -77,7 +77,7 @@ def test_control_records_are_printed_as_by_the_tool(
     for data in [value, *(changed(rng, value) for _ in range(cases(EACH)))]:
         if number == LEADER_CHANGE and int.from_bytes(data[:2], "big", signed=True) >= 1:
             continue  # KEPT
-        theirs = told(oracle, number, data)
+        theirs = output(oracle, number, data)
         try:
             ours = control_text(control_record(key(number), data))
         except FormatError as error:
@@ -90,12 +90,12 @@ def test_control_records_are_printed_as_by_the_tool(
 
 @pytest.mark.parametrize("value", [bytes.fromhex(VALUES[2][2]), LEADER_CHANGED])
 def test_the_tool_dies_of_a_leader_change_with_directories(oracle: Oracle, value: bytes):
-    assert told(oracle, LEADER_CHANGE, value) is None, KEPT
+    assert output(oracle, LEADER_CHANGE, value) is None, KEPT
     assert control_record(key(LEADER_CHANGE), value).value.fields["grantingVoters"]
 
 
 @pytest.mark.parametrize("difference", MISREAD)
 def test_the_tool_misreads_what_is_kept(oracle: Oracle, difference: str):
     _, (control_key, value), theirs, ours = MISREAD[difference]
-    assert told(oracle, int.from_bytes(control_key[2:]), value) == f" {theirs}", KEPT
+    assert output(oracle, int.from_bytes(control_key[2:]), value) == f" {theirs}", KEPT
     assert control_text(control_record(control_key, value)) == f" {ours}"

@@ -75,21 +75,21 @@ def test_random_caches(oracle: Oracle, oracle_seed: int) -> None:
             log_end_offset=end,
             epoch_for_offset=offsets,
         )
-        told = f"ORACLE_SEED={oracle_seed} case {number}: {entries} {operations} {end}"
+        answer = f"ORACLE_SEED={oracle_seed} case {number}: {entries} {operations} {end}"
         cache = epochs.replay(EpochEntry(*entry) for entry in entries)
-        assert listed(cache) == said["loaded"], told
+        assert listed(cache) == said["loaded"], answer
         for (word, *arguments), after in zip(operations, said["after"], strict=True):
             try:
                 cache = CHANGES[word](cache, *arguments)
             except CorruptError:
-                assert after["error"] == "IllegalArgumentException", told
+                assert after["error"] == "IllegalArgumentException", answer
             else:
-                assert listed(cache) == after, told
+                assert listed(cache) == after, answer
         assert [list(epochs.end_offset_for(cache, epoch, end)[:2]) for epoch in asked] == said[
             "end_offset_for"
-        ], told
+        ], answer
         found = [epochs.epoch_for_offset(cache, offset) for offset in offsets]
-        assert [entry.epoch if entry else None for entry in found] == said["epoch_for_offset"], told
+        assert [entry.epoch if entry else None for entry in found] == said["epoch_for_offset"], answer
 
 
 @pytest.mark.parametrize("entries", [[(-1, 5)], [(2, -1)], [(0, 0), (3, -7)]])

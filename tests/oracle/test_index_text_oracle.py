@@ -98,7 +98,7 @@ def damage(choose: random.Random, files: dict[str, bytearray]) -> None:
 def test_indexes_beside_damage_are_printed_as_the_tool_prints_them(oracle: Oracle, oracle_seed: int):
     from commands.app import app
 
-    choose, ended, told = random.Random(oracle_seed), 0, 0
+    choose, ended, answer = random.Random(oracle_seed), 0, 0
     for _ in range(cases(150)):
         directory = oracle.fresh("t-0")
         files = made(choose, directory)
@@ -116,9 +116,9 @@ def test_indexes_beside_damage_are_printed_as_the_tool_prints_them(oracle: Oracl
                 assert done.stdout.startswith(expected["stdout"]), context
                 continue
             ended += 1
-            told += bool(expected["stderr"])
+            answer += bool(expected["stderr"])
             assert done.stdout == expected["stdout"], context
             summary = [line for line in done.stderr.splitlines() if not line.startswith(FINDING)]
             assert summary == expected["stderr"].splitlines(), context
         oracle.discard(directory)
-    assert ended > told > 0
+    assert ended > answer > 0

@@ -38,30 +38,34 @@ def row(outcome: Outcome) -> dict[str, Any]:
     return named(outcome.rows[0])
 
 
-def assert_same_offset(unit: Unit, offset: int, said: dict[str, Any], told: str, *, with_index: bool) -> None:
+def assert_same_offset(
+    unit: Unit, offset: int, said: dict[str, Any], output: str, *, with_index: bool
+) -> None:
     mine = row(lookup.offset(unit, offset=offset))
     if "error" in said:
-        assert said["error"] == "OffsetOutOfRangeException", told
-        assert not mine["found"], told
-        assert mine["reason"].startswith(("above log end", "below log start")), (told, mine)
+        assert said["error"] == "OffsetOutOfRangeException", output
+        assert not mine["found"], output
+        assert mine["reason"].startswith(("above log end", "below log start")), (output, mine)
         return
-    assert mine["found"] == said["found"], (told, mine)
+    assert mine["found"] == said["found"], (output, mine)
     if said["found"]:
         same = ("segment_base_offset", "position", "batch_base_offset", "batch_last_offset", "leader_epoch")
         same += ("index_entry_offset", "index_entry_position") if with_index else ()
-        assert {key: mine[key] for key in same} == {key: said[key] for key in same}, told
+        assert {key: mine[key] for key in same} == {key: said[key] for key in same}, output
 
 
-def assert_same_timestamp(unit: Unit, timestamp: int | None, said: dict[str, Any] | None, told: str) -> None:
+def assert_same_timestamp(
+    unit: Unit, timestamp: int | None, said: dict[str, Any] | None, output: str
+) -> None:
     mine = row(lookup.timestamp(unit, timestamp=timestamp))
-    assert mine["found"] == (said is not None), (told, mine)
+    assert mine["found"] == (said is not None), (output, mine)
     if said is not None:
         epoch_said = -1 if said["leader_epoch"] is None else said["leader_epoch"]
         assert (mine["offset"], mine["record_timestamp"], mine["leader_epoch"]) == (
             said["offset"],
             said["timestamp"],
             epoch_said,
-        ), told
+        ), output
 
 
 def ask(oracle: Oracle, log: RandomLog, choose: random.Random) -> tuple[dict[str, Any], list[int], list[int]]:
@@ -87,19 +91,19 @@ def test_random_logs(oracle: Oracle, oracle_seed: int) -> None:
     for number in range(cases(CASES)):
         seed = oracle_seed + number
         log, choose = random_log(oracle, seed), random.Random(seed)
-        told = f"ORACLE_SEED={oracle_seed} log {seed} clean={log.clean} {log.damage}"
+        output = f"ORACLE_SEED={oracle_seed} log {seed} clean={log.clean} {log.damage}"
         said, offsets, timestamps = ask(oracle, log, choose)
         unit = unit_of(log.directory)
         if "error" in said:
             outcome = ls.ls(unit, recover=True)
-            assert outcome.error is not None and said["error"] in outcome.error.message, told
+            assert outcome.error is not None and said["error"] in outcome.error.message, output
             log.remove()
             continue
         listed = row(ls.ls(unit, recover=True))
         assert (listed["log_start_offset"], listed["log_end_offset"]) == (
             said["log_start_offset"],
             said["log_end_offset"],
-        ), told
+        ), output
         for offset, answer in zip(offsets, said["offsets"], strict=True):
             if (
                 offset >= said["log_start_offset"]
@@ -108,12 +112,12 @@ def test_random_logs(oracle: Oracle, oracle_seed: int) -> None:
                     unit,
                     offset,
                     answer,
-                    f"{told} offset {offset}",
+                    f"{output} offset {offset}",
                     with_index=log.clean and "an index gone" not in log.damage,
                 )
         for timestamp, answer in zip(timestamps, said["timestamps"], strict=True):
             asked = None if timestamp == MAX_TIMESTAMP else timestamp
-            assert_same_timestamp(unit, asked, answer, f"{told} timestamp {timestamp}")
+            assert_same_timestamp(unit, asked, answer, f"{output} timestamp {timestamp}")
         log.remove()
 
 

@@ -53,24 +53,24 @@ def flipped(choose: random.Random, message: bytes) -> bytes:
     return bytes(data)
 
 
-def compare_records(oracle: Oracle, message: bytes, told: str) -> bool | None:
+def compare_records(oracle: Oracle, message: bytes, output: str) -> bool | None:
     """Return whether the judge reads the message; None where its memory is too small to say."""
     said = oracle.ask("records", bytes=encoded(message))
     if said["end"] is not None:  # the judge asks for the base offset first
         if said["end"]["error"] == MEMORY:
             return None
-        assert isinstance(attempt(base_offset, message, LIMIT), FormatError), (told, said)
+        assert isinstance(attempt(base_offset, message, LIMIT), FormatError), (output, said)
         return False
     (batch,) = said["batches"]
-    assert attempt(base_offset, message, LIMIT) == batch["base_offset"], told
+    assert attempt(base_offset, message, LIMIT) == batch["base_offset"], output
     mine = attempt(lambda: list(set_records(message_set(message, LIMIT))))
     if "error" in batch["records"]:
-        assert isinstance(mine, FormatError) or any(record.error for record in mine), (told, batch)
+        assert isinstance(mine, FormatError) or any(record.error for record in mine), (output, batch)
         return False
-    assert not any(record.error for record in mine), told
+    assert not any(record.error for record in mine), output
     assert [(r.offset, r.timestamp, r.key, r.value) for r in mine] == [
         (r["offset"], r["timestamp"], decoded(r["key"]), decoded(r["value"])) for r in batch["records"]
-    ], told
+    ], output
     return True
 
 
@@ -158,19 +158,19 @@ def test_lookups_among_messages(oracle: Oracle, oracle_seed: int, tmp_path: Path
         said = oracle.ask("lookup", directory=copy, timestamps=asked)
         oracle.discard(copy)
         for timestamp, answer in zip(asked, said["timestamps"], strict=True):
-            told = f"ORACLE_SEED={oracle_seed} log {seed} timestamp {timestamp}"
+            output = f"ORACLE_SEED={oracle_seed} log {seed} timestamp {timestamp}"
             outcome = lookup.timestamp(
                 unit(directory), timestamp=None if timestamp == MAX_TIMESTAMP else timestamp
             )
             mine = row(outcome)
-            wanted = {"found": answer is not None, "leader_epoch": None if answer is None else -1}
+            selected = {"found": answer is not None, "leader_epoch": None if answer is None else -1}
             if answer is not None:
-                wanted |= {
+                selected |= {
                     "record_timestamp": answer["timestamp"],
                     "offset": answer["offset"],
                     "position": answer["position"],
                 }
-            assert {name: mine[name] for name in wanted} == wanted, (told, mine)
+            assert {name: mine[name] for name in selected} == selected, (output, mine)
 
 
 def test_starts_over_random_wrappers(oracle: Oracle, oracle_seed: int, tmp_path: Path) -> None:
@@ -201,12 +201,12 @@ def test_starts_over_random_wrappers(oracle: Oracle, oracle_seed: int, tmp_path:
         )
         if thrown == MEMORY:
             continue
-        told = f"ORACLE_SEED={oracle_seed} log {seed} {wrapper.hex()} {judged['loaded']}"
-        assert refused == thrown or (refused, thrown) in ALIKE, told
+        output = f"ORACLE_SEED={oracle_seed} log {seed} {wrapper.hex()} {judged['loaded']}"
+        assert refused == thrown or (refused, thrown) in ALIKE, output
         if mine is not None:
             try:
                 agree(mine, judged, set())
             except AssertionError as error:
-                raise AssertionError(f"{told}\n{error}") from error
+                raise AssertionError(f"{output}\n{error}") from error
         outcomes[thrown] = outcomes.get(thrown, 0) + 1
     assert len(outcomes) > 1, outcomes

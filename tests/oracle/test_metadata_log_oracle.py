@@ -55,21 +55,21 @@ def test_the_metadata_log_begins_where_its_newest_snapshot_ends(oracle: Oracle, 
         directory, end = written(oracle, choose)
         said = oracle.ask("metadata_log", directory=oracle.copy(directory), now_ms=NOW)
         unit = Unit(number=0, targets=(find([str(directory)], Selection()).targets[0],))
-        told = f"{oracle_seed}:{number} {sorted(path.name for path in directory.iterdir())} {said}"
+        output = f"{oracle_seed}:{number} {sorted(path.name for path in directory.iterdir())} {said}"
         for recover in (False, True):
             outcome = ls.ls(unit, recover=recover)
             if "error" in said:
-                assert outcome.error is not None and outcome.error.error == LOAD_FAILED, told
-                assert said["error"] in outcome.error.message, (told, outcome.error)
+                assert outcome.error is not None and outcome.error.error == LOAD_FAILED, output
+                assert said["error"] in outcome.error.message, (output, outcome.error)
                 continue
-            assert outcome.error is None, (told, outcome.error)
+            assert outcome.error is None, (output, outcome.error)
             row = named(outcome.rows[0])
-            assert row["log_start_offset"] == said["log_start_offset"], (told, row)
-            assert row["log_end_offset"] == said["log_end_offset"], (told, row)
+            assert row["log_start_offset"] == said["log_start_offset"], (output, row)
+            assert row["log_end_offset"] == said["log_end_offset"], (output, row)
             if row["high_watermark"] is not None:
-                assert row["high_watermark"] == said["high_watermark"], (told, row)
+                assert row["high_watermark"] == said["high_watermark"], (output, row)
         if said.get("log_end_offset", end) != end:
             behind += 1
-            assert epoch.show(unit).rows == [], told
+            assert epoch.show(unit).rows == [], output
         oracle.discard(directory)
     assert behind

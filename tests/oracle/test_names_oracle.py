@@ -67,9 +67,9 @@ def came_of(oracle: Oracle, directory: Path, bases: set[int], name: str) -> str:
     """
     (partition,) = (Partition(target) for target in find([str(directory)], Selection()).targets)
     loaded = truncated(oracle, directory, None)["loaded"]
-    told = [note.kind for note in partition.unexpected_names]
+    answer = [note.kind for note in partition.unexpected_names]
     if loaded.get("error") == "NumberFormatException":
-        assert (has_no_offset(name), told) == (True, ["no-offset"])
+        assert (has_no_offset(name), answer) == (True, ["no-offset"])
         return "stops"
     assert not has_no_offset(name), loaded
     opened = canonical_name(name.removesuffix(".swap")) or ""
@@ -80,10 +80,10 @@ def came_of(oracle: Oracle, directory: Path, bases: set[int], name: str) -> str:
     found = {f"{file_prefix(segment['base_offset'])}.log" for segment in loaded["segments"]}
     assert found == before | ({opened} if opened.endswith(".log") else set()), (name, loaded)
     if found == before or name.removesuffix(".swap") == opened:
-        assert told == []
+        assert answer == []
         assert {f"{file_prefix(base)}.log" for base in loaded_bases(partition)} == found
         return "file"
-    assert told == ["non-canonical-name"]
+    assert answer == ["non-canonical-name"]
     with pytest.raises(FileError, match="begins that as an empty segment"):
         loaded_bases(partition)
     return "segment"

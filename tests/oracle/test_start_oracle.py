@@ -174,7 +174,7 @@ def assert_lookup_agrees(outcome: Outcome, said: dict[str, Any], *, with_index: 
         return
     (mine,) = rows_of(outcome)
     assert mine["found"] == said.get("found", False), (mine, said)
-    # the entries of a rebuilt index depend on index.interval.bytes, which no lookup is told
+    # the entries of a rebuilt index depend on index.interval.bytes, which no lookup knows
     with_index = with_index and not REBUILT & {finding.code for finding in outcome.findings}
     if mine["found"]:
         same = ["segment_base_offset", "position", "batch_last_offset", "leader_epoch"]

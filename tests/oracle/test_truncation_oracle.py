@@ -273,14 +273,14 @@ def agree_on_one_case(oracle: Oracle, choose: random.Random, name: str) -> None:
         now_ms=now,
         **settings,
     )
-    told = f"{name} {directory} {[damage.__name__ for damage in damages]} {request}"
+    output = f"{name} {directory} {[damage.__name__ for damage in damages]} {request}"
     if refused == SPLIT:
         assert_split(judged, directory)
         return
     thrown = next(
         (judged[stage] for stage in ("loaded", "truncated") if "error" in judged.get(stage, {})), None
     )
-    assert refused == (thrown["error"] if thrown else None), (told, thrown)
+    assert refused == (thrown["error"] if thrown else None), (output, thrown)
     try:
         if row is not None:
             agree(row, judged, before)
@@ -288,7 +288,7 @@ def agree_on_one_case(oracle: Oracle, choose: random.Random, name: str) -> None:
             if not damages:
                 agree_on_batches(row, answer["batches"], judged["loaded"]["segments"][0]["base_offset"])
     except AssertionError as error:
-        raise AssertionError(f"{told}\n{error}") from error
+        raise AssertionError(f"{output}\n{error}") from error
 
 
 RECORDINGS = sorted(path.name.removesuffix(".tar.gz") for path in pack.DATA.glob("*.tar.gz"))

@@ -45,7 +45,7 @@ def remote_events(cluster: Cluster, partitions: int = 2) -> list[dict[str, Any]]
     consumer.close()
     read = run(
         str(Path(__file__).with_name("RemoteEvents.java")),
-        told="".join(b64encode(message.value()).decode() + "\n" for message in messages),
+        answer="".join(b64encode(message.value()).decode() + "\n" for message in messages),
     )
     return [
         {

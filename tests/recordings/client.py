@@ -81,12 +81,12 @@ def write(
     """
     failed: list[object] = []
 
-    def told(error: object, _: object) -> None:
+    def output(error: object, _: object) -> None:
         if error is not None:
             failed.append(error)
 
     for number, record in enumerate(made, 1):
-        producer.produce(topic, partition=partition, on_delivery=told, **record)
+        producer.produce(topic, partition=partition, on_delivery=output, **record)
         if wait and number % batch == 0:
             producer.flush(20)
     if wait:

@@ -47,7 +47,7 @@ def command(main: str, *arguments: str, heap: int = 320, properties: tuple[str, 
     ]
 
 
-def run(main: str, *arguments: str, cwd: Path | None = None, told: str = "") -> str:
+def run(main: str, *arguments: str, cwd: Path | None = None, answer: str = "") -> str:
     """Run a class to its end and return what it printed, every character kept.
 
     A failure shows both streams.
@@ -56,7 +56,7 @@ def run(main: str, *arguments: str, cwd: Path | None = None, told: str = "") -> 
     # the encoding of what Java prints follows the locale
     done = subprocess.run(
         line,
-        input=told.encode(),
+        input=answer.encode(),
         capture_output=True,
         cwd=cwd,
         check=False,

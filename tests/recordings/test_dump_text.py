@@ -206,14 +206,14 @@ DEATHS = {
         LOG,
         (),
         ({"DUMP-001"}, 1),
-        "the dump goes on with the next good batch, the range is told",
+        "the dump goes on with the next good batch, the range is a finding",
     ),
     "KafkaException: a payload that cannot be decompressed": (
         {LOG: recorded.stored("v1-lz4-other-checksum.log")},
         LOG,
         PRINT,
         ({"DUMP-002"}, 1),
-        "the batch's line is printed, its records are told to be unreadable",
+        "the batch's line is printed, its records are a finding",
     ),
     "NoSuchElementException: an index of zeros beside an empty log": (
         {LOG: b"", INDEX: bytes(8 * 100)},
@@ -227,7 +227,7 @@ DEATHS = {
         INDEX,
         (),
         ({"DUMP-004"}, 0),
-        "the entry is printed and told not to fit",
+        "the entry is printed, and a finding says that it does not fit",
     ),
     "IllegalArgumentException: a time index without an offset index, which the tool tries to make": (
         {LOG: WHOLE, TIME_INDEX: bytes(7) + b"\1" + bytes(4)},
@@ -248,7 +248,7 @@ DEATHS = {
         INDEX,
         (),
         ({"DUMP-007"}, 0),
-        "the entries are printed, and told not to have been compared",
+        "the entries are printed, and a finding says that they were not compared",
     ),
     "BufferUnderflowException: a leader change with directories, of one who was granted": (
         {
@@ -266,7 +266,7 @@ DEATHS = {
         "00000000000000000007.snapshot",
         (),
         (set(), 3),
-        "an error, told in kcli's words, and the exit status of inputs that gave no answer",
+        "an error in kcli's words, and the exit status of inputs that gave no answer",
     ),
 }
 

@@ -103,8 +103,8 @@ def test_failover_a_starting_broker_drops_only_epochs_without_records(ask, recor
             assert (mine["rule"], row["end_offset"]) == ("above-all", mine["log_end_offset"]), row
     assert {partition for _, partition in differing} == {"quiet-0", "empty-0"}
     for node, partition in differing:
-        told = ask("epoch", "show", recording("failover") / f"node{node}" / partition)
-        assert "EPOCH-003" in {finding["code"] for finding in told.findings}
+        output = ask("epoch", "show", recording("failover") / f"node{node}" / partition)
+        assert "EPOCH-003" in {finding["code"] for finding in output.findings}
 
 
 def test_failover_replicas_agree_on_records(ask, recording):
@@ -138,7 +138,7 @@ def predicted(recording, ask):
     found = {}
     for row in truncations():
         path = recording("truncation") / "before-follower" / place(row)
-        told = ask(
+        output = ask(
             "truncate",
             "--dry-run",
             "--to-offset",
@@ -147,7 +147,7 @@ def predicted(recording, ask):
             interval(row["topic"]),
             path,
         )
-        (found[row["topic"]],) = told.rows
+        (found[row["topic"]],) = output.rows
     return found
 
 
@@ -278,9 +278,11 @@ def test_tiered_text_is_what_kafka_prints_of_an_event(recording):
         .invoke(app, ["rlmm", "dump", "-o", "text", "--format", "kafka", str(folder / "node1")])
         .stdout.splitlines()
     )
-    told = [json.loads(line)["to_string"] for line in (folder / "rlmm-events.jsonl").read_text().splitlines()]
-    assert len(lines) == len(told)
-    for line, text in zip(lines, told, strict=True):
+    output = [
+        json.loads(line)["to_string"] for line in (folder / "rlmm-events.jsonl").read_text().splitlines()
+    ]
+    assert len(lines) == len(output)
+    for line, text in zip(lines, output, strict=True):
         assert line.endswith(text)
 
 

@@ -106,17 +106,17 @@ def test_twins(topic, api_key, version, monkeypatch):
     key = commit_key(api_key)
     values = [value(chance, VALUES[topic][api_key], version) for _ in range(1500)]
 
-    def told(data):
+    def answer(data):
         found = printed(topic, 7, key, data)
         return found.key, found.payload, repr(found.error)
 
-    straight, views = [told(data) for data in values], [told(memoryview(data)) for data in values[:100]]
+    straight, views = [answer(data) for data in values], [answer(memoryview(data)) for data in values[:100]]
     flat = sum(
         printer(data, 2) is not None for data in values if (printer := module._FLAT[topic, api_key, version])
     )
     with monkeypatch.context() as patch:
         patch.setattr(module, "_FLAT", {})
-        assert straight == [told(data) for data in values]
+        assert straight == [answer(data) for data in values]
     assert views == straight[:100]
     assert 300 < flat < 1500
     assert any(payload is None for _, payload, _ in straight)
