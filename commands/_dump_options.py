@@ -98,7 +98,7 @@ class ContentOptions:
         return self.decoder if self.decoder in DECODERS.values() else None
 
     def mode(self) -> str | None:
-        """Return the mode of --bytes; UsageError for one that is unknown, or beside --redact."""
+        """Return the mode of --bytes; UsageError for one that is unknown, or together with --redact."""
         from kcli.dump.shown_bytes import MODES  # noqa: PLC0415 - kept out of --help
 
         if self.bytes_as is not None and self.redact:

@@ -1,4 +1,4 @@
-"""The options that every command has, said once, and the parsers of words like `0-3,7` or `@-1h`.
+"""The options that every command has, in one place, and the parsers of words like `0-3,7` or `@-1h`.
 
 A command is written with its own options and one `common` parameter:
 

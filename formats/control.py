@@ -1,4 +1,4 @@
-"""Control records: what the broker and the KRaft quorum write into a log beside the data.
+"""Control records: what the broker and the KRaft quorum write into the log, between the data.
 
 Lives in control batches (attribute bit 5) of `*.log` and KRaft `*.checkpoint`
 files; written by transaction coordinators' markers and by the raft leader. The

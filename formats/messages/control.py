@@ -1,4 +1,4 @@
-"""The values of control records, which the broker and the KRaft quorum write into a log beside the data.
+"""The values of control records, which the broker and the KRaft quorum write into the log, between the data.
 
 The truth are the schemas of `org.apache.kafka.common.message` in the module clients:
 EndTxnMarker, LeaderChangeMessage, SnapshotHeaderRecord, SnapshotFooterRecord,

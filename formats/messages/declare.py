@@ -126,14 +126,14 @@ def _line(text: str) -> _Line:
 
 
 def _schema(lines: list[_Line]) -> Schema:
-    said = _MESSAGE.fullmatch(lines[0].text)
-    if said is None:
+    match = _MESSAGE.fullmatch(lines[0].text)
+    if match is None:
         raise ValueError(f"no message: {lines[0].text}")
     fields, after = _fields(lines, 1, 1, {})
     if after != len(lines):
         raise ValueError(f"too deep: {lines[after].text}")
-    flexible = None if said["flexible"] is None else int(said["flexible"])
-    return Schema(said["name"], int(said["key"]), _versions(said["versions"]), flexible, fields)
+    flexible = None if match["flexible"] is None else int(match["flexible"])
+    return Schema(match["name"], int(match["key"]), _versions(match["versions"]), flexible, fields)
 
 
 def _fields(
@@ -141,35 +141,35 @@ def _fields(
 ) -> tuple[tuple[Field, ...], int]:
     found: list[Field] = []
     while at < len(lines) and lines[at].depth == depth:
-        said = _FIELD.fullmatch(lines[at].text)
-        if said is None:
+        match = _FIELD.fullmatch(lines[at].text)
+        if match is None:
             raise ValueError(f"no field: {lines[at].text}")
         at += 1
-        if said["type"] not in SCALARS and said["type"] not in structs:
-            structs[said["type"]], at = _fields(lines, at, depth + 1, structs)
-        found.append(_field(said, structs.get(said["type"])))
+        if match["type"] not in SCALARS and match["type"] not in structs:
+            structs[match["type"]], at = _fields(lines, at, depth + 1, structs)
+        found.append(_field(match, structs.get(match["type"])))
     return tuple(found), at
 
 
-def _field(said: re.Match[str], struct: tuple[Field, ...] | None) -> Field:
+def _field(match: re.Match[str], struct: tuple[Field, ...] | None) -> Field:
     if struct == ():
-        raise ValueError(f"no fields: {said['type']}")
+        raise ValueError(f"no fields: {match['type']}")
     field = Field(
-        name=said["name"],
-        type=said["type"],
-        array=said["array"] is not None,
-        versions=_versions(said["versions"] or "0+"),
-        nullable=said["nullable"] is not None,
-        tag=None if said["tag"] is None else int(said["tag"]),
+        name=match["name"],
+        type=match["type"],
+        array=match["array"] is not None,
+        versions=_versions(match["versions"] or "0+"),
+        nullable=match["nullable"] is not None,
+        tag=None if match["tag"] is None else int(match["tag"]),
         default=None,
         struct=struct,
     )
     default = (
         zero(field)
-        if said["default"] is None
+        if match["default"] is None
         else None
-        if said["default"] == "null"
-        else int(said["default"])
+        if match["default"] == "null"
+        else int(match["default"])
     )
     return field._replace(default=default)
 

@@ -215,7 +215,7 @@ def _directory(units: Sequence[Unit]) -> str | None:
 def _runner(bins: list[bytes], directory: str | None, most_bytes: int) -> Callable[[Batches], Batches]:
     """Return the function that workers run: pickled by value, it finds this kcli before it needs any of it.
 
-    Workers run in `directory`: so relative paths, and what is said of them, are those of the other engines.
+    Workers run in `directory`: so relative paths, and messages about them, are those of the other engines.
     """
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     names = list(NAMES)

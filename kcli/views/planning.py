@@ -178,18 +178,18 @@ def _options(view: str, query: Query, *, decodes: bool) -> DumpOptions:
 def _logs(
     options: DumpOptions, query: Query, found: Found, pushed: Pushed
 ) -> tuple[list[Work], list[Failure]]:
-    wanted = _wanted(pushed, records=options.records)
+    requested = _record_filter(pushed, records=options.records)
     named = {target.path for target in found.targets if target.kind != PARTITION}
     expanded = Dump(
-        replace(options, filter=RecordFilter(offsets=wanted.offsets)), only_partitions=True
+        replace(options, filter=RecordFilter(offsets=requested.offsets)), only_partitions=True
     ).expand(found)
     logs = [
         target
         for target in expanded.targets
         if target.path in named or _is_log(target, leftovers=query.leftovers)
     ]
-    options = replace(options, filter=wanted)
-    job: Callable[[DumpOptions], Map] = Ranged if wanted.offsets or wanted.times else Dump
+    options = replace(options, filter=requested)
+    job: Callable[[DumpOptions], Map] = Ranged if requested.offsets or requested.times else Dump
     works, failures = _of_units(job(options), replace(expanded, targets=logs), DUMPED)
     if not options.records:
         plain = job(replace(options, blocks=False))
@@ -203,7 +203,7 @@ def _is_log(target: Target, *, leftovers: bool) -> bool:
     return target.kind == LOG and (leftovers or not parse_file(os.path.basename(target.path)).is_inactive)
 
 
-def _wanted(pushed: Pushed, *, records: bool) -> RecordFilter:
+def _record_filter(pushed: Pushed, *, records: bool) -> RecordFilter:
     """Return the filter of batches or records that the options describe."""
     offsets = pushed.range("offset") if records else pushed.range("base_offset", "last_offset")
     times = pushed.range("timestamp" if records else "max_timestamp").bounds
@@ -303,9 +303,9 @@ def directory_of(target: Target) -> str:
 # Bins
 
 
-def _bins(groups: Sequence[list[Work]], wanted: int | None, cores: int | None) -> list[list[Work]]:
+def _bins(groups: Sequence[list[Work]], requested: int | None, cores: int | None) -> list[list[Work]]:
     """Return consecutive bins of about equal cost; works of one group stay together."""
     costs = [sum(work.cost for work in group) for group in groups]
-    count = wanted or bin_count(costs, cores or os.cpu_count() or 1, BYTES_A_BIN)
+    count = requested or bin_count(costs, cores or os.cpu_count() or 1, BYTES_A_BIN)
     bins = consecutive_bins(groups, costs, count)
     return [[work for group in some for work in group] for some in bins]

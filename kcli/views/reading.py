@@ -228,7 +228,7 @@ def _of_finding(finding: Finding, target: Target | None) -> FindingRow:
     if target is not None and target.log_dir is not None and directory == shown(target.log_dir):
         directory = (
             target.shown if target.kind == PARTITION else os.path.dirname(target.shown)
-        )  # said of each of its partitions
+        )  # reported for each of its partitions
     topic, partition = _name(target)
     return FindingRow(
         code=finding.code,
