@@ -177,7 +177,7 @@ class Index(Generic[E]):
         if self.path is None:
             yield lambda slot: layout.read(data, slot * layout.size)
             return
-        with IndexFile(self.path, layout.size) as file:
+        with IndexFile(self.path, layout) as file:
             yield lambda slot: layout.read(*file.raw(slot))
 
 

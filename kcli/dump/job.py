@@ -21,8 +21,9 @@ from formats.names import (
 from kcli.analysis.collector import FindingCollector
 from kcli.dump.files import READERS, name_file, read_file
 from kcli.dump.filter import in_range
-from kcli.dump.indexes import offset_index, time_index, txn_index
+from kcli.dump.indexes import INDEX_FILES
 from kcli.dump.options import MAX_INT, DumpOptions
+from kcli.dump.render.index_rows import index_rows
 from kcli.dump.resume import Pause, Reader, Scanned, scanned
 from kcli.dump.shown_bytes import shown_as, shown_row
 from kcli.dump.text import print_file
@@ -51,9 +52,7 @@ def _read_logs(unit: Unit, options: DumpOptions, findings: FindingCollector) -> 
 
 _READERS: dict[str, Reader] = {
     **dict.fromkeys(LOGS, _read_logs),
-    OFFSET_INDEX: offset_index,
-    TIME_INDEX: time_index,
-    TXN_INDEX: txn_index,
+    **dict.fromkeys(INDEX_FILES, index_rows),
     **dict.fromkeys(READERS, read_file),
     LOCK: name_file,
     UNKNOWN: name_file,

@@ -1,9 +1,10 @@
 """`dump -o text`: what DumpLogSegments prints for a file, as rows of `kcli.dump.render.lines`; it goes on where the tool dies."""
 
-from formats.names import KRAFT_SNAPSHOT, LOG, OFFSET_INDEX, PRODUCER_SNAPSHOT, TIME_INDEX, TXN_INDEX
+from formats.names import KRAFT_SNAPSHOT, LOG, PRODUCER_SNAPSHOT
 from kcli.analysis.collector import FindingCollector
+from kcli.dump.indexes import INDEX_FILES
 from kcli.dump.options import DumpOptions
-from kcli.dump.render.index_text import offset_index_text, producers_text, time_index_text, txn_index_text
+from kcli.dump.render.index_text import index_text, producers_text
 from kcli.dump.render.lines import StderrLine, line
 from kcli.dump.resume import Reader, Scanned
 from kcli.engine.contract import Unit
@@ -31,8 +32,6 @@ def _read_logs(unit: Unit, options: DumpOptions, findings: FindingCollector) -> 
 _READERS: dict[str, Reader] = {
     LOG: _read_logs,
     KRAFT_SNAPSHOT: _read_logs,
-    OFFSET_INDEX: offset_index_text,
-    TIME_INDEX: time_index_text,
+    **dict.fromkeys(INDEX_FILES, index_text),
     PRODUCER_SNAPSHOT: producers_text,
-    TXN_INDEX: txn_index_text,
 }

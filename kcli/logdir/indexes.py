@@ -7,11 +7,14 @@ the entries end that recovery would find again.
 """
 
 from collections.abc import Iterator
-from typing import Self
+from functools import cached_property
+from typing import Any, Self, TypeAlias
 
 from formats.index import (
     OFFSET_INDEX_ENTRY,
     TIME_INDEX_ENTRY,
+    TXN_INDEX_ENTRY,
+    AbortedTxn,
     OffsetIndexEntry,
     TimeIndexEntry,
     offset_index_lookup,
@@ -19,18 +22,24 @@ from formats.index import (
     valid_prefix_offset_index,
     valid_prefix_time_index,
 )
+from formats.layout import Layout
 from kcli.logdir.buffers import DataFile, FileError
 
 PAGE = 8192
 PAGES_KEPT = 64
 
+_OFFSET_FIELDS = OFFSET_INDEX_ENTRY.only("relative_offset", "position")
+_TIME_FIELDS = TIME_INDEX_ENTRY.only("timestamp", "relative_offset")
+
 
 class IndexFile:
     """An index file of fixed-size entries, read by slot."""
 
-    def __init__(self, path: str, entry_size: int) -> None:
+    def __init__(self, path: str, layout: Layout[Any], base_offset: int = 0) -> None:
         self.file = DataFile(path)
-        self.entry_size = entry_size
+        self.layout = layout
+        self.base_offset = base_offset
+        entry_size = self.entry_size = layout.size
         self.entries = self.file.size // entry_size
         """Whole entries in the file, preallocated ones included: what the broker counts when it opens it."""
         self.partial_bytes = self.file.size % entry_size
@@ -60,14 +69,22 @@ class IndexFile:
             page = self._pages[number] = self.file.read(number * self._page_size, self._page_size)
         return page, at
 
-    def following(self, slot: int) -> memoryview:
-        """Return the entries from a slot on, one or more as far as they are read at once.
+    def block(self, slot: int, count: int) -> bytes:
+        """Return the bytes of so many entries from a slot on; of fewer, where the file has shrunk."""
+        raw = self.file.read(slot * self.entry_size, count * self.entry_size)
+        return raw[: len(raw) - len(raw) % self.entry_size]
 
-        FileError as of `raw`.
-        """
-        page, at = self.raw(slot)
-        whole = len(page) - len(page) % self.entry_size
-        return memoryview(page)[at:whole]
+    @cached_property
+    def first_trailing_zero(self) -> int:
+        """The slot from which on all entries are zeros; a lone entry of zeros may be meant."""
+        end = self.entries
+        while end:
+            start = max(end - PAGE, 0)
+            held = len(self.block(start, end - start).rstrip(b"\0"))
+            if held:
+                return start + -(-held // self.entry_size)
+            end = start
+        return self.entries if self.entries == 1 else 0
 
     def windows(self) -> Iterator[bytes]:
         """Yield the bytes of the file window by window."""
@@ -87,8 +104,7 @@ class OffsetIndexFile(IndexFile):
     """A segment's offset index, looked up as `OffsetIndex` does."""
 
     def __init__(self, path: str, base_offset: int) -> None:
-        super().__init__(path, OFFSET_INDEX_ENTRY.size)
-        self.base_offset = base_offset
+        super().__init__(path, OFFSET_INDEX_ENTRY, base_offset)
 
     def get(self, slot: int) -> OffsetIndexEntry:
         """Return an entry as stored."""
@@ -103,6 +119,10 @@ class OffsetIndexFile(IndexFile):
             return self.base_offset, 0
         entry = self.get(slot)
         return self.base_offset + entry.relative_offset, entry.position
+
+    def entries_of(self, raw: bytes) -> list[tuple[int, int]]:
+        """Return (offset, position) of each of some entries."""
+        return [(self.base_offset + offset, place) for offset, place in _OFFSET_FIELDS.iter_unpack(raw)]
 
     def position(self, slot: int) -> int:
         """Return the file position that an entry holds."""
@@ -134,8 +154,7 @@ class TimeIndexFile(IndexFile):
     """A segment's time index, looked up as `TimeIndex` does."""
 
     def __init__(self, path: str, base_offset: int) -> None:
-        super().__init__(path, TIME_INDEX_ENTRY.size)
-        self.base_offset = base_offset
+        super().__init__(path, TIME_INDEX_ENTRY, base_offset)
 
     def get(self, slot: int) -> TimeIndexEntry:
         """Return an entry as stored."""
@@ -151,6 +170,10 @@ class TimeIndexFile(IndexFile):
         entry = self.get(slot)
         return entry.timestamp, self.base_offset + entry.relative_offset
 
+    def entries_of(self, raw: bytes) -> list[tuple[int, int]]:
+        """Return (timestamp, offset) of each of some entries."""
+        return [(timestamp, self.base_offset + offset) for timestamp, offset in _TIME_FIELDS.iter_unpack(raw)]
+
     def lookup(self, timestamp: int, entries: int | None = None) -> tuple[int, int]:
         """Return (timestamp, offset) of the entry with the largest timestamp at or below the given.
 
@@ -163,3 +186,22 @@ class TimeIndexFile(IndexFile):
     def valid_entries(self) -> int:
         """Return how many entries rise: the rest is preallocated or stale."""
         return valid_prefix_time_index(self.windows()).entries
+
+
+class TxnIndexFile(IndexFile):
+    """A segment's transaction index; it is never preallocated."""
+
+    def __init__(self, path: str, base_offset: int) -> None:
+        super().__init__(path, TXN_INDEX_ENTRY, base_offset)
+
+    def entries_of(self, raw: bytes) -> list[AbortedTxn]:
+        """Return each of some entries."""
+        return list(TXN_INDEX_ENTRY.rows(raw))
+
+    @cached_property
+    def first_trailing_zero(self) -> int:
+        """As of IndexFile: an aborted transaction may be all zeros."""
+        return self.entries
+
+
+AnyIndexFile: TypeAlias = OffsetIndexFile | TimeIndexFile | TxnIndexFile

@@ -1,31 +1,22 @@
-"""`dump -o text` of indexes: the lines of DumpLogSegments; findings about order and tail are those of `kcli.dump.indexes`."""
+"""`dump -o text` of indexes and producer snapshots: the lines of DumpLogSegments."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from typing import Any
 
-from formats.index import OFFSET_INDEX_ENTRY, TXN_INDEX_ENTRY
-from formats.producer_snapshot import read_snapshot
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import report_moving_index
-from kcli.dump.files import producer_values
+from kcli.dump.files import read_file
+from kcli.dump.indexed_batches import Indexed
 from kcli.dump.indexes import (
-    ENTRIES_BETWEEN_STOPS,
-    Finder,
-    agreeing,
-    differs,
-    first_last_offset,
+    ENTRIES_PER_BLOCK,
+    IndexBlock,
+    LogOfIndex,
     is_zero,
-    largest_timestamp,
-    opened_offset_index,
-    report_no_log,
-    sanity_of_offset_index,
-    sanity_of_time_index,
-    taken_for_batch,
-    tell_order,
-    tell_partial,
-    tell_rest,
-    tell_version,
+    open_index,
+    read_index,
+    sanity_error,
 )
 from kcli.dump.options import DumpOptions
 from kcli.dump.render.lines import (
@@ -40,172 +31,123 @@ from kcli.dump.render.lines import (
 )
 from kcli.dump.resume import Pause, Scanned
 from kcli.engine.contract import ResumePoint, Unit
-from kcli.logdir.buffers import DataFile, FileError, read_whole, reading
-from kcli.logdir.files import file_name, sibling
-from kcli.logdir.indexes import IndexFile, OffsetIndexFile, TimeIndexFile
+from kcli.logdir.indexes import AnyIndexFile, IndexFile, OffsetIndexFile, TimeIndexFile, TxnIndexFile
 from kcli.logdir.segment import only_zeros
-from kcli.logdir.tree import Target
 from kcli.rows import TextBlock
+from kcli.rows.dump import DumpProducerRow
+
+_LINES: dict[type[IndexFile], Callable[[Any], str]] = {
+    OffsetIndexFile: "offset: %d position: %d".__mod__,
+    TimeIndexFile: "timestamp: %d offset: %d".__mod__,
+    TxnIndexFile: aborted_line,
+}
+LINE_BYTES = 40
+"""Of a line of an index, about."""
 
 
-def _absolute(target: Target) -> str:
-    return os.path.join(os.getcwd(), target.shown)
+def index_text(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
+    """Yield the line of every entry that the tool reads, and what does not fit the log beside an index.
 
-
-def offset_index_text(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
-    """Yield the line of every entry of an offset index, what does not fit the log beside it, and findings."""
+    Findings about order and tail are about all entries, as those of rows.
+    """
     target = unit.target
     with ExitStack() as stack:
-        index = stack.enter_context(OffsetIndexFile(target.path, file_name(target).base_offset or 0))
-        log = _log_beside(stack, target, findings)
-        if options.index_sanity_check and index.entries:
-            yield from _sanity(sanity_of_offset_index(index), target, findings)
-        elif only_zeros(index.file, 0, index.entries * index.entry_size):
-            yield line(f"{target.shown} is empty.")
-            tell_rest(unit, 0, index, options, findings)
-        else:
-            # the tool takes zeros in the first slot for an entry
-            begins_with_zeros = is_zero(index, 0)
-            if begins_with_zeros and not unit.position:
-                tell_rest(unit, 0, index, options, findings)
-            slot = unit.position
-            while slot < index.entries:
-                if options.limit is None and (alike := agreeing(index, log, slot, options)):
-                    slot += len(alike)
-                    yield from _entries(alike, slot, options)
-                    continue
-                entry = index.entry(slot)
-                if slot and entry[0] == index.base_offset:
-                    break
-                if slot and not begins_with_zeros:
-                    tell_order(slot, entry, index.entry(slot - 1), index, findings)
-                if log is not None:
-                    yield from _compared(slot, entry, log, options, findings)
-                yield from _entry(f"offset: {entry[0]} position: {entry[1]}", slot, options)
-                slot += 1
-            if not begins_with_zeros:
-                tell_rest(unit, slot, index, options, findings)
-        report_moving_index(index, log, findings)
-
-
-def time_index_text(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
-    """Yield the line of every entry of a time index, what does not fit the log beside it, and findings."""
-    target, path = unit.target, _absolute(unit.target)
-    base = file_name(target).base_offset or 0
-    with ExitStack() as stack:
-        index = stack.enter_context(TimeIndexFile(target.path, base))
-        log = _log_beside(stack, target, findings)
-        finder = Finder(log, opened_offset_index(stack, target, base)) if log is not None else None
-        if options.index_sanity_check:
-            yield from _sanity(sanity_of_time_index(index), target, findings)
+        index = open_index(stack, target)
+        log = LogOfIndex(stack, target, index, options, findings)
+        if options.index_sanity_check and _has_sanity_check(index):
+            error = sanity_error(index)
+            if error is None:
+                yield line(f"{target.shown} passed sanity check.")
+            else:
+                findings.add("DUMP-008", None, error)
             return
-        slot, before = unit.position, index.entry(unit.position - 1)
-        for slot in range(unit.position, index.entries):
-            timestamp, offset = entry = index.entry(slot)
-            if is_zero(index, slot) or (slot and offset == base):
-                break
-            tell_order(slot, entry, before if slot else None, index, findings)
-            if finder is not None:
-                batch, taken = finder.batch(offset), finder.taken
-                found = (
-                    batch.header.last_offset
-                    if batch is not None
-                    else taken.last_offset
-                    if taken is not None
-                    else -1
-                )
-                if batch is None or found != offset:
-                    findings.add(
-                        "DUMP-004", slot * index.entry_size, f"offset {offset}: no batch ends with it"
-                    )
-                if found != offset:
-                    yield IndexProblem(NOT_FOUND, path, offset, found)
-                else:
-                    latest = (
-                        largest_timestamp(finder.log, batch, options, findings)
-                        if batch is not None
-                        else taken and taken.timestamp
-                    )
-                    if latest is not None and latest != timestamp:
-                        findings.add(
-                            "DUMP-004",
-                            slot * index.entry_size,
-                            f"timestamp {timestamp}: offset {offset} has {latest}",
-                        )
-                        yield IndexProblem(TIME_MISMATCH, path, timestamp, latest)
-                    if before[0] >= timestamp:
-                        yield IndexProblem(OUT_OF_ORDER, path, timestamp, before[0])
-            yield from _entry(f"timestamp: {timestamp} offset: {offset}", slot, options)
-            before = entry
-        else:
-            slot = index.entries
-        tell_rest(unit, slot, index, options, findings)
-        report_moving_index(index, log, findings)
+        is_read = not (isinstance(index, OffsetIndexFile) and _is_empty(index))
+        if not is_read:
+            yield line(f"{target.shown} is empty.")
+        for block in read_index(index, unit.position, findings):
+            if not is_read:
+                continue
+            if block.slot > unit.position:
+                yield Pause(ResumePoint(block.slot), ENTRIES_PER_BLOCK * LINE_BYTES)
+            entries = block.entries[: _end_for_the_tool(index, block)]
+            yield from _lines(log, block._replace(entries=entries), options)
+            is_read = len(entries) == len(block.entries)
+        report_moving_index(index, log.log, findings)
 
 
-def _entry(words: str, slot: int, options: DumpOptions) -> Scanned:
-    if not options.verify_index_only:
-        yield line(words)
-    if slot % ENTRIES_BETWEEN_STOPS == 0:
-        yield Pause(ResumePoint(slot + 1))
+def _has_sanity_check(index: AnyIndexFile) -> bool:
+    return isinstance(index, TimeIndexFile) or (isinstance(index, OffsetIndexFile) and index.entries > 0)
 
 
-def _compared(
-    slot: int, entry: tuple[int, int], log: DataFile, options: DumpOptions, findings: FindingCollector
-) -> Scanned:
-    offset, position = entry
-    found = first_last_offset(log, position, options)
-    if found != offset:
-        findings.add("DUMP-004", slot * OFFSET_INDEX_ENTRY.size, differs(entry, found))
-        taken = taken_for_batch(log, position, min(log.size, position + options.max_message_size))
-        if taken is not None and taken.last_offset != offset:
-            yield IndexProblem(MISMATCH, _absolute(findings.target), offset, taken.last_offset)
+def _is_empty(index: AnyIndexFile) -> bool:
+    return only_zeros(index.file, 0, index.entries * index.entry_size)
 
 
-def _entries(entries: Sequence[tuple[int, int]], slot: int, options: DumpOptions) -> Scanned:
-    held = 0
-    if not options.verify_index_only:
-        text = "".join([f"offset: {offset} position: {position}\n" for offset, position in entries]).encode()
-        held = len(text)
-        yield TextBlock((text,))
-    yield Pause(ResumePoint(slot), held)
+def _end_for_the_tool(index: AnyIndexFile, block: IndexBlock) -> int:
+    """Return how many entries of a block the tool reads: it stops at the base offset, which is that of zeros.
+
+    Zeros in the first slot it takes for an entry of an offset index.
+    """
+    if isinstance(index, TxnIndexFile):
+        return len(block.entries)
+    offset = 0 if isinstance(index, OffsetIndexFile) else 1
+    base, first = index.base_offset, block.entries[0]
+    if block.slot == 0 and offset == 1 and is_zero(index, 0, first):
+        return 0
+    return next(
+        (
+            number
+            for number, entry in enumerate(block.entries)
+            if entry[offset] == base and block.slot + number
+        ),
+        len(block.entries),
+    )
 
 
-def _log_beside(stack: ExitStack, target: Target, findings: FindingCollector) -> DataFile | None:
-    path = sibling(target, "log")
-    try:
-        if path is not None:
-            return stack.enter_context(DataFile(path))
-    except FileError as error:
-        report_no_log(target, findings, f"the log beside it cannot be read: {error.message}")
-        return None
-    report_no_log(target, findings, "there is no log beside it")
-    return None
+def _lines(log: LogOfIndex, block: IndexBlock, options: DumpOptions) -> Scanned:
+    """Yield the lines of a block's entries, and its problems: with a limit each before its own line."""
+    index, words = log.index, _LINES[type(log.index)]
+    shows = isinstance(index, TxnIndexFile) or not options.verify_index_only
+    problems = _problems(log, block)
+    if options.limit is None:
+        yield from (problem for _, problem in problems)
+        if shows and block.entries:
+            yield TextBlock(("\n".join([*map(words, block.entries), ""]).encode(),))
+        return
+    of_slots: dict[int, list[IndexProblem]] = {}
+    for slot, problem in problems:
+        of_slots.setdefault(slot, []).append(problem)
+    for slot, entry in enumerate(block.entries, block.slot):
+        yield from of_slots.get(slot, ())
+        if shows:
+            yield line(words(entry))
 
 
-def _sanity(trouble: str | None, target: Target, findings: FindingCollector) -> Scanned:
-    if trouble is None:
-        yield line(f"{target.shown} passed sanity check.")
-    else:
-        findings.add("DUMP-008", None, trouble)
+def _problems(log: LogOfIndex, block: IndexBlock) -> Iterator[tuple[int, IndexProblem]]:
+    """Yield what the tool sums up about the entries of a block, each with its slot."""
+    path, index = os.path.join(os.getcwd(), log.findings.target.shown), log.index
+    for slot, found in log.compare(enumerate(block.entries, block.slot)).items():
+        entry = block.entries[slot - block.slot]
+        if isinstance(index, TimeIndexFile):
+            before = index.entry(slot - 1)[0]
+            yield from ((slot, problem) for problem in _of_time(path, entry, before, found))
+        elif found.taken not in {None, entry[0]}:
+            yield slot, IndexProblem(MISMATCH, path, entry[0], found.taken)
 
 
-def txn_index_text(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
-    """Yield the line of every aborted transaction, and findings."""
-    with IndexFile(unit.target.path, TXN_INDEX_ENTRY.size) as index:
-        for slot in range(unit.position, index.entries):
-            entry = TXN_INDEX_ENTRY.read(*index.raw(slot))
-            tell_version(slot, entry, findings)
-            yield line(aborted_line(entry))
-            yield Pause(ResumePoint(slot + 1))
-        tell_partial(index, findings)
+def _of_time(path: str, entry: tuple[int, int], before: int, found: Indexed) -> Iterator[IndexProblem]:
+    """Yield the problems of an entry of a time index after one of timestamp `before`."""
+    timestamp, offset = entry
+    if found.taken != offset:
+        yield IndexProblem(NOT_FOUND, path, offset, -1 if found.taken is None else found.taken)
+        return
+    if found.timestamp is not None and found.timestamp != timestamp:
+        yield IndexProblem(TIME_MISMATCH, path, timestamp, found.timestamp)
+    if before >= timestamp:
+        yield IndexProblem(OUT_OF_ORDER, path, timestamp, before)
 
 
-def producers_text(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+def producers_text(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
     """Yield the line of every producer of a snapshot."""
-    data = read_whole(unit.target.path)
-    with reading(unit.target.path):
-        for number, entry in enumerate(read_snapshot(data).entries):
-            if number >= unit.position:
-                yield line(producer_line(producer_values(entry)))
-                yield Pause(ResumePoint(number + 1))
+    for item in read_file(unit, options, findings):
+        yield line(producer_line(item[1:])) if isinstance(item, DumpProducerRow) else item

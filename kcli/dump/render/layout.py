@@ -1,13 +1,12 @@
 """`dump --layout`: every structure of a file field by field, with the bytes of each and what they say."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from contextlib import ExitStack
 
 from formats.batch import BatchHeader
 from formats.bounds import RAISES_THE_BOUND
 from formats.errors import FormatError
-from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, TXN_INDEX_ENTRY, TXN_REFUSED_VERSION
-from formats.layout import FieldSpan, Layout
+from formats.layout import FieldSpan
 from formats.magic import LARGEST_HEADER, format_of, is_legacy, magic_of
 from formats.names import (
     CLEAN_SHUTDOWN,
@@ -17,14 +16,11 @@ from formats.names import (
     LOG,
     META_PROPERTIES,
     OFFSET_CHECKPOINT,
-    OFFSET_INDEX,
     PARTITION_METADATA,
     PRODUCER_SNAPSHOT,
     QUORUM_STATE,
     REMOTE_LOG_METADATA,
     REMOTE_LOG_SNAPSHOT,
-    TIME_INDEX,
-    TXN_INDEX,
 )
 from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, read_snapshot
 from formats.remote_snapshot import LENGTH_SIZE, read_entries, read_header
@@ -47,6 +43,7 @@ from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import report_damage
 from kcli.analysis.salvage import DamagedRange, VerifiedBatch
 from kcli.dump.block import Block
+from kcli.dump.indexes import INDEX_FILES, open_index, read_index
 from kcli.dump.options import DumpOptions
 from kcli.dump.render.decoders import decoder_for
 from kcli.dump.resume import Pause, Reader, Scanned
@@ -61,7 +58,6 @@ from kcli.rows.places import FromFile
 ROWS_BETWEEN_STOPS = 256
 BYTES_BETWEEN_STOPS = 1 << 20
 ZEROS = "zeros"
-ENTRIES_AT_ONCE = 512
 
 
 def _row(where: FromFile, said: Annotated) -> DumpLayoutRow:
@@ -167,50 +163,24 @@ def _zeros(position: int, size: int) -> Annotated:
 # Indexes
 
 
-def _index(declared: Layout[Any]) -> Reader:
-    def read(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
-        where, size = source_of(unit.target), declared.size
-        with DataFile(unit.target.path) as file:
-            zeros = file.size - file.size % size if declared is TXN_INDEX_ENTRY else _first_zero(file, size)
-            for slot in range(unit.position, zeros // size):
-                if slot % ENTRIES_AT_ONCE == 0 or slot == unit.position:
-                    yield Pause(ResumePoint(slot))
-                    window, first = (
-                        file.read(slot * size, (ENTRIES_AT_ONCE - slot % ENTRIES_AT_ONCE) * size),
-                        slot,
-                    )
-                place = ByteRange(window, first * size)
-                parts = declared.parts(window, (slot - first) * size, f"entry {slot}")
+def _index(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+    where = source_of(unit.target)
+    with ExitStack() as stack:
+        index = open_index(stack, unit.target)
+        size = index.entry_size
+        for block in read_index(index, unit.position, findings, check_order=False):
+            if block.slot > unit.position:
+                yield Pause(ResumePoint(block.slot))
+            place = ByteRange(block.raw, block.slot * size)
+            for number in range(len(block.entries)):
+                parts = index.layout.parts(block.raw, number * size, f"entry {block.slot + number}")
                 yield from (_row(where, said) for said in fields(parts, place))
-                if declared is TXN_INDEX_ENTRY and parts[0].value >= TXN_REFUSED_VERSION:
-                    findings.add("DUMP-008", slot * size, f"entry {slot} has version {parts[0].value}")
-            partial = file.size % size
-            whole = file.size - partial
-            if zeros < whole:
-                yield _row(where, _zeros(zeros, whole - zeros))
-                findings.add(
-                    "IDX-003", None, f"{(whole - zeros) // size} of {whole // size} entries are zeros"
-                )
-            if partial:
-                yield from (
-                    _row(where, said)
-                    for said in _range(file, whole, file.size, "partial entry", declared.name)
-                )
-                findings.add("DUMP-006", whole, f"{partial} bytes are left, an entry has {size}")
-
-    return read
-
-
-def _first_zero(file: DataFile, size: int) -> int:
-    """Return where the entries of zeros begin that end an index; a lone entry of zeros may be meant."""
-    whole = end = file.size - file.size % size
-    while end:
-        start = max(end - size * ENTRIES_AT_ONCE, 0)
-        left = len(file.read(start, end - start).rstrip(b"\0"))
-        if left:
-            return start + left + -(start + left) % size
-        end = start
-    return whole if whole == size else 0
+        zeros, whole = index.first_trailing_zero * size, index.entries * size
+        if zeros < whole:
+            yield _row(where, _zeros(zeros, whole - zeros))
+        if index.partial_bytes:
+            partial = _range(index.file, whole, index.file.size, "partial entry", index.layout.name)
+            yield from (_row(where, said) for said in partial)
 
 
 # Snapshots
@@ -315,9 +285,7 @@ def _lines(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scan
 
 
 LAYOUT_READERS: dict[str, Reader] = {
-    OFFSET_INDEX: _index(OFFSET_INDEX_ENTRY),
-    TIME_INDEX: _index(TIME_INDEX_ENTRY),
-    TXN_INDEX: _index(TXN_INDEX_ENTRY),
+    **dict.fromkeys(INDEX_FILES, _index),
     PRODUCER_SNAPSHOT: _producers,
     REMOTE_LOG_SNAPSHOT: _remote_snapshot,
     **dict.fromkeys(

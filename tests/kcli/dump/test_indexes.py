@@ -1,14 +1,13 @@
-"""Index entries against the log: found where the offset index leads, without a second walk; told alike many at once and one by one."""
+"""Index entries against the log: found where the offset index leads, without a second walk; alike in a block and one by one."""
 
 import random
 
 import pytest
 
 from kcli.analysis.merging import merged
-from kcli.dump import indexes as dump_index
-from kcli.dump.indexes import Finder
+from kcli.dump import indexed_batches, indexes
+from kcli.dump.indexed_batches import Finder
 from kcli.dump.job import Dump, DumpOptions
-from kcli.dump.render import index_text as dump_text_index
 from kcli.dump.render.lines import dump_log_lines
 from kcli.engine.contract import Unit
 from kcli.engine.inline import mapped
@@ -69,7 +68,7 @@ def test_without_entries_the_log_is_walked_once(log, monkeypatch):
                 walked += 1
                 yield batch
 
-    monkeypatch.setattr(dump_index, "Walk", Counted)
+    monkeypatch.setattr(indexed_batches, "Walk", Counted)
     file, places = log
     finder = Finder(file, None)
     wanted = sorted({last for last, _ in places if last > 2})
@@ -92,14 +91,10 @@ def told(path, options, capsys):
     rows = [row for outcome in outcomes for row in outcome.rows]
     if options.text:
         rows = (
-            b"".join(piece for lines in dump_log_lines(iter(rows)) for piece in _bytes(lines)),
+            b"".join(piece for lines in dump_log_lines(iter(rows)) for piece in lines.buffers),
             capsys.readouterr().err,
         )
     return rows, merged(finding for outcome in outcomes for finding in outcome.findings), outcomes[-1].error
-
-
-def _bytes(lines):
-    return (f"{lines}\n".encode(),) if isinstance(lines, str) else map(bytes, lines.buffers)
 
 
 def wrong(chance, entries, size):
@@ -128,7 +123,7 @@ def wrong(chance, entries, size):
 
 @pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("seed", range(40))
-def test_many_entries_at_once_tell_what_each_alone_tells(log, monkeypatch, capsys, name, seed):
+def test_entries_in_a_block_give_what_each_alone_gives(log, monkeypatch, capsys, name, seed):
     file, places = log
     chance, options = random.Random(seed), OPTIONS[name]
     path = file.path.replace(".log", ".index")
@@ -153,8 +148,8 @@ def test_many_entries_at_once_tell_what_each_alone_tells(log, monkeypatch, capsy
             data.truncate(file.size - chance.randrange(200))
     at_once = told(path, options, capsys)
     with monkeypatch.context() as patch:
-        patch.setattr(dump_text_index, "agreeing", lambda *_: [])
-        patch.setattr(dump_index, "_ends_with", lambda *_: False)
+        patch.setattr(indexes, "ENTRIES_PER_BLOCK", 1)
+        patch.setattr(indexes, "leads_to_its_batch", lambda *_: False)
         assert told(path, options, capsys) == at_once
     if options.text and not options.verify_index_only:
         assert at_once[0][0]
