@@ -7,7 +7,10 @@ or where damage reaches over the seam.
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from formats.batch import BATCH, CONTROL_MASK, LOG_OVERHEAD, NO_PRODUCER_ID
 from formats.bounds import LARGEST_BATCH, RAISES_THE_BOUND, describe
@@ -20,10 +23,6 @@ from kcli.analysis.summary import EMPTY, NOT_OPENED, BatchRun, Summary, merge, s
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import BulkWalk, Window
 from kcli.logdir.segment import TORN, Stop
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 BATCHES_A_BLOCK = 8192
 MOST_GAPS = 1000
@@ -75,7 +74,7 @@ def read_piece(
     end: int | None,
     options: ReadOptions,
     *,
-    hints: "NDArray[np.int64] | None" = None,
+    hints: NDArray[np.int64] | None = None,
 ) -> Piece:
     """Return what lies between two positions of a log.
 
@@ -139,7 +138,7 @@ class _Part(NamedTuple):
     """Batches of a window with what only its bytes can tell."""
 
     window: Window
-    ends: "NDArray[np.bool_]"
+    ends: NDArray[np.bool_]
     unreadable: Place
     sizes: "tuple[NDArray[np.int64], NDArray[np.int64]] | None"
 
@@ -161,8 +160,6 @@ def _parts(file: DataFile, walk: BulkWalk, options: ReadOptions) -> Iterator[Pie
 
 
 def _part(file: DataFile, window: Window, options: ReadOptions) -> _Part:
-    import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
-
     fields = window.fields
     good = np.ones(len(fields), np.bool_) if window.valid is None else window.valid
     ends = np.zeros(len(fields), np.bool_)
@@ -194,7 +191,7 @@ def _raw(file: DataFile, window: Window, number: int, most: int) -> bytes:
 
 
 def _find_ends(
-    file: DataFile, window: Window, at: "NDArray[np.int64]", ends: "NDArray[np.bool_]", bad: list[Place]
+    file: DataFile, window: Window, at: NDArray[np.int64], ends: NDArray[np.bool_], bad: list[Place]
 ) -> None:
     """Set which of the control batches are transaction end markers.
 
@@ -233,8 +230,6 @@ def _sizes(
     file: DataFile, window: Window, options: ReadOptions, bad: list[Place]
 ) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
     """Return the bytes of records of each batch as stored and decompressed, NOT_OPENED where that fails."""
-    import numpy as np  # noqa: PLC0415
-
     from formats.message_set import message_set  # noqa: PLC0415 - only who decompresses
     from formats.record import unpacked  # noqa: PLC0415
 
@@ -265,12 +260,10 @@ def _sizes(
 
 def _summed(parts: list[_Part]) -> Piece:
     """Return a piece of the batches of some windows."""
-    import numpy as np  # noqa: PLC0415
-
     if not parts:
         return Piece(0, Stop("end", 0))
 
-    def joined(columns: "Sequence[NDArray[Any]]") -> "NDArray[Any]":
+    def joined(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
         return columns[0] if len(columns) == 1 else np.concatenate(columns)
 
     fields = together([part.window.fields for part in parts])
@@ -294,7 +287,7 @@ def _summed(parts: list[_Part]) -> Piece:
     return piece._replace(above_v2=_first(above, positions, fields))
 
 
-def _first(which: "NDArray[np.int64]", positions: "NDArray[np.int64]", fields: Fields) -> Place:
+def _first(which: NDArray[np.int64], positions: NDArray[np.int64], fields: Fields) -> Place:
     if not len(which):
         return Place()
     return Place(len(which), int(positions[which[0]]), int(fields["base_offset"][which[0]]))

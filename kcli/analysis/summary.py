@@ -7,7 +7,10 @@ above 2 is read as 2, as Kafka does.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from formats.batch import (
     COMPRESSION_CODEC_MASK,
@@ -21,10 +24,6 @@ from formats.batch import (
 )
 from formats.bulk import Fields
 from formats.magic import is_legacy
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 MOST_IDS = 10_000
 """Producers, epochs or transactions that are counted one by one; of more only that is known."""
@@ -114,10 +113,10 @@ class BatchRun(NamedTuple):
     """
 
     fields: Fields
-    valid: "NDArray[np.bool_] | None"
-    ends: "NDArray[np.bool_]"
-    packed: "NDArray[np.int64] | None" = None
-    unpacked: "NDArray[np.int64] | None" = None
+    valid: NDArray[np.bool_] | None
+    ends: NDArray[np.bool_]
+    packed: NDArray[np.int64] | None = None
+    unpacked: NDArray[np.int64] | None = None
 
 
 def merge(a: Summary, b: Summary) -> Summary:
@@ -203,8 +202,6 @@ def _unless_too_many(opened: dict[int, int], ended: frozenset[int]) -> Transacti
 
 def summary(run: BatchRun) -> Summary:
     """Return the summary of batches in a row."""
-    import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
-
     fields, valid, ends, packed, unpacked = run
     batches = len(fields)
     if not batches:
@@ -226,13 +223,11 @@ def summary(run: BatchRun) -> Summary:
 
 def _believed(
     fields: Fields,
-    ends: "NDArray[np.bool_]",
-    packed: "NDArray[np.int64] | None",
-    unpacked: "NDArray[np.int64] | None",
+    ends: NDArray[np.bool_],
+    packed: NDArray[np.int64] | None,
+    unpacked: NDArray[np.int64] | None,
 ) -> dict[str, Any]:
     """Return the fields of a summary that come from headers to be trusted, of one batch or more."""
-    import numpy as np  # noqa: PLC0415
-
     size = fields["batch_length"].astype(np.int64) + LOG_OVERHEAD
     base = fields["base_offset"].astype(np.int64)
     last = base + fields["last_offset_delta"]
@@ -276,7 +271,7 @@ def _believed(
     }
 
 
-def _different(numbers: "NDArray[np.int64]") -> Ids:
+def _different(numbers: NDArray[np.int64]) -> Ids:
     """Return the different numbers: neighbours are mostly equal, so few are looked at."""
     if not len(numbers):
         return frozenset()
@@ -285,13 +280,11 @@ def _different(numbers: "NDArray[np.int64]") -> Ids:
 
 
 def _transactions(
-    producer: "NDArray[np.int64]",
-    base: "NDArray[np.int64]",
-    data: "NDArray[np.bool_]",
-    ends: "NDArray[np.bool_]",
+    producer: NDArray[np.int64],
+    base: NDArray[np.int64],
+    data: NDArray[np.bool_],
+    ends: NDArray[np.bool_],
 ) -> Transactions | None:
-    import numpy as np  # noqa: PLC0415
-
     opened: dict[int, int] = {}
     ended: set[int] = set()
     at = np.flatnonzero(data | ends)
@@ -307,13 +300,11 @@ def _transactions(
 
 
 def _codecs(
-    codec: "NDArray[Any]",
-    size: "NDArray[np.int64]",
-    packed: "NDArray[np.int64] | None",
-    unpacked: "NDArray[np.int64] | None",
+    codec: NDArray[Any],
+    size: NDArray[np.int64],
+    packed: NDArray[np.int64] | None,
+    unpacked: NDArray[np.int64] | None,
 ) -> tuple[Codec, ...]:
-    import numpy as np  # noqa: PLC0415
-
     found = [Codec()] * CODECS
     for number in np.flatnonzero(np.bincount(codec, minlength=CODECS)).tolist():
         here = codec == number

@@ -8,7 +8,10 @@ large batches are hopped over: only their headers are read.
 
 from collections.abc import Generator, Iterator
 from functools import cache, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from formats.bulk import BAD_LENGTH, PADDING, Chain, Fields, Headers, chain, checked, headers, rows
 from formats.checksums import valid
@@ -17,10 +20,6 @@ from formats.magic import LARGEST_HEADER, LATEST, format_of
 from kcli.logdir.background import BackgroundCall
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.segment import SKIP_FROM, Stop, only_zeros
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 WINDOW = 4 << 20
 SMALLEST_WINDOW = 1 << 16
@@ -47,14 +46,14 @@ class Window(NamedTuple):
     on: it is good until the next window is asked for. Of a batch larger than the buffer there is none.
     """
 
-    positions: "NDArray[np.int64]"
+    positions: NDArray[np.int64]
     fields: Fields
-    valid: "NDArray[np.bool_] | None"
+    valid: NDArray[np.bool_] | None
     base: int
     data: memoryview
 
 
-def hints_of(log: DataFile, index_path: str | None, least: int | None = None) -> "NDArray[np.int64] | None":
+def hints_of(log: DataFile, index_path: str | None, least: int | None = None) -> NDArray[np.int64] | None:
     """Return the places of batches that a log's offset index names, rising.
 
     None where it is not worth it: of a log below `least` bytes. They are hints: what is wrong with them costs
@@ -62,8 +61,6 @@ def hints_of(log: DataFile, index_path: str | None, least: int | None = None) ->
     """
     if index_path is None or log.size < (HINTED_FROM if least is None else least):
         return None
-    import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
-
     try:
         with DataFile(index_path) as index:
             key = (index_path, index.size, index.mtime_ms)
@@ -96,7 +93,7 @@ class BulkWalk:
         end: int | None = None,
         *,
         verify: bool = True,
-        hints: "NDArray[np.int64] | None" = None,
+        hints: NDArray[np.int64] | None = None,
         eager: bool = False,
     ) -> None:
         self.file = file
@@ -161,7 +158,7 @@ class BulkWalk:
             if not self.verify and found.chain.next >= SKIP_FROM * max(len(found.chain.positions), 1):
                 base, held, most = (yield from self._hops(base)), 0, self._first
 
-    def _hinted(self, base: int, size: int) -> "NDArray[np.int64] | None":
+    def _hinted(self, base: int, size: int) -> NDArray[np.int64] | None:
         """Return the hints that lie in a window, from its start."""
         if self._hints is None:
             return None
@@ -192,8 +189,6 @@ class BulkWalk:
 
     def _hops(self, base: int) -> Generator[Window, None, int]:
         """Yield windows of headers read one by one, while batches are large; return where the next begins."""
-        import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
-
         buffer = bytearray(HOPS * LARGEST_HEADER)
         view = memoryview(buffer)
         hop = Chain([], SKIP_FROM, None, None)
@@ -227,15 +222,11 @@ def _keep_memory() -> None:
 
     Else it returns the arrays of each window to the system, and every page of the next one's is a page fault.
     """
-    import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
-
     np.empty(KEPT_MEMORY, np.uint8)
 
 
 def _room(view: memoryview, held: int, size: int) -> memoryview:
     """Return a view with room for so many bytes and their padding; the first `held` bytes stay."""
-    import numpy as np  # noqa: PLC0415 - heavy: only who reads in bulk pays for it
-
     if len(view) >= size + PADDING:
         return view
     larger = np.empty(size + PADDING, np.uint8).data
@@ -243,5 +234,5 @@ def _room(view: memoryview, held: int, size: int) -> memoryview:
     return larger
 
 
-def _window(found: Headers, matches: "NDArray[np.bool_] | None", base: int, data: memoryview) -> Window:
+def _window(found: Headers, matches: NDArray[np.bool_] | None, base: int, data: memoryview) -> Window:
     return Window(found.at + base, found.fields, matches, base, data)
