@@ -333,6 +333,14 @@ CATALOGUE: dict[str, Rule] = {
         "Move it elsewhere before the broker starts; lost+found of a disk means that the log dir should be a "
         "directory below.",
     ),
+    "DIR-007": Rule(
+        "error",
+        "An entry with the name of a log dir's own file is not a regular file (directory, pipe, broken "
+        "symlink).",
+        "A directory keeps it from starting, a broken link does or takes the log dir offline; it waits for "
+        "ever when it opens a pipe.",
+        "Find out what created it, and remove it before the broker starts.",
+    ),
     "START-001": Rule(
         "warning",
         "Recovery cuts a segment at its first bad batch.",

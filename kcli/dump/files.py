@@ -1,7 +1,5 @@
 """`dump` of the files that are read whole: snapshots of producers, checkpoints, properties, quorum state, markers."""
 
-import os
-import stat
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeAlias
 
@@ -20,11 +18,12 @@ from formats.producer_snapshot import ProducerEntry, read_snapshot
 from formats.properties import read_clean_shutdown, read_meta_properties, read_partition_metadata
 from formats.quorum import read_quorum_state
 from kcli.analysis.collector import FindingCollector
+from kcli.analysis.log_segment import size_of
 from kcli.dump.options import DumpOptions
 from kcli.dump.resume import Pause, Scanned
 from kcli.engine.contract import ResumePoint, Unit
 from kcli.jobs.common import source_of
-from kcli.logdir.buffers import file_error, read_whole, reading
+from kcli.logdir.buffers import irregular, read_whole, reading
 from kcli.rows.declare import AnyRow, RowType
 from kcli.rows.dump import (
     DUMP_CLEAN_SHUTDOWN,
@@ -69,11 +68,7 @@ def read_file(unit: Unit, options: DumpOptions, findings: FindingCollector) -> S
 def name_file(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
     """Yield the one row of a file whose contents have nothing to show, or mean nothing to Kafka."""
     target = unit.target
-    try:
-        status = os.stat(target.path)
-    except OSError as error:
-        raise file_error(target.path, error) from error
-    size = status.st_size if stat.S_ISREG(status.st_mode) else None
+    size = size_of(target.path) if irregular(target.path) is None else None
     yield DumpFileRow(source_of(target), target.kind, size)
 
 

@@ -9,11 +9,11 @@ from typing import TypeAlias
 
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Outcome, Unit
-from kcli.logdir.buffers import CANNOT_READ, WRITING_MS, FileError, shown
+from kcli.logdir.buffers import CANNOT_READ, IRREGULAR, WRITING_MS, FileError, irregular, shown
 from kcli.logdir.directory import FATAL_FILES, NO_DIRECTORY, directory_facts
 from kcli.logdir.moving import SHRANK, changed_since, removal
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import PARTITION, Found, Note, Target, shown_as
+from kcli.logdir.tree import LOG_DIR_FILES, PARTITION, Found, Note, Target, shown_as
 from kcli.rows import Failure, Item
 from kcli.rows.places import FromFile, Where
 
@@ -61,7 +61,8 @@ def notes_as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
         elif note.kind == "unknown-directory":
             yield Finding("DIR-006", "its name is no partition's", path=note.path)
         elif note.kind == "no-file":
-            yield _of_entry("LOG-012", "no file, though it is named like one of a log", note)
+            is_of_a_log_dir = os.path.basename(note.path) in LOG_DIR_FILES
+            yield _of_entry("DIR-007" if is_of_a_log_dir else "LOG-012", note.message, note)
         elif note.kind == "no-offset":
             yield _of_entry("LOG-010", "the name does not begin with an offset", note)
         elif note.kind == "non-canonical-name":
@@ -210,12 +211,18 @@ def log_dir_findings(target: Target) -> Iterator[Finding]:
 
     Kcli could not read them, or the broker cannot.
     """
-    facts = NO_DIRECTORY if target.log_dir is None else directory_facts(target.log_dir)
-    directory = target.shown if target.kind == PARTITION else os.path.dirname(target.shown) or "."
-    for problem in facts.problems:
-        damaged = "DIR-005" if os.path.basename(problem.path) in FATAL_FILES else "DIR-003"
-        code = "DIR-004" if problem.code in CANNOT_READ else damaged
-        yield Finding(code, problem.message, dir=directory, path=problem.path, position=problem.position)
+    if target.log_dir is None:
+        return
+    for problem in directory_facts(target.log_dir).problems:
+        name, message = os.path.basename(problem.path), problem.message
+        if problem.code in IRREGULAR:
+            code = "DIR-007"
+            message = irregular(os.path.join(target.log_dir, name)) or message
+        elif problem.code in CANNOT_READ:
+            code = "DIR-004"
+        else:
+            code = "DIR-005" if name in FATAL_FILES else "DIR-003"
+        yield Finding(code, message, dir=shown(target.log_dir), path=problem.path, position=problem.position)
 
 
 __all__ = [

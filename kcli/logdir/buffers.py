@@ -35,6 +35,20 @@ CANNOT_READ = frozenset({*OS_ERRORS.values(), "not-a-file", "changed", "read-fai
 """Codes of a FileError that say nothing about the bytes: they were not to be had."""
 
 
+IRREGULAR = frozenset({"is-a-directory", "not-a-file", "symlink-loop"})
+"""Codes of a FileError for what is no regular file."""
+
+NOT_REGULAR = "{}, not a regular file"
+LOOP = "a symbolic link that leads to itself"
+_FILE_TYPES = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFBLK: "a block device",
+    stat.S_IFCHR: "a character device",
+}
+
+
 class FileError(Exception):
     """A file could not be read, or its bytes are not what its format says.
 
@@ -61,7 +75,8 @@ def file_error(path: str, error: FormatError | OSError) -> FileError:
     if isinstance(error, FormatError):
         return FileError(path, error.code, str(error), error.position, error.field)
     code = OS_ERRORS.get(error.errno or 0, "read-failed")
-    return FileError(path, code, (error.strerror or str(error)).lower())
+    words = LOOP if error.errno == errno.ELOOP else (error.strerror or str(error)).lower()
+    return FileError(path, code, words)
 
 
 @contextmanager
@@ -71,6 +86,22 @@ def reading(path: str) -> Iterator[None]:
         yield
     except (FormatError, OSError) as error:
         raise file_error(path, error) from error
+
+
+def irregular(path: str) -> str | None:
+    """Return in words what an entry is that is not a regular file; None for a regular file, and for nothing."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError as error:
+        if not os.path.islink(path):
+            return None
+        words = LOOP if error.errno == errno.ELOOP else "a symbolic link that leads nowhere"
+        return NOT_REGULAR.format(words)
+    return None if stat.S_ISREG(mode) else _not_regular(mode)
+
+
+def _not_regular(mode: int) -> str:
+    return NOT_REGULAR.format(_FILE_TYPES[stat.S_IFMT(mode)])
 
 
 def shown(path: str) -> str:
@@ -121,7 +152,7 @@ class DataFile:
         if not stat.S_ISREG(status.st_mode):
             self.close()
             code = "is-a-directory" if stat.S_ISDIR(status.st_mode) else "not-a-file"
-            raise FileError(path, code, code.replace("-", " "))
+            raise FileError(path, code, _not_regular(status.st_mode))
         self.size: int = status.st_size
         self.mtime_ms: int = status.st_mtime_ns // 1_000_000
 

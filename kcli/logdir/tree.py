@@ -36,7 +36,7 @@ from formats.names import (
     parse_file,
     parse_partition_dir,
 )
-from kcli.logdir.buffers import FileError, file_error, shown
+from kcli.logdir.buffers import FileError, file_error, irregular, shown
 from kcli.logdir.globs import expand
 from kcli.logdir.leftovers import SWAP, leftovers
 from kcli.logdir.moving import comes_true, removal
@@ -100,8 +100,8 @@ class Selection:
 class Note(NamedTuple):
     """An entry that was met and not read.
 
-    `unknown` to Kafka, an `unknown-directory`, a `leftover` directory; `no-file` where one of a log could be,
-    a file with `no-offset` in its name, a log with a `non-canonical-name` whose canonical file is missing;
+    `unknown` to Kafka, an `unknown-directory`, a `leftover` directory; `no-file` where one of a log or of a
+    log dir could be (`message` says what is there), a file with `no-offset` in its name, a log with a `non-canonical-name` whose canonical file is missing;
     `removed` by a broker meanwhile (`message` says how).
     """
 
@@ -277,7 +277,7 @@ def unexpected_names(target: Target, files: Collection[str], others: Iterable[st
     """Yield notes about entries of a partition directory with log-file names that are not read as such."""
     for name in others:
         if parse_file(name).scheme is not None:
-            yield Note("no-file", os.path.join(target.shown, shown(name)))
+            yield _not_a_file(os.path.join(target.path, name), os.path.join(target.shown, shown(name)))
     renamed = opened_names(files)
     known = frozenset(renamed.values())
     for name in files:
@@ -285,6 +285,11 @@ def unexpected_names(target: Target, files: Collection[str], others: Iterable[st
             yield Note("no-offset", os.path.join(target.shown, shown(name)))
         elif is_misnamed(renamed.get(name, ""), known):
             yield Note("non-canonical-name", os.path.join(target.shown, shown(name)))
+
+
+def _not_a_file(path: str, shown_path: str) -> Note:
+    """Return the note about an entry with a file's name that is no regular file; its message says what it is."""
+    return Note("no-file", shown_path, irregular(path) or "not a regular file")
 
 
 def opened_names(files: Collection[str]) -> dict[str, str]:
@@ -397,6 +402,9 @@ def _log_dir(path: str, entries: list[Entry], selection: Selection, found: Found
     partitions: list[tuple[str, int, str, Target]] = []
     notes: list[Note] = []
     for entry in entries:
+        if entry.name in LOG_DIR_FILES and irregular(entry.path) is not None:
+            notes.append(_not_a_file(entry.path, shown(entry.path)))
+            continue
         if entry.error is not None:
             found.failures.append(file_error(shown(entry.path), entry.error))
             continue

@@ -276,7 +276,7 @@ def _of_log_dirs(targets: Iterable[Target]) -> Iterator[Finding]:
     """
     for log_dir, group in groupby(targets, key=lambda target: target.log_dir):
         if log_dir is not None:
-            yield from (finding._replace(dir=shown(log_dir)) for finding in log_dir_findings(next(group)))
+            yield from log_dir_findings(next(group))
 
 
 def _of_names(targets: Iterable[Target]) -> Iterator[tuple[Target, Finding]]:

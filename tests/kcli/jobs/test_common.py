@@ -29,7 +29,7 @@ HIGH_WATERMARK = "replication-offset-checkpoint"
         ("log-start-offset-checkpoint", "x", "DIR-003"),
         (HIGH_WATERMARK, "0\n2\norders 0 3\n", "DIR-005"),
         ("meta.properties", "version=7\n", "DIR-005"),
-        (RECOVERY_POINT, None, "DIR-004"),
+        (RECOVERY_POINT, None, "DIR-007"),
     ],
 )
 def test_files_of_the_log_dir_that_cannot_be_used(tmp_path, name, content, code):

@@ -1,0 +1,73 @@
+"""What is named like a file of a log dir, or of a log, and is no regular file: one finding, the same everywhere."""
+
+import json
+import os
+
+import pytest
+from typer.testing import CliRunner
+
+from commands.app import app
+from tests.partitions import log_dir, orders, put_range
+
+COMMANDS = ("ls", "scan", "dump", "epoch show", "lookup offset 1", "truncate --dry-run --to-offset 1")
+NAMES = ("meta.properties", "recovery-point-offset-checkpoint", "cleaner-offset-checkpoint", ".lock")
+LOG = f"{3:020d}.log"
+MAKE = {
+    "a directory": os.mkdir,
+    "a named pipe": os.mkfifo,
+    "a symbolic link that leads to itself": lambda path: path.symlink_to(path.name),
+    "a symbolic link that leads nowhere": lambda path: path.symlink_to("nowhere"),
+}
+
+
+def document(words, path):
+    return json.loads(CliRunner().invoke(app, [*words.split(), str(path), "-o", "json"]).stdout)
+
+
+def replaced(path, kind):
+    path.unlink(missing_ok=True)
+    MAKE[kind](path)
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+@pytest.mark.parametrize("kind", MAKE)
+@pytest.mark.parametrize("name", NAMES)
+def test_in_a_log_dir(tmp_path, name, kind, words):
+    root = orders(tmp_path / "d", put_range(0, 3)).parent
+    replaced(root / name, kind)
+    said = document(words, root)
+    assert said["rows"]
+    assert said["errors"] == []
+    found = [
+        (finding["code"], finding["dir"], finding["file"], finding["message"]) for finding in said["findings"]
+    ]
+    assert found == [("DIR-007", str(root), name, f"{kind}, not a regular file")]
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_in_a_log_dir_without_partitions(tmp_path, words):
+    root = log_dir(tmp_path / "d")
+    replaced(root / "recovery-point-offset-checkpoint", "a named pipe")
+    assert [finding["code"] for finding in document(words, root)["findings"]] == ["DIR-007"]
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+@pytest.mark.parametrize("kind", MAKE)
+def test_in_a_partition(tmp_path, kind, words):
+    directory = orders(tmp_path / "d", put_range(0, 3))
+    replaced(directory / LOG, kind)
+    said = document(words, directory)
+    assert said["rows"]
+    assert said["errors"] == []
+    found = [
+        (finding["code"], finding["dir"], finding["file"], finding["message"]) for finding in said["findings"]
+    ]
+    assert found == [("LOG-012", str(directory), LOG, f"{kind}, not a regular file")]
+
+
+@pytest.mark.parametrize("kind", MAKE)
+def test_as_an_argument(tmp_path, kind):
+    directory = orders(tmp_path / "d", put_range(0, 3))
+    replaced(directory / LOG, kind)
+    (error,) = document("dump", directory / LOG)["errors"]
+    assert error["path"] == str(directory / LOG)
