@@ -6,7 +6,7 @@ import typer
 
 from commands._boundary import boundary
 from commands._status import UsageError
-from kcli.analysis.findings import CATALOGUE
+from kcli.analysis.catalogue import CATALOGUE
 
 
 def explain(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TextIO
 
-from kcli.analysis.findings import CATALOGUE
+from kcli.analysis.catalogue import CATALOGUE
 from kcli.manual import page
 
 WIDEST = 110

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from kcli.analysis.findings import CATALOGUE, Finding
+from kcli.analysis.catalogue import CATALOGUE
+from kcli.analysis.findings import Finding
 from kcli.analysis.merging import merged
 from kcli.output.values import one_line
 from kcli.rows import Failure

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kcli.analysis.findings import CATALOGUE
+from kcli.analysis.catalogue import CATALOGUE
 
 
 @pytest.mark.parametrize("code", CATALOGUE)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from kcli.analysis.findings import CATALOGUE
+from kcli.analysis.catalogue import CATALOGUE
 from kcli.manual import TOPICS, page, title
 from tests.terminal import terminal
 

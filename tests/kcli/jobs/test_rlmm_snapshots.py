@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from kcli.analysis.findings import CATALOGUE
+from kcli.analysis.catalogue import CATALOGUE
 from kcli.jobs.rlmm_rows import kafka_lines
 from kcli.rows import type_name
 from kcli.rows.remote_metadata import RLMM_COMMITTED, RLMM_EVENT, RLMM_SNAPSHOT

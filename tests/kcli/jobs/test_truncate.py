@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 from jsonschema import Draft202012Validator
 
-from kcli.analysis.findings import CATALOGUE
+from kcli.analysis.catalogue import CATALOGUE
 from kcli.jobs import truncate
 from kcli.jobs.truncate import Request, dry_run
 from kcli.rows import row_schema

@@ -1,0 +1,119 @@
+"""Rules about log dirs, starts and truncations: `DIR`, `START`, `TRUNC`."""
+
+from kcli.analysis.catalogue.rule import Rule
+
+STARTS: dict[str, Rule] = {
+    "DIR-001": Rule(
+        "warning",
+        "A file of a log dir is not known to Kafka.",
+        "It ignores it.",
+        "Move it elsewhere: nothing else should lie there.",
+    ),
+    "DIR-002": Rule(
+        "info",
+        "Leftover directories were left out (-delete, -stray, -future).",
+        "It deletes -delete directories, keeps -stray ones, and goes on with -future ones.",
+        "Add --include-leftovers to read them too.",
+    ),
+    "DIR-003": Rule(
+        "error",
+        "A checkpoint file of the log dir is damaged.",
+        "It takes a damaged recovery point or log start file for an empty one: full recovery, log starts at "
+        "the first segments.",
+        "The rows show what the broker would see. Let it write the file anew; keep the damaged one to find "
+        "out why.",
+    ),
+    "DIR-004": Rule(
+        "error",
+        "A file of the log dir itself could not be read.",
+        "It may be able to read the file; then its answers differ from these.",
+        "Run kcli as a user that may read the file, and check the disk.",
+    ),
+    "DIR-005": Rule(
+        "error",
+        "A file of the log dir itself is damaged in a way that stops the broker.",
+        "A bad meta.properties keeps it from starting; a bad replication-offset-checkpoint takes the log dir "
+        "offline.",
+        "Restore meta.properties from another log dir of the same node (directory.id differs); a bad "
+        "checkpoint may be removed.",
+    ),
+    "DIR-006": Rule(
+        "error",
+        "The name of a directory in a log dir is not TOPIC-PARTITION.",
+        "It fails to parse the name while it loads the log dir (KafkaException), and does not start.",
+        "Move it elsewhere before the broker starts; lost+found of a disk means that the log dir should be a "
+        "directory below.",
+    ),
+    "DIR-007": Rule(
+        "error",
+        "An entry with the name of a log dir's own file is not a regular file (directory, pipe, broken "
+        "symlink).",
+        "A directory keeps it from starting, a broken link does or takes the log dir offline; it waits for "
+        "ever when it opens a pipe.",
+        "Find out what created it, and remove it before the broker starts.",
+    ),
+    "START-001": Rule(
+        "warning",
+        "Recovery cuts a segment at its first bad batch.",
+        "It truncates the log there; what follows in the segment is lost on this replica.",
+        "Compare with the other replicas before this broker starts: they may hold what is cut.",
+    ),
+    "START-002": Rule(
+        "warning",
+        "Recovery deletes a segment because an earlier one was cut.",
+        "It deletes every segment after the one that it had to cut, whether those are damaged or not.",
+        "Keep a copy of the directory; fetch the records from another replica.",
+    ),
+    "START-003": Rule(
+        "info",
+        "A deletion, cleaning or swap was interrupted; the broker finishes it first.",
+        "It deletes .deleted and .cleaned files and puts .swap files in the place of what they replace.",
+        "Nothing.",
+    ),
+    "START-004": Rule(
+        "warning",
+        "A transaction index contradicts its segment; the segment is recovered.",
+        "It reads the whole segment and rebuilds all its indexes, after a clean stop too.",
+        "Find out what changed the index: a broker does not write it like this.",
+    ),
+    "START-005": Rule(
+        "info",
+        "The log was not stopped cleanly; this answer comes from headers alone.",
+        "It reads the unflushed segments whole, checks every checksum, and cuts the log at the first batch "
+        "that is wrong.",
+        "If damage is suspected, kcli ls --recover makes the same checks; nothing to do otherwise.",
+    ),
+    "START-006": Rule(
+        "info",
+        "There is no log dir around the partition directory.",
+        "It reads from its log dir how it stopped, and the checkpointed offsets; after a clean stop it "
+        "checks no checksum.",
+        "Nothing for a copy of a stopped broker; kcli truncate --dry-run --shutdown unclean shows the other "
+        "case.",
+    ),
+    "START-007": Rule(
+        "warning",
+        "A metadata log ends below its newest snapshot.",
+        "It deletes every segment, and the log begins empty where the snapshot ends (KafkaRaftLog).",
+        "Ordinary after a crash while a snapshot was downloaded: the node fetches the rest from the leader.",
+    ),
+    "TRUNC-001": Rule(
+        "error",
+        "A leader epoch has no end offset in this replica.",
+        "It answers (-1, -1): the epoch is newer than every epoch here, or there is none here.",
+        "Use an epoch that kcli epoch show lists, or an offset.",
+    ),
+    "TRUNC-002": Rule(
+        "warning",
+        "The truncation would cut below the high watermark.",
+        "It logs a warning and cuts all the same: records that consumers may have read are lost on this "
+        "replica.",
+        "Make sure that another in-sync replica holds them before this one truncates.",
+    ),
+    "TRUNC-003": Rule(
+        "warning",
+        "The part that is cut, or the part that stays, is damaged.",
+        "A truncation does not check what it deletes; a clean restart fails on a broken tail of what stays.",
+        "Check the log with kcli dump; an unclean start repairs a broken tail by cutting it.",
+    ),
+}
