@@ -30,12 +30,27 @@ MOST_DAMAGED_RANGES = 1000
 """Damaged ranges of one file that are reported one by one."""
 
 
+def checksum_message(offset: int) -> str:
+    """Return the message of LOG-003 about the batch of a base offset."""
+    return f"offset {offset}: the checksum does not match"
+
+
+def magic_message(offset: int, magic: int) -> str:
+    """Return the message of LOG-015 about the batch of a base offset."""
+    return f"offset {offset}: magic {magic}"
+
+
+def growth_message(grown: int) -> str:
+    """Return the message of LOG-005 about a log."""
+    return f"it grew by {grown} bytes while it was read"
+
+
 def report_invalid(position: int, fields: "np.void", findings: FindingCollector, *, valid: bool) -> None:
     """Keep a finding about a batch whose checksum does not match, or whose magic is above 2."""
     if not valid:
-        findings.add("LOG-003", position, f"offset {fields['base_offset']}: the checksum does not match")
+        findings.add("LOG-003", position, checksum_message(fields["base_offset"]))
     elif is_above_latest(fields["magic"]):
-        findings.add("LOG-015", position, f"offset {fields['base_offset']}: magic {fields['magic']}")
+        findings.add("LOG-015", position, magic_message(fields["base_offset"], fields["magic"]))
 
 
 def has_unknown_codec(fields: "Fields") -> "NDArray[np.bool_]":
@@ -72,7 +87,7 @@ def report_growth(log: DataFile, findings: FindingCollector) -> None:
     """
     grown = log.grown(is_torn="LOG-001" in findings.first)
     if grown > 0:
-        findings.add("LOG-005", None, f"it grew by {grown} bytes while it was read")
+        findings.add("LOG-005", None, growth_message(grown))
 
 
 def report_moving_index(index: IndexFile, log: DataFile | None, findings: FindingCollector) -> None:

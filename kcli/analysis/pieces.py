@@ -5,7 +5,7 @@ do not: `join` gives None where the chain does not lead from one to the other,
 or where damage reaches over the seam.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from formats.batch import BATCH, CONTROL_MASK, LOG_OVERHEAD, NO_PRODUCER_ID
 from formats.bounds import LARGEST_BATCH, RAISES_THE_BOUND, describe
-from formats.bulk import Fields, end_markers, together
+from formats.bulk import end_markers, together
 from formats.errors import FormatError
 from formats.magic import is_above_latest, is_legacy
-from kcli.analysis.log_findings import has_unknown_codec, unknown_codec_text
+from kcli.analysis.log_findings import checksum_message, has_unknown_codec, magic_message, unknown_codec_text
 from kcli.analysis.salvage import Budget, DamagedRange, behind
 from kcli.analysis.summary import EMPTY, NOT_OPENED, BatchRun, Summary, merge, summary
 from kcli.logdir.buffers import DataFile
@@ -31,12 +31,12 @@ CLEAN_STOPS = frozenset({"end", "zeros"})
 LARGEST_MARKER = 1 << 20
 
 
-class Place(NamedTuple):
-    """Batches with one defect: how many, the byte position of the first, its offset or an explanation."""
+class Defects(NamedTuple):
+    """Batches with one defect: how many, the byte position of the first, and what is said of it."""
 
-    times: int = 0
+    batches: int = 0
     position: int = 0
-    what: int | str = 0
+    message: str = ""
 
 
 class Piece(NamedTuple):
@@ -53,9 +53,9 @@ class Piece(NamedTuple):
     gaps: tuple[DamagedRange, ...] = ()
     gap_count: int = 0
     suspect: int | None = None
-    invalid: Place = Place()
-    above_v2: Place = Place()
-    unreadable: Place = Place()
+    invalid: Defects = Defects()
+    above_v2: Defects = Defects()
+    unreadable: Defects = Defects()
     size: int = 0
     grown: int = 0
 
@@ -124,14 +124,14 @@ def _add(a: Piece, b: Piece) -> Piece:
     return a._replace(
         summary=merge(a.summary, b.summary),
         suspect=a.suspect if carries else b.suspect,
-        invalid=_place(a.invalid, b.invalid),
-        above_v2=_place(a.above_v2, b.above_v2),
-        unreadable=_place(a.unreadable, b.unreadable),
+        invalid=_added(a.invalid, b.invalid),
+        above_v2=_added(a.above_v2, b.above_v2),
+        unreadable=_added(a.unreadable, b.unreadable),
     )
 
 
-def _place(a: Place, b: Place) -> Place:
-    return Place(a.times + b.times, *(a if a.times else b)[1:])
+def _added(a: Defects, b: Defects) -> Defects:
+    return Defects(a.batches + b.batches, *(a if a.batches else b)[1:])
 
 
 class _Part(NamedTuple):
@@ -139,7 +139,7 @@ class _Part(NamedTuple):
 
     window: Window
     ends: NDArray[np.bool_]
-    unreadable: Place
+    unreadable: Defects
     sizes: "tuple[NDArray[np.int64], NDArray[np.int64]] | None"
 
 
@@ -164,7 +164,7 @@ def _part(file: DataFile, window: Window, options: ReadOptions) -> _Part:
     good = np.ones(len(fields), np.bool_) if window.valid is None else window.valid
     ends = np.zeros(len(fields), np.bool_)
     bad = [
-        Place(
+        Defects(
             1,
             int(window.positions[number]),
             unknown_codec_text(int(window.positions[number]), fields[number]),
@@ -177,7 +177,7 @@ def _part(file: DataFile, window: Window, options: ReadOptions) -> _Part:
         _find_ends(file, window, at, ends, bad)
     sizes = _sizes(file, window, options, bad) if options.unpack else None
     each = {place.position: place for place in bad}
-    unreadable = reduce(_place, (each[position] for position in sorted(each)), Place())
+    unreadable = reduce(_added, (each[position] for position in sorted(each)), Defects())
     return _Part(window._replace(data=window.data[:0]), ends, unreadable, sizes)
 
 
@@ -191,7 +191,7 @@ def _raw(file: DataFile, window: Window, number: int, most: int) -> bytes:
 
 
 def _find_ends(
-    file: DataFile, window: Window, at: NDArray[np.int64], ends: NDArray[np.bool_], bad: list[Place]
+    file: DataFile, window: Window, at: NDArray[np.int64], ends: NDArray[np.bool_], bad: list[Defects]
 ) -> None:
     """Set which of the control batches are transaction end markers.
 
@@ -207,11 +207,11 @@ def _find_ends(
             bad.append(_trouble(window, number, error))
 
 
-def _trouble(window: Window, number: int, error: FormatError | str) -> Place:
+def _trouble(window: Window, number: int, error: FormatError | str) -> Defects:
     """Return why a batch cannot be read, in the words of `dump`."""
     position = int(window.positions[number])
     words = error if isinstance(error, str) else describe(error.moved(position))
-    return Place(1, position, f"offset {window.fields['base_offset'][number]}: {words}")
+    return Defects(1, position, f"offset {window.fields['base_offset'][number]}: {words}")
 
 
 def _is_end(raw: bytes) -> bool:
@@ -227,7 +227,7 @@ def _is_end(raw: bytes) -> bool:
 
 
 def _sizes(
-    file: DataFile, window: Window, options: ReadOptions, bad: list[Place]
+    file: DataFile, window: Window, options: ReadOptions, bad: list[Defects]
 ) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
     """Return the bytes of records of each batch as stored and decompressed, NOT_OPENED where that fails."""
     from formats.message_set import message_set  # noqa: PLC0415 - only who decompresses
@@ -275,19 +275,28 @@ def _summed(parts: list[_Part]) -> Piece:
         (joined([pair[0] for pair in sizes]), joined([pair[1] for pair in sizes])) if sizes else (None, None)
     )
     run = BatchRun(fields, valid, joined([part.ends for part in parts]), packed, whole)
-    unreadable = reduce(_place, [part.unreadable for part in parts])
+    unreadable = reduce(_added, [part.unreadable for part in parts])
     piece = Piece(0, Stop("end", 0), summary(run), unreadable=unreadable)
     if valid is not None and not valid.all():
         wrong = np.flatnonzero(~valid)
         after = int(np.flatnonzero(valid)[-1]) + 1 if valid.any() else 0
         suspect = int(positions[after]) if after < len(positions) else None
-        piece = piece._replace(invalid=_first(wrong, positions, fields), suspect=suspect)
+        piece = piece._replace(
+            invalid=_first(wrong, positions, lambda at: checksum_message(fields["base_offset"][at])),
+            suspect=suspect,
+        )
     is_above = is_above_latest(fields["magic"])
     above = np.flatnonzero(is_above if valid is None else valid & is_above)
-    return piece._replace(above_v2=_first(above, positions, fields))
+    return piece._replace(
+        above_v2=_first(
+            above, positions, lambda at: magic_message(fields["base_offset"][at], fields["magic"][at])
+        )
+    )
 
 
-def _first(which: NDArray[np.int64], positions: NDArray[np.int64], fields: Fields) -> Place:
+def _first(which: NDArray[np.int64], positions: NDArray[np.int64], message: Callable[[int], str]) -> Defects:
+    """Return how many batches have a defect, and what is said of the first, by its number."""
     if not len(which):
-        return Place()
-    return Place(len(which), int(positions[which[0]]), int(fields["base_offset"][which[0]]))
+        return Defects()
+    first = int(which[0])
+    return Defects(len(which), int(positions[first]), message(first))

@@ -19,6 +19,8 @@ from formats.remote_metadata import (
     RemotePartitionDeleteMetadata,
     SegmentLeaderEpoch,
 )
+from formats.remote_snapshot import SNAPSHOT_HEADER
+from kcli.analysis.collector import FindingCollector
 
 DEFAULT_PARTITIONS = 50
 """Default of remote.log.metadata.topic.num.partitions."""
@@ -198,3 +200,12 @@ def _optional_custom_metadata(custom: bytes | None) -> str:
 def _java_map(epochs: tuple[SegmentLeaderEpoch, ...]) -> str:
     # A TreeMap: by epoch, the last of equal epochs wins.
     return "{" + ", ".join(f"{epoch}={offset}" for epoch, offset in sorted(dict(epochs).items())) + "}"
+
+
+def has_whole_header(raw: bytes, findings: FindingCollector) -> bool:
+    """Whether the first bytes of a remote_log_snapshot are a whole header; report it where they are not."""
+    if not raw:
+        findings.add("RLMM-006", 0, "an empty file")
+    elif len(raw) < SNAPSHOT_HEADER.size:
+        findings.add("RLMM-005", len(raw), f"{len(raw)} of {SNAPSHOT_HEADER.size} bytes")
+    return len(raw) >= SNAPSHOT_HEADER.size

@@ -1,9 +1,9 @@
 """`rlmm dump`: the events of __remote_log_metadata, and the files that releases 3.1 to 3.7 kept next to the logs."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from formats.bounds import LARGEST_BATCH
 from formats.checkpoint import read_committed_offsets
@@ -18,7 +18,6 @@ from formats.remote_metadata import RemoteLogMetadata, RemotePartitionDeleteMeta
 from formats.remote_snapshot import (
     LENGTH_SIZE,
     SNAPSHOT_HEADER,
-    RemoteLogSnapshotHeader,
     SnapshotEntry,
     decode_entry,
     read_entries,
@@ -26,7 +25,8 @@ from formats.remote_snapshot import (
 )
 from formats.types import Buffer
 from kcli.analysis.collector import FindingCollector
-from kcli.analysis.remote import metadata_partition, refusal
+from kcli.analysis.log_findings import checksum_message, growth_message, magic_message
+from kcli.analysis.remote import has_whole_header, metadata_partition, refusal
 from kcli.engine.contract import Map, Outcome, ResumePoint, Unit
 from kcli.jobs.common import failed, internal_failure, log_dir_findings
 from kcli.jobs.rlmm_rows import with_record
@@ -53,6 +53,8 @@ COMMITTED_OFFSETS_NAME = "_rlmm_committed_offsets"
 ROWS_PER_CALL = 2000
 BYTES_PER_CALL = 4 * 1024 * 1024
 
+_Read: TypeAlias = Callable[[DataFile, Unit, list[Item], FindingCollector], Unit | None]
+"""Appends the rows of a file that one call may hold, and returns the unit for the others."""
 
 ROW_TYPES_OF_KIND = {
     LOG: {RLMM_EVENT.name},
@@ -167,12 +169,13 @@ def _metadata_partition(target: Target) -> int | None:
     )
 
 
-def _segment(unit: Unit) -> Outcome:
+def _paged(unit: Unit, read: _Read) -> Outcome:
+    """Return the rows of a file that one call gives, those before damage too, and the unit for the others."""
     rows: list[Item] = []
     findings = FindingCollector(unit.target)
     try:
-        with DataFile(unit.target.path) as file:
-            rest = _events(file, unit, rows, findings)
+        with DataFile(unit.target.path) as file, reading(file.path):
+            rest = read(file, unit, rows, findings)
     except FileError as error:
         outcome = failed(unit, error)
         return replace(outcome, rows=rows, findings=[*findings.take(), *outcome.findings])
@@ -220,9 +223,9 @@ def _records(
     else:
         raw = file.read(position, header.size)
         if not again and not is_valid(raw):
-            findings.add("LOG-003", position, f"{at}: the checksum does not match")
+            findings.add("LOG-003", position, checksum_message(header.base_offset))
         elif not again and is_above_latest(header.magic):
-            findings.add("LOG-015", position, f"{at}: magic {header.magic}")
+            findings.add("LOG-015", position, magic_message(header.base_offset, header.magic))
         try:
             yield from _messages(raw, batch, findings) if legacy else batch_records(raw, LARGEST_BATCH)
         except FormatError as error:
@@ -278,7 +281,7 @@ def _raw(metadata: RemoteLogMetadata, value: Buffer) -> bytes | None:
 
 def _report_stop(stop: Stop, grown: int, findings: FindingCollector) -> None:
     if grown > 0:
-        findings.add("LOG-005", stop.position, f"it grew by {grown} bytes while it was read")
+        findings.add("LOG-005", stop.position, growth_message(grown))
     elif stop.reason == "end":
         return
     elif stop.reason in {"short", "incomplete"}:
@@ -292,22 +295,11 @@ def _report_stop(stop: Stop, grown: int, findings: FindingCollector) -> None:
 # The files next to the logs
 
 
-def _snapshot(unit: Unit) -> Outcome:
-    rows: list[Item] = []
-    findings = FindingCollector(unit.target)
-    try:
-        with DataFile(unit.target.path) as file, reading(file.path):
-            rest = _entries(file, unit, rows, findings)
-    except FileError as error:
-        outcome = failed(unit, error)
-        return replace(outcome, rows=rows, findings=[*findings.take(), *outcome.findings])
-    return Outcome(number=unit.number, rows=rows, findings=findings.take(), continuation=rest)
-
-
 def _entries(file: DataFile, unit: Unit, rows: list[Item], findings: FindingCollector) -> Unit | None:
     """Append the header's row and those of as many entries as one call may hold; return the unit for the others."""
     place, name = _place(unit.target), unit.target.name
-    header = _snapshot_header(file, findings)
+    raw = file.read(0, SNAPSHOT_HEADER.size)
+    header = read_header(raw) if has_whole_header(raw, findings) else None
     if header is None:
         return None
     if unit.begins:
@@ -321,17 +313,6 @@ def _entries(file: DataFile, unit: Unit, rows: list[Item], findings: FindingColl
             return replace(unit, resume=ResumePoint(entry.position - LENGTH_SIZE, entry.number))
         rows.append(_entry_row(event, entry, findings))
         held += len(entry.value)
-    return None
-
-
-def _snapshot_header(file: DataFile, findings: FindingCollector) -> RemoteLogSnapshotHeader | None:
-    raw = file.read(0, SNAPSHOT_HEADER.size)
-    if not raw:
-        findings.add("RLMM-006", 0, "an empty file")
-    elif len(raw) < SNAPSHOT_HEADER.size:
-        findings.add("RLMM-005", len(raw), f"{len(raw)} of {SNAPSHOT_HEADER.size} bytes")
-    else:
-        return read_header(raw)
     return None
 
 
@@ -358,8 +339,8 @@ def _committed_offsets(unit: Unit) -> Outcome:
 
 
 _DUMPS: dict[str, Map] = {
-    LOG: _segment,
-    REMOTE_LOG_SNAPSHOT: _snapshot,
+    LOG: lambda unit: _paged(unit, _events),
+    REMOTE_LOG_SNAPSHOT: lambda unit: _paged(unit, _entries),
     COMMITTED_OFFSETS: _committed_offsets,
 }
 

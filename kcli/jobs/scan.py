@@ -254,28 +254,23 @@ def _findings(target: Target, piece: Piece, before: int | None) -> Iterator[Find
     if _is_clean(piece) and not reaches_back:
         return
 
-    from kcli.analysis.log_findings import report_damage  # noqa: PLC0415 - only damage pays for it
+    from kcli.analysis.log_findings import growth_message, report_damage  # noqa: PLC0415 - only damage pays for it
 
     collector = FindingCollector(target)
     damage: list[DamagedRange | Stop] = [*piece.gaps, piece.stop]
     for item in damage:
         yield from (found for found in report_damage(item, collector) if isinstance(found, Finding))
-    overlaps, invalid, above_v2, unreadable = (
-        piece.summary.backwards,
-        piece.invalid,
-        piece.above_v2,
-        piece.unreadable,
-    )
+    overlaps = piece.summary.backwards
     overlap = f"offset {base}: not above {before}, the last of the segment before"
     if not reaches_back:
         overlap = f"offset {overlaps.first}: not above the batch before it"
-    for code, times, position, words in (
-        ("DUMP-001", piece.gap_count - len(piece.gaps), None, "further damaged ranges"),
-        ("LOG-003", invalid.times, invalid.position, f"offset {invalid.what}: the checksum does not match"),
-        ("LOG-015", above_v2.times, above_v2.position, f"offset {above_v2.what}: a magic above 2"),
-        ("DUMP-002", unreadable.times, unreadable.position, str(unreadable.what)),
-        ("LOG-011", overlaps.times + reaches_back, None, overlap),
-        ("LOG-005", int(piece.grown > 0), None, f"it grew by {piece.grown} bytes while it was read"),
+    for code, (times, position, words) in (
+        ("DUMP-001", (piece.gap_count - len(piece.gaps), None, "further damaged ranges")),
+        ("LOG-003", piece.invalid),
+        ("LOG-015", piece.above_v2),
+        ("DUMP-002", piece.unreadable),
+        ("LOG-011", (overlaps.times + reaches_back, None, overlap)),
+        ("LOG-005", (int(piece.grown > 0), None, growth_message(piece.grown))),
     ):
         if times:
             yield collector.finding(code, position, words)._replace(more=times - 1)
@@ -285,9 +280,9 @@ def _findings(target: Target, piece: Piece, before: int | None) -> Iterator[Find
 def _is_clean(piece: Piece) -> bool:
     troubles = (
         piece.gap_count,
-        piece.invalid.times,
-        piece.above_v2.times,
-        piece.unreadable.times,
+        piece.invalid.batches,
+        piece.above_v2.batches,
+        piece.unreadable.batches,
         piece.summary.backwards.times,
     )
     return piece.stop.reason == "end" and piece.grown <= 0 and not any(troubles)

@@ -41,6 +41,7 @@ from kcli.analysis.annotated import (
 from kcli.analysis.annotated_messages import Contents
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import report_damage
+from kcli.analysis.remote import has_whole_header
 from kcli.analysis.salvage import DamagedRange, VerifiedBatch
 from kcli.dump.block import Block
 from kcli.dump.indexes import INDEX_FILES, open_index, read_index
@@ -212,17 +213,13 @@ def _remote_snapshot(unit: Unit, options: DumpOptions, findings: FindingCollecto
     where = source_of(unit.target)
     with DataFile(unit.target.path) as file, reading(unit.target.path):
         raw = file.read(0, REMOTE_HEADER.size)
-        if not raw:
-            findings.add("RLMM-006", 0, "an empty file")
-        elif len(raw) < REMOTE_HEADER.size:
-            yield from (
-                _row(where, said) for said in bytes_range(raw, 0, len(raw), REMOTE_HEADER.name, "bytes")
-            )
-            findings.add("RLMM-005", len(raw), f"{len(raw)} of {REMOTE_HEADER.size} bytes")
-        else:
-            if unit.begins:
-                yield from (_row(where, said) for said in fields(REMOTE_HEADER.parts(raw), ByteRange(raw)))
-            yield from _remote_entries(unit, file, raw, findings)
+        if not has_whole_header(raw, findings):
+            cut = bytes_range(raw, 0, len(raw), REMOTE_HEADER.name, "bytes") if raw else ()
+            yield from (_row(where, said) for said in cut)
+            return
+        if unit.begins:
+            yield from (_row(where, said) for said in fields(REMOTE_HEADER.parts(raw), ByteRange(raw)))
+        yield from _remote_entries(unit, file, raw, findings)
 
 
 def _remote_entries(unit: Unit, file: DataFile, raw: bytes, findings: FindingCollector) -> Scanned:

@@ -151,7 +151,7 @@ def compare(path, data):
     assert piece.summary == expected
     assert (list(piece.gaps), piece.stop) == (gaps, stop)
     assert (piece.gap_count, piece.size) == (len(gaps), len(data))
-    assert piece.invalid.times == expected.invalid
+    assert piece.invalid.batches == expected.invalid
     return piece
 
 

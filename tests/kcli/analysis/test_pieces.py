@@ -39,7 +39,7 @@ def test_a_batch_that_cannot_be_read_twice_over_is_told_once(tmp_path):
         put_batch(b"no gzip", 1, attributes=1 | TRANSACTIONAL | CONTROL, producer_id=7)
     )
 
-    assert read(tmp_path / "log", unpack=True).unreadable.times == 1
+    assert read(tmp_path / "log", unpack=True).unreadable.batches == 1
 
 
 def test_of_a_huge_marker_no_more_than_needed_is_read(tmp_path, monkeypatch):
@@ -51,7 +51,7 @@ def test_of_a_huge_marker_no_more_than_needed_is_read(tmp_path, monkeypatch):
         DataFile, "read", lambda file, at, size: read_sizes.append(size) or reads(file, at, size)
     )
 
-    assert (read(tmp_path / "log").unreadable.times, max(read_sizes)) == (1, pieces.LARGEST_MARKER)
+    assert (read(tmp_path / "log").unreadable.batches, max(read_sizes)) == (1, pieces.LARGEST_MARKER)
 
 
 def joined(path, cuts):

@@ -83,7 +83,7 @@ def test_markers_that_cannot_be_read(tmp_path, broken):
     piece = compare(tmp_path / "log", in_transaction(0, 7) + (bad := marker(2, 7, **broken)) + bad)
 
     assert piece.summary.transactions.open == {7: 0}
-    assert (piece.unreadable.times, piece.unreadable.position) == (2, len(in_transaction(0, 7)))
+    assert (piece.unreadable.batches, piece.unreadable.position) == (2, len(in_transaction(0, 7)))
 
 
 def test_every_flipped_byte(tmp_path):
@@ -110,7 +110,7 @@ def test_without_checksums_all_is_believed(tmp_path):
     expected, _, stop = plain(data, tmp_path / "log", verify=False)
     piece = read(tmp_path / "log", verify=False)
 
-    assert (piece.summary, piece.stop, piece.invalid.times) == (expected, stop, 0)
+    assert (piece.summary, piece.stop, piece.invalid.batches) == (expected, stop, 0)
     assert piece.summary.unchecked == 7
 
 
@@ -120,7 +120,7 @@ def test_a_magic_above_2_is_read_as_2_and_counted(tmp_path):
     piece = compare(tmp_path / "log", put_range(0, 2) + above + put_range(4, 1))
 
     assert (piece.summary.records, piece.summary.last_offset, piece.summary.gaps.times) == (5, 4, 0)
-    assert piece.above_v2 == (1, len(put_range(0, 2)), 2)
+    assert piece.above_v2 == (1, len(put_range(0, 2)), "offset 2: magic 3")
 
 
 @pytest.mark.parametrize("verify", [True, False])
@@ -158,7 +158,7 @@ def test_what_cannot_be_decompressed_is_told(tmp_path):
     )
     piece = read(tmp_path / "log", unpack=True)
 
-    assert (piece.unreadable.times, piece.unreadable.position) == (2, len(put_range(0, 1)))
+    assert (piece.unreadable.batches, piece.unreadable.position) == (2, len(put_range(0, 1)))
     assert [codec.opened for codec in piece.summary.codecs] == [1, 0, 0, 0, 0, 0, 0, 0]
 
 
