@@ -326,8 +326,10 @@ def parse_offsets(words: str) -> tuple[int, int]:
     if re.fullmatch(r"[0-9]{1,19}|[0-9]{0,19}\.\.[0-9]{0,19}", words):
         low = int(first) if first else 0
         high = int(last) if last else INT64 if dots else low
-    if not (first or last) or not 0 <= low <= high <= INT64:
-        raise UsageError(f"--offsets {words}: not like 100..200, 100.., ..200 or 100")
+    if not (first or last) or not 0 <= low <= INT64 or not 0 <= high <= INT64:
+        raise UsageError(f"--offsets {words}: expected offsets such as 100..200, 100.., ..200 or 100")
+    if low > high:
+        raise UsageError(f"--offsets {words}: the range is empty; did you mean {high}..{low}?")
     return low, high
 
 
@@ -336,9 +338,10 @@ def _times(words: str) -> tuple[int, int]:
     first, dots, last = words.partition("..")
     if not dots or not (first or last):
         raise UsageError(
-            f"--time {words}: not like 2026-01-31T10:00..2026-01-31T11:00, @-1h.. or ..1700000000000"
+            f"--time {words}: expected times such as 2026-01-31T10:00..2026-01-31T11:00, @-1h.. or "
+            "..1700000000000"
         )
     low, high = parse_time(first) if first else -INT64 - 1, parse_time(last) if last else INT64
     if low > high:
-        raise UsageError(f"--time {words}: it ends before it begins")
+        raise UsageError(f"--time {words}: the range is empty, it ends before it begins")
     return low, high

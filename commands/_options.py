@@ -12,7 +12,7 @@ is where every error of a command becomes one line and an exit status.
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from itertools import chain
@@ -33,6 +33,7 @@ __all__ = [
     "RefusedError",
     "UsageError",
     "common_options",
+    "output_options",
     "parse_duration",
     "parse_epochs",
     "parse_offset",
@@ -210,11 +211,16 @@ class Common:
         )
 
 
-def common_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command as typer shall see it: its dataclasses of options, such as `common`, unfolded."""
+def common_options(
+    command: Callable[..., None], *, left_out: Container[str] = frozenset()
+) -> Callable[..., None]:
+    """Return the command as typer shall see it: its dataclasses of options, such as `common`, unfolded.
+
+    Options of the panels that are `left_out` keep their defaults.
+    """
     parameters = inspect.signature(command, eval_str=True).parameters.values()
     groups: dict[str, Any] = {p.name: p.annotation for p in parameters if is_dataclass(p.annotation)}
-    options = {name: _unfolded(group) for name, group in groups.items()}
+    options = {name: _unfolded(group, left_out) for name, group in groups.items()}
     own = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters if p.name not in groups]
 
     def wrapper(**given: Any) -> None:
@@ -233,16 +239,26 @@ def common_options(command: Callable[..., None]) -> Callable[..., None]:
     return wrapper
 
 
-@cache
-def _unfolded(group: type[Any]) -> list[inspect.Parameter]:
+def output_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that reads no files as typer shall see it: with the common options of output alone."""
+    return common_options(command, left_out={INPUT, ENGINE})
+
+
+def _unfolded(group: Any, left_out: Container[str]) -> list[inspect.Parameter]:
     """Return the fields of a dataclass of options as parameters."""
-    hints = get_type_hints(group, include_extras=True)
+    hints = _hints(group)
     return [
         inspect.Parameter(
             field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
         )
         for field in fields(group)
+        if hints[field.name].__metadata__[0].rich_help_panel not in left_out
     ]
+
+
+@cache
+def _hints(group: Any) -> dict[str, Any]:
+    return get_type_hints(group, include_extras=True)
 
 
 INT32 = 2**31 - 1
@@ -252,7 +268,7 @@ MOST_PARTITIONS = 1_000_000
 
 def _integer(word: str, what: str, low: int, high: int) -> int:
     if not re.fullmatch(r"-?[0-9]{1,19}", word) or not low <= int(word) <= high:
-        raise UsageError(f"{what} {word!r}: expected a number from {low} to {high}")
+        raise UsageError(f"{what} {word!r}: expected a whole number from {low} to {high}")
     return int(word)
 
 
@@ -266,12 +282,16 @@ def parse_epochs(text: str) -> tuple[int, ...] | None:
 def parse_partitions(text: str) -> frozenset[int]:
     """Return the partitions of a list like `0-3,7`, ranges inclusive."""
     ranges = []
-    for word in text.split(","):
-        low, dash, high = word.strip().partition("-")
+    for word in map(str.strip, text.split(",")):
+        if not re.fullmatch(r"[0-9]+(-[0-9]+)?", word):
+            raise UsageError(
+                f"partition {word!r}: expected a whole number of at least 0, or a range such as 0-3"
+            )
+        low, dash, high = word.partition("-")
         first = _integer(low, "partition", 0, INT32)
         last = _integer(high, "partition", 0, INT32) if dash else first
         if last < first:
-            raise UsageError(f"partition {word.strip()!r}: expected a range that goes up, such as 0-3")
+            raise UsageError(f"partition {word!r}: the range is empty; did you mean {last}-{first}?")
         ranges.append(range(first, last + 1))
     if sum(map(len, ranges)) > MOST_PARTITIONS:
         raise UsageError(f"partition {text!r}: more than {MOST_PARTITIONS} partitions")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from commands._options import INT32, Common, Paths, UsageError, common_options
+from commands._options import INT32, Common, Paths, UsageError, common_options, output_options
 from commands._typer import Group
 
 app = Group(
@@ -59,7 +59,7 @@ def dump(
 
 
 @app.command("partition")
-@common_options
+@output_options
 def partition(
     users: Annotated[
         list[str],

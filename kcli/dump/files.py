@@ -24,6 +24,7 @@ from kcli.dump.resume import Pause, Scanned
 from kcli.engine.contract import ResumePoint, Unit
 from kcli.jobs.common import source_of
 from kcli.logdir.buffers import irregular, read_whole, reading
+from kcli.logdir.directory import missing_ids
 from kcli.rows.declare import AnyRow, RowType
 from kcli.rows.dump import (
     DUMP_CLEAN_SHUTDOWN,
@@ -54,7 +55,7 @@ class FileReader(NamedTuple):
     decode: Decode
 
 
-def read_file(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+def read_file(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - as every reader
     """Yield the rows of a small file."""
     data = read_whole(unit.target.path)
     with reading(unit.target.path):
@@ -63,6 +64,8 @@ def read_file(unit: Unit, options: DumpOptions, findings: FindingCollector) -> S
             if number >= unit.position:
                 yield row
                 yield Pause(ResumePoint(number + 1))
+    if unit.target.kind == META_PROPERTIES and (missing := missing_ids(read_meta_properties(data))):
+        findings.add("DIR-008", None, missing)
 
 
 def name_file(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader

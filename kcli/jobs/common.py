@@ -10,7 +10,7 @@ from typing import TypeAlias
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Outcome, Unit
 from kcli.logdir.buffers import CANNOT_READ, IRREGULAR, WRITING_MS, FileError, irregular, shown
-from kcli.logdir.directory import FATAL_FILES, NO_DIRECTORY, directory_facts
+from kcli.logdir.directory import FATAL_FILES, INCOMPLETE, NO_DIRECTORY, directory_facts
 from kcli.logdir.moving import SHRANK, changed_since, removal
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import LOG_DIR_FILES, PARTITION, Found, Note, Target, shown_as
@@ -220,6 +220,8 @@ def log_dir_findings(target: Target) -> Iterator[Finding]:
             message = irregular(os.path.join(target.log_dir, name)) or message
         elif problem.code in CANNOT_READ:
             code = "DIR-004"
+        elif problem.code == INCOMPLETE:
+            code = "DIR-008"
         else:
             code = "DIR-005" if name in FATAL_FILES else "DIR-003"
         yield Finding(code, message, dir=shown(target.log_dir), path=problem.path, position=problem.position)

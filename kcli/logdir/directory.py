@@ -30,6 +30,9 @@ FATAL_FILES = frozenset({META_PROPERTIES, HIGH_WATERMARK})
 The others count as empty then.
 """
 
+INCOMPLETE = "incomplete"
+"""The code of the problem of a meta.properties that lacks an id."""
+
 FILES = (META_PROPERTIES, RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEAN_SHUTDOWN)
 
 
@@ -76,6 +79,16 @@ def _version(path: str) -> tuple[int, int, int] | None:
     return status.st_mtime_ns, status.st_size, status.st_mode
 
 
+def missing_ids(meta: MetaProperties) -> str | None:
+    """Return in words which of the keys are missing without which KafkaRaftServer does not start.
+
+    None where none is. Nearly any bytes are Java properties, so a damaged file may just lack them.
+    """
+    values = {"node.id" if meta.version else "broker.id": meta.node_id, "cluster.id": meta.cluster_id}
+    missing = [key for key, value in values.items() if value is None]
+    return f"version {meta.version} without {' and '.join(missing)}" if missing else None
+
+
 @lru_cache(maxsize=512)
 def _facts(log_dir: str, _versions: tuple[tuple[int, int, int] | None, ...]) -> DirectoryFacts:
     problems: list[FileError] = []
@@ -96,6 +109,8 @@ def _facts(log_dir: str, _versions: tuple[tuple[int, int, int] | None, ...]) -> 
         return MappingProxyType(dict(read_offset_checkpoint(data)))
 
     meta: MetaProperties | None = read(META_PROPERTIES, read_meta_properties)
+    if meta and (missing := missing_ids(meta)):
+        problems.append(FileError(shown(os.path.join(log_dir, META_PROPERTIES)), INCOMPLETE, missing))
     return DirectoryFacts(
         broker_id=meta.node_id if meta else None,
         cluster_id=meta.cluster_id if meta else None,

@@ -100,8 +100,8 @@ def test_a_relative_time_is_taken_from_now():
     assert before - 1000 <= parse_time("@-1s") <= before + 60_000
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_every_shared_option(command):
+@pytest.mark.parametrize("command", sorted({*COMMANDS} - {"rlmm partition"}))
+def test_every_command_that_reads_files_has_every_shared_option(command):
     found = get_command(app)
     for word in command.split():
         found = found.get_command(None, word)

@@ -52,6 +52,13 @@ STARTS: dict[str, Rule] = {
         "ever when it opens a pipe.",
         "Find out what created it, and remove it before the broker starts.",
     ),
+    "DIR-008": Rule(
+        "warning",
+        "A meta.properties lacks the id of the node or of the cluster.",
+        "From 4.0 on it does not start (RuntimeException: node ID not found, cluster ID not found); a "
+        "release with ZooKeeper takes them from elsewhere.",
+        "Restore the file from another log dir of the same node (directory.id differs).",
+    ),
     "START-001": Rule(
         "warning",
         "Recovery cuts a segment at its first bad batch.",

@@ -29,6 +29,8 @@ HIGH_WATERMARK = "replication-offset-checkpoint"
         ("log-start-offset-checkpoint", "x", "DIR-003"),
         (HIGH_WATERMARK, "0\n2\norders 0 3\n", "DIR-005"),
         ("meta.properties", "version=7\n", "DIR-005"),
+        ("meta.properties", "\x00\x01 \xff\n", "DIR-008"),
+        ("meta.properties", "broker.id=1\n", "DIR-008"),
         (RECOVERY_POINT, None, "DIR-007"),
     ],
 )
@@ -42,8 +44,9 @@ def test_files_of_the_log_dir_that_cannot_be_used(tmp_path, name, content, code)
         path.write_text(content)
     outcome = ls.ls(unit(directory))
     assert len(outcome.rows) == 1
-    assert [(finding.code, finding.path, finding.severity) for finding in outcome.findings] == [
-        (code, str(path), "error")
+    severity = "warning" if code == "DIR-008" else "error"
+    assert [(finding.code, finding.dir, finding.path, finding.severity) for finding in outcome.findings] == [
+        (code, str(directory.parent), str(path), severity)
     ]
 
 
