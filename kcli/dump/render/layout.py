@@ -1,7 +1,8 @@
 """`dump --layout`: every structure of a file field by field, with the bytes of each and what they say."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from typing import TypeAlias
 
 from formats.batch import BatchHeader
 from formats.bounds import RAISES_THE_BOUND
@@ -23,7 +24,7 @@ from formats.names import (
     REMOTE_LOG_SNAPSHOT,
 )
 from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, read_snapshot
-from formats.remote_snapshot import LENGTH_SIZE, read_entries, read_header
+from formats.remote_snapshot import LENGTH_SIZE, SnapshotEntry, read_entries, read_header
 from formats.remote_snapshot import SNAPSHOT_HEADER as REMOTE_HEADER
 from kcli.analysis.annotated import (
     BATCH_HEADER,
@@ -161,11 +162,12 @@ def _zeros(position: int, size: int) -> Annotated:
     return Annotated("preallocated", ZEROS, position, None, size, None, f"{size} bytes of zeros", None)
 
 
-# Indexes
+# Other files
+
+_Shown: TypeAlias = Iterator[Annotated | Pause]
 
 
-def _index(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
-    where = source_of(unit.target)
+def _index(unit: Unit, findings: FindingCollector) -> _Shown:
     with ExitStack() as stack:
         index = open_index(stack, unit.target)
         size = index.entry_size
@@ -174,117 +176,95 @@ def _index(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scan
                 yield Pause(ResumePoint(block.slot))
             place = ByteRange(block.raw, block.slot * size)
             for number in range(len(block.entries)):
-                parts = index.layout.parts(block.raw, number * size, f"entry {block.slot + number}")
-                yield from (_row(where, said) for said in fields(parts, place))
+                yield from fields(
+                    index.layout.parts(block.raw, number * size, f"entry {block.slot + number}"), place
+                )
         zeros, whole = index.first_trailing_zero * size, index.entries * size
         if zeros < whole:
-            yield _row(where, _zeros(zeros, whole - zeros))
+            yield _zeros(zeros, whole - zeros)
         if index.partial_bytes:
-            partial = _range(index.file, whole, index.file.size, "partial entry", index.layout.name)
-            yield from (_row(where, said) for said in partial)
+            yield from _range(index.file, whole, index.file.size, "partial entry", index.layout.name)
 
 
-# Snapshots
-
-
-def _producers(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
-    where, data = source_of(unit.target), read_whole(unit.target.path)
+def _producers(unit: Unit, findings: FindingCollector) -> _Shown:  # noqa: ARG001 - the shape of every reader
+    data = read_whole(unit.target.path)
     place, end, count = ByteRange(data), 0, 0
     if len(data) >= SNAPSHOT_HEADER.size:
         end, count = SNAPSHOT_HEADER.size, SNAPSHOT_HEADER.read(data).entries_count
         if unit.begins:
-            yield from (_row(where, said) for said in fields(SNAPSHOT_HEADER.parts(data), place))
+            yield from fields(SNAPSHOT_HEADER.parts(data), place)
     whole = min(max(count, 0), (len(data) - end) // PRODUCER_ENTRY.size)
     for number in range(unit.position, whole):
         yield Pause(ResumePoint(number))
-        parts = PRODUCER_ENTRY.parts(data, end + number * PRODUCER_ENTRY.size, f"entry {number}")
-        yield from (_row(where, said) for said in fields(parts, place))
+        yield from fields(
+            PRODUCER_ENTRY.parts(data, end + number * PRODUCER_ENTRY.size, f"entry {number}"), place
+        )
     end += whole * PRODUCER_ENTRY.size
     rest = data[end:]
-    yield from (
-        _row(where, said)
-        for said in bytes_range(rest[:SHOWN_OF_A_RANGE], end, len(rest), "trailing bytes", "bytes")
-    )
+    yield from bytes_range(rest[:SHOWN_OF_A_RANGE], end, len(rest), "trailing bytes", "bytes")
     with reading(unit.target.path):
         read_snapshot(data)
 
 
-def _remote_snapshot(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
-    where = source_of(unit.target)
+def _remote_snapshot(unit: Unit, findings: FindingCollector) -> _Shown:
     with DataFile(unit.target.path) as file, reading(unit.target.path):
         raw = file.read(0, REMOTE_HEADER.size)
         if not has_whole_header(raw, findings):
-            cut = bytes_range(raw, 0, len(raw), REMOTE_HEADER.name, "bytes") if raw else ()
-            yield from (_row(where, said) for said in cut)
+            yield from bytes_range(raw, 0, len(raw), REMOTE_HEADER.name, "bytes")
             return
         if unit.begins:
-            yield from (_row(where, said) for said in fields(REMOTE_HEADER.parts(raw), ByteRange(raw)))
-        yield from _remote_entries(unit, file, raw, findings)
+            yield from fields(REMOTE_HEADER.parts(raw), ByteRange(raw))
+        end = unit.position or REMOTE_HEADER.size
+        try:
+            header = read_header(raw)
+            assert header is not None  # the bytes are a whole header
+            for entry in read_entries(file.read, file.size, header, position=end, number=unit.cursor):
+                yield Pause(ResumePoint(end, entry.number), 3 * len(entry.value))
+                place = ByteRange(file.read(end, entry.next_position - end), end)
+                yield from _remote_entry(entry, place, findings)
+                end = entry.next_position
+        except FormatError:
+            yield from _range(file, end, file.size, "unreadable", "bytes")
+            raise
 
 
-def _remote_entries(unit: Unit, file: DataFile, raw: bytes, findings: FindingCollector) -> Scanned:
-    where, end = source_of(unit.target), unit.position or REMOTE_HEADER.size
-    try:
-        header = read_header(raw)
-        for entry in (
-            read_entries(file.read, file.size, header, position=end, number=unit.cursor)
-            if header is not None
-            else ()
-        ):
-            yield Pause(ResumePoint(end, entry.number), 3 * len(entry.value))
-            place = ByteRange(file.read(end, entry.next_position - end), end)
-            length = FieldSpan(
-                f"entry {entry.number}",
-                "length",
-                0,
-                LENGTH_SIZE,
-                len(entry.value),
-                "bytes of the entry that follow",
-            )
-            yield _row(where, place.annotated(length))
-            for said in _remote_entry(entry.number, place, entry.value):
-                if isinstance(said, Defect):
-                    findings.add(said.code, entry.position, said.message)
-                else:
-                    yield _row(where, said)
-            end = entry.next_position
-    except FormatError:
-        yield from (_row(where, said) for said in _range(file, end, file.size, "unreadable", "bytes"))
-        raise
-
-
-def _remote_entry(number: int, place: ByteRange, value: bytes) -> Iterator[Annotation]:
-    split = Contents(REMOTE_LOG_METADATA).split("value", value)
-    inside, end = place.inside(LENGTH_SIZE, LENGTH_SIZE + len(value)), 0
-    if split is None:
-        raise AssertionError("a value of __remote_log_metadata is split, or an error says why not")
+def _remote_entry(entry: SnapshotEntry, place: ByteRange, findings: FindingCollector) -> Iterator[Annotated]:
+    name, size = f"entry {entry.number}", len(entry.value)
+    yield place.annotated(FieldSpan(name, "length", 0, LENGTH_SIZE, size, "bytes of the entry that follow"))
+    split = Contents(REMOTE_LOG_METADATA).split("value", entry.value)
+    assert split is not None  # a value of this topic is split, or an error says why not
+    inside, end = place.inside(LENGTH_SIZE, LENGTH_SIZE + size), 0
     for inner in split.parts:
         yield inside.annotated(inner)
         end = inner.end
     if split.error is not None:
-        yield inside.unreadable(f"entry {number}", end, split.error)
-        yield Defect("RLMM-001", f"entry {number}: {split.error}")
+        yield inside.unreadable(name, end, split.error)
+        findings.add("RLMM-001", entry.position, f"{name}: {split.error}")
 
 
-# Texts
-
-
-def _lines(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
-    where, data, end = source_of(unit.target), read_whole(unit.target.path), 0
+def _lines(unit: Unit, findings: FindingCollector) -> _Shown:  # noqa: ARG001 - the shape of every reader
+    data, end = read_whole(unit.target.path), 0
     for number, line in enumerate(data.splitlines(keepends=True), 1):
-        yield _row(
-            where,
-            ByteRange(data).annotated(
-                FieldSpan(f"line {number}", "text", end, end + len(line), line.rstrip(b"\r\n"))
-            ),
-        )
+        span = FieldSpan(f"line {number}", "text", end, end + len(line), line.rstrip(b"\r\n"))
+        yield ByteRange(data).annotated(span)
         end += len(line)
 
 
+def _reader(read: Callable[[Unit, FindingCollector], _Shown]) -> Reader:
+    """Return a reader whose fields are rows."""
+
+    def rows(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+        source = source_of(unit.target)
+        for item in read(unit, findings):
+            yield item if isinstance(item, Pause) else _row(source, item)
+
+    return rows
+
+
 LAYOUT_READERS: dict[str, Reader] = {
-    **dict.fromkeys(INDEX_FILES, _index),
-    PRODUCER_SNAPSHOT: _producers,
-    REMOTE_LOG_SNAPSHOT: _remote_snapshot,
+    **dict.fromkeys(INDEX_FILES, _reader(_index)),
+    PRODUCER_SNAPSHOT: _reader(_producers),
+    REMOTE_LOG_SNAPSHOT: _reader(_remote_snapshot),
     **dict.fromkeys(
         (
             LEADER_EPOCH_CHECKPOINT,
@@ -295,7 +275,7 @@ LAYOUT_READERS: dict[str, Reader] = {
             CLEAN_SHUTDOWN,
             COMMITTED_OFFSETS,
         ),
-        _lines,
+        _reader(_lines),
     ),
 }
 HAS_LAYOUT = frozenset({*LAYOUT_READERS, LOG, KRAFT_SNAPSHOT})
