@@ -23,8 +23,8 @@ from kcli.analysis.log_segment import (
 )
 from kcli.logdir.buffers import DataFile, read_whole
 from kcli.logdir.leftovers import SWAP, leftovers
+from kcli.logdir.listing import is_misnamed
 from kcli.logdir.partition import Partition, misnamed
-from kcli.logdir.tree import is_misnamed
 
 INDEX_KINDS = ("index", "timeindex", "txnindex")
 TXN_ENTRY_SIZE = TXN_INDEX_ENTRY.size

@@ -30,7 +30,8 @@ from kcli.dump.text import print_file
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import rlmm
 from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.tree import PARTITION, Found, Target, listed, unexpected_names
+from kcli.logdir.listing import listed, unexpected_names
+from kcli.logdir.tree import PARTITION, Found, Target
 from kcli.rows.dump import (
     DUMP_BATCH,
     DUMP_FILE,

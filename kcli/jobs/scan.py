@@ -26,9 +26,10 @@ from kcli.jobs.scan_logs import directory_of, identity
 from kcli.logdir.buffers import DataFile, FileError, Reading
 from kcli.logdir.bulk import hints_of
 from kcli.logdir.files import sibling
+from kcli.logdir.listing import listed_log
 from kcli.logdir.moving import REMOVED
 from kcli.logdir.segment import Stop
-from kcli.logdir.tree import PARTITION, Target, listed_log
+from kcli.logdir.tree import PARTITION, Target
 from kcli.rows import Failure
 from kcli.rows.places import FromFile, Where
 from kcli.rows.scan import (

@@ -7,7 +7,8 @@ from functools import cache
 
 from formats.names import KRAFT_SNAPSHOT, LOG, parse_file
 from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.tree import PARTITION, Found, Note, Target, listed_log, partition_of, unexpected_names
+from kcli.logdir.listing import listed_log, unexpected_names
+from kcli.logdir.tree import PARTITION, Found, Note, Target, partition_of
 
 ACCEPTS = frozenset({LOG, KRAFT_SNAPSHOT, PARTITION})
 

@@ -7,17 +7,14 @@ that nothing is skipped unseen. The grammar of names is `formats.names`.
 import os
 import re
 import stat
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from formats.batch import MAX_LONG
-from formats.java_text import LONG_BITS, integer
 from formats.names import (
     CLEAN_SHUTDOWN,
     COMMITTED_OFFSETS,
     IN_PARTITION,
-    IN_TIERED_STORAGE,
     LEADER_EPOCH_CHECKPOINT,
     LOCK,
     LOG,
@@ -31,15 +28,12 @@ from formats.names import (
     WELL_KNOWN_KINDS,
     FileName,
     PartitionDir,
-    canonical_name,
-    has_no_offset,
     parse_file,
     parse_partition_dir,
 )
 from kcli.logdir.buffers import FileError, file_error, irregular, shown
 from kcli.logdir.globs import expand
-from kcli.logdir.leftovers import SWAP, leftovers
-from kcli.logdir.moving import comes_true, removal
+from kcli.logdir.moving import removal
 
 PARTITION = "partition"
 LOG_DIR = "log-dir"
@@ -240,91 +234,9 @@ def _entry(entry: os.DirEntry[str]) -> Entry:
         return Entry(entry.name, entry.path, is_directory=False, error=error)
 
 
-def listed(path: str) -> tuple[list[str], list[str]]:
-    """Return the sorted names of a directory's files, and of its other entries.
-
-    Directories, pipes, links that lead nowhere. A broker that loads a log looks at files only
-    (`java.io.File.isFile`).
-    """
-    files: list[str] = []
-    others: list[str] = []
-    try:
-        with os.scandir(path) as listing:
-            for entry in listing:
-                if _is_file(entry):
-                    files.append(entry.name)
-                elif os.path.lexists(entry.path):  # else it was removed after it was listed
-                    others.append(entry.name)
-    except OSError as error:
-        raise file_error(path, error) from error
-    return sorted(files), sorted(others)
-
-
-def listed_log(path: str) -> tuple[list[str], list[str]]:
-    """Return a partition directory as `listed`.
-
-    One that changed a moment ago and has no segment is listed again. A broker makes the directory first and
-    the segment then, and removes them in the other order.
-    """
-    found = listed(path)
-    if any(name.endswith(".log") for name in found[0]):
-        return found
-    comes_true(path, lambda: any(name.endswith(".log") for name in listed(path)[0]))
-    return listed(path)
-
-
-def unexpected_names(target: Target, files: Collection[str], others: Iterable[str]) -> Iterator[Note]:
-    """Yield notes about entries of a partition directory with log-file names that are not read as such."""
-    for name in others:
-        if parse_file(name).scheme is not None:
-            yield _not_a_file(os.path.join(target.path, name), os.path.join(target.shown, shown(name)))
-    renamed = opened_names(files)
-    known = frozenset(renamed.values())
-    for name in files:
-        if has_no_offset(name) and not (target.name is None and parse_file(name).scheme == IN_TIERED_STORAGE):
-            yield Note("no-offset", os.path.join(target.shown, shown(name)))
-        elif is_misnamed(renamed.get(name, ""), known):
-            yield Note("non-canonical-name", os.path.join(target.shown, shown(name)))
-
-
-def _not_a_file(path: str, shown_path: str) -> Note:
+def not_a_file(path: str, shown_path: str) -> Note:
     """Return the note about an entry with a file's name that is no regular file; its message says what it is."""
     return Note("no-file", shown_path, irregular(path) or "not a regular file")
-
-
-def opened_names(files: Collection[str]) -> dict[str, str]:
-    """Return the names of files that a start keeps, and those that it gives them.
-
-    As of `kcli.logdir.leftovers`.
-    """
-    deleted, swaps = leftovers(files, _offset)
-    kept = [name for name in files if name not in deleted]
-    return {name: name.removesuffix(SWAP) if name in swaps else name for name in kept}
-
-
-def _offset(name: str) -> int:
-    """Return the offset that a name begins with, the largest where it begins with none.
-
-    No start comes so far.
-    """
-    offset = integer(name.partition(".")[0], LONG_BITS)
-    return MAX_LONG if offset is None else offset
-
-
-def is_misnamed(name: str, files: Container[str]) -> bool:
-    """Return whether a broker takes a file for a log of another name, which is not there.
-
-    It begins that as an empty segment.
-    """
-    opened = canonical_name(name)
-    return opened is not None and opened != name and opened.endswith(".log") and opened not in files
-
-
-def _is_file(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_file()
-    except OSError:  # a link that cannot be followed
-        return False
 
 
 def directory_kind(path: str) -> str | None:
@@ -403,7 +315,7 @@ def _log_dir(path: str, entries: list[Entry], selection: Selection, found: Found
     notes: list[Note] = []
     for entry in entries:
         if entry.name in LOG_DIR_FILES and irregular(entry.path) is not None:
-            notes.append(_not_a_file(entry.path, shown(entry.path)))
+            notes.append(not_a_file(entry.path, shown(entry.path)))
             continue
         if entry.error is not None:
             found.failures.append(file_error(shown(entry.path), entry.error))

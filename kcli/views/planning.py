@@ -23,7 +23,8 @@ from kcli.jobs import epoch, rlmm, scan, scan_logs
 from kcli.jobs.common import PARTITIONS_ONLY, log_dir_findings, notes_as_findings, plan
 from kcli.jobs.ls import ls
 from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.tree import PARTITION, Found, Selection, Target, find, listed, unexpected_names
+from kcli.logdir.listing import listed, unexpected_names
+from kcli.logdir.tree import PARTITION, Found, Selection, Target, find
 from kcli.rows import Failure
 from kcli.rows.scan import SCAN_SEGMENT
 from kcli.views.cutting import in_pieces
