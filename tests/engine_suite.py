@@ -239,7 +239,7 @@ class EngineSuite:
 
 
 class SpreadSuite(EngineSuite):
-    """For engines whose scans run in other processes, where a death or an unpicklable value can be survived."""
+    """For engines whose scans run in other processes, which survive a death or an unpicklable value."""
 
     def test_a_dead_worker_costs_its_unit_alone(self, engine):
         outcomes = list(engine(Job(scan), units(*["answer"] * 3, "die", *["answer"] * 3, "killed", "long")))

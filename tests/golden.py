@@ -14,8 +14,10 @@ Fact = dict[str, object]
 PAIR = re.compile(r"(\w+): (\S*)")
 BATCH = re.compile(r"(?:baseOffset|offset): -?\d+ .*\bisvalid: ")
 RECORD = re.compile(
-    r"\| offset: (?P<offset>-?\d+) (?:isValid: \w+ crc: \S+ )?(?P<timestamp_type>\w+): (?P<timestamp>-?\d+) keySize: (?P<key_size>-?\d+) "
-    r"valueSize: (?P<value_size>-?\d+)(?: sequence: (?P<sequence>-?\d+) headerKeys: \[(?P<header_keys>.*?)\])?(?P<rest>.*)",
+    r"\| offset: (?P<offset>-?\d+) (?:isValid: \w+ crc: \S+ )?(?P<timestamp_type>\w+): (?P<timestamp>-?\d+)"
+    r" keySize: (?P<key_size>-?\d+) "
+    r"valueSize: (?P<value_size>-?\d+)"
+    r"(?: sequence: (?P<sequence>-?\d+) headerKeys: \[(?P<header_keys>.*?)\])?(?P<rest>.*)",
     re.DOTALL,
 )
 ENTRY = {

@@ -164,7 +164,7 @@ def inputs(cache: Path, specs: Sequence[Spec]) -> list[Made]:
 
 
 def _full(cache: Path | None) -> Scale:
-    """Return the full scale; what is verified is only as large as fits on the disk and into the page cache."""
+    """Return the full scale; what is verified is as large as fits on the disk and into the page cache."""
     free = shutil.disk_usage(cache if cache and cache.is_dir() else tempfile.gettempdir()).free
     memory_free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     needed = sum(LARGEST_VERIFY)

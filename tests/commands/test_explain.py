@@ -13,8 +13,8 @@ def test_every_code_is_explained(kcli, code):
         result = kcli("explain", word)
         assert result.exit_code == 0
         assert (
-            result.stdout
-            == f"{code} ({rule.severity}): {rule.title}\n  broker: {rule.broker}\n  what to do: {rule.action}\n"
+            result.stdout == f"{code} ({rule.severity}): {rule.title}\n"
+            f"  broker: {rule.broker}\n  what to do: {rule.action}\n"
         )
 
 

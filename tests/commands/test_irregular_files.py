@@ -1,4 +1,4 @@
-"""What is named like a file of a log dir, or of a log, and is no regular file: one finding, the same everywhere."""
+"""What has a name of a log dir's or a log's file and is no regular file: one finding, the same everywhere."""
 
 import json
 import os

@@ -22,7 +22,8 @@ LEGACY = (
 )
 
 _RECORD = re.compile(
-    rb"^\| offset: (\d+) (\w+): (-?\d+) keySize: (-?\d+) valueSize: (-?\d+) sequence: (-?\d+) headerKeys: \[(.*?)\](?: (.*))?$",
+    rb"^\| offset: (\d+) (\w+): (-?\d+) keySize: (-?\d+) valueSize: (-?\d+)"
+    rb" sequence: (-?\d+) headerKeys: \[(.*?)\](?: (.*))?$",
     re.MULTILINE,
 )
 

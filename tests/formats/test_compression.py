@@ -25,7 +25,10 @@ TEXT = b"".join(b"line %d\n" % (n % 7) for n in range(200))
 NOISE = random.Random(7).randbytes(1000)
 
 # Lz4BlockOutputStream of Kafka 4.3.1 over TEXT, without and with the broken header checksum of magic 0
-LZ4_BY_KAFKA = "04224d186040{}31000000716c696e6520300a07001231070012320700123307001234070012350700123607000f3100ffffffffff2f506e6520330a00000000"
+LZ4_BY_KAFKA = (
+    "04224d186040{}31000000716c696e6520300a0700123107001232"
+    "0700123307001234070012350700123607000f3100ffffffffff2f506e6520330a00000000"
+)
 
 
 def opened(codec, data, limit=LIMIT, **more):

@@ -32,7 +32,8 @@ BENT = (
 )
 
 _DUMPED = re.compile(
-    r"^\| offset: (\d+) (\w+): (-?\d+) keySize: (-?\d+) valueSize: (-?\d+) isValid: (\w+) crc: (\d+)(?: key: (\S*))?(?: payload: (.*))?$"
+    r"^\| offset: (\d+) (\w+): (-?\d+) keySize: (-?\d+) valueSize: (-?\d+)"
+    r" isValid: (\w+) crc: (\d+)(?: key: (\S*))?(?: payload: (.*))?$"
 )
 
 

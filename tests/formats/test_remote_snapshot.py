@@ -1,4 +1,4 @@
-"""`remote_log_snapshot` files of 3.1 to 3.7, whole and damaged, as RemoteLogMetadataSnapshotFile read them."""
+"""`remote_log_snapshot` files of 3.1 to 3.7, whole and damaged, as Kafka's own class reads them."""
 
 import base64
 import gzip

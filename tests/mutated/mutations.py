@@ -30,7 +30,7 @@ HEADER_FIELDS = (
     (43, 8),
     (51, 2),
 )
-"""Place and size in bytes of the fields of a batch header (DefaultRecordBatch), the count of records aside."""
+"""Place and size in bytes of the fields of a batch header (DefaultRecordBatch), without the records count."""
 MOST_BATCHES = 10_000
 
 

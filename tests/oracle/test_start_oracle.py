@@ -205,7 +205,7 @@ def one_case(oracle: Oracle, log: RandomLog, choose: random.Random, into: Path) 
     ]
     copy = oracle.copy(directory)
     opening = {key: value for key, value in log.opening.items() if key != "high_watermark"}
-    # recovery fails or not by the entries that it adds to an index; only `truncate` has an option for its interval
+    # recovery fails by the entries that it adds to an index; only `truncate` has an option for its interval
     opening["index_interval_bytes"] = DEFAULT_INDEX_INTERVAL_BYTES
     said = oracle.ask("lookup", directory=copy, offsets=offsets, timestamps=timestamps, **opening)
     oracle.discard(copy)

@@ -58,7 +58,9 @@ def remote_storage(folder: Path) -> dict[str, object]:
         "remote.log.storage.manager.impl.prefix": "rsm.config.",
         "rsm.config.dir": folder,
         "rsm.config.delete.on.close": "false",
-        "remote.log.metadata.manager.class.name": f"{package}.metadata.storage.TopicBasedRemoteLogMetadataManager",
+        "remote.log.metadata.manager.class.name": (
+            f"{package}.metadata.storage.TopicBasedRemoteLogMetadataManager"
+        ),
         "remote.log.metadata.manager.listener.name": "PLAINTEXT",
         "remote.log.metadata.manager.impl.prefix": "rlmm.config.",
         "rlmm.config.remote.log.metadata.topic.num.partitions": 2,

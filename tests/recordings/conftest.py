@@ -1,4 +1,4 @@
-"""Fixtures: committed recordings, unpacked and checked once per session, and kcli as a function that answers."""
+"""Fixtures: committed recordings, unpacked and checked once per session, and kcli as a function."""
 
 import json
 from collections.abc import Callable

@@ -84,7 +84,7 @@ def manifest(name: str, data: Path = DATA) -> dict[str, Any]:
 
 
 def unpack(name: str, into: Path, data: Path = DATA) -> Path:
-    """Unpack a committed recording into a folder, check every file against its manifest, return where it is."""
+    """Unpack a recording into a folder, check every file against its manifest, return where it is."""
     with tarfile.open(data / f"{name}.tar.gz") as archive:
         archive.extractall(into, filter="tar")
     folder = into / name

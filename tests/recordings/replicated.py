@@ -76,7 +76,8 @@ def failover(recorder: Recorder) -> None:
 
 
 TRUNCATING = re.compile(
-    r"Truncating partition (?P<topic>.+)-(?P<partition>\d+) with TruncationState\(offset=(?P<offset>\d+), completed=(?P<completed>\w+)\)"
+    r"Truncating partition (?P<topic>.+)-(?P<partition>\d+) with "
+    r"TruncationState\(offset=(?P<offset>\d+), completed=(?P<completed>\w+)\)"
 )
 
 

@@ -42,8 +42,8 @@ ZEROS = re.compile(r"(offset: (?P<base>\d+) position: 0|timestamp: 0 offset: (?P
 DIFFERENCES = {
     "zero slots of an index are no entries": (
         (
-            "the tool prints the first preallocated slot as an entry; kcli says of an offset index that it is "
-            "empty"
+            "the tool prints the first preallocated slot as an entry; kcli says of an offset index that "
+            "it is empty"
         ),
         lambda section: is_zero_slot(section) and section.kcli in ((f"{section.path} is empty.",), ()),
     ),
@@ -54,8 +54,11 @@ MISREAD = {
     "LeaderChange of version 1": (
         "the tool reads it as version 0, and takes the directories for tags and voters; kcli prints them",
         LEADER_CHANGE,
-        'LeaderChange: {"version":1,"leaderId":3,"voters":[{"voterId":1,"voterDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA"}],"grantingVoters":[]}',
-        'LeaderChange: {"version":1,"leaderId":3,"voters":[{"voterId":1,"voterDirectoryId":"AAEAAAAAAAAAAAAAAAAAAQ"}],"grantingVoters":[]}',
+        *(
+            'LeaderChange: {"version":1,"leaderId":3,"voters":[{"voterId":1,'
+            f'"voterDirectoryId":"{directory}"}}],"grantingVoters":[]}}'
+            for directory in ("AAAAAAAAAAAAAAAAAAAAAA", "AAEAAAAAAAAAAAAAAAAAAQ")
+        ),
     ),
 }
 """The same, of control records that no recording has.

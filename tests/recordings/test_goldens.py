@@ -45,8 +45,8 @@ TOLERATED: dict[str, tuple[str, Callable[[Dumped], bool]]] = {
     ),
     "marks bad UTF-8 in keys and values with as many characters as Java does": (
         (
-            "Python's count differs within a run of bad bytes; sizes are compared, and formats.record gives the "
-            "bytes"
+            "Python's count differs within a run of bad bytes; sizes are compared, and formats.record gives "
+            "the bytes"
         ),
         lambda file: any("\ufffd" in str(record["rest"]) for record in file.records),
     ),

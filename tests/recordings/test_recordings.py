@@ -134,7 +134,7 @@ def interval(topic):
 
 @pytest.fixture(scope="module")
 def predicted(recording, ask):
-    """topic -> kcli's row for the replica as it was killed, truncated to where the broker then truncated it."""
+    """topic -> kcli's row for the replica as it was killed, truncated to where the broker truncated it."""
     found = {}
     for row in truncations():
         path = recording("truncation") / "before-follower" / place(row)

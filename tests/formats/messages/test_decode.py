@@ -39,7 +39,7 @@ def decode_record(topic, key, value):
 
 
 def test_every_version_of_every_message_is_in_the_data():
-    """But for one that only earlier releases declared, and those of test_remote, test_control, test_previews."""
+    """But for one that only earlier releases declared, and those of test_{remote,control,previews}."""
     schemas = {
         name: schema
         for name, schema in SCHEMAS.items()

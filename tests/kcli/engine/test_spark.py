@@ -208,9 +208,9 @@ def test_no_java_is_one_line(log_dir):
     )
 
     assert (done.returncode, done.stdout) == (4, "")
-    assert (
-        done.stderr
-        == "error --spark needs Java, and there is no /no/such/place/bin/java: install Java 17 or newer, or set JAVA_HOME\n"
+    assert done.stderr == (
+        "error --spark needs Java, and there is no /no/such/place/bin/java: "
+        "install Java 17 or newer, or set JAVA_HOME\n"
     )
 
 
@@ -258,9 +258,18 @@ def test_a_java_that_does_not_run_is_to_blame(log_dir, tmp_path):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (": org.x.SparkException: Could not parse Master URL: 'local[x]'\n\tat a.B.c(D.scala:1)", "SparkException: Could not parse Master URL: 'local[x]'"),
-        ("a.b.OneException: An error.\n\tat x\nCaused by: java.net.UnknownHostException: x\n\t... 1 more", "UnknownHostException: x"),
-        ("Error: LinkageError\n\tjava.lang.UnsupportedClassVersionError: v 61", f"UnsupportedClassVersionError: v 61; {INSTALL_JAVA}"),
+        (
+            ": org.x.SparkException: Could not parse Master URL: 'local[x]'\n\tat a.B.c(D.scala:1)",
+            "SparkException: Could not parse Master URL: 'local[x]'",
+        ),
+        (
+            "a.b.OneException: An error.\n\tat x\nCaused by: java.net.UnknownHostException: x\n\t... 1 more",
+            "UnknownHostException: x",
+        ),
+        (
+            "Error: LinkageError\n\tjava.lang.UnsupportedClassVersionError: v 61",
+            f"UnsupportedClassVersionError: v 61; {INSTALL_JAVA}",
+        ),
     ],
 )  # fmt: skip
 def test_the_exception_is_told_and_not_the_end_of_its_trace(words, told, monkeypatch):
@@ -292,7 +301,8 @@ def test_a_signal_while_spark_starts_leaves_no_jvm(log_dir, number, status, to_a
 ARGUMENTS = """
 from kcli.engine.spark_session import opened
 with opened("local[1]", None, {}) as session:
-    print(*session.sparkContext._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments(), sep="\\n")
+    management = session.sparkContext._jvm.java.lang.management.ManagementFactory
+    print(*management.getRuntimeMXBean().getInputArguments(), sep="\\n")
 """
 
 

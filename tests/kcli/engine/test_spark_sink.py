@@ -123,7 +123,8 @@ from tests.engine_suite import dies_once, units
 from tests.kcli.engine.test_spark_sink import VIEW, Parts, rows_in
 directory, marker = sys.argv[1:]
 work = units(*["answer"] * 31, "die", *["answer"] * 32)
-outcomes = list(spark("local[2,3]", sink=Parts(directory, VIEW))(Job(partial(dies_once, marker=marker)), work))
+job = Job(partial(dies_once, marker=marker))
+outcomes = list(spark("local[2,3]", sink=Parts(directory, VIEW))(job, work))
 assert not [outcome.error for outcome in outcomes if outcome.error]
 assert rows_in(directory, outcomes) == [(unit, row) for unit in range(64) for row in range(2)]
 """

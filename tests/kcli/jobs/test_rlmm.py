@@ -1,4 +1,4 @@
-"""`rlmm dump` over log dirs: recordings of a tiered cluster beside what Kafka's own serde and formatter said."""
+"""`rlmm dump` over log dirs: recordings of a tiered cluster, and what Kafka's serde and formatter printed."""
 
 import base64
 import gzip
@@ -313,7 +313,10 @@ def test_lines_are_those_of_kip_405(partition):
 
     names = f"topicId:{told['topicId']},topicName:{told['topic']},partition:{told['partition']}"
     offsets = f"start-offset:{told['startOffset']},end-offset:{told['endOffset']}"
-    segment_value = f"{{remote-log-segment-id:{{id:{told['segmentId']},{names}}},{offsets},broker-id:{told['brokerId']},remote-log-segment-state:{told['state']}}}"
+    segment_value = (
+        f"{{remote-log-segment-id:{{id:{told['segmentId']},{names}}},{offsets},"
+        f"broker-id:{told['brokerId']},remote-log-segment-state:{told['state']}}}"
+    )
     place = "{topicId:u4NdSfWRQjaZ_ENyxMXLJA,topicName:foo,partition:0}"
     delete_value = (
         f"{{topic-id-partition:{place},broker-id:1,remote-partition-delete-state:DELETE_PARTITION_MARKED}}"

@@ -1,4 +1,4 @@
-"""`scan` of directories: which files are read, in which order, and what the row of a partition says of them."""
+"""`scan` of directories: which files are read, in which order, and what a partition's row says of them."""
 
 import json
 import os

@@ -54,10 +54,18 @@ def test_topics():
 
 
 def test_an_unknown_filter_leaves_out_nothing():
-    odd = [("Not", "topic", None), ("StringContains", "topic", "x"), ("EqualTo", "topic", None), ("EqualTo", "partition", "1"),
-           ("EqualTo", "partition", True), ("In", "partition", (1, None)), ("IsNull", "partition", None), ("GreaterThan", "offset", 1.5)]  # fmt: skip
+    refused = [
+        ("Not", "topic", None),
+        ("StringContains", "topic", "x"),
+        ("EqualTo", "topic", None),
+        ("EqualTo", "partition", "1"),
+        ("EqualTo", "partition", True),
+        ("In", "partition", (1, None)),
+        ("IsNull", "partition", None),
+        ("GreaterThan", "offset", 1.5),
+    ]
 
-    left = pushed(odd)
+    left = pushed(refused)
 
     assert left == pushed([])
     assert left.wants_partition(None)

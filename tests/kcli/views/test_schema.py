@@ -19,8 +19,8 @@ TYPES = {
     "max_timestamp": (
         TimestampType(),
         (
-            "schema: column max_timestamp is bigint, not timestamp; use timestamp_millis(max_timestamp) in the "
-            "query"
+            "schema: column max_timestamp is bigint, not timestamp; use timestamp_millis(max_timestamp) in "
+            "the query"
         ),
     ),
     "size": (IntegerType(), "schema: column size is bigint, not int; use a cast in the query"),

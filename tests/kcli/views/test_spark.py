@@ -153,7 +153,8 @@ def test_two_scans_of_one_load_do_not_mix_up_their_filters(spark, views, pushing
     spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW again USING kcli OPTIONS (view 'batches', path '{views}')")
 
     (row,) = spark.sql("""
-        SELECT (SELECT count(*) FROM again WHERE topic = 'clicks'), (SELECT count(*) FROM again WHERE topic = 'archive'),
+        SELECT (SELECT count(*) FROM again WHERE topic = 'clicks'),
+               (SELECT count(*) FROM again WHERE topic = 'archive'),
                (SELECT count(*) FROM again)
     """).collect()
 
