@@ -65,7 +65,7 @@ def first_last_offset(log: DataFile, position: int, options: DumpOptions) -> int
 
 
 class Taken(NamedTuple):
-    """What a broker's reader takes for a batch; `timestamp` as of `largest_timestamp`, `end` is the position behind it."""
+    """What a broker's reader takes for a batch; `timestamp` as of `largest_timestamp`, `end` is the position after it."""
 
     last_offset: int
     timestamp: int | None
@@ -106,7 +106,7 @@ def leads_to_its_batch(log: DataFile, entry: tuple[int, int], options: DumpOptio
 
 
 class Finder:
-    """Finds the first batch that ends with an offset or behind it, from where the offset index leads.
+    """Finds the first batch that ends with an offset or after it, from where the offset index leads.
 
     Where the index leads to the same place for one offset after another, as an empty one does, it goes on where it was.
     """
@@ -133,11 +133,11 @@ class Finder:
         self._led_to, self._offset = position, offset
         self._found, self.taken = self._first(start, offset)
         if self.taken is not None:
-            self._led_to = -1  # there may be batches behind it
+            self._led_to = -1  # there may be batches after it
         return self._found
 
     def _first(self, position: int, offset: int) -> tuple[Batch | None, Taken | None]:
-        """Return the first batch that ends with an offset or behind it; or what is taken for such a batch before."""
+        """Return the first batch that ends with an offset or after it; or what is taken for such a batch before."""
         while True:
             walk = Walk(self.log, position, ahead=INTERVAL)
             found = next((batch for batch in walk if batch.header.last_offset >= offset), None)

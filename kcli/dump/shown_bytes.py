@@ -57,7 +57,7 @@ _KINDS = {"base64": "bytes", "hex": "str", "size": "int", "sha256": "str"}
 
 
 def salted(data: bytes, salt: bytes) -> str:
-    """Return what stands for bytes in a dump that is redacted: equal for equal bytes, not to be guessed without the salt."""
+    """Return what replaces bytes in a dump that is redacted: equal for equal bytes, not to be guessed without the salt."""
     return hmac.new(salt, data, hashlib.sha256).hexdigest()[:HASH_DIGITS]
 
 

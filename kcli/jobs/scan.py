@@ -126,10 +126,10 @@ class ScanLog:
                 listed_log(unit.target.path)  # it may have been removed meanwhile
                 source = source_of(replace(unit.target, shown=os.path.join(unit.target.shown, "-")))
                 return ScannedRange(unit, source, findings=tuple(log_dir_findings(unit.target)))
-            wanted = ReadOptions(options.verify, options.ratio, options.max_batch_bytes)
+            read_options = ReadOptions(options.verify, options.ratio, options.max_batch_bytes)
             with DataFile(unit.target.path, Reading(options.rate, options.cold)) as file:
                 hints = hints_of(file, sibling(unit.target, "index"))
-                piece = read_piece(file, unit.start, unit.end or None, wanted, hints=hints)
+                piece = read_piece(file, unit.start, unit.end or None, read_options, hints=hints)
             source = source_of(unit.target)
             return ScannedRange(unit, source, piece, tuple(log_dir_findings(unit.target)))
         except FileError as error:

@@ -54,9 +54,9 @@ def unread(found: Found) -> frozenset[str]:
     paths = [failure.path for failure in found.failures] + [
         note.path for note in found.notes if note.kind == "no-file"
     ]
-    odd = (note.path for note in found.notes if note.kind in {"no-offset", "non-canonical-name"})
+    unexpected = (note.path for note in found.notes if note.kind in {"no-offset", "non-canonical-name"})
     named = [path for path in paths if _is_log(os.path.basename(path))] + [
-        path for path in odd if path.endswith((".log", ".log.swap"))
+        path for path in unexpected if path.endswith((".log", ".log.swap"))
     ]
     return frozenset(identity(os.path.dirname(path) or ".", os.path.realpath) for path in named)
 

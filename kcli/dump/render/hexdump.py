@@ -5,7 +5,7 @@
 
 Positions are in decimal, as everywhere in kcli; `+` before one says that it
 counts in the decompressed records. Lines that repeat the bytes of the line
-before are told by one `*`.
+before are one `*`.
 """
 
 import os

@@ -11,7 +11,6 @@ from itertools import islice
 from typing import NamedTuple
 
 from formats import java_text
-from formats.batch import COMPRESSION_NAMES
 from formats.control import (
     ABORT,
     COMMIT,
@@ -24,12 +23,8 @@ from formats.control import (
     control_json,
 )
 from formats.index import AbortedTxn
-from formats.magic import is_legacy
-from formats.message_set import LegacyRecord
 from formats.messages.converter import json_text
-from formats.record import Record
 from kcli.dump.render.pairs import Pairs, packed
-from kcli.logdir.segment import Batch
 from kcli.output.values import one_line
 from kcli.rows import Item, TextBlock
 
@@ -37,7 +32,7 @@ INDENT = "|"
 LONG_TEXT = 1 << 16
 """Bytes of which text is made at once."""
 LINES_AT_ONCE = 1024
-"""Of those told at the end: each call to write them is one of the system."""
+"""Of those printed at the end: each call to write them is one of the system."""
 LONGEST_SEQUENCE = 4
 """Bytes of UTF-8 that stand for one character."""
 
@@ -173,38 +168,8 @@ def line(words: str, *, is_title: bool = False) -> TextBlock:
     return TextBlock((f"{words}\n".encode(),), is_title)
 
 
-def batch_line(batch: Batch, *, valid: bool) -> str:
-    """Return the line of a batch; `position` is where it lies in the file."""
-    position, header = batch
-    if not is_legacy(header.magic):
-        start = (
-            f"baseOffset: {header.base_offset} lastOffset: {header.last_offset} count: {header.records_count}"
-            f" baseSequence: {header.base_sequence} lastSequence: {header.last_sequence} producerId: {header.producer_id}"
-            f" producerEpoch: {header.producer_epoch} partitionLeaderEpoch: {header.partition_leader_epoch}"
-            f" isTransactional: {_bool(header.is_transactional)} isControl: {_bool(header.is_control)}"
-            f" deleteHorizonMs: {_optional_long(header.delete_horizon_ms)}"
-        )
-    else:
-        start = f"offset: {header.last_offset}"
-    return (
-        f"{start} position: {position} {header.timestamp_type}: {header.max_timestamp} size: {header.size} magic: {header.magic}"
-        f" compresscodec: {COMPRESSION_NAMES.get(header.codec, str(header.codec))} crc: {header.crc} isvalid: {_bool(valid)}"
-    )
-
-
-def record_line(record: Record | LegacyRecord, timestamp_type: str) -> str:
-    """Return what is printed of a record, its contents apart; the timestamp's type is that of its batch."""
-    line = f"{INDENT} offset: {record.offset} {timestamp_type}: {record.timestamp}"
-    if isinstance(record, LegacyRecord):
-        # they may be wrong, and below -1: the tool prints what is stored
-        return f"{line} keySize: {record.key_size} valueSize: {record.value_size} isValid: {_bool(record.is_valid)} crc: {record.crc}"
-    line += f" keySize: {_size(record.key)} valueSize: {_size(record.value)}"
-    keys = ",".join(java_string(key) for key, _ in record.headers)
-    return f"{line} sequence: {record.sequence} headerKeys: [{keys}]"
-
-
 def contents(shown: Shown, prefix: str) -> Iterator[str]:
-    """Yield the words of key and payload as they follow a record's line, or stand alone behind the indent."""
+    """Yield the words of key and payload as they follow a record's line, or alone after the indent."""
     for name, words in zip(Shown._fields, shown, strict=True):
         if words is not None:
             yield f"{prefix}{name}: "
@@ -212,16 +177,8 @@ def contents(shown: Shown, prefix: str) -> Iterator[str]:
             prefix = " "
 
 
-def plain(record: Record | LegacyRecord) -> Shown:
-    """Return key and value as StringDecoder shows them."""
-    return Shown(
-        None if record.key is None else java_string(record.key),
-        None if record.value is None else java_string(record.value),
-    )
-
-
 def control_text(record: ControlRecord) -> str:
-    """Return what is printed of a control record behind its line."""
+    """Return what is printed of a control record after its line."""
     if record.value is None:
         return f" controlType: {record.name}({record.type})"
     if record.type in {ABORT, COMMIT}:
@@ -231,7 +188,7 @@ def control_text(record: ControlRecord) -> str:
 
 
 def producer_line(values: tuple[int | None, ...]) -> str:
-    """Return the line of a producer, given the values of a DUMP_PRODUCER row behind its file."""
+    """Return the line of a producer, given the values of a DUMP_PRODUCER row after its file."""
     producer, epoch, coordinator, transaction, last_timestamp, first, last, offset, delta, timestamp = values
     line = (
         f"producerId: {producer} producerEpoch: {epoch} coordinatorEpoch: {coordinator}"
@@ -248,14 +205,6 @@ def aborted_line(entry: AbortedTxn) -> str:
         f"version: {entry.version >> 8} producerId: {entry.producer_id} firstOffset: {entry.first_offset}"
         f" lastOffset: {entry.last_offset} lastStableOffset: {entry.last_stable_offset}"
     )
-
-
-def _bool(value: bool) -> str:  # noqa: FBT001 - a value, not a flag
-    return "true" if value else "false"
-
-
-def _size(data: bytes | None) -> int:
-    return -1 if data is None else len(data)
 
 
 def _optional_long(value: int | None) -> str:
@@ -289,7 +238,7 @@ def _pieces(data: bytes) -> Iterator[bytes]:
     start = 0
     while start < len(data):
         end = start + LONG_TEXT
-        # a sequence has at most three bytes behind its first; behind so many each is a damaged one of its own
+        # a sequence has at most three bytes after its first; after so many each is a damaged one of its own
         lead = next(
             (
                 at

@@ -1,4 +1,4 @@
-"""Pairs of numbers that are told at the end: a log may have millions, so they wait in a file once they are many."""
+"""Pairs of numbers that are printed at the end: a log may have millions, so they wait in a file once they are many."""
 
 import operator
 from array import array
@@ -36,7 +36,7 @@ class Pairs:
         self._rises = True
 
     def add(self, pairs: bytes) -> None:
-        """Add pairs, packed one behind the other."""
+        """Add pairs, packed one after the other."""
         firsts = array(NUMBER, pairs)[::2]
         if self._last is not None:
             firsts.insert(0, self._last)
