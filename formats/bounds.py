@@ -5,7 +5,7 @@ from formats.errors import FormatError, LimitError
 LARGEST_BATCH = 10 << 20
 """Bytes of a batch, packed and unpacked, whose records are read; a larger one is shown by its header.
 
-Shown, it takes up to 17 times its bytes: no more than 176 MiB.
+Shown, it takes up to six times its bytes: no more than 64 MiB.
 """
 LARGEST_BATCH_GROWN = LARGEST_BATCH // 2
 """The same where Arrow is given bytes as text, which takes twice as much."""

@@ -45,7 +45,7 @@ WHOLE_BODY = 4 << 20
 MOST_RECORDS = 1 << 17
 """A batch of more bytes or records is decoded in parts: columns would take more memory than its bytes."""
 PART_RECORDS = 1 << 13
-"""Records of a part: all of the batch is in memory as well."""
+"""Records of a part, of at most CHUNK_BYTES, or one record: all of the batch is in memory as well."""
 LARGEST_MEAN = 1 << 12
 """Of a batch of more than WHOLE_BODY bytes whose records have more than so many each, one is worth no column.
 """
@@ -72,13 +72,10 @@ EACH_HEADER = ("header_key_start", "header_key_length", "header_value_start", "h
 class RecordColumns(NamedTuple):
     """The records of consecutive batches, one array element per record, in the order of the file.
 
-    `data` holds the decompressed records, and two bytes more; starts count from its first byte, a length is
-    -1 for null. `batch` is the
-    index into `headers`, the header rows (fields as in BatchHeader); `bounds[i]` is the first record of batch
-    i, and
-    one element more is the end. Record r has `headers_count[r]` headers from index `headers_first[r]` on in
-    the four
-    header arrays.
+    `data` holds the bytes of keys, values and headers; starts count from its first byte, a length is -1 for
+    null. `batch` is the index into `headers`, the header rows (fields as in BatchHeader); `bounds[i]` is the
+    first record of batch i, and one element more is the end. Record r has `headers_count[r]` headers from
+    index `headers_first[r]` on in the four header arrays.
     """
 
     first: int
@@ -247,13 +244,23 @@ def _in_parts(data: bytes, header: NDArray[np.void], number: int) -> Iterator[Re
     """Yield the records of one batch in parts, once all of them are known to be good."""
     count = int(header["records_count"][0])
     starts, _, broken = chains(data, [len(data) - 2], [count])
-    spans = [slice(at, at + PART_RECORDS) for at in range(0, count, PART_RECORDS)]
+    spans = list(_spans(np.append(starts, len(data) - 2)))
     if broken or any(_columns_of(data, starts, span, header)[1] for span in spans):
         yield FallbackBatch(number)
         return
     for span in spans:
         columns, _ = _columns_of(data, starts, span, header)
         yield columns._replace(first=number, before=span.start, ends=span is spans[-1])
+
+
+def _spans(bounds: Ints) -> Iterator[slice]:
+    """Yield which records of a batch make a part, given where each begins and the last one ends."""
+    begin = 0
+    while begin < len(bounds) - 1:
+        fit = int(bounds.searchsorted(bounds[begin] + CHUNK_BYTES, side="right")) - 1
+        end = min(max(fit, begin + 1), begin + PART_RECORDS)
+        yield slice(begin, end)
+        begin = end
 
 
 def _columns_of(

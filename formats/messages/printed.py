@@ -52,7 +52,7 @@ _FLAT = {
 class Printed(NamedTuple):
     """What follows `key: ` and `payload: `; None where Kafka prints neither word nor text.
 
-    The error, if there is one.
+    The error, if there is one, has no traceback: its frames would keep what callers hold.
     """
 
     key: str | None
@@ -79,7 +79,7 @@ def printed(
             return Printed(shown, DELETED, None)
         found = _flat_text(topic, decoded.api_key, value) or _value(topic, decoded.api_key, value, elements)
     except FormatError as error:
-        return Printed(f"Error at offset {offset}, skipping. {error}", None, error)
+        return Printed(f"Error at offset {offset}, skipping. {error}", None, error.moved(0))
     if isinstance(found, Unknown):
         why = f"Found an unknown record version {found.version} for {found.api_key} type"
         return Printed(f"Error at offset {offset}, skipping. {why}", None, None)
@@ -170,7 +170,7 @@ def _metadata(offset: int, value: Buffer | None, elements: int) -> Printed:
                 None,
             )
     except FormatError as error:
-        return Printed(None, f"Error at {offset}, skipping. {error}", error)
+        return Printed(None, f"Error at {offset}, skipping. {error}", error.moved(0))
     if isinstance(record, Message):
         return Printed(None, value_text(record, elements), None)
     why = f"org.apache.kafka.common.errors.UnsupportedVersionException: Unknown metadata id {record.api_key}"

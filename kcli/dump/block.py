@@ -1,6 +1,6 @@
 """Blocks of columns: what `kcli.dump.source` reads of a log, and some of the rows of a block."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -11,7 +11,7 @@ from formats.bulk import Fields
 from formats.magic import is_legacy
 from formats.message_set import LegacyRecord
 from formats.record import Record
-from formats.record_columns import RecordColumns, taken
+from formats.record_columns import CHUNK_BYTES, RecordColumns, taken
 from kcli.engine.contract import ResumePoint
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -63,6 +63,16 @@ class Block(NamedTuple):
     def rows(self) -> int:
         """Rows that the block has: records, or batches."""
         return len(self.positions) if self.records is None else len(self.records.offset)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is one record of more than CHUNK_BYTES: what is made of it is made in slices."""
+        records = self.records
+        if records is None or len(records.offset) != 1:
+            return False
+        of_record = int(records.key_length[0]) + int(records.value_length[0])
+        of_headers = int(records.header_key_length.sum()) + int(records.header_value_length.sum())
+        return of_record + of_headers > CHUNK_BYTES
 
     def last_rows(self, count: int) -> "Block":
         """Return the last rows, without batches that have none of them, in memory of their own."""
@@ -117,7 +127,7 @@ def record_size(record: Record | LegacyRecord) -> int:
 
 
 def columns_of(
-    records: "list[Record] | list[LegacyRecord]", header: Fields, before: int, *, ends: bool
+    records: Sequence[Record | LegacyRecord], header: Fields, before: int, *, ends: bool
 ) -> RecordColumns:
     """Return the columns of some records of one batch."""
     parts: list[bytes] = []
@@ -146,7 +156,7 @@ def columns_of(
         first=0,
         headers=header,
         bounds=np.array([0, len(records)]),
-        data=b"".join([*parts, b"\0\0"]),
+        data=b"".join(parts),
         batch=np.zeros(len(records), np.int64),
         offset=_ints(record.offset for record in records),
         timestamp=_ints(record.timestamp for record in records),
@@ -167,7 +177,7 @@ def columns_of(
     )
 
 
-def legacy_columns(records: "list[Record] | list[LegacyRecord]") -> LegacyColumns:
+def legacy_columns(records: Sequence[Record | LegacyRecord]) -> LegacyColumns:
     """Return what only records of magic 0 and 1 have."""
     found = [record for record in records if isinstance(record, LegacyRecord)]
     return LegacyColumns(
@@ -219,4 +229,4 @@ def compacted(columns: RecordColumns) -> RecordColumns:
         np.cumsum(sizes) - sizes, np.cumsum([len(getattr(columns, f"{name}_start")) for name in names])[:-1]
     )
     begin = {f"{name}_start": place for name, place in zip(names, places, strict=True)}
-    return columns._replace(data=data + b"\0\0", **begin)  # type: ignore[arg-type]
+    return columns._replace(data=data, **begin)  # type: ignore[arg-type]

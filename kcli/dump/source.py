@@ -6,25 +6,14 @@ large) becomes blocks of one batch, made of its records one by one; a batch abov
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from itertools import islice, pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from formats.batch import BATCH, LOG_OVERHEAD
-from formats.bounds import RAISES_THE_BOUND, describe
-from formats.errors import FormatError
+from formats.bounds import RAISES_THE_BOUND
 from formats.magic import is_above_latest, is_legacy, read_header
-from formats.message_set import LegacyRecord, message_set, set_records
-from formats.record import Record, batch_records
-from formats.record_columns import (
-    CHUNK_BYTES,
-    PART_RECORDS,
-    FallbackBatch,
-    record_columns,
-    taken,
-)
+from formats.record_columns import FallbackBatch, record_columns, taken
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import (
     MOST_DAMAGED_RANGES,
@@ -33,10 +22,12 @@ from kcli.analysis.log_findings import (
     unknown_codec_text,
 )
 from kcli.analysis.salvage import DamagedRange, VerifiedBatch, verified_windows
-from kcli.dump.block import Block, Problem, by_batch, columns_of, legacy_columns, record_size, select_rows
+from kcli.dump.block import Block, Problem, by_batch, columns_of, select_rows
 from kcli.dump.filter import last_offsets
+from kcli.dump.one_by_one import blocks_one_by_one
 from kcli.dump.options import DumpOptions
 from kcli.dump.resume import Pause
+from kcli.dump.windows import after, block_of, each, runs, some_of, valid_of, window_slice
 from kcli.engine.contract import ResumePoint
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window, hints_of
@@ -80,7 +71,7 @@ def read_log(
         if log.options.filter.offsets is not None:
             count, passed = _up_to(window, log.options.filter.offsets[1], passed)
             is_last = count <= len(window.positions)
-            window = _part(window, np.arange(len(window.positions)) < count)
+            window = some_of(window, np.arange(len(window.positions)) < count)
         yield from _of_window(log, window, cursor)
         cursor = 0
         if is_last:
@@ -161,7 +152,7 @@ def verified_batch(log: Log, block: Block, number: int) -> VerifiedBatch:
 def _up_to(window: Window, last: int, passed: tuple[bool, int]) -> tuple[int, tuple[bool, int]]:
     """Return how many batches of a window come up to the second of two that rise beyond an offset, and what is known of the last."""
     first, end = window.fields["base_offset"].astype(np.int64), last_offsets(window.fields)
-    beyond = _valid(window) & ~is_legacy(window.fields["magic"]) & (first > last) & (first <= end)
+    beyond = valid_of(window) & ~is_legacy(window.fields["magic"]) & (first > last) & (first <= end)
     follows = (
         beyond
         & np.concatenate(([passed[0]], beyond[:-1]))
@@ -177,12 +168,12 @@ def _of_window(log: Log, window: Window, cursor: int) -> Iterator[Block]:
     reports = _Reports(log, window, after=cursor > 0)
     shown = int(window.positions[0]) if cursor else None
     if asked:
-        window = _part(window, asked.may_match(window.fields) & ~asked.rules_out(window.fields))
+        window = some_of(window, asked.may_match(window.fields) & ~asked.rules_out(window.fields))
     if not options.records or options.layout:
         window = _with_matches(log, window, reports)
-        for run in _each(window) if options.layout or options.limit is not None else _runs(window):
+        for run in each(window) if options.layout or options.limit is not None else runs(window):
             reports.up_to(int(run.positions[-1]))
-            yield _block(run)
+            yield block_of(run)
         reports.up_to(None)
         return
     for block in _record_blocks(log, window, cursor):
@@ -217,7 +208,7 @@ def _with_matches(log: Log, window: Window, reports: "_Reports") -> Window:
         _report_codecs(log, window, reports)
         return window
     keep = ~is_open
-    for block in _record_blocks(log, _part(window, is_open), 0):
+    for block in _record_blocks(log, some_of(window, is_open), 0):
         if block.records is not None:
             matching = np.unique(block.records.batch[asked.matches(block.records)])
             keep[window.positions.searchsorted(block.positions[matching])] = True
@@ -226,15 +217,15 @@ def _with_matches(log: Log, window: Window, reports: "_Reports") -> Window:
             options.layout and options.records and keep[window.positions.searchsorted(block.positions[0])]
         )
         reports.problems.extend(() if is_said else block.problems)
-    _report_codecs(log, _part(window, ~is_open), reports)
-    return _part(window, keep)
+    _report_codecs(log, some_of(window, ~is_open), reports)
+    return some_of(window, keep)
 
 
 def _report_codecs(log: Log, window: Window, reports: "_Reports") -> None:
     """Add a problem for each batch with an unknown codec, among batches whose records nothing else reads."""
     if log.options.layout and log.options.records:
         return
-    for number in (has_unknown_codec(window.fields) & _valid(window)).nonzero()[0].tolist():
+    for number in (has_unknown_codec(window.fields) & valid_of(window)).nonzero()[0].tolist():
         position = int(window.positions[number])
         words = unknown_codec_text(position, window.fields[number])
         reports.problems.append(Problem("DUMP-002", position, words))
@@ -251,7 +242,7 @@ class _Reports:
         self.log = log
         self.window = window
         self.problems: deque[Problem] = deque()
-        invalid = ~_valid(window) | is_above_latest(window.fields["magic"])
+        invalid = ~valid_of(window) | is_above_latest(window.fields["magic"])
         if after:
             invalid[:1] = False
         self.invalid = deque(invalid.nonzero()[0].tolist())
@@ -265,55 +256,10 @@ class _Reports:
                 int(window.positions[number]),
                 window.fields[number],
                 self.log.findings,
-                valid=bool(_valid(window)[number]),
+                valid=bool(valid_of(window)[number]),
             )
         while self.problems and (position is None or self.problems[0].position <= position):
             self.log.report([self.problems.popleft()])
-
-
-def _valid(window: Window) -> NDArray[np.bool_]:
-    if window.valid is None:
-        raise AssertionError("a verified window knows its checksums")
-    return window.valid
-
-
-def _part(window: Window, mask: NDArray[np.bool_]) -> Window:
-    """Return some of the batches of a window."""
-    if mask.all():
-        return window
-    return window._replace(
-        positions=window.positions[mask], fields=window.fields[mask], valid=_valid(window)[mask]
-    )
-
-
-def _runs(window: Window) -> Iterator[Window]:
-    """Yield the batches of a window, neighbours of one kind of magic together."""
-    legacy = is_legacy(window.fields["magic"])
-    bounds = [0, *((legacy[1:] != legacy[:-1]).nonzero()[0] + 1).tolist(), len(legacy)]
-    for begin, end in pairwise(bounds):
-        if begin < end:
-            yield _slice(window, begin, end)
-
-
-def _each(window: Window) -> Iterator[Window]:
-    """Yield the batches of a window one by one."""
-    return (_slice(window, number, number + 1) for number in range(len(window.positions)))
-
-
-def _slice(window: Window, begin: int, end: int) -> Window:
-    span = slice(begin, end)
-    return window._replace(
-        positions=window.positions[span], fields=window.fields[span], valid=_valid(window)[span]
-    )
-
-
-def _block(window: Window, **more: object) -> Block:
-    block = Block(window.positions, window.fields, _valid(window))
-    return block._replace(**{"resume": _after(window), **more})  # type: ignore[arg-type]
-
-
-def _after(window: Window) -> ResumePoint:
-    return ResumePoint(int(window.positions[-1]) + LOG_OVERHEAD + int(window.fields["batch_length"][-1]))
 
 
 def _record_blocks(log: Log, window: Window, cursor: int) -> Iterator[Block]:
@@ -323,16 +269,16 @@ def _record_blocks(log: Log, window: Window, cursor: int) -> Iterator[Block]:
     begin = 0
     for number in (*large, len(sizes)):
         if begin < number:
-            yield from _read(log, _slice(window, begin, number), cursor if begin == 0 else 0)
+            yield from _read(log, window_slice(window, begin, number), cursor if begin == 0 else 0)
         if number < len(sizes):
-            yield _too_large(_slice(window, number, number + 1), int(sizes[number]))
+            yield _too_large(window_slice(window, number, number + 1), int(sizes[number]))
         begin = number + 1
 
 
 def _too_large(window: Window, size: int) -> Block:
     words = f"offset {window.fields['base_offset'][0]}: a batch of {size} bytes{RAISES_THE_BOUND}"
     problem = Problem("DUMP-002", int(window.positions[0]), words)
-    return _block(window, records=columns_of([], window.fields, 0, ends=True), problems=(problem,))
+    return block_of(window, records=columns_of([], window.fields, 0, ends=True), problems=(problem,))
 
 
 def _read(log: Log, window: Window, cursor: int) -> Iterator[Block]:
@@ -344,79 +290,17 @@ def _read(log: Log, window: Window, cursor: int) -> Iterator[Block]:
         data = memoryview(log.file.read(base, LOG_OVERHEAD + int(window.fields["batch_length"][0])))
     for part in record_columns(data, window.positions - base, limit, window.fields):
         if isinstance(part, FallbackBatch):
-            one = _slice(window, part.number, part.number + 1)
+            one = window_slice(window, part.number, part.number + 1)
             at = int(one.positions[0]) - base
             raw = bytes(data[at : at + LOG_OVERHEAD + int(one.fields["batch_length"][0])])
-            yield from _plain(one, raw, log.options, cursor if part.number == 0 else 0)
+            yield from blocks_one_by_one(one, raw, log.options, cursor if part.number == 0 else 0)
             continue
-        some = _slice(window, part.first, part.first + len(part.headers))
+        some = window_slice(window, part.first, part.first + len(part.headers))
         skip = cursor - part.before if part.first == 0 else 0
         if skip >= len(part.offset) and skip > 0:
             continue
         records = part if skip <= 0 else taken(part, np.arange(skip, len(part.offset)))
         resume = (
-            _after(some) if part.ends else ResumePoint(int(some.positions[0]), part.before + len(part.offset))
+            after(some) if part.ends else ResumePoint(int(some.positions[0]), part.before + len(part.offset))
         )
-        yield _block(some, records=records, resume=resume)
-
-
-def _plain(window: Window, raw: bytes, options: DumpOptions, cursor: int) -> Iterator[Block]:
-    """Yield a batch with its records read one by one, as many as can be read, some at a time.
-
-    A message of magic 0 or 1 whose key or value cannot be read is a problem; text shows its sizes, as the tool does.
-    """
-    limit = options.max_batch_bytes
-    position, first = int(window.positions[0]), int(window.fields["base_offset"][0])
-    is_v2 = not is_legacy(window.fields["magic"][0])
-    problems: list[Problem] = []
-    held: list[Record] | list[LegacyRecord] = []
-    number, size = cursor, 0
-
-    def block(*, ends: bool) -> Block:
-        columns = columns_of(held, window.fields, number - len(held), ends=ends)
-        resume = _after(window) if ends else ResumePoint(position, number)
-        made = _block(
-            window,
-            records=columns,
-            legacy=None if is_v2 else legacy_columns(held),
-            problems=tuple(problems),
-            resume=resume,
-        )
-        held.clear()
-        problems.clear()
-        return made
-
-    try:
-        if is_v2:
-            records: Iterator[Record | LegacyRecord] = batch_records(raw, limit)
-        else:
-            opened = message_set(raw, limit)
-            if opened.cut and not cursor:
-                problems.append(
-                    Problem(
-                        "DUMP-009", position, f"offset {first}: {opened.cut} bytes of a message that is cut"
-                    )
-                )
-            records = set_records(opened)
-        for record in islice(records, cursor, None):
-            if len(held) >= PART_RECORDS or size >= CHUNK_BYTES:
-                yield block(ends=False)
-                size = 0
-            number += 1
-            if isinstance(record, LegacyRecord) and record.error is not None:
-                words = f"offset {record.offset}: {describe(record.error.moved(position))}"
-                problems.append(Problem("DUMP-002", position, words))
-            if options.text or not (isinstance(record, LegacyRecord) and record.error is not None):
-                held.append(record)  # type: ignore[arg-type]
-                size += record_size(record)
-            if isinstance(record, LegacyRecord) and not record.is_valid and opened.stream is not None:
-                problems.append(
-                    Problem(
-                        "LOG-003",
-                        position,
-                        f"offset {record.offset}: the checksum of a message inside a wrapper does not match",
-                    )
-                )
-    except FormatError as error:
-        problems.append(Problem("DUMP-002", position, f"offset {first}: {describe(error.moved(position))}"))
-    yield block(ends=True)
+        yield block_of(some, records=records, resume=resume)

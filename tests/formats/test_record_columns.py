@@ -393,6 +393,17 @@ def test_many_records_come_in_parts(monkeypatch):
     ]
 
 
+def test_parts_of_a_batch_are_bounded_by_bytes(monkeypatch):
+    monkeypatch.setattr(module, "MOST_RECORDS", 3)
+    monkeypatch.setattr(module, "CHUNK_BYTES", 100)
+    sizes = [10, 10, 10, 10, 200, 10, 90, 10]
+    found = [put_records([put_record(number, value=bytes(size)) for number, size in enumerate(sizes)], 4)]
+    check(found)
+    window, positions = joined(found)
+    parts = [item.value_length.tolist() for item in record_columns(window, positions, LIMIT)]
+    assert parts == [[10, 10, 10, 10], [200], [10], [90], [10]]
+
+
 def test_large_records_of_a_large_batch_are_left_to_the_plain_reader(monkeypatch):
     monkeypatch.setattr(module, "WHOLE_BODY", 2000)
     monkeypatch.setattr(module, "LARGEST_MEAN", 100)

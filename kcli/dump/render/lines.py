@@ -24,6 +24,7 @@ from formats.control import (
 )
 from formats.index import AbortedTxn
 from formats.messages.converter import json_text
+from formats.types import Buffer
 from kcli.dump.render.pairs import Pairs, packed
 from kcli.output.values import one_line
 from kcli.rows import Item, TextBlock
@@ -228,12 +229,12 @@ def java_string(data: bytes) -> str:
     return "".join(java_strings(data)) if len(data) > LONG_TEXT else java_text.java_string(data)
 
 
-def java_strings(data: bytes) -> Iterator[str]:
+def java_strings(data: Buffer) -> Iterator[str]:
     """Yield the text of `java_string` in pieces."""
     return map(java_text.java_string, _pieces(data))
 
 
-def _pieces(data: bytes) -> Iterator[bytes]:
+def _pieces(data: Buffer) -> Iterator[bytes]:
     """Yield bytes in pieces of which each is text by itself: of many damaged sequences at once much would be in memory."""
     start = 0
     while start < len(data):
@@ -247,5 +248,5 @@ def _pieces(data: bytes) -> Iterator[bytes]:
             ),
             end,
         )
-        yield data[start:lead]
+        yield bytes(data[start:lead])
         start = lead

@@ -46,7 +46,12 @@ def render_rows(log: Log, items: Iterable[Block | DamagedRange | Stop]) -> Scann
 def _sized(log: Log, block: Block, source: FromFile, decoder: str | None) -> Iterator[tuple[int, Item]]:
     """Yield the rows of a block, each with the bytes that it takes."""
     options, records = log.options, block.records
-    is_bulk = decoder is None and options.is_as_stored and (options.form is not None or options.blocks)
+    is_bulk = (
+        decoder is None
+        and options.is_as_stored
+        and (options.form is not None or options.blocks)
+        and not block.is_long
+    )
     if is_bulk and records is not None:
         numbers = is_control(block)[records.batch].nonzero()[0]
         for number, record in zip(numbers.tolist(), records_at(records, numbers), strict=True):

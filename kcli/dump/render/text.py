@@ -5,7 +5,7 @@ lies between ASCII characters, so that none can spoil its neighbour.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +40,7 @@ from kcli.dump.render.lines import (
     java_strings,
     line,
 )
+from kcli.dump.render.long_contents import contents_prefix, is_sliced, long_contents
 from kcli.dump.render.pairs import packed
 from kcli.dump.render.text_columns import (
     Array,
@@ -124,16 +125,19 @@ def render_text(log: Log, items: Iterable[Block | DamagedRange | Stop], end: int
         records = item.records
         own = batch_lines(item)[0 if item.begins else 1 :]
         columns = [] if records is None else _record_columns(log, item, records)
+        contents = long_contents(log, item)
         offsets = records.offset if records is not None and not options.selects else NO_OFFSETS
         if options.limit is None:
             made = [own] if records is None else _interleaved(own, columns, records)
             yield from _follows(path, offsets, last)
-            yield TextBlock(tuple(_java_text(texts(lines)) for lines in made if len(lines)))
+            yield TextBlock(
+                (*_buffers(made[0], contents), *(part for lines in made[1:] for part in _buffers(lines)))
+            )
         else:
             # what follows a limit is not looked at
             made = [own, joined(columns, 0 if records is None else len(records.offset))]
             yield from _one_by_one(own)
-            for number, one in enumerate(_one_by_one(made[1])):
+            for number, one in enumerate(_one_by_one(made[1], contents)):
                 before = last if number == 0 or not len(offsets) else int(offsets[number - 1])
                 yield from _follows(path, offsets[number : number + 1], before)
                 yield one
@@ -141,7 +145,7 @@ def render_text(log: Log, items: Iterable[Block | DamagedRange | Stop], end: int
             last = _last_offset(item, records, last)
             if last is not None:
                 yield LastOffset(path, last)
-        yield finished(log, item, sum(lines.nbytes for lines in made))
+        yield finished(log, item, sum(lines.nbytes for lines in made) + sum(map(len, contents)))
     if last is not None and options.records:
         yield LastOffset(path, last)
 
@@ -232,12 +236,11 @@ def _record_columns(log: Log, block: Block, records: RecordColumns) -> list[Text
         columns += _metadata(block, records, options)
         if control.any():
             columns.append(_control_texts(records, control, options, troubles))
-    if options.print_data_log:
-        prefix = f"{INDENT} " if options.skip_record_metadata else " "
+    if options.print_data_log and not is_sliced(block, options):
         columns += (
-            _as_strings(records, control, prefix)
+            _as_strings(records, control, contents_prefix(options))
             if _is_default(options)
-            else [_decoded(records, control, prefix, options, troubles)]
+            else [_decoded(records, control, contents_prefix(options), options, troubles)]
         )
     for trouble in sorted(troubles):
         position = int(block.positions[records.batch[trouble.record]])
@@ -255,16 +258,24 @@ def _interleaved(of_batches: Array, columns: list[TextColumn], records: RecordCo
     return [joined([spans(of_batches, first), *columns], len(records.offset)), of_batches[int(first[-1]) :]]
 
 
-def _one_by_one(lines: Array) -> Iterator[TextBlock]:
+def _one_by_one(lines: Array, contents: Sequence[Buffer] = ()) -> Iterator[TextBlock]:
     """Yield each of some lines as a block."""
-    return (TextBlock((_java_text(one.as_buffer()),)) for one in lines)
+    return (TextBlock(tuple(_buffers(lines[number : number + 1], contents))) for number in range(len(lines)))
 
 
-def _java_text(raw: Buffer) -> Buffer:
-    """Return bytes as Java makes text of them, as UTF-8."""
+def _buffers(lines: Array, contents: Sequence[Buffer] = ()) -> Iterator[Buffer]:
+    """Yield some lines as Java makes text of them; `contents` are the end of the last one."""
+    raw = texts(lines)
+    yield from _java_text(raw[: len(raw) - 1] if contents else raw)
+    yield from contents
+    yield from [b"\n"] if contents else ()
+
+
+def _java_text(raw: memoryview) -> Iterator[Buffer]:
+    """Yield bytes as Java makes text of them, as UTF-8."""
     if not len(raw) or np.frombuffer(raw, np.int8).min() >= 0:
-        return raw
-    return "".join(java_strings(bytes(raw))).encode()
+        return iter([raw] if len(raw) else ())
+    return (text.encode() for text in java_strings(raw))
 
 
 def _metadata(block: Block, records: RecordColumns, options: DumpOptions) -> list[TextColumn]:

@@ -8,9 +8,10 @@ import pytest
 
 from formats import record_columns
 from kcli.analysis.merging import merged
-from kcli.dump import resume, source
+from kcli.dump import block, one_by_one, resume, source
 from kcli.dump.filter import RecordFilter
 from kcli.dump.job import Dump, DumpOptions
+from kcli.dump.render import long_contents
 from kcli.dump.render.lines import dump_log_lines
 from kcli.engine.contract import Job, Unit
 from kcli.engine.inline import inline, mapped
@@ -37,6 +38,15 @@ OPTIONS = {
         print_data_log=True,
         decoder="__remote_log_metadata",
         skip_record_metadata=True,
+    ),
+    "hex": DumpOptions(text=True, records=True, print_data_log=True, bytes_as="hex"),
+    "base64": DumpOptions(text=True, records=True, print_data_log=True, bytes_as="base64"),
+    "decoder classes": DumpOptions(
+        text=True,
+        records=True,
+        print_data_log=True,
+        key_decoder="org.apache.kafka.tools.api.LongDecoder",
+        value_decoder="org.apache.kafka.tools.api.DefaultDecoder",
     ),
     "cut": DumpOptions(text=True, records=True, max_bytes=5000),
     "bounded": DumpOptions(text=True, records=True, max_batch_bytes=120),
@@ -119,6 +129,11 @@ def test_random_logs_and_damage(seed, options, tmp_path, monkeypatch):
     monkeypatch.setattr(record_columns, "MOST_RECORDS", chance.choice([2, 1 << 17]))
     monkeypatch.setattr(record_columns, "CHUNK_RECORDS", chance.choice([2, 1 << 16]))
     monkeypatch.setattr(record_columns, "PART_RECORDS", chance.choice([2, 1 << 16]))
+    monkeypatch.setattr(record_columns, "WHOLE_BODY", chance.choice([20, 4 << 20]))
+    longest = chance.choice([20, 1 << 20])
+    monkeypatch.setattr(one_by_one, "CHUNK_BYTES", longest)
+    monkeypatch.setattr(block, "CHUNK_BYTES", longest)
+    monkeypatch.setattr(long_contents, "LONG_TEXT", chance.choice([4, 1 << 16]))
     batches = log(chance)
     path = tmp_path / f"{0:020}.log"
     path.write_bytes(b"".join(batches))
