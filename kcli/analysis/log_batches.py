@@ -44,8 +44,8 @@ class LogBatch(NamedTuple):
 def valid_batches(log: DataFile, end: int, index_path: str | None = None) -> Iterator[LogBatch]:
     """Yield the batches up to a position, all of them with right checksums.
 
-    BrokerError at the first that has not, or that no broker reads. The offset index may lead to batches, which
-    is faster; it changes nothing.
+    BrokerError at the first that has not, or that no broker reads. The offset index may lead to batches,
+    which is faster; it changes nothing.
     """
     position = 0
     if end >= BULK_FROM:

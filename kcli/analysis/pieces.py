@@ -42,9 +42,9 @@ class Defects(NamedTuple):
 class Piece(NamedTuple):
     """What a walk from byte `start` on found; `stop` says where and why it ended.
 
-    `above_v2`: batches of a magic above 2. `gaps` are the first MOST_GAPS damaged ranges of `gap_count`, and one with no batch after it. `suspect`
-    is where the batches of wrong checksum begin that reach up to the end. `grown`: bytes that the file,
-    `size` long when it was opened, gained meanwhile.
+    `above_v2`: batches of a magic above 2. `gaps` are the first MOST_GAPS damaged ranges of `gap_count`, and
+    one with no batch after it. `suspect` is where the batches of wrong checksum begin that reach up to the
+    end. `grown`: bytes that the file, `size` long when it was opened, gained meanwhile.
     """
 
     start: int

@@ -142,7 +142,8 @@ class ProducerState:
                 "InvalidTxnStateException",
                 log.path,
                 batch.position,
-                f"producer {batch.producer_id} writes outside its transaction, open since offset {open_since}",
+                f"producer {batch.producer_id} writes outside its transaction, open since offset "
+                f"{open_since}",
             )
         if open_since is None and is_transactional:
             open_since = batch.base_offset

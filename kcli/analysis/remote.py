@@ -125,14 +125,16 @@ def java_text(record: RemoteLogMetadata) -> str:
     """Return `toString()` of the Java object that Kafka makes of a record."""
     if isinstance(record, RemotePartitionDeleteMetadata):
         return (
-            f"RemotePartitionDeleteMetadata{{topicPartition={_topic_id_partition(record)}, state={state_name(record)}, "
+            f"RemotePartitionDeleteMetadata{{topicPartition={_topic_id_partition(record)}, "
+            f"state={state_name(record)}, "
             f"eventTimestampMs={record.event_timestamp_ms}, brokerId={record.broker_id}}}"
         )
     custom = _optional_custom_metadata(record.custom_metadata)
     if isinstance(record, RemoteLogSegmentMetadataUpdate):
         return (
-            f"RemoteLogSegmentMetadataUpdate{{remoteLogSegmentId={_segment_id(record)}, customMetadata={custom}, "
-            f"state={state_name(record)}, eventTimestampMs={record.event_timestamp_ms}, "
+            f"RemoteLogSegmentMetadataUpdate{{remoteLogSegmentId={_segment_id(record)}, "
+            f"customMetadata={custom}, state={state_name(record)}, "
+            f"eventTimestampMs={record.event_timestamp_ms}, "
             f"brokerId={record.broker_id}}}"
         )
     epochs = _java_map(record.segment_leader_epochs)
@@ -143,12 +145,13 @@ def java_text(record: RemoteLogMetadata) -> str:
     )
     if isinstance(record, RemoteLogSegmentMetadataSnapshot):
         return (
-            f"RemoteLogSegmentMetadataSnapshot{{segmentId={record.segment_id}, startOffset={record.start_offset}, "
-            f"endOffset={record.end_offset}, maxTimestampMs={record.max_timestamp_ms}, {tail}"
+            f"RemoteLogSegmentMetadataSnapshot{{segmentId={record.segment_id}, "
+            f"startOffset={record.start_offset}, endOffset={record.end_offset}, "
+            f"maxTimestampMs={record.max_timestamp_ms}, {tail}"
         )
     return (
-        f"RemoteLogSegmentMetadata{{remoteLogSegmentId={_segment_id(record)}, startOffset={record.start_offset}, "
-        f"endOffset={record.end_offset}, brokerId={record.broker_id}, "
+        f"RemoteLogSegmentMetadata{{remoteLogSegmentId={_segment_id(record)}, "
+        f"startOffset={record.start_offset}, endOffset={record.end_offset}, brokerId={record.broker_id}, "
         f"maxTimestampMs={record.max_timestamp_ms}, "
         f"eventTimestampMs={record.event_timestamp_ms}, {tail}"
     )
@@ -160,11 +163,17 @@ def kip405_text(partition: int | None, offset: int | None, record: RemoteLogMeta
     Nothing released prints it. `broker-id` stands where the KIP has the event's leader epoch, which no record
     holds.
     """
-    head = f"partition:{_java(partition)},message-offset:{_java(offset)},type:{KIP405_TYPES[type(record)]},version:{record.version}"
+    head = (
+        f"partition:{_java(partition)},message-offset:{_java(offset)},"
+        f"type:{KIP405_TYPES[type(record)]},version:{record.version}"
+    )
     state, broker = state_name(record), record.broker_id
     if isinstance(record, RemotePartitionDeleteMetadata):
         place = f"{{topicId:{record.topic_id},topicName:{record.topic},partition:{record.partition}}}"
-        return f"{head},event-value:{{topic-id-partition:{place},broker-id:{broker},remote-partition-delete-state:{state}}}"
+        return (
+            f"{head},event-value:{{topic-id-partition:{place},broker-id:{broker},"
+            f"remote-partition-delete-state:{state}}}"
+        )
     offsets = (
         ""
         if isinstance(record, RemoteLogSegmentMetadataUpdate)

@@ -92,11 +92,11 @@ class VerifiedBatch(NamedTuple):
 def verified_batches(
     file: DataFile, start: int, end: int | None = None, largest: int = LARGEST_BATCH, cut: int = 0
 ) -> Iterator[VerifiedBatch | DamagedRange | Stop]:
-    """Yield every batch between two positions, a DamagedRange for each range that holds none, and last the Stop.
+    """Yield every batch between two positions, a DamagedRange for each range without one, and last the Stop.
 
-    A batch whose checksum is wrong is yielded; if the chain breaks after it, the search for the next begins inside it.
-    With a `cut`, where a batch of right checksum begins, it stops there, and says `cut`; if the chain does not lead
-    there, or breaks before, it does not stop.
+    A batch whose checksum is wrong is yielded; if the chain breaks after it, the search for the next begins
+    inside it. With a `cut`, where a batch of right checksum begins, it stops there, and says `cut`; if the
+    chain does not lead there, or breaks before, it does not stop.
     """
     end = file.size if end is None else min(end, file.size)
 

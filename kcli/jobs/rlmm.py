@@ -1,4 +1,4 @@
-"""`rlmm dump`: the events of __remote_log_metadata, and the files that releases 3.1 to 3.7 kept next to the logs."""
+"""`rlmm dump`: the events of __remote_log_metadata, and the files that releases 3.1 to 3.7 kept."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -70,10 +70,11 @@ def row_types(targets: Iterable[Target]) -> frozenset[str]:
 
 
 def expand(found: Found) -> Found:
-    """Return the same with one target per file that holds remote log metadata, in the order in which it was found.
+    """Return the same with one target per file that holds remote log metadata, in the order found.
 
-    Of a log dir: the segments of every partition of __remote_log_metadata, the remote_log_snapshot of every partition,
-    then _rlmm_committed_offsets. A partition directory that was named itself must hold something of it.
+    Of a log dir: the segments of every partition of __remote_log_metadata, the remote_log_snapshot of every
+    partition, then _rlmm_committed_offsets. A partition directory that was named itself must hold something
+    of it.
     """
     result = replace(found, targets=[], failures=list(found.failures), notes=list(found.notes))
     for target in found.targets:
@@ -142,7 +143,10 @@ def dump(unit: Unit) -> Outcome:
 
 
 class _Cursor(NamedTuple):
-    """What the next call must know: records of the first batch already shown, and whether the old layout was reported."""
+    """What the next call must know.
+
+    Records of the first batch already shown, and whether the old layout was reported.
+    """
 
     shown: int = 0
     old_layout_reported: bool = False
@@ -212,7 +216,10 @@ def _events(file: DataFile, unit: Unit, rows: list[Item], findings: FindingColle
 def _records(
     file: DataFile, batch: Batch, findings: FindingCollector, *, again: bool
 ) -> Iterator[Record | LegacyRecord]:
-    """Yield the records of a batch; one that is not read, or not to its end, leaves a finding; a wrong CRC does, once."""
+    """Yield the records of a batch.
+
+    One that is not read, or not to its end, leaves a finding; a wrong CRC does, once.
+    """
     position, header = batch
     at = f"offset {header.base_offset}"
     legacy = isinstance(header, LegacyHeader)
@@ -233,7 +240,10 @@ def _records(
 
 
 def _messages(raw: bytes, batch: Batch, findings: FindingCollector) -> Iterator[LegacyRecord]:
-    """Yield the records of a message of magic 0 or 1; those in a wrapper have checksums of their own, and can be cut."""
+    """Yield the records of a message of magic 0 or 1.
+
+    Those in a wrapper have checksums of their own, and can be cut.
+    """
     position, header = batch
     opened = message_set(raw, LARGEST_BATCH)
     for record in set_records(opened):
@@ -296,7 +306,10 @@ def _report_stop(stop: Stop, grown: int, findings: FindingCollector) -> None:
 
 
 def _entries(file: DataFile, unit: Unit, rows: list[Item], findings: FindingCollector) -> Unit | None:
-    """Append the header's row and those of as many entries as one call may hold; return the unit for the others."""
+    """Append the header's row and those of as many entries as one call may hold.
+
+    Return the unit for the others.
+    """
     place, name = _place(unit.target), unit.target.name
     raw = file.read(0, SNAPSHOT_HEADER.size)
     header = read_header(raw) if has_whole_header(raw, findings) else None
@@ -346,6 +359,9 @@ _DUMPS: dict[str, Map] = {
 
 
 def partition_rows(users: Iterable[tuple[str, int]], partitions: int) -> Iterator[RlmmPartitionRow]:
-    """Yield where the events of each user partition (topic id, number) are, in the order given; ValueError for a bad id."""
+    """Yield where the events of each user partition (topic id, number) are, in the order given.
+
+    ValueError for a bad id.
+    """
     for topic_id, partition in users:
         yield RlmmPartitionRow(topic_id, partition, metadata_partition(topic_id, partition, partitions))

@@ -254,7 +254,8 @@ def _lost(loaded: LoadedLog, prediction: Prediction) -> str | None:
         return None
     if before or removed.trouble is not None:
         return f"{min(first + before)}.."
-    return f"{min(first)}..{prediction.after.log_end_offset - 1 if removed.last_offset is None else removed.last_offset}"
+    last = prediction.after.log_end_offset - 1 if removed.last_offset is None else removed.last_offset
+    return f"{min(first)}..{last}"
 
 
 def _start_warnings(loaded: LoadedLog) -> Iterator[str]:

@@ -89,7 +89,7 @@ def reading(path: str) -> Iterator[None]:
 
 
 def irregular(path: str) -> str | None:
-    """Return in words what an entry is that is not a regular file; None for a regular file, and for nothing."""
+    """Return in words what an entry is that is not a regular file; None for a file, and for nothing."""
     try:
         mode = os.stat(path).st_mode
     except OSError as error:

@@ -46,7 +46,10 @@ class Stop(NamedTuple):
 
 
 def describe_torn(stop: Stop) -> str:
-    """Return in words how a log ends that does not end with a whole batch, for a `stop` with a reason in TORN."""
+    """Return in words how a log ends that does not end with a whole batch.
+
+    The reason of the `stop` is in TORN.
+    """
     if stop.reason == SHORT:
         return f"{stop.found} bytes are left, fewer than a batch needs to begin"
     return f"the last batch runs past the end of the file: {stop.found} bytes are its length"

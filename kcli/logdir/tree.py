@@ -95,8 +95,9 @@ class Note(NamedTuple):
     """An entry that was met and not read.
 
     `unknown` to Kafka, an `unknown-directory`, a `leftover` directory; `no-file` where one of a log or of a
-    log dir could be (`message` says what is there), a file with `no-offset` in its name, a log with a `non-canonical-name` whose canonical file is missing;
-    `removed` by a broker meanwhile (`message` says how).
+    log dir could be (`message` says what is there), a file with `no-offset` in its name, a log with a
+    `non-canonical-name` whose canonical file is missing; `removed` by a broker meanwhile (`message` says
+    how).
     """
 
     kind: str
@@ -235,7 +236,7 @@ def _entry(entry: os.DirEntry[str]) -> Entry:
 
 
 def not_a_file(path: str, shown_path: str) -> Note:
-    """Return the note about an entry with a file's name that is no regular file; its message says what it is."""
+    """Return the note about an entry with a file's name that is none; `message` says what it is."""
     return Note("no-file", shown_path, irregular(path) or "not a regular file")
 
 
@@ -265,7 +266,7 @@ def _is_of_a_partition(file: FileName) -> bool:
 
 
 def _is_whole(files: list[FileName]) -> bool:
-    """Whether a directory holds a log and a checkpoint of its own, as a partition does and stray files do not."""
+    """Whether a directory holds a log and a checkpoint of its own, as a partition does."""
     return {LOG, LEADER_EPOCH_CHECKPOINT} <= {file.kind for file in files}
 
 
