@@ -1,4 +1,4 @@
-"""`dump` of the files that are read whole: snapshots of producers, checkpoints, properties, quorum state, markers."""
+"""`dump` of files that are read whole: producer snapshots, checkpoints, properties, quorum state, markers."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeAlias
@@ -93,7 +93,7 @@ def producer_values(entry: ProducerEntry) -> tuple[Any, ...]:
 
 
 def decrement_sequence(sequence: int, by: int) -> int:
-    """Return a producer's sequence moved back, wrapping below 0 as DefaultRecordBatch.decrementSequence does."""
+    """Return a sequence moved back, wrapped below 0 as DefaultRecordBatch.decrementSequence does."""
     return MAX_INT - (by - sequence) + 1 if sequence < by else sequence - by
 
 

@@ -25,8 +25,9 @@ NO_TIMESTAMP = -1
 class Indexed(NamedTuple):
     """What an entry of an index leads to.
 
-    `batch` is the last offset of the batch, `taken` that of what a broker's reader takes for one, which may be no batch;
-    None for nothing. `timestamp` is the largest of its records where it has the entry's offset; None where unknown.
+    `batch` is the last offset of the batch, `taken` that of what a broker's reader takes for one, which may
+    be no batch; None for nothing. `timestamp` is the largest of the batch's records where it ends with the
+    entry's offset; None where it is unknown.
     """
 
     batch: int | None
@@ -65,7 +66,10 @@ def first_last_offset(log: DataFile, position: int, options: DumpOptions) -> int
 
 
 class Taken(NamedTuple):
-    """What a broker's reader takes for a batch; `timestamp` as of `largest_timestamp`, `end` is the position after it."""
+    """What a broker's reader takes for a batch.
+
+    `timestamp` is as of `largest_timestamp`, `end` the position after it.
+    """
 
     last_offset: int
     timestamp: int | None
@@ -75,8 +79,8 @@ class Taken(NamedTuple):
 def taken_for_batch(log: DataFile, position: int, end: int) -> Taken | None:
     """Return what a broker's reader takes for a batch at a position and before `end`; None for nothing.
 
-    It asks for a length that fits, and for nothing else (`FileLogInputStream.nextBatch`). A negative magic reads as a
-    message of magic 1.
+    It asks for a length that fits, and for nothing else (`FileLogInputStream.nextBatch`). A negative magic
+    reads as a message of magic 1.
     """
     found = next_batch(log, position, end) if position >= 0 else None
     if found is None:
@@ -90,7 +94,7 @@ def taken_for_batch(log: DataFile, position: int, end: int) -> Taken | None:
 
 
 def leads_to_its_batch(log: DataFile, entry: tuple[int, int], options: DumpOptions) -> bool:
-    """Whether an entry of an offset index leads to a batch of magic 2, all of it in reach, that ends with its offset."""
+    """Whether an entry of an offset index leads to a whole batch of magic 2 that ends with its offset."""
     offset, position = entry
     try:
         head = log.read(position, _LAST_OFFSET.size)
@@ -108,7 +112,8 @@ def leads_to_its_batch(log: DataFile, entry: tuple[int, int], options: DumpOptio
 class Finder:
     """Finds the first batch that ends with an offset or after it, from where the offset index leads.
 
-    Where the index leads to the same place for one offset after another, as an empty one does, it goes on where it was.
+    Where the index leads to the same place for one offset after another, as an empty one does, it goes on
+    where it was.
     """
 
     def __init__(self, log: DataFile, offsets: OffsetIndexFile | None) -> None:
@@ -137,7 +142,7 @@ class Finder:
         return self._found
 
     def _first(self, position: int, offset: int) -> tuple[Batch | None, Taken | None]:
-        """Return the first batch that ends with an offset or after it; or what is taken for such a batch before."""
+        """Return the first batch that ends with an offset or after it, or what is taken for one before."""
         while True:
             walk = Walk(self.log, position, ahead=INTERVAL)
             found = next((batch for batch in walk if batch.header.last_offset >= offset), None)
@@ -156,7 +161,7 @@ class Finder:
 def largest_timestamp(
     log: DataFile, batch: Batch, options: DumpOptions, findings: FindingCollector
 ) -> int | None:
-    """Return the largest timestamp of a batch's records, -1 without any or for less; None if they cannot be read."""
+    """Return the largest timestamp of a batch's records, at least -1; None if they cannot be read."""
     position, header = batch
     if header.size > options.max_batch_bytes:
         return header.max_timestamp

@@ -1,4 +1,4 @@
-"""Index files in one walk: their entries in blocks, and findings about order, versions, the tail and the log beside them."""
+"""Index files in one walk: entries in blocks, findings about order, versions, the tail and the log beside."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -112,7 +112,7 @@ def _report_versions(index: IndexFile, block: IndexBlock, findings: FindingColle
 
 
 def is_zero(index: AnyIndexFile, slot: int, entry: tuple[int, int]) -> bool:
-    """Whether a slot is preallocated: zeros, but for a lone first entry of a time index, which may be meant."""
+    """Whether a slot is preallocated: zeros. A lone first entry of zeros may be meant in a time index."""
     if isinstance(index, OffsetIndexFile):
         return entry == (index.base_offset, 0)
     if isinstance(index, TxnIndexFile) or entry != (0, index.base_offset):
@@ -140,7 +140,7 @@ class LogOfIndex:
             self._finder = Finder(self.log, offsets and stack.enter_context(offsets))
 
     def compare(self, entries: Iterable[tuple[int, Any]]) -> dict[int, Indexed]:
-        """Return what entries, each with its slot, lead to, and report those that lead elsewhere than they say.
+        """Return what entries, each with its slot, lead to; report those that lead elsewhere than they say.
 
         Without a log nothing; of an offset index only what does not fit.
         """
@@ -193,7 +193,7 @@ def _open_log(
 
 
 def _report_no_log(target: Target, findings: FindingCollector, message: str) -> None:
-    """Keep a finding about an index whose log cannot be read: DUMP-007, or LOG-014 where a broker removes both."""
+    """Report an index whose log cannot be read: DUMP-007, or LOG-014 where a broker removes both."""
     if comes_true(os.path.dirname(target.path) or ".", lambda: not os.path.lexists(target.path)):
         findings.add("LOG-014", None, "removed while it was read, as its log was")
     else:

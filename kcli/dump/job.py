@@ -128,7 +128,10 @@ class Dump:
         )
 
     def expand(self, found: Found) -> Found:
-        """Return the same with one target per file: of partitions in their order, then of log dirs and their index caches."""
+        """Return the same with one target per file.
+
+        Those of partitions come in their order, then those of log dirs and their index caches.
+        """
         result = replace(
             found,
             targets=[],
@@ -159,7 +162,7 @@ class Dump:
         return result
 
     def _tail(self, unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG002 - each log has its own
-        """Yield the last of a partition, from the logs that it lies in: a tail is short, so it is given at once."""
+        """Yield the last of a partition from the logs that it lies in: a tail is short, it has no pause."""
         from kcli.dump.seek import tails  # noqa: PLC0415 - numpy
 
         read = self._reader(LOG) or _read_logs

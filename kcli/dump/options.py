@@ -18,11 +18,13 @@ STRING_DECODER = "org.apache.kafka.tools.api.StringDecoder"
 class DumpOptions:
     """What of the files is shown; the words of kafka-dump-log have its names.
 
-    `decoder` is the internal topic whose decoder shows the contents of records; None shows them as they are, unless
-    `decode_by_name`, which takes the decoder of the topic that a directory is named after; `key_decoder` and `value_decoder` are
-    the classes that print other contents in text. `tail` is how many of the last batches (or records)
-    of each partition are shown, `limit` how many rows at most. `bytes_as` is one of kcli.dump.shown_bytes.MODES; a
-    `salt` redacts keys and values. `blocks`: rows of logs as Arrow where they can be made in bulk; `form`: as the text of a format. `max_batch_bytes` bounds a batch, compressed and decompressed.
+    `decoder` is the internal topic whose decoder shows the contents of records; None shows them as they are,
+    unless `decode_by_name`, which takes the decoder of the topic that a directory is named after.
+    `key_decoder` and `value_decoder` are the classes that print other contents in text. `tail` is how many of
+    the last batches (or records) of each partition are shown, `limit` how many rows at most. `bytes_as` is
+    one of kcli.dump.shown_bytes.MODES; a `salt` redacts keys and values. `blocks`: rows of logs as Arrow
+    where they can be made in bulk; `form`: as the text of a format. `max_batch_bytes` bounds a batch,
+    compressed and decompressed.
     """
 
     records: bool = False

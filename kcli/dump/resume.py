@@ -22,7 +22,7 @@ BYTES_PER_RANGE = 32 << 20
 
 
 class Pause(NamedTuple):
-    """A place where a scan can pause: all before `resume` is yielded, rows of about `bytes` since the last one."""
+    """A place where a scan can pause: all before `resume` is yielded, of about `bytes` since the last."""
 
     resume: ResumePoint
     bytes: int = 0
@@ -33,7 +33,7 @@ Scanned: TypeAlias = Iterator[Item]
 Reader: TypeAlias = Callable[[Unit, DumpOptions, FindingCollector], Scanned]
 
 _suspended: dict[tuple[Unit, DumpOptions], "tuple[Scanned, FindingCollector]"] = {}
-"""The scan that stopped last in this process, at most one: if it goes on here, nothing is read or decompressed again."""
+"""The scan that stopped last in this process, at most one: if it goes on here, nothing is read again."""
 atexit.register(
     _suspended.clear
 )  # a scan that ends only when the interpreter has been taken apart would complain

@@ -1,4 +1,4 @@
-"""`dump -o text`: what DumpLogSegments prints for a file, as rows of `kcli.dump.render.lines`; it goes on where the tool dies."""
+"""`dump -o text`: what DumpLogSegments prints for a file; kcli goes on where the tool dies."""
 
 from formats.names import KRAFT_SNAPSHOT, LOG, PRODUCER_SNAPSHOT
 from kcli.analysis.collector import FindingCollector
@@ -12,7 +12,7 @@ from kcli.logdir.files import file_name
 
 
 def print_file(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
-    """Yield the lines of a file, and findings; files that the tool does not know are named as it names them."""
+    """Yield the lines of a file; a file that the tool does not know is named as the tool names it."""
     target = unit.target
     if unit.begins:
         yield line(f"Dumping {target.shown}", is_title=True)

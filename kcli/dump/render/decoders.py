@@ -1,4 +1,4 @@
-"""How the contents of records are shown: by the decoders of internal topics, and by the tool's decoder classes.
+"""How contents of records are shown: by the decoders of internal topics, and by the tool's decoder classes.
 
 The classes of `--key-decoder-class` and `--value-decoder-class` are those of
 `org.apache.kafka.tools.api`, 4.3.1. It no longer takes the names `kafka.serializer.*`.
@@ -35,12 +35,15 @@ DECODERS = (
 
 
 def decoder_of(topic_name: str | None) -> str | None:
-    """Return the decoder that a topic's name chooses, which is that name; None for what is no internal topic."""
+    """Return the decoder that a topic's name chooses, which is that name; None for no internal topic."""
     return topic_name if topic_name in DECODERS else None
 
 
 def decoder_for(target: Target, options: DumpOptions) -> str | None:
-    """Return the decoder of a log's records: the one asked for, or that of its directory; snapshots are the metadata log's."""
+    """Return the decoder of a log's records: the one asked for, or that of its directory.
+
+    Snapshots are the metadata log's.
+    """
     if options.decoder is not None or not options.decode_by_name:
         return options.decoder
     return (
@@ -51,7 +54,7 @@ def decoder_for(target: Target, options: DumpOptions) -> str | None:
 
 
 def decoded(topic: str, record: AnyRecord, max_batch_bytes: int = LARGEST_BATCH) -> "DecodedRecord":
-    """Return what a record says by the decoder of a topic, one of `DECODERS`: see `kcli.analysis.contents`."""
+    """Return what a record says by the decoder of a topic of `DECODERS`; see `kcli.analysis.contents`."""
     from kcli.analysis.contents import decode_record  # noqa: PLC0415 - most dumps decode nothing
 
     return decode_record(topic, record, max_batch_bytes)
@@ -60,7 +63,7 @@ def decoded(topic: str, record: AnyRecord, max_batch_bytes: int = LARGEST_BATCH)
 def shown_by(
     decoder: str, record: AnyRecord, max_batch_bytes: int = LARGEST_BATCH
 ) -> tuple[Shown, str | None]:
-    """Return what is printed of a record's key and value by the decoder of a topic, and what is wrong with them."""
+    """Return what a topic's decoder prints of a record's key and value, and what is wrong with them."""
     printed, elements_for, too_long = _coordinator()
     error = too_long(record, max_batch_bytes)
     if error is not None:
@@ -73,7 +76,7 @@ def shown_by(
 
 @cache
 def _coordinator() -> tuple[Any, ...]:
-    """Return the functions that `shown_by` calls; a statement that imports costs a record more than some of them."""
+    """Return the functions that `shown_by` calls; an import statement costs more than some of them."""
     from formats.messages.printed import printed  # noqa: PLC0415 - most dumps decode nothing
     from kcli.analysis.contents import elements_for, too_long  # noqa: PLC0415 - as above
 
@@ -115,9 +118,9 @@ def shown_contents(record: AnyRecord, options: DumpOptions) -> tuple[Shown, str 
 
 
 def shown_with(key_decoder: Decoder, value_decoder: Decoder, record: AnyRecord) -> tuple[Shown, str | None]:
-    """Return what is printed of a record's key and value by decoders of DECODER_CLASSES, and what is wrong with them.
+    """Return what decoders of DECODER_CLASSES print of a record's key and value, and what is wrong.
 
-    Where a class of Kafka would throw, and end the dump, stands an error in the place of the text.
+    Where a class of Kafka would throw, and end the dump, an error takes the place of the text.
     """
     texts: list[str | None] = []
     troubles: list[str] = []
@@ -152,5 +155,5 @@ DECODER_CLASSES: dict[str, Decoder] = {
 }
 """The decoder classes that Kafka 4.3.1 ships, by their full names.
 
-Each raises TruncatedError where the class throws: bytes too few for its number. More than it needs it ignores.
+Each raises TruncatedError where the class throws: bytes too few for its number. It ignores further bytes.
 """

@@ -1,4 +1,4 @@
-"""The rows of `dump --layout` as text: a line per 16 bytes, with the field that they are part of and what they say.
+"""The rows of `dump --layout` as text: a line per 16 bytes, with their field and what they say.
 
     batch header
     00000061  8  base_offset  00 00 00 00 00 00 00 2a  42  offset of the first record as written
@@ -26,7 +26,7 @@ CHUNK = 1 << 16
 
 
 def layout_lines(rows: Iterable[Item]) -> Iterator[str]:
-    """Yield the lines of rows of `dump --layout`: names of files and structures where they change, and fields.
+    """Yield the lines of rows of `dump --layout`: files and structures where they change, and fields.
 
     Of a file without a layout its name, what it is and its size.
     """

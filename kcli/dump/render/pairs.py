@@ -1,4 +1,4 @@
-"""Pairs of numbers that are printed at the end: a log may have millions, so they wait in a file once they are many."""
+"""Pairs of numbers that are printed at the end: many of them, a log may have millions, wait in a file."""
 
 import operator
 from array import array

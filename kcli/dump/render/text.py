@@ -1,7 +1,7 @@
 """Blocks of a log as kafka-dump-log prints them: many lines at once, made by Arrow's kernels.
 
-While lines are made, bytes stand for text; what is not ASCII is made Java's text once, at the end: every key and value
-lies between ASCII characters, so that none can spoil its neighbour.
+While lines are made, bytes take the place of text; what is not ASCII becomes Java's text once, at the end:
+every key and value lies between ASCII characters, so that none can spoil its neighbour.
 """
 
 import os
@@ -80,7 +80,7 @@ BATCH_LINE_FIELDS = {
     " isControl: ": "is_control",
     " deleteHorizonMs: ": "delete_horizon_ms",
 }
-"""What stands before each column of DUMP_BATCH in the line of a batch of magic 2; the fields of every line follow."""
+"""What comes before each column of DUMP_BATCH in the line of a batch of magic 2; LINE_FIELDS follow."""
 LEGACY_LINE_FIELDS = {"offset: ": "last_offset"}
 LINE_FIELDS = {
     " position: ": "position",
@@ -105,10 +105,10 @@ class _Trouble(NamedTuple):
 
 
 def render_text(log: Log, items: Iterable[Block | DamagedRange | Stop], end: int, *, begins: bool) -> Scanned:
-    """Yield the lines of a log up to byte `end`, and places to stop at; the summary lines of the tool are rows of their own.
+    """Yield the lines of a log up to byte `end`, what the tool sums up, and places to pause.
 
-    `begins`: the first block is the file's first. The tool's walk ends quietly at a batch that is cut; at an impossible
-    length it dies, and kcli goes on, as it does to what a filter asks for.
+    `begins`: the first block is the file's first. The tool's walk ends quietly at a batch that is cut; at an
+    impossible length it dies, and kcli goes on, as it does to what a filter asks for.
     """
     options, path = log.options, os.path.join(os.getcwd(), log.target.shown)
     last = BEFORE_FIRST if begins else None
@@ -169,7 +169,10 @@ def _trailing(item: DamagedRange | Stop, end: int, log: Log) -> Scanned:
 
 
 def _follows(path: str, offsets: Ints, last: int | None) -> Iterator[FirstOffset | OffsetJumps]:
-    """Yield where offsets do not follow each other; `last` is the offset before the first, None where another scan knows it."""
+    """Yield where offsets do not follow each other.
+
+    `last` is the offset before the first, None where another scan knows it.
+    """
     if not len(offsets):
         return
     first = int(offsets[0])
@@ -183,7 +186,7 @@ def _follows(path: str, offsets: Ints, last: int | None) -> Iterator[FirstOffset
 def non_consecutive(offsets: Ints, last: int, *, is_first: bool = False) -> bytes:
     """Return (offset, offset of the next record) wherever the next is not one more, as `pairs` has them.
 
-    `last` is before the first, unless that `is_first`. After the largest long Java's sum wraps, as numpy's does.
+    `last` is before the first, unless that `is_first`. After the largest long Java's sum wraps, as numpy's.
     """
     at = (offsets[1:] != offsets[:-1] + 1).nonzero()[0]
     found = np.stack((offsets[at], offsets[at + 1]), axis=1).tobytes()
@@ -193,7 +196,7 @@ def non_consecutive(offsets: Ints, last: int, *, is_first: bool = False) -> byte
 
 
 def _last_offset(block: Block, records: RecordColumns, last: int | None) -> int | None:
-    """Return the offset that the next record follows: what cannot be read of a valid batch is no gap in the log."""
+    """Return the offset that the next record follows: what cannot be read of a valid batch is no gap."""
     if len(records.offset):
         last = int(records.offset[-1])
     if len(block.positions) == 1 and block.valid[0] and records.ends:
@@ -249,7 +252,7 @@ def _record_columns(log: Log, block: Block, records: RecordColumns) -> list[Text
 
 
 def _interleaved(of_batches: Array, columns: list[TextColumn], records: RecordColumns) -> list[Array]:
-    """Return the lines of records, each after those of the batches that begin there, and the lines of batches that follow.
+    """Return the lines of records, each after those of batches that begin there, and those of later batches.
 
     `of_batches` are the lines of the last batches of the records: all, or all but the first.
     """
@@ -279,7 +282,7 @@ def _java_text(raw: memoryview) -> Iterator[Buffer]:
 
 
 def _metadata(block: Block, records: RecordColumns, options: DumpOptions) -> list[TextColumn]:
-    """Return what stands before the contents of records."""
+    """Return what comes before the contents of records."""
     types = timestamp_types(block)
     columns: list[TextColumn] = [
         f"{INDENT} offset: ",
@@ -372,7 +375,7 @@ def _decoded(
 def _control_texts(
     records: RecordColumns, control: NDArray[np.bool_], options: DumpOptions, troubles: list[_Trouble]
 ) -> TextColumn:
-    """Return what is printed of control records; of those that are redacted, a transaction's outcome alone."""
+    """Return what is printed of control records; of redacted ones a transaction's outcome alone."""
     printed = [""] * len(control)
     numbers = control.nonzero()[0]
     for number, record in zip(numbers.tolist(), records_at(records, numbers), strict=True):
