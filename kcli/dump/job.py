@@ -4,69 +4,18 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from formats.names import (
-    COMMITTED_OFFSETS,
-    KRAFT_SNAPSHOT,
-    LOCK,
-    LOG,
-    OFFSET_INDEX,
-    REMOTE_LOG_INDEX_CACHE,
-    REMOTE_LOG_SNAPSHOT,
-    TIME_INDEX,
-    TXN_INDEX,
-    UNKNOWN,
-    parse_file,
-    parse_partition_dir,
-)
+from formats.names import LOG, REMOTE_LOG_INDEX_CACHE, UNKNOWN, parse_file, parse_partition_dir
 from kcli.analysis.collector import FindingCollector
-from kcli.dump.files import READERS, name_file, read_file
 from kcli.dump.filter import in_range
-from kcli.dump.indexes import INDEX_FILES
 from kcli.dump.options import MAX_INT, DumpOptions
-from kcli.dump.render.index_rows import index_rows
-from kcli.dump.resume import Pause, Reader, Scanned, scanned
+from kcli.dump.readers import ACCEPTS, LOGS, read_log, reader_for, row_type_of_a_log, row_types_of
+from kcli.dump.resume import Pause, Scanned, scanned
 from kcli.dump.shown_bytes import shown_as, shown_row
-from kcli.dump.text import print_file
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import rlmm
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.listing import listed, unexpected_names
 from kcli.logdir.tree import PARTITION, Found, Target
-from kcli.rows.dump import (
-    DUMP_BATCH,
-    DUMP_FILE,
-    DUMP_INDEX,
-    DUMP_LAYOUT,
-    DUMP_RECORD,
-    DUMP_TIME_INDEX,
-    DUMP_TXN_INDEX,
-)
-
-LOGS = frozenset({LOG, KRAFT_SNAPSHOT})
-
-
-def _read_logs(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
-    from kcli.dump.logs import read_logs  # noqa: PLC0415 - numpy
-
-    return read_logs(unit, options, findings)
-
-
-_READERS: dict[str, Reader] = {
-    **dict.fromkeys(LOGS, _read_logs),
-    **dict.fromkeys(INDEX_FILES, index_rows),
-    **dict.fromkeys(READERS, read_file),
-    LOCK: name_file,
-    UNKNOWN: name_file,
-}
-_ROW_TYPES = {
-    OFFSET_INDEX: {DUMP_INDEX.name},
-    TIME_INDEX: {DUMP_TIME_INDEX.name},
-    TXN_INDEX: {DUMP_TXN_INDEX.name},
-    **{kind: {reader.row_type.name} for kind, reader in READERS.items()},
-    REMOTE_LOG_SNAPSHOT: rlmm.ROW_TYPES_OF_KIND[REMOTE_LOG_SNAPSHOT],
-    COMMITTED_OFFSETS: rlmm.ROW_TYPES_OF_KIND[COMMITTED_OFFSETS],
-}
-ACCEPTS = frozenset({*_READERS, REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS, PARTITION})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,39 +42,19 @@ class Dump:
         return replace(outcome, rows=[shown_row(row, show) for row in outcome.rows])
 
     def _read(self, unit: Unit) -> Outcome:
-        reader = self._tail if unit.target.kind == PARTITION else self._reader(unit.target.kind)
+        kind = unit.target.kind
+        reader = self._tail if kind == PARTITION else reader_for(kind, self.options)
         return rlmm.dump(unit) if reader is None else scanned(unit, self.options, reader)
-
-    def _reader(self, kind: str) -> Reader | None:
-        if self.options.layout:
-            from kcli.dump.render.layout import LAYOUT_READERS  # noqa: PLC0415 - it needs the tables of every message
-
-            return _read_logs if kind in LOGS else LAYOUT_READERS.get(kind, name_file)
-        return print_file if self.options.text else _READERS.get(kind)
 
     @property
     def row_type_of_a_log(self) -> str:
         """The name of the row type that logs give."""
-        of_data = DUMP_RECORD if self.options.records else DUMP_BATCH
-        return (DUMP_LAYOUT if self.options.layout else of_data).name
+        return row_type_of_a_log(self.options)
 
     def row_types(self, targets: Iterable[Target]) -> frozenset[str]:
         """Return the names of the row types that these targets can give."""
-        logs = {self.row_type_of_a_log}
-        if self.options.layout:
-            from kcli.dump.render.layout import HAS_LAYOUT  # noqa: PLC0415 - it needs the tables of every message
-
-            layouts = {*HAS_LAYOUT, PARTITION}
-            return frozenset(
-                (DUMP_LAYOUT if target.kind in layouts else DUMP_FILE).name for target in targets
-            )
-        return frozenset(
-            name
-            for target in targets
-            for name in (
-                logs if target.kind in {*LOGS, PARTITION} else _ROW_TYPES.get(target.kind, {DUMP_FILE.name})
-            )
-        )
+        kinds = {target.kind for target in targets}
+        return frozenset(name for kind in kinds for name in row_types_of(kind, self.options))
 
     def expand(self, found: Found) -> Found:
         """Return the same with one target per file.
@@ -165,7 +94,7 @@ class Dump:
         """Yield the last of a partition from the logs that it lies in: a tail is short, it has no pause."""
         from kcli.dump.seek import tails  # noqa: PLC0415 - numpy
 
-        read = self._reader(LOG) or _read_logs
+        read = reader_for(LOG, options) or read_log
         logs = self._inside(unit.target, *listed(unit.target.path))
         for target, own in tails(list(logs), options):
             of_log = FindingCollector(target)

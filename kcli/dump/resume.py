@@ -34,9 +34,8 @@ Reader: TypeAlias = Callable[[Unit, DumpOptions, FindingCollector], Scanned]
 
 _suspended: dict[tuple[Unit, DumpOptions], "tuple[Scanned, FindingCollector]"] = {}
 """The scan that stopped last in this process, at most one: if it goes on here, nothing is read again."""
-atexit.register(
-    _suspended.clear
-)  # a scan that ends only when the interpreter has been taken apart would complain
+# a scan that ends only when the interpreter has been taken apart would complain
+atexit.register(_suspended.clear)
 
 
 def scanned(unit: Unit, options: DumpOptions, read: Reader) -> Outcome:
@@ -63,14 +62,9 @@ def scanned(unit: Unit, options: DumpOptions, read: Reader) -> Outcome:
                     rest = replace(unit, resume=item.resume)
                     _suspended[rest, options] = begun
                     break
-                continue
             else:
                 count += 1
-                before = rows[-1] if rows and options.limit is None else None
-                if isinstance(item, TextBlock) and isinstance(before, TextBlock) and not before.is_title:
-                    rows[-1] = TextBlock(before.buffers + item.buffers)  # written together
-                else:
-                    rows.append(item)
+                _add(rows, item, join_text=options.limit is None)
     except FileError as raised:
         outcome = failed(unit, raised)
         return replace(outcome, rows=rows, findings=[*found, *findings.take(), *outcome.findings])
@@ -84,3 +78,12 @@ def scanned(unit: Unit, options: DumpOptions, read: Reader) -> Outcome:
         continuation=rest,
         ran_past_end=findings.ran_past_end and error is None and rest is None,
     )
+
+
+def _add(rows: list[RowItem], item: RowItem, *, join_text: bool) -> None:
+    """Add a row; lines that follow others may be joined to them, to be written together."""
+    before = rows[-1] if rows and join_text else None
+    if isinstance(item, TextBlock) and isinstance(before, TextBlock) and not before.is_title:
+        rows[-1] = TextBlock(before.buffers + item.buffers)
+    else:
+        rows.append(item)

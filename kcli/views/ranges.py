@@ -15,8 +15,9 @@ from formats.magic import is_legacy
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.salvage import verified_windows
 from kcli.dump.filter import HIGHEST, LOWEST, RecordFilter
-from kcli.dump.job import LOGS, Dump, DumpOptions
+from kcli.dump.job import Dump, DumpOptions
 from kcli.dump.options import EVERYTHING
+from kcli.dump.readers import LOGS
 from kcli.dump.seek import byte_range
 from kcli.dump.source import Log
 from kcli.engine.contract import Outcome, Unit

@@ -12,9 +12,7 @@ from formats.magic import LARGEST_HEADER, format_of, is_legacy, magic_of
 from formats.names import (
     CLEAN_SHUTDOWN,
     COMMITTED_OFFSETS,
-    KRAFT_SNAPSHOT,
     LEADER_EPOCH_CHECKPOINT,
-    LOG,
     META_PROPERTIES,
     OFFSET_CHECKPOINT,
     PARTITION_METADATA,
@@ -278,5 +276,4 @@ LAYOUT_READERS: dict[str, Reader] = {
         _reader(_lines),
     ),
 }
-HAS_LAYOUT = frozenset({*LAYOUT_READERS, LOG, KRAFT_SNAPSHOT})
-"""Kinds of files that have a layout to show."""
+"""Of the kinds of files that have a layout to show, logs apart."""

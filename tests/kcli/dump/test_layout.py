@@ -14,9 +14,10 @@ from kcli.analysis.annotated import attributes_text
 from kcli.dump.filter import RecordFilter
 from kcli.dump.job import Dump
 from kcli.dump.options import DumpOptions
+from kcli.dump.readers import LOGS
 from kcli.dump.render import layout as dump_layout
 from kcli.dump.render.hexdump import layout_lines
-from kcli.dump.render.layout import HAS_LAYOUT
+from kcli.dump.render.layout import LAYOUT_READERS
 from kcli.engine.contract import Unit
 from kcli.engine.inline import mapped
 from kcli.logdir.tree import file_target
@@ -86,7 +87,7 @@ def test_every_byte_of_the_recordings(name, tmp_path):
     kinds = set()
     for path in sorted(pack.unpack(name, tmp_path).rglob("*")):
         kind = parse_file(path.name).kind
-        if path.is_file() and kind in HAS_LAYOUT:
+        if path.is_file() and kind in {*LAYOUT_READERS, *LOGS}:
             rows, codes, errors = run(path)
             check_no_gap(rows, path.read_bytes())
             assert (errors, set(codes) - {"IDX-003"}) == ([], set()), path

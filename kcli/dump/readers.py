@@ -1,0 +1,105 @@
+"""Which reader reads a file of a kind, as rows, as text or field by field, and which row types it gives."""
+
+from formats.names import (
+    COMMITTED_OFFSETS,
+    KRAFT_SNAPSHOT,
+    LOCK,
+    LOG,
+    OFFSET_INDEX,
+    PRODUCER_SNAPSHOT,
+    REMOTE_LOG_SNAPSHOT,
+    TIME_INDEX,
+    TXN_INDEX,
+    UNKNOWN,
+)
+from kcli.analysis.collector import FindingCollector
+from kcli.dump.files import READERS, name_file, read_file
+from kcli.dump.indexes import INDEX_FILES
+from kcli.dump.options import DumpOptions
+from kcli.dump.render.index_rows import index_rows
+from kcli.dump.render.index_text import index_text, producers_text
+from kcli.dump.render.lines import StderrLine, line
+from kcli.dump.resume import Reader, Scanned
+from kcli.engine.contract import Unit
+from kcli.jobs import rlmm
+from kcli.logdir.files import file_name
+from kcli.logdir.tree import PARTITION
+from kcli.rows.dump import (
+    DUMP_BATCH,
+    DUMP_FILE,
+    DUMP_INDEX,
+    DUMP_LAYOUT,
+    DUMP_RECORD,
+    DUMP_TIME_INDEX,
+    DUMP_TXN_INDEX,
+)
+
+LOGS = frozenset({LOG, KRAFT_SNAPSHOT})
+
+
+def read_log(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
+    """Yield what the options ask for of a log: see `kcli.dump.logs`."""
+    from kcli.dump.logs import read_logs  # noqa: PLC0415 - numpy
+
+    return read_logs(unit, options, findings)
+
+
+def _print_file(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
+    """Yield the lines of a file; a file that the tool does not know is named as the tool names it."""
+    target = unit.target
+    if unit.begins:
+        yield line(f"Dumping {target.shown}", is_title=True)
+    reader = _TEXT_READERS.get(target.kind)
+    if reader is None or file_name(target).suffix:
+        yield StderrLine(f"Ignoring unknown file {target.shown}")
+    else:
+        yield from reader(unit, options, findings)
+
+
+_ROW_READERS: dict[str, Reader] = {
+    **dict.fromkeys(LOGS, read_log),
+    **dict.fromkeys(INDEX_FILES, index_rows),
+    **dict.fromkeys(READERS, read_file),
+    LOCK: name_file,
+    UNKNOWN: name_file,
+}
+_TEXT_READERS: dict[str, Reader] = {
+    **dict.fromkeys(LOGS, read_log),
+    **dict.fromkeys(INDEX_FILES, index_text),
+    PRODUCER_SNAPSHOT: producers_text,
+}
+_ROW_TYPES = {
+    OFFSET_INDEX: {DUMP_INDEX.name},
+    TIME_INDEX: {DUMP_TIME_INDEX.name},
+    TXN_INDEX: {DUMP_TXN_INDEX.name},
+    **{kind: {reader.row_type.name} for kind, reader in READERS.items()},
+    REMOTE_LOG_SNAPSHOT: rlmm.ROW_TYPES_OF_KIND[REMOTE_LOG_SNAPSHOT],
+    COMMITTED_OFFSETS: rlmm.ROW_TYPES_OF_KIND[COMMITTED_OFFSETS],
+}
+ACCEPTS = frozenset({*_ROW_READERS, REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS, PARTITION})
+
+
+def reader_for(kind: str, options: DumpOptions) -> Reader | None:
+    """Return the reader of files of a kind; None for those whose rows are the ones of `rlmm dump`."""
+    if options.layout:
+        from kcli.dump.render.layout import LAYOUT_READERS  # noqa: PLC0415 - it needs the tables of every message
+
+        return read_log if kind in LOGS else LAYOUT_READERS.get(kind, name_file)
+    return _print_file if options.text else _ROW_READERS.get(kind)
+
+
+def row_type_of_a_log(options: DumpOptions) -> str:
+    """Return the name of the row type that logs give."""
+    of_data = DUMP_RECORD if options.records else DUMP_BATCH
+    return (DUMP_LAYOUT if options.layout else of_data).name
+
+
+def row_types_of(kind: str, options: DumpOptions) -> set[str]:
+    """Return the names of the row types that a file of a kind, or the logs of a partition, can give."""
+    if kind in {*LOGS, PARTITION}:
+        return {row_type_of_a_log(options)}
+    if options.layout:
+        from kcli.dump.render.layout import LAYOUT_READERS  # noqa: PLC0415 - it needs the tables of every message
+
+        return {(DUMP_LAYOUT if kind in LAYOUT_READERS else DUMP_FILE).name}
+    return _ROW_TYPES.get(kind, {DUMP_FILE.name})
