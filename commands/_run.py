@@ -23,7 +23,7 @@ from commands._summary import RunSummary
 from commands._terminal import is_colored
 from kcli.analysis.findings import SEVERITIES
 from kcli.engine.contract import Engine, Job, Map, Reduce, Unit
-from kcli.engine.errors import EngineMissingError, NotWrittenError, OutputError
+from kcli.engine.errors import EngineMissingError, NotWrittenError
 from kcli.jobs.common import PARTITIONS_ONLY, internal_failure, notes_as_findings, plan
 from kcli.logdir.buffers import shown
 from kcli.logdir.tree import Found, Target, find
@@ -219,8 +219,6 @@ def _rows(
                 done(outcome)
     except EngineMissingError as error:
         summary.end(ExitStatus.SOME_UNANSWERED, "environment", str(error))
-    except OutputError:
-        raise
     except NotWrittenError as error:
         summary.end(ExitStatus.SOME_UNANSWERED, "environment", f"--out {common.out}: {error}")
     except (Interrupted, KeyboardInterrupt) as error:

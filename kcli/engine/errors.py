@@ -7,7 +7,3 @@ class EngineMissingError(Exception):
 
 class NotWrittenError(Exception):
     """Rows cannot be written where they should go; the message says why."""
-
-
-class OutputError(OSError):
-    """Stdout cannot be written."""
