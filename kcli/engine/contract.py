@@ -1,14 +1,13 @@
 """What a unit of work is and what comes back: the contract between jobs and every engine.
 
 A job maps each unit to an outcome, in any process. Where it also reduces, outcomes of consecutive units of a
-group are combined, in the process that asked. Every engine gives the same outcomes in unit order. Errors are
-values: a bad file raises nothing. A map whose rows would grow too large stops and gives its unit's
-continuation, so memory stays flat.
+group are combined, in the process that asked. Errors are values: a bad file raises nothing. A map whose rows
+would grow too large stops and gives its unit's continuation, so memory stays flat.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from kcli.analysis.findings import Finding
 from kcli.logdir.tree import Target
@@ -16,30 +15,22 @@ from kcli.rows import Failure, Item
 
 
 class ResumePoint(NamedTuple):
-    """Where a continuation goes on: a byte of the file, or the number of an entry where it has entries.
+    """Where a continuation goes on; `cursor` counts the records, or fields, of the place that are delivered."""
 
-    `cursor` counts what of the batch or entry at that place is delivered: records, or fields.
-    """
-
-    position: int
+    position: int  # a byte of the file, or the number of an entry where it has entries
     cursor: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """One picklable piece of work over one or more targets; `number` is its place among the units.
+    """One picklable piece of work over one or more targets, or over a range of bytes of a file."""
 
-    `start` and `end` are a range of bytes of a file (exclusive, an end of 0 is the file's end). `resume` is
-    where a continuation goes on, None for a unit that begins. Consecutive units of the same `group` are
-    reduced together.
-    """
-
-    number: int
+    number: int  # its place among the units
     targets: tuple[Target, ...]
-    group: int = 0
+    group: int = 0  # consecutive units of the same group are reduced together
     start: int = 0
-    end: int = 0
-    resume: ResumePoint | None = None
+    end: int = 0  # exclusive; 0 is the file's end
+    resume: ResumePoint | None = None  # where a continuation goes on
 
     @property
     def target(self) -> Target:
@@ -64,43 +55,31 @@ class Unit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What one call of a map gives: rows, findings, at most one error, and what is left to do.
-
-    Where a worker wrote the rows to a file there are none; `taken` counts them, and `parts` describes the
-    files that end here. `ran_past_end`: the batches of a range of a log do not end where the range does, so
-    this goes on to the end of the log. `partial` is what a reduce works on, picklable.
-    """
+    """What one call of a map gives: rows, findings, at most one error, and what is left to do."""
 
     number: int
     rows: list[Item] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     error: Failure | None = None
     continuation: Unit | None = None
-    taken: int = 0
-    parts: tuple[object, ...] = ()
-    ran_past_end: bool = False
-    partial: object = None
+    taken: int = 0  # rows that a worker wrote to a file
+    parts: tuple[object, ...] = ()  # the files of a worker that end here
+    ran_past_end: bool = False  # no batch ends where the range of a log does: this goes on to the log's end
+    partial: object = None  # what a reduce works on, picklable
 
 
 Map: TypeAlias = Callable[[Unit], Outcome]
 Reduce: TypeAlias = Callable[[Outcome | None, Outcome | None], Outcome]
 """Combines two neighbours of a group, associatively; None stands for the group's beginning or end.
-
-The result carries the rows and findings that are complete by then, those of the left one first.
-"""
+The result carries the rows and findings that are complete by then, those of the left one first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(NamedTuple):
     """What is done with every unit, picklable but for `reduce`."""
 
     map: Map
     reduce: Reduce | None = None
 
 
-class Engine(Protocol):
-    """Runs a job over units; outcomes come in unit order, those of one unit in the order of its calls."""
-
-    def __call__(self, job: Job, units: Sequence[Unit]) -> Iterator[Outcome]:
-        """Yield every outcome; the continuation of a unit comes before the next unit."""
-        ...
+Engine: TypeAlias = Callable[[Job, Sequence[Unit]], Iterator[Outcome]]
+"""Runs a job over units: every outcome, in unit order; the continuation of a unit comes before the next unit."""

@@ -40,8 +40,7 @@ def reduced(job: Job, units: Sequence[Unit], outcomes: Iterable[Outcome]) -> Ite
                 yield replace(left, partial=None, continuation=left.continuation or by_number[outcome.number])
                 left = Outcome(number=left.number, partial=left.partial)
             left = job.reduce(left, outcome)
-        if left is None:
-            continue
+        assert left is not None
         last = job.reduce(Outcome(number=left.number, partial=left.partial), None)
         adds = bool(last.rows or last.findings or last.error)
         yield replace(left, partial=None, continuation=by_number[left.number] if adds else left.continuation)

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
-from kcli.engine.bins import COST_OF_A_UNIT, bin_count, consecutive_bins, size_of
 from kcli.engine.contract import Engine, Job, Map, Outcome, Unit
 from kcli.engine.errors import EngineMissingError
 from kcli.engine.inline import failed, reduced
+from kcli.engine.spark_bins import COST_OF_A_UNIT, bin_count, consecutive_bins, size_of
 from kcli.engine.spark_session import Jobs, Session, cores_of, first_line, is_alive, is_local, opened
 from kcli.engine.spark_worker import Sink, unpacked
 

@@ -16,9 +16,9 @@ from kcli.analysis.findings import Finding
 from kcli.dump.filter import RecordFilter
 from kcli.dump.job import ACCEPTS as DUMPED
 from kcli.dump.job import Dump, DumpOptions
-from kcli.engine.bins import COST_OF_A_UNIT, bin_count, consecutive_bins, size_of
 from kcli.engine.contract import Job, Map, Outcome, Unit
 from kcli.engine.inline import inline
+from kcli.engine.spark_bins import COST_OF_A_UNIT, bin_count, consecutive_bins, size_of
 from kcli.jobs import epoch, rlmm, scan, scan_logs
 from kcli.jobs.common import PARTITIONS_ONLY, log_dir_findings, notes_as_findings, plan
 from kcli.jobs.ls import ls

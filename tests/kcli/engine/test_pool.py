@@ -1,8 +1,10 @@
 """The process pool: what every engine does, and what becomes of the units of workers that die."""
 
-import errno
 import os
+import re
 import signal
+import subprocess
+import sys
 import time
 from contextlib import suppress
 from functools import partial
@@ -12,9 +14,10 @@ import pytest
 
 from kcli.engine import pool as engine
 from kcli.engine.contract import Job, Outcome
+from kcli.engine.errors import EngineMissingError
 from kcli.engine.inline import inline
-from kcli.engine.pool import FEW_WORKERS, UNITS_A_CALL, pool, shares
-from tests.engine_suite import LARGE, LONG, Row, SpreadSuite, long_units, scan, shape, units
+from kcli.engine.pool import MOST_UNITS, pool
+from tests.engine_suite import LARGE, LONG, Row, SpreadSuite, long_units, scan, units
 from tests.nobody import as_nobody
 
 pytestmark = pytest.mark.slow
@@ -41,7 +44,7 @@ def test_the_pool_works_in_other_processes_and_in_several():
 
 
 def test_more_units_than_fit_the_window_stay_in_order():
-    count = UNITS_A_CALL * 12 + 5
+    count = MOST_UNITS * 12 + 5
 
     assert [outcome.number for outcome in pool(2)(Job(scan), units(*["answer"] * count))] == list(
         range(count)
@@ -57,15 +60,15 @@ def test_many_rows_come_back_early_and_in_order():
 
 
 def test_answers_under_way_are_bounded_and_a_call_ends_with_its_share(monkeypatch):
-    monkeypatch.setattr(engine, "BYTES_UNDER_WAY", 4 * LARGE)
-    answer, sizes = engine.Workers.answer, []
+    monkeypatch.setattr(engine, "MOST_BYTES", 4 * LARGE)
+    answered, sizes = engine._answered, []
 
-    def counted(workers, call):
-        outcomes = answer(workers, call)
+    def counted(*call):
+        outcomes, rest = answered(*call)
         sizes.append(sum(len(row.values[2]) for outcome in outcomes for row in outcome.rows))
-        return outcomes
+        return outcomes, rest
 
-    monkeypatch.setattr(engine.Workers, "answer", counted)
+    monkeypatch.setattr(engine, "_answered", counted)
     outcomes = list(pool(2)(Job(long_units), units(*["answer"] * 3)))
 
     assert [outcome.number for outcome in outcomes] == [
@@ -81,58 +84,60 @@ def test_only_what_is_in_flight_is_taken_from_the_units():
     outcomes.close()
 
 
-def test_where_workers_die_before_they_begin_this_process_does_the_work(monkeypatch):
-    monkeypatch.setattr(engine, "_set_up", os._exit)
-    work = units("answer", "long", "fail", *["answer"] * 20)
+def test_where_workers_die_before_they_begin_the_engine_refuses(monkeypatch):
+    monkeypatch.setattr(engine, "_set_up", partial(os._exit, 1))
 
-    assert shape(pool(2)(Job(who_works), work)) == shape(inline(Job(who_works), work))
-
-
-def who_works(unit):
-    return Outcome(number=unit.number, rows=[Row("epoch", (os.getpid(),))])
+    with pytest.raises(EngineMissingError, match=r"^--jobs cannot work here, use --jobs 1 \(ChildProcess"):
+        list(pool(2)(Job(scan), units("answer", "answer")))
 
 
-@pytest.mark.parametrize(
-    "error", [OSError(errno.EAGAIN, "no process"), RuntimeError("can't start new thread")]
-)
-def test_where_no_worker_can_be_had_this_process_does_the_work(monkeypatch, error):
-    def fails(*_):
-        raise error
+def test_where_a_worker_does_not_begin_in_time_the_engine_refuses(monkeypatch):
+    monkeypatch.setattr(engine, "_set_up", partial(time.sleep, 60))
+    monkeypatch.setattr(engine, "START_SECONDS", 0.2)
 
-    monkeypatch.setattr(engine, "prepare", fails)
-    work = units("answer", "long", "fail", *["answer"] * 20)
-
-    assert shape(pool(2)(Job(who_works), work)) == shape(inline(Job(who_works), work))
+    with pytest.raises(EngineMissingError, match="TimeoutError"):
+        list(pool(2)(Job(scan), units("answer")))
 
 
-def test_a_user_who_may_have_no_other_process_gets_the_answers():
-    printed = as_nobody(
-        """
+REFUSED = """
+try:
+    print(*(outcome.number for outcome in pool(2)(Job(scan), units("answer", "long", "answer"))))
+except EngineMissingError as error:
+    print(error)
+"""
+IMPORTED = """
 import resource
-import concurrent.futures.process, multiprocessing.forkserver
 from kcli.engine.contract import Job
+from kcli.engine.errors import EngineMissingError
+from kcli.engine import pool as engine
 from kcli.engine.pool import pool
 from tests.engine_suite import scan, units
-""",
-        """
-resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
-print(*(outcome.number for outcome in pool(2)(Job(scan), units("answer", "long", "answer"))))
-""",
+engine.START_SECONDS = 5
+"""
+
+
+@pytest.mark.parametrize("processes", range(12))
+def test_a_user_who_may_have_few_processes_and_threads_gets_the_answers_or_one_refusal(processes):
+    most = f"resource.setrlimit(resource.RLIMIT_NPROC, ({processes}, {processes}))"
+    printed = as_nobody(IMPORTED, f"{most}\n{REFUSED}")
+
+    assert printed == "0 1 1 1 1 2\n" or re.fullmatch(
+        r"--jobs cannot work here, use --jobs 1 \(.*\)\n", printed
     )
 
-    assert printed == "0 1 1 1 1 2\n"
 
+def test_files_that_may_not_be_long_enough_are_a_refusal():
+    program = f"{IMPORTED}\nresource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))\n"
+    program += REFUSED.replace("Job(scan)", "Job(partial(scan, rows=6000))")
+    done = subprocess.run(
+        [sys.executable, "-c", f"from functools import partial\n{program}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
 
-@pytest.mark.parametrize(
-    ("count", "jobs", "chunk", "workers"),
-    [(1, 8, 1, 1), (3, 1000, 1, 3), (40, 2, 5, 2), (10_000, 2, UNITS_A_CALL, 2), (65, 1, 16, 1)],
-)
-def test_no_more_workers_than_chunks(count, jobs, chunk, workers):
-    assert shares(units(*["answer"] * count), jobs) == (chunk, workers)
-
-
-def test_no_more_workers_than_cores_have_use_for():
-    assert shares(units(*["answer"] * 10_000), 1000)[1] == max(FEW_WORKERS, 4 * len(os.sched_getaffinity(0)))
+    assert done.stdout == "--jobs cannot work here, use --jobs 1 (OSError(27, 'File too large'))\n"
 
 
 def all_die_once(given, *, marker):

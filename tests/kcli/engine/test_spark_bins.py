@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcli.engine.bins import bin_count, consecutive_bins
+from kcli.engine.spark_bins import bin_count, consecutive_bins
 
 
 @given(st.lists(st.integers(1, 10**12), max_size=50), st.integers(1, 40))
