@@ -2,6 +2,7 @@
 
 import os
 import stat
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -56,7 +57,7 @@ def is_file_of_its_own() -> bool:
     Else messages would come out of order.
     """
     try:
-        out, messages = os.fstat(1), os.fstat(2)
+        out, messages = os.fstat(1), os.fstat(sys.stderr.fileno())
     except OSError:
         return False
     return stat.S_ISREG(out.st_mode) and (out.st_dev, out.st_ino) != (messages.st_dev, messages.st_ino)

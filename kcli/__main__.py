@@ -5,6 +5,8 @@ import io
 import os
 import signal
 import sys
+import threading
+import warnings
 from contextlib import suppress
 from importlib.util import find_spec
 
@@ -91,12 +93,28 @@ def _prepare_workers(words: list[str]) -> None:
 
     A guess, which costs little.
     """
-    if any(word.startswith("--jobs") for word in words) and "1" not in words:
+    if not any(word.startswith("--jobs") for word in words):
+        return
+    os.environ["PYTHONSAFEPATH"] = "1"  # nothing is imported from the working directory
+    _keep_stderr()
+    if "1" not in words:
         from kcli.engine.errors import EngineMissingError  # noqa: PLC0415 - only for --jobs
         from kcli.engine.pool import prepare  # noqa: PLC0415
 
-        with suppress(OSError, EngineMissingError):  # the engine does without workers
+        with suppress(OSError, EngineMissingError):  # the engine says so once it needs workers
             prepare(WORKERS_IMPORT.get(words[0], ()))
+
+
+def _keep_stderr() -> None:
+    """Keep stderr for kcli's messages: neither processes nor threads that fail print tracebacks there.
+
+    Processes that are started from now on write to the null device. Whoever waits for them, or for a thread,
+    reports what has failed.
+    """
+    sys.stderr = open(os.dup(sys.stderr.fileno()), "w", 1, encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    threading.excepthook = lambda _: None
+    warnings.filterwarnings("ignore", "resource_tracker")
 
 
 def _complete_streams() -> None:

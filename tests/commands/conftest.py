@@ -1,5 +1,7 @@
 """What tests of commands share."""
 
+import tempfile
+
 import pytest
 
 from tests.builders import put_record, put_records
@@ -22,3 +24,10 @@ def long_log(log_dir):
     (folder / LOG).write_bytes(data)
     (folder / "00000000000000000000.index").write_bytes(index)
     return folder
+
+
+@pytest.fixture
+def short_directory():
+    """A directory whose name leaves room for that of a socket."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as directory:
+        yield directory

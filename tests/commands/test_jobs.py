@@ -109,18 +109,24 @@ def test_messages_have_the_same_places_where_both_streams_are_one_file(big, tmp_
     assert answer[0] == answer[1]
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_file_that_may_not_grow_ends_with_4_and_a_message(big, tmp_path, jobs):
-    most = 1_000_000
-    status, answer = run(
+@pytest.mark.parametrize(
+    ("jobs", "size", "message"),
+    [
+        (1, 1_000_000, b"kcli: cannot write output: file too large\n"),
+        (2, 0, b"error --jobs cannot work here, use --jobs 1 (OSError(27, 'File too large'))\n"),
+    ],
+    ids=["inline", "workers"],
+)
+def test_a_file_that_may_not_grow_ends_with_4_and_a_message(big, tmp_path, jobs, size, message):
+    status, error = run(
         big,
         tmp_path / "out",
         jobs,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000)),
     )
 
-    assert (status, answer) == (4, b"kcli: cannot write output: file too large\n")
-    assert (tmp_path / "out").stat().st_size == most
+    assert (status, error) == (4, message)
+    assert (tmp_path / "out").stat().st_size == size
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -196,8 +202,9 @@ def will_be_gone(process):
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_no_process_outlives_the_command(big, number):
-    process = subprocess.Popen(words(big, 2), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
+def test_no_process_and_no_file_outlives_the_command(big, number, short_directory):
+    environment = {**ENVIRONMENT, "TMPDIR": short_directory}
+    process = subprocess.Popen(words(big, 2), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
     os.read(process.stdout.fileno(), 10)  # the rest waits: nobody reads
     children = [child for child, parent in parents().items() if parent == process.pid]
     family = [*children, *workers(process.pid)]
@@ -208,6 +215,18 @@ def test_no_process_outlives_the_command(big, number):
     process.communicate(timeout=WAIT_SECONDS)
 
     assert all(map(will_be_gone, family))
+    assert os.listdir(short_directory) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_helpers_that_are_killed_print_nothing(big, alone, number):
+    process = subprocess.Popen(words(big, 2), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
+    begun = os.read(process.stdout.fileno(), 10)  # the rest waits: nobody reads
+    for child in [child for child, parent in parents().items() if parent == process.pid]:
+        os.kill(child, number)  # the fork server, the resource tracker
+    out, error = process.communicate(timeout=WAIT_SECONDS)
+
+    assert (process.returncode, error, begun + out) == alone["text",]
 
 
 def test_nothing_is_imported_from_the_working_directory(big, alone, tmp_path):
