@@ -17,7 +17,7 @@ from commands._engine import engine_of, uses_spark
 from commands._inputs import inputs, refuse_too_much
 from commands._options import Common
 from commands._print import Text, print_messages, print_rows, progress
-from commands._signals import Interrupted, deferred, deliver_pending, interruptible
+from commands._signals import Interrupted, deferred, deliver_pending, delivered, interruptible
 from commands._status import ExitStatus, UsageError
 from commands._summary import RunSummary
 from commands._terminal import is_colored
@@ -133,14 +133,15 @@ def _units(
 ) -> tuple[Found, list[Unit]]:
     """Return what the paths lead to and its units of work; inputs of no use become errors of the summary."""
     try:
-        found = find(list(inputs(paths, common)), common.selection())
-        if out is not None:
-            out.refuse_inputs(found)
-        if command.expand is not None:
-            found = command.expand(found)
-        units, failures = plan(found, command.accepts)
-        if command.unbounded_output and out is None and uses_spark(common) and not common.quiet:
-            refuse_too_much(units)
+        with delivered():
+            found = find(list(inputs(paths, common)), common.selection())
+            if out is not None:
+                out.refuse_inputs(found)
+            if command.expand is not None:
+                found = command.expand(found)
+            units, failures = plan(found, command.accepts)
+            if command.unbounded_output and out is None and uses_spark(common) and not common.quiet:
+                refuse_too_much(units)
     except Interrupted as error:
         summary.interrupt(error)
         return Found(), []

@@ -1,8 +1,8 @@
 """Signals that end a command (Ctrl-C, SIGTERM, SIGHUP): recorded at once, delivered where no output is cut.
 
-While output is written a signal stays pending until the next rows are computed, so a document is always
-closed. A second signal ends kcli at once, unless it follows within SAME_MOMENT: a terminal that closes sends
-several.
+While a command starts, and while output is written, a signal stays pending until inputs are searched or the
+next rows are computed. So there is always a whole document. A second signal ends kcli at once, unless it
+follows within SAME_MOMENT: a terminal that closes sends several.
 """
 
 import os
@@ -42,7 +42,11 @@ _state = _State()
 
 
 def install() -> None:
-    """Handle the signals that end a command, except those that the parent process ignores (nohup)."""
+    """Handle the signals that end a command, except those that the parent process ignores (nohup).
+
+    They stay pending until a block of `delivered`.
+    """
+    _state.deferred = True
     for number in ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _receive)
@@ -78,6 +82,16 @@ def deferred() -> Iterator[None]:
         yield
     finally:
         _state.deferred = False
+
+
+@contextmanager
+def delivered() -> Iterator[None]:
+    """Raise Interrupted in this block if a signal is pending or arrives; afterwards signals stay pending."""
+    try:
+        deliver_pending()
+        yield
+    finally:
+        _state.deferred = True
 
 
 def deliver_pending() -> None:

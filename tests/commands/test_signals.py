@@ -79,25 +79,28 @@ def ended(process):
 def errors_of(out, output):
     """Return the errors of a document, which must be whole."""
     if output == "json":
-        return [failure["error"] for failure in json.loads(out)["errors"]] if out else ["interrupted"]
+        return [failure["error"] for failure in json.loads(out)["errors"]]
     lines = [json.loads(line) for line in out.splitlines()]
-    assert not out or out.endswith("\n")
-    return [line["error"] for line in lines if line["type"] == "error"] if lines else ["interrupted"]
+    assert out.endswith("\n")
+    return [line["error"] for line in lines if line["type"] == "error"]
 
 
 @pytest.mark.parametrize(("jobs", "output"), [("1", "json"), ("2", "json"), ("1", "ndjson"), ("2", "ndjson")])
 def test_ctrl_c_at_any_time_leaves_a_valid_document(many, jobs, output):
     moments = random.Random(f"{jobs} {output}")
     interrupted = 0
-    for _ in range(3):
+    for earliest, latest in ((0.05, 0.3), (0.15, 0.9), (0.15, 0.9)):
         process = start("epoch", "end-offset", "--epoch", "all", many, "--jobs", jobs, "-o", output)
-        time.sleep(moments.uniform(0.15, 0.9))
+        time.sleep(moments.uniform(earliest, latest))
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGINT)
         out, error = ended(process)
 
         assert process.returncode in {0, 130, -signal.SIGINT}, error
         assert not re.search("Traceback|leaked|Exception", error), error
+        if process.returncode == -signal.SIGINT:  # Python itself was still starting
+            assert (out, error) == ("", "")
+            continue
         too_late = process.returncode == 0 or (error == "kcli: interrupted\n" and out)  # after the last word
         assert errors_of(out, output) == ([] if too_late else ["interrupted"])
         interrupted += process.returncode == 130
@@ -186,7 +189,7 @@ def test_a_signal_before_the_document_begins_prints_one_line(tmp_path):
     assert error == "error interrupted: the rows are not complete\n"
 
 
-def test_files_that_are_left_in_no_temporary_directory(many, tmp_path):
+def test_no_file_is_left_in_the_temporary_directory(many, short_directory):
     process = start(
         "epoch",
         "end-offset",
@@ -196,11 +199,11 @@ def test_files_that_are_left_in_no_temporary_directory(many, tmp_path):
         "--jobs",
         "2",
         "-q",
-        env={**os.environ, "TMPDIR": str(tmp_path)},
+        env={**os.environ, "TMPDIR": short_directory},
         cwd=Path(__file__).parents[2],
     )
     time.sleep(0.5)
     os.killpg(process.pid, signal.SIGINT)
     ended(process)
 
-    assert os.listdir(tmp_path) == []
+    assert os.listdir(short_directory) == []
