@@ -15,7 +15,7 @@ from kcli.rows import Failure, Item
 
 
 class ResumePoint(NamedTuple):
-    """Where a continuation goes on; `cursor` counts the records, or fields, of the place that are delivered."""
+    """Where a continuation goes on; `cursor` counts records, or fields, of that place that are delivered."""
 
     position: int  # a byte of the file, or the number of an entry where it has entries
     cursor: int = 0
@@ -82,4 +82,4 @@ class Job(NamedTuple):
 
 
 Engine: TypeAlias = Callable[[Job, Sequence[Unit]], Iterator[Outcome]]
-"""Runs a job over units: every outcome, in unit order; the continuation of a unit comes before the next unit."""
+"""Runs a job over units: every outcome in unit order, a continuation of a unit before the next unit."""

@@ -105,7 +105,7 @@ def _answered(units: Sequence[Unit], path: str, answer: Future[int]) -> tuple[li
 
 @contextmanager
 def _started(workers: int) -> Iterator[tuple[ProcessPoolExecutor, str]]:
-    """Give an executor of which a worker has begun, and a directory; workers end with it, whatever they do."""
+    """Give an executor of which a worker has begun, and a directory; its workers end with this block."""
     prepare()
     executor = ProcessPoolExecutor(workers, get_context("forkserver"), _set_up)
     try:
