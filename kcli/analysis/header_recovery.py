@@ -4,7 +4,6 @@ Cheap: it reads the tail after the last index entry, unless that entry leads now
 the bytes exactly is `kcli.analysis.recovery`.
 """
 
-from dataclasses import replace
 from typing import NamedTuple
 
 from formats.errors import CorruptError
@@ -50,7 +49,7 @@ def recover_by_headers(segment: LoadedSegment, cache: EpochCache, reporter: Repo
         reporter.report_growth(path, tail.grown)
     if cut > 0 and not (tail.grown and tail.stop.reason in TORN):
         reporter.findings.extend(stop_finding(reporter.partition, path, tail.stop))
-    kept = replace(segment, log_size=tail.stop.position)
+    kept = segment._replace(log_size=tail.stop.position)
     newest = cache[-1].epoch if cache else epochs.UNDEFINED_EPOCH
     if tail.next_offset > base and not 0 <= tail.leader_epoch <= newest:
         with kept.log() as log:

@@ -1,6 +1,5 @@
 """A partition as the broker holds it right after opening it, and what it is opened with."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from formats.checkpoint import EpochEntry
@@ -25,8 +24,7 @@ Recovery, by checksums or by headers alone; the user.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(NamedTuple):
     """What the broker's configuration and clock contribute.
 
     `max_index_size` is segment.index.bytes; None where it is unknown: an index of any length fits then.
@@ -60,8 +58,7 @@ class Checkpoints(NamedTuple):
     high_watermark: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedLog:
+class LoadedLog(NamedTuple):
     """A partition as the broker holds it right after opening it.
 
     `segments` ascending, never empty. `recovery_point` and `log_start_offset` are the values in memory;

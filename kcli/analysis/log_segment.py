@@ -8,7 +8,6 @@ one. What the broker would throw is a `BrokerError`.
 import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, TypeVar
 
 from formats.batch import BATCH, COMPRESSION_CODEC_MASK, SMALLEST_LENGTH
@@ -158,8 +157,7 @@ def _whole_header(log: DataFile, batch: FileBatch) -> None:
         raise BrokerError(KAFKA_EXCEPTION, log.path, batch.position, "the file ends inside a batch header")
 
 
-@dataclass(frozen=True, slots=True)
-class Index(Generic[E]):
+class Index(NamedTuple, Generic[E]):
     """An offset or time index: its entries lie in a file, or (rebuilt) in memory in the same bytes.
 
     `entries` is what the broker counts: preallocated zeros of a file included.
@@ -203,8 +201,7 @@ NO_OFFSETS = Index(OFFSET_INDEX_ENTRY)
 NO_TIMES = Index(TIME_INDEX_ENTRY)
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedSegment:
+class LoadedSegment(NamedTuple):
     """One segment as the broker holds it.
 
     `log_size` in bytes, indexes, and the last offsets of aborted transactions.
@@ -373,11 +370,10 @@ def truncate_segment(segment: LoadedSegment, target: int) -> LoadedSegment:
         )
     aborted = segment.aborted_last_offsets
     kept = next((slot for slot, last in enumerate(aborted) if last >= target), len(aborted))
-    after = replace(
-        segment,
+    after = segment._replace(
         log_size=segment.log_size if position is None else position,
-        offset_index=replace(segment.offset_index, entries=offset_entries),
-        time_index=replace(segment.time_index, entries=time_entries),
+        offset_index=segment.offset_index._replace(entries=offset_entries),
+        time_index=segment.time_index._replace(entries=time_entries),
         aborted_last_offsets=aborted[:kept],
     )
     _read_largest_timestamp(after)

@@ -4,7 +4,6 @@ It must not end below its newest snapshot.
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from formats.names import KRAFT_SNAPSHOT, parse_file
 from kcli.analysis.loaded_log import LoadedLog
@@ -43,8 +42,7 @@ def at_latest_snapshot(loaded: LoadedLog, files: Iterable[str], reporter: Report
     segments = (empty_segment(offset),)
     loaded.producers.start_at(offset)
     rebuild(loaded.producers, segments, offset, offset, clean_start=False)
-    return replace(
-        loaded,
+    return loaded._replace(
         segments=segments,
         epochs=(),
         recovered_epochs=(),

@@ -5,7 +5,7 @@ Every batch checked, indexes, epochs and producers built anew, the rest cut off.
 are kept.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from formats.batch import NO_PRODUCER_ID
@@ -150,8 +150,7 @@ class _Rebuild:
 
     def segment(self, log_size: int) -> LoadedSegment:
         """Return the segment with what has been built."""
-        return replace(
-            self.of,
+        return self.of._replace(
             log_size=log_size,
             offset_index=memory_index(OFFSET_INDEX_ENTRY, bytes(self.offset_entries)),
             time_index=memory_index(TIME_INDEX_ENTRY, bytes(self.time_entries)),

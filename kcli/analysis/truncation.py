@@ -5,7 +5,7 @@ calls; then a clean stop and start with checkpoints that hold the new values.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from formats.batch import LOG_APPEND_TIME, BatchHeader
@@ -89,7 +89,7 @@ def truncate(loaded: LoadedLog, target: int, high_watermark: int | None) -> Pred
     """
     watermark = None if high_watermark is None else loaded.bounded(high_watermark)
     if target >= loaded.log_end_offset:
-        after = replace(loaded, epochs=truncate_from_end(loaded.epochs, loaded.log_end_offset))
+        after = loaded._replace(epochs=truncate_from_end(loaded.epochs, loaded.log_end_offset))
         return _prediction(loaded, after, target, NONE, (watermark, watermark))
     producers = loaded.producers.copy()
     if target < loaded.segments[0].base_offset:
@@ -105,8 +105,7 @@ def truncate(loaded: LoadedLog, target: int, high_watermark: int | None) -> Pred
         epochs, kind = truncate_from_end(loaded.epochs, target), PARTIAL
         log_start, lowered = min(target, loaded.log_start_offset), min(target, watermark or 0)
     rebuild(producers, segments, log_start, target, clean_start=False)
-    after = replace(
-        loaded,
+    after = loaded._replace(
         segments=segments,
         epochs=epochs,
         log_end_offset=target,

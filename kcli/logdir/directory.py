@@ -6,10 +6,9 @@ leaves its value unknown and, when unreadable, a problem to report.
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from formats.checkpoint import read_offset_checkpoint
 from formats.names import REMOTE_LOG_INDEX_CACHE
@@ -36,8 +35,7 @@ INCOMPLETE = "incomplete"
 FILES = (META_PROPERTIES, RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEAN_SHUTDOWN)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DirectoryFacts:
+class DirectoryFacts(NamedTuple):
     """The log dir's own files: offsets by partition; None for a missing or unreadable file.
 
     `problems` holds the files that are there but could not be used.

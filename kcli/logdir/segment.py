@@ -8,7 +8,6 @@ end. `batches` is the one statement of it. Where and why a walk ended is a value
 
 import os
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from formats.batch import BATCH, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, SMALLEST_LENGTH, BatchHeader
@@ -163,8 +162,7 @@ def only_zeros(file: DataFile, position: int, end: int) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """One segment of a partition directory, by base offset and file names; nothing is open."""
 
     directory: str
