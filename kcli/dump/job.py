@@ -15,7 +15,7 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import rlmm
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.listing import listed, unexpected_names
-from kcli.logdir.tree import PARTITION, Found, Target
+from kcli.logdir.tree import PARTITION, Found, Target, entry_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Dump:
             yield from of_log.take()
 
     def _inside(self, target: Target, names: list[str], others: list[str]) -> Iterator[Target]:
-        files = _entries(target, target.path, target.shown, names, others)
+        files = _entries(target, names, others)
         if not self.options.selects:
             return files
         kinds = (
@@ -119,27 +119,23 @@ def _log_dir(log_dir: str, failures: list[FileError]) -> Iterator[Target]:
     A directory in it that cannot be listed is added to the failures.
     """
     target = Target(kind=PARTITION, path=log_dir, shown=shown(log_dir), name=None, log_dir=log_dir)
-    for file in _entries(target, log_dir, shown(log_dir), *listed(log_dir)):
+    for file in _entries(target, *listed(log_dir)):
         name = os.path.basename(file.path)
         if not os.path.isdir(file.path):
             yield file
         elif name == REMOTE_LOG_INDEX_CACHE:
             try:
-                yield from _entries(target, file.path, file.shown, *listed(file.path))
+                yield from _entries(file, *listed(file.path))
             except FileError as error:
                 failures.append(FileError(file.shown, *error.args[1:]))
         elif parse_partition_dir(name) is None:
             yield file
 
 
-def _entries(
-    target: Target, path: str, shown_path: str, files: list[str], others: list[str]
-) -> Iterator[Target]:
+def _entries(directory: Target, files: list[str], others: list[str]) -> Iterator[Target]:
     """Yield every entry of a directory, as `listed`, sorted by name; what is no file is of kind unknown."""
     for name in sorted([*files, *others]):
-        inside = os.path.join(path, name)
-        kind = UNKNOWN if name in others else parse_file(name).kind
-        yield replace(target, kind=kind, path=inside, shown=os.path.join(shown_path, shown(name)))
+        yield entry_of(directory, name, UNKNOWN if name in others else parse_file(name).kind)
 
 
 __all__ = ["ACCEPTS", "Dump", "DumpOptions"]

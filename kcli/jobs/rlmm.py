@@ -33,7 +33,7 @@ from kcli.jobs.rlmm_rows import with_record
 from kcli.logdir.buffers import DataFile, FileError, read_whole, reading, shown
 from kcli.logdir.partition import Partition
 from kcli.logdir.segment import TORN, Batch, Stop, Walk, describe_torn
-from kcli.logdir.tree import PARTITION, Found, Target
+from kcli.logdir.tree import PARTITION, Found, Target, entry_of
 from kcli.rows import Item
 from kcli.rows.remote_metadata import (
     RLMM_COMMITTED,
@@ -105,19 +105,13 @@ def _files(partition: Partition) -> Iterator[Target]:
     target = partition.target
     if _may_hold_events(partition):
         for segment in partition.segments:
-            yield _inside(target, LOG, f"{segment.stem}.log")
+            yield entry_of(target, f"{segment.stem}.log", LOG)
     if SNAPSHOT_NAME in partition.names:
-        yield _inside(target, REMOTE_LOG_SNAPSHOT, SNAPSHOT_NAME)
+        yield entry_of(target, SNAPSHOT_NAME, REMOTE_LOG_SNAPSHOT)
 
 
 def _may_hold_events(partition: Partition) -> bool:
     return partition.topic in {REMOTE_LOG_METADATA, None}
-
-
-def _inside(target: Target, kind: str, name: str) -> Target:
-    return replace(
-        target, kind=kind, path=os.path.join(target.path, name), shown=os.path.join(target.shown, name)
-    )
 
 
 def _committed_offsets_of(log_dirs: Iterable[str]) -> Iterator[Target]:

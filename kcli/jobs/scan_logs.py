@@ -6,9 +6,9 @@ from dataclasses import replace
 from functools import cache
 
 from formats.names import KRAFT_SNAPSHOT, LOG, parse_file
-from kcli.logdir.buffers import FileError, shown
+from kcli.logdir.buffers import FileError
 from kcli.logdir.listing import listed_log, unexpected_names
-from kcli.logdir.tree import PARTITION, Found, Note, Target, partition_of
+from kcli.logdir.tree import PARTITION, Found, Note, Target, entry_of, partition_of
 
 ACCEPTS = frozenset({LOG, KRAFT_SNAPSHOT, PARTITION})
 
@@ -45,7 +45,7 @@ def _logs(target: Target) -> tuple[list[Target], list[Note]]:
     The target itself where it is a file, or a directory without a log.
     """
     files, others = listed_log(target.path) if target.kind == PARTITION else ([], [])
-    logs = [_inside(target, name) for name in files if _is_log(name)]
+    logs = [entry_of(target, name, LOG) for name in files if _is_log(name)]
     return logs or [target], list(unexpected_names(target, files, others))
 
 
@@ -75,7 +75,7 @@ def identity(directory: str, real: Callable[[str], str]) -> str:
 def _beside(first: Target, target: Target, name: str) -> Target:
     """Return a target reached by the way on which another of its directory was reached first."""
     around = directory_of(first)
-    return replace(_inside(around, name), kind=target.kind) if name else around
+    return entry_of(around, name, target.kind) if name else around
 
 
 def _place(name: str) -> tuple[bool, int, str]:
@@ -87,9 +87,3 @@ def _place(name: str) -> tuple[bool, int, str]:
 def _is_log(name: str) -> bool:
     parsed = parse_file(name)
     return parsed.kind == LOG and not parsed.is_inactive
-
-
-def _inside(target: Target, name: str) -> Target:
-    return replace(
-        target, kind=LOG, path=os.path.join(target.path, name), shown=os.path.join(target.shown, shown(name))
-    )

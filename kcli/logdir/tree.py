@@ -8,7 +8,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from formats.names import (
@@ -198,6 +198,16 @@ def file_target(path: str) -> Target:
         shown=shown(path),
         name=parse_partition_dir(os.path.basename(around)),
         log_dir=enclosing_log_dir(os.path.dirname(path) or "."),
+    )
+
+
+def entry_of(directory: Target, name: str, kind: str) -> Target:
+    """Return the target of an entry of a directory, of the partition that the directory is of."""
+    return replace(
+        directory,
+        kind=kind,
+        path=os.path.join(directory.path, name),
+        shown=os.path.join(directory.shown, shown(name)),
     )
 
 
