@@ -113,8 +113,12 @@ class Layout(Generic[R]):
     def rows(self, buffer: Buffer) -> Iterator[R]:
         """Yield every whole row of the buffer; the remainder is `len(buffer) % size`, never hidden."""
         whole = len(buffer) - len(buffer) % self.size
-        for values in self._struct.iter_unpack(memoryview(buffer)[:whole]):
+        for values in self.all_values(memoryview(buffer)[:whole]):
             yield self.row(*values)
+
+    def all_values(self, buffer: Buffer) -> Iterator[tuple[Any, ...]]:
+        """Return the values of every row of a buffer of whole rows, without their names."""
+        return self._struct.iter_unpack(buffer)
 
     def only(self, *names: str) -> struct.Struct:
         """Return a `struct.Struct` over the named fields alone, in file order, the rest skipped as pad bytes.

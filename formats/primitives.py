@@ -121,6 +121,9 @@ def compact_length(buffer: Buffer, position: int, field: str = "length") -> tupl
 
     Below 0 it is null.
     """
+    # most are one byte
+    if position < len(buffer) and (byte := buffer[position]) < 0x80:
+        return byte - 1, position + 1
     more, after = unsigned_varint(buffer, position, field)
     return java_int((more - 1) & 0xFFFFFFFF), after
 
@@ -135,6 +138,8 @@ def compact_string_bytes(buffer: Buffer, position: int, field: str = "string") -
 
     More than STRING_MAX are a CorruptError.
     """
+    if position < len(buffer) and buffer[position] < 0x80:
+        return compact_nullable_bytes(buffer, position, field)
     length, after = compact_length(buffer, position, field)
     if length > STRING_MAX:
         raise CorruptError(position, field, f"at most {STRING_MAX} bytes", length)
@@ -156,6 +161,10 @@ def utf8(data: bytes, position: int, field: str) -> str:
 
 def compact_nullable_bytes(buffer: Buffer, position: int, field: str = "bytes") -> tuple[bytes | None, int]:
     """Return compact bytes, None for null, and the position after them."""
+    # most are so short that one byte holds their length, and not cut
+    if position < len(buffer) and (more := buffer[position]) < 0x80 and position + more <= len(buffer):
+        end = position + more
+        return (bytes(buffer[position + 1 : end]), end) if more else (None, position + 1)
     return _sized(buffer, position, *compact_length(buffer, position, field), field)
 
 

@@ -178,11 +178,11 @@ def _segment_metadata_update(
         layout,
         MESSAGE_VERSION,
         *_segment_id(fields),
-        broker_id=fields["brokerId"],
-        event_timestamp_ms=fields["eventTimestampMs"],
-        custom_metadata=fields.get("customMetadata"),
-        state=fields["remoteLogSegmentState"],
-        unknown_tags=unknown_tags,
+        fields["brokerId"],
+        fields["eventTimestampMs"],
+        fields.get("customMetadata"),
+        fields["remoteLogSegmentState"],
+        unknown_tags,
     )
 
 
@@ -214,7 +214,8 @@ def _topic_id_partition(fields: dict[str, Any]) -> tuple[str, str, int]:
 
 def _segment_id(fields: dict[str, Any]) -> tuple[str, str, int, str]:
     segment = fields["remoteLogSegmentId"]
-    return *_topic_id_partition(segment["topicIdPartition"]), segment["id"]
+    topic = segment["topicIdPartition"]
+    return topic["name"], topic["id"], topic["partition"], segment["id"]
 
 
 def _segment(layout: str, fields: dict[str, Any]) -> tuple[Any, ...]:
@@ -230,9 +231,11 @@ def _segment(layout: str, fields: dict[str, Any]) -> tuple[Any, ...]:
         fields["maxTimestampMs"],
         fields["eventTimestampMs"],
         tuple(
-            SegmentLeaderEpoch(entry["leaderEpoch"], entry["offset"])
-            for entry in fields["segmentLeaderEpochs"]
-        ),
+            [
+                SegmentLeaderEpoch(entry["leaderEpoch"], entry["offset"])
+                for entry in fields["segmentLeaderEpochs"]
+            ]
+        ),  # a list: a generator costs as much as the entries
         fields["segmentSizeInBytes"],
         fields.get("customMetadata"),
         fields["remoteLogSegmentState"],

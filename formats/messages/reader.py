@@ -101,20 +101,23 @@ def _struct(name: str, fields: tuple[Field, ...], version: _Version) -> tuple[Re
         if field.tag is not None
     }
     steps, smallest = _steps(name, plain, version)
-    if version.flexible:
-        steps.append(
-            _tags(name, tagged, {field.tag for field in fields if field.tag is not None} - tagged.keys())
-        )
+    of_other_versions = {field.tag for field in fields if field.tag is not None} - tagged.keys()
+    tags = _tags(name, tagged, of_other_versions) if version.flexible else None
     defaults = {field.name: field.default for field in here} if tagged else {}
     fresh = [field for field in here if field.tag is not None and isinstance(field.default, (list, dict))]
 
     def read(buffer: Buffer, position: int, found: Collector) -> tuple[dict[str, Value], int]:
-        values: dict[str, Value] = dict(defaults)
+        values: dict[str, Value] = defaults.copy()
         for field in fresh:
             values[field.name] = zero(field)
         for step in steps:
             position = step(buffer, position, found, values)
-        return values, position
+        if tags is None:
+            return values, position
+        # nearly always there are none
+        if position < len(buffer) and not buffer[position] and found.spans is None:
+            return values, position + 1
+        return values, tags(buffer, position, found, values)
 
     return read, smallest + version.flexible
 
@@ -126,7 +129,7 @@ def _steps(name: str, fields: list[Field], version: _Version) -> tuple[list[_Ste
         run = at
         while run < len(fields) and _is_fixed(fields[run]):
             run += 1
-        if run > at:
+        if run > at + 1:
             layout = fixed_layout(name, fields[at:run])
             steps.append(_fixed_run(name, layout, fields[at:run]))
             smallest += layout.size
@@ -151,13 +154,16 @@ def fixed_layout(name: str, fields: list[Field]) -> Layout[Any]:
 
 
 def _fixed_run(owner: str, layout: Layout[Any], fields: list[Field]) -> _Step:
-    makers = [(field.name, FIXED[field.type][1]) for field in fields]
+    names = [field.name for field in fields]
+    makers = [(field.name, make) for field in fields if (make := FIXED[field.type][1]) is not None]
     values_at, size = layout.values, layout.size
 
     def step(buffer: Buffer, position: int, found: Collector, values: dict[str, Value]) -> int:
         # cheaper than `update` for the few fields of a run
-        for (name, make), value in zip(makers, values_at(buffer, position), strict=True):
-            values[name] = value if make is None else make(value)
+        for name, value in zip(names, values_at(buffer, position), strict=True):
+            values[name] = value  # noqa: PERF403
+        for name, make in makers:
+            values[name] = make(values[name])
         if found.spans is not None:
             for part in layout.fields:
                 found.span(f"{owner} {part.name}", position + part.offset, position + part.offset + part.size)
@@ -201,13 +207,13 @@ def _value(owner: str, field: Field, version: _Version) -> tuple[Reader, int]:
 
 def _fixed(label: str, field: Field) -> tuple[Reader, int]:
     layout = fixed_layout(label.split(" ", maxsplit=1)[0], [field])
-    make = FIXED[field.type][1]
+    make, values_at, size = FIXED[field.type][1], layout.values, layout.size
 
     def read(buffer: Buffer, position: int, _found: Collector) -> tuple[Value, int]:
-        (value,) = layout.values(buffer, position)
-        return value if make is None else make(value), position + layout.size
+        (value,) = values_at(buffer, position)
+        return value if make is None else make(value), position + size
 
-    return read, layout.size
+    return read, size
 
 
 def _string(label: str, version: _Version, *, nullable: bool) -> Reader:
@@ -268,7 +274,7 @@ def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
 
     def read(buffer: Buffer, position: int, found: Collector) -> tuple[list[Value] | None, int]:
         count, after = _count(buffer, position, label, flexible=version.flexible)
-        if field.struct is not None:
+        if field.struct is not None and found.spans is not None:
             found.span(f"{label}: count", position, after)
         if count is None:
             if not field.nullable:
@@ -285,7 +291,7 @@ def _array(label: str, field: Field, version: _Version) -> tuple[Reader, int]:
         if one is not None:
             end = after + count * smallest
             elements = memoryview(buffer)[after:end]
-            return [make(value) if make else value for (value,) in one.rows(elements)], end
+            return [make(value) if make else value for (value,) in one.all_values(elements)], end
         if plain_structs is not None and found.spans is None:
             end = after + count * smallest
             structs = plain_structs(memoryview(buffer)[after:end])
@@ -320,8 +326,8 @@ def _plain_structs(field: Field, version: _Version) -> Callable[[Buffer], list[V
         if version.flexible and any(buffer[size :: layout.size]):
             return None
         structs: list[Value] = []
-        for row in layout.rows(buffer):
-            values = dict(zip(names, row, strict=False))
+        for row in layout.all_values(buffer):
+            values = dict(zip(names, row))  # noqa: B905 - the count of tags has no name
             for name, make in converted:
                 values[name] = make(values[name])
             structs.append(values)
@@ -342,9 +348,6 @@ def _tags(name: str, known: dict[int, _Step], of_other_versions: set[int]) -> _S
     label = f"{name} tagged fields"
 
     def step(buffer: Buffer, position: int, found: Collector, values: dict[str, Value]) -> int:
-        # nearly always there are none
-        if found.spans is None and position < len(buffer) and not buffer[position]:
-            return position + 1
         count, at = primitives.tag_count(buffer, position, label)
         if count * primitives.SMALLEST_TAGGED_FIELD > len(buffer) - at:
             raise TruncatedError(position, label, f"{count} tagged fields", f"{len(buffer) - at} bytes")
