@@ -13,7 +13,7 @@ from formats.errors import CorruptError
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, OffsetIndexEntry, TimeIndexEntry
 from formats.magic import is_legacy
 from formats.types import Position, RelativeOffset
-from kcli.analysis.epochs import EpochCache, assign
+from kcli.analysis.epochs import UNDEFINED_EPOCH, EpochCache, assign
 from kcli.analysis.log_batches import LogBatch, valid_batches
 from kcli.analysis.log_segment import (
     CORRUPT_RECORD,
@@ -182,13 +182,17 @@ def recover(
     )
     reason: BrokerError | None = None
     log_size = segment.log_size
+    newest = epochs[-1].epoch if epochs else UNDEFINED_EPOCH
     try:
         with segment.log() as log:
             for batch in valid_batches(log, segment.log_size, segment.offset_index.path):
                 built.add_batch(batch)
-                if not is_legacy(batch.magic):
-                    epochs = _assigned(epochs, batch, log)
+                if batch.partition_leader_epoch > newest:
+                    epochs, newest = _assigned(epochs, batch, log), batch.partition_leader_epoch
+                if batch.producer_id > NO_PRODUCER_ID:
                     _follow(state, log, batch, built)
+                if not is_legacy(batch.magic):
+                    state.map_end = batch.last_offset + 1
     except BrokerError as error:
         if error.exception not in CUTS:
             _explain(error, built, log_size, epochs)
@@ -216,12 +220,10 @@ def overflows(segment: LoadedSegment) -> bool:
 
 
 def _assigned(epochs: EpochCache, batch: LogBatch, log: DataFile) -> EpochCache:
-    """Return the cache after a batch.
+    """Return the cache after the first batch of a newer epoch.
 
     BrokerError for a negative base offset, as `LeaderEpochFileCache.assign` throws.
     """
-    if batch.partition_leader_epoch < 0 or (epochs and batch.partition_leader_epoch <= epochs[-1].epoch):
-        return epochs
     try:
         return assign(epochs, batch.partition_leader_epoch, batch.base_offset)
     except CorruptError as error:
@@ -229,10 +231,9 @@ def _assigned(epochs: EpochCache, batch: LogBatch, log: DataFile) -> EpochCache:
 
 
 def _follow(state: ProducerState, log: DataFile, batch: LogBatch, built: _Rebuild) -> None:
-    if batch.producer_id > NO_PRODUCER_ID:
-        ended = state.append(log, batch)
-        if ended is not None:
-            if ended.aborted:
-                built.add_aborted(ended.last_offset, batch.position)
-            state.complete(ended, log.path, batch.position)
-    state.map_end = batch.last_offset + 1
+    """Follow a batch of a producer."""
+    ended = state.append(log, batch)
+    if ended is not None:
+        if ended.aborted:
+            built.add_aborted(ended.last_offset, batch.position)
+        state.complete(ended, log.path, batch.position)
