@@ -70,8 +70,8 @@ def shown_by(
         return Shown(f"Error at offset {record.offset}, skipping. {error}", None), describe(error)
     if decoder == REMOTE_LOG_METADATA:
         return _remote_text(record, max_batch_bytes)
-    told = printed(decoder, record.offset, record.key, record.value, elements_for(max_batch_bytes))
-    return Shown(told.key, told.payload), None if told.error is None else describe(told.error)
+    shown = printed(decoder, record.offset, record.key, record.value, elements_for(max_batch_bytes))
+    return Shown(shown.key, shown.payload), None if shown.error is None else describe(shown.error)
 
 
 @cache
