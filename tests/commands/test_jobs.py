@@ -222,8 +222,9 @@ def test_no_process_and_no_file_outlives_the_command(big, number, short_director
 def test_helpers_that_are_killed_print_nothing(big, alone, number):
     process = subprocess.Popen(words(big, 2), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
     begun = os.read(process.stdout.fileno(), 10)  # the rest waits: nobody reads
-    for child in [child for child, parent in parents().items() if parent == process.pid]:
-        os.kill(child, number)  # the fork server, the resource tracker
+    for child in sorted(child for child, parent in parents().items() if parent == process.pid):
+        os.kill(child, number)  # the resource tracker, then the fork server
+        time.sleep(0.1)
     out, error = process.communicate(timeout=WAIT_SECONDS)
 
     assert (process.returncode, error, begun + out) == alone["text",]
