@@ -3,13 +3,14 @@
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from formats.index import TXN_REFUSED_VERSION, ZERO_ENTRY
 from formats.names import IN_PARTITION, OFFSET_INDEX, TIME_INDEX, TXN_INDEX
 from kcli.analysis.collector import FindingCollector
 from kcli.dump.indexed_batches import Finder, Indexed, by_offset, by_position, leads_to_its_batch
-from kcli.dump.options import DumpOptions
+from kcli.dump.options import MAX_INT, DumpOptions
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.files import file_name, sibling
 from kcli.logdir.indexes import AnyIndexFile, IndexFile, OffsetIndexFile, TimeIndexFile, TxnIndexFile
@@ -147,6 +148,7 @@ class LogOfIndex:
         found: dict[int, Indexed] = {}
         if self.log is None:
             return found
+        unbounded = replace(self.options, max_message_size=MAX_INT)
         for slot, entry in entries:
             if self._finder is not None:
                 indexed = by_offset(self._finder, entry, self.options, self.findings)
@@ -155,6 +157,9 @@ class LogOfIndex:
             else:
                 indexed = by_position(self.log, entry, self.options)
             words = self._misfit(entry, indexed)
+            if words is not None and self._finder is None:
+                # the tool stops at the bound on a batch: that the entry leads to a larger one is no misfit
+                words = self._misfit(entry, by_position(self.log, entry, unbounded))
             if words is not None:
                 self.findings.add("DUMP-004", slot * self.index.entry_size, words)
             found[slot] = indexed

@@ -153,3 +153,13 @@ def test_entries_in_a_block_give_what_each_alone_gives(log, monkeypatch, capsys,
         assert told(path, options, capsys) == at_once
     if options.text and not options.verify_index_only:
         assert at_once[0][0]
+
+
+def test_a_batch_beyond_the_bound_on_what_is_read_is_no_misfit(log, tmp_path):
+    _, places = log
+    (tmp_path / f"{0:020}.index").write_bytes(offset_entries(places[10]))
+    options = DumpOptions(text=True, max_message_size=10)
+    (outcome,) = mapped(
+        Dump(options), [Unit(number=0, targets=(file_target(str(tmp_path / f"{0:020}.index")),))]
+    )
+    assert outcome.findings == []
