@@ -324,7 +324,7 @@ def _summary(total: Total) -> ScanSummary:
     return ScanSummary(
         batches=whole.batches,
         batch_bytes=whole.bytes,
-        records=whole.records,
+        records=whole.records if counted or not whole.uncounted else None,
         uncounted_batches=whole.uncounted,
         base_offset=whole.base_offset,
         last_offset=whole.last_offset,

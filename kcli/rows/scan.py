@@ -24,8 +24,11 @@ class ScanSummary(NamedTuple):
         "whole batches, those of wrong checksum included: of these nothing else is counted",
     ]
     batch_bytes: Annotated[int, "bytes of those of right checksum, headers included"]
-    records: Annotated[int, "as the batches count them; wrappers of magic 0 and 1 do not"]
-    uncounted_batches: Annotated[int, "such wrappers"]
+    records: Annotated[
+        int | None,
+        "as the batches count them; compressed wrappers of magic 0 and 1 do not; null where all are such",
+    ]
+    uncounted_batches: Annotated[int, "such wrappers, whose records `records` lacks"]
     base_offset: Annotated[
         int | None,
         "of the first batch; of a wrapper that of its last message; null without batches",

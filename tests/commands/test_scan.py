@@ -8,6 +8,7 @@ import pytest
 from commands.scan import parse_rate
 from kcli.output.schema import document_schema
 from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT
+from tests.messages import put_set
 from tests.partitions import put_range
 
 
@@ -38,6 +39,15 @@ def test_a_document_has_both_kinds_of_rows(kcli, data):
         ("scan_partition", "orders", 1),
     ]
     assert (answer["findings"], answer["errors"], status) == ([], [], 0)
+
+
+@pytest.mark.parametrize(("before", "records"), [(b"", None), (put_range(0, 3), 3)])
+def test_records_are_null_where_no_batch_counts_them(kcli, tmp_path, before, records):
+    log = tmp_path / f"{0:020}.log"
+    log.write_bytes(before + put_set(3, (1000, 1001)))
+    rows = document(kcli, log)[0]["rows"]
+
+    assert [(row["records"], row["uncounted_batches"]) for row in rows] == [(records, 1)] * 2
 
 
 @pytest.mark.parametrize(
