@@ -4,7 +4,7 @@ Only headers are read, through the indexes; a batch is unpacked when the answer
 may lie inside it.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TypeAlias
@@ -15,7 +15,7 @@ from formats.errors import FormatError, LimitError
 from formats.legacy import LegacyHeader
 from formats.magic import is_legacy
 from formats.message_set import message_set, messages
-from formats.record import batch_records
+from formats.record import Record, batch_records, streamed_records
 from kcli.analysis import lookup
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import LoadedLog
@@ -193,7 +193,7 @@ def _search(segment: LoadedSegment, asked: int, start_offset: int, limit: int) -
         for found in file_batches(log, position, segment.log_size):
             batch = Batch(found.position, header(log, found))
             if batch.header.max_timestamp >= asked:
-                records = _records(log, batch, limit)
+                records = _records(log, batch, limit, batch_records)
                 if batch.header.codec:
                     records = iter([*records])
                 record = lookup.first_record(records, asked, start_offset)
@@ -215,7 +215,7 @@ def _largest(loaded: LoadedLog, limit: int) -> Answer:
             batch = Batch(found.position, header(log, found))
             if batch.header.max_timestamp == timestamp:
                 record = (
-                    lookup.record_of_max(_records(log, batch, limit), timestamp)
+                    lookup.record_of_max(_records(log, batch, limit, streamed_records), timestamp)
                     if batch.header.magic
                     else None
                 )
@@ -223,7 +223,9 @@ def _largest(loaded: LoadedLog, limit: int) -> Answer:
     return lookup.NO_TIMESTAMPS
 
 
-def _records(file: DataFile, batch: Batch, limit: int) -> Iterator[Timed]:
+def _records(
+    file: DataFile, batch: Batch, limit: int, read: Callable[[bytes, int], Iterator[Record]]
+) -> Iterator[Timed]:
     """Yield a batch's records, unpacked; a message of magic 0 or 1 without a codec is its own only record."""
     header = batch.header
     if isinstance(header, LegacyHeader) and not header.codec:
@@ -236,7 +238,7 @@ def _records(file: DataFile, batch: Batch, limit: int) -> Iterator[Timed]:
         if isinstance(header, LegacyHeader):
             yield from messages(message_set(raw, limit))
         else:
-            yield from batch_records(raw, limit)
+            yield from read(raw, limit)
     except FormatError as error:
         raise _unread(file, error.moved(batch.position)) from error
 
