@@ -2,9 +2,9 @@
 
 The layout is that of `formats.record`, and so is the truth. Only the length of a record
 says where the next begins: the chains of many batches are walked in step, those of a few one
-by one. Then every field is read of all records of all batches together. It accepts what the plain reader
-accepts and
-nothing else: a batch that it refuses is named, so that the plain reader can say what is wrong.
+by one. Then every field is read of all records of all batches together. It accepts what the
+plain reader accepts, and names the batches that it refuses, so that the plain reader can say
+what is wrong.
 
     lengths    at -> at + length -> ...                        per record, all batches at once
     fields     attributes, timestamp delta ... headers count   per field, all records at once
@@ -47,14 +47,12 @@ MOST_RECORDS = 1 << 17
 PART_RECORDS = 1 << 13
 """Records of a part, of at most CHUNK_BYTES, or one record: all of the batch is in memory as well."""
 LARGEST_MEAN = 1 << 12
-"""Of a batch of more than WHOLE_BODY bytes whose records have more than so many each, one is worth no column.
-"""
+"""Of a batch of more than WHOLE_BODY bytes whose records are longer on average, one is worth no column."""
 SMALLEST_RECORD = 7
 MOST_HEADERS = 256
-"""A batch with a record of more headers is left to the plain reader: each header costs a step, however few
-have it.
-
-So is one with more headers in all than CHUNK_BYTES have room for."""
+"""A batch with a record of more headers is left to the plain reader: each costs a step. So is a batch with
+more headers in all than CHUNK_BYTES have room for.
+"""
 LONGEST_HEADER_KEY = 1 << 12
 """A batch with a longer one is left to the plain reader, which knows how long one may be."""
 

@@ -37,7 +37,7 @@ CHUNK = 4096
 SHOWN_OF_A_RANGE = 64 << 10
 """Bytes of a range without structure that are shown; of a larger one the rest is counted."""
 LONGEST_TEXT = 1 << 20
-"""Bytes of a field that are reported as text or hex beside the bytes themselves.
+"""Bytes of a field that are reported as text or hex besides the bytes.
 
 Of a longer one their number.
 """
@@ -229,7 +229,7 @@ def _field(part: FieldSpan, place: ByteRange, contents: Contents, position: int)
                 end,
                 end + len(rest),
                 bytes(rest),
-                "behind the message",
+                "after the message",
             )
         )
 

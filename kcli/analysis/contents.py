@@ -215,7 +215,7 @@ class _Errors:
 
 
 def _not_shown(message: Message) -> list[str]:
-    words = [f"bytes behind {message.name}: {len(message.rest)}"] if message.rest else []
+    words = [f"bytes after {message.name}: {len(message.rest)}"] if message.rest else []
     if message.unknown_tags:
         tags = ", ".join(f"{tag.struct} {tag.tag}" for tag in message.unknown_tags[:TAGS_DECODERS])
         more = len(message.unknown_tags) - TAGS_DECODERS

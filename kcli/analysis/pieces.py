@@ -18,7 +18,7 @@ from formats.bulk import end_markers, together
 from formats.errors import FormatError
 from formats.magic import is_above_latest, is_legacy
 from kcli.analysis.log_findings import checksum_message, has_unknown_codec, magic_message, unknown_codec_text
-from kcli.analysis.salvage import Budget, DamagedRange, behind
+from kcli.analysis.salvage import Budget, DamagedRange, resumed
 from kcli.analysis.summary import EMPTY, NOT_OPENED, BatchRun, Summary, merge, summary
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import BulkWalk, Window
@@ -96,7 +96,7 @@ def read_piece(
         found = reduce(_add, _parts(file, walk, options), piece._replace(suspect=None))
         if walk.stop is None:
             raise AssertionError("a walk that has ended says where")
-        gap, stop = behind(file, walk.stop, found.suspect, end, budget)
+        gap, stop = resumed(file, walk.stop, found.suspect, end, budget)
         piece = found._replace(stop=walk.stop)
         if gap is not None:
             is_kept = len(piece.gaps) < MOST_GAPS or gap.next_offset is None

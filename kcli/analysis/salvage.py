@@ -186,7 +186,7 @@ def _past_damage(  # noqa: PLR0917
                 return
             start, cut = stop.position, 0
             continue
-        gap, stop = behind(file, stop, suspect, end, budget)
+        gap, stop = resumed(file, stop, suspect, end, budget)
         if gap is not None:
             yield gap
         if stop is not None:
@@ -208,7 +208,7 @@ class Budget:
         self.indexed = LEAST_BUDGET
 
 
-def behind(
+def resumed(
     file: DataFile, stop: Stop, suspect: int | None, end: int, budget: Budget
 ) -> tuple[DamagedRange | None, Stop | None]:
     """Return the damaged range where a walk stopped, or None, and the stop if no batch follows it.

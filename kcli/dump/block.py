@@ -17,11 +17,11 @@ from kcli.engine.contract import ResumePoint
 Ints: TypeAlias = NDArray[np.int64]
 
 BYTES_A_HEADER = 64
-"""Memory of a header of a record beside its bytes."""
+"""Memory of a header of a record besides its bytes."""
 
 
 class LegacyColumns(NamedTuple):
-    """What only records of magic 0 and 1 have: sizes as stored, whether their own checksum matches, and that checksum."""
+    """What only records of magic 0 and 1 have: sizes as stored, and a checksum of their own."""
 
     key_size: Ints
     value_size: Ints
@@ -40,9 +40,9 @@ class Problem(NamedTuple):
 class Block(NamedTuple):
     """Consecutive batches of a log, either all of magic 2 or all of magic 0 and 1.
 
-    `positions` are bytes of the file, `fields` their headers (see `formats.bulk`), `valid`: whether the checksum
-    matches. `records` are those that the filter leaves, None where batches alone are asked for. `begins`: the first batch
-    begins here, no earlier block had records of it. `resume` is the place after the block.
+    `positions` are bytes of the file, `fields` their headers (see `formats.bulk`), `valid`: whether the
+    checksum matches. `records` are those that the filter leaves, None where batches alone are asked for.
+    `begins`: no earlier block had records of the first batch. `resume` is the place after the block.
     """
 
     positions: Ints
@@ -106,7 +106,7 @@ def contents_at(data: bytes, starts: Ints, lengths: Ints) -> Iterator[bytes | No
 
 
 def by_batch(block: Block) -> Iterator[Block]:
-    """Yield the batches of a block, each with its records, one by one: what follows a limit is not looked at."""
+    """Yield the batches of a block, each with its records, one by one; nothing after a limit is read."""
     records, count = block.records, len(block.positions)
     if records is None or count == 1:
         yield block

@@ -1,7 +1,7 @@
-"""Which batches and records of a log are shown: by offset, time, leader epoch, producer, flags, codec, contents.
+"""Which batches and records of a log are shown: by offset, time, epoch, producer, flags, codec, contents.
 
-A header can only rule a batch out. Times of records need not grow with their offsets, so a batch whose largest
-timestamp lies after the range may still hold a record inside it: then its records decide.
+A header can only rule a batch out. Times of records need not grow with their offsets, so a batch whose
+largest timestamp lies after the range may still hold a record inside it: then its records decide.
 """
 
 import re
@@ -37,9 +37,9 @@ Range: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordFilter:
-    """What is asked of a batch or a record; None, or empty, asks nothing. Ranges are inclusive, times in epoch ms.
+    """What a batch or a record must have; None, or empty, for anything. Ranges are inclusive, times in ms.
 
-    `key` is the whole key; `grep` is a regular expression that is searched in key, value, header keys and header values.
+    `key` is the whole key; `grep` is a regular expression, searched in key, value, header keys and values.
     """
 
     offsets: Range | None = None
@@ -189,7 +189,7 @@ def searcher(pattern: bytes) -> Callable[[bytes], re.Match[bytes] | None]:
 def in_range(logs: list[Target], asked: RecordFilter) -> list[Target]:
     """Return the logs of a partition directory that can hold the offsets of a filter, by their base offsets.
 
-    No name says where a log ends: segments may overlap, and the index tells in a moment that there is nothing.
+    No name says where a log ends: segments may overlap. The index soon shows that a log has nothing.
     """
     if asked.offsets is None:
         return logs

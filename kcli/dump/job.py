@@ -114,7 +114,7 @@ class Dump:
 
 
 def _log_dir(log_dir: str, failures: list[FileError]) -> Iterator[Target]:
-    """Yield what lies in a log dir beside its partitions, names that Kafka does not know included.
+    """Yield what lies in a log dir besides its partitions, names that Kafka does not know included.
 
     A directory in it that cannot be listed is added to the failures.
     """

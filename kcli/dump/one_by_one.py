@@ -1,4 +1,4 @@
-"""A batch whose records are read one by one, as blocks of columns: of magic 0 and 1, damaged, or very large."""
+"""A batch of magic 0 or 1, a damaged or very large one, as blocks of columns: records read one by one."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -22,8 +22,8 @@ AnyRecord: TypeAlias = Record | LegacyRecord
 def blocks_one_by_one(window: Window, raw: bytes, options: DumpOptions, cursor: int) -> Iterator[Block]:
     """Yield a batch with as many of its records as can be read, but for the first `cursor`, some at a time.
 
-    A record of more than CHUNK_BYTES has a block of its own. A message of magic 0 or 1 whose key or value cannot be
-    read is a problem; text shows its sizes, as the tool does.
+    A record of more than CHUNK_BYTES has a block of its own. A message of magic 0 or 1 whose key or value
+    cannot be read is a problem; text shows its sizes, as the tool does.
     """
     is_v2 = not is_legacy(window.fields["magic"][0])
     held: list[AnyRecord] = []
@@ -60,7 +60,7 @@ def blocks_one_by_one(window: Window, raw: bytes, options: DumpOptions, cursor: 
 
 
 def _read(window: Window, raw: bytes, limit: int, cursor: int) -> Iterator[AnyRecord | Problem]:
-    """Yield the records of a batch but for the first `cursor`, and problems, each after the record that it is about."""
+    """Yield the records of a batch after the first `cursor`, and each problem after its record."""
     position, first = int(window.positions[0]), int(window.fields["base_offset"][0])
 
     def problem(offset: int, words: str, code: str = "DUMP-002") -> Problem:

@@ -1,4 +1,4 @@
-"""Where `dump` begins to read a log: where the indexes of its segment lead, if they can be trusted, else (a finding) at byte 0."""
+"""Where `dump` begins to read a log: where its indexes lead; if they are wrong (a finding) at byte 0."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -63,7 +63,7 @@ def _offset_index(target: Target) -> OffsetIndexFile | None:
 
 
 def _at_offset(file: DataFile, index: OffsetIndexFile, offset: int) -> int | None:
-    """Return where a batch at or below the offset lies, as the index says; None if none of right checksum lies there."""
+    """Return where the index has a batch at or below the offset; None if no batch is valid there."""
     try:
         position = index.lookup(offset, index.valid_entries(file.size))[1]
     except FileError:
@@ -79,9 +79,9 @@ def _at_offset(file: DataFile, index: OffsetIndexFile, offset: int) -> int | Non
 
 
 def _before_time(file: DataFile, index: OffsetIndexFile, target: Target, timestamp: int) -> int | None:
-    """Return a place before which every record is older, by the time index; None if it says nothing that is true.
+    """Return a place before which every record is older, by the time index; None if the index is wrong.
 
-    An entry holds the largest timestamp up to its offset, so what lies before is older, in whatever order it was written.
+    An entry holds the largest timestamp up to its offset, so what lies before is older, in whatever order.
     """
     path = sibling(target, "timeindex")
     if path is None:
@@ -147,7 +147,7 @@ def _from_the_end(log: Log) -> Iterator[int]:
 
 
 def tails(logs: list[Target], options: DumpOptions) -> list[tuple[Target, DumpOptions]]:
-    """Return the logs of a partition that its last batches (or records) lie in, in order, each with how many of its own.
+    """Return the logs of a partition that hold its last batches (or records), in order, each with its count.
 
     Leftovers (.deleted, .cleaned, .swap) are not part of the log, unless there is nothing else.
     """

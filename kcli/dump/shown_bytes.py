@@ -1,4 +1,4 @@
-"""How the bytes of keys, values and headers are shown: as they are, as text, hex, their size or hash, or redacted.
+"""How bytes of keys, values and headers are shown: as they are, as text, hex, size or hash, or redacted.
 
 The change is made where the rows are made: what is redacted leaves no worker.
 """
@@ -22,7 +22,7 @@ from kcli.rows.dump import DumpRecordRow
 Show: TypeAlias = Callable[[bytes], Value]
 
 HASH_DIGITS = 32
-"""Hex digits of a salted hash that are shown: enough that two values of one dump never share them by chance."""
+"""Hex digits of a salted hash that are shown: two values of one dump never share so many by chance."""
 REDACTED = object_schema({"size": {"type": "integer"}, "hash": {"type": "string"}})
 TEXT_OR_BYTES = {
     "anyOf": [{"type": "string"}, object_schema({"base64": {"type": "string", "contentEncoding": "base64"}})]
@@ -32,7 +32,7 @@ TEXT_OR_BYTES = {
 LONG = 1 << 20
 CONTROLS = bytes(range(0x20))
 MOST_CONTROLS = 4
-"""A long value is no text if more than one in so many characters is a control character: JSON takes six bytes for one."""
+"""A long value with more control characters than one in so many is no text: JSON takes six bytes for each."""
 
 
 def _text(data: bytes) -> Value:
@@ -58,7 +58,7 @@ _KINDS = {"base64": "bytes", "hex": "str", "size": "int", "sha256": "str"}
 
 
 def salted(data: bytes, salt: bytes) -> str:
-    """Return what replaces bytes in a dump that is redacted: equal for equal bytes, not to be guessed without the salt."""
+    """Return what replaces bytes in a redacted dump: equal for equal bytes, unguessable without the salt."""
     return hmac.new(salt, data, hashlib.sha256).hexdigest()[:HASH_DIGITS]
 
 
@@ -89,7 +89,7 @@ def slices_of(data: bytes, options: DumpOptions) -> Iterator[str]:
 
 
 def describe_contents(error: FormatError, options: DumpOptions) -> str:
-    """Return an error about contents in words; without the bytes that were found, where contents are redacted."""
+    """Return an error about contents in words, without the found bytes where contents are redacted."""
     return describe(error) if options.salt is None else f"byte {error.position}: {error.field}"
 
 

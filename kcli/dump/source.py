@@ -1,7 +1,8 @@
 """A log as blocks of columns: consecutive batches, and where asked for the columns of their records.
 
-Columns are the only shape. What `formats.record_columns` leaves to the plain reader (magic 0 and 1, damaged, very
-large) becomes blocks of one batch, made of its records one by one; a batch above the bound becomes one without records.
+Columns are the only shape. What `formats.record_columns` leaves to the plain reader (magic 0 and 1, damaged,
+very large) becomes blocks of one batch, made of its records one by one. A batch above the bound becomes a
+block without records.
 """
 
 from collections import deque
@@ -53,12 +54,12 @@ class Log(NamedTuple):
 def read_log(
     log: Log, start: int, end: int, *, cut: int = 0, cursor: int = 0
 ) -> Iterator[Block | DamagedRange | Stop]:
-    """Yield what the filter leaves of the batches between two bytes, every damaged range, and last where the log ends.
+    """Yield what the filter leaves of the batches between two bytes, every damaged range, and the log's end.
 
-    With a `cut`, where a batch begins, it stops there. Of the first batch `cursor` records are delivered: they are left
-    out. Findings about checksums are reported, also of batches that the filter rules out: the damage may do so. After two
-    batches that rise beyond the last offset of the filter nothing more is read: one alone may only say so, for no
-    checksum covers the base offset.
+    With a `cut`, where a batch begins, it stops there. The first `cursor` records of the first batch are left
+    out. Findings about checksums are reported, also of batches that the filter rules out: the damage may do
+    so. After two batches that rise beyond the last offset of the filter nothing more is read: one alone
+    proves nothing, because no checksum covers the base offset.
     """
     hints = hints_of(log.file, sibling(log.target, "index"))
     walk = limited(verified_windows(log.file, start, end, cut, hints), log.findings, cut)
@@ -103,7 +104,7 @@ def limited(
 
 
 def finished(log: Log, block: Block, size: int) -> Pause:
-    """Report what of a block's batches cannot be read; return the place after it, and that so many bytes were made of it."""
+    """Report what of a block's batches cannot be read; return the place after it and its output's `size`."""
     log.report(block.problems)
     return Pause(block.resume, size)
 
@@ -150,7 +151,7 @@ def verified_batch(log: Log, block: Block, number: int) -> VerifiedBatch:
 
 
 def _up_to(window: Window, last: int, passed: tuple[bool, int]) -> tuple[int, tuple[bool, int]]:
-    """Return how many batches of a window come up to the second of two that rise beyond an offset, and what is known of the last."""
+    """Return how many batches come up to the second of two that rise beyond an offset, and what the last was."""
     first, end = window.fields["base_offset"].astype(np.int64), last_offsets(window.fields)
     beyond = valid_of(window) & ~is_legacy(window.fields["magic"]) & (first > last) & (first <= end)
     follows = (
@@ -201,7 +202,7 @@ def _filtered(log: Log, block: Block) -> Block | None:
 
 
 def _with_matches(log: Log, window: Window, reports: "_Reports") -> Window:
-    """Return the batches of a window without those that are shown only for a matching record, and have none."""
+    """Return a window without the batches that are shown only for a matching record and have none."""
     asked, options = log.options.filter, log.options
     is_open = asked.is_open(window.fields)
     if not is_open.any():
@@ -235,7 +236,7 @@ def _report_codecs(log: Log, window: Window, reports: "_Reports") -> None:
 class _Reports:
     """Findings about the batches of a window that wait, so that all are reported in byte order.
 
-    They are those about wrong checksums and magics above 2, and `problems`. `after`: of the first batch they are reported.
+    They are about wrong checksums and magics above 2, and `problems`. `after`: the first batch is done.
     """
 
     def __init__(self, log: Log, window: Window, *, after: bool) -> None:

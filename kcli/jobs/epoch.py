@@ -22,7 +22,7 @@ from kcli.logdir.tree import PARTITION, partition_of
 from kcli.rows.epochs import EndOffsetRow, EpochAtRow, EpochRow
 
 ACCEPTS = frozenset({PARTITION, LEADER_EPOCH_CHECKPOINT})
-"""A leader-epoch-checkpoint stands for the partition directory that it lies in."""
+"""A leader-epoch-checkpoint is read as the partition directory that it lies in."""
 
 CHECKPOINT = "checkpoint"
 BATCHES = "batches"
@@ -106,7 +106,7 @@ def _log(
     if is_file and not loaded.has_log and log_end_offset is None:
         path = os.path.join(partition.path, LEADER_EPOCH_CHECKPOINT)
         advice = (
-            "no segment lies beside this file, so the log end offset is unknown; `epoch end-offset "
+            "there is no segment in this directory, so the log end offset is unknown; `epoch end-offset "
             "--log-end-offset N` needs none"
         )
         raise FileError(path, "no-log", advice)
@@ -156,9 +156,9 @@ def _at(offset: int | str, cache: Cache, partition: Partition, log: LogBounds) -
 
 
 def resolve(offset: int | str, log_start_offset: int, log_end_offset: int) -> int:
-    """Return the number that `earliest` (log start) or `latest` (log end) stands for.
+    """Return the offset that `earliest` (log start) or `latest` (log end) means.
 
-    A number stands for itself.
+    A number means itself.
     """
     if isinstance(offset, int):
         return offset

@@ -1,6 +1,6 @@
 """A log in windows: the walk of `kcli.logdir.segment.Walk`, many batches at a time.
 
-Two buffers are read into by turns; what of a batch stands at the end of one is
+Two buffers are read into alternately; the part of a batch at the end of one is
 moved to the start of the other, so nothing is read twice. A batch larger than the buffer is
 shown by its header, its checksum taken piece by piece. Without checksums,
 large batches are hopped over: only their headers are read.
@@ -146,7 +146,7 @@ class BulkWalk:
             if is_large:
                 found, matches = self._large(view, base, size, left)
                 next_base, next_held = base + found.chain.next, 0
-                data = view[:0]  # the last piece of the batch stands there
+                data = view[:0]  # the last piece of the batch is there
             if found.chain.positions:
                 yield _window(found, matches, base, data)
             self._end(found.chain, base)

@@ -76,14 +76,14 @@ class Partition:
 
         Every .log file of a name that a broker opens, with the files beside it.
         """
-        beside: dict[str, set[str]] = {}
+        by_stem: dict[str, set[str]] = {}
         for name in self.names:
             if canonical_name(name) == name:
                 stem, _, extension = name.partition(".")
-                beside.setdefault(stem, set()).add(extension)
+                by_stem.setdefault(stem, set()).add(extension)
         found = [
             Segment(self.path, int(stem), stem, frozenset(kinds))
-            for stem, kinds in beside.items()
+            for stem, kinds in by_stem.items()
             if "log" in kinds
         ]
         return tuple(sorted(found, key=lambda segment: segment.base_offset))

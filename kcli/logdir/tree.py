@@ -302,8 +302,8 @@ def enclosing_log_dir(partition_path: str) -> str | None:
     parent = os.path.dirname(os.path.abspath(partition_path))
     if not any(os.path.lexists(os.path.join(parent, name)) for name in LOG_DIR_FILES):
         return None
-    beside = os.path.dirname(partition_path)
-    return beside if beside and os.path.basename(partition_path) not in {".", ".."} else parent
+    directory = os.path.dirname(partition_path)
+    return directory if directory and os.path.basename(partition_path) not in {".", ".."} else parent
 
 
 def is_of_a_log_dir(directory: str) -> bool:

@@ -92,7 +92,7 @@ LOGS: dict[str, Rule] = {
         "info",
         "A file or a directory was removed or renamed after it was listed.",
         "Retention, compaction, the deletion of a topic and a move to another log dir do this while it runs.",
-        "Nothing beside a running broker: the rest is answered. Otherwise find out what removed it, and run "
+        "Nothing, if the broker runs: the rest is answered. Otherwise find out what removed it, and run "
         "again.",
     ),
     "LOG-015": Rule(

@@ -1,4 +1,4 @@
-"""Blocks of a log as Arrow, without a row in between: the batches and records that `kcli.output.arrow.batch` makes of rows."""
+"""Blocks of a log as Arrow, without rows in between, equal to what `kcli.output.arrow` makes of rows."""
 
 from functools import cache
 from typing import Any, TypeAlias
@@ -28,7 +28,7 @@ DataType: TypeAlias = Any
 
 
 def arrow_batches(block: Block, source: FromFile) -> RecordBatch:
-    """Return the batches of a block as a RecordBatch of the schema of DUMP_BATCH; `source` says which file they are of."""
+    """Return the batches of a block as a RecordBatch of the schema of DUMP_BATCH; `source` is their file."""
     made = batch_columns(block, [column.name for column in DUMP_BATCH.columns[len(FROM_FILE) :]])
     return _record_batch(
         DUMP_BATCH, {name: _array(found) for name, found in made.items()}, source, len(block.positions)
@@ -36,7 +36,7 @@ def arrow_batches(block: Block, source: FromFile) -> RecordBatch:
 
 
 def arrow_records(block: Block, source: FromFile) -> RecordBatch:
-    """Return the records of a block as a RecordBatch of the schema of DUMP_RECORD; what is decoded of them is null."""
+    """Return the records of a block as a RecordBatch of the schema of DUMP_RECORD, decoded columns null."""
     columns = block.records
     if columns is None:
         raise AssertionError("a block of records has their columns")

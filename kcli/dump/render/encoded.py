@@ -1,4 +1,4 @@
-"""Blocks of a log as rows of json, ndjson, csv and tsv, without a row in between: what `kcli.output.structured` makes of rows."""
+"""Blocks of a log as rows of json, ndjson, csv and tsv, equal to those of `kcli.output.structured`."""
 
 from collections.abc import Callable, Iterator
 from typing import TypeAlias

@@ -89,7 +89,7 @@ class IndexProblem(NamedTuple):
 
 
 class OffsetJumps(NamedTuple):
-    """Offsets of a log, absolute path, that do not follow each other: pairs as of `kcli.dump.render.pairs`."""
+    """Offsets of a log that do not follow each other, as `kcli.dump.render.pairs`, with its absolute path."""
 
     path: str
     pairs: bytes
@@ -197,11 +197,14 @@ def producer_line(values: tuple[int | None, ...]) -> str:
     )
     if offset is None:
         return line
-    return f"{line} firstSequence: {first} lastSequence: {last} lastOffset: {offset} offsetDelta: {delta} timestamp: {timestamp}"
+    return (
+        f"{line} firstSequence: {first} lastSequence: {last} lastOffset: {offset} offsetDelta: {delta}"
+        f" timestamp: {timestamp}"
+    )
 
 
 def aborted_line(entry: AbortedTxn) -> str:
-    """Return the line of an aborted transaction; of its version Kafka reads the high byte alone (AbortedTxn.version)."""
+    """Return the line of an aborted transaction; AbortedTxn.version is the high byte of the stored one."""
     return (
         f"version: {entry.version >> 8} producerId: {entry.producer_id} firstOffset: {entry.first_offset}"
         f" lastOffset: {entry.last_offset} lastStableOffset: {entry.last_stable_offset}"
@@ -225,7 +228,7 @@ _CONTROL_TITLES = {
 
 
 def java_string(data: bytes) -> str:
-    """Return the text of bytes as `new String(bytes, UTF_8)` does: Java counts damaged sequences otherwise than Python."""
+    """Return the text of bytes as `new String(bytes, UTF_8)`: Java counts damaged sequences its own way."""
     return "".join(java_strings(data)) if len(data) > LONG_TEXT else java_text.java_string(data)
 
 
@@ -235,7 +238,7 @@ def java_strings(data: Buffer) -> Iterator[str]:
 
 
 def _pieces(data: Buffer) -> Iterator[bytes]:
-    """Yield bytes in pieces of which each is text by itself: of many damaged sequences at once much would be in memory."""
+    """Yield bytes in pieces that are text by themselves: many damaged sequences at once take much memory."""
     start = 0
     while start < len(data):
         end = start + LONG_TEXT

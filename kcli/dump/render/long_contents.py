@@ -39,9 +39,9 @@ def is_sliced(block: Block, options: DumpOptions) -> bool:
 
 
 def long_contents(log: Log, block: Block) -> list[Buffer]:
-    """Return the contents of a block's one record as `lines.contents` has them, in slices; nothing if they are not sliced.
+    """Return the contents of a block's one record as `lines.contents` has them, in slices.
 
-    What cannot be shown is reported.
+    Nothing if they are short. What cannot be shown is reported.
     """
     options = log.options
     if block.records is None or not is_sliced(block, options):

@@ -1,4 +1,4 @@
-"""Text made of columns by Arrow's kernels: what stands at one place of many lines, and the lines themselves."""
+"""Text made of columns by Arrow's kernels: one part of many lines, and the lines themselves."""
 
 import binascii
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from kcli.rows.arrow_arrays import booleans, column, integers, words
 Array: TypeAlias = Any
 Ints: TypeAlias = NDArray[np.int64]
 TextColumn: TypeAlias = str | Array
-"""What stands at one place of every line: the same text, or an array with one text per line; null is empty."""
+"""One part of every line: the same text, or an array with one text per line; null is empty."""
 
 LARGEST_STRINGS = 1 << 29
 """Bytes of texts beyond which 32 bits may be too few to count them."""
@@ -97,7 +97,7 @@ def parts(data: bytes, starts: Ints, lengths: Ints) -> Array:
 def binary_parts(data: bytes, starts: Ints, lengths: Ints) -> Array:
     """Return the same as bytes."""
     is_large = len(data) > LARGEST_STRINGS
-    # One array over all of the data: its even elements are the parts, the odd ones what lies between them.
+    # One array over all of the data: its even elements are the parts, the others what lies between them.
     bounds = np.empty(2 * len(starts) + 1, np.int64 if is_large else np.int32)
     bounds[:-1:2], bounds[1::2], bounds[-1] = starts, starts + np.maximum(lengths, 0), len(data)
     whole = pa.Array.from_buffers(
@@ -109,11 +109,11 @@ def binary_parts(data: bytes, starts: Ints, lengths: Ints) -> Array:
 
 
 def base64(data: bytes, starts: Ints, lengths: Ints) -> TextColumn:
-    """Return the base64 of parts of the data, which lie in order; a length of 0 or less gives an empty text."""
+    """Return the base64 of parts of the data, in order; a length of 0 or less gives an empty text."""
     sizes = np.maximum(lengths, 0)
     if not sizes.any():
         return ""
-    # Parts of whole groups of three bytes are encoded together. Where zeros fill a group, "=" replaces what they give.
+    # Whole groups of three bytes are encoded together. Where zeros fill a group, "=" replaces their digits.
     fill = -sizes % 3
     groups = joined([parts(data, starts, lengths), chosen(["", "\0", "\0\0"], fill)], len(sizes))
     encoded = bytearray(binascii.b2a_base64(texts(groups), newline=False))

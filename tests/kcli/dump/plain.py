@@ -1,4 +1,4 @@
-"""The plain twin of `kcli.dump` for logs: batch by batch, record by record, line by line, as Kafka's tool goes about it."""
+"""The plain twin of `kcli.dump` for logs: batch by batch, record by record, line by line, as Kafka's tool."""
 
 from formats.batch import COMPRESSION_NAMES, NO_SEQUENCE, BatchHeader
 from formats.bounds import CONTROL_SHARE, RAISES_THE_BOUND, describe
@@ -238,7 +238,8 @@ def batch_line(batch, *, valid):
             f" baseSequence: {header.base_sequence} lastSequence: {header.last_sequence}"
             f" producerId: {header.producer_id} producerEpoch: {header.producer_epoch}"
             f" partitionLeaderEpoch: {header.partition_leader_epoch}"
-            f" isTransactional: {str(header.is_transactional).lower()} isControl: {str(header.is_control).lower()}"
+            f" isTransactional: {str(header.is_transactional).lower()}"
+            f" isControl: {str(header.is_control).lower()}"
             f" deleteHorizonMs: {'OptionalLong.empty' if horizon is None else f'OptionalLong[{horizon}]'}"
         )
     return (

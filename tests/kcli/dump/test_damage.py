@@ -1,4 +1,4 @@
-"""Every prefix and every flipped byte of small files: rows, findings or an error, never a bug, never silence under a checksum."""
+"""Every prefix and every flipped byte of small files: rows, findings or an error, never silence."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Selection of batches and records: whatever indexes were used, the answer is that of looking at every record."""
+"""Selection of batches and records: with any index the answer is that of looking at every record."""
 
 import base64
 import glob
@@ -200,7 +200,7 @@ SHAPES = [
     "shape", [("-o", "ndjson", "--records"), ("-o", "text", "--deep-iteration"), ("-o", "csv")]
 )
 def test_the_first_of_findings_is_that_of_the_first_byte(kcli, tmp_path, second, words, shape):
-    """One of a message inside a wrapper comes before one of a later batch, though the batches of a window are verified together."""
+    """One of a message inside a wrapper comes before one of a later batch, verified in the same window."""
     wrapper = put_wrapper(
         1, put_message(0, key=b"k", value=b"v", crc=5) + put_message(1, key=b"k", value=b"v")
     )

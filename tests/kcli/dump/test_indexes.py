@@ -1,4 +1,4 @@
-"""Index entries against the log: found where the offset index leads, without a second walk; alike in a block and one by one."""
+"""Index entries against the log: found where the offset index leads, without a second walk."""
 
 import random
 

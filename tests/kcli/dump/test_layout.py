@@ -58,7 +58,7 @@ def stored(row):
 
 
 def check_no_gap(rows, data):
-    """Check that the rows in the file and those of each decompressed stream lie side by side, and hold the file's bytes."""
+    """Check that the rows in the file, and in each decompressed stream, adjoin and hold all bytes."""
     end = stream_end = 0
     for row in rows:
         if row["position"] is None:

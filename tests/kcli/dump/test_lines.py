@@ -1,4 +1,4 @@
-"""The words of DumpLogSegments that no recorded file has: control records of the quorum, damaged text, summaries."""
+"""The words of DumpLogSegments that no recorded file has: quorum control records, damaged text, summaries."""
 
 import codecs
 import random
@@ -51,7 +51,7 @@ def test_text_is_that_of_java(data, text):
 
 
 def decoded_one_by_one(data):
-    """The text with the marks of Java's decoder, sequence by sequence: of a damaged one it takes what fits its first byte."""
+    """The text with the marks of Java's decoder: of a damaged sequence it takes what fits its first byte."""
 
     def damaged(error):
         first, following = data[error.start], data[error.start + 1 : error.start + 4]
@@ -98,8 +98,8 @@ def test_the_short_cut_gives_what_the_long_way_gives():
             6,
             f"ffff 02 00000001 {DIRECTORY} 02 05 1f0b09ff 02 7f 0001 00 0000 0001 00 00 00",
             (
-                ' KRaftVoters {"version":-1,"voters":[{"voterId":1,"voterDirectoryId":"u4NdSfWRQjaZ_ENyxMXLJA",'
-                '"endpoints":[{"name":"\\u001F\\u000B\\t\ufffd","host":"\x7f","port":1}],'
+                ' KRaftVoters {"version":-1,"voters":[{"voterId":1,'
+                '"voterDirectoryId":"u4NdSfWRQjaZ_ENyxMXLJA","endpoints":[{"name":"\\u001F\\u000B\\t\ufffd","host":"\x7f","port":1}],'
                 '"kRaftVersionFeature":{"minSupportedVersion":0,"maxSupportedVersion":1}}]}'
             ),
         ),

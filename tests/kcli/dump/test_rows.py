@@ -1,4 +1,4 @@
-"""Rows many at once and one by one are twins: the same in every format, whole or damaged, of every recorded log."""
+"""Rows many at once and one by one are twins: the same in every format, of every recorded or damaged log."""
 
 import random
 from dataclasses import replace
@@ -31,7 +31,7 @@ VALUES = [None, b"", b"x", b"\xff\0"]
 
 
 def both(kcli, path, words, monkeypatch, form="parquet"):
-    """Return what the output holds, stderr and the exit status: the same, many rows at once and one by one."""
+    """Return the output, stderr and the exit status: the same, many rows at once and one by one."""
     found = []
     for at_once in (True, False):
         with monkeypatch.context() as patch:
@@ -82,7 +82,7 @@ def test_recorded_logs(words, form, kcli, tmp_path, monkeypatch):
 
 
 def test_every_kind_of_value(kcli, tmp_path, monkeypatch):
-    """Nulls, empty ones, headers, control records; a directory whose name each format writes in its own way."""
+    """Nulls, empty ones, headers, control records; a directory whose name each format escapes differently."""
     path = log_dir(tmp_path / 'd,"\t\u00e9\udcff') / "orders-0" / f"{0:020}.log"
     path.parent.mkdir()
     headers = [(b"k", b"v"), (b"", None), (b'\xff\t,"', b"")]

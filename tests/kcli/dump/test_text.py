@@ -1,4 +1,4 @@
-"""The text of blocks is that of the plain twin, to the letter: whole logs, damaged ones, in parts, filtered."""
+"""The text of blocks is that of the plain twin, to the letter: logs whole, damaged, in parts, filtered."""
 
 import contextlib
 import io
