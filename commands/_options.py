@@ -5,9 +5,8 @@ A command is written with its own options and one `common` parameter:
     @common_options
     def end_offset(paths: Paths = None, *, epoch: Annotated[str, typer.Option()], common: Common) -> None:
 
-The decorator shows typer the fields of `Common`, and of every other parameter
-that is a dataclass of options, after the command's own, and
-is where every error of a command becomes one line and an exit status.
+The decorator shows typer the fields of `Common`, and of every other parameter that is a dataclass of options,
+after the command's own, and is where every error of a command becomes one line and an exit status.
 """
 
 import inspect

@@ -42,8 +42,8 @@ class Out:
 
     `word`: as given. `path`: absolute, without symlinks in its directory.
 
-    `as_parts`: a directory that Spark's workers write to.
-    `announces`: a line on stderr says what was written.
+    `as_parts`: a directory that Spark's workers write to. `announces`: a line on stderr says what was
+    written.
     """
 
     word: str

@@ -1,9 +1,8 @@
 """The `kcli` command: its groups and the options before any of them.
 
-A command's module is imported, and its options are made, only when the command
-line names it (or `--help` lists it), and it imports jobs and engines inside the
-function that runs: so a command pays only for what it uses. Typer's rich help
-is off for the same reason.
+A command's module is imported, and its options are made, only when the command line names it (or `--help`
+lists it), and it imports jobs and engines inside the function that runs: so a command pays only for what it
+uses. Typer's rich help is off for the same reason.
 """
 
 import os

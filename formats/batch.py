@@ -1,8 +1,7 @@
 """Record batches of magic 2: the header, its flags, and the order in which a file is walked.
 
-Lives in `*.log` (and KRaft `*.checkpoint`) files; written by the broker on
-append. The truth is `org.apache.kafka.common.record.DefaultRecordBatch`, for
-the walk `FileLogInputStream`.
+Lives in `*.log` (and KRaft `*.checkpoint`) files; written by the broker on append. The truth is
+`org.apache.kafka.common.record.DefaultRecordBatch`, for the walk `FileLogInputStream`.
 
     0        8     12     16   17   21    23     27       35      43      51   53    57    61
     +--------+------+------+---+----+-----+------+--------+-------+-------+----+-----+-----+----

@@ -9,9 +9,9 @@ gather copies all headers. What comes out equals what `formats.batch` and
     chain     at     ---length-> at     ---length-> at  ends outside: left for the next window, or kept
     fields    [base_offset, batch_length, ..., records_count] * batches, big-endian as stored
 
-A message of magic 0 or 1 fills the same columns: what it lacks is -1, its
-last offset delta is 0, both timestamps are its own, its count is 1 or, for a
-wrapper, -1 (unknown). Its attributes are as stored: bits 4 to 6 mean nothing.
+A message of magic 0 or 1 fills the same columns: what it lacks is -1, its last offset delta is 0, both
+timestamps are its own, its count is 1 or, for a wrapper, -1 (unknown). Its attributes are as stored: bits 4
+to 6 mean nothing.
 """
 
 from collections.abc import Sequence
@@ -105,11 +105,9 @@ class Chain(NamedTuple):
     """The batches of a window: where they begin (bytes from its start), and why they end.
 
     `next` is the place after the last of them, which may lie outside the window. `stop` is None where more
-    bytes are
-    needed to tell; else `end`, `short`, `incomplete`, `bad-length` or `bad-magic`, of what is at `next`, with
-    the
-    number `found` there: bytes left, a length, or a magic. Only zeros to the end of a log are a `bad-length`
-    of 0 here.
+    bytes are needed to tell; else `end`, `short`, `incomplete`, `bad-length` or `bad-magic`, of what is at
+    `next`, with the number `found` there: bytes left, a length, or a magic. Only zeros to the end of a log
+    are a `bad-length` of 0 here.
     """
 
     positions: list[int]
@@ -130,10 +128,8 @@ def chain(window: Buffer, size: int, left: int, *, whole: bool, hints: Places | 
     """Return the chain of batches that begins with the window, by lengths alone.
 
     `size` is how many bytes of the window count, `left` how many bytes there are from its start to the end of
-    the log.
-    With `whole` a batch that runs past the window is left out, to be met again in the next. `hints` are
-    places where
-    batches may begin, rising: they make it faster, and change nothing.
+    the log. With `whole` a batch that runs past the window is left out, to be met again in the next. `hints`
+    are places where batches may begin, rising: they make it faster, and change nothing.
     """
     return _followed(window, size, left, whole=whole, hints=hints)[0]
 
@@ -171,8 +167,8 @@ def _stepped(window: Buffer, hints: Places, last: int) -> "tuple[Places | None, 
     Nothing if the chain does not lead there.
 
     The chains between hints are walked all at once, one batch a step: if each ends where the next begins,
-    they are one.
-    Hints that make more steps, or fewer batches, of a chain than a window can hold are given up.
+    they are one. Hints that make more steps, or fewer batches, of a chain than a window can hold are given
+    up.
     """
     ends = hints[(hints > 0) & (hints <= last)]
     if len(ends) < FEWEST_HINTS:

@@ -1,16 +1,14 @@
 """The checksums of all batches of a window, as `formats.magic.is_valid` finds them one by one.
 
 A call from Python costs more than the checksum of a small batch. So small ones are checked by one call:
-snappy's frames
-have a CRC-32C each, and what precedes the bytes under a batch's checksum has just the size of what frames
-need.
+snappy's frames have a CRC-32C each, and what precedes the bytes under a batch's checksum has just the size of
+what frames need.
 
     batch    | base offset 8 | length 4 | epoch 4 | magic 1 | crc 4 | attributes ... records |
     frames   | fe, length 9   3+1 | 9 bytes of padding | 01, length 1+3 | masked crc 4 | the same bytes |
 
 The stream is a copy of the window with these 21 bytes written over each batch. Reading it fails if a checksum
-is
-wrong; the slower way finds which. (google/snappy, framing_format.txt)
+is wrong; the slower way finds which. (google/snappy, framing_format.txt)
 """
 
 from collections.abc import Iterator

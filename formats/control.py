@@ -120,11 +120,9 @@ def control_value(number: int, value: Buffer, longest: int = LONGEST_CONTROL) ->
     """Return the value of a control record of this type decoded, None for an unknown type.
 
     A value with arrays or tags of more than `longest` bytes, and of more than LONGEST_CONTROL, is a
-    LimitError.
-    Markers of a later version are read as version 0, as the broker does, and so are KRaft values of any
-    version but a
-    LEADER_CHANGE's: above 1 it is an UnsupportedError. What is not UTF-8 in a text is U+FFFD, as in Kafka's
-    readers.
+    LimitError. Markers of a later version are read as version 0, as the broker does, and so are KRaft values
+    of any version but a LEADER_CHANGE's: above 1 it is an UnsupportedError. What is not UTF-8 in a text is
+    U+FFFD, as in Kafka's readers.
     """
     schema = VALUE_SCHEMAS.get(number)
     if schema is None:

@@ -4,8 +4,8 @@ CRC-32C (Castagnoli) guards record batches of magic 2 and producer snapshots;
 CRC-32 (IEEE 802.3, zlib) guards messages of magic 0 and 1. The truth is
 `org.apache.kafka.common.utils.Crc32C` and `java.util.zip.CRC32`.
 
-To load the crc32c package takes 20 ms. So the first few bytes (producer
-snapshots, partitions that are nearly empty) are summed with a table.
+To load the crc32c package takes 20 ms. So the first few bytes (producer snapshots, partitions that are nearly
+empty) are summed with a table.
 """
 
 import zlib

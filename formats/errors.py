@@ -1,10 +1,9 @@
 """The one family of errors that reading bytes can raise.
 
-An error carries facts, never only a sentence: which code, at which byte, in
-which field, what was expected and what was found. The path is not known here;
-whoever opened the file adds it. Four kinds, in the order in which a reader
-must check them: too few bytes, bytes of a version we do not know, bytes beyond
-a bound, bytes that contradict the format.
+An error carries facts, never only a sentence: which code, at which byte, in which field, what was expected
+and what was found. The path is not known here; whoever opened the file adds it. Four kinds, in the order in
+which a reader must check them: too few bytes, bytes of a version we do not know, bytes beyond a bound, bytes
+that contradict the format.
 """
 
 from typing import ClassVar, TypeAlias
@@ -15,8 +14,8 @@ Fact: TypeAlias = int | str | None
 class FormatError(Exception):
     """Bytes are not what the format says they are.
 
-    `position` counts bytes from the start of the buffer or file that was read;
-    for text files `field` names the line. `code` is a stable word for scripts.
+    `position` counts bytes from the start of the buffer or file that was read; for text files `field` names
+    the line. `code` is a stable word for scripts.
     """
 
     code: ClassVar[str] = "format"

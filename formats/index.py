@@ -12,16 +12,14 @@ TransactionIndex, AbortedTxn}`.
     *.txnindex   0         2             10             18            26                   34
                  | version | producer_id | first_offset | last_offset | last_stable_offset |
 
-An offset index entry names the **last** offset of what was appended and the
-position where that began; a time index entry the largest timestamp so far and
-the last offset of the batch that brought it.
+An offset index entry names the **last** offset of what was appended and the position where that began; a time
+index entry the largest timestamp so far and the last offset of the batch that brought it.
 
-The index of an active segment is preallocated (10485760 and 10485756 bytes)
-and cut to size on roll and clean stop only. A truncation moves the end back
-without wiping: what follows the valid entries is zeros, or stale entries
-and then zeros. A broker that opens a file takes it as full to its last whole
-entry, so the searches here give what a broker gives only with that count,
-`size // layout.size`; the valid prefix says where the entries that mean something end.
+The index of an active segment is preallocated (10485760 and 10485756 bytes) and cut to size on roll and clean
+stop only. A truncation moves the end back without wiping: what follows the valid entries is zeros, or stale
+entries and then zeros. A broker that opens a file takes it as full to its last whole entry, so the searches
+here give what a broker gives only with that count, `size // layout.size`; the valid prefix says where the
+entries that mean something end.
 """
 
 import struct
@@ -129,9 +127,8 @@ def slots(layout: Layout[R], buffer: Buffer) -> Callable[[int], R]:
 def largest_lower_bound_slot(entries: int, value: Callable[[int], int], target: int, entry_size: int) -> int:
     """Return the slot that AbstractIndex.largestLowerBoundSlotFor finds, -1 if none.
 
-    `value` gives the key or the value of a slot. In a sorted index that is the
-    last slot not above the target; in any other it is the slot where the
-    broker's binary search ends, its warm section included.
+    `value` gives the key or the value of a slot. In a sorted index that is the last slot not above the
+    target; in any other it is the slot where the broker's binary search ends, its warm section included.
     """
     if entries == 0:
         return NO_SLOT
@@ -221,9 +218,9 @@ def _truncated(entries: int, offset: Callable[[int], int], target: int, entry_si
 def valid_prefix_offset_index(windows: Iterable[Buffer], log_size: int) -> ValidPrefix:
     """Return the leading entries whose offset and position strictly rise, 0 < position < `log_size`.
 
-    `windows` are the consecutive bytes of the file, cut anywhere; no more of
-    them is taken than the answer needs. An entry of zeros ends it as `zeros`,
-    any other that does not fit as `stale-entry`; `only_zeros` judges the rest.
+    `windows` are the consecutive bytes of the file, cut anywhere; no more of them is taken than the answer
+    needs. An entry of zeros ends it as `zeros`, any other that does not fit as `stale-entry`; `only_zeros`
+    judges the rest.
     """
 
     def rises(last: tuple[int, ...], entry: tuple[int, ...]) -> bool:
@@ -235,9 +232,9 @@ def valid_prefix_offset_index(windows: Iterable[Buffer], log_size: int) -> Valid
 def valid_prefix_time_index(windows: Iterable[Buffer]) -> ValidPrefix:
     """Return the leading entries whose timestamp strictly rises, from 0 on, and whose offset does not fall.
 
-    `windows` as for the offset index. A first entry of zeros is legal (a record
-    of timestamp 0 comes first) and counts unless more zeros follow: then it
-    cannot be distinguished from preallocation, and the prefix is empty.
+    `windows` as for the offset index. A first entry of zeros is legal (a record of timestamp 0 comes first)
+    and counts unless more zeros follow: then it cannot be distinguished from preallocation, and the prefix is
+    empty.
     """
 
     def rises(last: tuple[int, ...], entry: tuple[int, ...]) -> bool:

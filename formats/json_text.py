@@ -1,7 +1,7 @@
 """One JSON object from a small file, with bounds and positions, as Jackson's `readTree` takes it.
 
-What follows the object is not looked at. Nesting is judged before parsing,
-numbers and names as the JSON grammar has them (no NaN, no comments).
+What follows the object is not looked at. Nesting is judged before parsing, numbers and names as the JSON
+grammar has them (no NaN, no comments).
 """
 
 import json

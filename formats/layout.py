@@ -1,11 +1,9 @@
 """One Construct declaration, many readers.
 
-A `Layout` walks a Construct `Struct` of fixed-width fields once, binds it to
-the `NamedTuple` that says the same names to the type checker, and derives every
-reader from it: a checked single read, whole-file rows, partial readers that
-skip the unwanted fields as pad bytes, a numpy dtype, `pack`, the field table
-for documents, and the fields with their places for annotated hexdumps. Only this module
-knows Construct's inside.
+A `Layout` walks a Construct `Struct` of fixed-width fields once, binds it to the `NamedTuple` that says the
+same names to the type checker, and derives every reader from it: a checked single read, whole-file rows,
+partial readers that skip the unwanted fields as pad bytes, a numpy dtype, `pack`, the field table for
+documents, and the fields with their places for annotated hexdumps. Only this module knows Construct's inside.
 """
 
 import struct

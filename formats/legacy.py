@@ -1,9 +1,8 @@
 """Messages of magic 0 and 1: the header, and the checksum that covers it.
 
-Lives in `*.log` files; written by brokers before 0.11 (magic 0 before 0.10), or
-by later ones with an old `log.message.format.version`; Kafka 4 still reads them.
-The truth is `org.apache.kafka.common.record.LegacyRecord`, for the walk
-`AbstractLegacyRecordBatch`.
+Lives in `*.log` files; written by brokers before 0.11 (magic 0 before 0.10), or by later ones with an old
+`log.message.format.version`; Kafka 4 still reads them. The truth is
+`org.apache.kafka.common.record.LegacyRecord`, for the walk `AbstractLegacyRecordBatch`.
 
     0        8      12    16  17  18          18 or 26
     +--------+------+-----+---+---+-----------+------------------+-------------------+
@@ -12,9 +11,9 @@ The truth is `org.apache.kafka.common.record.LegacyRecord`, for the walk
     +--------+------+-----+---+---+-----------+------------------+-------------------+
     the CRC-32 covers byte 16 to the end: magic, but neither offset nor size
 
-A message with a codec is a wrapper: its value holds the compressed messages, and
-its offset is that of the last of them. Read here is the header alone, so the
-first offset and the count of a wrapper stay unknown; `formats.message_set` opens it.
+A message with a codec is a wrapper: its value holds the compressed messages, and its offset is that of the
+last of them. Read here is the header alone, so the first offset and the count of a wrapper stay unknown;
+`formats.message_set` opens it.
 """
 
 from typing import NamedTuple

@@ -10,10 +10,9 @@ Lives in `*.log` files, after the header of `formats.legacy`. The truth is
     magic 0: the messages inside have their own offsets
     magic 1: they count from 0; the wrapper's offset is that of the last one
 
-A wrapper of offset 0 is not counted back from: producers left theirs at 0. Of a
-LogAppendTime wrapper every message of magic 1 inside has the timestamp. A last
-message that is cut is passed over, as Kafka does; `MessageSet.cut` is how much
-of it there is. Wrappers do not nest.
+A wrapper of offset 0 is not counted back from: producers left theirs at 0. Of a LogAppendTime wrapper every
+message of magic 1 inside has the timestamp. A last message that is cut is passed over, as Kafka does;
+`MessageSet.cut` is how much of it there is. Wrappers do not nest.
 """
 
 from collections.abc import Iterator
@@ -41,9 +40,8 @@ class MessageSet(NamedTuple):
     """The messages of one entry of a log: of a wrapper those inside, else the message itself.
 
     `body` is their bytes, decompressed; `stream` the byte of the entry where the codec's stream begins, None
-    without
-    a codec. `added` is what their offsets count from. `end` is the byte of `body` after the last whole
-    message.
+    without a codec. `added` is what their offsets count from. `end` is the byte of `body` after the last
+    whole message.
     """
 
     header: LegacyHeader
@@ -79,8 +77,7 @@ class LegacyRecord(NamedTuple):
     """One message with key and value; null is None, empty is b"". `is_valid`: whether its own CRC is right.
 
     The sizes are as stored: -1 for null as Kafka writes it, and null for it, too, whatever else below 0; None
-    where the
-    message ends before them. `error` is why key or value, which are None then, cannot be read.
+    where the message ends before them. `error` is why key or value, which are None then, cannot be read.
     """
 
     offset: int
@@ -101,10 +98,8 @@ def message_set(message: Buffer, limit: int) -> MessageSet:
     """Return what a whole message holds: a wrapper is decompressed to no more than `limit` bytes.
 
     The wrapper's CRC is not looked at. CorruptError for what Kafka refuses: no value, no message inside, a
-    size below
-    14, offsets that count beyond the wrapper's. Positions of errors count from the start of the message;
-    inside a
-    codec they name the codec's stream, and the field has the decompressed byte.
+    size below 14, offsets that count beyond the wrapper's. Positions of errors count from the start of the
+    message; inside a codec they name the codec's stream, and the field has the decompressed byte.
     """
     header = read_header(message)
     if header.message_size < SMALLEST_LENGTH:
@@ -166,8 +161,7 @@ def set_records(opened: MessageSet) -> Iterator[LegacyRecord]:
     """Yield the messages of a set as records, each checked against its own CRC.
 
     Errors are those of `messages`. A key or value that does not fit is its own record's error: Kafka's
-    iterator goes on
-    to the next message, and throws where the value is asked for.
+    iterator goes on to the next message, and throws where the value is asked for.
     """
     for found in messages(opened):
         try:

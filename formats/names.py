@@ -188,9 +188,9 @@ def parse_file(name: str) -> FileName:
 def parse_partition_dir(name: str) -> PartitionDir | None:
     """Return what LocalLog.parseTopicPartitionName makes of a directory's name; None where it throws.
 
-    A directory in a log directory that gives None stops a broker from starting,
-    `remote-log-index-cache` aside. The topic is what the name holds, legal or
-    not; in -delete and -stray names of 255 characters its end may be cut off.
+    A directory in a log directory that gives None stops a broker from starting, `remote-log-index-cache`
+    aside. The topic is what the name holds, legal or not; in -delete and -stray names of 255 characters its
+    end may be cut off.
     """
     kind = next((kind for suffix, kind in DIRECTORY_SUFFIXES.items() if name.endswith(suffix)), NORMAL)
     stem, uuid = name, None

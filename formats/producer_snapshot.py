@@ -1,10 +1,9 @@
 """Producer state snapshots: what the broker knew of every idempotent producer at an offset.
 
-`<offset>.snapshot` lies in a partition's directory, and with each tiered
-segment; the number in the name is the exclusive end offset that it covers. The
-broker writes it in place, so a crash can leave a short one. The truth is
-`org.apache.kafka.storage.internals.log.ProducerStateManager.readSnapshot`; a
-broker that cannot read one deletes it and takes the next older.
+`<offset>.snapshot` lies in a partition's directory, and with each tiered segment; the number in the name is
+the exclusive end offset that it covers. The broker writes it in place, so a crash can leave a short one. The
+truth is `org.apache.kafka.storage.internals.log.ProducerStateManager.readSnapshot`; a broker that cannot read
+one deletes it and takes the next older.
 
     0        2        6       10             10 + 46 * count
     +--------+--------+-------+--------------+----------------

@@ -80,9 +80,8 @@ def read_properties(data: Buffer) -> dict[str, str]:
 def read_meta_properties(data: Buffer) -> MetaProperties:
     """Return a log directory's meta.properties as MetaProperties.Builder reads it.
 
-    No version means 0. UnsupportedError for another version than 0 and 1;
-    CorruptError where a number or the directory id is malformed, or where
-    version 1 lacks node.id or cluster.id.
+    No version means 0. UnsupportedError for another version than 0 and 1; CorruptError where a number or the
+    directory id is malformed, or where version 1 lacks node.id or cluster.id.
     """
     values: dict[str, str] = {}
     places: dict[str, Line] = {}
@@ -132,8 +131,8 @@ def read_partition_metadata(data: Buffer) -> PartitionMetadata:
 def read_clean_shutdown(data: Buffer) -> int | None:
     """Return the broker epoch in a .kafka_cleanshutdown, None where a broker takes it as unknown.
 
-    The file's existence alone says that the stop was clean; whatever fails here
-    (0 bytes, no JSON, no number) costs a broker nothing but the epoch.
+    The file's existence alone says that the stop was clean; whatever fails here (0 bytes, no JSON, no number)
+    costs a broker nothing but the epoch.
     """
     try:
         from formats.json_text import read_object  # noqa: PLC0415 - only this marker is JSON
@@ -150,9 +149,8 @@ def read_clean_shutdown(data: Buffer) -> int | None:
 def log_dirs(configuration: Mapping[str, str]) -> LogDirs:
     """Return the directories that a server.properties names, as AbstractKafkaConfig takes them.
 
-    `log.dirs` wins over `log.dir`; it is cut at commas, blanks around are dropped.
-    An empty value names none, and no broker starts with it.
-    The metadata log lies in `metadata.log.dir`, else in the first of them.
+    `log.dirs` wins over `log.dir`; it is cut at commas, blanks around are dropped. An empty value names none,
+    and no broker starts with it. The metadata log lies in `metadata.log.dir`, else in the first of them.
     """
     text = configuration.get(LOG_DIRS, configuration.get(LOG_DIR, DEFAULT_LOG_DIR))
     names = tuple(name for name in (part.strip(_TRIMMED) for part in text.split(",")) if name)

@@ -1,8 +1,7 @@
 """The election state of a KRaft voter or observer.
 
-`quorum-state` lies in `__cluster_metadata-0`: one line of JSON, replaced by
-rename. The truth is `org.apache.kafka.raft.FileQuorumStateStore` with the
-message `QuorumStateData`.
+`quorum-state` lies in `__cluster_metadata-0`: one line of JSON, replaced by rename. The truth is
+`org.apache.kafka.raft.FileQuorumStateStore` with the message `QuorumStateData`.
 
     0  clusterId, leaderId, leaderEpoch, votedId, appliedOffset, currentVoters: [{voterId}]
     1  leaderId, leaderEpoch, votedId, votedDirectoryId      (kraft.version 1)

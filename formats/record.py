@@ -240,8 +240,7 @@ def record_parts(header: BatchHeader, body: Buffer) -> Iterator[FieldSpan]:
     """Yield every field of the records that the header counts, as they lie in their decompressed bytes.
 
     What cannot be read raises the error that `records` raises, after the fields that precede it. Nothing is
-    between
-    two fields: an error's bytes begin where the last field ends.
+    between two fields: an error's bytes begin where the last field ends.
     """
     data, position = bytes(body), 0
     if header.records_count < 0:

@@ -25,8 +25,7 @@ def chains(data: bytes, sizes: list[int], counts: list[int]) -> tuple[Ints, Ints
     """Return where each record begins, the first record of each batch, and the batches of broken chains.
 
     The bodies lie one after the other in `data`, which has two bytes more; `sizes` are theirs in bytes,
-    `counts` the
-    records that each should have. A batch with a broken chain has no records.
+    `counts` the records that each should have. A batch with a broken chain has no records.
     """
     walk = _stepped if sum(counts) >= RECORDS_A_STEP * max(counts) else _walked
     return walk(data, sizes, counts)

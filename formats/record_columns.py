@@ -22,7 +22,6 @@ from formats.batch import (
     CONTROL_MASK,
     HEADER_SIZE,
     LOG_OVERHEAD,
-    MAGIC_V2,
     MAX_INT,
     NO_SEQUENCE,
     TIMESTAMP_TYPE_MASK,
@@ -30,6 +29,7 @@ from formats.batch import (
 from formats.bulk import gathered
 from formats.compression import decompress
 from formats.errors import FormatError
+from formats.magic import is_legacy
 from formats.record_chains import VARINT, chains
 from formats.types import Buffer
 
@@ -136,12 +136,10 @@ def record_columns(
     """Yield the records of the batches at the positions of a window, in order, in chunks of bounded size.
 
     Each batch is decompressed to no more than `limit` bytes. CRCs are not looked at. Every batch is in
-    exactly one of
-    the results: in columns if `formats.record.batch_records` reads it to its end, else alone as
-    FallbackBatch; as FallbackBatch, too, if
-    it is beyond LARGEST_BODY, LARGEST_MEAN or MOST_HEADERS. One of more than MOST_RECORDS or WHOLE_BODY comes
-    in parts. `headers` are the batches' rows as of `formats.bulk`, for
-    callers that have them.
+    exactly one of the results: in columns if `formats.record.batch_records` reads it to its end, else alone
+    as FallbackBatch; as FallbackBatch, too, if it is beyond LARGEST_BODY, LARGEST_MEAN or MOST_HEADERS. One
+    of more than MOST_RECORDS or WHOLE_BODY comes in parts. `headers` are the batches' rows as of
+    `formats.bulk`, for callers that have them.
     """
     headers = headers_at(window, positions) if headers is None else headers
     sizes = headers["batch_length"].astype(np.int64) + LOG_OVERHEAD
@@ -184,10 +182,7 @@ def record_columns(
 
 
 def headers_at(window: Buffer, positions: Sequence[int] | Ints) -> NDArray[np.void]:
-    """Return the header rows at the positions of a window.
-
-    What a window that ends inside one lacks reads as zeros.
-    """
+    """Return the header rows at the positions of a window, zeros where it ends inside the last."""
     places = [int(position) for position in positions]
     if places and max(places) + HEADER_SIZE > len(window):
         window = bytes(window) + bytes(HEADER_SIZE)
@@ -196,13 +191,9 @@ def headers_at(window: Buffer, positions: Sequence[int] | Ints) -> NDArray[np.vo
 
 def _fits(headers: NDArray[np.void], sizes: Ints, positions: Ints, end: int) -> list[bool]:
     count = headers["records_count"]
-    fits = (
-        (headers["magic"] >= MAGIC_V2)
-        & (sizes >= HEADER_SIZE)
-        & (sizes <= HEADER_SIZE + LARGEST_BODY)
-        & (positions + sizes <= end)
-    )
-    found: list[bool] = (fits & (count >= 0)).tolist()
+    fits = ~is_legacy(headers["magic"]) & (count >= 0) & (positions + sizes <= end)
+    fits &= (sizes >= HEADER_SIZE) & (sizes <= HEADER_SIZE + LARGEST_BODY)
+    found: list[bool] = fits.tolist()
     return found
 
 

@@ -140,11 +140,9 @@ def decode(
     LimitError beyond `longest` bytes.
 
     Positions of errors count from the value's first byte; the errors are those of `read_value`. States and
-    tags that
-    are not known are kept as they are: what a broker refuses although it can be decoded is the caller's
-    question.
-    What is not UTF-8 in a name is a CorruptError; with `replace_invalid_utf8` U+FFFD, as where Kafka prints
-    it.
+    tags that are not known are kept as they are: what a broker refuses although it can be decoded is the
+    caller's question. What is not UTF-8 in a name is a CorruptError; with `replace_invalid_utf8` U+FFFD, as
+    where Kafka prints it.
     """
     if len(value) > longest:
         raise LimitError(0, "value", f"at most {longest} bytes", len(value))

@@ -86,8 +86,7 @@ def read_entries(
     """Yield the entries of a file of `size` bytes from `position` on, the first of them with that number.
 
     `read(position, length)` returns bytes of the file. After the last entry CorruptError if the header
-    counted
-    others; before it TruncatedError, LimitError or CorruptError for a length that cannot be.
+    counted others; before it TruncatedError, LimitError or CorruptError for a length that cannot be.
     """
     while position < size:
         length = _entry_length(read(position, LENGTH_SIZE), position, size)

@@ -1,7 +1,7 @@
 """Kafka's integers as types of their own, and the name of a partition.
 
-`NewType`s cost nothing at run time and stop an offset from being used as a
-file position. Rows keep plain integers: meaning is added at the edge.
+`NewType`s cost nothing at run time and stop an offset from being used as a file position. Rows keep plain
+integers: meaning is added at the edge.
 """
 
 from typing import NamedTuple, NewType, TypeAlias

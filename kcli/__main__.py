@@ -18,8 +18,8 @@ FEW_COLLECTIONS = 50_000
 
 KEPT_BYTES = 31 << 20
 """Once a block of so many bytes was freed, glibc keeps smaller ones that are freed and gives them again,
-instead of asking the
-system for zeroed pages each time. It learns from blocks of less than 32 MiB. Nothing touches the bytes."""
+instead of asking the system for zeroed pages each time. It learns from blocks of less than 32 MiB. Nothing
+touches the bytes."""
 
 ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 """Numpy would start threads for algebra that kcli does not use, and Arrow's own pools keep what they had at

@@ -1,7 +1,7 @@
 """What every engine must do alike: a suite that the tests of each engine inherit.
 
-The scans below are tiny and live here so that workers can import them. What a
-unit is to do stands in its target's name.
+The scans below are tiny and live here so that workers can import them. What a unit is to do stands in its
+target's name.
 """
 
 import os

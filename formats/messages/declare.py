@@ -8,12 +8,11 @@ A table says what Kafka's own schemas say (`common/message/*.json` and
         leaderEpoch      int32   3+
         topicId          uuid    4+ tag 0
 
-A message: name, api key, valid versions, the first flexible version if any. A
-field: name as Kafka's JSON has it, type, then in this order what differs from
-"in every version, never null, no tag": versions, `nullable`, `tag N`, `= default`
-of a tagged field (without it the type's zero). `[]` before a type is an array.
-Fields of a struct are indented below the first field of that type; later fields
-of the same message name the type alone.
+A message: name, api key, valid versions, the first flexible version if any. A field: name as Kafka's JSON has
+it, type, then in this order what differs from "in every version, never null, no tag": versions, `nullable`,
+`tag N`, `= default` of a tagged field (without it the type's zero). `[]` before a type is an array. Fields of
+a struct are indented below the first field of that type; later fields of the same message name the type
+alone.
 """
 
 import re

@@ -76,8 +76,7 @@ def decode_key(
     """Return the key of a coordinator's record; null is a CorruptError, as for the coordinator itself.
 
     With `previews` types that only a preview wrote are known, too. With `replace_invalid_utf8` what is not
-    UTF-8 in a string is U+FFFD, as
-    where Kafka prints it; else a CorruptError.
+    UTF-8 in a string is U+FFFD, as where Kafka prints it; else a CorruptError.
     """
     if key is None:
         raise CorruptError(0, f"{topic} key", "a key", "null")
@@ -118,8 +117,7 @@ def decode_preview(topic: str, api_key: int, value: Buffer, elements: int = ELEM
     None if it is no such value.
 
     The layout of a value is the one that uses up all of its bytes: nothing else in it shows which: ask for
-    what `decode_value`
-    does not read to its end.
+    what `decode_value` does not read to its end.
     """
     schema = PREVIEWS.get(topic, {}).get(api_key)
     if schema is None or bytes(value[:INT16_SIZE]) != bytes(INT16_SIZE):

@@ -1,10 +1,9 @@
 """Records of the topic __consumer_offsets: committed offsets and groups of every protocol.
 
 Lives in `__consumer_offsets-N`; written by the group coordinator. The truth is
-`org.apache.kafka.coordinator.group.GroupCoordinatorRecordSerde` with the
-schemas of the module group-coordinator, 4.3.1. A key is i16 api key and the
-key's message in version 0, a value i16 version and message; no value is a
-tombstone. Before 4.0 the i16 was called the key's version; the bytes are the same.
+`org.apache.kafka.coordinator.group.GroupCoordinatorRecordSerde` with the schemas of the module
+group-coordinator, 4.3.1. A key is i16 api key and the key's message in version 0, a value i16 version and
+message; no value is a tombstone. Before 4.0 the i16 was called the key's version; the bytes are the same.
 
 Consumer groups in the preview of 3.7 and share groups in that of 4.0 wrote some
 records in other layouts under the same numbers, which 4.3.1 cannot read, and a

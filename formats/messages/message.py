@@ -12,12 +12,9 @@ class Message(NamedTuple):
     """A decoded key or value: its fields in declared order, by the names of Kafka's JSON.
 
     `version` is the declared version that it was read as: a layout's number where Kafka writes 0 for all of
-    them (see
-    `formats.messages.remote`). Fields of other versions are not there; tagged fields that were left out have
-    their
-    default. `rest` are bytes after the message, which Kafka does not look at; `replaced` are tagged fields
-    that came
-    again, of which the last is in `fields`.
+    them (see `formats.messages.remote`). Fields of other versions are not there; tagged fields that were left
+    out have their default. `rest` are bytes after the message, which Kafka does not look at; `replaced` are
+    tagged fields that came again, of which the last is in `fields`.
     """
 
     name: str

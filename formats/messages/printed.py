@@ -144,8 +144,7 @@ def value_json(
     In a group's metadata what the consumer protocol wrote is decoded, where it can be.
 
     All members' subscriptions and assignments may have so many elements; where there are more they stay
-    base64. So do those
-    with text that is not UTF-8, unless with `replace_invalid_utf8`.
+    base64. So do those with text that is not UTF-8, unless with `replace_invalid_utf8`.
     """
     data = message_json(value)
     if value.name == GROUP_METADATA and value.fields["protocolType"] == CONSUMER:

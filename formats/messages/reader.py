@@ -1,10 +1,9 @@
 """Bounded readers compiled from the declarations of messages, one per message and version.
 
-Runs of fixed-width fields become one Construct `Struct` bound by a `Layout`; what
-has a length is read by `formats.primitives`. A reader takes
-`(buffer, position, found)` and returns `(fields, next position)`. The truth is
-what Kafka's generator makes of a schema (`org.apache.kafka.message`): the
-`read` methods of the generated classes.
+Runs of fixed-width fields become one Construct `Struct` bound by a `Layout`; what has a length is read by
+`formats.primitives`. A reader takes `(buffer, position, found)` and returns `(fields, next position)`. The
+truth is what Kafka's generator makes of a schema (`org.apache.kafka.message`): the `read` methods of the
+generated classes.
 
     version not flexible    string i16 length, bytes and array i32; -1 is null
     flexible                compact lengths; tagged fields end every struct

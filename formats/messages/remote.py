@@ -142,8 +142,7 @@ def read_value(value: Buffer, collector: Collector) -> tuple[Schema, int, dict[s
 
     Positions of errors count from the value's first byte. TruncatedError where the value ends too early,
     UnsupportedError for an unknown frame version, api key or message version, LimitError for more elements
-    than the
-    collector allows, CorruptError otherwise.
+    than the collector allows, CorruptError otherwise.
     """
     envelope = read_envelope(value)
     schema = RECORDS[envelope.api_key]

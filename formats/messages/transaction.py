@@ -1,9 +1,8 @@
 """Records of the topic __transaction_state: the state of every transactional id.
 
-Lives in `__transaction_state-N`; written by the transaction coordinator. The
-truth is `org.apache.kafka.coordinator.transaction.TransactionCoordinatorRecordSerde`
-with the schemas of the module transaction-coordinator, 4.3.1. Keys and values
-are framed as in `__consumer_offsets`.
+Lives in `__transaction_state-N`; written by the transaction coordinator. The truth is
+`org.apache.kafka.coordinator.transaction.TransactionCoordinatorRecordSerde` with the schemas of the module
+transaction-coordinator, 4.3.1. Keys and values are framed as in `__consumer_offsets`.
 """
 
 from formats.messages.declare import by_key, declared

@@ -1,8 +1,8 @@
 """Structures field by field: which bytes each field is, what Kafka reads there, and what it means.
 
-Everything comes from the declarations and from readers that keep where fields
-lie. The fields of a structure follow each other without gaps; what cannot be
-read is a field of its own, `unreadable`, up to the end of what holds it.
+Everything comes from the declarations and from readers that keep where fields lie. The fields of a structure
+follow each other without gaps; what cannot be read is a field of its own, `unreadable`, up to the end of what
+holds it.
 """
 
 import json

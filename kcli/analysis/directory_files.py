@@ -36,8 +36,7 @@ without one."""
 class Files(NamedTuple):
     """The files that stay: logs by base offset, indexes by (base offset, kind), snapshots by offset.
 
-    A path can be PREALLOCATED.
-    `known_snapshots` were there before the leftovers were handled.
+    A path can be PREALLOCATED. `known_snapshots` were there before the leftovers were handled.
     """
 
     logs: Mapping[int, tuple[str, int]]

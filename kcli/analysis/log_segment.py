@@ -1,8 +1,7 @@
 """A segment as the broker holds it in memory: sizes, index entries, and the searches over them.
 
-The truth is `LogSegment`, `FileRecords` and `FileLogInputStream`. Values here
-are frozen: an operation of the broker that changes a segment returns another
-one. What the broker would throw is a `BrokerError`.
+The truth is `LogSegment`, `FileRecords` and `FileLogInputStream`. Values here are frozen: an operation of the
+broker that changes a segment returns another one. What the broker would throw is a `BrokerError`.
 """
 
 import os

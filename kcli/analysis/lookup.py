@@ -1,9 +1,8 @@
 """Where an offset or a timestamp lies, by the rules of a broker that reads its log.
 
-The truth is `UnifiedLog.read` (below it `LocalLog`, `LogSegment`) for offsets
-and `UnifiedLog.fetchOffsetByTimestamp` for timestamps. What a client may see
-beyond that (high watermark, last stable offset) is not applied: the log itself
-is asked.
+The truth is `UnifiedLog.read` (below it `LocalLog`, `LogSegment`) for offsets and
+`UnifiedLog.fetchOffsetByTimestamp` for timestamps. What a client may see beyond that (high watermark, last
+stable offset) is not applied: the log itself is asked.
 """
 
 from bisect import bisect_right

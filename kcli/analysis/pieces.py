@@ -1,8 +1,7 @@
 """A log, or a part of one that begins and ends at a batch, read once: its summary, and where it is damaged.
 
-Parts join to what one walk over all of them would have found, or say that they
-do not: `join` gives None where the chain does not lead from one to the other,
-or where damage reaches over the seam.
+Parts join to what one walk over all of them would have found, or say that they do not: `join` gives None
+where the chain does not lead from one to the other, or where damage reaches over the seam.
 """
 
 from collections.abc import Callable, Iterator, Sequence

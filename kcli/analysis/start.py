@@ -4,10 +4,9 @@ Segments, offsets, epochs, producer snapshots, and what it cuts. This is the one
 here. The truth is `LogLoader`, then the constructor of `UnifiedLog`; for the metadata log
 `KafkaRaftLog.createLog`. Nothing is changed on disk: every deletion, rename and rebuilt index is a value.
 
-A clean start trusts the files: an index holds as many entries as its length
-says, and only the tail of the last segment is read. After an unclean stop every
-segment from the recovery point on is checked and rebuilt; `exact=False` reads
-headers alone there.
+A clean start trusts the files: an index holds as many entries as its length says, and only the tail of the
+last segment is read. After an unclean stop every segment from the recovery point on is checked and rebuilt;
+`exact=False` reads headers alone there.
 """
 
 from collections.abc import Generator, Iterator

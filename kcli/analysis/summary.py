@@ -1,9 +1,8 @@
 """What a log holds, in numbers that add up: the summary of parts, in order, is that of the whole.
 
-`merge` is associative and `EMPTY` its identity, so a segment may be split at
-any batch, and the summary of a partition is that of its segments. A batch
-whose checksum is wrong is counted, and nothing else in it is believed. A magic
-above 2 is read as 2, as Kafka does.
+`merge` is associative and `EMPTY` its identity, so a segment may be split at any batch, and the summary of a
+partition is that of its segments. A batch whose checksum is wrong is counted, and nothing else in it is
+believed. A magic above 2 is read as 2, as Kafka does.
 """
 
 from collections.abc import Mapping
@@ -68,11 +67,10 @@ class Transactions(NamedTuple):
 class Summary(NamedTuple):
     """Batches in a row. Offsets are inclusive, sizes in bytes, times in ms; None where nothing is known.
 
-    `uncounted` are wrappers of magic 0
-    and 1, which do not tell how many records they hold: `records` lacks these. `min_timestamp` is the
-    smallest that a batch begins with. `gaps`: offsets missing between one batch and the next, `first` the
-    first missing one. `backwards`: batches that begin at or below the last offset of the one before.
-    `producers`, `epochs` and `transactions` are None beyond MOST_IDS.
+    `uncounted` are wrappers of magic 0 and 1, which do not tell how many records they hold: `records` lacks
+    these. `min_timestamp` is the smallest that a batch begins with. `gaps`: offsets missing between one batch
+    and the next, `first` the first missing one. `backwards`: batches that begin at or below the last offset
+    of the one before. `producers`, `epochs` and `transactions` are None beyond MOST_IDS.
     """
 
     batches: int = 0

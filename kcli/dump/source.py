@@ -151,7 +151,7 @@ def verified_batch(log: Log, block: Block, number: int) -> VerifiedBatch:
 
 
 def _up_to(window: Window, last: int, passed: tuple[bool, int]) -> tuple[int, tuple[bool, int]]:
-    """Return how many batches come up to the second of two that rise beyond an offset, and what the last was."""
+    """Return how many batches come up to the second of two that rise beyond an offset, and the last state."""
     first, end = window.fields["base_offset"].astype(np.int64), last_offsets(window.fields)
     beyond = valid_of(window) & ~is_legacy(window.fields["magic"]) & (first > last) & (first <= end)
     follows = (

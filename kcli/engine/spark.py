@@ -1,13 +1,11 @@
 """Over Spark: the same scan on Spark's workers, the same outcomes in the same order.
 
-Units are packed into bins of about equal bytes. Each bin, or a few on a large
-cluster, is a Spark job of its own, and some are under way at once: so a dead
-worker costs its bin alone, and what has come back and waits for its turn is
-bounded. Workers give back `(bin, sequence, payload)` with pickled outcomes, so
-no schema of any job is known here, and the one path works on Spark Connect too.
-A bin whose outcomes grow large comes back early; what is left of it goes on in
-bins that are as small as that one came out. Only the Spark engine and the
-Spark source import pyspark.
+Units are packed into bins of about equal bytes. Each bin, or a few on a large cluster, is a Spark job of its
+own, and some are under way at once: so a dead worker costs its bin alone, and what has come back and waits
+for its turn is bounded. Workers give back `(bin, sequence, payload)` with pickled outcomes, so no schema of
+any job is known here, and the one path works on Spark Connect too. A bin whose outcomes grow large comes back
+early; what is left of it goes on in bins that are as small as that one came out. Only the Spark engine and
+the Spark source import pyspark.
 """
 
 import os

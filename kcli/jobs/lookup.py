@@ -1,7 +1,6 @@
 """What `kcli lookup` runs: where an offset or a timestamp lies, as a starting broker would find it.
 
-Only headers are read, through the indexes; a batch is unpacked when the answer
-may lie inside it.
+Only headers are read, through the indexes; a batch is unpacked when the answer may lie inside it.
 """
 
 from collections.abc import Callable, Generator, Iterator

@@ -1,7 +1,6 @@
 """`truncate --dry-run`: what the broker would do to each partition, by its log dir's checkpoints.
 
-Nothing is written: the start of the broker, the truncation and the restart
-after it are worked out in memory.
+Nothing is written: the start of the broker, the truncation and the restart after it are worked out in memory.
 """
 
 import os

@@ -1,9 +1,8 @@
 """The only place that opens files of a log dir: read-only, by position, never mapped.
 
-A mapped file would kill the process when a live broker truncates it (SIGBUS),
-so everything goes through `pread`. The size is taken when a file is opened;
-a file that became shorter since is an error that says so, one that grew is a
-fact that callers can ask for (`DataFile.grown`).
+A mapped file would kill the process when a live broker truncates it (SIGBUS), so everything goes through
+`pread`. The size is taken when a file is opened; a file that became shorter since is an error that says so,
+one that grew is a fact that callers can ask for (`DataFile.grown`).
 """
 
 import errno

@@ -1,9 +1,8 @@
 """A log in windows: the walk of `kcli.logdir.segment.Walk`, many batches at a time.
 
-Two buffers are read into alternately; the part of a batch at the end of one is
-moved to the start of the other, so nothing is read twice. A batch larger than the buffer is
-shown by its header, its checksum taken piece by piece. Without checksums,
-large batches are hopped over: only their headers are read.
+Two buffers are read into alternately; the part of a batch at the end of one is moved to the start of the
+other, so nothing is read twice. A batch larger than the buffer is shown by its header, its checksum taken
+piece by piece. Without checksums, large batches are hopped over: only their headers are read.
 """
 
 from collections.abc import Generator, Iterator

@@ -1,7 +1,7 @@
 """What a log dir says about all its partitions: identity, clean shutdown, offset checkpoints.
 
-Read once per process and directory. A file that is missing or unreadable
-leaves its value unknown and, when unreadable, a problem to report.
+Read once per process and directory. A file that is missing or unreadable leaves its value unknown and, when
+unreadable, a problem to report.
 """
 
 import os

@@ -1,9 +1,8 @@
 """Index files of a segment, read through small pages: a lookup in 10 MiB reads a few kilobytes.
 
-A broker takes every whole slot of an index file for an entry when it opens one.
-The index of a running or killed broker has a preallocated tail of zeros, and in
-it sometimes stale entries of before a truncation: `valid_entries` says where
-the entries end that recovery would find again.
+A broker takes every whole slot of an index file for an entry when it opens one. The index of a running or
+killed broker has a preallocated tail of zeros, and in it sometimes stale entries of before a truncation:
+`valid_entries` says where the entries end that recovery would find again.
 """
 
 from collections.abc import Iterator

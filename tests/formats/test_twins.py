@@ -3,8 +3,7 @@
 A registry that has them all.
 
 A public function of a fast module is in a row of `TWINS`, or in `NO_TWIN` with the reason. The tests named
-after the
-modules try each of them in depth; here all are tried on the same logs, whole and damaged.
+after the modules try each of them in depth; here all are tried on the same logs, whole and damaged.
 """
 
 import inspect

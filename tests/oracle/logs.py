@@ -1,7 +1,7 @@
 """Random partition directories for the judge: written by the real log, then damaged, all from one seed.
 
-log = random_log(oracle, seed)
-answer = oracle.ask("truncate", directory=oracle.copy(log.directory), target=5, **log.opening)
+log = random_log(oracle, seed) answer = oracle.ask("truncate", directory=oracle.copy(log.directory), target=5,
+**log.opening)
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
     batch header
     00000061  8  base_offset  00 00 00 00 00 00 00 2a  42  offset of the first record as written
 
-Positions are in decimal, as everywhere in kcli; `+` before one says that it
-counts in the decompressed records. Lines that repeat the bytes of the line
-before are one `*`.
+Positions are in decimal, as everywhere in kcli; `+` before one says that it counts in the decompressed
+records. Lines that repeat the bytes of the line before are one `*`.
 """
 
 import os

@@ -175,7 +175,7 @@ def test_a_damaged_key_does_not_hide_the_value():
 def test_what_json_does_not_show_is_told():
     behind = decoded(OFFSETS, record(OFFSET_KEY + b"x", OFFSET_VALUE + b"abc"))
     assert behind == DecodedRecord(
-        "OffsetCommit", 3, KEY, VALUE, "bytes behind OffsetCommitKey: 1; bytes behind OffsetCommitValue: 3"
+        "OffsetCommit", 3, KEY, VALUE, "bytes after OffsetCommitKey: 1; bytes after OffsetCommitValue: 3"
     )
     tags = decoded(
         METADATA,
