@@ -11,7 +11,7 @@ NORMAL = "normal"
 class EntrySize(NamedTuple):
     """One file of a partition directory.
 
-    Its size in bytes, and whether an interrupted change left it behind.
+    Its size in bytes, and whether it is left from an interrupted change.
     """
 
     size: int
