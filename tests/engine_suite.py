@@ -11,12 +11,13 @@ import time
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Job, Outcome, Unit
 from kcli.logdir.tree import Target
 from kcli.rows import Failure
+from kcli.rows.declare import row_type
 
 
 def unit(number, does="answer"):
@@ -35,10 +36,15 @@ def units(*does):
 
 
 class Row(NamedTuple):
-    """A row as an engine sees it: a tuple that can be pickled."""
+    """A row as an engine sees it: a tuple of a declared type that can be pickled."""
 
-    type: str
-    values: tuple
+    unit: Annotated[int, "number of the unit, or what else identifies it"]
+    row: Annotated[int | None, "number of the row"] = None
+    data: Annotated[bytes | None, "some bytes"] = None
+    more: Annotated[int | None, "what else there is"] = None
+
+
+EPOCH = row_type("epoch", Row)
 
 
 class AwkwardError(Exception):
@@ -61,21 +67,17 @@ def scan(given, *, rows=2):
             number=given.number, error=Failure(given.target.shown, "corrupt", 12, "crc", "byte 12: crc")
         )
     if does == "unpicklable":
-        return Outcome(number=given.number, rows=[Row("epoch", (lambda: None,))])
+        return Outcome(number=given.number, rows=[Row(lambda: None)])
     if given.start < {"long": 3, "longest": 70}.get(does, 0):
         rest = replace(given, start=given.start + 1)
-        return Outcome(
-            number=given.number, rows=[Row("epoch", (given.number, given.start))], continuation=rest
-        )
+        return Outcome(number=given.number, rows=[Row(given.number, given.start)], continuation=rest)
     if does == "long":
         return Outcome(
             number=given.number,
-            rows=[Row("epoch", (given.number, given.start))],
+            rows=[Row(given.number, given.start)],
             findings=[Finding("LOG-005", "end", "d", "f")],
         )
-    return Outcome(
-        number=given.number, rows=[Row("epoch", (given.number, n, b"\0\xff", None)) for n in range(rows)]
-    )
+    return Outcome(number=given.number, rows=[Row(given.number, n, b"\0\xff", None) for n in range(rows)])
 
 
 def dies_once(given, *, marker):
@@ -83,7 +85,7 @@ def dies_once(given, *, marker):
     if os.path.basename(given.target.path) == "die" and not os.path.exists(marker):
         open(marker, "w").close()
         os._exit(9)
-    return Outcome(number=given.number, rows=[Row("epoch", (given.number, n)) for n in range(2)])
+    return Outcome(number=given.number, rows=[Row(given.number, n) for n in range(2)])
 
 
 def sleeps(given):
@@ -96,14 +98,14 @@ def wide(given):
     """Answer with a row of 10,000 bytes that cannot be made fewer."""
     return Outcome(
         number=given.number,
-        rows=[Row("epoch", (given.number, random.Random(given.number).randbytes(10_000)))],
+        rows=[Row(given.number, random.Random(given.number).randbytes(10_000))],
     )
 
 
 def compare(given):
     """Answer with the names of both targets."""
     names = [os.path.basename(target.path) for target in given.targets]
-    return Outcome(number=given.number, rows=[Row("epoch", (given.number, *names))])
+    return Outcome(number=given.number, rows=[Row(given.number, *names)])
 
 
 def count(given):
@@ -117,14 +119,14 @@ def add(left, right):
     """Add the numbers of neighbours; the sum is a row once the group is complete."""
     partials = [each.partial for each in (left, right) if each is not None]
     total = sum(partial for partial in partials if not isinstance(partial, Unit))
-    rows = [Row("epoch", (total,))] if right is None else []
+    rows = [Row(total)] if right is None else []
     return replace(right or left, rows=rows, partial=total)
 
 
 def paths(given):
     return Outcome(
         number=given.number,
-        rows=[Row("epoch", (given.target.path, given.target.log_dir, given.target.shown))],
+        rows=[Row(given.target.path, given.target.log_dir, given.target.shown)],
     )
 
 
@@ -143,8 +145,8 @@ class EngineSuite:
 
         assert [outcome.number for outcome in outcomes] == list(range(200))
         assert outcomes[7].rows == [
-            Row("epoch", (7, 0, b"\0\xff", None)),
-            Row("epoch", (7, 1, b"\0\xff", None)),
+            Row(7, 0, b"\0\xff", None),
+            Row(7, 1, b"\0\xff", None),
         ]
 
     def test_options_bound_to_the_scan_arrive(self, engine):
@@ -159,7 +161,7 @@ class EngineSuite:
         outcomes = list(engine(Job(scan), units("answer", "long", "answer", "long", "answer")))
 
         assert [outcome.number for outcome in outcomes] == [0, 1, 1, 1, 1, 2, 3, 3, 3, 3, 4]
-        assert [row.values for outcome in outcomes[1:5] for row in outcome.rows] == [
+        assert [row[:2] for outcome in outcomes[1:5] for row in outcome.rows] == [
             (1, 0),
             (1, 1),
             (1, 2),
@@ -171,7 +173,7 @@ class EngineSuite:
         outcomes = list(engine(Job(scan), units("longest", "answer", "longest")))
 
         assert [outcome.number for outcome in outcomes] == [0] * 71 + [1] + [2] * 71
-        assert [row.values for outcome in outcomes[72:] if outcome.continuation for row in outcome.rows] == [
+        assert [row[:2] for outcome in outcomes[72:] if outcome.continuation for row in outcome.rows] == [
             (2, start) for start in range(70)
         ]
 
@@ -197,7 +199,7 @@ class EngineSuite:
 
     def test_what_is_shown_stays_as_given(self, engine):
         (outcome,) = engine(Job(paths), units("answer"))
-        path, log_dir, shown = outcome.rows[0].values
+        path, log_dir, shown, _ = outcome.rows[0]
 
         assert shown == "shown/answer-0"
         assert os.path.abspath(path) == os.path.abspath("dir/answer")
@@ -214,7 +216,7 @@ class EngineSuite:
         work = [replace(one, targets=(one.target, other.target)) for one, other in pairwise(units(*"abcd"))]
         outcomes = list(engine(Job(compare), work))
 
-        assert [[row.values[1:] for row in outcome.rows] for outcome in outcomes] == [
+        assert [[row[1:3] for row in outcome.rows] for outcome in outcomes] == [
             [("a", "b")],
             [("b", "c")],
             [("c", "d")],
@@ -224,17 +226,17 @@ class EngineSuite:
         work = [replace(one, group=one.number // 70) for one in units(*["answer"] * 150)]
         outcomes = list(engine(Job(count, add), work))
 
-        assert [row.values for outcome in outcomes for row in outcome.rows] == [
-            (sum(range(70)),),
-            (sum(range(70, 140)),),
-            (sum(range(140, 150)),),
+        assert [row.unit for outcome in outcomes for row in outcome.rows] == [
+            sum(range(70)),
+            sum(range(70, 140)),
+            sum(range(140, 150)),
         ]
         assert all(outcome.partial is None for outcome in outcomes)
 
-    def test_an_error_in_a_group_is_told_and_the_others_are_reduced(self, engine):
+    def test_an_error_in_a_group_is_reported_and_the_others_are_reduced(self, engine):
         outcomes = list(engine(Job(count, add), units("answer", "raise", "answer", "answer")))
 
-        assert [row.values for outcome in outcomes for row in outcome.rows] == [(0 + 2 + 3,)]
+        assert [row.unit for outcome in outcomes for row in outcome.rows] == [0 + 2 + 3]
         assert [o.error.path for o in outcomes if o.error] == ["shown/raise-1"]
 
 
@@ -269,4 +271,4 @@ def long_units(given, *, marker=None, at=0):
         os._exit(9)
     rest = replace(given, start=given.start + 1) if given.start < LONG else None
     values = (given.number, given.start, bytes([given.number]) * LARGE, os.getpid())
-    return Outcome(number=given.number, rows=[Row("epoch", values)], continuation=rest)
+    return Outcome(number=given.number, rows=[Row(*values)], continuation=rest)

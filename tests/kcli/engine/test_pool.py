@@ -31,13 +31,11 @@ class TestPool(SpreadSuite):
 
 def who(unit):
     time.sleep(0.01)
-    return Outcome(number=unit.number, rows=[Row("epoch", (os.getpid(),))])
+    return Outcome(number=unit.number, rows=[Row(os.getpid())])
 
 
 def test_the_pool_works_in_other_processes_and_in_several():
-    workers = {
-        row.values[0] for outcome in pool(2)(Job(who), units(*["answer"] * 200)) for row in outcome.rows
-    }
+    workers = {row.unit for outcome in pool(2)(Job(who), units(*["answer"] * 200)) for row in outcome.rows}
 
     assert len(workers) == 2
     assert os.getpid() not in workers
@@ -65,7 +63,7 @@ def test_answers_under_way_are_bounded_and_a_call_ends_with_its_share(monkeypatc
 
     def counted(*call):
         outcomes, rest = answered(*call)
-        sizes.append(sum(len(row.values[2]) for outcome in outcomes for row in outcome.rows))
+        sizes.append(sum(len(row.data) for outcome in outcomes for row in outcome.rows))
         return outcomes, rest
 
     monkeypatch.setattr(engine, "_answered", counted)
@@ -154,7 +152,7 @@ def all_die_once(given, *, marker):
                 ):
                     os.kill(int(path.parts[2]), signal.SIGKILL)
         os.kill(os.getpid(), signal.SIGKILL)
-    return Outcome(number=given.number, rows=[Row("epoch", (given.number,))])
+    return Outcome(number=given.number, rows=[Row(given.number)])
 
 
 @pytest.mark.parametrize("jobs", [2, 3])
@@ -172,7 +170,7 @@ def test_a_worker_that_dies_in_the_middle_of_a_unit_costs_no_row_and_repeats_non
     def told(engine, marker=None):
         outcomes = engine(Job(partial(long_units, marker=marker, at=at)), units(*["answer"] * 5))
         return [
-            (outcome.number, row.values[:3], outcome.continuation is None)
+            (outcome.number, row[:3], outcome.continuation is None)
             for outcome in outcomes
             for row in outcome.rows
         ]

@@ -18,15 +18,13 @@ from kcli.output.files import Parts
 from kcli.output.formats import CSV
 from kcli.output.values import compact
 from kcli.output.view import View
-from kcli.rows.declare import Column, RowType
-from tests.engine_suite import scan, units
+from tests.engine_suite import EPOCH, scan, units
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("default")]
 
 ROOT = Path(__file__).parents[3]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 KCLI = [sys.executable, "-m", "kcli"]
-EPOCH = RowType("epoch", (Column("unit", "int", False, ""), Column("row", "int", False, "")))
 VIEW = View(command="epoch show", format=CSV, types=(EPOCH,), tagged=False, headers=False)
 OPEN = {"rounds", "decoded_key", "decoded_value"}
 WAIT_SECONDS = 60

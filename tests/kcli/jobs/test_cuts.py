@@ -19,7 +19,7 @@ def outcomes_of(*ends):
     return [
         Outcome(
             number=number,
-            rows=[Row("dump_batch", (number,))],
+            rows=[Row(number)],
             ran_past_end=end == "past",
             error=ERROR if end == "error" else None,
         )
@@ -40,7 +40,7 @@ def test_ranges_after_one_that_ran_past_its_end_are_dropped(ends, kept):
     units = [Unit(number=number, targets=(file_target("/d/0.log"),)) for number in range(len(ends))]
     found = list(reduced(Job(len, drop_after_end), units, outcomes_of(*ends)))
 
-    assert [row.values for outcome in found for row in outcome.rows] == [(number,) for number in kept]
+    assert [row.unit for outcome in found for row in outcome.rows] == [*kept]
     assert [outcome.error for outcome in found if outcome.error] == [ERROR] * ends[: max(kept) + 1].count(
         "error"
     )
@@ -49,7 +49,7 @@ def test_ranges_after_one_that_ran_past_its_end_are_dropped(ends, kept):
         while len(left) > 1:
             place = chance.randrange(len(left) - 1)
             left[place : place + 2] = [drop_after_end(left[place], left[place + 1])]
-        assert [row.values for row in left[0].rows] == [(number,) for number in kept]
+        assert [row.unit for row in left[0].rows] == [*kept]
 
 
 def test_groups_are_reduced_apart():
@@ -58,5 +58,5 @@ def test_groups_are_reduced_apart():
     ]
     found = list(reduced(Job(len, drop_after_end), units, outcomes_of("past", "fits", "fits", "fits")))
 
-    assert [row.values for outcome in found for row in outcome.rows] == [(0,), (2,), (3,)]
+    assert [row.unit for outcome in found for row in outcome.rows] == [0, 2, 3]
     assert [outcome.continuation is None for outcome in found] == [False, True, False, True]
