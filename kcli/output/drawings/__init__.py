@@ -1,0 +1,37 @@
+"""Views for people: how rows of each type are shown on a terminal.
+
+A view is a function of rows, the screen and the run's findings that gives what Rich prints. Most are a
+declaration, a `TableView`. They are imported when they are drawn: Rich is slow to import.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from kcli.analysis.findings import Finding
+from kcli.output.screen import Screen
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+Draw: TypeAlias = Callable[[Sequence[Any], Screen, Sequence[Finding]], "Iterable[RenderableType]"]
+
+DRAWINGS = {
+    "partition": "partitions.draw_partitions",
+}
+"""The view of each row type: a function or a TableView of a module here."""
+
+
+def drawing_of(row_type: str) -> Draw | None:
+    """Return the view of a row type; None where there is none."""
+    if row_type not in DRAWINGS:
+        return None
+    module, _, name = DRAWINGS[row_type].partition(".")
+    found: Any = getattr(import_module(f"kcli.output.drawings.{module}"), name)
+    if callable(found):
+        draw: Draw = found
+        return draw
+    from kcli.output.drawings.tables import draw_table  # noqa: PLC0415 - imports rich
+
+    return partial(draw_table, found)

@@ -1,0 +1,75 @@
+"""Recorded screens: what commands draw of the recordings and of the demo, at several widths.
+
+`python -m tests.screens` writes NAME.txt anew for each case: a section for each width, and one without UTF-8.
+"""
+
+import shlex
+import tarfile
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+from typer.testing import CliRunner
+
+from tests.recordings import pack
+
+HERE = Path(__file__).parent
+STARTUP = HERE.parent / "data" / "startup" / "damaged.tar.gz"
+RECORDINGS = ("single", "tiered", "truncation")
+LEADER_AND_FOLLOWER = "truncation/before-follower truncation/before-leader"
+
+CASES = {
+    "ls": "ls kcli-demo",
+    "ls-damaged": "ls damaged/d0 damaged/d1",
+    "ls-long-names": "ls single/running",
+}
+"""Command lines, typed where the recordings and the demo lie."""
+
+
+class Setting(NamedTuple):
+    """A terminal: columns, and the environment that says what else it can."""
+
+    name: str
+    columns: int
+    environment: dict[str, str]
+
+
+SETTINGS = (
+    *(Setting(f"{columns} columns", columns, {}) for columns in (80, 100, 120, 200)),
+    Setting("80 columns, LC_ALL=C", 80, {"LC_ALL": "C"}),
+)
+
+
+def unpack(folder: Path) -> Path:
+    """Unpack the recordings and the demo; return the folder to type commands in."""
+    for name in RECORDINGS:
+        pack.unpack(name, folder)
+    with tarfile.open(STARTUP) as archive:
+        archive.extractall(folder, filter="data")
+    with (
+        resources.files("kcli.demo").joinpath("demo.tar.gz").open("rb") as file,
+        tarfile.open(fileobj=file) as archive,
+    ):
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def drawn(line: str, setting: Setting, **more: str) -> str:
+    """Return what a command line draws in the working directory."""
+    from commands.app import app
+
+    environment = {
+        "LC_ALL": "",
+        "COLUMNS": str(setting.columns),
+        "NO_COLOR": "",
+        **setting.environment,
+        **more,
+    }
+    done = CliRunner().invoke(app, [*shlex.split(line), "-o", "table"], prog_name="kcli", env=environment)
+    assert done.exit_code in {0, 1}, done.output
+    return done.stdout
+
+
+def screens(line: str) -> str:
+    """Return what a command line draws on every terminal, a section for each."""
+    return "\n".join(f"== {setting.name}\n{drawn(line, setting)}" for setting in SETTINGS)
