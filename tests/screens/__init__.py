@@ -22,6 +22,12 @@ CASES = {
     "ls": "ls kcli-demo",
     "ls-damaged": "ls damaged/d0 damaged/d1",
     "ls-long-names": "ls single/running",
+    "epoch-show": "epoch show kcli-demo --topic orders",
+    "epoch-show-replicas": f"epoch show {LEADER_AND_FOLLOWER} --topic segments --topic equal",
+    "epoch-show-fleet": f"epoch show {LEADER_AND_FOLLOWER} truncation/after-follower-stopped",
+    "epoch-end-offset": "epoch end-offset --epoch all kcli-demo/orders-0",
+    "epoch-end-offset-replicas": f"epoch end-offset --epoch 0,1,2 {LEADER_AND_FOLLOWER} --topic segments",
+    "epoch-at": "epoch at 30 kcli-demo --topic orders",
 }
 """Command lines, typed where the recordings and the demo lie."""
 

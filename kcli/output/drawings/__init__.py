@@ -19,6 +19,9 @@ Draw: TypeAlias = Callable[[Sequence[Any], Screen, Sequence[Finding]], "Iterable
 
 DRAWINGS = {
     "partition": "partitions.draw_partitions",
+    "epoch": "epochs.draw_epochs",
+    "end_offset": "end_offsets.draw_end_offsets",
+    "epoch_at": "epochs.EPOCH_AT",
 }
 """The view of each row type: a function or a TableView of a module here."""
 
