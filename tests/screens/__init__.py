@@ -28,6 +28,10 @@ CASES = {
     "epoch-end-offset": "epoch end-offset --epoch all kcli-demo/orders-0",
     "epoch-end-offset-replicas": f"epoch end-offset --epoch 0,1,2 {LEADER_AND_FOLLOWER} --topic segments",
     "epoch-at": "epoch at 30 kcli-demo --topic orders",
+    "truncate": "truncate --dry-run --to-offset 30 kcli-demo/orders-0",
+    "truncate-full": "truncate --dry-run --to-offset 60 kcli-demo/clicks-0",
+    "truncate-none": "truncate --dry-run --to-offset 600 kcli-demo/orders-1",
+    "truncate-many": "truncate --dry-run --to-offset 30 truncation/before-follower",
 }
 """Command lines, typed where the recordings and the demo lie."""
 

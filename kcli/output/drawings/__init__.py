@@ -22,6 +22,7 @@ DRAWINGS = {
     "epoch": "epochs.draw_epochs",
     "end_offset": "end_offsets.draw_end_offsets",
     "epoch_at": "epochs.EPOCH_AT",
+    "truncation": "truncations.draw_truncations",
 }
 """The view of each row type: a function or a TableView of a module here."""
 
