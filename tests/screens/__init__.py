@@ -32,6 +32,9 @@ CASES = {
     "truncate-full": "truncate --dry-run --to-offset 60 kcli-demo/clicks-0",
     "truncate-none": "truncate --dry-run --to-offset 600 kcli-demo/orders-1",
     "truncate-many": "truncate --dry-run --to-offset 30 truncation/before-follower",
+    "scan-summary": "scan --summary kcli-demo",
+    "scan-summary-damaged": "scan --summary damaged/d0 damaged/d1",
+    "scan": "scan kcli-demo --topic payments",
 }
 """Command lines, typed where the recordings and the demo lie."""
 

@@ -23,6 +23,8 @@ DRAWINGS = {
     "end_offset": "end_offsets.draw_end_offsets",
     "epoch_at": "epochs.EPOCH_AT",
     "truncation": "truncations.draw_truncations",
+    "scan_partition": "scans.draw_partitions",
+    "scan_segment": "scans.draw_segments",
 }
 """The view of each row type: a function or a TableView of a module here."""
 
