@@ -35,6 +35,10 @@ CASES = {
     "scan-summary": "scan --summary kcli-demo",
     "scan-summary-damaged": "scan --summary damaged/d0 damaged/d1",
     "scan": "scan kcli-demo --topic payments",
+    "lookup-offset": "lookup offset 25 kcli-demo/orders-0 kcli-demo/clicks-0",
+    "lookup-offset-many": "lookup offset 25 kcli-demo",
+    "lookup-timestamp": "lookup timestamp 2026-01-01T10:30:00Z kcli-demo --topic orders",
+    "lookup-timestamp-many": "lookup timestamp max kcli-demo",
 }
 """Command lines, typed where the recordings and the demo lie."""
 

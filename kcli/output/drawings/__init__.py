@@ -25,6 +25,8 @@ DRAWINGS = {
     "truncation": "truncations.draw_truncations",
     "scan_partition": "scans.draw_partitions",
     "scan_segment": "scans.draw_segments",
+    "lookup_offset": "lookups.draw_offsets",
+    "lookup_timestamp": "lookups.draw_timestamps",
 }
 """The view of each row type: a function or a TableView of a module here."""
 
