@@ -39,6 +39,9 @@ CASES = {
     "lookup-offset-many": "lookup offset 25 kcli-demo",
     "lookup-timestamp": "lookup timestamp 2026-01-01T10:30:00Z kcli-demo --topic orders",
     "lookup-timestamp-many": "lookup timestamp max kcli-demo",
+    "rlmm-dump": "rlmm dump kcli-demo",
+    "rlmm-dump-many": "rlmm dump tiered/node1 --limit 12",
+    "rlmm-partition": "rlmm partition u4NdSfWRQjaZ_ENyxMXLJA:0 u4NdSfWRQjaZ_ENyxMXLJA:7",
 }
 """Command lines, typed where the recordings and the demo lie."""
 

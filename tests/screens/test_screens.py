@@ -67,7 +67,7 @@ def test_what_identifies_a_row_is_whole_on_a_narrow_screen(name, folder, kcli):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 100, 120, 200])
-@pytest.mark.parametrize("name", ["ls-long-names", "epoch-show-replicas", "truncate"])
+@pytest.mark.parametrize("name", ["ls-long-names", "epoch-show-replicas", "truncate", "rlmm-dump"])
 def test_a_terminal_shows_no_line_that_is_wider(name, columns, folder):
     printed, said, status = terminal(
         [sys.executable, "-m", "kcli", *shlex.split(CASES[name])],

@@ -27,6 +27,10 @@ DRAWINGS = {
     "scan_segment": "scans.draw_segments",
     "lookup_offset": "lookups.draw_offsets",
     "lookup_timestamp": "lookups.draw_timestamps",
+    "rlmm_event": "remote.draw_events",
+    "rlmm_snapshot": "remote.SNAPSHOTS",
+    "rlmm_committed_offset": "remote.COMMITTED_OFFSETS",
+    "rlmm_partition": "remote.PARTITIONS",
 }
 """The view of each row type: a function or a TableView of a module here."""
 
