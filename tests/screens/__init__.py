@@ -42,6 +42,19 @@ CASES = {
     "rlmm-dump": "rlmm dump kcli-demo",
     "rlmm-dump-many": "rlmm dump tiered/node1 --limit 12",
     "rlmm-partition": "rlmm partition u4NdSfWRQjaZ_ENyxMXLJA:0 u4NdSfWRQjaZ_ENyxMXLJA:7",
+    "dump-batches": "dump --only dump_batch kcli-demo/payments-0 --limit 12",
+    "dump-codecs": "dump single/running/codecs-0/00000000000000000000.log",
+    "dump-records": "dump --records --only dump_record kcli-demo/payments-0 --limit 9",
+    "dump-records-shapes": "dump --records --only dump_record single/running/shapes-0 --limit 11",
+    "dump-records-decoded": "dump --records --only dump_record kcli-demo/__transaction_state-0 --limit 4",
+    "dump-index": "dump kcli-demo/orders-0/00000000000000000000.index",
+    "dump-time-index": "dump --only dump_timeindex kcli-demo/orders-0",
+    "dump-producers": "dump --only dump_producer kcli-demo/payments-0 --limit 5",
+    "dump-epochs": "dump kcli-demo/orders-0/leader-epoch-checkpoint",
+    "dump-offsets": "dump kcli-demo/recovery-point-offset-checkpoint",
+    "dump-meta-properties": "dump kcli-demo/meta.properties",
+    "dump-partition-metadata": "dump kcli-demo/orders-0/partition.metadata",
+    "dump-layout": "dump --layout kcli-demo/orders-0/00000000000000000000.log --limit 12",
 }
 """Command lines, typed where the recordings and the demo lie."""
 

@@ -9,6 +9,8 @@ from contextlib import chdir
 import pytest
 from rich.cells import cell_len
 
+from kcli.output.drawings import DRAWINGS
+from kcli.rows import COMMANDS, row_types
 from tests.screens import CASES, HERE, SETTINGS, Setting, drawn, screens, unpack
 from tests.terminal import terminal
 
@@ -83,3 +85,9 @@ def test_a_terminal_shows_no_line_that_is_wider(name, columns, folder):
     assert max(map(cell_len, lines)) <= columns
     with chdir(folder):
         assert lines == drawn(CASES[name], Setting("", columns, {})).split("\n")
+
+
+def test_every_type_of_row_has_a_view():
+    types = {row_type.name for command in COMMANDS for row_type in row_types(command)}
+
+    assert set(DRAWINGS) == types

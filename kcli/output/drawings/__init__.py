@@ -31,6 +31,20 @@ DRAWINGS = {
     "rlmm_snapshot": "remote.SNAPSHOTS",
     "rlmm_committed_offset": "remote.COMMITTED_OFFSETS",
     "rlmm_partition": "remote.PARTITIONS",
+    "dump_batch": "dumps.draw_batches",
+    "dump_record": "dumps.draw_records",
+    "dump_index": "dumps.OFFSET_INDEX",
+    "dump_timeindex": "dumps.TIME_INDEX",
+    "dump_txnindex": "dumps.TXN_INDEX",
+    "dump_producer": "dumps.PRODUCERS",
+    "dump_leader_epoch": "dumps.LEADER_EPOCHS",
+    "dump_offset": "dumps.CHECKPOINTED_OFFSETS",
+    "dump_meta_properties": "dumps.META_PROPERTIES",
+    "dump_partition_metadata": "dumps.PARTITION_METADATA",
+    "dump_quorum_state": "dumps.QUORUM_STATE",
+    "dump_clean_shutdown": "dumps.CLEAN_SHUTDOWN",
+    "dump_layout": "dumps.LAYOUT",
+    "dump_file": "dumps.FILES",
 }
 """The view of each row type: a function or a TableView of a module here."""
 
