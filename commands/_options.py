@@ -108,7 +108,7 @@ class Common:
             "--output",
             panel=OUTPUT,
             metavar="FORMAT",
-            text="table, json, ndjson, csv or tsv, of dumps text, too; table on a terminal, else tsv.",
+            text="table, wide, json, ndjson, csv or tsv, of dumps text, too; table on a terminal, else tsv.",
         ),
     ] = None
     out: Annotated[

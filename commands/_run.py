@@ -20,7 +20,7 @@ from commands._print import Text, print_messages, print_rows, progress
 from commands._signals import Interrupted, deferred, deliver_pending, delivered, interruptible
 from commands._status import ExitStatus, UsageError
 from commands._summary import RunSummary
-from commands._terminal import is_colored
+from commands._terminal import screen_of
 from kcli.analysis.findings import SEVERITIES
 from kcli.engine.contract import Engine, Job, Map, Reduce, Unit
 from kcli.engine.errors import EngineMissingError, NotWrittenError
@@ -194,7 +194,7 @@ def _view(
             sort=common.sort,
             limit=common.limit,
             headers=not common.no_headers,
-            is_colored=is_colored(common.color),
+            screen=screen_of(common.color),
             text=has_text,
             quiet=common.quiet and out is None,
             present=possible,

@@ -2,6 +2,13 @@
 
 import os
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kcli.output.screen import Screen
+
+USUAL_WIDTH = 80
+"""Columns, where no terminal says how many it has."""
 
 
 def is_colored(when: str) -> bool:
@@ -16,3 +23,33 @@ def is_colored(when: str) -> bool:
 def is_dumb() -> bool:
     """Whether the terminal shows escapes instead of obeying them."""
     return os.environ.get("TERM") == "dumb"
+
+
+def screen_of(when: str) -> "Screen":
+    """Return what stdout can show; `when` is the word of --color."""
+    from kcli.output.screen import NARROWEST, Screen  # noqa: PLC0415 - kept out of --help
+
+    return Screen(max(_width(), NARROWEST), is_colored(when), _is_utf8())
+
+
+def _width() -> int:
+    """Return the columns of COLUMNS, of stdout, or of the terminal that a pager on stdout writes to."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isascii() and columns.isdecimal() and 0 < int(columns) < 1 << 16:
+        return int(columns)
+    for descriptor in (1, 2, 0):
+        try:
+            width = os.get_terminal_size(descriptor).columns
+        except OSError:
+            continue
+        if width:
+            return width
+    return USUAL_WIDTH
+
+
+def _is_utf8() -> bool:
+    """Whether the terminal shows UTF-8; where LC_ALL is C, Python writes it all the same."""
+    locale = os.environ.get("LC_ALL", "")
+    if locale and "UTF" not in locale.upper():
+        return False
+    return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"

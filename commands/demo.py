@@ -11,33 +11,16 @@ from commands._boundary import boundary, lost
 from commands._status import ExitStatus, MissingError, RefusedError, UsageError
 
 MAIN_JOBS = (
-    (
-        "epoch end-offset --epoch all kcli-demo --topic orders --partition 0 --columns "
-        "requested_epoch,leader_epoch,end_offset,log_end_offset,rule"
-    ),
-    (
-        "truncate --dry-run --to-offset 30 kcli-demo --topic orders --columns "
-        "dir,kind,log_end_offset_before,log_end_offset_after,records_removed"
-    ),
-    (
-        "rlmm dump kcli-demo --limit 6 --columns "
-        "metadata_offset,topic,partition,segment_id,start_offset,end_offset,state"
-    ),
-    (
-        "lookup offset 25 kcli-demo --topic orders --columns "
-        "dir,found,file,position,batch_base_offset,batch_last_offset"
-    ),
-    (
-        "lookup timestamp 2026-01-01T10:30:00Z kcli-demo --topic orders --columns "
-        "dir,found,offset,record_timestamp,leader_epoch"
-    ),
+    "epoch end-offset --epoch all kcli-demo --topic orders --partition 0",
+    "truncate --dry-run --to-offset 30 kcli-demo --topic orders --partition 0",
+    "rlmm dump kcli-demo --limit 6",
+    "lookup offset 25 kcli-demo --topic orders",
+    "lookup timestamp 2026-01-01T10:30:00Z kcli-demo --topic orders",
 )
 COMMANDS = (
-    (
-        "ls kcli-demo --columns "
-        "dir,segments,size_bytes,log_start_offset,log_end_offset,latest_epoch,high_watermark"
-    ),
-    "epoch show kcli-demo --topic orders --columns dir,epoch,start_offset,end_offset,source",
+    "ls kcli-demo",
+    "scan --summary kcli-demo",
+    "epoch show kcli-demo --topic orders",
     *MAIN_JOBS,
 )
 """What is run, in the directory that the log dir kcli-demo is unpacked to."""

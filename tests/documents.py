@@ -37,7 +37,7 @@ def printed(command, folder):
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
-        "COLUMNS": "200",
+        "COLUMNS": "100",
         "NO_COLOR": "1",
     }
     done = subprocess.run(

@@ -1,19 +1,27 @@
 """A terminal for processes under test."""
 
+import fcntl
 import os
 import pty
+import struct
 import subprocess
+import termios
 
 
-def terminal(command, stream="stdout", **environment):
-    """Run a command with a terminal as its stdout or stderr.
+def terminal(command, stream="stdout", columns=None, cwd=None, **environment):
+    """Run a command with a terminal, of so many columns, as its stdout or stderr.
 
     Return what that showed, what the other stream said, and the exit status.
     """
     master, slave = pty.openpty()
+    if columns is not None:
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: slave}
     process = subprocess.Popen(
-        [str(word) for word in command], **streams, env={**os.environ, "TERM": "xterm", **environment}
+        [str(word) for word in command],
+        **streams,
+        env={**os.environ, "TERM": "xterm", **environment},
+        cwd=cwd,
     )
     os.close(slave)
     shown = b""

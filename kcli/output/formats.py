@@ -51,6 +51,9 @@ class OutputFormat(NamedTuple):
 
 
 TABLE = OutputFormat("table", is_flat=True, streams=False, writer="table.write_table")
+"""The view of the rows, for people."""
+WIDE = OutputFormat("wide", is_flat=True, streams=False, writer="table.write_wide")
+"""A table of every column."""
 JSON = OutputFormat(
     "json",
     carries_findings=True,
@@ -85,7 +88,7 @@ PARQUET = OutputFormat(
     takes_blocks=True,
 )
 
-FORMATS = {one.name: one for one in (TABLE, JSON, NDJSON, CSV, TSV, TEXT, PARQUET)}
+FORMATS = {one.name: one for one in (TABLE, WIDE, JSON, NDJSON, CSV, TSV, TEXT, PARQUET)}
 
 
 _BY_EXTENSION = {one.extension: one for one in FORMATS.values() if one.extension is not None}

@@ -1,58 +1,91 @@
-"""The table for people: aligned, coloured on a terminal; only values above 64 KiB are cut, marked so."""
+"""What a terminal shows: the view that rows of a type have, or with -o wide a table of every column."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
+from kcli.output.drawings import drawing_of
 from kcli.output.long_values import beginning, is_long
+from kcli.output.screen import Screen
 from kcli.output.structured import Tail
+from kcli.output.units import counted
 from kcli.output.values import cell, iso, one_line
 from kcli.output.view import ShownRow, View
 from kcli.rows import Column, Item, Value
 
-WIDE = 1 << 24
-"""Columns of the console: a table is as wide as its values, whatever the terminal does with long lines."""
 SHOWN_OF_A_LONG_VALUE = 1000
 """Characters."""
+NOTHING = "No rows."
 
 
 def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> None:
-    """Write a table of all rows at once: rich needs them all to align the columns."""
+    """Write rows as people read them: the view of their type, which needs all of them.
+
+    Columns that were named, and rows without a header, are written as `write_wide` does.
+    """
+    draw = drawing_of(view.types[0].name)
+    if draw is None or view.columns is not None or not view.headers:
+        write_wide(rows, view, out, tail)
+        return
+    found = list(view.chosen(rows))
+    findings, failures = tail()
+    if not found:
+        out.write("" if failures else f"{NOTHING}\n")
+        return
+    from rich.console import Console  # noqa: PLC0415 - slow to import, only for views
+
+    screen = view.screen
+    console = Console(
+        file=out,
+        width=screen.width,
+        force_terminal=screen.is_colored,
+        no_color=not screen.is_colored,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+        color_system="standard" if screen.is_colored else None,
+        _environ={},
+    )
+    for drawn in draw(found, screen, findings):
+        console.print(drawn, crop=False)
+    if len(found) == view.limit:
+        console.print(f"The first {counted(view.limit, 'row')} alone: --limit.", style="dim")
+
+
+def write_wide(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> None:
+    """Write a table of every shown column, as wide as its values are."""
     columns = view.columns_of(view.types[0])
     cells = [
         [_cell(value, column) for value, column in zip(row.values, columns, strict=True)]
         for row in view.shown(rows)
         if isinstance(row, ShownRow)
     ]
-    if not cells and tail()[1]:
-        return
-    from rich.console import Console  # noqa: PLC0415 - half the start-up time, for tables alone
-    from rich.table import Table  # noqa: PLC0415
-    from rich.text import Text  # noqa: PLC0415
+    if cells or not tail()[1]:
+        out.writelines(f"{line}\n" for line in _aligned(cells, columns, view.screen, headers=view.headers))
 
-    table = Table(
-        box=None, show_header=view.headers, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0)
-    )
-    for column in columns:
-        numeric = column.kind == "int"
-        table.add_column(column.name, justify="right" if numeric else "left", no_wrap=True, overflow="fold")
-    for line in cells:
-        table.add_row(*map(Text, line))
-    console = Console(
-        file=out,
-        width=WIDE,
-        force_terminal=view.is_colored,
-        no_color=not view.is_colored,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        soft_wrap=False,
-        legacy_windows=False,
-        color_system="standard" if view.is_colored else None,
-        _environ={},
-    )
-    with console.capture() as captured:
-        console.print(table, crop=False)
-    out.write("".join(f"{line.rstrip()}\n" for line in captured.get().split("\n")[:-1]))
+
+def _aligned(
+    cells: list[list[str]], columns: Sequence[Column], screen: Screen, *, headers: bool
+) -> Iterator[str]:
+    """Yield the lines of a table: numbers right, no spaces at the end."""
+    names = [column.name for column in columns]
+    lines = [names, *cells] if headers else cells
+    if all(text.isascii() for line in cells for text in line):
+        length = len
+    else:
+        from rich.cells import cell_len as length  # type: ignore[assignment]  # noqa: PLC0415 - slow to import
+
+    widths = [max(map(length, column)) for column in zip(*lines, strict=True)]
+    is_right = [column.kind == "int" for column in columns]
+    for line in lines:
+        padded = [
+            " " * (width - length(text)) + text if right else text + " " * (width - length(text))
+            for text, width, right in zip(line, widths, is_right, strict=True)
+        ]
+        if screen.is_colored and line is names:
+            yield f"\x1b[1m{'  '.join(padded).rstrip()}\x1b[0m"
+        else:
+            yield "  ".join(padded).rstrip()
 
 
 def _cell(value: Value, column: Column) -> str:

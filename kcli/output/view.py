@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from kcli.output.formats import FORMATS, TEXT, OutputFormat
+from kcli.output.screen import Screen
 from kcli.rows import Column, EncodedRows, Item, RowType, Value, type_name, values_of
 
 
@@ -30,7 +31,7 @@ class View(NamedTuple):
     """The chosen format, row types and columns of one command's output.
 
     `tagged` says that the command has several row types, so that JSON rows carry `type`. `stops`: nothing is
-    read after the last row that the limit shows. `is_colored` is for tables.
+    read after the last row that the limit shows. `screen` is what tables are made for.
     """
 
     command: str
@@ -42,7 +43,7 @@ class View(NamedTuple):
     limit: int | None = None
     headers: bool = True
     stops: bool = False
-    is_colored: bool = False
+    screen: Screen = Screen()
 
     def columns_of(self, row_type: RowType) -> tuple[Column, ...]:
         """Return the shown columns of a row type, in the order of --columns."""
@@ -126,7 +127,7 @@ def make_view(
     present: frozenset[str] | None = None,
     stops: bool = False,
     to_file: bool = False,
-    is_colored: bool = False,
+    screen: Screen | None = None,
 ) -> View:
     """Return the view that the options describe; ViewError with one line if they name what does not exist.
 
@@ -172,7 +173,7 @@ def make_view(
         limit=limit,
         headers=headers,
         stops=stops,
-        is_colored=is_colored,
+        screen=screen or Screen(),
     )
 
 

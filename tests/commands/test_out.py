@@ -194,8 +194,11 @@ class TestWords:
             (["--out", "x.csv", "-o", "ndjson"], "--out x.csv: the file's name says csv, -o says ndjson"),
             (["--out", "x.csv", "-o", "text"], "--out x.csv: the file's name says csv, -o says text"),
             (["--out", "no/x.csv"], "--out no/x.csv: no directory no"),
-            (["--out", "x.txt", "-o", "text"], "--output text: ls prints table, json, ndjson, csv, tsv"),
-            (["-o", "parquet"], "--output parquet: ls prints table, json, ndjson, csv, tsv"),
+            (
+                ["--out", "x.txt", "-o", "text"],
+                "--output text: ls prints table, wide, json, ndjson, csv, tsv",
+            ),
+            (["-o", "parquet"], "--output parquet: ls prints table, wide, json, ndjson, csv, tsv"),
             (
                 ["--out", "x.csv", "--spark", "--sort", "dir"],
                 (

@@ -98,8 +98,8 @@ class TestFormats:
         assert header == list(END_OFFSET.names)
         assert row[:5] == [str(odd), "1", CLUSTER_ID, r"\N", r"\N"]
 
-    def test_table_has_every_value_whole_whatever_the_width(self, kcli, orders):
-        result = kcli(*ASK, orders / "orders-0", "-o", "table", env={"COLUMNS": "20"})
+    def test_wide_has_every_value_whole_whatever_the_width(self, kcli, orders):
+        result = kcli(*ASK, orders / "orders-0", "-o", "wide", env={"COLUMNS": "20"})
         header, row = result.stdout.splitlines()
 
         assert header.split() == list(END_OFFSET.names)
@@ -122,7 +122,10 @@ class TestFormats:
         result = kcli(*ASK, orders, "-o", "text")
 
         assert (result.exit_code, result.stdout) == (2, "")
-        assert result.stderr == "kcli: --output text: epoch end-offset prints table, json, ndjson, csv, tsv\n"
+        assert (
+            result.stderr
+            == "kcli: --output text: epoch end-offset prints table, wide, json, ndjson, csv, tsv\n"
+        )
 
     @pytest.mark.parametrize("output", ["csv", "tsv", "table"])
     def test_mixed_rows_need_only(self, kcli, orders, output):
@@ -134,7 +137,7 @@ class TestFormats:
         assert (result.exit_code, result.stdout) == (2, "")
         assert "--only rlmm_event|rlmm_committed_offset, or -o ndjson" in result.stderr
 
-    @pytest.mark.parametrize("output", ["csv", "tsv", "table"])
+    @pytest.mark.parametrize("output", ["csv", "tsv", "wide"])
     def test_one_kind_of_row_needs_no_only(self, kcli, orders, output):
         (orders / "_rlmm_committed_offsets").write_text("0\n1\n0 5\n")
         result = kcli("rlmm", "dump", orders, "-o", output)
@@ -446,7 +449,7 @@ class TestTerminal:
         printed = on_terminal(*ASK, orders / "orders-0")
 
         assert "\x1b[1m" in printed
-        assert str(orders / "orders-0") in printed
+        assert str(orders) in printed.replace("\r\n", "")
 
     @pytest.mark.parametrize(
         ("words", "environment"),
@@ -456,7 +459,7 @@ class TestTerminal:
         printed = on_terminal(*ASK, orders / "orders-0", *words, **environment)
 
         assert "\x1b" not in printed
-        assert "leader_epoch" in printed
+        assert "ASKED FOR" in printed
 
     def test_force_color_colours_a_pipe(self, kcli, orders):
         for words, env in ((("--color", "always"), {}), ((), {"FORCE_COLOR": "1"})):

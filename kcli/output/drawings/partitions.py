@@ -1,0 +1,72 @@
+"""The view of `ls`: partitions, how large each is, where it begins and ends."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from rich.console import RenderableType
+
+from kcli.analysis.findings import SEVERITIES, Finding
+from kcli.output.drawings.bars import of_largest
+from kcli.output.drawings.grid import NUMBER, SIZE, DrawnColumn, ShownColumn
+from kcli.output.drawings.marks import STYLES, by_dir, codes, joined, severity_of
+from kcli.output.drawings.tables import TableView, draw_table
+from kcli.output.screen import Screen
+from kcli.output.units import counted, size
+from kcli.rows.places import PartitionRow
+
+NORMAL = "normal"
+FROM_HEADERS = "headers"
+
+
+def draw_partitions(
+    rows: Sequence[PartitionRow], screen: Screen, findings: Sequence[Finding]
+) -> Iterator[RenderableType]:
+    """Yield partitions with bars of their sizes, and what is remarkable about each."""
+    of_dir = by_dir(findings)
+    severities = {path: severity_of(found) for path, found in of_dir.items()}
+    bad = {path: severity for path, severity in severities.items() if severity != SEVERITIES[0]}
+    view = TableView(
+        columns=(
+            ShownColumn("SIZE", "size_bytes", SIZE),
+            DrawnColumn("", of_largest(lambda row: row.size_bytes), least=4, most=20, rank=5),
+            ShownColumn("SEGS", "segments", NUMBER, rank=6),
+            ShownColumn("START", "log_start_offset", NUMBER),
+            ShownColumn("END", "log_end_offset", NUMBER),
+            ShownColumn("HW", "high_watermark", NUMBER, rank=2),
+            ShownColumn("EPOCH", "latest_epoch", NUMBER, rank=1),
+            ShownColumn("NOTE", partial(_note, of_dir), rank=4, least=12, style=STYLES["warning"]),
+        ),
+        closing=_total,
+        severity=(lambda row: bad.get(row.where.dir)) if bad else None,
+    )
+    yield from draw_table(view, rows, screen, findings)
+
+
+def _note(of_dir: dict[str, list[Finding]], row: PartitionRow) -> str:
+    return joined(
+        (
+            row.state if row.state != NORMAL else "",
+            counted(row.leftovers, "leftover") if row.leftovers else "",
+            codes(of_dir.get(row.where.dir, ())),
+        )
+    )
+
+
+def _total(rows: Sequence[PartitionRow]) -> str:
+    states = Counter(row.state for row in rows if row.state != NORMAL)
+    guessed = sum(row.log_end_offset_source == FROM_HEADERS for row in rows)
+    total = joined(
+        (
+            counted(len(rows), "partition"),
+            counted(sum(row.segments for row in rows), "segment"),
+            size(sum(row.size_bytes for row in rows)),
+            *(f"{count} {state}" for state, count in states.items()),
+        )
+    )
+    if not guessed:
+        return f"Total: {total}."
+    return (
+        f"Total: {total}. The broker was not stopped cleanly: {counted(guessed, 'log end')} from batch "
+        "headers, exact with --recover."
+    )

@@ -1,0 +1,46 @@
+"""What the terminal can show, and the characters that drawings are made of."""
+
+from typing import NamedTuple
+
+NARROWEST = 40
+"""Columns. A narrower terminal breaks the lines of drawings itself."""
+
+
+class Symbols(NamedTuple):
+    """The characters of drawings.
+
+    `null` is a value that there is none of, `eighths` are bars of 1 to 8 eighths of a
+    column, `axis` are its beginning, a tick, a line and its end.
+    """
+
+    null: str
+    arrow: str
+    more: str
+    good: str
+    bad: str
+    warning: str
+    note: str
+    stays: str
+    goes: str
+    line: str
+    end: str
+    here: str
+    eighths: str
+    axis: str
+
+
+UTF8 = Symbols("\u2013", "→", "…", "✓", "✗", "!", "·", "█", "░", "━", "┥", "▼", "▏▎▍▌▋▊▉█", "├┼─┤")
+ASCII = Symbols("-", "->", "..", "ok", "x", "!", ".", "#", ".", "=", "|", "v", "#", "|+-|")
+
+
+class Screen(NamedTuple):
+    """What a drawing is made for: columns, and whether there are colours and characters beyond ASCII."""
+
+    width: int = 80
+    is_colored: bool = False
+    is_utf8: bool = True
+
+    @property
+    def symbols(self) -> Symbols:
+        """The characters that this screen can show."""
+        return UTF8 if self.is_utf8 else ASCII

@@ -1,0 +1,61 @@
+"""Sizes, counts, times and durations in the units of people."""
+
+from collections.abc import Iterable
+
+from kcli.output.values import iso
+
+UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
+
+
+def size(count: int) -> str:
+    """Return a number of bytes in binary units, with one decimal below ten: 460 B, 7.3 KiB, 20 MiB."""
+    value = float(count)
+    for unit in UNITS:
+        if abs(value) < 1023.5 or unit == UNITS[-1]:
+            break
+        value /= 1024
+    return f"{value:.1f} {unit}" if unit != "B" and abs(value) < 9.95 else f"{value:.0f} {unit}"
+
+
+def number(count: int) -> str:
+    """Return a count with separators of thousands."""
+    return f"{count:,}"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Return a count and what it counts: 1 batch, 2 batches."""
+    return f"{number(count)} {noun if count == 1 else plural or noun + 's'}"
+
+
+def duration(milliseconds: int) -> str:
+    """Return a span of time in its two largest units: 99 ms, 4.2 s, 3 min 5 s, 2 h 10 min, 3 d 4 h."""
+    if milliseconds < SECOND:
+        return f"{milliseconds} ms"
+    if milliseconds < MINUTE:
+        return f"{milliseconds / SECOND:.1f} s"
+    large, first, small, second = (
+        (MINUTE, "min", SECOND, "s")
+        if milliseconds < HOUR
+        else (HOUR, "h", MINUTE, "min")
+        if milliseconds < DAY
+        else (DAY, "d", HOUR, "h")
+    )
+    rest = milliseconds % large // small
+    return f"{milliseconds // large} {first}" + (f" {rest} {second}" if rest else "")
+
+
+def moment(timestamp: int, *, with_day: bool = True, with_ms: bool = False) -> str:
+    """Return epoch milliseconds as UTC, 2026-01-31 12:10:18; the number where no calendar has it."""
+    text = iso(timestamp) if timestamp >= 0 else None
+    if text is None:
+        return str(timestamp)
+    day, _, clock = text.removesuffix("Z").partition("T")
+    clock = clock if with_ms else clock.partition(".")[0]
+    return f"{day} {clock}" if with_day else clock
+
+
+def only_day(timestamps: Iterable[int | None]) -> str | None:
+    """Return the UTC day that all timestamps are of; None for several days, or none."""
+    days = {timestamp // DAY for timestamp in timestamps if timestamp is not None and timestamp >= 0}
+    return moment(days.pop() * DAY).partition(" ")[0] if len(days) == 1 else None

@@ -1,0 +1,127 @@
+"""Tables that fit: which columns are left out, what is cut, and what never is."""
+
+import io
+from typing import NamedTuple
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from kcli.output.drawings.bars import OffsetAxis, bar, labels, of_largest
+from kcli.output.drawings.grid import COUNT, NUMBER, DrawnColumn, ShownColumn, cut, span, table
+from kcli.output.screen import ASCII, UTF8, Screen
+
+
+class Row(NamedTuple):
+    name: str
+    number: int | None
+    text: str = ""
+
+
+NAME = ShownColumn("NAME", "name", may_overflow=True)
+COLUMNS = (
+    NAME,
+    ShownColumn("NUMBER", "number", NUMBER, rank=2),
+    ShownColumn("COUNT", "number", COUNT, rank=1),
+    ShownColumn("TEXT", "text", least=10),
+)
+
+
+def lines(columns, rows, width=80, **more):
+    out = io.StringIO()
+    console = Console(file=out, width=width, color_system=None, _environ={})
+    console.print(table(columns, rows, Screen(width, **more)), crop=False)
+    return out.getvalue().splitlines()
+
+
+def test_numbers_stand_right_and_nulls_are_marked():
+    assert lines(COLUMNS, [Row("a", 1000, "x"), Row("bb", None, "y")]) == [
+        "NAME  NUMBER  COUNT  TEXT",
+        "a       1000  1,000  x",
+        "bb         \u2013      \u2013  y",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("width", "header"),
+    [(80, "NAME  NUMBER  COUNT  TEXT"), (30, "NAME  COUNT  TEXT"), (20, "NAME  TEXT")],
+)
+def test_columns_of_the_highest_rank_go_first(width, header):
+    found = lines(COLUMNS, [Row("a", 1000, "long text, longer")], width)
+
+    assert found[0] == header
+    assert max(map(len, found)) <= width
+
+
+def test_a_column_without_values_is_not_shown():
+    assert lines(COLUMNS, [Row("a", None, "x")])[0] == "NAME  TEXT"
+
+
+def test_text_is_cut_where_a_name_is_not():
+    name, text = "n" * 30, "t" * 60
+    _, line = lines(COLUMNS, [Row(name, None, text)], 60)
+
+    assert line == f"{name}  {'t' * 27}\u2026"
+
+
+def test_few_long_names_have_lines_of_their_own():
+    rows = [*(Row("short", 1, "x") for _ in range(20)), Row("n" * 100, 2, "y")]
+    found = lines(COLUMNS, rows, 50)
+
+    assert found[1] == "short       1      1  x"
+    assert found[-3:-1] == ["n" * 50] * 2
+    assert found[-1] == "            2      2  y"
+
+
+def test_wide_characters_take_two_columns():
+    found = lines(COLUMNS, [Row("日本", 1, "x"), Row("abcdef", 1, "語" * 40)], 40)
+
+    assert max(map(cell_len, found)) <= 40
+    assert cell_len(found[1].partition("1")[0]) == cell_len(found[2].partition("1")[0])
+
+
+def test_without_utf8_text_is_escaped():
+    assert lines(COLUMNS, [Row("é", None, "x")], is_utf8=False)[1] == "\\xe9  x"
+
+
+def test_a_bar_shows_even_little():
+    assert bar(0, 10, UTF8) == ""
+    assert bar(1e-9, 10, UTF8) == "▏"
+    assert bar(0.5, 10, UTF8) == "█████"
+    assert bar(1, 10, UTF8) == "█" * 10
+    assert bar(1e-9, 10, ASCII) == "#"
+
+
+def test_bars_take_the_room_that_is_left():
+    columns = (NAME, DrawnColumn("", of_largest(lambda row: row.number), least=4, most=20))
+
+    assert lines(columns, [Row("a", 2), Row("b", 1)]) == ["NAME", f"a     {'█' * 20}", f"b     {'█' * 10}"]
+    assert lines(columns, [Row("a", 2), Row("b", 1)], 12) == ["NAME", "a     ██████", "b     ███"]
+
+
+def test_an_axis_has_a_column_for_every_range():
+    axis = OffsetAxis(100, 1100, 10)
+
+    assert [axis.column(offset) for offset in (0, 100, 600, 1100, 9999)] == [0, 0, 5, 10, 10]
+    assert axis.stretch(100, 101) == (0, 1)
+    assert axis.stretch(1099, 1100) == (9, 10)
+    assert axis.stretch(500, 500) == (4, 4)
+    assert OffsetAxis(5, 5, 10).column(5) == 0
+
+
+def test_numbers_of_an_axis_do_not_touch():
+    assert (
+        labels(OffsetAxis(0, 100, 40), [0, 100, 2, 50, 99], 41) == "0                   50                100"
+    )
+
+
+def test_a_range_names_its_last_offset():
+    assert span(0, 60) == "0..59"
+    assert span(60, 60) == "60.."
+
+
+def test_what_is_cut_off_is_marked():
+    assert cut("abcdef", 6, UTF8) == "abcdef"
+    assert cut("abcdef", 5, UTF8) == "abcd…"
+    assert cut("abcdef", 5, ASCII) == "abc.."
+    assert cut("abcdef", 1, ASCII) == "."

@@ -1,0 +1,59 @@
+"""Sizes, times and durations as people read them."""
+
+import pytest
+
+from kcli.output.units import counted, duration, moment, only_day, size
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1.0 KiB"),
+        (10_188, "9.9 KiB"),
+        (10_200, "10 KiB"),
+        (1_048_063, "1023 KiB"),
+        (1_048_064, "1.0 MiB"),
+        (36_175_872, "34 MiB"),
+        (1 << 40, "1.0 TiB"),
+        (1 << 62, "4096 PiB"),
+    ],
+)
+def test_sizes_are_in_binary_units(count, text):
+    assert size(count) == text
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [
+        (0, "0 ms"),
+        (999, "999 ms"),
+        (4_200, "4.2 s"),
+        (60_000, "1 min"),
+        (185_000, "3 min 5 s"),
+        (7_800_000, "2 h 10 min"),
+        (86_400_000, "1 d"),
+        (273_600_000, "3 d 4 h"),
+    ],
+)
+def test_durations_have_their_two_largest_units(milliseconds, text):
+    assert duration(milliseconds) == text
+
+
+def test_moments_are_utc_and_what_is_no_date_stays_a_number():
+    assert moment(1_700_000_000_123) == "2023-11-14 22:13:20"
+    assert moment(1_700_000_000_123, with_day=False, with_ms=True) == "22:13:20.123"
+    assert moment(-1) == "-1"
+    assert moment(1 << 62) == str(1 << 62)
+
+
+def test_the_day_is_named_where_there_is_one():
+    assert only_day([1_700_000_000_000, None, -1, 1_700_000_001_000]) == "2023-11-14"
+    assert only_day([1_700_000_000_000, 1_700_086_400_000]) is None
+    assert only_day([None, -1]) is None
+
+
+def test_counts_have_their_noun():
+    assert counted(1, "batch", "batches") == "1 batch"
+    assert counted(1234, "record") == "1,234 records"

@@ -1,0 +1,108 @@
+"""Recorded screens: what commands draw of the recordings and of the demo, at several widths.
+
+`python -m tests.screens` writes NAME.txt anew for each case: a section for each width, and one without UTF-8.
+"""
+
+import shlex
+import tarfile
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+from typer.testing import CliRunner
+
+from tests.recordings import pack
+
+HERE = Path(__file__).parent
+STARTUP = HERE.parent / "data" / "startup" / "damaged.tar.gz"
+RECORDINGS = ("single", "tiered", "truncation")
+LEADER_AND_FOLLOWER = "truncation/before-follower truncation/before-leader"
+
+CASES = {
+    "ls": "ls kcli-demo",
+    "ls-damaged": "ls damaged/d0 damaged/d1",
+    "ls-long-names": "ls single/running",
+    "epoch-show": "epoch show kcli-demo --topic orders",
+    "epoch-show-replicas": f"epoch show {LEADER_AND_FOLLOWER} --topic segments --topic equal",
+    "epoch-show-fleet": f"epoch show {LEADER_AND_FOLLOWER} truncation/after-follower-stopped",
+    "epoch-end-offset": "epoch end-offset --epoch all kcli-demo/orders-0",
+    "epoch-end-offset-replicas": f"epoch end-offset --epoch 0,1,2 {LEADER_AND_FOLLOWER} --topic segments",
+    "epoch-at": "epoch at 30 kcli-demo --topic orders",
+    "truncate": "truncate --dry-run --to-offset 30 kcli-demo/orders-0",
+    "truncate-full": "truncate --dry-run --to-offset 60 kcli-demo/clicks-0",
+    "truncate-none": "truncate --dry-run --to-offset 600 kcli-demo/orders-1",
+    "truncate-many": "truncate --dry-run --to-offset 30 truncation/before-follower",
+    "scan-summary": "scan --summary kcli-demo",
+    "scan-summary-damaged": "scan --summary damaged/d0 damaged/d1",
+    "scan": "scan kcli-demo --topic payments",
+    "lookup-offset": "lookup offset 25 kcli-demo/orders-0 kcli-demo/clicks-0",
+    "lookup-offset-many": "lookup offset 25 kcli-demo",
+    "lookup-timestamp": "lookup timestamp 2026-01-01T10:30:00Z kcli-demo --topic orders",
+    "lookup-timestamp-many": "lookup timestamp max kcli-demo",
+    "rlmm-dump": "rlmm dump kcli-demo",
+    "rlmm-dump-many": "rlmm dump tiered/node1 --limit 12",
+    "rlmm-partition": "rlmm partition u4NdSfWRQjaZ_ENyxMXLJA:0 u4NdSfWRQjaZ_ENyxMXLJA:7",
+    "dump-batches": "dump --only dump_batch kcli-demo/payments-0 --limit 12",
+    "dump-codecs": "dump single/running/codecs-0/00000000000000000000.log",
+    "dump-records": "dump --records --only dump_record kcli-demo/payments-0 --limit 9",
+    "dump-records-shapes": "dump --records --only dump_record single/running/shapes-0 --limit 11",
+    "dump-records-decoded": "dump --records --only dump_record kcli-demo/__transaction_state-0 --limit 4",
+    "dump-index": "dump kcli-demo/orders-0/00000000000000000000.index",
+    "dump-time-index": "dump --only dump_timeindex kcli-demo/orders-0",
+    "dump-producers": "dump --only dump_producer kcli-demo/payments-0 --limit 5",
+    "dump-epochs": "dump kcli-demo/orders-0/leader-epoch-checkpoint",
+    "dump-offsets": "dump kcli-demo/recovery-point-offset-checkpoint",
+    "dump-meta-properties": "dump kcli-demo/meta.properties",
+    "dump-partition-metadata": "dump kcli-demo/orders-0/partition.metadata",
+    "dump-layout": "dump --layout kcli-demo/orders-0/00000000000000000000.log --limit 12",
+}
+"""Command lines, typed where the recordings and the demo lie."""
+
+
+class Setting(NamedTuple):
+    """A terminal: columns, and the environment that says what else it can."""
+
+    name: str
+    columns: int
+    environment: dict[str, str]
+
+
+SETTINGS = (
+    *(Setting(f"{columns} columns", columns, {}) for columns in (80, 100, 120, 200)),
+    Setting("80 columns, LC_ALL=C", 80, {"LC_ALL": "C"}),
+)
+
+
+def unpack(folder: Path) -> Path:
+    """Unpack the recordings and the demo; return the folder to type commands in."""
+    for name in RECORDINGS:
+        pack.unpack(name, folder)
+    with tarfile.open(STARTUP) as archive:
+        archive.extractall(folder, filter="data")
+    with (
+        resources.files("kcli.demo").joinpath("demo.tar.gz").open("rb") as file,
+        tarfile.open(fileobj=file) as archive,
+    ):
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def drawn(line: str, setting: Setting, **more: str) -> str:
+    """Return what a command line draws in the working directory."""
+    from commands.app import app
+
+    environment = {
+        "LC_ALL": "",
+        "COLUMNS": str(setting.columns),
+        "NO_COLOR": "",
+        **setting.environment,
+        **more,
+    }
+    done = CliRunner().invoke(app, [*shlex.split(line), "-o", "table"], prog_name="kcli", env=environment)
+    assert done.exit_code in {0, 1}, done.output
+    return done.stdout
+
+
+def screens(line: str) -> str:
+    """Return what a command line draws on every terminal, a section for each."""
+    return "\n".join(f"== {setting.name}\n{drawn(line, setting)}" for setting in SETTINGS)
