@@ -1,19 +1,51 @@
 """Typer as kcli uses it: help without rich, its options in groups."""
 
-from collections import defaultdict
+import os
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any
 
 import typer
 from typer.core import TyperCommand
 
+from commands._boundary import boundary, origin
+from commands._status import UsageError
+
 INT64 = 2**63 - 1
-WIDEST_HELP = 110
+WIDEST_HELP = 120
+GIVEN = "kcli.given"
+"""In a context's meta: what the command line gives."""
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": WIDEST_HELP}
 
 
 class GroupedCommand(TyperCommand):
     """A command whose help lists its options by their panels, those without a panel first."""
+
+    words: tuple[str, ...] = ()
+    """What the user types for it, without `kcli`; set by commands.app."""
+
+    def make_parser(self, ctx: Any) -> Any:
+        """Return a parser that refuses a repeated single value, and fills in what settings say.
+
+        Settings are environment variables and the config file; the command line comes first.
+        """
+        parser: Any = super().make_parser(ctx)
+        parse = parser.parse_args
+
+        def parse_args(args: list[str]) -> Any:
+            given, rest, order = parse(args)
+            ctx.meta[GIVEN] = given
+            if not ctx.resilient_parsing:
+                with boundary():
+                    _refuse_repeated(order)
+                    if _has_settings():
+                        from commands._settings import fill_in  # noqa: PLC0415 - only who has some pays for it
+
+                        fill_in(given, self)
+            return given, rest, order
+
+        parser.parse_args = parse_args
+        return parser
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Read the command line; of a number that cannot be used the message says which can."""
@@ -21,6 +53,7 @@ class GroupedCommand(TyperCommand):
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
             error.message = _in_plain_words(error.message, getattr(error.param, "type", None))
+            error.message += origin(" ".join(getattr(error.param, "opts", ())))
             raise
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -37,6 +70,23 @@ class GroupedCommand(TyperCommand):
         for name, records in sections.items():
             with formatter.section(name):
                 formatter.write_dl(records)
+
+
+def _has_settings() -> bool:
+    """Whether there may be an environment variable or a config file of the user's."""
+    if any(name.startswith("KCLI_") for name in os.environ):
+        return True
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    return os.path.exists(os.path.join(home, "kcli", "config.toml"))
+
+
+def _refuse_repeated(order: list[Any]) -> None:
+    """Refuse an option that takes one value and is given more than once."""
+    for option, times in Counter(order).items():
+        takes_one = not (option.multiple or option.count) if option.param_type_name == "option" else False
+        is_plain_flag = getattr(option, "is_flag", False) and not option.secondary_opts
+        if times > 1 and takes_one and not is_plain_flag:
+            raise UsageError(f"{max(option.opts, key=len)} is given {times} times; it takes one value")
 
 
 def _in_plain_words(message: str, number_type: Any) -> str:

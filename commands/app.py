@@ -6,6 +6,7 @@ uses. Typer's rich help is off for the same reason.
 """
 
 import os
+from collections.abc import Iterator
 from copy import copy
 from importlib import import_module
 from typing import Annotated, Any
@@ -58,15 +59,29 @@ class Commands(TyperGroup):
         command.name = cmd_name
         version = copy(next(parameter for parameter in self.params if parameter.name == "version"))
         version.expose_value = False
-        _add(version, command)
+        _finish(command, (cmd_name,), version)
         return command
 
 
-def _add(option: Any, command: Any) -> None:
-    """Give an option to a command, and to every command below it."""
-    command.params.append(option)
-    for below in getattr(command, "commands", {}).values():
-        _add(option, below)
+def _finish(command: Any, words: tuple[str, ...], version: Any) -> None:
+    """Give a command, and every command below it, its words and the option --version."""
+    command.words = words
+    command.params.append(version)
+    for name, below in getattr(command, "commands", {}).items():
+        _finish(below, (*words, name), version)
+
+
+def every_command() -> dict[tuple[str, ...], Any]:
+    """Return every command that can be run, by its words; this imports them all."""
+    return dict(_below(typer.main.get_command(app), ()))
+
+
+def _below(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if not hasattr(command, "list_commands"):
+        yield words, command
+        return
+    for name in command.list_commands(None):
+        yield from _below(command.get_command(None, name), (*words, name))
 
 
 app = Group(
