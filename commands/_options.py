@@ -153,6 +153,9 @@ class Common:
     color: Annotated[
         str, _option("--color", panel=OUTPUT, metavar="WHEN", text="auto (the default), always or never.")
     ] = "auto"
+    no_pager: Annotated[
+        bool, _option("--no-pager", panel=OUTPUT, text="Print a long table on a terminal without $PAGER.")
+    ] = False
     quiet: Annotated[
         bool, _option("-q", "--quiet", panel=OUTPUT, text="Print nothing: the exit status is the answer.")
     ] = False

@@ -266,7 +266,7 @@ def _write(
         raise typer.Exit(summary.status())
     with deferred():
         if out is None:
-            print_rows(rows, view, text, summary)
+            print_rows(rows, view, text, summary, pages=not common.no_pager)
             is_written = True
         else:
             is_written = out.write(rows, view, summary, text=text, sink=sink)

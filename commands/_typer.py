@@ -2,17 +2,18 @@
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from commands._boundary import boundary, origin
 from commands._status import UsageError
 
 INT64 = 2**63 - 1
 WIDEST_HELP = 120
+LONGEST_SUMMARY = 1000
 GIVEN = "kcli.given"
 """In a context's meta: what the command line gives."""
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": WIDEST_HELP}
@@ -29,12 +30,11 @@ class GroupedCommand(TyperCommand):
 
         Settings are environment variables and the config file; the command line comes first.
         """
-        parser: Any = super().make_parser(ctx)
+        parser: Any = keep_given(super().make_parser(ctx), ctx)
         parse = parser.parse_args
 
         def parse_args(args: list[str]) -> Any:
             given, rest, order = parse(args)
-            ctx.meta[GIVEN] = given
             if not ctx.resilient_parsing:
                 with boundary():
                     _refuse_repeated(order)
@@ -62,6 +62,10 @@ class GroupedCommand(TyperCommand):
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None:
+                record = (
+                    record[0],
+                    record[1].replace(f"  [0<=x<={INT64}]", ""),
+                )  # says nothing that N does not
                 kind = "Arguments" if parameter.param_type_name == "argument" else "Options"
                 sections[getattr(parameter, "rich_help_panel", None) or kind].append(record)
         for first in ("Options", "Arguments"):
@@ -70,6 +74,47 @@ class GroupedCommand(TyperCommand):
         for name, records in sections.items():
             with formatter.section(name):
                 formatter.write_dl(records)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - typer's signature
+        """Write where to read on."""
+        from kcli.rows import COMMANDS  # noqa: PLC0415 - only for help
+
+        command = " ".join(self.words)
+        if command in COMMANDS:
+            formatter.write(f"\nColumns of its rows: kcli help columns {command}\n")
+            formatter.write("Environment and config file: kcli help settings\n")
+
+
+def keep_given(parser: Any, ctx: Any) -> Any:
+    """Return a parser that also leaves what the command line gives in the context's meta."""
+    parse = parser.parse_args
+
+    def parse_args(args: list[str]) -> Any:
+        parsed = parse(args)
+        ctx.meta[GIVEN] = parsed[0]
+        return parsed
+
+    parser.parse_args = parse_args
+    return parser
+
+
+class GroupOfCommands(TyperGroup):
+    """A group whose help shows the whole summary of each command."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands."""
+        self.write_section(ctx, formatter, "Commands", self.list_commands(ctx))
+
+    def write_section(self, ctx: Any, formatter: Any, title: str, names: Iterable[str]) -> None:
+        """Write some of the commands under a title."""
+        commands = {name: self.get_command(ctx, name) for name in names}
+        with formatter.section(title):
+            formatter.write_dl([(name, summary(command)) for name, command in commands.items()])
+
+
+def summary(command: Any) -> str:
+    """Return the first sentence of a command's help."""
+    return str(command.get_short_help_str(limit=LONGEST_SUMMARY))
 
 
 def _has_settings() -> bool:
@@ -102,8 +147,9 @@ def _in_plain_words(message: str, number_type: Any) -> str:
 class Group(typer.Typer):
     """A group of commands: no rich help, no completion of its own; `-h` is `--help`."""
 
-    def __init__(self, **more: Any) -> None:
+    def __init__(self, cls: type[TyperGroup] = GroupOfCommands, **more: Any) -> None:
         super().__init__(
+            cls=cls,
             add_completion=False,
             rich_markup_mode=None,
             pretty_exceptions_enable=False,

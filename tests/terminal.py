@@ -13,7 +13,9 @@ def terminal(command, stream="stdout", **environment):
     master, slave = pty.openpty()
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: slave}
     process = subprocess.Popen(
-        [str(word) for word in command], **streams, env={**os.environ, "TERM": "xterm", **environment}
+        [str(word) for word in command],
+        **streams,
+        env={**os.environ, "TERM": "xterm", "PAGER": "", **environment},
     )
     os.close(slave)
     shown = b""
