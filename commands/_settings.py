@@ -13,11 +13,13 @@ The command line comes first, then the environment, then the file; a command bef
 """
 
 import os
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 from commands._boundary import sources
 from commands._status import UsageError
+
+EveryCommand: TypeAlias = Callable[[], dict[tuple[str, ...], Any]]
 
 CONFIG = "KCLI_CONFIG"
 PREFIX = "KCLI_"
@@ -36,17 +38,21 @@ def config_path() -> str | None:
     return path if os.path.exists(path) else None
 
 
-def fill_in(given: dict[str, Any], command: Any) -> None:
+def fill_in(given: dict[str, Any], command: Any, every_command: EveryCommand) -> None:
     """Add to the options that the command line gives those that have a default of the user's.
 
-    UsageError, which names the variable or the file and key, for a value that the option cannot have.
+    `every_command` returns all commands, by their words: a key of the file may be another command's. UsageError,
+    which names the variable or the file and key, for a value that the option cannot have.
     """
     options = {
         long_name(option): option
         for option in command.params
         if option.param_type_name == "option" and option.name not in NEVER
     }
-    found = {**_configured(options, command.words), **dict(_from_environment(options, command.words))}
+    found = {
+        **_configured(options, command.words, every_command),
+        **dict(_from_environment(options, command.words)),
+    }
     sources.clear()
     for name, (value, where) in found.items():
         if options[name].name not in given:
@@ -87,7 +93,9 @@ def _of_text(option: Any, text: str, variable: str) -> Any:
     return [text] if option.multiple else text
 
 
-def _configured(options: dict[str, Any], words: tuple[str, ...]) -> dict[str, tuple[Any, str]]:
+def _configured(
+    options: dict[str, Any], words: tuple[str, ...], every_command: EveryCommand
+) -> dict[str, tuple[Any, str]]:
     """Return the values in the config file, those of a command's own table before those of all commands."""
     path = config_path()
     if path is None:
@@ -103,9 +111,9 @@ def _configured(options: dict[str, Any], words: tuple[str, ...]) -> dict[str, tu
                 where = f"{place}{key} in {path}"
                 found[key] = _of_toml(options[key], value, f"{path}: {place}{key}"), where
             else:
-                _refuse_unknown(key, f"{path}: {place}{key}")
+                _refuse_unknown(key, f"{path}: {place}{key}", every_command)
         if depth == 0:
-            _refuse_unknown_commands(table, path)
+            _refuse_unknown_commands(table, path, every_command)
         table = table.get(words[depth], {}) if depth < len(words) else {}
         if not isinstance(table, dict):
             break
@@ -140,10 +148,8 @@ def _of_toml(option: Any, value: Any, place: str) -> Any:
     return texts if option.multiple else texts[0]
 
 
-def _refuse_unknown(key: str, place: str) -> None:
+def _refuse_unknown(key: str, place: str, every_command: EveryCommand) -> None:
     """Refuse a key that is an option of no command."""
-    from commands.app import every_command  # noqa: PLC0415 - the app knows this module
-
     known = {
         long_name(option)
         for command in every_command().values()
@@ -154,12 +160,12 @@ def _refuse_unknown(key: str, place: str) -> None:
         raise UsageError(f"{place}: no such option{_advice(key, known)}")
 
 
-def _refuse_unknown_commands(table: dict[str, Any], path: str) -> None:
-    from commands.app import COMMANDS  # noqa: PLC0415 - the app knows this module
-
-    for key, value in table.items():
-        if isinstance(value, dict) and key not in COMMANDS:
-            raise UsageError(f"{path}: [{key}]: no such command{_advice(key, set(COMMANDS))}")
+def _refuse_unknown_commands(table: dict[str, Any], path: str, every_command: EveryCommand) -> None:
+    tables = [key for key, value in table.items() if isinstance(value, dict)]
+    known = {words[0] for words in every_command()} if tables else set()
+    for key in tables:
+        if key not in known:
+            raise UsageError(f"{path}: [{key}]: no such command{_advice(key, known)}")
 
 
 def _advice(word: str, known: set[str]) -> str:

@@ -3,7 +3,7 @@
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -19,11 +19,16 @@ GIVEN = "kcli.given"
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": WIDEST_HELP}
 
 
+FillIn: TypeAlias = Callable[[dict[str, Any], Any], None]
+
+
 class GroupedCommand(TyperCommand):
     """A command whose help lists its options by their panels, those without a panel first."""
 
     words: tuple[str, ...] = ()
     """What the user types for it, without `kcli`; set by commands.app."""
+    fill_in: FillIn | None = None
+    """Adds the defaults that the user keeps to what the command line gives; set by commands.app."""
 
     def make_parser(self, ctx: Any) -> Any:
         """Return a parser that refuses a repeated single value, and fills in what settings say.
@@ -38,10 +43,8 @@ class GroupedCommand(TyperCommand):
             if not ctx.resilient_parsing:
                 with boundary():
                     _refuse_repeated(order)
-                    if _has_settings():
-                        from commands._settings import fill_in  # noqa: PLC0415 - only who has some pays for it
-
-                        fill_in(given, self)
+                    if self.fill_in is not None and _has_settings():
+                        self.fill_in(given, self)
             return given, rest, order
 
         parser.parse_args = parse_args

@@ -89,11 +89,18 @@ class Commands(GroupOfCommands):
 
 
 def _finish(command: Any, words: tuple[str, ...], version: Any) -> None:
-    """Give a command, and every command below it, its words and the option --version."""
+    """Give a command, and every command below it, its words, its defaults and the option --version."""
     command.words = words
+    command.fill_in = _fill_in
     command.params.append(version)
     for name, below in getattr(command, "commands", {}).items():
         _finish(below, (*words, name), version)
+
+
+def _fill_in(given: dict[str, Any], command: Any) -> None:
+    from commands._settings import fill_in  # noqa: PLC0415 - only who has settings pays for them
+
+    fill_in(given, command, every_command)
 
 
 def every_command() -> dict[tuple[str, ...], Any]:

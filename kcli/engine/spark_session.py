@@ -195,7 +195,8 @@ def _connected(remote: str, conf: Mapping[str, str]) -> Session:
     answer = found[0] if found else TimeoutError(f"nothing for {SECONDS_TO_CONNECT} seconds")
     if isinstance(answer, ImportError):
         raise EngineMissingError(
-            f"--spark-remote needs Spark Connect ({first_line(answer)}): pip install 'kcli-for-kafka[connect]'"
+            f"--spark-remote needs Spark Connect ({first_line(answer)}): "
+            "pip install 'kcli-for-kafka[connect]'"
         ) from answer
     if isinstance(answer, Exception):
         raise EngineMissingError(

@@ -1,7 +1,7 @@
 """`python -m tests.packaging [DIR]`: build the distributions of kcli into DIR (default: dist).
 
-The one file is a zip of kcli and the packages that it needs, without what they carry for others (tests, headers,
-Arrow's servers). It unpacks them once, the first time that it is run.
+The one file is a zip of kcli and the packages that it needs, without what they carry for others (tests,
+headers, Arrow's servers). It unpacks them once, the first time that it is run.
 """
 
 import os
@@ -11,8 +11,6 @@ import sys
 import tempfile
 import zipfile
 from pathlib import Path
-
-from kcli import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMIT = ROOT / "kcli" / "commit.txt"

@@ -1,7 +1,7 @@
 """Runs first in the one file: where the packages in it are unpacked, once.
 
-In `SHIV_ROOT`, else in `~/.cache/kcli`, else, where there is no home to write to, in a directory of this user's in
-the system's directory for temporary files.
+In `SHIV_ROOT`, else in `~/.cache/kcli`, else, where there is no home to write to, in a directory of this
+user's in the system's directory for temporary files.
 """
 
 import os
@@ -28,7 +28,8 @@ def root():
 
 
 if sys.version_info[:2] != VERSION:  # noqa: F821 - the builder writes it before this
-    sys.exit("kcli: this file is for Python %d.%d; start it with that, or install the wheel" % VERSION)  # noqa: F821
+    needed = ".".join(map(str, VERSION))  # noqa: F821
+    sys.exit(f"kcli: this file is for Python {needed}; start it with that, or install the wheel")
 if "SHIV_ROOT" not in os.environ:
     place = root()
     if place is None:
