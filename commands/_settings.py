@@ -41,8 +41,8 @@ def config_path() -> str | None:
 def fill_in(given: dict[str, Any], command: Any, every_command: EveryCommand) -> None:
     """Add to the options that the command line gives those that have a default of the user's.
 
-    `every_command` returns all commands, by their words: a key of the file may be another command's. UsageError,
-    which names the variable or the file and key, for a value that the option cannot have.
+    `every_command` returns all commands, by their words: a key of the file may be another command's.
+    UsageError, which names the variable or the file and key, for a value that the option cannot have.
     """
     options = {
         long_name(option): option
