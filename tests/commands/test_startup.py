@@ -77,7 +77,6 @@ COMFORT = {
     "commands._version",
     "kcli.output.suggest",
     "kcli.manual",
-    "difflib",
     "tomllib",
     "importlib.metadata",
 }
