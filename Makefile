@@ -1,12 +1,12 @@
-# Four verbs: demo, test (all), check (no JVM, nothing slow), bench; oracle and spark are parts of test; golden
-# makes the recorded outputs anew.
+# Five verbs: demo, test (all), check (no JVM, nothing slow), bench, dist; oracle and spark are parts of test;
+# golden makes the recorded outputs anew.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest -q
 
-.PHONY: demo test oracle spark check lint bench golden clean
+.PHONY: demo test oracle spark check lint bench dist golden clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "kcli needs Python 3.11 or newer; set PYTHON=..." >&2; exit 1; }
@@ -44,6 +44,9 @@ spark: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m tests.bench $(BENCH)
+
+dist: $(READY)
+	$(BIN)/python -m tests.packaging dist
 
 golden: $(READY)
 	$(BIN)/python -m tests.recordings.golden

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from commands._options import INT32, INT64, UsageError, parse_time
+from commands._options import INT32, INT64, UsageError, parse_integers, parse_time, split_list
 from formats.bounds import LARGEST_BATCH, LARGEST_BATCH_GROWN
 
 if TYPE_CHECKING:
@@ -141,26 +141,12 @@ class SelectionOptions:
         ),
     ] = None
     epoch: Annotated[
-        list[int] | None,
-        _option(
-            "--epoch",
-            panel=SELECTION,
-            metavar="N",
-            text="Written in this leader epoch; repeatable.",
-            min=-1,
-            max=INT32,
-        ),
+        list[str] | None,
+        _option("--epoch", panel=SELECTION, metavar="N,...", text="Written in these leader epochs."),
     ] = None
     producer_id: Annotated[
-        list[int] | None,
-        _option(
-            "--producer-id",
-            panel=SELECTION,
-            metavar="N",
-            text="Of this producer; repeatable.",
-            min=-1,
-            max=INT64,
-        ),
+        list[str] | None,
+        _option("--producer-id", panel=SELECTION, metavar="N,...", text="Of these producers."),
     ] = None
     transactional: Annotated[
         bool | None,
@@ -171,9 +157,7 @@ class SelectionOptions:
     ] = None
     codec: Annotated[
         list[str] | None,
-        _option(
-            "--codec", panel=SELECTION, metavar="NAME", text="none, gzip, snappy, lz4 or zstd; repeatable."
-        ),
+        _option("--codec", panel=SELECTION, metavar="NAME,...", text="Of none, gzip, snappy, lz4 and zstd."),
     ] = None
     key: Annotated[
         str | None, _option("--key", panel=SELECTION, metavar="KEY", text="Records with exactly this key.")
@@ -201,7 +185,8 @@ class SelectionOptions:
         from formats.batch import COMPRESSION_NAMES  # noqa: PLC0415 - kept out of --help
         from kcli.dump.filter import RecordFilter  # noqa: PLC0415 - kept out of --help
 
-        for name in self.codec or ():
+        codecs = split_list(self.codec)
+        for name in codecs:
             if name not in COMPRESSION_NAMES.values():
                 raise UsageError(f"--codec {name}: one of {', '.join(COMPRESSION_NAMES.values())}")
         pattern = None if self.grep is None else os.fsencode(self.grep)
@@ -212,11 +197,11 @@ class SelectionOptions:
         return RecordFilter(
             offsets=None if self.offsets is None else parse_offsets(self.offsets),
             times=None if self.time is None else _times(self.time),
-            epochs=frozenset(self.epoch or ()),
-            producer_ids=frozenset(self.producer_id or ()),
+            epochs=parse_integers("--epoch", self.epoch, -1, INT32),
+            producer_ids=parse_integers("--producer-id", self.producer_id, -1, INT64),
             transactional=self.transactional,
             control=self.control,
-            codecs=frozenset(self.codec or ()),
+            codecs=frozenset(codecs),
             key=None if self.key is None else os.fsencode(self.key),
             grep=pattern,
         )

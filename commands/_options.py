@@ -32,12 +32,15 @@ __all__ = [
     "RefusedError",
     "UsageError",
     "common_options",
+    "joined",
     "output_options",
     "parse_duration",
     "parse_epochs",
+    "parse_integers",
     "parse_offset",
     "parse_partitions",
     "parse_time",
+    "split_list",
 ]
 
 Paths = Annotated[
@@ -61,7 +64,7 @@ class Common:
     """The values of the shared options; each field is declared as the option that typer shows."""
 
     topic: Annotated[
-        list[str] | None, _option("--topic", panel=INPUT, metavar="NAME", text="Only this topic; repeatable.")
+        list[str] | None, _option("--topic", panel=INPUT, metavar="NAME,...", text="Only these topics.")
     ] = None
     topic_regex: Annotated[
         list[str] | None,
@@ -70,7 +73,7 @@ class Common:
         ),
     ] = None
     partition: Annotated[
-        str | None, _option("--partition", panel=INPUT, metavar="0-3,7", text="Only these partitions.")
+        list[str] | None, _option("--partition", panel=INPUT, metavar="0-3,7", text="Only these partitions.")
     ] = None
     exclude_internal: Annotated[
         bool,
@@ -121,11 +124,12 @@ class Common:
         ),
     ] = None
     columns: Annotated[
-        str | None,
+        list[str] | None,
         _option("--columns", panel=OUTPUT, metavar="A,B", text="Only these columns, in this order."),
     ] = None
     sort: Annotated[
-        str | None, _option("--sort", panel=OUTPUT, metavar="A,-B", text="Sort by columns; - is descending.")
+        list[str] | None,
+        _option("--sort", panel=OUTPUT, metavar="A,-B", text="Sort by columns; - is descending."),
     ] = None
     limit: Annotated[
         int | None,
@@ -149,6 +153,9 @@ class Common:
     color: Annotated[
         str, _option("--color", panel=OUTPUT, metavar="WHEN", text="auto (the default), always or never.")
     ] = "auto"
+    no_pager: Annotated[
+        bool, _option("--no-pager", panel=OUTPUT, text="Print a long table on a terminal without $PAGER.")
+    ] = False
     quiet: Annotated[
         bool, _option("-q", "--quiet", panel=OUTPUT, text="Print nothing: the exit status is the answer.")
     ] = False
@@ -202,9 +209,9 @@ class Common:
             except (re.error, OverflowError, RecursionError) as error:
                 raise UsageError(f"--topic-regex {regex}: {error}") from error
         return Selection(
-            topics=tuple(self.topic or ()),
+            topics=tuple(split_list(self.topic)),
             topic_regexes=tuple(self.topic_regex or ()),
-            partitions=parse_partitions(self.partition) if self.partition is not None else frozenset(),
+            partitions=parse_partitions(",".join(self.partition)) if self.partition else frozenset(),
             exclude_internal=self.exclude_internal,
             include_leftovers=self.include_leftovers,
         )
@@ -269,6 +276,21 @@ def _integer(word: str, what: str, low: int, high: int) -> int:
     if not re.fullmatch(r"-?[0-9]{1,19}", word) or not low <= int(word) <= high:
         raise UsageError(f"{what} {word!r}: expected a whole number from {low} to {high}")
     return int(word)
+
+
+def split_list(values: list[str] | None) -> list[str]:
+    """Return the words of an option that takes a list: repeated, or with commas."""
+    return [word.strip() for value in values or () for word in value.split(",")]
+
+
+def joined(values: list[str] | None) -> str | None:
+    """Return the words of such an option with commas between them; None without any."""
+    return ",".join(values) if values else None
+
+
+def parse_integers(option: str, values: list[str] | None, low: int, high: int) -> frozenset[int]:
+    """Return the numbers of an option that takes a list."""
+    return frozenset(_integer(word, option, low, high) for word in split_list(values))
 
 
 def parse_epochs(text: str) -> tuple[int, ...] | None:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from io import StringIO
 from itertools import accumulate
 from typing import TypeAlias
 
@@ -23,12 +24,25 @@ Text: TypeAlias = Callable[[Iterable[Item]], Iterable[str | TextBlock]]
 Done: TypeAlias = Callable[[Outcome], None]
 
 
-def print_rows(rows: Iterable[Item], view: View, text: Text | None, summary: RunSummary) -> None:
-    """Write rows to stdout in the view's format, each as it comes, unless the format needs all of them."""
+def print_rows(
+    rows: Iterable[Item], view: View, text: Text | None, summary: RunSummary, *, pages: bool = False
+) -> None:
+    """Write rows to stdout in the view's format, each as it comes, unless the format needs all of them.
+
+    With `pages` what needs all of them is shown in the user's pager, if it is longer than the terminal.
+    """
+    write = None if text is not None and view.format is TEXT else view.format.load(view.format.writer)
+    if write is not None and pages and not view.format.streams and sys.stdout.isatty():
+        from commands._pager import show  # noqa: PLC0415 - only on a terminal
+
+        drawn = StringIO()
+        write(rows, view, drawn, summary.tail)
+        show(drawn.getvalue())
+        return
     if text is not None and view.format is TEXT:
         _print_lines(text(view.chosen(rows)))
-    else:
-        view.format.load(view.format.writer)(rows, view, sys.stdout, summary.tail)
+    elif write is not None:
+        write(rows, view, sys.stdout, summary.tail)
 
 
 def print_messages(summary: RunSummary, common: Common, *, with_findings: bool) -> None:
@@ -63,7 +77,7 @@ def _progress_bar(units: list[Unit]) -> Iterator[Done]:
 
     sizes = [size_of(unit) for unit in units]
     before = [0, *accumulate(sizes)]
-    with progress_bar(len(units)) as show:
+    with progress_bar(len(units), before[-1]) as show:
 
         def done(outcome: Outcome) -> None:
             left = outcome.continuation

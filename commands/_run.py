@@ -7,7 +7,7 @@ engine, writes the rows and ends with `typer.Exit`. `run_rows` does the same for
 import sys
 from collections.abc import Callable, Generator, Iterable
 from contextlib import closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import typer
@@ -15,7 +15,7 @@ import typer
 from commands._boundary import TRACEBACKS_FROM, boundary, internal
 from commands._engine import engine_of, uses_spark
 from commands._inputs import inputs, refuse_too_much
-from commands._options import Common
+from commands._options import Common, joined, split_list
 from commands._print import Text, print_messages, print_rows, progress
 from commands._signals import Interrupted, deferred, deliver_pending, delivered, interruptible
 from commands._status import ExitStatus, UsageError
@@ -150,7 +150,8 @@ def _units(
     summary.findings.extend(notes_as_findings(found.notes))
     if not units and not failures:
         path = shown(paths[0]) if paths and len(paths) == 1 else ""
-        summary.failures.append(Failure(path, "nothing-matched", None, None, _nothing_matched(found)))
+        message = _nothing_matched(found) + _other_topics(paths, common)
+        summary.failures.append(Failure(path, "nothing-matched", None, None, message))
     return found, units
 
 
@@ -172,6 +173,20 @@ def _nothing_matched(found: Found) -> str:
     return f"no partition or file here matches what was asked for{hint}"
 
 
+def _other_topics(paths: list[str] | None, common: Common) -> str:
+    """Return a suggestion where --topic names none of the topics that are here."""
+    if not common.topic or not paths or "-" in paths:
+        return ""
+    from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
+
+    targets = find(paths, replace(common, topic=None, topic_regex=None).selection()).targets
+    topics = sorted({target.name.topic for target in targets if target.name is not None})
+    advice = " ".join(
+        filter(None, (did_you_mean(word, topics).rstrip() for word in split_list(common.topic)))
+    )
+    return f"; {advice}" if advice else ""
+
+
 def _view(
     name: str,
     common: Common,
@@ -190,8 +205,8 @@ def _view(
             row_types or row_types_of(name),
             output=output.name if output else common.output or "",
             only=common.only,
-            columns=common.columns,
-            sort=common.sort,
+            columns=joined(common.columns),
+            sort=joined(common.sort),
             limit=common.limit,
             headers=not common.no_headers,
             screen=screen_of(common.color),
@@ -251,7 +266,7 @@ def _write(
         raise typer.Exit(summary.status())
     with deferred():
         if out is None:
-            print_rows(rows, view, text, summary)
+            print_rows(rows, view, text, summary, pages=not common.no_pager)
             is_written = True
         else:
             is_written = out.write(rows, view, summary, text=text, sink=sink)

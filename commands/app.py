@@ -5,45 +5,71 @@ lists it), and it imports jobs and engines inside the function that runs: so a c
 uses. Typer's rich help is off for the same reason.
 """
 
-import os
+from collections.abc import Iterator
 from copy import copy
 from importlib import import_module
+from itertools import chain
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from commands._boundary import boundary
-from commands._typer import Group
+from commands._status import UsageError
+from commands._typer import GIVEN, Group, GroupOfCommands, keep_given
 from kcli import __version__
 
-COMMANDS = (
-    "ls",
-    "scan",
-    "dump",
-    "epoch",
-    "truncate",
-    "rlmm",
-    "lookup",
-    "schema",
-    "explain",
-    "spark",
-    "demo",
-    "help",
-)
-"""The modules of this package that hold a command: a group as `app`, or a function of the module's name."""
+GROUPS = {
+    "What is on disk": ("ls", "scan", "dump"),
+    "What a leader change does": ("epoch", "truncate"),
+    "Where a record is": ("lookup",),
+    "Tiered storage": ("rlmm",),
+    "Learn": ("help", "explain", "schema", "demo"),
+    "Set up": ("completion", "spark"),
+}
+"""The modules of this package that hold a command, as the help groups them.
+
+A module has a group as `app`, or a function of its own name.
+"""
+COMMANDS = tuple(chain.from_iterable(GROUPS.values()))
+
+EPILOG = """
+Start here:
+  kcli ls /var/lib/kafka/data       what is in a log dir
+  kcli scan -q /var/lib/kafka/data  is it damaged? exit status 1 if it is
+  kcli ls -h                        what a command answers, and an example
+  kcli help start                   which command answers which question
+"""
 
 
-COMPLETE = "_KCLI_COMPLETE"
-"""Set by the shell's completion script: kcli then prints words instead of running."""
-
-
-class Commands(TyperGroup):
+class Commands(GroupOfCommands):
     """The group of all commands, each made when it is asked for."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature
         """Return the names in the order of the help."""
         return list(COMMANDS)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands in their groups."""
+        for title, names in GROUPS.items():
+            self.write_section(ctx, formatter, title, names)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """Write what to type first."""
+        formatter.write(EPILOG)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the words begin with; one that is unknown gives a suggestion."""
+        if args[0] in COMMANDS or args[0].startswith("-"):
+            return super().resolve_command(ctx, args)
+        from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
+
+        with boundary():
+            advice = did_you_mean(args[0], COMMANDS).rstrip() or "kcli -h lists the commands"
+            raise UsageError(f"no such command: {args[0]}; {advice}")
+
+    def make_parser(self, ctx: Any) -> Any:
+        """Return a parser that keeps what is given: --version looks for -v."""
+        return keep_given(super().make_parser(ctx), ctx)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
         """Return the command of this name, or None."""
@@ -58,15 +84,36 @@ class Commands(TyperGroup):
         command.name = cmd_name
         version = copy(next(parameter for parameter in self.params if parameter.name == "version"))
         version.expose_value = False
-        _add(version, command)
+        _finish(command, (cmd_name,), version)
         return command
 
 
-def _add(option: Any, command: Any) -> None:
-    """Give an option to a command, and to every command below it."""
-    command.params.append(option)
-    for below in getattr(command, "commands", {}).values():
-        _add(option, below)
+def _finish(command: Any, words: tuple[str, ...], version: Any) -> None:
+    """Give a command, and every command below it, its words, its defaults and the option --version."""
+    command.words = words
+    command.fill_in = _fill_in
+    command.params.append(version)
+    for name, below in getattr(command, "commands", {}).items():
+        _finish(below, (*words, name), version)
+
+
+def _fill_in(given: dict[str, Any], command: Any) -> None:
+    from commands._settings import fill_in  # noqa: PLC0415 - only who has settings pays for them
+
+    fill_in(given, command, every_command)
+
+
+def every_command() -> dict[tuple[str, ...], Any]:
+    """Return every command that can be run, by its words; this imports them all."""
+    return dict(_below(typer.main.get_command(app), ()))
+
+
+def _below(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if not hasattr(command, "list_commands"):
+        yield words, command
+        return
+    for name in command.list_commands(None):
+        yield from _below(command.get_command(None, name), (*words, name))
 
 
 app = Group(
@@ -74,27 +121,36 @@ app = Group(
     cls=Commands,
     no_args_is_help=True,
     help="Read the files of an Apache Kafka broker, offline, and say what the broker would do with them.",
-    epilog="kcli help shows the manual. Begin with: kcli help start",
 )
 
-if COMPLETE in os.environ:  # a shell asks which words may follow
-    from typer._completion_classes import completion_init
 
-    completion_init()
-
-
-def _version(value: bool) -> None:  # noqa: FBT001 - typer calls it
+def _version(ctx: typer.Context, value: bool) -> None:  # noqa: FBT001 - typer calls it
     if value:
         with boundary():
-            typer.echo(f"kcli {__version__}")
+            if ctx.meta[GIVEN].get("verbose"):
+                from commands._version import version_lines  # noqa: PLC0415 - only who asks pays for it
+
+                typer.echo("\n".join(version_lines()))
+            else:
+                typer.echo(f"kcli {__version__}")
         raise typer.Exit
 
 
 @app.callback()
 def kcli(
     *,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    version: Annotated[  # noqa: ARG001 - its callback has done it
+        bool,
+        typer.Option(
+            "--version",
+            callback=_version,
+            is_eager=True,
+            help="Print the version and exit; -v: all versions.",
+        ),
     ] = False,
+    verbose: Annotated[int, typer.Option("-v", "--verbose", count=True, hidden=True)] = 0,
 ) -> None:
     """Read the files of an Apache Kafka broker, offline, and say what the broker would do with them."""
+    if verbose:
+        with boundary():
+            raise UsageError("-v belongs after the command, as in: kcli ls -v PATH")

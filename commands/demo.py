@@ -89,7 +89,7 @@ def _run_all(folder: str, lines: tuple[str, ...]) -> int:
     with chdir(folder):
         for line in lines:
             typer.echo(f"$ kcli {line}")
-            words = shlex.split(line)
+            words = [*shlex.split(line), "--no-pager"]
             status = int(app(words if "-o" in words else [*words, "-o", "table"], standalone_mode=False) or 0)
             if "stdout" in lost:
                 break

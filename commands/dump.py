@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from commands._dump_options import AUTO, CheckOptions, ContentOptions, SelectionOptions, ToolOptions
-from commands._options import INT32, Common, Paths, UsageError, common_options
+from commands._options import INT32, Common, Paths, UsageError, common_options, split_list
 
 if TYPE_CHECKING:
     from commands._run import Command
@@ -173,5 +173,5 @@ def _form(common: Common) -> "Form | None":
         return None
     return Form(
         output.name,
-        None if common.columns is None else tuple(word.strip() for word in common.columns.split(",")),
+        None if common.columns is None else tuple(split_list(common.columns)),
     )

@@ -61,10 +61,10 @@ def end_offset(
     paths: Paths = None,
     *,
     epoch: Annotated[
-        str,
+        list[str],
         typer.Option(
             "--epoch",
-            metavar="N[,N...]|all",
+            metavar="N,...|all",
             help="The epochs to ask for; all: every epoch in the cache and its neighbours.",
         ),
     ],
@@ -91,7 +91,10 @@ def end_offset(
     from kcli.jobs import epoch as jobs  # noqa: PLC0415 - kept out of --help
 
     job = partial(
-        jobs.end_offset, asked=parse_epochs(epoch), log_end_offset=log_end_offset, **_cache(source, broker)
+        jobs.end_offset,
+        asked=parse_epochs(",".join(epoch)),
+        log_end_offset=log_end_offset,
+        **_cache(source, broker),
     )
     run(Command(name="epoch end-offset", job=job, accepts=jobs.ACCEPTS), paths, common)
 

@@ -22,15 +22,11 @@ def explain(
                 typer.echo(f"{code}  {rule.severity:7}  {rule.title}")
         for code in map(str.upper, codes or ()):
             if code not in CATALOGUE:
-                raise UsageError(f"explain {code}: no such code; {_advice(code)}")
+                from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
+
+                advice = did_you_mean(code, CATALOGUE).rstrip() or "kcli explain alone lists all"
+                raise UsageError(f"explain {code}: no such code; {advice}")
             rule = CATALOGUE[code]
             typer.echo(f"{code} ({rule.severity}): {rule.title}")
             typer.echo(f"  broker: {rule.broker}")
             typer.echo(f"  what to do: {rule.action}")
-
-
-def _advice(code: str) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415 - only for typing errors
-
-    close = get_close_matches(code, CATALOGUE, n=3, cutoff=0.5)
-    return f"close ones are {', '.join(close)}" if close else "kcli explain alone lists all"

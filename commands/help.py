@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from io import StringIO
 from typing import Annotated, Any
 
 import typer
@@ -9,19 +10,32 @@ import typer
 from commands._boundary import boundary
 from commands._status import UsageError
 from commands._terminal import is_colored, is_dumb
+from commands._typer import summary
 from kcli.manual import TOPICS, title
+
+COLUMNS = "columns"
+"""The word before a command in `kcli help columns COMMAND`."""
 
 
 def help(  # noqa: A001 - it has the name of its command
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TOPIC]", help="A page of the manual, or a command.", show_default=False),
+        typer.Argument(
+            metavar="[TOPIC]",
+            help="A page of the manual; a command; columns COMMAND: what the columns of its rows mean.",
+            show_default=False,
+        ),
     ] = None,
+    *,
+    man: Annotated[
+        bool, typer.Option("--man", help="Print the man page: kcli help --man | man -l -")
+    ] = False,
 ) -> None:
     """Show a page of the manual, or list its pages and the commands.
 
     Example: kcli help truncation
     """
+    from commands._pager import show  # noqa: PLC0415 - kept out of --help
     from commands.app import app  # noqa: PLC0415 - the app knows this module
     from kcli.output.manual import draw_page, full_page  # noqa: PLC0415 - kept out of --help
 
@@ -29,17 +43,30 @@ def help(  # noqa: A001 - it has the name of its command
         group: Any = typer.main.get_command(app)
         commands = group.list_commands(None)
         topic = " ".join(words or ())
-        if not topic:
+        if man:
+            from commands._man import man_page  # noqa: PLC0415 - kept out of --help
+
+            typer.echo(man_page(), nl=False)
+        elif not topic:
             typer.echo("\n".join(_contents(group, commands)))
         elif topic in TOPICS:
             if sys.stdout.isatty() and not is_dumb():
-                draw_page(full_page(topic), sys.stdout, colored=is_colored("auto"))
+                drawn = StringIO()
+                draw_page(full_page(topic), drawn, colored=is_colored("auto"))
+                show(drawn.getvalue())
             else:
                 typer.echo(full_page(topic), nl=False)
         elif words and words[0] in commands:
             app([*words, "--help"], prog_name="kcli")
+        elif words and words[0] == COLUMNS:
+            typer.echo("\n".join(_columns(" ".join(words[1:]))))
         else:
-            raise UsageError(f"help {topic}: no such page; {_advice(topic, [*TOPICS, *commands])}")
+            from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
+
+            advice = (
+                did_you_mean(topic, [*TOPICS, COLUMNS, *commands]).rstrip() or "kcli help lists the pages"
+            )
+            raise UsageError(f"help {topic}: no such page; {advice}")
 
 
 def _contents(group: Any, commands: list[str]) -> Iterator[str]:
@@ -50,12 +77,24 @@ def _contents(group: Any, commands: list[str]) -> Iterator[str]:
         yield f"  {topic:{width}}  {title(topic)}"
     yield "\nCommands (kcli COMMAND --help):"
     for name in commands:
-        yield f"  {name:{width}}  {group.get_command(None, name).get_short_help_str(limit=80)}"
-    yield "\nBegin with: kcli help start"
+        yield f"  {name:{width}}  {summary(group.get_command(None, name))}"
+    yield "\nColumns of a command's rows: kcli help columns COMMAND"
+    yield "Begin with: kcli help start"
 
 
-def _advice(word: str, known: list[str]) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415 - only for typing errors
+def _columns(command: str) -> Iterator[str]:
+    """Yield a line for each column of each type of row that a command gives."""
+    from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
+    from kcli.rows import COMMANDS, row_types  # noqa: PLC0415 - kept out of --help
 
-    close = get_close_matches(word, known, n=3, cutoff=0.5)
-    return f"did you mean {' or '.join(close)}?" if close else "kcli help lists the pages"
+    if command not in COMMANDS:
+        advice = did_you_mean(command, COMMANDS)
+        raise UsageError(
+            f"help columns {command or 'COMMAND'}: {advice}expected one of {', '.join(COMMANDS)}"
+        )
+    for number, row_type in enumerate(row_types(command)):
+        yield ("\n" if number else "") + f"{row_type.name} (kcli {command})"
+        width = max(map(len, row_type.names))
+        for column in row_type.columns:
+            kind = f"{column.kind}{' or null' if column.nullable else ''}"
+            yield f"  {column.name:{width}}  {kind:17}  {column.doc}"

@@ -25,6 +25,9 @@ ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system
 """Numpy would start threads for algebra that kcli does not use, and Arrow's own pools keep what they had at
 the peak."""
 
+COMPLETE = "_KCLI_COMPLETE"
+"""Set by the scripts of `kcli completion`: print the words that may follow, run nothing."""
+
 WORKERS_IMPORT = {
     "dump": ("kcli.dump.job", "kcli.dump.render.text_columns", "numpy", "cramjam"),
     "scan": ("kcli.jobs.scan", "numpy", "cramjam"),
@@ -72,6 +75,9 @@ def main() -> None:
 
 def _run() -> int:
     """Return the status of the command line; what no command has caught ends here."""
+    shell = os.environ.get(COMPLETE)
+    if shell:
+        return _complete(shell)
     _prepare_workers(sys.argv[1:])
     import typer  # noqa: PLC0415 - the start-up is mostly this: a signal may come meanwhile
 
@@ -85,6 +91,21 @@ def _run() -> int:
         return ended.exit_code
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else INTERNAL
+    return 0
+
+
+def _complete(shell: str) -> int:
+    """Print the words that may follow those of the command line; a shell asks."""
+    import typer  # noqa: PLC0415
+
+    from commands._boundary import boundary  # noqa: PLC0415
+    from commands._completion import complete  # noqa: PLC0415
+
+    try:
+        with boundary():
+            complete(shell, sys.argv[1:])
+    except typer.Exit as ended:
+        return ended.exit_code
     return 0
 
 

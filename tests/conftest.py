@@ -1,5 +1,6 @@
 """What all tests share: tiny log dirs, and kcli run in this process."""
 
+import os
 import signal
 import tarfile
 from importlib import resources
@@ -20,6 +21,13 @@ settings.load_profile("thorough")
 # interrupt
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# settings of who runs the tests are not theirs
+os.environ["XDG_CONFIG_HOME"] = os.devnull
+for variable in [
+    name for name in os.environ if name.startswith("KCLI_") and name not in {"KCLI_SEED", "KCLI_CASES"}
+]:
+    del os.environ[variable]
 
 CLUSTER_ID = "d4AOWUsZhgy8XcdU-9gSlQ"
 

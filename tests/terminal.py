@@ -20,7 +20,7 @@ def terminal(command, stream="stdout", columns=None, cwd=None, **environment):
     process = subprocess.Popen(
         [str(word) for word in command],
         **streams,
-        env={**os.environ, "TERM": "xterm", **environment},
+        env={**os.environ, "TERM": "xterm", "PAGER": "", **environment},
         cwd=cwd,
     )
     os.close(slave)

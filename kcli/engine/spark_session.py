@@ -43,7 +43,7 @@ LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0
 """For a local master: whatever name this machine goes by, and whether that name resolves, does not matter."""
 
 NEEDED = ("pyspark", "pyarrow", "pandas")
-INSTALL = "pip install 'kcli[spark]'"
+INSTALL = "pip install 'kcli-for-kafka[spark]'"
 INSTALL_JAVA = "install Java 17 or newer, or set JAVA_HOME"
 JAVA_EXCEPTION = re.compile(
     r"(?:Exception in thread \"[^\"]*\" |(?P<cause>Caused by: )|: )?"
@@ -195,7 +195,8 @@ def _connected(remote: str, conf: Mapping[str, str]) -> Session:
     answer = found[0] if found else TimeoutError(f"nothing for {SECONDS_TO_CONNECT} seconds")
     if isinstance(answer, ImportError):
         raise EngineMissingError(
-            f"--spark-remote needs Spark Connect ({first_line(answer)}): pip install 'kcli[connect]'"
+            f"--spark-remote needs Spark Connect ({first_line(answer)}): "
+            "pip install 'kcli-for-kafka[connect]'"
         ) from answer
     if isinstance(answer, Exception):
         raise EngineMissingError(

@@ -13,6 +13,7 @@ TOPICS = (
     "spark",
     "output",
     "findings",
+    "settings",
     "performance",
     "design",
     "tests",

@@ -16,9 +16,10 @@ Done: TypeAlias = Callable[[float, int], None]
 
 
 @contextmanager
-def progress(total: int) -> Iterator[Done]:
+def progress(total: int, total_bytes: int = 0) -> Iterator[Done]:
     """Yield a function that takes how many inputs are done, fractions too, and their bytes.
 
+    The time that is left is estimated from the bytes, or from the inputs where their bytes are not known.
     Nothing is drawn in the first second. A timer draws the bar: an engine may take seconds to start, and
     calls nothing meanwhile.
     """
@@ -31,14 +32,18 @@ def progress(total: int) -> Iterator[Done]:
         nonlocal bar
         with lock:
             if not over:
-                bar = _start(total, terminal)
-                _draw(bar, total, *so_far)
+                bar = _start(total_bytes or total, terminal)
+                draw(bar, *so_far)
+
+    def draw(bar: "Progress", count: float, size: int) -> None:
+        status = f"{int(count)} of {total}" + (f", {_size(size)}" if size else "")
+        bar.update(bar.task_ids[0], completed=size if total_bytes else count, status=status)
 
     def done(count: float, size: int) -> None:
         nonlocal so_far
         so_far = count, size
         if bar is not None:
-            _draw(bar, total, count, size)
+            draw(bar, count, size)
 
     # a copy of stderr: while a JVM starts stderr is redirected, the bar is not
     terminal = open(os.dup(sys.stderr.fileno()), "w", encoding=sys.stderr.encoding, errors="replace")  # noqa: SIM115 - closed below
@@ -56,21 +61,23 @@ def progress(total: int) -> Iterator[Done]:
         terminal.close()
 
 
-def _draw(bar: "Progress", total: int, count: float, size: int) -> None:
+def _size(size: int) -> str:
     from rich.filesize import decimal  # noqa: PLC0415
 
-    bar.update(
-        bar.task_ids[0],
-        completed=count,
-        status=f"{int(count)} of {total}" + (f", {decimal(size)}" if size else ""),
-    )
+    return decimal(size)
 
 
 def _start(total: int, terminal: TextIO) -> "Progress":
     from rich.console import Console  # noqa: PLC0415 - only who waits pays for it
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn  # noqa: PLC0415
 
-    columns = TextColumn("{task.fields[status]}"), BarColumn(), TimeElapsedColumn()
+    columns = (
+        TextColumn("{task.fields[status]}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("ETA"),
+        TimeRemainingColumn(),
+    )
     bar = Progress(
         *columns,
         console=Console(file=terminal, force_terminal=True),

@@ -143,7 +143,11 @@ def make_view(
     if only is not None:
         names = [row_type.name for row_type in types]
         if only not in names:
-            raise ViewError(f"--only {only}: {command} has rows of type {', '.join(names)}")
+            from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
+
+            raise ViewError(
+                f"--only {only}: {did_you_mean(only, names)}{command} has rows of type {', '.join(names)}"
+            )
         types = (types[names.index(only)],)
     elif tagged and output_format.is_flat:
         types = (
@@ -158,11 +162,13 @@ def make_view(
     shown = (
         None
         if columns is None
-        else tuple(_known(word.strip(), types, "--columns") for word in columns.split(","))
+        else tuple(_known(word.strip(), types, "--columns", command) for word in columns.split(","))
     )
     if shown is not None and len(set(shown)) < len(shown):
         raise ViewError(f"--columns {columns}: a column is named twice")
-    order = () if sort is None else tuple(_sort_word(word.strip(), types) for word in sort.split(","))
+    order = (
+        () if sort is None else tuple(_sort_word(word.strip(), types, command) for word in sort.split(","))
+    )
     return View(
         command=command,
         format=output_format,
@@ -177,12 +183,16 @@ def make_view(
     )
 
 
-def _sort_word(word: str, types: tuple[RowType, ...]) -> tuple[str, bool]:
-    return _known(word.removeprefix("-"), types, "--sort"), word.startswith("-")
+def _sort_word(word: str, types: tuple[RowType, ...], command: str) -> tuple[str, bool]:
+    return _known(word.removeprefix("-"), types, "--sort", command), word.startswith("-")
 
 
-def _known(name: str, types: tuple[RowType, ...], option: str) -> str:
+def _known(name: str, types: tuple[RowType, ...], option: str, command: str) -> str:
     known = list(dict.fromkeys(column for row_type in types for column in row_type.names))
     if name not in known:
-        raise ViewError(f"{option}: no column {name!r}; there are {', '.join(known)}")
+        from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
+
+        advice = did_you_mean(name, known)
+        others = f"kcli help columns {command} lists all" if advice else f"there are {', '.join(known)}"
+        raise ViewError(f"{option}: no column {name!r}; {advice}{others}")
     return name

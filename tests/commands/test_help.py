@@ -1,13 +1,21 @@
 """`kcli help`: the manual in a pipe and on a terminal, and what an unknown topic gives."""
 
 import os
+import platform
+import re
+import shutil
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 
+from commands.app import COMMANDS, GROUPS, every_command
+from kcli import __version__
 from kcli.analysis.catalogue import CATALOGUE
 from kcli.manual import TOPICS, page, title
+from kcli.rows import COMMANDS as ROWS_OF
+from kcli.rows import row_types
 from tests.terminal import terminal
 
 
@@ -48,7 +56,7 @@ def test_a_page_on_a_terminal_is_drawn():
 
 @pytest.mark.parametrize(
     ("topic", "advice"),
-    [("trunc", "did you mean truncate or truncation?"), ("wxyz", "kcli help lists the pages")],
+    [("trunc", "did you mean truncation or truncate?"), ("wxyz", "kcli help lists the pages")],
 )
 def test_an_unknown_topic_is_a_usage_error_with_a_suggestion(kcli, topic, advice):
     done = kcli("help", topic)
@@ -81,29 +89,90 @@ def test_options_are_listed_in_groups(kcli):
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(("columns", "widest"), [(80, 80), (100, 100), (120, 120), (200, 120)])
+def test_help_is_as_wide_as_the_terminal(columns, widest):
+    for words in ((), ("epoch",), ("dump",)):
+        lines = subprocess.run(
+            [sys.executable, "-m", "kcli", *words, "-h"],
+            env={**os.environ, "COLUMNS": str(columns)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.splitlines()
+        assert max(map(len, lines)) <= widest
+        assert not [line for line in lines if line.endswith("...") and "Usage" not in line], (
+            "a summary is cut"
+        )
+    assert max(map(len, lines)) > widest - 20
+
+
+def test_the_commands_are_grouped_and_a_beginner_sees_what_to_type(kcli):
+    shown = kcli("-h").stdout
+    titles = [line[:-1] for line in shown.splitlines() if line.endswith(":") and not line.startswith(" ")]
+
+    assert titles == ["Options", *GROUPS, "Start here"]
+    for command in COMMANDS:
+        assert f"\n  {command} " in shown
+    assert "kcli ls /var/lib/kafka/data" in shown
+
+
+@pytest.mark.parametrize("command", ROWS_OF)
+def test_help_says_where_the_columns_are_listed(kcli, command):
+    where = f"help columns {command}"
+
+    assert f"Columns of its rows: kcli {where}\n" in kcli(*command.split(), "-h").stdout
+    listed = kcli(*where.split()).stdout
+    for row_type in row_types(command):
+        for column in row_type.columns:
+            assert f"\n  {column.name} " in listed and column.doc in listed
+
+
 @pytest.mark.parametrize(
-    ("line", "expected"),
+    ("words", "message"),
     [
-        ("kcli ep", "epoch"),
-        ("kcli epoch end-", "end-offset"),
-        ("kcli epoch end-offset --fr", "--from"),
-        ("kcli l", "ls\nlookup"),
+        ("help columns epok show", "help columns epok show: did you mean epoch show"),
+        ("help columns", "help columns COMMAND: expected one of epoch show, "),
+        ("truncat", "no such command: truncat; did you mean truncate?"),
+        ("zzz", "no such command: zzz; kcli -h lists the commands"),
+        ("epoch shw", "No such command 'shw'. Did you mean 'show'?"),
+        ("ls --topik x", "--topic"),
+        ("explain EPOC-001", "no such code; did you mean EPOCH-001"),
+        ("-v ls", "kcli: -v belongs after the command"),
     ],
 )
-def test_completion_works_from_the_top_level(line, expected):
-    words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
-    done = subprocess.run(
-        [sys.executable, "-c", "import sys; sys.argv[0] = 'kcli'; from kcli.__main__ import main; main()"],
-        env={**os.environ, "_KCLI_COMPLETE": "complete_bash", **words},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+def test_a_misspelt_word_gives_a_suggestion(kcli, words, message):
+    done = kcli(*words.split())
 
-    assert (done.stdout.strip(), done.stderr) == (expected, "")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert message in done.stderr
 
 
-@pytest.mark.parametrize("group", ["epoch", "lookup", "rlmm", "spark"])
-def test_no_group_offers_a_completion_of_its_own(kcli, group):
-    assert "completion" not in kcli(group, "--help").stdout
+@pytest.mark.parametrize(
+    "words", ["--version -v", "-v --version", "ls --version -v", "epoch at -v --version"]
+)
+def test_the_version_with_v_says_what_kcli_runs_with(kcli, words):
+    lines = kcli(*words.split()).stdout.splitlines()
+
+    assert lines[0] == kcli("--version").stdout.strip() == f"kcli {__version__}"
+    said = dict(line.split(maxsplit=1) for line in lines[1:])
+    assert set(said) == {"commit", "reads", "python", "pyarrow", "numpy", "pyspark", "duckdb", "files"}
+    assert said["python"].startswith(platform.python_version())
+    assert said["pyarrow"] == version("pyarrow")
+    assert said["reads"] == "files of Kafka 0.8 to 4.3" and "Kafka 0.8 to 4.3" in page("start")
+    assert re.fullmatch("[0-9a-f]{12,40}(-dirty)?|unknown", said["commit"])
+
+
+def test_the_man_page_has_every_option_once_and_no_error_of_troff(kcli):
+    printed = kcli("help", "--man").stdout
+
+    for words, command in every_command().items():
+        assert f".SS kcli {' '.join(words)}" in printed
+        for option in command.params:
+            if option.param_type_name == "option":
+                assert rf"\fB{max(option.opts, key=len)}\fR".replace("-", r"\-") in printed
+    assert printed.count(r"\fB\-\-limit\fR") == 1
+    if shutil.which("groff"):
+        done = subprocess.run(
+            ["groff", "-man", "-Tutf8", "-ww"], input=printed.encode(), capture_output=True, check=True
+        )
+        assert done.stderr == b""

@@ -69,6 +69,30 @@ def test_an_epoch_end_offset_loads_nothing_heavy(log_dir, output):
     assert packages & HEAVY == set()
 
 
+COMFORT = {
+    "commands._settings",
+    "commands._completion",
+    "commands._pager",
+    "commands._man",
+    "commands._version",
+    "kcli.output.suggest",
+    "kcli.manual",
+    "tomllib",
+    "importlib.metadata",
+}
+"""What serves people: it costs a script nothing."""
+
+
+@pytest.mark.parametrize(
+    "words", [["-o", "tsv"], ["-o", "json", "--columns", "epoch", "--topic", "a,orders"]]
+)
+def test_an_answer_without_settings_pays_for_no_comfort(log_dir, words):
+    log_dir.partition("orders-0")
+    _, modules, _ = loaded(AFTER_ANSWER.format(words=["epoch", "show", str(log_dir.path), *words]))
+
+    assert modules & COMFORT == set()
+
+
 @pytest.mark.parametrize("clean", [True, False])
 def test_small_snapshots_and_a_small_recovery_load_nothing_heavy(tmp_path, clean):
     directory = orders(tmp_path, put_range(0, 3, producer_id=1), clean=clean)

@@ -153,7 +153,7 @@ def test_what_is_missing_is_named(monkeypatch):
     monkeypatch.setattr("kcli.engine.spark_session.NEEDED", ("pyspark_of_another_world",))
 
     with pytest.raises(
-        EngineMissingError, match=r"needs pyspark_of_another_world: pip install 'kcli\[spark\]'"
+        EngineMissingError, match=r"needs pyspark_of_another_world: pip install 'kcli-for-kafka\[spark\]'"
     ):
         list(spark()(Job(scan), units("answer")))
 

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import subprocess
 import sys
 
@@ -57,3 +58,22 @@ def test_a_pipe_sees_nothing(log_dir):
     )
 
     assert done.stderr == ""
+
+
+@pytest.mark.slow
+def test_the_time_that_is_left_is_estimated():
+    code = """
+import time
+from kcli.output import progress
+progress.PATIENCE_SECONDS = 0.01
+with progress.progress(4, 4_000_000) as done:
+    for number in range(1, 4):
+        time.sleep(1)
+        done(number, number * 1_000_000)
+    time.sleep(0.3)
+"""
+    shown, _, status = terminal([sys.executable, "-c", code], stream="stderr", COLUMNS="80")
+
+    assert status == 0
+    assert b"3 of 4, 3.0 MB" in shown
+    assert re.search(rb"ETA [^\r]*0:00:0[1-3]", shown)

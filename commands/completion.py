@@ -1,0 +1,29 @@
+"""`kcli completion`: the script that makes a shell complete kcli's words."""
+
+from typing import Annotated
+
+import typer
+
+from commands._boundary import boundary
+from commands._status import UsageError
+
+
+def completion(
+    shell: Annotated[
+        str, typer.Argument(metavar="bash|zsh|fish", help="The shell that you use.", show_default=False)
+    ],
+) -> None:
+    """Print the script that completes commands, options and their values in a shell.
+
+    bash, in ~/.bashrc: eval "$(kcli completion bash)"
+
+    zsh, in ~/.zshrc: eval "$(kcli completion zsh)"
+
+    fish: kcli completion fish > ~/.config/fish/completions/kcli.fish
+    """
+    from commands._completion import SCRIPTS  # noqa: PLC0415 - kept out of --help
+
+    with boundary():
+        if shell not in SCRIPTS:
+            raise UsageError(f"completion {shell}: expected one of {', '.join(SCRIPTS)}")
+        typer.echo(SCRIPTS[shell], nl=False)

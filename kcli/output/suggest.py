@@ -1,0 +1,19 @@
+"""Suggestions for words that are misspelt."""
+
+from collections.abc import Collection
+
+MOST = 3
+
+
+def close_to(word: str, known: Collection[str]) -> list[str]:
+    """Return the known words that begin with this one, then those that are like it, the closest first."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only for typing errors
+
+    begin = [name for name in known if word and name.startswith(word)]
+    return list(dict.fromkeys([*begin, *get_close_matches(word, known, n=MOST, cutoff=0.5)]))[:MOST]
+
+
+def did_you_mean(word: str, known: Collection[str]) -> str:
+    """Return `did you mean A or B? `, to be followed by other advice; empty if nothing is close."""
+    close = close_to(word, known)
+    return f"did you mean {' or '.join(close)}? " if close else ""
