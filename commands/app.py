@@ -27,6 +27,7 @@ COMMANDS = (
     "lookup",
     "schema",
     "explain",
+    "sql",
     "spark",
     "demo",
     "help",
