@@ -1,6 +1,7 @@
 """What `kcli sql` and its shell do with a query: a session of DuckDB, rows, an exit status."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import typer
@@ -8,7 +9,7 @@ import typer
 from commands._engine import engine_of
 from commands._options import Common
 from commands._run import run_answer
-from commands._signals import interruptible
+from commands._signals import delivered, interruptible
 from commands._status import MissingError, UsageError
 from commands._summary import RunSummary
 from kcli.logdir.tree import Found
@@ -45,19 +46,21 @@ def print_answer(session: "Session", text: str, summary: RunSummary, common: Com
         except (SqlError, OptionError) as error:
             raise UsageError(str(error)) from error
 
-    try:
-        with session.answer(text) as answer:
-            if answer is None:
-                raise typer.Exit(summary.status())
-            schema, batches = answer
-            row_type = row_type_of("row", schema)
-            run_answer(
-                "sql",
-                rows(batches, plain_row_type(row_type)),
-                common,
-                summary,
-                found=session.source.found,
-                row_types=(row_type,),
-            )
-    except (SqlError, OptionError) as error:
-        raise UsageError(str(error)) from error
+    with ExitStack() as stack:
+        try:
+            with delivered():
+                answer = stack.enter_context(session.answer(text))
+        except (SqlError, OptionError) as error:
+            raise UsageError(str(error)) from error
+        if answer is None:
+            raise typer.Exit(summary.status())
+        schema, batches = answer
+        row_type = row_type_of("row", schema)
+        run_answer(
+            "sql",
+            rows(batches, plain_row_type(row_type)),
+            common,
+            summary,
+            found=session.source.found,
+            row_types=(row_type,),
+        )

@@ -10,7 +10,7 @@ import typer
 
 from commands._boundary import say
 from commands._options import Common
-from commands._signals import Interrupted, forget
+from commands._signals import Interrupted, delivered, forget
 from commands._sql import Find, opened_session, print_answer
 from commands._status import CommandError, ExitStatus, UsageError, worst
 from kcli.views.definitions import VIEWS, view_columns
@@ -139,7 +139,9 @@ def _typed(history: str | None) -> Iterator[str]:
     try:
         while True:
             try:
-                yield input(_Prompt.text)
+                with delivered():
+                    line = input(_Prompt.text)
+                yield line
             except Interrupted as error:
                 if error.status != ExitStatus.INTERRUPTED:
                     raise

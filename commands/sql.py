@@ -64,6 +64,7 @@ def _finder(paths: list[str] | None, common: Common) -> "Find":
     """Return the function that looks again what the paths lead to."""
     from commands._inputs import inputs  # noqa: PLC0415 - kept out of --help
     from commands._run import new_summary  # noqa: PLC0415
+    from commands._signals import delivered  # noqa: PLC0415
     from kcli.jobs.common import failure_of, notes_as_findings  # noqa: PLC0415
     from kcli.logdir.tree import find  # noqa: PLC0415
     from kcli.rows import Failure  # noqa: PLC0415
@@ -71,7 +72,8 @@ def _finder(paths: list[str] | None, common: Common) -> "Find":
     listed = list(inputs(paths, common))
 
     def find_now() -> "tuple[Found, RunSummary]":
-        found, summary = find(listed, common.selection()), new_summary(common)
+        with delivered():
+            found, summary = find(listed, common.selection()), new_summary(common)
         summary.failures.extend(map(failure_of, found.failures))
         summary.findings.extend(notes_as_findings(found.notes))
         summary.inputs = len(found.targets) + len(found.failures)
