@@ -1,7 +1,7 @@
 """What `kcli sql` and its shell do with a query: a session of DuckDB, rows, an exit status."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import typer
@@ -10,9 +10,11 @@ from commands._engine import engine_of
 from commands._options import Common
 from commands._run import run_answer
 from commands._signals import delivered, interruptible
-from commands._status import MissingError, UsageError
+from commands._status import MissingError, RefusedError, UsageError
 from commands._summary import RunSummary
-from kcli.logdir.tree import Found
+from kcli.engine.errors import EngineMissingError
+from kcli.engine.scratch import scratch_directory
+from kcli.logdir.tree import Found, is_of_a_log_dir
 from kcli.rows.declare import plain_row_type
 
 if TYPE_CHECKING:
@@ -22,8 +24,9 @@ Find: TypeAlias = Callable[[], tuple[Found, RunSummary]]
 """Returns what the paths lead to now, and the summary of a run that begins with it."""
 
 
-def opened_session(found: Found, summary: RunSummary, common: Common) -> Any:
-    """Return the context of a session of DuckDB; MissingError where DuckDB is not installed."""
+@contextmanager
+def opened_session(found: Found, summary: RunSummary, common: Common) -> "Iterator[Session]":
+    """Give a session of DuckDB; MissingError where it, or a place for its files, is missing."""
     try:
         from kcli.views.duckdb import Source, opened  # noqa: PLC0415 - the extra sql
     except ImportError as error:
@@ -31,7 +34,18 @@ def opened_session(found: Found, summary: RunSummary, common: Common) -> Any:
             f"sql needs DuckDB, of the extra sql: pip install 'kcli[sql]' ({error})"
         ) from error
     engine = engine_of(common)(None)
-    return opened(Source(found, engine, summary.add, jobs=common.jobs, leftovers=common.include_leftovers))
+    source = Source(found, engine, summary.add, jobs=common.jobs, leftovers=common.include_leftovers)
+    try:
+        place = scratch_directory()
+        if is_of_a_log_dir(place):
+            raise RefusedError(
+                f"temporary files would go to {place}, which is of a log dir, and kcli never writes there; "
+                "set TMPDIR"
+            )
+        with opened(source, place) as session:
+            yield session
+    except EngineMissingError as error:
+        raise MissingError(str(error)) from error
 
 
 def print_answer(session: "Session", text: str, summary: RunSummary, common: Common) -> None:

@@ -32,7 +32,6 @@ from duckdb import func
 from pyarrow import dataset, fs
 
 from kcli.engine.contract import Engine, Job, Outcome
-from kcli.engine.scratch import scratch_directory
 from kcli.logdir.buffers import shown
 from kcli.logdir.directory import NO_DIRECTORY, directory_facts
 from kcli.logdir.tree import Found, Target
@@ -210,9 +209,9 @@ class Session:
 
 
 @contextmanager
-def opened(source: Source) -> Iterator[Session]:
-    """Give a session; its temporary files go where those of --jobs go, never to a log dir."""
-    with TemporaryDirectory(prefix="kcli-sql-", dir=scratch_directory()) as spill:
+def opened(source: Source, place: str) -> Iterator[Session]:
+    """Give a session whose temporary files, if it needs any, are in a directory of its own in `place`."""
+    with TemporaryDirectory(prefix="kcli-sql-", dir=place) as spill:
         session = Session(source, spill)
         try:
             yield session

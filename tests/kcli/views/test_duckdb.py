@@ -81,9 +81,9 @@ class Asked:
 
 
 @contextmanager
-def asked(paths, engine=inline, jobs=1):
+def asked(paths, engine=inline, jobs=1, place=None):
     found = find([str(path) for path in paths], Selection())
-    with opened(Source(found, engine, lambda _: None, jobs=jobs, leftovers=False)) as session:
+    with opened(Source(found, engine, lambda _: None, jobs=jobs, leftovers=False), place) as session:
         yield Asked(session)
 
 
@@ -335,13 +335,12 @@ def test_files_network_and_settings_are_out_of_reach(dirs, statement):
     assert sorted(os.listdir(dirs[0])) == before
 
 
-def test_temporary_files_go_to_the_temporary_directory_and_are_removed(dirs, tmp_path, monkeypatch):
-    monkeypatch.setenv("TMPDIR", str(tmp_path)) if len(str(tmp_path)) <= 70 else None
-    with asked(dirs[:1]) as session:
+def test_temporary_files_are_in_a_directory_that_is_removed(dirs, tmp_path):
+    with asked(dirs[:1], place=str(tmp_path)) as session:
         (place,) = session.values("SELECT value FROM duckdb_settings() WHERE name = 'temp_directory'")
-        assert os.path.isdir(place) and "kcli-sql-" in place
+        assert os.path.isdir(place) and os.path.dirname(place) == str(tmp_path)
 
-    assert not os.path.exists(place)
+    assert os.listdir(tmp_path) == []
 
 
 def test_records_of_internal_topics_are_decoded_where_that_is_selected(tmp_path):
