@@ -239,6 +239,20 @@ def test_a_closed_pipe_ends_quietly(dirs):
     assert (done.stdout, done.stderr) == ("range\n0\n0\n", "")
 
 
+def test_without_duckdb_the_extra_is_named(kcli, dirs, monkeypatch):
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    monkeypatch.delitem(sys.modules, "kcli.views.duckdb", raising=False)
+    done = kcli("sql", "SELECT 1", dirs[0])
+
+    assert (done.exit_code, done.stdout) == (4, "") and "pip install 'kcli[sql]'" in done.stderr
+
+
+def test_spark_submit_does_not_take_it(kcli, dirs):
+    done = kcli("spark", "submit-command", "--dry-run", "--", "sql", "SELECT 1", dirs[0])
+
+    assert done.exit_code == 2 and "sql runs on DuckDB" in done.stderr
+
+
 # The shell
 
 
