@@ -5,7 +5,7 @@ engine, writes the rows and ends with `typer.Exit`. `run_rows` does the same for
 """
 
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from commands._out import Out
     from kcli.engine.spark_worker import Sink
 
-__all__ = ["Command", "run", "run_rows"]
+__all__ = ["Command", "new_summary", "run", "run_answer", "run_rows"]
 
 Expand: TypeAlias = Callable[[Found], Found]
 PossibleTypes: TypeAlias = Callable[[Iterable[Target]], frozenset[str]]
@@ -76,7 +76,7 @@ class Command:
 def run(command: Command, paths: list[str] | None, common: Common) -> None:
     """Run a command's job over what the paths lead to and print its rows; always ends with typer.Exit."""
     with boundary(verbose=common.verbose):
-        summary = _summary(common)
+        summary = new_summary(common)
         make_engine = engine_of(common)
         out = _out(common, by_workers=uses_spark(common) and not command.rows_from_reduce)
         found, units = _units(command, paths, common, out, summary)
@@ -101,15 +101,34 @@ def run(command: Command, paths: list[str] | None, common: Common) -> None:
 def run_rows(name: str, rows: Iterable[Item], common: Common) -> None:
     """Print rows that need no files, as `run` does; always ends with typer.Exit."""
     with boundary(verbose=common.verbose):
-        summary = _summary(common)
+        summary = new_summary(common)
         summary.answered = 1
-        out = _out(common, by_workers=False)
-        if out is not None:
-            out.refuse_inputs(Found())
-        _write(rows, _view(name, common, out), common, summary, out=out)
+        run_answer(name, rows, common, summary)
 
 
-def _summary(common: Common) -> RunSummary:
+def run_answer(
+    name: str,
+    rows: Iterable[Item],
+    common: Common,
+    summary: RunSummary,
+    *,
+    found: Found | None = None,
+    row_types: tuple[RowType, ...] | None = None,
+) -> None:
+    """Print rows that come from no job of a command; always ends with typer.Exit.
+
+    `found`: what they are from, which --out must not replace. `row_types`: theirs, where no command has them.
+    """
+    out = _out(common, by_workers=False)
+    if out is not None:
+        out.refuse_inputs(found or Found())
+    view = _view(name, common, out, row_types=row_types)
+    with closing(_guarded(iter(rows), summary, common=common, view=view)) as guarded:
+        _write(guarded, view, common, summary, out=out)
+
+
+def new_summary(common: Common) -> RunSummary:
+    """Return the summary of a run that begins."""
     return RunSummary(_choice("--fail-on", common.fail_on, (*SEVERITIES, "never")))
 
 
@@ -223,18 +242,31 @@ def _view(
 def _rows(
     engine: Engine, job: Job, units: list[Unit], summary: RunSummary, *, common: Common, view: View
 ) -> Generator[Item, None, None]:
-    """Yield the rows of every unit.
+    """Yield the rows of every unit."""
 
-    Whatever ends the engine ends the rows, so that a document is closed properly.
-    """
-    try:
+    def rows() -> Iterator[Item]:
         with progress(units, common, view) as done:
             for outcome in interruptible(iter(engine(job, units) if units else ())):
                 summary.add(outcome)
                 yield from outcome.rows
                 done(outcome)
+
+    return _guarded(rows(), summary, common=common, view=view)
+
+
+def _guarded(
+    rows: Iterator[Item], summary: RunSummary, *, common: Common, view: View
+) -> Generator[Item, None, None]:
+    """Yield rows.
+
+    Whatever ends them is part of the summary, so that a document is closed properly.
+    """
+    try:
+        yield from rows
     except EngineMissingError as error:
         summary.end(ExitStatus.SOME_UNANSWERED, "environment", str(error))
+    except UsageError as error:
+        summary.end(ExitStatus.USAGE, "usage", str(error))
     except NotWrittenError as error:
         summary.end(ExitStatus.SOME_UNANSWERED, "environment", f"--out {common.out}: {error}")
     except (Interrupted, KeyboardInterrupt) as error:

@@ -74,6 +74,11 @@ def acknowledge() -> None:
     _state.acknowledged = True
 
 
+def forget() -> None:
+    """Let the next signal count as the first: it has ended one query of many."""
+    _state.received, _state.acknowledged = None, False
+
+
 @contextmanager
 def deferred() -> Iterator[None]:
     """Keep signals pending in this block, except where `interruptible` delivers them."""

@@ -19,7 +19,7 @@ from commands._typer import GIVEN, Group, GroupOfCommands, keep_given
 from kcli import __version__
 
 GROUPS = {
-    "What is on disk": ("ls", "scan", "dump"),
+    "What is on disk": ("ls", "scan", "dump", "sql"),
     "What a leader change does": ("epoch", "truncate"),
     "Where a record is": ("lookup",),
     "Tiered storage": ("rlmm",),

@@ -100,6 +100,8 @@ def _over_spark(words: list[str]) -> tuple[list[str], bool]:
 
     UsageError for what could not succeed there: the words are parsed as kcli parses them, and nothing runs.
     """
+    if words[0] == "sql":
+        raise UsageError("submit-command: sql runs on DuckDB; kcli help spark shows the same views in Spark")
     found = _parsed(words)
     named = " ".join(words[: len(words) - len(found.rest)])
     if "spark" not in found.params or "paths" not in found.params:

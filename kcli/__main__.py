@@ -31,6 +31,7 @@ COMPLETE = "_KCLI_COMPLETE"
 WORKERS_IMPORT = {
     "dump": ("kcli.dump.job", "kcli.dump.render.text_columns", "numpy", "cramjam"),
     "scan": ("kcli.jobs.scan", "numpy", "cramjam"),
+    "sql": ("kcli.views.scanning",),
     **{command: (f"kcli.jobs.{command}",) for command in ("epoch", "lookup", "ls", "rlmm", "truncate")},
 }
 """What the workers of a command will need, by its first word."""
@@ -69,7 +70,8 @@ def main() -> None:
         with suppress(OSError):
             sys.stdout.flush()
         os._exit(status)
-    gc.freeze()  # the interpreter's last collection would look through all that ends anyway
+    if "_duckdb" not in sys.modules:  # it reports what no collection found
+        gc.freeze()  # the interpreter's last collection would look through all that ends anyway
     raise SystemExit(status)
 
 

@@ -10,6 +10,7 @@ TOPICS = (
     "tiered-storage",
     "dump",
     "scan",
+    "sql",
     "spark",
     "output",
     "findings",

@@ -12,7 +12,7 @@ from kcli.logdir.background import BackgroundCall
 from kcli.output.arrow import RecordBatch, batch, schema
 from kcli.output.structured import Tail
 from kcli.output.view import ShownRow, View
-from kcli.rows import ArrowBlock, Item, RowType, row_types
+from kcli.rows import COMMANDS, ArrowBlock, Item, RowType, row_types
 
 ROWS_A_GROUP = 100_000
 BYTES_A_GROUP = 8 << 20
@@ -96,7 +96,8 @@ def _short_columns(view: View, row_type: RowType, kinds: Collection[str]) -> lis
     A dictionary of values that do not repeat costs time and saves nothing; for the least and the largest of
     long ones Arrow takes six times their bytes, and does not write them.
     """
-    declared = {other.name: other for other in row_types(view.command)}
+    types = row_types(view.command) if view.command in COMMANDS else view.types
+    declared = {other.name: other for other in types}
     holds_bytes = {column.name for column in declared[row_type.name].columns if column.kind == "bytes"}
     return [
         column.name for column in row_type.columns if column.kind in kinds and column.name not in holds_bytes

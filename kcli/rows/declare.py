@@ -67,6 +67,19 @@ def row_type(name: str, row: type[AnyRow]) -> RowType:
     return declared
 
 
+class PlainRow(tuple[Any, ...]):
+    """A row that is its values in column order; each type that `plain_row_type` declares has a subclass."""
+
+    __slots__ = ()
+
+
+def plain_row_type(declared: RowType) -> type[PlainRow]:
+    """Return a class for rows of columns that are known only now, such as those of a query."""
+    row = type(declared.name, (PlainRow,), {"__slots__": ()})
+    _ROW_TYPES[row] = declared
+    return row
+
+
 def type_of(row: object) -> RowType:
     """Return the type of a row; KeyError for what is no row."""
     return _ROW_TYPES[type(row)]
@@ -82,6 +95,8 @@ def columns_of(row: type[AnyRow]) -> tuple[Column, ...]:
 
 def values_of(row: AnyRow) -> tuple[Value, ...]:
     """Return the values of a row in column order: nested tuples as lists, nested NamedTuples as dicts."""
+    if isinstance(row, PlainRow):
+        return row
     values: list[Value] = []
     for value, convert in zip(row, _converters(type(row)), strict=True):
         if convert is None:

@@ -1,4 +1,4 @@
-"""Spark's Python Data Source `kcli`: the files of brokers as tables for SQL, notebooks and the pyspark shell.
+"""The files of brokers as tables for SQL: on DuckDB (`kcli.views.duckdb`), and as Spark's format `kcli`.
 
 `spark.read.format("kcli").option("view", "batches").load("/data/kafka-1,/data/kafka-2")`. An installed kcli
 is found by Spark 4 itself (the package `pyspark_kcli`); `register(spark)` does the same by hand, and passes

@@ -1,4 +1,4 @@
-"""The views of the Spark format `kcli`: which rows each gives, and what its columns are.
+"""The views, for Spark and for DuckDB: which rows each gives, and what its columns are.
 
 The columns are those of the row types in `kcli.rows`, which `kcli schema` prints too: the four of `HEAD` come
 first; `broker_id` and `cluster_id` of a row are there already. An event of remote log metadata names a broker
@@ -23,7 +23,7 @@ OFFSETS = "offsets"
 FINDINGS = "findings"
 
 MOMENT = "moment"
-"""The kind of the one column that is a time for Spark.
+"""The kind of the one column that is a time for SQL.
 
 Those that Kafka wrote are epoch milliseconds, as everywhere.
 """

@@ -109,6 +109,11 @@ def planned(query: Query, pushed: Pushed, cores: int | None, *, decodes: bool = 
     found = find(query.paths, Selection(include_leftovers=query.leftovers))
     if not found.targets and found.failures and query.view != FINDINGS:
         raise OptionError(str(found.failures[0]))
+    return plan_of(query, found, pushed, cores, decodes=decodes)
+
+
+def plan_of(query: Query, found: Found, pushed: Pushed, cores: int | None, *, decodes: bool = True) -> Plan:
+    """Return what a query must read of what its paths lead to."""
     if query.view != RLMM:
         found = replace(found, targets=[target for target in found.targets if _wants(pushed, target)])
     if query.view != FINDINGS:

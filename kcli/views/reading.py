@@ -1,4 +1,4 @@
-"""What a task does: it runs its units and returns their rows as Arrow batches of Spark's schema.
+"""What a task does: it runs its units and returns their rows as Arrow batches of the schema that is needed.
 
 A unit that cannot be read gives the rows before the damage and no more; what is wrong with it is in the view
 `findings`.
@@ -29,6 +29,9 @@ from kcli.views.definitions import BATCHES, FINDINGS, HEAD, RECORDS, VIEWS, Find
 from kcli.views.planning import SEGMENT, Work, directory_of, is_reported_by_planning, of_directory
 
 RecordBatch: TypeAlias = Any
+ArrowSchema: TypeAlias = Any
+Rows: TypeAlias = tuple[Target | None, list[Item]]
+"""Rows of a view, and which target they are from."""
 
 ROWS_A_BATCH = 5_000
 BYTES_A_BATCH = 8 << 20
@@ -48,15 +51,20 @@ class Task:
     findings: Sequence[tuple[Target | None, Finding]] = ()
 
 
-def record_batches(task: Task, schema: Any) -> Iterator[RecordBatch]:
-    """Yield the rows of a task as batches of exactly the columns and types of a Spark schema."""
-    from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415
+def record_batches(task: Task, schema: ArrowSchema) -> Iterator[RecordBatch]:
+    """Yield the rows of a task as batches of exactly the columns and types of an Arrow schema."""
+    yield from as_batches(task.view, task.scan_time, _rows(task), schema)
 
-    make = _maker(task, to_arrow_schema(schema, timezone="UTC"))
+
+def as_batches(
+    view: str, scan_time: datetime, rows: Iterable[Rows], schema: ArrowSchema
+) -> Iterator[RecordBatch]:
+    """Yield rows of a view as batches of exactly the columns and types of an Arrow schema."""
+    make = _maker(view, schema)
     held: list[RecordBatch] = []
     count = weight = 0
-    for head, rows in _runs(task):
-        found = make(head, rows)
+    for head, some in _runs(view, scan_time, rows):
+        found = make(head, some)
         held.append(found)
         count += found.num_rows
         weight += found.nbytes
@@ -73,13 +81,13 @@ def _joined(batches: list[RecordBatch]) -> RecordBatch:
     )
 
 
-def _runs(task: Task) -> Iterator[tuple[Head, list[Item]]]:
+def _runs(view: str, scan_time: datetime, all_rows: Iterable[Rows]) -> Iterator[tuple[Head, list[Item]]]:
     """Yield rows of the view with the values of HEAD: several rows, or one block."""
-    heavy = [place for place, column in enumerate(VIEWS[task.view].columns) if column.kind == "bytes"]
+    heavy = [place for place, column in enumerate(VIEWS[view].columns) if column.kind == "bytes"]
     held: list[Item] = []
-    weight, of = 0, _head(task, None)
-    for target, rows in _rows(task):
-        head = _head(task, target)
+    weight, of = 0, _head(scan_time, None)
+    for target, rows in all_rows:
+        head = _head(scan_time, target)
         for is_block, several in groupby(rows, key=lambda row: isinstance(row, ArrowBlock)):
             if held and (is_block or head != of or len(held) >= ROWS_A_BATCH or weight >= BYTES_A_BATCH):
                 yield of, held
@@ -101,16 +109,20 @@ def _runs(task: Task) -> Iterator[tuple[Head, list[Item]]]:
         yield of, held
 
 
-def _rows(task: Task) -> Iterator[tuple[Target | None, list[Item]]]:
+def _rows(task: Task) -> Iterator[Rows]:
     """Yield rows of the view, and which target they are from."""
     if task.view == FINDINGS:
         yield from _findings(task)
         return
-    kind = VIEWS[task.view].name
     for work in task.works:
         for outcome in mapped(work.scan, [work.unit]):
-            rows = [row for row in outcome.rows if type_name(row) == kind]
-            yield work.unit.target, rows if work.unit.end == 0 else list(rows_before(work.unit.end, rows))
+            yield rows_of(task.view, work, outcome)
+
+
+def rows_of(view: str, work: Work, outcome: Outcome) -> Rows:
+    """Return the rows of the view that an outcome of a work has."""
+    rows = [row for row in outcome.rows if type_name(row) == VIEWS[view].name]
+    return work.unit.target, rows if work.unit.end == 0 else list(rows_before(work.unit.end, rows))
 
 
 _POSITIONS = {view.name: view.names.index("position") for view in (VIEWS[BATCHES], VIEWS[RECORDS])}
@@ -134,19 +146,19 @@ def rows_before(end: int, rows: Sequence[Item]) -> Iterator[Item]:
                 yield row
 
 
-def _head(task: Task, target: Target | None) -> Head:
+def _head(scan_time: datetime, target: Target | None) -> Head:
     facts = (
         directory_facts(target.log_dir) if target is not None and target.log_dir is not None else NO_DIRECTORY
     )
-    return socket.gethostname(), facts.broker_id, facts.cluster_id, task.scan_time
+    return socket.gethostname(), facts.broker_id, facts.cluster_id, scan_time
 
 
-def _maker(task: Task, arrow_schema: Any) -> Callable[[Head, list[Item]], RecordBatch]:
+def _maker(view: str, arrow_schema: ArrowSchema) -> Callable[[Head, list[Item]], RecordBatch]:
     """Return the function that makes batches of an Arrow schema from the values of HEAD and rows."""
-    columns = {one.column.name.lower(): one for one in view_columns(task.view)}
+    columns = {one.column.name.lower(): one for one in view_columns(view)}
     chosen = [columns[name.lower()] for name in arrow_schema.names]
     own = [(one.column, one.place) for one in chosen if one.place is not None]
-    narrow = RowType(task.view, tuple(column for column, _ in own))
+    narrow = RowType(view, tuple(column for column, _ in own))
     places = [place for _, place in own]
     names = [column.name for column in HEAD]
 
@@ -176,7 +188,7 @@ def _as(column: Any, kind: Any) -> Any:
 # Findings
 
 
-def _findings(task: Task) -> Iterator[tuple[Target | None, list[Item]]]:
+def _findings(task: Task) -> Iterator[Rows]:
     """Yield findings and errors as rows, those of one directory without repetitions."""
     yield None, list(dict.fromkeys(_of_failure(failure, None) for failure in task.failures))
     for target, some in groupby(task.findings, key=itemgetter(0)):

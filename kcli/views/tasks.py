@@ -57,6 +57,8 @@ def read(data: bytes, schema: Any) -> Iterator[Any]:
 
     A directory is left as it was entered.
     """
+    from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - this module is imported without it
+
     start, task = pickle.loads(data)  # noqa: S301 - the driver wrote it
     with nullcontext() if start is None else chdir(start):
-        yield from record_batches(task, schema)
+        yield from record_batches(task, to_arrow_schema(schema, timezone="UTC"))

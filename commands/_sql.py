@@ -1,0 +1,80 @@
+"""What `kcli sql` and its shell do with a query: a session of DuckDB, rows, an exit status."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import typer
+
+from commands._engine import engine_of
+from commands._options import Common
+from commands._run import run_answer
+from commands._signals import delivered, interruptible
+from commands._status import MissingError, RefusedError, UsageError
+from commands._summary import RunSummary
+from kcli.engine.errors import EngineMissingError
+from kcli.engine.scratch import scratch_directory
+from kcli.logdir.tree import Found, is_of_a_log_dir
+from kcli.rows.declare import plain_row_type
+
+if TYPE_CHECKING:
+    from kcli.views.duckdb import Session
+
+Find: TypeAlias = Callable[[], tuple[Found, RunSummary]]
+"""Returns what the paths lead to now, and the summary of a run that begins with it."""
+
+
+@contextmanager
+def opened_session(found: Found, summary: RunSummary, common: Common) -> "Iterator[Session]":
+    """Give a session of DuckDB; MissingError where it, or a place for its files, is missing."""
+    try:
+        from kcli.views.duckdb import Source, opened  # noqa: PLC0415 - the extra sql
+    except ImportError as error:
+        raise MissingError(
+            f"sql needs DuckDB, of the extra sql: pip install 'kcli[sql]' ({error})"
+        ) from error
+    engine = engine_of(common)(None)
+    source = Source(found, engine, summary.add, jobs=common.jobs, leftovers=common.include_leftovers)
+    try:
+        place = scratch_directory()
+        if is_of_a_log_dir(place):
+            raise RefusedError(
+                f"temporary files would go to {place}, which is of a log dir, and kcli never writes there; "
+                "set TMPDIR"
+            )
+        with opened(source, place) as session:
+            yield session
+    except EngineMissingError as error:
+        raise MissingError(str(error)) from error
+
+
+def print_answer(session: "Session", text: str, summary: RunSummary, common: Common) -> None:
+    """Print what the last statement of a text answers; ends with typer.Exit."""
+    from kcli.output.arrow_rows import row_type_of, rows_of  # noqa: PLC0415 - needs the extra sql, as these
+    from kcli.views.duckdb import SqlError  # noqa: PLC0415
+    from kcli.views.options import OptionError  # noqa: PLC0415
+
+    def rows(batches: Iterator[Any], row: Any) -> Iterator[Any]:
+        try:
+            yield from rows_of(interruptible(batches), row)
+        except (SqlError, OptionError) as error:
+            raise UsageError(str(error)) from error
+
+    with ExitStack() as stack:
+        try:
+            with delivered():
+                answer = stack.enter_context(session.answer(text))
+        except (SqlError, OptionError) as error:
+            raise UsageError(str(error)) from error
+        if answer is None:
+            raise typer.Exit(summary.status())
+        schema, batches = answer
+        row_type = row_type_of("row", schema)
+        run_answer(
+            "sql",
+            rows(batches, plain_row_type(row_type)),
+            common,
+            summary,
+            found=session.source.found,
+            row_types=(row_type,),
+        )

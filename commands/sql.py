@@ -1,0 +1,85 @@
+"""`kcli sql`: SQL over the files of brokers, on DuckDB."""
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from commands._options import Common, Paths, common_options
+from commands._status import UsageError
+
+if TYPE_CHECKING:
+    from commands._sql import Find
+    from commands._summary import RunSummary
+    from kcli.logdir.tree import Found
+
+
+@common_options
+def sql(
+    query: Annotated[
+        str | None,
+        typer.Argument(metavar="QUERY", help="In SQL; none with --shell.", show_default=False),
+    ] = None,
+    paths: Paths = None,
+    *,
+    shell: Annotated[
+        bool, typer.Option("--shell", help="Prompt for queries; they end with a semicolon.")
+    ] = False,
+    history: Annotated[
+        str | None,
+        typer.Option(
+            "--history", metavar="FILE", help="With --shell: keep what is typed in FILE.", show_default=False
+        ),
+    ] = None,
+    common: Common,
+) -> None:
+    """Query batches, records, segments, epochs, rlmm, offsets and findings in SQL, on DuckDB.
+
+    Spark has the same views. A view takes options: FROM batches(topic := 'orders', offsets := '5..9')
+
+    Example: kcli sql "SELECT topic, count(*) FROM batches GROUP BY topic" /var/lib/kafka/data
+    """
+    from commands._engine import uses_spark  # noqa: PLC0415 - kept out of --help
+
+    if uses_spark(common):
+        raise UsageError("sql: DuckDB runs here; kcli help spark shows how Spark reads the same views")
+    if shell:
+        from commands._sql_shell import run_shell  # noqa: PLC0415 - only for --shell
+
+        paths = [*([] if query is None else [query]), *(paths or ())]
+        run_shell(_finder(paths, common), common, history)
+    elif query is None or (paths is None and os.path.lexists(query)):
+        raise UsageError("sql: expected a query and then at least one PATH, or --shell")
+    elif history is not None:
+        raise UsageError("--history: it is for --shell")
+    else:
+        from commands._sql import opened_session, print_answer  # noqa: PLC0415 - kept out of --help
+
+        found, summary = _finder(paths, common)()
+        with opened_session(found, summary, common) as session:
+            print_answer(session, query, summary, common)
+
+
+def _finder(paths: list[str] | None, common: Common) -> "Find":
+    """Return the function that looks again what the paths lead to."""
+    from commands._inputs import inputs  # noqa: PLC0415 - kept out of --help
+    from commands._run import new_summary  # noqa: PLC0415
+    from commands._signals import delivered  # noqa: PLC0415
+    from kcli.jobs.common import failure_of, notes_as_findings  # noqa: PLC0415
+    from kcli.logdir.tree import find  # noqa: PLC0415
+    from kcli.rows import Failure  # noqa: PLC0415
+
+    listed = list(inputs(paths, common))
+
+    def find_now() -> "tuple[Found, RunSummary]":
+        with delivered():
+            found, summary = find(listed, common.selection()), new_summary(common)
+        summary.failures.extend(map(failure_of, found.failures))
+        summary.findings.extend(notes_as_findings(found.notes))
+        summary.inputs = len(found.targets) + len(found.failures)
+        if not summary.inputs:
+            message = "no partition or file here matches what was asked for"
+            summary.failures.append(Failure("", "nothing-matched", None, None, message))
+        return found, summary
+
+    return find_now

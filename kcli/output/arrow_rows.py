@@ -1,0 +1,130 @@
+"""Arrow as rows: columns of any Arrow schema, such as that of a query, and the values of its batches.
+
+| Arrow                            | kind of column, and value                                       |
+|----------------------------------|-----------------------------------------------------------------|
+| integers, decimals without scale | int                                                             |
+| floats, other decimals           | json: a number; what is not finite is NaN, Infinity, -Infinity  |
+| bool, string, binary             | bool, str, bytes                                                |
+| list, struct, map                | json: an array, an object, an array of pairs                    |
+| times, dates and all others      | str: ISO-8601, times of a zone in UTC                           |
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from types import NoneType
+from typing import Any, TypeAlias
+
+from pyarrow import types
+
+from kcli.rows.declare import Column, RowType, Schema, Value, record
+
+ArrowSchema: TypeAlias = Any
+DataType: TypeAlias = Any
+
+PLAIN = frozenset({"int", "bool", "bytes"})
+"""Kinds whose values Arrow gives as they are, if they are no decimals."""
+
+
+def row_type_of(name: str, schema: ArrowSchema) -> RowType:
+    """Return a row type with the columns of an Arrow schema; the second `x` becomes `x_1`."""
+    seen: set[str] = set()
+    columns = []
+    for field in schema:
+        unique, count = field.name, 0
+        while unique in seen:
+            count += 1
+            unique = f"{field.name}_{count}"
+        seen.add(unique)
+        kind, nested = _kind(field.type)
+        columns.append(Column(unique, kind, nullable=True, doc="", nested=nested))
+    return RowType(name, tuple(columns))
+
+
+def rows_of(batches: Iterable[Any], row: type[Any]) -> Iterator[Any]:
+    """Yield the rows of batches as instances of a class that takes the values of a row."""
+    for batch in batches:
+        columns = [_values(column) for column in batch.columns]
+        yield from map(row, zip(*columns, strict=True))
+
+
+def _kind(kind: DataType) -> tuple[str, Schema | None]:
+    """Return the kind of a column of an Arrow type, and the JSON Schema of nested values."""
+    schema = _schema(kind)
+    if schema["type"] in {"array", "object", "number"}:
+        return "json", schema
+    if "contentEncoding" in schema:
+        return "bytes", None
+    return {"integer": "int", "boolean": "bool", "string": "str"}[schema["type"]], None
+
+
+def _schema(kind: DataType) -> Schema:
+    """Return the JSON Schema of values of an Arrow type; text for those that JSON has no word for."""
+    if types.is_map(kind):
+        return {"type": "array", "items": {"type": "array"}}
+    if types.is_nested(kind) and types.is_struct(kind):
+        return record({field.name: _nullable(_schema(field.type)) for field in kind})
+    if types.is_nested(kind) and hasattr(kind, "value_type"):
+        return {"type": "array", "items": _nullable(_schema(kind.value_type))}
+    return next((schema for is_such, schema in _SCALARS if is_such(kind)), {"type": "string"})
+
+
+def _is_whole(kind: DataType) -> bool:
+    return bool(types.is_integer(kind) or (types.is_decimal(kind) and kind.scale == 0))
+
+
+_SCALARS: tuple[tuple[Callable[[DataType], bool], Schema], ...] = (
+    (_is_whole, {"type": "integer"}),
+    (types.is_floating, {"type": "number"}),
+    (types.is_decimal, {"type": "number"}),
+    (types.is_boolean, {"type": "boolean"}),
+    (types.is_binary, {"type": "string", "contentEncoding": "base64"}),
+    (types.is_large_binary, {"type": "string", "contentEncoding": "base64"}),
+)
+
+
+def _nullable(schema: Schema) -> Schema:
+    return {**schema, "type": [schema["type"], "null"]}
+
+
+def _values(column: Any) -> list[Value]:
+    """Return the values of an Arrow column."""
+    values: list[Any] = column.to_pylist()
+    kind, _ = _kind(column.type)
+    is_plain = (kind in PLAIN and not types.is_decimal(column.type)) or types.is_string(column.type)
+    return values if is_plain else [_plain(value) for value in values]
+
+
+def _plain(value: Any) -> Value:
+    """Return a value of Python that Arrow gives as one that every output format takes."""
+    if isinstance(value, dict):
+        return {name: _plain(inside) for name, inside in value.items()}
+    if type(value) in {list, tuple}:
+        return [_plain(inside) for inside in value]
+    return value if isinstance(value, (NoneType, int, str, bytes)) else _CONVERT.get(type(value), str)(value)
+
+
+def _iso(value: Any) -> str:
+    """Return a date or a time as ISO-8601, one of a zone in UTC."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return str(value.isoformat())
+
+
+def _float(value: float) -> float | str:
+    return value if math.isfinite(value) else {"nan": "NaN", "inf": "Infinity"}.get(str(value), "-Infinity")
+
+
+def _number(value: Decimal) -> int | float:
+    return int(value) if value.as_tuple().exponent == 0 else float(value)
+
+
+_CONVERT: dict[type, Callable[[Any], Value]] = {
+    float: _float,
+    Decimal: _number,
+    datetime: _iso,
+    date: _iso,
+    time: _iso,
+}
+"""Of all others the text is shown."""

@@ -1,0 +1,354 @@
+"""The views as tables of DuckDB, an SQL engine inside this process.
+
+`FROM batches` is a table: a pyarrow Dataset of a class of our own, so that DuckDB says which columns it needs
+and which filters rows must pass. Arrow drops the directories that no row can come from, by topic, partition,
+broker and cluster; other filters are applied to the rows that are read.
+
+`FROM batches(topic := 'x', offsets := '5..9')` is a table macro. DuckDB has no table functions in Python, but
+a macro may read `query_table(name)`, and a scalar function, which can be Python, may give the name. Ours has
+a name for each set of options. There is no table of that name yet, so DuckDB refuses the query while it binds
+it; the table is made, and the query is bound again. So options are checked before anything is read, are
+written where SQL has them, and differ between the tables of one query. Filters alone could not do it: offsets
+and times find their place by names and indexes of files, which changes the answer where a log is damaged.
+
+A query reads nothing but the views, and writes nothing: access to files and network is off, and the settings
+are locked.
+"""
+
+import os
+import queue
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
+
+import duckdb
+import pyarrow as pa
+from duckdb import func
+from pyarrow import dataset, fs
+
+from kcli.engine.contract import Engine, Job, Outcome
+from kcli.logdir.buffers import shown
+from kcli.logdir.directory import NO_DIRECTORY, directory_facts
+from kcli.logdir.tree import Found, Target
+from kcli.output.arrow import schema as arrow_schema
+from kcli.rows import ArrowBlock, RowType
+from kcli.views.definitions import BATCHES, FINDINGS, MOMENT, RECORDS, RLMM, VIEWS, view_columns
+from kcli.views.filters import pushed
+from kcli.views.options import ABOUT_BATCHES, OptionError, Query, query
+from kcli.views.planning import plan_of
+from kcli.views.scanning import ViewScan, units_of
+from kcli.views.tasks import DECODED
+
+Note: TypeAlias = Callable[[Outcome], None]
+
+OPTIONS: dict[str, tuple[str, ...]] = {
+    view: (
+        *(("topic", "partition") if view != RLMM else ()),
+        *((*ABOUT_BATCHES, "max_batch_bytes") if view in {BATCHES, RECORDS} else ()),
+        *(("of",) if view == FINDINGS else ()),
+    )
+    for view in VIEWS
+}
+"""Of each view: the parameters of its macro. Where to read, and leftovers, are options of the command."""
+
+MEMORY = "25%"
+"""Of the machine's: a broker may run beside. Beyond it DuckDB writes temporary files."""
+HELD = 4
+"""Batches of an answer that wait for their reader."""
+ROWS_A_BATCH = 10_000
+
+
+class SqlError(Exception):
+    """DuckDB refuses a query; the message is one line."""
+
+
+class Source:
+    """What the tables of a session read, without its connection: DuckDB keeps them, and this, alive.
+
+    `note` gets each outcome of a scan, from other threads. `stopped`: no more rows are needed. `failed` is
+    what a scan or an option raised, of which DuckDB only passes on the text.
+    """
+
+    def __init__(self, found: Found, engine: Engine, note: Note, *, jobs: int, leftovers: bool) -> None:
+        self.found = found
+        self.engine = engine
+        self.note = note
+        self.jobs = jobs
+        self.leftovers = leftovers
+        self.scan_time = datetime.now(UTC)
+        self.stopped = threading.Event()
+        self.failed: BaseException | None = None
+        self.missing: list[tuple[str, ViewTable]] = []
+        self._named: dict[tuple[str, tuple[str | None, ...]], str] = {}
+
+    def name(self, view: str, values: Sequence[str | None]) -> str:
+        """Return the name of the table of a view with some options: DuckDB calls it to bind a macro."""
+        key = view, tuple(values)
+        if key not in self._named:
+            given = {
+                name: value for name, value in zip(OPTIONS[view], values, strict=True) if value is not None
+            }
+            try:
+                table = ViewTable(self, view, given)
+            except OptionError as error:
+                self.failed = error
+                raise
+            self._named[key] = f"kcli_{view}_{len(self._named)}"
+            self.missing.append((self._named[key], table))
+        return self._named[key]
+
+
+class Session:
+    """One connection with the views of some inputs."""
+
+    def __init__(self, source: Source, spill: str) -> None:
+        self.source = source
+        self._connection = duckdb.connect(
+            ":memory:",
+            config={
+                "enable_external_access": "false",
+                "autoload_known_extensions": "false",
+                "autoinstall_known_extensions": "false",
+                "python_enable_replacements": "false",
+                "memory_limit": MEMORY,
+                "temp_directory": spill,
+                "threads": str(max(1, min(source.jobs, os.cpu_count() or 1))),
+            },
+        )
+        self._connection.execute("SET TimeZone = 'UTC'")
+        self._connection.create_function(
+            "kcli_view", source.name, ["VARCHAR", "VARCHAR[]"], "VARCHAR", null_handling=func.SPECIAL
+        )
+        for view, options in OPTIONS.items():
+            self._connection.register(view, ViewTable(source, view, {}))
+            if options:
+                self._connection.execute(_macro(view, options))
+        self._connection.execute("SET lock_configuration = true")
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def _bound(self, text: str) -> Any:
+        """Return the relation of a statement; the tables that its macros name are made on the way."""
+        while True:
+            try:
+                return self._connection.sql(text)
+            except duckdb.CatalogException:
+                if not self.source.missing:
+                    raise
+                for name, table in self.source.missing:
+                    self._connection.register(name, table)
+                self.source.missing.clear()
+
+    @contextmanager
+    def answer(self, text: str) -> Iterator[tuple[Any, Iterator[Any]] | None]:
+        """Give the Arrow schema and the batches of what a text's last statement answers, None for nothing.
+
+        DuckDB works in a thread of its own, so that a signal reaches this one; it is stopped when the block
+        ends. SqlError and OptionError come when the block begins, or from the batches.
+        """
+        source = self.source
+        source.stopped.clear()
+        source.failed = None
+        source.scan_time = datetime.now(UTC)
+        given: queue.Queue[Any] = queue.Queue(HELD)
+        thread = threading.Thread(target=self._run, args=(text, given))
+        thread.start()
+        try:
+            schema = self._next(given)
+            yield None if schema is None else (schema, iter(lambda: self._next(given), None))
+        finally:
+            source.stopped.set()
+            while thread.is_alive():
+                with suppress(duckdb.Error):
+                    self._connection.interrupt()
+                with suppress(queue.Empty):
+                    given.get(timeout=0.02)
+            thread.join()
+
+    def _next(self, given: "queue.Queue[Any]") -> Any:
+        """Return what the thread gives next; an error is raised here."""
+        found = given.get()
+        if not isinstance(found, BaseException):
+            return found
+        given.put(found)
+        if self.source.failed is not None:
+            raise self.source.failed
+        if isinstance(found, (duckdb.Error, OSError)):
+            raise SqlError(one_line(str(found))) from found
+        raise found
+
+    def _run(self, text: str, given: "queue.Queue[Any]") -> None:
+        """Run statements and put schema, batches and None, or an error, into the queue."""
+        try:
+            relation = None
+            for statement in self._connection.extract_statements(text):
+                if relation is not None:
+                    relation.fetchall()
+                relation = self._bound(statement.query)
+                if statement.expected_result_type[0] != duckdb.ExpectedResultType.QUERY_RESULT:
+                    relation = None
+            if relation is None:
+                given.put(None)
+                return
+            reader = relation.to_arrow_reader(ROWS_A_BATCH)
+            given.put(reader.schema)
+            for batch in reader:
+                if self.source.stopped.is_set():
+                    break
+                given.put(batch)
+            given.put(None)
+        except BaseException as error:  # noqa: BLE001 - raised again in the thread that asked
+            given.put(error)
+
+
+@contextmanager
+def opened(source: Source, place: str) -> Iterator[Session]:
+    """Give a session whose temporary files, if it needs any, are in a directory of its own in `place`."""
+    with TemporaryDirectory(prefix="kcli-sql-", dir=place) as spill:
+        session = Session(source, spill)
+        try:
+            yield session
+        finally:
+            session.close()
+
+
+def _macro(view: str, options: Sequence[str]) -> str:
+    """Return the statement that makes the macro of a view."""
+    parameters = ", ".join(f"{option} := NULL" for option in options)
+    values = ", ".join(f"CAST({option} AS VARCHAR)" for option in options)
+    return f"CREATE MACRO {view}({parameters}) AS TABLE FROM query_table(kcli_view('{view}', [{values}]))"
+
+
+def one_line(message: str) -> str:
+    """Return a message of DuckDB in one line, without its drawing of the place in the query."""
+    text = message.partition("\n\nLINE ")[0]
+    return re.sub(r"\s*\n\s*", "; ", text.strip()).replace("!;", "!")
+
+
+# Tables
+
+
+class ViewTable(dataset.Dataset):  # type: ignore[misc]
+    """A view with its options: what DuckDB takes for a Dataset, each scan a run of the engine."""
+
+    def __init__(self, source: Source, view: str, options: Mapping[str, str]) -> None:
+        self._source = source
+        # what the paths lead to is known: the path is only for the form
+        words = {"view": view, "path": os.sep, "leftovers": str(source.leftovers).lower(), **options}
+        self._query: Query = query(words)
+        self._schema = view_schema(view)
+
+    @property
+    def schema(self) -> Any:
+        """The Arrow schema of all columns."""
+        return self._schema
+
+    def scanner(self, columns: list[str] | None = None, filter: Any = None, **_: Any) -> "Scan":  # noqa: A002
+        """Return the scan of some columns, of rows that pass a filter."""
+        return Scan(self._source, self._query, self._schema, columns, filter)
+
+
+class Scan:
+    """A scan that has not begun."""
+
+    def __init__(
+        self, source: Source, asked: Query, schema: Any, columns: list[str] | None, condition: Any
+    ) -> None:
+        self._source = source
+        self._query = asked
+        self._names = schema.names if columns is None else columns
+        self._condition = condition
+        words = set(re.findall(r"\w+", str(condition)))  # a word too many costs a column, and no row
+        self._read = pa.schema(
+            [field for field in schema if field.name in self._names or field.name in words]
+        )
+        self.projected_schema = pa.schema([schema.field(name) for name in self._names])
+
+    def to_reader(self) -> Any:
+        """Return a reader of the rows; it reads as it is read."""
+        return pa.RecordBatchReader.from_batches(self.projected_schema, self._batches())
+
+    def _batches(self) -> Iterator[Any]:
+        try:
+            for batch in self._rows():
+                if self._condition is None:
+                    yield batch.select(self._names)
+                else:
+                    kept = pa.Table.from_batches([batch]).filter(self._condition)
+                    yield from kept.select(self._names).to_batches()
+        except Exception as error:
+            self._source.failed = error
+            raise
+
+    def _rows(self) -> Iterator[Any]:
+        source, asked = self._source, self._query
+        found = source.found
+        if self._condition is not None:
+            found = replace(found, targets=_kept(asked.view, found.targets, self._condition))
+        decodes = not DECODED.isdisjoint(self._read.names)
+        plan = plan_of(asked, found, pushed(asked.filters), source.jobs, decodes=decodes)
+        scan = ViewScan(view=asked.view, scan_time=source.scan_time, schema=self._read)
+        yield from _batches_in(scan.known(plan))
+        units = units_of(plan)
+        for outcome in source.engine(Job(scan), units) if units else ():
+            source.note(outcome)
+            yield from _batches_in(outcome.rows)
+            if source.stopped.is_set():
+                return
+
+
+def _batches_in(rows: Sequence[Any]) -> Iterator[Any]:
+    return (row.batch for row in rows if isinstance(row, ArrowBlock))
+
+
+def view_schema(view: str) -> Any:
+    """Return the Arrow schema of a view; every column may be null, for DuckDB does not ask."""
+    fields = []
+    for one in view_columns(view):
+        is_moment = one.column.kind == MOMENT
+        kind = pa.timestamp("us", "UTC") if is_moment else arrow_schema(RowType("", (one.column,))).types[0]
+        fields.append(pa.field(one.column.name, kind, metadata={"description": one.column.doc}))
+    return pa.schema(fields)
+
+
+OF_DIRECTORIES = pa.schema(
+    {"topic": pa.string(), "partition": pa.int64(), "broker_id": pa.int64(), "cluster_id": pa.string()}
+)
+"""Columns whose values are known before a directory is read; in rlmm topic and partition are of events."""
+
+
+def _kept(view: str, targets: list[Target], condition: Any) -> list[Target]:
+    """Return the targets that rows which pass a filter can come from.
+
+    Arrow decides it: to Arrow they are files of a partitioned data set, of which none is opened.
+    """
+    kind, place = dataset.IpcFileFormat(), fs.LocalFileSystem()
+    fragments = [
+        kind.make_fragment(str(number), place, partition_expression=_known(view, target))
+        for number, target in enumerate(targets)
+    ]
+    files = dataset.FileSystemDataset(fragments, view_schema(view), kind, place)
+    return [targets[int(fragment.path)] for fragment in files.get_fragments(condition)]
+
+
+def _known(view: str, target: Target) -> Any:
+    """Return what is known of all rows of a target, as an expression."""
+    facts = NO_DIRECTORY if target.log_dir is None else directory_facts(target.log_dir)
+    values: dict[str, Any] = {"broker_id": facts.broker_id, "cluster_id": facts.cluster_id}
+    if view != RLMM:
+        topic, partition = (shown(target.name.topic), target.name.partition) if target.name else (None, None)
+        values |= {"topic": topic, "partition": partition}
+    known = dataset.scalar(True)
+    for name, value in values.items():
+        column = dataset.field(name)
+        known &= (
+            column.is_null() if value is None else column == pa.scalar(value, OF_DIRECTORIES.field(name).type)
+        )
+    return known

@@ -1,0 +1,328 @@
+"""`kcli sql`: formats, exit statuses, findings, signals, and the shell."""
+
+import json
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.kcli.views.fleet import fleet
+
+KCLI = [sys.executable, "-m", "kcli"]
+LONG = "SELECT count(*) FROM range(10000000) a, range(1000000) b WHERE (a.range + b.range) % 7 = 1"
+ENDLESS = "SELECT a.range FROM range(100000000) a, range(100000) b"
+
+
+@pytest.fixture(scope="module")
+def dirs(tmp_path_factory):
+    """Log dirs of which the fifth has a flipped byte."""
+    return fleet(tmp_path_factory.mktemp("fleet"), 5)
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("tsv", "topic\tn\nclicks\t2\n"),
+        ("csv", "topic,n\nclicks,2\n"),
+        ("table", "topic   n\nclicks  2\n"),
+    ],
+)
+def test_rows_in_a_format_of_cells(kcli, dirs, output, expected):
+    query = "SELECT topic, count(*) n FROM offsets WHERE topic = 'clicks' GROUP BY topic"
+    done = kcli("sql", query, dirs[0], "-o", output)
+
+    assert (done.exit_code, done.stdout) == (0, expected)
+
+
+def test_a_json_document_with_nested_values(kcli, dirs):
+    nested = "{'a': [1, NULL], 'k': 'x'::BLOB}"
+    query = f"SELECT {nested} AS s, 1.5 AS d, sum(size) AS n, max(scan_time) AS t FROM batches"
+    done = kcli("sql", query, dirs[0], "-o", "json")
+    document = json.loads(done.stdout)
+
+    assert list(document) == ["command", "version", "rows", "findings", "errors"]
+    (row,) = document["rows"]
+    assert row["s"] == {"a": [1, None], "k": "eA=="}
+    assert row["d"] == 1.5 and isinstance(row["n"], int) and row["t"].endswith("Z")
+
+
+def test_values_that_json_has_no_word_for_are_text(kcli, dirs):
+    query = (
+        "SELECT DATE '2020-01-02' d, 'nan'::DOUBLE f, TIME '10:00' t, MAP {'a': 1} m, 1.50::DECIMAL(10, 2) x"
+    )
+    (row,) = json.loads(kcli("sql", query, dirs[0], "-o", "json").stdout)["rows"]
+
+    assert row == {"d": "2020-01-02", "f": "NaN", "t": "10:00:00", "m": [["a", 1]], "x": 1.5}
+
+
+def test_columns_of_one_name_are_told_apart(kcli, dirs):
+    done = kcli("sql", "SELECT 1 AS x, 2 AS x, 3 AS x", dirs[0], "-o", "ndjson")
+
+    assert json.loads(done.stdout) == {"type": "row", "x": 1, "x_1": 2, "x_2": 3}
+
+
+@pytest.mark.parametrize("output", ["tsv", "csv"])
+def test_an_empty_answer_has_its_header(kcli, dirs, output):
+    done = kcli("sql", "SELECT topic, size FROM batches WHERE size < 0", dirs[0], "-o", output)
+
+    assert (done.exit_code, done.stdout) == (
+        0,
+        "topic\tsize\n".replace("\t", "," if output == "csv" else "\t"),
+    )
+
+
+def test_parquet_keeps_types(kcli, dirs, tmp_path):
+    from pyarrow import parquet
+
+    query = "SELECT key, headers, crc FROM records JOIN batches USING (dir, position) LIMIT 9"
+    done = kcli("sql", query, dirs[0],
+                "--out", tmp_path / "o.parquet")  # fmt: skip
+    schema = parquet.read_table(tmp_path / "o.parquet").schema
+
+    assert done.exit_code == 0
+    assert [str(kind) for kind in schema.types][::2] == ["binary", "int64"]
+
+
+def test_options_of_the_output_apply(kcli, dirs):
+    done = kcli(
+        "sql", "FROM offsets", dirs[0], "--columns", "topic,partition", "--sort", "-topic", "--limit", "1"
+    )
+
+    assert done.stdout == "topic\tpartition\nclicks\t0\n"
+
+
+def test_what_is_wrong_with_the_files_is_a_finding(kcli, dirs):
+    done = kcli("sql", "SELECT count(*) FROM batches", *dirs, "-o", "json")
+    document = json.loads(done.stdout)
+
+    assert (done.exit_code, [found["code"] for found in document["findings"]]) == (1, ["LOG-003"])
+    assert kcli("sql", "SELECT count(*) FROM batches WHERE broker_id < 4", *dirs).exit_code == 0
+    assert kcli("sql", "SELECT count(*) FROM batches", *dirs, "--fail-on", "never").exit_code == 0
+
+
+def test_findings_as_rows_do_not_come_twice(kcli, dirs):
+    done = kcli("sql", "SELECT code FROM findings WHERE severity = 'error'", *dirs)
+
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "code\nLOG-003\n", "")
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("SELEC 1", 'kcli: Parser Error: syntax error at or near "selec"'),
+        ("SELECT topc FROM epochs", 'kcli: Binder Error: Referenced column "topc" not found'),
+        ("FROM epoch", 'kcli: Catalog Error: Table with name epoch does not exist! Did you mean "epochs"?'),
+        ("FROM batches(offsets := 'x')", "kcli: option offsets x: not like 100..200, 100.. or ..200"),
+        ("SELECT CAST(topic AS INT) FROM epochs", "kcli: Conversion Error: Could not convert string"),
+    ],
+)
+def test_a_query_that_is_refused_is_a_usage_error_in_one_line(kcli, dirs, query, message):
+    done = kcli("sql", query, dirs[0])
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.lower().startswith(message.lower()) and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["sql"], "expected a query"),
+        (["sql", "{}"], "expected a query"),
+        (["sql", "SELECT 1"], "expected at least one PATH"),
+        (["sql", "SELECT 1", "{}", "--spark"], "kcli help spark"),
+        (["sql", "SELECT 1", "{}", "--history", "h"], "it is for --shell"),
+        (["sql", "SELECT 1", "{}", "-o", "text"], "--output text"),
+        (["sql", "SELECT 1", "{}", "--columns", "x"], "no column 'x'"),
+    ],
+)
+def test_wrong_words(kcli, dirs, words, message):
+    done = kcli(*(word.format(dirs[0]) for word in words))
+
+    assert (done.exit_code, done.stdout) == (2, "") and message in done.stderr
+
+
+def test_paths_that_lead_nowhere(kcli, dirs, tmp_path):
+    nothing = kcli("sql", "SELECT count(*) FROM epochs", tmp_path / "none")
+    some = kcli("sql", "SELECT count(*) FROM epochs", tmp_path / "none", dirs[0])
+    unmatched = kcli("sql", "SELECT 1", dirs[0], "--topic", "none")
+
+    assert [done.exit_code for done in (nothing, some, unmatched)] == [3, 4, 3]
+    assert "no such file or directory" in some.stderr
+
+
+def test_temporary_files_never_go_to_a_log_dir(kcli, dirs, monkeypatch, tmp_path):
+    place = tempfile.mkdtemp(dir="/tmp")  # a short name
+    try:
+        Path(place, "meta.properties").write_text("version=1\n")
+        monkeypatch.setenv("TMPDIR", place)
+        done = kcli("sql", "SELECT 1", dirs[0])
+
+        assert (done.exit_code, os.listdir(place)) == (5, ["meta.properties"])
+        assert "set TMPDIR" in done.stderr
+    finally:
+        shutil.rmtree(place)
+
+
+def test_selection_of_partitions_is_that_of_every_command(kcli, dirs):
+    done = kcli("sql", "SELECT DISTINCT topic, partition FROM batches", dirs[0], "--topic", "clicks",
+                "--partition", "1", "--no-headers")  # fmt: skip
+
+    assert done.stdout == "clicks\t1\n"
+
+
+def test_the_schema_of_a_document_holds(kcli, dirs):
+    from kcli.output.schema import ERROR, FINDING
+
+    document = json.loads(kcli("sql", "FROM batches LIMIT 1", *dirs, "-o", "json").stdout)
+
+    for finding in document["findings"]:
+        jsonschema.validate(finding, FINDING)
+    for error in document["errors"]:
+        jsonschema.validate(error, ERROR)
+
+
+def interrupted(words, number, seconds=3):
+    process = subprocess.Popen(
+        [*KCLI, *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    time.sleep(seconds)
+    process.send_signal(number)
+    return process
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_a_query_that_has_no_rows_yet(dirs, number, status):
+    process = interrupted(["sql", LONG, dirs[0]], number)
+
+    assert process.communicate(timeout=30) == ("", "kcli: interrupted\n")
+    assert process.returncode == status
+
+
+@pytest.mark.slow
+def test_a_signal_among_the_rows_leaves_a_whole_document(dirs, tmp_path):
+    with (tmp_path / "out").open("w") as file:
+        process = subprocess.Popen([*KCLI, "sql", ENDLESS, str(dirs[0]), "-o", "json"], stdout=file)
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)
+
+        assert process.wait(timeout=30) == 130
+    assert json.loads((tmp_path / "out").read_text())["errors"][0]["error"] == "interrupted"
+
+
+@pytest.mark.slow
+def test_a_closed_pipe_ends_quietly(dirs):
+    done = subprocess.run(
+        [
+            "bash",
+            "-c",
+            f'{sys.executable} -m kcli sql "{ENDLESS}" {dirs[0]} | head -2; echo "${{PIPESTATUS[0]}}"',
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert (done.stdout, done.stderr) == ("range\n0\n0\n", "")
+
+
+def test_without_duckdb_the_extra_is_named(kcli, dirs, monkeypatch):
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    monkeypatch.delitem(sys.modules, "kcli.views.duckdb", raising=False)
+    done = kcli("sql", "SELECT 1", dirs[0])
+
+    assert (done.exit_code, done.stdout) == (4, "") and "pip install 'kcli[sql]'" in done.stderr
+
+
+def test_spark_submit_does_not_take_it(kcli, dirs):
+    done = kcli("spark", "submit-command", "--dry-run", "--", "sql", "SELECT 1", dirs[0])
+
+    assert done.exit_code == 2 and "sql runs on DuckDB" in done.stderr
+
+
+# The shell
+
+
+def test_the_shell_reads_queries_from_stdin(kcli, dirs):
+    view = "CREATE VIEW v AS FROM epochs(topic := 'clicks');"
+    lines = f"SELECT 1 AS a,\n  2 AS b;\n.views\n\n{view}\nSELECT DISTINCT topic FROM v"
+    done = kcli("sql", "--shell", dirs[0], input=lines)
+
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        *("a\tb", "1\t2"),
+        *("batches", "records", "segments", "epochs", "rlmm", "offsets", "findings"),
+        *("topic", "clicks"),
+    ]
+
+
+def test_the_shell_goes_on_after_an_error_and_says_so_at_its_end(kcli, dirs):
+    done = kcli("sql", "--shell", dirs[0], input="SELECT x;\n.colums\nSELECT 1 AS a;\n.quit\nSELECT 2;\n")
+
+    assert (done.exit_code, done.stdout) == (2, "a\n1\n")
+    assert "Binder Error" in done.stderr and ".colums: expected .views" in done.stderr
+
+
+def test_columns_of_a_view(kcli, dirs):
+    done = kcli("sql", "--shell", dirs[0], input=".columns epochs\n.columns epoch\n")
+
+    assert [line.split()[0] for line in done.stdout.splitlines()][-3:] == [
+        "start_offset",
+        "end_offset",
+        "source",
+    ]
+    assert done.exit_code == 2 and "one of batches, records" in done.stderr
+
+
+@pytest.mark.slow
+def test_ctrl_c_cancels_a_query_of_the_shell_and_a_line(dirs, tmp_path):
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [*KCLI, "sql", "--shell", str(dirs[0]), "--history", str(tmp_path / "history"), "-o", "tsv"],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env={**os.environ, "TERM": "dumb"},
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    os.close(slave)
+    shown = b""
+
+    def until(text):
+        nonlocal shown
+        while text not in shown:
+            shown += os.read(master, 65536)
+        found, shown = shown.partition(text)[0], shown.partition(text)[2]
+        return found
+
+    until(b"kcli> ")
+    os.write(master, f"{LONG};\n".encode())
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    assert b"interrupted" in until(b"kcli> ")
+    os.write(master, b"SELECT wrong\n")
+    until(b"  ... ")
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    until(b"kcli> ")
+    os.write(master, b"SELECT 40 + 2 AS answer;\n")
+    assert b"answer\r\n42" in until(b"kcli> ")
+    os.write(master, b".quit\n")
+
+    assert process.wait(timeout=30) == 0
+    os.close(master)
+    assert "SELECT 40 + 2 AS answer;" in (tmp_path / "history").read_text()
