@@ -31,7 +31,7 @@ def opened_session(found: Found, summary: RunSummary, common: Common) -> "Iterat
         from kcli.views.duckdb import Source, opened  # noqa: PLC0415 - the extra sql
     except ImportError as error:
         raise MissingError(
-            f"sql needs DuckDB, of the extra sql: pip install 'kcli[sql]' ({error})"
+            f"sql needs DuckDB, of the extra sql: pip install 'kcli-for-kafka[sql]' ({error})"
         ) from error
     engine = engine_of(common)(None)
     source = Source(found, engine, summary.add, jobs=common.jobs, leftovers=common.include_leftovers)

@@ -244,7 +244,7 @@ def test_without_duckdb_the_extra_is_named(kcli, dirs, monkeypatch):
     monkeypatch.delitem(sys.modules, "kcli.views.duckdb", raising=False)
     done = kcli("sql", "SELECT 1", dirs[0])
 
-    assert (done.exit_code, done.stdout) == (4, "") and "pip install 'kcli[sql]'" in done.stderr
+    assert (done.exit_code, done.stdout) == (4, "") and "pip install 'kcli-for-kafka[sql]'" in done.stderr
 
 
 def test_spark_submit_does_not_take_it(kcli, dirs):
