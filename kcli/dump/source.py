@@ -28,7 +28,7 @@ from kcli.dump.filter import last_offsets
 from kcli.dump.one_by_one import blocks_one_by_one
 from kcli.dump.options import DumpOptions
 from kcli.dump.resume import Pause
-from kcli.dump.windows import after, block_of, each, runs, some_of, valid_of, window_slice
+from kcli.dump.windows import after, block_of, each, gathered_headers, runs, some_of, valid_of, window_slice
 from kcli.engine.contract import ResumePoint
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window, hints_of
@@ -64,7 +64,9 @@ def read_log(
     hints = hints_of(log.file, sibling(log.target, "index"))
     walk = limited(verified_windows(log.file, start, end, cut, hints), log.findings, cut)
     passed: tuple[bool, int] = False, 0
-    for item in walk:
+    options = log.options
+    only_headers = not (options.records or options.layout or options.filter or options.limit)
+    for item in gathered_headers(walk) if only_headers else walk:
         if not isinstance(item, Window):
             yield item
             continue

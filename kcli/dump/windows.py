@@ -1,16 +1,49 @@
 """Some of the batches of a window, and the block that they are."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formats.batch import LOG_OVERHEAD
+from formats.bulk import together
 from formats.magic import is_legacy
+from kcli.analysis.salvage import DamagedRange
 from kcli.dump.block import Block
 from kcli.engine.contract import ResumePoint
 from kcli.logdir.bulk import Window
+from kcli.logdir.segment import Stop
+
+WORTH_A_BLOCK = 8192
+"""Batches of a block: a call of an Arrow kernel costs as much for ten of them as for a thousand."""
+
+
+def gathered_headers(
+    items: Iterable[Window | DamagedRange | Stop],
+) -> Iterator[Window | DamagedRange | Stop]:
+    """Yield windows without their bytes, those with few batches joined to larger ones; all else as it is."""
+    held: list[Window] = []
+    for item in items:
+        if isinstance(item, Window):
+            held.append(item._replace(data=item.data[:0]))
+            if sum(len(window.positions) for window in held) < WORTH_A_BLOCK:
+                continue
+        if held:
+            yield _joined(held)
+            held = []
+        if not isinstance(item, Window):
+            yield item
+    if held:
+        yield _joined(held)
+
+
+def _joined(windows: list[Window]) -> Window:
+    return windows[0]._replace(
+        positions=np.concatenate([window.positions for window in windows]),
+        fields=together([window.fields for window in windows]),
+        valid=np.concatenate([valid_of(window) for window in windows]),
+    )
 
 
 def valid_of(window: Window) -> NDArray[np.bool_]:

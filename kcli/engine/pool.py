@@ -31,11 +31,7 @@ CALLS_A_WORKER = 2  # under way, or answered and not used yet: both busy workers
 MOST_BYTES = 64 << 20  # of all answers under way: a call that has its share of them ends, and another goes on
 MOST_WORKERS = 100  # the owner has some files open for each
 START_SECONDS = 60  # for the first answer: an executor that cannot start a thread never gives one
-FOR_THE_OWNER = {
-    signal.SIGINT,
-    signal.SIGHUP,
-    signal.SIGTERM,
-}  # though a terminal sends them to all processes
+FOR_THE_OWNER = {signal.SIGINT, signal.SIGHUP, signal.SIGTERM}  # though a terminal sends them to all
 DIED = "the process that read it died (killed, or out of memory)"
 
 Call: TypeAlias = tuple[Sequence[Unit], str, Future[int]]
@@ -78,7 +74,7 @@ def _mapped(job: Map, work: deque[Sequence[Unit]], window: int, under_way: list[
         return units, file.name, _held(executor.submit, _answer, file.name)
 
     try:
-        with _started(-(-window // CALLS_A_WORKER)) as (executor, directory):
+        with _started(min(-(-window // CALLS_A_WORKER), len(work))) as (executor, directory):
             while work or under_way:
                 while work and len(under_way) < window:
                     under_way.append(submit(work[0]))
@@ -109,7 +105,8 @@ def _started(workers: int) -> Iterator[tuple[ProcessPoolExecutor, str]]:
     prepare()
     executor = ProcessPoolExecutor(workers, get_context("forkserver"), _set_up)
     try:
-        if isinstance(_held(executor.submit, os.getpid).exception(START_SECONDS), BrokenProcessPool):
+        first, *_ = [_held(executor.submit, os.getpid) for _ in range(workers)]  # all of them start now
+        if isinstance(first.exception(START_SECONDS), BrokenProcessPool):
             raise ChildProcessError("a worker ended before it began")
         with TemporaryDirectory(dir=util.get_temp_dir()) as directory:
             yield executor, directory

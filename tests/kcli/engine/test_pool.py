@@ -161,7 +161,7 @@ def test_workers_that_die_while_they_wait_are_no_fault_of_a_unit(tmp_path, jobs)
     outcomes = list(pool(jobs)(Job(partial(all_die_once, marker=str(tmp_path / "died"))), work))
 
     assert [(outcome.rows, outcome.error) for outcome in outcomes] == [
-        ([("epoch", (number,))], None) for number in range(3)
+        ([Row(number)], None) for number in range(3)
     ]
 
 
