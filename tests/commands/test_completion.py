@@ -28,7 +28,7 @@ def words(*line):
         (["epoch", "end-offset", "--from=b"], ["--from=batches"]),
         (["epoch", "end-offset", "--from", "=", "b"], ["batches"]),
         (["epoch", "show", "--from", "="], ["checkpoint", "batches"]),
-        (["ls", "-o", ""], ["table", "json", "ndjson", "csv", "tsv"]),
+        (["ls", "-o", ""], ["table", "wide", "json", "ndjson", "csv", "tsv"]),
         (["dump", "-o", "t"], ["table", "tsv", "text"]),
         (["ls", "--fail-on", ""], ["info", "warning", "error", "never"]),
         (["scan", "--only", "scan_s"], ["scan_segment"]),

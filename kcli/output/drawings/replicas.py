@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from rich.console import RenderableType
 
 from kcli.analysis.findings import Finding
-from kcli.output.drawings.grid import ShownColumn, table
+from kcli.output.drawings.grid import ShownColumn, ascii_only, table
 from kcli.output.drawings.marks import findings_line
 from kcli.output.drawings.places import log_dir_of, name_of, place_parts, short_dirs, title, where_of
 from kcli.output.drawings.tables import TableView, draw_table, sentences
@@ -28,14 +28,14 @@ class Replica(NamedTuple):
     rows: tuple[Any, ...]
 
 
-def replicas(rows: Iterable[Any]) -> list[list[Replica]]:
+def replicas(rows: Iterable[Any], screen: Screen) -> list[list[Replica]]:
     """Return the replicas of each partition with their rows, in the order of the first of each."""
     partitions: dict[str, dict[Where, list[Any]]] = {}
     for row in rows:
         where = where_of(row)
         assert where is not None
         partitions.setdefault(name_of(where), {}).setdefault(where, []).append(row)
-    return [_named(found) for found in partitions.values()]
+    return [_named(found, screen) for found in partitions.values()]
 
 
 def column_name(one: Replica) -> str:
@@ -57,7 +57,7 @@ def draw_by_partition(
 
     Of many partitions those whose replicas agree are one table, of the first replica.
     """
-    partitions = replicas(rows)
+    partitions = replicas(rows, screen)
     single = [row for found in partitions if len(found) == 1 for row in found[0].rows]
     several = [found for found in partitions if len(found) > 1]
     if single:
@@ -88,11 +88,13 @@ def _agreeing(
     yield table((name, *view.columns), first, screen)
 
 
-def _named(found: dict[Where, list[Any]]) -> list[Replica]:
+def _named(found: dict[Where, list[Any]], screen: Screen) -> list[Replica]:
     places = list(found)
     brokers = [place.broker_id for place in places]
     by_broker = None not in brokers and len(set(brokers)) == len(brokers)
     dirs = short_dirs(map(log_dir_of, places))
+    if not screen.is_utf8:
+        dirs = {path: ascii_only(short) for path, short in dirs.items()}
     return [
         Replica(
             f"broker {place.broker_id}" if by_broker else one_line(dirs[log_dir_of(place)]),

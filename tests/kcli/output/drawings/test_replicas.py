@@ -3,6 +3,7 @@
 import pytest
 
 from kcli.output.drawings.replicas import Parting, parting, replicas
+from kcli.output.screen import Screen
 from kcli.rows.epochs import EpochRow
 from kcli.rows.places import Where
 
@@ -38,7 +39,7 @@ def test_histories_part_at_the_first_offset_of_another_epoch(other, expected):
 
 def names(*places):
     rows = [history((0, 0), end=1, directory=directory, broker=broker)[0] for directory, broker in places]
-    return [[one.name for one in found] for found in replicas(rows)]
+    return [[one.name for one in found] for found in replicas(rows, Screen(100))]
 
 
 def test_replicas_are_named_by_broker_or_by_directory():
