@@ -188,8 +188,8 @@ def lines(scale: Scale) -> list[Line]:
             tuple(Spec("records.lz4", count) for count in scale.spark_records),
             _deep,
             (
-                Ratio(JOBS + LARGE, KCLI + LARGE, Target(1.7)),
-                Slopes((JOBS, JOBS + LARGE), (KCLI, KCLI + LARGE), "record", Target(1.7)),
+                Ratio(JOBS + LARGE, KCLI + LARGE, Target(1.4)),
+                Slopes((JOBS, JOBS + LARGE), (KCLI, KCLI + LARGE), "record", Target(1.4)),
                 Together(JOBS + LARGE, TWICE),
             ),
             _texts_right,
@@ -337,7 +337,7 @@ def _headers(name, spec, inline, jobs):
 
 def _records(codec, count, *, judged):
     deep = ("--deep-iteration", "--print-data-log")
-    bounds = ((KCLI, TOOL, 2), (JOBS, TOOL, 3.5), (JOBS, KCLI, 1.7))
+    bounds = ((KCLI, TOOL, 2), (JOBS, TOOL, 3.5), (JOBS, KCLI, 1.4))
     figures = tuple(Ratio(ours, base, Target(bound) if judged else None) for ours, base, bound in bounds)
     work = f"dump --records -o text, {codec}, {count:,} records"
     commands = partial(_text, tool_words=deep, words=("--records",))
