@@ -47,7 +47,7 @@ def _fits(text: str) -> bool:
 def _page(command: str, text: str) -> bool:
     """Show text in a pager until the user leaves it; False if it cannot be run.
 
-    An interrupt is for the pager meanwhile: it stops a search there.
+    An interrupt goes to the pager: it stops a search there.
     """
     sys.stdout.flush()
     environment = {"LESS": USUAL_OPTIONS, "LV": "-c", **os.environ}

@@ -1,6 +1,6 @@
 """What every engine must do alike: a suite that the tests of each engine inherit.
 
-The scans below are tiny and live here so that workers can import them. What a unit is to do stands in its
+The scans below are tiny and live here so that workers can import them. What a unit is to do is in its
 target's name.
 """
 

@@ -117,7 +117,7 @@ def _started(workers: int) -> Iterator[tuple[ProcessPoolExecutor, str]]:
 
 
 def prepare(modules: Sequence[str] = ()) -> None:
-    """Start the fork server, which imports modules meanwhile, unless it runs. OSError, EngineMissingError."""
+    """Start the fork server, which imports modules at once, unless it runs. OSError, EngineMissingError."""
     scratch_directory()
     if modules:
         forkserver.set_forkserver_preload([__name__, *modules])

@@ -32,9 +32,10 @@ def _catalogue() -> Iterator[str]:
 
 def draw_page(markdown: str, out: TextIO, *, colored: bool) -> None:
     """Draw Markdown on a terminal, as wide as the terminal but not wider than WIDEST."""
-    from rich.console import Console  # noqa: PLC0415 - only for terminals
     from rich.markdown import Markdown  # noqa: PLC0415
     from rich.theme import Theme  # noqa: PLC0415
+
+    from kcli.output.console import Console  # noqa: PLC0415 - only for terminals
 
     theme = Theme({"markdown.code": "bold cyan"})
     console = Console(file=out, force_terminal=True, no_color=not colored, highlight=False, theme=theme)

@@ -31,7 +31,7 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
     if not found:
         out.write("" if failures else f"{NOTHING}\n")
         return
-    from rich.console import Console  # noqa: PLC0415 - slow to import, only for views
+    from kcli.output.console import Console  # noqa: PLC0415 - slow to import, only for views
 
     screen = view.screen
     console = Console(

@@ -23,7 +23,7 @@ _SLICES: dict[str, Callable[[bytes], Iterator[str]]] = {
 
 
 def contents_prefix(options: DumpOptions) -> str:
-    """Return what stands before the first of a record's contents."""
+    """Return what comes before the first of a record's contents."""
     return f"{INDENT} " if options.skip_record_metadata else " "
 
 

@@ -26,7 +26,7 @@ MOST_NAMES = 0.9
 Line: TypeAlias = list[tuple[str, str]]
 """Pieces of text, each with the name of its style."""
 Cell: TypeAlias = tuple[str, str, int, bool]
-"""Text, style, the width of its column, and whether it stands right."""
+"""Text, style, the width of its column, and whether it is right-aligned."""
 
 
 class Kind(NamedTuple):

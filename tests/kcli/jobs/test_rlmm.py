@@ -60,13 +60,20 @@ def test_every_event_of_a_log_dir_is_what_kafkas_serde_read(log_dir):
     assert len(result.events) == len(EVENTS) == 196
     names = {"type": "record_type", "segment_size_bytes": "segment_size_bytes"}
     for event, expected in zip(result.events, EVENTS, strict=True):
-        told = {
+        decoded = {
             names.get(key, key): value for key, value in expected.items() if key not in {"file", "to_string"}
         }
-        assert {key: value for key, value in event.items() if key in told} == told
+        assert {key: value for key, value in event.items() if key in decoded} == decoded
         assert event["dir"] == str(log_dir / f"__remote_log_metadata-{expected['metadata_partition']}")
         assert event["file"] == LOG
-        assert {event[name] for name in set(event) - set(told)} <= {None, event["dir"], LOG, 0, "3.6", "4.0"}
+        assert {event[name] for name in set(event) - set(decoded)} <= {
+            None,
+            event["dir"],
+            LOG,
+            0,
+            "3.6",
+            "4.0",
+        }
 
 
 def test_every_event_reads_as_kafkas_formatter_prints_it(log_dir):
@@ -308,14 +315,14 @@ def test_a_log_dir_of_3_5_shows_all_three(log_dir):
 
 def test_lines_are_those_of_kip_405(partition):
     segment = next(item for item in VALUES["4.3.1"] if item["decoded"]["class"] == "RemoteLogSegmentMetadata")
-    told = segment["decoded"]
+    decoded = segment["decoded"]
     result = Result(partition(batch(5, [base64.b64decode(segment["value"]), DELETE])))
 
-    names = f"topicId:{told['topicId']},topicName:{told['topic']},partition:{told['partition']}"
-    offsets = f"start-offset:{told['startOffset']},end-offset:{told['endOffset']}"
+    names = f"topicId:{decoded['topicId']},topicName:{decoded['topic']},partition:{decoded['partition']}"
+    offsets = f"start-offset:{decoded['startOffset']},end-offset:{decoded['endOffset']}"
     segment_value = (
-        f"{{remote-log-segment-id:{{id:{told['segmentId']},{names}}},{offsets},"
-        f"broker-id:{told['brokerId']},remote-log-segment-state:{told['state']}}}"
+        f"{{remote-log-segment-id:{{id:{decoded['segmentId']},{names}}},{offsets},"
+        f"broker-id:{decoded['brokerId']},remote-log-segment-state:{decoded['state']}}}"
     )
     place = "{topicId:u4NdSfWRQjaZ_ENyxMXLJA,topicName:foo,partition:0}"
     delete_value = (

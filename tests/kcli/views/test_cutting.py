@@ -4,6 +4,7 @@ import random
 from datetime import UTC, datetime
 
 import pytest
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from formats.batch import LOG_OVERHEAD
 from formats.compression import NONE
@@ -41,7 +42,7 @@ def bins(view, path, cores=1000):
 
 
 def read(view, groups):
-    schema = view_schema(view)
+    schema = to_arrow_schema(view_schema(view), timezone="UTC")
     tasks = [Task(view=view, scan_time=NOW, works=works) for works in groups]
     return [row for task in tasks for batch in record_batches(task, schema) for row in batch.to_pylist()]
 
