@@ -32,7 +32,10 @@ WORKERS_IMPORT = {
     "dump": ("kcli.dump.job", "kcli.dump.render.text_columns", "numpy", "cramjam"),
     "scan": ("kcli.jobs.scan", "numpy", "cramjam"),
     "sql": ("kcli.views.scanning",),
-    **{command: (f"kcli.jobs.{command}",) for command in ("epoch", "lookup", "ls", "rlmm", "truncate")},
+    **{
+        command: (f"kcli.jobs.{command}",)
+        for command in ("epoch", "lookup", "ls", "replica", "rlmm", "truncate")
+    },
 }
 """What the workers of a command will need, by its first word."""
 

@@ -6,6 +6,7 @@ TOPICS = (
     "start",
     "epochs",
     "truncation",
+    "replication",
     "lookup",
     "tiered-storage",
     "dump",

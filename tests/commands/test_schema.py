@@ -12,6 +12,7 @@ RUNS = {
     "epoch end-offset": ("epoch", "end-offset", "--epoch", "all"),
     "epoch at": ("epoch", "at", "12"),
     "truncate": ("truncate", "--dry-run", "--to-offset", "12"),
+    "replica diff": ("replica", "diff"),
     "rlmm dump": ("rlmm", "dump"),
     "lookup offset": ("lookup", "offset", "12"),
     "lookup timestamp": ("lookup", "timestamp", "max"),
@@ -50,7 +51,8 @@ def test_documents_match_their_schema(kcli, log_dir, command):
     log_dir.partition("orders-0")
     log_dir.partition("orders-1", checkpoint=False)
     (log_dir.partition("orders-2") / "leader-epoch-checkpoint").write_text("x\n")
-    result = kcli(*RUNS[command], log_dir.path, log_dir.path / "absent", "-o", "json")
+    paths = [log_dir.path] * (2 if command == "replica diff" else 1)
+    result = kcli(*RUNS[command], *paths, log_dir.path / "absent", "-o", "json")
     document = json.loads(result.stdout)
 
     jsonschema.validate(document, schema(kcli, command))

@@ -56,6 +56,7 @@ COMMANDS = (
     "dump --print-data-log -o text",
     "dump --index-sanity-check -o text",
     "rlmm dump",
+    "replica diff",
 )
 IN_WORKERS = ("ls --jobs 2", "scan --jobs 2", "dump --records --jobs 2")
 SPREAD_ONE_IN = 25
@@ -100,7 +101,7 @@ def time_limit(seconds: int) -> Iterator[None]:
 
 def problem(command: str, log_dir: Path, schemas: Schemas) -> str | None:
     """Return what is wrong with how a command answers; None for nothing."""
-    words = [*command.split(), str(log_dir)]
+    words = [*command.split(), *[str(log_dir)] * (2 if command == "replica diff" else 1)]
     try:
         with time_limit(SECONDS):
             done = CliRunner().invoke(app, words if "text" in words else [*words, "-o", "json"])

@@ -330,3 +330,21 @@ def test_single_an_offset_is_found_in_the_batch_that_holds_it(capture, recording
         for offset in range(listed["log_start_offset"], listed["log_end_offset"], 7):
             (row,) = ask("lookup", "offset", offset, directory).rows
             assert row["batch_base_offset"] <= offset <= row["batch_last_offset"]
+
+
+@pytest.mark.parametrize("topic", [row["topic"] for row in truncations()])
+def test_replicas_differ_from_where_the_follower_truncated_to(topic, recording, ask):
+    """Leader and follower differ from the offset to which the broker truncated; afterwards they do not."""
+    root = recording("truncation")
+    (target,) = [row["offset"] for row in truncations() if row["topic"] == topic]
+    dirs = [root / name / f"{topic}-0" for name in ("before-follower", "before-leader")]
+    ranges = ask("replica", "diff", *dirs).rows
+    assert [row["first_offset"] for row in ranges if row["verdict"] != "equal"][:1] == [target]
+    assert all(row["last_offset"] < target for row in ranges if row["verdict"] == "equal")
+
+
+def test_replicas_of_a_cluster_that_failed_over_are_equal(recording, ask):
+    root = recording("failover")
+    rows = ask("replica", "diff", *(root / f"node{node}" for node in (1, 2, 3))).rows
+    assert len(rows) == 14
+    assert {row["verdict"] for row in rows} == {"equal"}

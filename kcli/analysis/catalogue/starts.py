@@ -104,6 +104,20 @@ STARTS: dict[str, Rule] = {
         "It deletes every segment, and the log begins empty where the snapshot ends (KafkaRaftLog).",
         "Ordinary after a crash while a snapshot was downloaded: the node fetches the rest from the leader.",
     ),
+    "REPL-001": Rule(
+        "error",
+        "Two replicas hold other batches at the same offsets.",
+        "A follower truncates to where its leader epochs and the leader's part, and fetches the rest anew; "
+        "where the epochs are the same it notices nothing.",
+        "Compare kcli epoch show of both; save what only one replica holds with kcli dump before the broker "
+        "starts.",
+    ),
+    "REPL-002": Rule(
+        "info",
+        "There is no other replica of this partition among the inputs.",
+        "Nothing.",
+        "Name the log dir of another broker that has a replica.",
+    ),
     "TRUNC-001": Rule(
         "error",
         "A leader epoch has no end offset in this replica.",

@@ -1,0 +1,114 @@
+"""`replica diff`: the replicas of each partition in pairs, the first with each of the others."""
+
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import replace
+from itertools import repeat
+
+from kcli.analysis.findings import Finding
+from kcli.analysis.replicas import DIFFERS, ReplicaLog, ReplicaRange, compared
+from kcli.analysis.start import start
+from kcli.analysis.start_findings import stop_finding
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.common import Yield, answer, directory_findings, failed, undisturbed, where
+from kcli.logdir.buffers import FileError
+from kcli.logdir.partition import Partition
+from kcli.logdir.tree import Target
+from kcli.rows.places import Where
+from kcli.rows.replicas import ReplicaRangeRow
+
+
+def pairs(units: Sequence[Unit]) -> list[Unit]:
+    """Return a unit for each pair of replicas of a partition, in the order of the partitions.
+
+    A directory that no other is a replica of is a unit of its own. Two directories whose names are no
+    partition's are a pair if nothing else is there.
+    """
+    partitions: dict[object, list[Target]] = {}
+    is_one_pair = len(units) == 2 and None in [unit.target.name for unit in units]
+    for unit in units:
+        name = unit.target.name
+        key = None if is_one_pair else (name.topic, name.partition) if name else unit.target.path
+        partitions.setdefault(key, []).append(unit.target)
+    found: list[tuple[Target, ...]] = [
+        targets
+        for first, *others in partitions.values()
+        for targets in (zip(repeat(first), others) if others else [(first,)])
+    ]
+    return [Unit(number=number, targets=targets) for number, targets in enumerate(found)]
+
+
+def diff(unit: Unit, *, ignore_compression: bool = False) -> Outcome:
+    """Return the ranges of two replicas, and a finding where they differ first or that one is alone."""
+    if len(unit.targets) == 1:
+        return answer(unit, _alone)
+    here, there = unit.targets
+    return undisturbed(there, lambda: _attempt(replace(unit, targets=(here,)), there, ignore_compression))
+
+
+def _alone(partition: Partition) -> Yield:
+    yield Finding("REPL-002", "no other replica of it was named", dir=partition.shown)
+
+
+def _attempt(unit: Unit, there: Target, ignore_compression: bool) -> Outcome:  # noqa: FBT001
+    of_other: list[FileError] = []
+
+    def work(partition: Partition) -> Yield:
+        of_other.clear()
+        try:
+            yield from _diff(partition, Partition(there), ignore_compression)
+        except FileError as error:
+            if there.path not in {error.path, os.path.dirname(error.path)}:
+                raise
+            of_other.append(error)
+
+    outcome = answer(unit, work)
+    if not of_other:
+        return outcome
+    trouble = failed(replace(unit, targets=(there,)), of_other[0])
+    return replace(trouble, findings=[*outcome.findings, *trouble.findings])
+
+
+def _diff(here: Partition, there: Partition, ignore_compression: bool) -> Yield:  # noqa: FBT001
+    loaded = yield from start(here, exact=False)
+    other = yield from start(there, exact=False)
+    with closing(ReplicaLog(loaded)) as first, closing(ReplicaLog(other)) as second:
+        ranges = compared(first, second, ignore_compression=ignore_compression)
+    for partition, log in ((here, first), (there, second)):
+        for path, stop in log.broken:
+            yield from stop_finding(partition, path, stop)
+    places = where(here), where(there)
+    yield from (_row(*places, found) for found in ranges or [ReplicaRange.empty(loaded.log_end_offset)])
+    yield from _differs(here, there, ranges)
+    yield from directory_findings(there)
+
+
+def _row(here: Where, there: Where, found: ReplicaRange) -> ReplicaRangeRow:
+    return ReplicaRangeRow(
+        here,
+        there.dir,
+        there.broker_id,
+        first_offset=found.first_offset,
+        last_offset=found.last_offset,
+        verdict=found.verdict,
+        reason=found.reason,
+        leader_epoch=found.here.epoch,
+        other_leader_epoch=found.there.epoch,
+        batches=found.here.batches,
+        other_batches=found.there.batches,
+        bytes=found.here.size,
+        other_bytes=found.there.size,
+    )
+
+
+def _differs(here: Partition, there: Partition, ranges: Sequence[ReplicaRange]) -> Iterable[Finding]:
+    """Yield the first offset at which two replicas differ, and the leader epochs that wrote it."""
+    for found in ranges:
+        if found.verdict == DIFFERS:
+            message = (
+                f"differs from {there.shown} from offset {found.first_offset} on: leader epoch "
+                f"{found.here.epoch} here, {found.there.epoch} there ({found.reason})"
+            )
+            yield Finding("REPL-001", message, dir=here.shown, found=found.first_offset)
+            return

@@ -1,0 +1,74 @@
+"""The view of `replica diff`: the ranges of offsets of a pair of replicas, and a verdict."""
+
+import os
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+
+from kcli.analysis.findings import Finding
+from kcli.output.drawings.grid import NUMBER, SIZE, ShownColumn, span
+from kcli.output.drawings.places import short_dirs
+from kcli.output.drawings.tables import TableView, draw_table
+from kcli.output.screen import Screen
+from kcli.output.units import counted
+from kcli.output.values import one_line
+from kcli.rows.replicas import ReplicaRangeRow
+
+_SEVERITIES = {"differs": "error", "only-here": "warning", "only-there": "warning"}
+
+
+def _pair(row: ReplicaRangeRow) -> tuple[str, str]:
+    return row.where.dir, row.other_dir
+
+
+def _total(rows: Sequence[ReplicaRangeRow]) -> str:
+    """Return how many pairs hold the same, and where the first of the others begins to differ."""
+    pairs = list(dict.fromkeys(map(_pair, rows)))
+    differing: dict[tuple[str, str], ReplicaRangeRow] = {}
+    for row in rows:
+        if row.verdict == "differs":
+            differing.setdefault(_pair(row), row)
+    if len(pairs) > 1:
+        parted = f"{len(differing)} of {counted(len(pairs), 'pair')} of replicas differ"
+        return f"{parted}." if differing else f"{counted(len(pairs), 'pair')} of replicas: none differs."
+    for row in differing.values():
+        return (
+            f"They differ from offset {row.first_offset} on: leader epoch {_epoch(row.leader_epoch)} here, "
+            f"{_epoch(row.other_leader_epoch)} there."
+        )
+    alone = {row.verdict for row in rows if row.verdict.startswith("only-")}
+    return "What both hold is the same." if alone else "They hold the same."
+
+
+def _epoch(epoch: int | None) -> str:
+    return "none" if epoch is None else str(epoch)
+
+
+def draw_ranges(
+    rows: Sequence[ReplicaRangeRow], screen: Screen, findings: Sequence[Finding]
+) -> Iterator[RenderableType]:
+    """Yield the ranges of pairs of replicas; where all have one other log dir, the title names it."""
+    others = {row.other_dir for row in rows}
+    dirs = others if len(others) == 1 else set(map(os.path.dirname, others))
+    if len(dirs) == 1:
+        view = RANGES._replace(facts=lambda _: [f"with {one_line(next(iter(dirs)))}"])
+    else:
+        short = short_dirs(dirs)
+        other = ShownColumn("OTHER", lambda row: short[os.path.dirname(row.other_dir)], rank=1)
+        view = RANGES._replace(columns=(*RANGES.columns, other))
+    yield from draw_table(view, rows, screen, findings)
+
+
+RANGES = TableView(
+    columns=(
+        ShownColumn("OFFSETS", lambda row: span(row.first_offset, row.last_offset + 1)),
+        ShownColumn("VERDICT", "verdict", style="bold"),
+        ShownColumn("REASON", "reason", rank=3),
+        ShownColumn("EPOCH", "leader_epoch", NUMBER, rank=1),
+        ShownColumn("THERE", "other_leader_epoch", NUMBER, rank=1),
+        ShownColumn("SIZE", "bytes", SIZE, rank=2),
+        ShownColumn("THERE", "other_bytes", SIZE, rank=2),
+    ),
+    closing=_total,
+    severity=lambda row: _SEVERITIES.get(row.verdict),
+)
