@@ -20,7 +20,7 @@ from kcli import __version__
 
 GROUPS = {
     "What is on disk": ("ls", "scan", "dump", "sql"),
-    "What a leader change does": ("epoch", "truncate", "replica"),
+    "What a leader change does": ("epoch", "checkpoint", "truncate", "replica"),
     "Where a record is": ("lookup",),
     "Tiered storage": ("rlmm",),
     "Learn": ("help", "explain", "schema", "demo"),

@@ -34,7 +34,7 @@ WORKERS_IMPORT = {
     "sql": ("kcli.views.scanning",),
     **{
         command: (f"kcli.jobs.{command}",)
-        for command in ("epoch", "lookup", "ls", "replica", "rlmm", "truncate")
+        for command in ("checkpoint", "epoch", "lookup", "ls", "replica", "rlmm", "truncate")
     },
 }
 """What the workers of a command will need, by its first word."""

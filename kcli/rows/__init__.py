@@ -24,6 +24,7 @@ COMMANDS = {
     "epoch end-offset": "epochs",
     "epoch at": "epochs",
     "truncate": "truncation",
+    "checkpoint show": "checkpoints",
     "replica diff": "replicas",
     "rlmm dump": "remote_metadata",
     "rlmm partition": "remote_metadata",

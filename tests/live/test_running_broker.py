@@ -18,8 +18,8 @@ from tests.live.workload import Workload, busy_broker
 pytestmark = pytest.mark.oracle
 
 SECONDS = 60
-NOT_OF_ONE_BROKER = {"demo", "explain", "help", "replica diff", "rlmm partition", "schema"}
-"""Commands that read no log dir, or those of two brokers."""
+NOT_OF_ONE_BROKER = {"checkpoint show", "demo", "explain", "help", "replica diff", "rlmm partition", "schema"}
+"""Commands that read no log dir, or those of two brokers, or compare files that a broker writes in turn."""
 COMMANDS = (
     "ls",
     "ls --include-leftovers",

@@ -57,6 +57,7 @@ COMMANDS = (
     "dump --index-sanity-check -o text",
     "rlmm dump",
     "replica diff",
+    "checkpoint show",
 )
 IN_WORKERS = ("ls --jobs 2", "scan --jobs 2", "dump --records --jobs 2")
 SPREAD_ONE_IN = 25

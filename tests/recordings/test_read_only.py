@@ -32,6 +32,7 @@ COMMANDS = [
     "truncate --dry-run --to-epoch 0 --shutdown clean {}",
     "truncate --dry-run --to-high-watermark {}",
     "truncate --to-offset 0 {}",
+    "checkpoint show {}",
     "replica diff {0} {0}",
     "rlmm dump {}",
     "lookup offset earliest {}",

@@ -32,6 +32,8 @@ CASES = {
     "truncate-full": "truncate --dry-run --to-offset 60 kcli-demo/clicks-0",
     "truncate-none": "truncate --dry-run --to-offset 600 kcli-demo/orders-1",
     "truncate-many": "truncate --dry-run --to-offset 30 truncation/before-follower",
+    "checkpoint-show": "checkpoint show kcli-demo",
+    "checkpoint-show-damaged": "checkpoint show damaged/d0 damaged/d1",
     "replica-diff": "replica diff truncation/before-follower/segments-0 truncation/before-leader/segments-0",
     "replica-diff-many": f"replica diff {LEADER_AND_FOLLOWER} truncation/after-follower-stopped",
     "scan-summary": "scan --summary kcli-demo",

@@ -104,6 +104,14 @@ STARTS: dict[str, Rule] = {
         "It deletes every segment, and the log begins empty where the snapshot ends (KafkaRaftLog).",
         "Ordinary after a crash while a snapshot was downloaded: the node fetches the rest from the leader.",
     ),
+    "CKPT-001": Rule(
+        "warning",
+        "Offsets of the checkpoint files and the log contradict each other.",
+        "The finding says what a start does about it. After a crash some of these are common: each file is "
+        "written at another time.",
+        "Where a high watermark or a recovery point lies above the log end, records are missing from this "
+        "replica: compare it with another one (kcli replica diff) before it may lead.",
+    ),
     "REPL-001": Rule(
         "error",
         "Two replicas hold other batches at the same offsets.",

@@ -23,6 +23,7 @@ DRAWINGS = {
     "end_offset": "end_offsets.draw_end_offsets",
     "epoch_at": "epochs.EPOCH_AT",
     "truncation": "truncations.draw_truncations",
+    "checkpoint": "checkpoints.CHECKPOINTS",
     "replica_range": "replica_ranges.draw_ranges",
     "scan_partition": "scans.draw_partitions",
     "scan_segment": "scans.draw_segments",

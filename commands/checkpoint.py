@@ -1,0 +1,24 @@
+"""`kcli checkpoint`: what the checkpoint files of a log dir say about its partitions."""
+
+from commands._options import Common, Paths, common_options
+from commands._typer import Group
+
+app = Group(no_args_is_help=True, help="The checkpoint files of a log dir, joined by partition.")
+
+
+@app.callback()
+def checkpoint() -> None:
+    """Keep `show` a word of its own while it is the only command."""
+
+
+@app.command("show")
+@common_options
+def show(paths: Paths = None, *, common: Common) -> None:
+    """Print the offsets of all checkpoint files for each partition, and what contradicts the log.
+
+    Example: kcli checkpoint show /var/lib/kafka/data
+    """
+    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import checkpoint as jobs  # noqa: PLC0415 - kept out of --help
+
+    run(Command(name="checkpoint show", job=jobs.show), paths, common)

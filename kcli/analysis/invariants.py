@@ -1,0 +1,70 @@
+"""Which offsets of a partition's checkpoint files cannot all be right.
+
+Each is written at another time: log start and recovery point every minute, the high watermark every five
+seconds, all of them at a clean stop. After a crash some of these orders may not hold. The truth is what a
+start does about it: `UnifiedLog`, `LogLoader`, `LogCleanerManager`.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+START_ABOVE_END = "log-start-above-log-end"
+"""The name of the one that a start itself finds: it then deletes every segment."""
+
+
+class Offsets(NamedTuple):
+    """Offsets of one partition as stored, None for what no file has; the log end is that of a started log."""
+
+    log_start: int | None
+    recovery_point: int | None
+    high_watermark: int | None
+    cleaner_point: int | None
+    epoch_start: int | None
+    log_end: int
+
+
+class Violation(NamedTuple):
+    """An invariant that does not hold: its name, an offset, the one that it may not exceed, the effect."""
+
+    name: str
+    found: int
+    limit: int
+    effect: str
+
+
+_INVARIANTS = (
+    (
+        "log-start-above-high-watermark",
+        "log_start",
+        "high_watermark",
+        "a start raises the high watermark to the log start",
+    ),
+    (
+        "high-watermark-above-log-end",
+        "high_watermark",
+        "log_end",
+        "a start lowers the high watermark to the log end: committed records are missing here",
+    ),
+    (
+        "recovery-point-above-log-end",
+        "recovery_point",
+        "log_end",
+        "records that were flushed are missing here",
+    ),
+    (
+        "cleaner-point-above-log-end",
+        "cleaner_point",
+        "log_end",
+        "the cleaner begins anew at the log start",
+    ),
+    ("epoch-start-above-log-end", "epoch_start", "log_end", "a start drops the epoch"),
+)
+
+
+def violations(offsets: Offsets) -> Iterator[Violation]:
+    """Yield the invariants that do not hold, in a fixed order; what is unknown violates none."""
+    values = offsets._asdict()
+    for name, lower, upper, effect in _INVARIANTS:
+        found, limit = values[lower], values[upper]
+        if found is not None and limit is not None and found > limit:
+            yield Violation(name, found, limit, effect)

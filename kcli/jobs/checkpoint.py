@@ -1,0 +1,78 @@
+"""`checkpoint show`: the checkpoint files around each partition, joined, and held against its log."""
+
+import os
+from collections.abc import Generator
+
+from formats.checkpoint import read_offset_checkpoint
+from formats.types import TopicPartition
+from kcli.analysis.findings import Finding
+from kcli.analysis.invariants import START_ABOVE_END, Offsets, violations
+from kcli.analysis.inventory import checkpointed
+from kcli.analysis.start import start
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.common import Yield, answer, where
+from kcli.logdir.buffers import FileError, read_optional, reading, shown
+from kcli.logdir.partition import Partition
+from kcli.rows.checkpoints import CheckpointRow
+
+CLEANER = "cleaner-offset-checkpoint"
+
+
+def show(unit: Unit) -> Outcome:
+    """Return the partition's row, and a finding for each invariant that does not hold."""
+    return answer(unit, _show)
+
+
+def _show(partition: Partition) -> Yield:
+    loaded = yield from start(partition, exact=False)
+    facts, topic, number = partition.directory, partition.topic, partition.number
+    lines = loaded.epoch_lines
+    latest = lines[-1] if lines else None
+    offsets = Offsets(
+        log_start=checkpointed(facts.log_start_offsets, topic, number),
+        recovery_point=checkpointed(facts.recovery_points, topic, number),
+        high_watermark=checkpointed(facts.high_watermarks, topic, number),
+        cleaner_point=(yield from _cleaner_point(partition)),
+        epoch_start=latest and latest.start_offset,
+        log_end=loaded.log_end_offset,
+    )
+    violated = list(violations(offsets))
+    yield CheckpointRow(
+        where(partition),
+        log_start_offset=offsets.log_start,
+        recovery_point=offsets.recovery_point,
+        high_watermark=offsets.high_watermark,
+        cleaner_point=offsets.cleaner_point,
+        latest_epoch=latest and latest.epoch,
+        latest_epoch_start_offset=offsets.epoch_start,
+        first_segment_offset=loaded.segments[0].base_offset,
+        log_end_offset=offsets.log_end,
+        log_end_offset_source=loaded.source,
+        violations=(*[START_ABOVE_END] * loaded.emptied, *(one.name for one in violated)),
+    )
+    for one in violated:
+        yield Finding(
+            "CKPT-001",
+            f"{one.name}: {one.found}, {one.limit} at most; {one.effect}",
+            dir=partition.shown,
+            expected=one.limit,
+            found=one.found,
+        )
+
+
+def _cleaner_point(partition: Partition) -> Generator[Finding, None, int | None]:
+    """Yield why the cleaner's checkpoint cannot be used; return the partition's line of it."""
+    log_dir = partition.target.log_dir
+    if log_dir is None or partition.topic is None or partition.number is None:
+        return None
+    path = os.path.join(log_dir, CLEANER)
+    try:
+        data = read_optional(path)
+        if data is None:
+            return None
+        with reading(path):
+            points = read_offset_checkpoint(data)
+    except FileError as error:
+        yield Finding("DIR-003", error.message, dir=shown(log_dir), path=shown(path), position=error.position)
+        return None
+    return points.get(TopicPartition(partition.topic, partition.number))
