@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from formats.batch import COMPRESSION_CODEC_MASK, DELETE_HORIZON_MASK, HEADER_SIZE, MAGIC_V2, BatchHeader
 from formats.bounds import LARGEST_BATCH
-from formats.bulk import chain
+from formats.bulk import headers
 from formats.errors import FormatError
 from formats.magic import read_header
 from formats.record import Record, batch_records
@@ -215,7 +215,7 @@ def _equal_chunk(here: ReplicaLog, there: ReplicaLog) -> ReplicaRange | None:
     data = here.read(size)
     if data != there.read(size):
         return None
-    found = chain(data, size, max(here.left, there.left), whole=True)
+    found = headers(data, size, max(here.left, there.left)).chain
     places, end = found.positions, found.next
     while places and (places[-1] + HEADER_SIZE > size or end > size):
         end = places.pop()

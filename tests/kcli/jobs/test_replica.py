@@ -168,6 +168,15 @@ def test_a_changed_byte_is_found_whatever_the_chunk(data, tmp_path_factory):
     assert found == [row for row in expected if row[0] <= row[1]]
 
 
+@pytest.mark.parametrize("magic", [b"\xff", b"\x80"])
+def test_what_no_reader_takes_for_a_batch_ends_a_segment_on_both_sides(tmp_path, magic):
+    damaged = bytearray(BATCHES[1])
+    damaged[16:17] = magic
+    outcome, found = compared(tmp_path, [BATCHES[0], bytes(damaged)], [BATCHES[0], bytes(damaged)])
+    assert found == [(0, 9, "equal", None)]
+    assert codes(outcome).count("LOG-002") == 2
+
+
 def test_trouble_with_the_other_replica_names_it(tmp_path):
     one, other = orders(tmp_path / "a", *BATCHES), orders(tmp_path / "b", *BATCHES)
     (other / "leader-epoch-checkpoint").write_text("no checkpoint")
