@@ -2,6 +2,7 @@
 
 import re
 import sys
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -95,7 +96,7 @@ def scan(
         name="scan",
         job=ScanLog(options),
         accepts=ACCEPTS,
-        expand=expand,
+        expand=partial(expand, starts=True),
         possible_types=lambda _: options.rows,
         split=lambda units, _: split_segments(units, cuts),
         reduce=lambda found: ScanReducer(ScanLog(options), unread(found)),

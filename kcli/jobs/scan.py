@@ -8,6 +8,7 @@ ranges do not join.
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
@@ -15,12 +16,13 @@ from formats.batch import COMPRESSION_NAMES
 from formats.bounds import LARGEST_BATCH
 from formats.names import IN_PARTITION, LOG, parse_file
 from kcli.analysis.collector import FindingCollector
-from kcli.analysis.findings import NO_LOG_FILE, Finding
+from kcli.analysis.findings import Finding
 from kcli.analysis.pieces import Piece, ReadOptions, join, read_piece
 from kcli.analysis.salvage import DamagedRange
+from kcli.analysis.start import start
 from kcli.analysis.summary import EMPTY, Codec, Summary, merge
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import failed, internal_failure, log_dir_findings, moved, source_of
+from kcli.jobs.common import answer, failed, internal_failure, log_dir_findings, moved, source_of
 from kcli.jobs.cuts import cut
 from kcli.jobs.scan_logs import directory_of, identity
 from kcli.logdir.buffers import DataFile, FileError, Reading
@@ -43,6 +45,12 @@ from kcli.rows.scan import (
 
 PIECE_BYTES = 64 << 20
 """Of a piece of a big segment, at least."""
+OF_A_START = frozenset(
+    {f"START-00{number}" for number in (2, 3, 4, 7)} | {"IDX-002", "LOG-006", "LOG-007", "LOG-009", "LOG-014"}
+)
+"""Findings of a start that a walk over the bytes of the logs does not make itself."""
+UNFORESEEN = "unsupported"
+"""The error of a start that goes on in a way that is not computed here: its logs are read all the same."""
 MANY_WORKERS = 8
 """So many share a segment of a gibibyte in the smallest pieces, two each; fewer do with larger ones."""
 
@@ -123,9 +131,7 @@ class ScanLog:
         options = self.options
         try:
             if unit.target.kind == PARTITION:
-                listed_log(unit.target.path)  # it may have been removed meanwhile
-                source = source_of(replace(unit.target, shown=os.path.join(unit.target.shown, "-")))
-                return ScannedRange(unit, source, findings=tuple(log_dir_findings(unit.target)))
+                return _directory(unit)
             read_options = ReadOptions(options.verify, options.ratio, options.max_batch_bytes)
             with DataFile(unit.target.path, Reading(options.rate, options.cold)) as file:
                 hints = hints_of(file, sibling(unit.target, "index"))
@@ -187,10 +193,19 @@ class ScanReducer:
             outcome.findings.extend(_findings(target, piece, end if is_segment else None))
             if is_segment and piece.summary.last_offset is not None:
                 end = piece.summary.last_offset
-        if source is not None and target.kind == PARTITION:
-            outcome.findings.append(Finding("LOG-007", NO_LOG_FILE, dir=target.shown))
         total = total._replace(complete=total.complete and source is not None)
         return known._replace(total=total, end=end, where=known.where if source is None else source.where)
+
+
+def _directory(unit: Unit) -> ScannedRange:
+    """Return what a start finds in a partition directory and the bytes of its logs do not show."""
+    target = unit.target
+    listed_log(target.path)  # FileError where it was removed meanwhile
+    found = answer(unit, partial(start, exact=False))
+    source = source_of(replace(target, shown=os.path.join(target.shown, "-")))
+    findings = tuple(each for each in found.findings if each.code in OF_A_START or each.code[:4] == "DIR-")
+    is_unforeseen = found.error is not None and found.error.error == UNFORESEEN
+    return ScannedRange(unit, source, findings=findings, error=None if is_unforeseen else found.error)
 
 
 def _scanned(outcome: Outcome | None) -> Scanned:

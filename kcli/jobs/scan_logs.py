@@ -13,10 +13,11 @@ from kcli.logdir.tree import PARTITION, Found, Note, Target, entry_of, partition
 ACCEPTS = frozenset({LOG, KRAFT_SNAPSHOT, PARTITION})
 
 
-def expand(found: Found) -> Found:
+def expand(found: Found, *, starts: bool = False) -> Found:
     """Return the same with one target for each log, however often it is named, in the order of base offsets.
 
-    Directories come in the order in which they are named. A partition directory without a log stays.
+    Directories come in the order in which they are named. A partition directory without a log stays; with
+    `starts` every partition directory that is named stays, before its logs.
     """
     result = replace(found, targets=[], failures=list(found.failures), notes=list(found.notes))
     directories: dict[str, dict[str, Target]] = {}
@@ -32,7 +33,7 @@ def expand(found: Found) -> Found:
             continue
         files = directories.setdefault(identity(directory_of(target).path, real), {})
         result.notes.extend(notes)
-        for log in logs:
+        for log in [target, *logs] if starts else logs:
             name = "" if log.kind == PARTITION else os.path.basename(log.path)
             files.setdefault(name, _beside(next(iter(files.values())), log, name) if files else log)
     result.targets.extend(files[name] for files in directories.values() for name in sorted(files, key=_place))

@@ -169,3 +169,32 @@ def test_a_damaged_file_of_the_log_dir_is_a_finding(kcli, log_dir, command, jobs
     assert [finding["path"] for finding in answer["findings"] if finding["code"] == "DIR-005"] == [
         str(log_dir.path / "meta.properties")
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("partition.metadata", b""), ("leader-epoch-checkpoint", b"0\n7\n0 0\n")]
+)
+def test_a_log_that_would_not_load_is_an_error_and_its_rows_are_given(kcli, data, name, content):
+    (data / "orders-0" / name).write_bytes(content)
+    scan, ls = (json.loads(kcli(*words, "-o", "json", data).stdout) for words in (("scan",), ("ls",)))
+
+    assert scan["errors"] == ls["errors"] and [error["error"] for error in scan["errors"]] == ["load-failed"]
+    assert {row["partition"]: row["is_complete"] for row in scan["rows"] if "is_complete" in row}[0]
+
+
+def test_zeros_after_a_clean_stop_have_the_verdict_of_ls(kcli, data):
+    (data / ".kafka_cleanshutdown").write_bytes(b"")
+    with open(data / "orders-0" / "00000000000000000000.log", "ab") as log:
+        log.write(bytes(100))
+    scan, ls = (json.loads(kcli(*words, "-o", "json", data).stdout) for words in (("scan",), ("ls",)))
+
+    assert [error["error"] for error in scan["errors"]] == ["load-failed"]
+    assert scan["errors"] == ls["errors"]
+    assert "LOG-009" in {finding["code"] for finding in scan["findings"]}
+
+
+def test_a_log_file_by_itself_is_read_alone(kcli, data):
+    (data / "orders-0" / "partition.metadata").write_bytes(b"")
+    answer = kcli("scan", data / "orders-0" / "00000000000000000000.log", "-o", "json")
+
+    assert (answer.exit_code, json.loads(answer.stdout)["errors"]) == (0, [])
