@@ -16,7 +16,7 @@ from formats.types import TopicPartition
 from kcli.analysis import epochs
 from kcli.analysis.directory_files import PREALLOCATED, TXN_ENTRY_SIZE, Files, read_aborted, surviving_files
 from kcli.analysis.epochs import EpochCache
-from kcli.analysis.findings import NO_LOG_FILE
+from kcli.analysis.findings import NO_LOG_FILE, Finding
 from kcli.analysis.loaded_log import (
     HEADERS,
     INDEX,
@@ -72,15 +72,7 @@ class LogLoader:
 
         BrokerError where it would not load it, FileError as of a file.
         """
-        _refuse_foreign(self.partition)
-        files = surviving_files(self.partition, self.reporter.findings)
-        disk: dict[int, Snapshot] = dict(files.snapshots)
-        self.producers = ProducerState(
-            disk=disk,
-            now_ms=self.settings.now_ms,
-            expiration_ms=self.settings.producer_expiration_ms,
-            known=set(files.known_snapshots),
-        )
+        files = self._surviving_files()
         self._load_segments(files)
         log_end, recovery_point = self._recover_log()
         last = self.segments[max(self.segments)]
@@ -120,6 +112,32 @@ class LogLoader:
         from kcli.analysis.metadata_log import at_latest_snapshot  # noqa: PLC0415 - of one topic
 
         return at_latest_snapshot(loaded, self.partition.names, self.reporter)
+
+    def inspect(self) -> tuple[Finding, ...]:
+        """Return what a start reports of files, and of the tail of a clean log; no batch else is read.
+
+        BrokerError and FileError as of `load`, but for what recovery alone meets.
+        """
+        files = self._surviving_files()
+        if all((base, "index") in files.indexes for base in files.logs):
+            self._load_segments(files)
+            if self.clean or not files.logs:
+                self._recover_log()
+        self._check_partition_metadata()
+        return tuple(self.reporter.findings)
+
+    def _surviving_files(self) -> Files:
+        """Return the files that the start keeps; the producer state begins with their snapshots."""
+        _refuse_foreign(self.partition)
+        files = surviving_files(self.partition, self.reporter.findings)
+        disk: dict[int, Snapshot] = dict(files.snapshots)
+        self.producers = ProducerState(
+            disk=disk,
+            now_ms=self.settings.now_ms,
+            expiration_ms=self.settings.producer_expiration_ms,
+            known=set(files.known_snapshots),
+        )
+        return files
 
     def _source(self, last: LoadedSegment) -> str:
         if not self.exact:

@@ -64,6 +64,20 @@ def start_from(
     return loaded
 
 
+def inspect(partition: Partition) -> Iterator[Finding]:
+    """Yield what a start reports of the files of a directory, and of the tail of a cleanly stopped log.
+
+    Nothing is recovered and no other batch is read: this is for who reads all batches anyway. FileError as of
+    `start`.
+    """
+    given = checkpoints(partition)
+    try:
+        yield from LogLoader(partition, given, UNKNOWN_SETTINGS, exact=False).inspect()
+    except BrokerError as error:
+        yield from _damage_findings(partition, error, clean=given.clean)
+        raise load_failed(error) from error
+
+
 def load_failed(error: BrokerError) -> FileError:
     """Return the error of a log that the broker would not load; the message names Kafka's exception."""
     return FileError(error.path, LOAD_FAILED, f"the broker would not load this log: {error}", error.position)

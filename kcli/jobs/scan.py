@@ -8,7 +8,6 @@ ranges do not join.
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
 from kcli.analysis.pieces import Piece, ReadOptions, join, read_piece
 from kcli.analysis.salvage import DamagedRange
-from kcli.analysis.start import start
+from kcli.analysis.start import inspect
 from kcli.analysis.summary import EMPTY, Codec, Summary, merge
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import answer, failed, internal_failure, log_dir_findings, moved, source_of
@@ -45,9 +44,7 @@ from kcli.rows.scan import (
 
 PIECE_BYTES = 64 << 20
 """Of a piece of a big segment, at least."""
-OF_A_START = frozenset(
-    {f"START-00{number}" for number in (2, 3, 4, 7)} | {"IDX-002", "LOG-006", "LOG-007", "LOG-009", "LOG-014"}
-)
+OF_A_START = frozenset({"IDX-002", "LOG-006", "LOG-007", "LOG-009", "LOG-014", "START-003", "START-004"})
 """Findings of a start that a walk over the bytes of the logs does not make itself."""
 UNFORESEEN = "unsupported"
 """The error of a start that goes on in a way that is not computed here: its logs are read all the same."""
@@ -201,7 +198,7 @@ def _directory(unit: Unit) -> ScannedRange:
     """Return what a start finds in a partition directory and the bytes of its logs do not show."""
     target = unit.target
     listed_log(target.path)  # FileError where it was removed meanwhile
-    found = answer(unit, partial(start, exact=False))
+    found = answer(unit, inspect)
     source = source_of(replace(target, shown=os.path.join(target.shown, "-")))
     findings = tuple(each for each in found.findings if each.code in OF_A_START or each.code[:4] == "DIR-")
     is_unforeseen = found.error is not None and found.error.error == UNFORESEEN
