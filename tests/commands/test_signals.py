@@ -167,7 +167,7 @@ def test_signals_that_the_parent_ignores_are_ignored(many):
     assert process.returncode == 0
 
 
-@pytest.mark.parametrize("moment", [0.6, 1.4])
+@pytest.mark.parametrize("moment", [0.4, 0.8])
 def test_a_signal_ends_a_table_at_once(many, moment):
     process = start("epoch", "end-offset", "--epoch", "all", many, "-o", "table")
     time.sleep(moment)
