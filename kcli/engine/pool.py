@@ -85,7 +85,14 @@ def _mapped(job: Map, work: deque[Sequence[Unit]], window: int, under_way: list[
     except BrokenProcessPool:
         raise
     except (OSError, EOFError, RuntimeError) as error:
-        raise EngineMissingError(f"--jobs cannot work here, use --jobs 1 ({error!r})") from error
+        raise EngineMissingError(f"--jobs cannot work here, use --jobs 1 ({_reason(error)})") from error
+
+
+def _reason(error: OSError | EOFError | RuntimeError) -> str:
+    """Return why there can be no worker; the end of the pipe to a helper process is its death."""
+    if isinstance(error, EOFError | ConnectionError):
+        return "a helper process died"
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _answered(units: Sequence[Unit], path: str, answer: Future[int]) -> tuple[list[Outcome], list[Unit]]:

@@ -113,7 +113,7 @@ def test_messages_have_the_same_places_where_both_streams_are_one_file(big, tmp_
     ("jobs", "size", "message"),
     [
         (1, 1_000_000, b"kcli: cannot write output: file too large\n"),
-        (2, 0, b"error --jobs cannot work here, use --jobs 1 (OSError(27, 'File too large'))\n"),
+        (2, 0, b"error --jobs cannot work here, use --jobs 1 (File too large)\n"),
     ],
     ids=["inline", "workers"],
 )
