@@ -92,6 +92,8 @@ def _reason(error: OSError | EOFError | RuntimeError) -> str:
     """Return why there can be no worker; the end of the pipe to a helper process is its death."""
     if isinstance(error, EOFError | ConnectionError):
         return "a helper process died"
+    if isinstance(error, TimeoutError):
+        return f"no worker began within {START_SECONDS} s"
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
