@@ -126,6 +126,16 @@ def record_size(record: Record | LegacyRecord) -> int:
     return size
 
 
+def record_sizes(records: RecordColumns) -> Ints:
+    """Return the `record_size` of each record."""
+    sizes = np.maximum(records.key_length, 0) + np.maximum(records.value_length, 0)
+    of_headers = BYTES_A_HEADER + records.header_key_length + np.maximum(records.header_value_length, 0)
+    before = np.concatenate([[0], np.cumsum(of_headers)])
+    first = records.headers_first
+    found: Ints = sizes + before[first + records.headers_count] - before[first]
+    return found
+
+
 def columns_of(
     records: Sequence[Record | LegacyRecord], header: Fields, before: int, *, ends: bool
 ) -> RecordColumns:

@@ -82,6 +82,16 @@ def test_the_largest_batch_that_is_read_costs_a_bounded_memory(codec, shown, usu
     assert peak - usual[shown] <= MOST
 
 
+@pytest.mark.parametrize("words", [["-o", "ndjson", "--bytes", "text"], ["-o", "csv"]])
+def test_records_of_many_headers_cost_a_bounded_memory(words, usual, tmp_path):
+    records = [put_record(number, headers=[(b"k", b"")] * 20_000) for number in range(60)]
+    (tmp_path / LOG).write_bytes(put_records(records, ZSTD))
+    status, peak, _ = run(tmp_path, "--only", "dump_record", *words)
+
+    assert status == 0
+    assert peak - usual["ndjson"] <= MOST
+
+
 MANY = 12
 VARIANTS = {
     **SHOWN,

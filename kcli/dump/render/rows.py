@@ -12,7 +12,7 @@ from formats.record import Record
 from formats.record_columns import RecordColumns
 from kcli.analysis.log_findings import inside, report_damage
 from kcli.analysis.salvage import DamagedRange
-from kcli.dump.block import Block, records_at
+from kcli.dump.block import Block, record_sizes, records_at
 from kcli.dump.render.batch_columns import batch_columns, is_control, listed
 from kcli.dump.render.decoders import decoded, decoder_for
 from kcli.dump.render.headers import record_headers
@@ -73,8 +73,8 @@ def _sized(log: Log, block: Block, source: FromFile, decoder: str | None) -> Ite
         for row in batch_rows(block, source):
             yield 0, row
     else:
-        sizes = np.maximum(records.key_length, 0) + np.maximum(records.value_length, 0)
-        yield from zip(sizes.tolist(), _record_rows(log, block, records, source, decoder), strict=True)
+        sizes = record_sizes(records).tolist()
+        yield from zip(sizes, _record_rows(log, block, records, source, decoder), strict=True)
 
 
 def _check_control(log: Log, position: int, record: Record) -> None:
