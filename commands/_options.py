@@ -1,4 +1,4 @@
-"""The options that every command has, in one place, and the parsers of words like `0-3,7` or `@-1h`.
+"""The options that every command has, in one place, and the parsers of words like `0..3,7` or `@-1h`.
 
 A command is written with its own options and one `common` parameter:
 
@@ -64,7 +64,8 @@ class Common:
     """The values of the shared options; each field is declared as the option that typer shows."""
 
     topic: Annotated[
-        list[str] | None, _option("--topic", panel=INPUT, metavar="NAME,...", text="Only these topics.")
+        list[str] | None,
+        _option("--topic", panel=INPUT, metavar="NAME,...", text="Only these topics; globs."),
     ] = None
     topic_regex: Annotated[
         list[str] | None,
@@ -73,7 +74,7 @@ class Common:
         ),
     ] = None
     partition: Annotated[
-        list[str] | None, _option("--partition", panel=INPUT, metavar="0-3,7", text="Only these partitions.")
+        list[str] | None, _option("--partition", panel=INPUT, metavar="0..3,7", text="Only these partitions.")
     ] = None
     exclude_internal: Annotated[
         bool,
@@ -301,18 +302,18 @@ def parse_epochs(text: str) -> tuple[int, ...] | None:
 
 
 def parse_partitions(text: str) -> frozenset[int]:
-    """Return the partitions of a list like `0-3,7`, ranges inclusive."""
+    """Return the partitions of a list like `0..3,7` or `0-3,7`, ranges inclusive."""
     ranges = []
     for word in map(str.strip, text.split(",")):
-        if not re.fullmatch(r"[0-9]+(-[0-9]+)?", word):
+        found = re.fullmatch(r"([0-9]+)(?:(?:-|\.\.)([0-9]+))?", word)
+        if found is None:
             raise UsageError(
-                f"partition {word!r}: expected a whole number of at least 0, or a range such as 0-3"
+                f"partition {word!r}: expected a whole number of at least 0, or a range such as 0..3"
             )
-        low, dash, high = word.partition("-")
-        first = _integer(low, "partition", 0, INT32)
-        last = _integer(high, "partition", 0, INT32) if dash else first
+        first = _integer(found[1], "partition", 0, INT32)
+        last = _integer(found[2], "partition", 0, INT32) if found[2] else first
         if last < first:
-            raise UsageError(f"partition {word!r}: the range is empty; did you mean {last}-{first}?")
+            raise UsageError(f"partition {word!r}: the range is empty; did you mean {last}..{first}?")
         ranges.append(range(first, last + 1))
     if sum(map(len, ranges)) > MOST_PARTITIONS:
         raise UsageError(f"partition {text!r}: more than {MOST_PARTITIONS} partitions")

@@ -56,6 +56,7 @@ class Command:
     nothing is read after the last row that --limit shows. `split` returns units for the same work in which
     several workers share a large log; its second argument: workers write parts of --out. `reduce` returns the
     step that combines outcomes, given what was found; `rows_from_reduce`: rows come from it alone.
+    `differs`: whether a row is a difference, status 1.
     `unbounded_output`: there are as many rows as the files hold, too many for Spark's driver.
     """
 
@@ -70,6 +71,7 @@ class Command:
     split: Split | None = None
     reduce: Callable[[Found], Reduce] | None = None
     rows_from_reduce: bool = False
+    differs: Callable[[Item], bool] | None = None
     unbounded_output: bool = False
 
 
@@ -94,7 +96,7 @@ def run(command: Command, paths: list[str] | None, common: Common) -> None:
             job = Job(command.job, command.reduce and command.reduce(found))
             if command.split is not None:
                 units = command.split(units, sink is not None)
-            with closing(_rows(engine, job, units, summary, common=common, view=view)) as rows:
+            with closing(_rows(command, engine, job, units, summary, common=common, view=view)) as rows:
                 _write(rows, view, common, summary, text=command.text, out=out, sink=sink)
 
 
@@ -240,14 +242,21 @@ def _view(
 
 
 def _rows(
-    engine: Engine, job: Job, units: list[Unit], summary: RunSummary, *, common: Common, view: View
+    command: Command,
+    engine: Engine,
+    job: Job,
+    units: list[Unit],
+    summary: RunSummary,
+    *,
+    common: Common,
+    view: View,
 ) -> Generator[Item, None, None]:
     """Yield the rows of every unit."""
 
     def rows() -> Iterator[Item]:
         with progress(units, common, view) as done:
             for outcome in interruptible(iter(engine(job, units) if units else ())):
-                summary.add(outcome)
+                summary.add(outcome, command.differs)
                 yield from outcome.rows
                 done(outcome)
 

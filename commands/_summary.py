@@ -1,6 +1,6 @@
 """Findings, errors and counts of a run, and the exit status that follows from them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from commands._signals import Interrupted, acknowledge
@@ -25,11 +25,17 @@ class RunSummary:
     findings: list[Finding] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     parts: list[object] = field(default_factory=list)
+    has_differences: bool = False
     ended: ExitStatus = ExitStatus.CLEAN
     signal_status: int | None = None
 
-    def add(self, outcome: Outcome) -> None:
-        """Add the findings, the error and the part of an outcome, and count it if it answers its input."""
+    def add(self, outcome: Outcome, differs: Callable[[Item], bool] | None = None) -> None:
+        """Add the findings, the error and the part of an outcome, and count it if it answers its input.
+
+        A row that `differs` ends the run with status 1.
+        """
+        if differs is not None and any(map(differs, outcome.rows)):
+            self.has_differences = True
         self.findings.extend(outcome.findings)
         if outcome.error is not None:
             self.failures.append(outcome.error)
@@ -67,6 +73,8 @@ class RunSummary:
             yield ExitStatus.SOME_UNANSWERED if self.answered else ExitStatus.NOTHING_ANSWERED
         if any(failure.error == "internal" for failure in self.failures):
             yield ExitStatus.INTERNAL
+        if self.has_differences:
+            yield ExitStatus.FINDINGS
         if self.fail_on != "never":
             level = SEVERITIES.index(self.fail_on)
             if any(SEVERITIES.index(finding.severity) >= level for finding in self.findings):

@@ -1,7 +1,7 @@
 """`kcli lookup`: where an offset or a timestamp lives."""
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -15,6 +15,13 @@ app = Group(
 )
 
 MAX = "max"
+ExitCode: TypeAlias = Annotated[
+    bool, typer.Option("--exit-code", help="End with status 1 if a partition does not have it.")
+]
+
+
+def _is_missing(row: object) -> bool:
+    return not getattr(row, "found", True)
 
 
 @app.command("offset")
@@ -25,6 +32,7 @@ def offset(
     ],
     paths: Paths = None,
     *,
+    exit_code: ExitCode = False,
     common: Common,
 ) -> None:
     """Print the segment, position and batch that a fetch at this offset starts with.
@@ -35,7 +43,7 @@ def offset(
     from kcli.jobs import lookup as jobs  # noqa: PLC0415 - kept out of --help
 
     job = partial(jobs.offset, offset=parse_offset(offset))
-    run(Command(name="lookup offset", job=job), paths, common)
+    run(Command(name="lookup offset", job=job, differs=_is_missing if exit_code else None), paths, common)
 
 
 @app.command("timestamp")
@@ -49,6 +57,7 @@ def timestamp(
     ],
     paths: Paths = None,
     *,
+    exit_code: ExitCode = False,
     max_batch_bytes: Annotated[
         int,
         typer.Option(
@@ -68,4 +77,4 @@ def timestamp(
 
     earliest = None if timestamp == MAX else parse_time(timestamp)
     job = partial(jobs.timestamp, timestamp=earliest, max_batch_bytes=max_batch_bytes)
-    run(Command(name="lookup timestamp", job=job), paths, common)
+    run(Command(name="lookup timestamp", job=job, differs=_is_missing if exit_code else None), paths, common)

@@ -9,6 +9,7 @@ import re
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from formats.names import (
@@ -67,7 +68,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which partitions are selected; empty fields select everything."""
+    """Which partitions are selected, topics by names or globs; empty fields select everything."""
 
     topics: tuple[str, ...] = ()
     topic_regexes: tuple[str, ...] = ()
@@ -83,7 +84,8 @@ class Selection:
         if name is None:
             return not (self.topics or self.topic_regexes or self.partitions)
         if (self.topics or self.topic_regexes) and not (
-            name.topic in self.topics or any(re.fullmatch(regex, name.topic) for regex in self.topic_regexes)
+            any(fnmatchcase(name.topic, pattern) for pattern in self.topics)
+            or any(re.fullmatch(regex, name.topic) for regex in self.topic_regexes)
         ):
             return False
         if self.partitions and name.partition not in self.partitions:

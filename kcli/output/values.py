@@ -9,7 +9,7 @@ from kcli.analysis.findings import Finding
 from kcli.rows import Failure, Value
 
 NULL = r"\N"
-"""A null in csv and tsv, as in the dumps of databases."""
+"""A null in tsv, as in the dumps of databases."""
 
 
 def _encode(value: Any) -> str:
@@ -36,7 +36,7 @@ def spaced(value: Any) -> str:
 
 
 def cell(value: Value) -> str:
-    """Return a value as the text of one csv or tsv cell, not yet escaped."""
+    """Return a value as the text of one cell of tsv or a table, not yet escaped."""
     if value is None:
         return NULL
     if isinstance(value, bool):
@@ -63,17 +63,14 @@ _QUOTED = frozenset(',"\r\n')
 
 
 def csv_cell(value: Value) -> str:
-    r"""Return a value as a csv cell, quoted where needed.
-
-    A null is an unquoted `\N`, an empty text is `""`.
-    """
-    text = cell(value)
+    """Return a value as a csv cell, quoted where needed; a null is an empty cell, an empty text is `""`."""
+    text = "" if value is None else cell(value)
     return '"' + text.replace('"', '""') + '"' if value is not None and needs_quotes(text) else text
 
 
 def needs_quotes(text: str) -> bool:
     """Whether a csv cell of this text, which is no null, is quoted."""
-    return not text or text == NULL or not _QUOTED.isdisjoint(text)
+    return not text or not _QUOTED.isdisjoint(text)
 
 
 _CONTROLS = {code: f"\\x{code:02x}" for code in [*range(0x20), *range(0x7F, 0xA0)]}

@@ -87,3 +87,14 @@ def test_wrong_arguments_are_usage_errors(words, tmp_path):
 @pytest.mark.parametrize("command", ["offset", "timestamp"])
 def test_help_has_an_example(command):
     assert f"kcli lookup {command}" in kcli("lookup", command, "--help").stdout
+
+
+@pytest.mark.parametrize(("words", "status"), [((), 0), (("--exit-code",), 1)])
+def test_exit_code_says_that_an_offset_is_not_there(tmp_path, words, status):
+    partition = log_dir(tmp_path / "d") / "orders-0"
+    segment(partition, 0, put_range(0, 4))
+    answer = kcli("lookup", "offset", "999999", partition, "-o", "json", *words)
+
+    assert [row["found"] for row in json.loads(answer.stdout)["rows"]] == [False]
+    assert answer.exit_code == status
+    assert kcli("lookup", "offset", "0", partition, *words).exit_code == 0

@@ -29,6 +29,7 @@ NOW = 1_700_000_000_000
         (parse_epochs, "7,-1, 3", (7, -1, 3)),
         (parse_epochs, "2147483647", (2**31 - 1,)),
         (parse_partitions, "0-3,7", {0, 1, 2, 3, 7}),
+        (parse_partitions, "0..3,7", {0, 1, 2, 3, 7}),
         (parse_partitions, "5", {5}),
         (parse_partitions, "1-1", {1}),
         (parse_partitions, "0-2,1-3", {0, 1, 2, 3}),

@@ -96,7 +96,7 @@ class TestFormats:
         header, row = csv.reader(io.StringIO(kcli(*ASK, odd, "-o", "csv").stdout))
 
         assert header == list(END_OFFSET.names)
-        assert row[:5] == [str(odd), "1", CLUSTER_ID, r"\N", r"\N"]
+        assert row[:5] == [str(odd), "1", CLUSTER_ID, "", ""]
 
     def test_wide_has_every_value_whole_whatever_the_width(self, kcli, orders):
         result = kcli(*ASK, orders / "orders-0", "-o", "wide", env={"COLUMNS": "20"})

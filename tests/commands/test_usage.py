@@ -14,13 +14,13 @@ from commands.app import app
         ("dump --max-batch-bytes 0", "expected a whole number from 1 to 2147483647, found 0"),
         (
             "ls --partition -1",
-            "partition '-1': expected a whole number of at least 0, or a range such as 0-3",
+            "partition '-1': expected a whole number of at least 0, or a range such as 0..3",
         ),
         (
             "ls --partition 0-",
-            "partition '0-': expected a whole number of at least 0, or a range such as 0-3",
+            "partition '0-': expected a whole number of at least 0, or a range such as 0..3",
         ),
-        ("ls --partition 3-1", "partition '3-1': the range is empty; did you mean 1-3?"),
+        ("ls --partition 3-1", "partition '3-1': the range is empty; did you mean 1..3?"),
         ("dump --offsets 9..5", "--offsets 9..5: the range is empty; did you mean 5..9?"),
         ("dump --offsets x", "--offsets x: expected offsets such as 100..200, 100.., ..200 or 100"),
         ("dump --time 9..5", "--time 9..5: the range is empty, it ends before it begins"),

@@ -19,6 +19,12 @@ MOST_CLEAN = 25
 ZEROS, INCOMPLETE, CHECKSUM, NO_BATCHES = "LOG-004", "LOG-001", "LOG-003", "DUMP-001"
 IN_WORDS = {ZEROS, INCOMPLETE, CHECKSUM, NO_BATCHES}
 """Findings that the numbers of a row say in words."""
+WORDS = {
+    "IDX-002": "ends elsewhere by its index",
+    "LOG-009": "does not load",
+    "START-003": "unfinished change",
+}
+"""Other findings in words."""
 CLEAN = "clean"
 
 
@@ -128,7 +134,7 @@ def _result(row: Any, findings: Sequence[Finding]) -> str:
             counted(summary.invalid_batches, "wrong checksum") if summary.invalid_batches else "",
             f"{size(summary.damaged_bytes)} are no batches" if summary.damaged_ranges else "",
             tail,
-            *sorted(codes - IN_WORDS),
+            *(WORDS.get(code, code) for code in sorted(codes - IN_WORDS)),
         )
     )
     opened = ""

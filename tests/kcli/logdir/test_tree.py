@@ -42,6 +42,8 @@ def test_a_log_dir(kafka):
     [
         ({"topics": ("a",)}, ["a-0", "a-1"]),
         ({"topics": ("a", "b"), "partitions": frozenset({1, 9})}, ["a-1", "b-9"]),
+        ({"topics": ("a*",)}, ["a-0", "a-1", "a.x-0"]),
+        ({"topics": ("[bc]", "a.?")}, ["a.x-0", "b-9", "b-10"]),
         ({"topic_regexes": ("a.*",)}, ["a-0", "a-1", "a.x-0"]),
         ({"topic_regexes": ("a",)}, ["a-0", "a-1"]),
         ({"exclude_internal": True, "partitions": frozenset({3})}, []),
