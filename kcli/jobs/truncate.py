@@ -90,7 +90,8 @@ def _partition(partition: Partition, request: Request) -> Yield:
             error.path, WOULD_FAIL, f"the truncation would fail: {error}", error.position
         ) from error
     warnings = (*_input_warnings(partition, request), *_warnings(loaded, prediction, partition.path))
-    yield _row(where(partition), loaded, prediction, warnings)
+    rescue = _rescue_command(partition, _lost(loaded, prediction))
+    yield _row(where(partition), loaded, prediction, warnings, rescue)
     yield from _findings(partition, prediction)
 
 
@@ -138,7 +139,9 @@ def _target(partition: Partition, loaded: LoadedLog, given: Checkpoints, request
     return request.to_offset
 
 
-def _row(place: Where, loaded: LoadedLog, prediction: Prediction, warnings: tuple[str, ...]) -> TruncationRow:
+def _row(
+    place: Where, loaded: LoadedLog, prediction: Prediction, warnings: tuple[str, ...], rescue: str | None
+) -> TruncationRow:
     removed, after = prediction.removed, prediction.after
     return TruncationRow(
         place,
@@ -168,6 +171,7 @@ def _row(place: Where, loaded: LoadedLog, prediction: Prediction, warnings: tupl
         ),
         rounds=(),
         warnings=warnings,
+        rescue_command=rescue,
     )
 
 
@@ -222,18 +226,28 @@ def _warnings(loaded: LoadedLog, prediction: Prediction, directory: str) -> Iter
         )
 
 
+def _rescue_command(partition: Partition, lost: str | None) -> str | None:
+    """Return the command line that writes the records of some offsets to a file in the working directory."""
+    if lost is None:
+        return None
+    name = os.path.basename(os.path.abspath(partition.path))
+    out = _quoted(f"{name}-{lost.rstrip('.').replace('..', '-')}.ndjson")
+    return f"kcli dump --records --offsets {lost} --out {out} {_quoted(partition.path)}/{LOGS}"
+
+
 LOGS = "?" * len(f"{0:020}") + ".log"
 """What a shell takes for the logs of a directory, not for copies that somebody made of them."""
 
 
 def _quoted(path: str) -> str:
-    """Return a path as a shell takes it, whatever bytes it is made of."""
+    """Return a path as a POSIX shell takes it, whatever bytes it is made of."""
     if path.startswith("-"):
         path = f"./{path}"
     try:
         path.encode()
     except UnicodeEncodeError:
-        return "$'" + "".join(f"\\x{byte:02x}" for byte in os.fsencode(path)) + "'"
+        octal = "".join(f"\\{byte:03o}" for byte in os.fsencode(path))
+        return f"\"$(printf '{octal}')\""
     return shlex.quote(path)
 
 

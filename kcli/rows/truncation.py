@@ -73,6 +73,7 @@ class TruncationRow(NamedTuple):
     ]
     rounds: Annotated[tuple[dict[str, Any], ...], "the exchange with a leader; empty for a given offset"]
     warnings: Annotated[tuple[str, ...], "what a person should know before it happens"]
+    rescue_command: Annotated[str | None, "saves the records that will be lost; null where none is"]
 
 
 TRUNCATION = row_type("truncation", TruncationRow)

@@ -3,8 +3,11 @@
 Where its inputs come from, its rows, findings, warnings and refusals.
 """
 
+import json
+import os
 import pickle
 import subprocess
+import sys
 from functools import partial
 
 import pytest
@@ -107,7 +110,9 @@ def test_a_log_that_stands_for_one_that_is_not_there_is_refused(partition, name)
 def test_every_field_of_a_row(partition):
     before = snapshot(partition)
     found = row(partition, to_offset=15)
-    assert {key: value for key, value in found.items() if key not in {"dir", "warnings"}} == {
+    assert {
+        key: value for key, value in found.items() if key not in {"dir", "warnings", "rescue_command"}
+    } == {
         "broker_id": 7,
         "cluster_id": "abc",
         "topic": "orders",
@@ -342,7 +347,38 @@ def test_the_work_can_be_sent_to_another_process(partition):
 
 @pytest.mark.parametrize(
     ("name", "written"),
-    [("a b", "'a b'/*.log"), ("-x", "./-x/*.log"), ("caf\udce9", "$'\\x63\\x61\\x66\\xe9'/*.log")],
+    [
+        ("a b", "'a b'/*.log"),
+        ("-x", "./-x/*.log"),
+        ("caf\udce9", "\"$(printf '\\143\\141\\146\\351')\"/*.log"),
+    ],
 )
 def test_the_command_that_saves_can_be_pasted(name, written):
     assert f"{truncate._quoted(name)}/*.log" == written
+    shown = subprocess.run(
+        ["sh", "-c", f"printf %s {truncate._quoted(name)}"], capture_output=True, check=True
+    )
+    assert shown.stdout.endswith(os.fsencode(name))
+
+
+def test_the_rescue_command_writes_the_records_that_go(partition, tmp_path):
+    command = row(partition, to_offset=20)["rescue_command"]
+    kcli = f'kcli() {{ {sys.executable} -m kcli "$@"; }}'
+    subprocess.run(
+        ["sh", "-ec", f"{kcli}; {command}"],
+        cwd=tmp_path,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.getcwd()},
+    )
+    (saved,) = tmp_path.glob("*.ndjson")
+
+    records = [
+        line for line in map(json.loads, saved.read_text().splitlines()) if line["type"] == "dump_record"
+    ]
+    assert saved.name == "orders-0-20-29.ndjson"
+    assert [record["offset"] for record in records] == list(range(20, 30))
+    assert {"key", "value", "headers", "timestamp"} <= set(records[0])
+
+
+def test_where_nothing_is_lost_there_is_nothing_to_rescue(partition):
+    assert row(partition, to_offset=30)["rescue_command"] is None
