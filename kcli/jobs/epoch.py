@@ -1,6 +1,7 @@
 """What `kcli epoch` runs: the leader epochs of a partition, and the answers that a broker gives from them."""
 
 import os
+from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from functools import partial
@@ -227,21 +228,27 @@ def _epochs_of_batches(partition: Partition, loaded: LoadedLog) -> Generator[Fin
     Return the cache that the batches of all segments tell.
     """
     stops: list[Finding] = []
+    last: deque[tuple[str, int]] = deque(maxlen=1)
     try:
-        found = epochs.epochs_of_batches(_batches(partition, loaded, stops))
+        found = epochs.epochs_of_batches(_batches(partition, loaded, stops, last))
     except CorruptError as error:
-        raise FileError(partition.path, "corrupt", f"a batch: {error}") from error
+        path, position = last[0]
+        raise FileError(path, "corrupt", f"a batch: {error}", position) from error
     yield from stops
     return found
 
 
-def _batches(partition: Partition, loaded: LoadedLog, stops: list[Finding]) -> Iterator[tuple[int, int]]:
+def _batches(
+    partition: Partition, loaded: LoadedLog, stops: list[Finding], last: deque[tuple[str, int]]
+) -> Iterator[tuple[int, int]]:
+    """Yield epoch and base offset of each batch; `last` has the path and the position of the last one."""
     for segment in loaded.segments:
         if segment.log_path is None:
             continue
         with segment.log() as log:
             walk = Walk(log, 0, segment.log_size)
-            for _, header in walk:
+            for position, header in walk:
+                last.append((segment.log_path, position))
                 yield header.partition_leader_epoch, header.base_offset
             if walk.stop is not None and segment != loaded.segments[-1]:
                 stops.extend(stop_finding(partition, segment.log_path, walk.stop))

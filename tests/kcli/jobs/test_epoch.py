@@ -312,3 +312,12 @@ def test_what_the_log_dir_cannot_tell(tmp_path):
     outcome = epoch.show(unit(directory))
     assert len(outcome.rows) == 3
     assert codes(outcome) == ["DIR-003"]
+
+
+def test_a_negative_base_offset_is_named_with_its_place(tmp_path):
+    first = put_range(0, 5)
+    directory = orders(tmp_path / "d", first, put_range(-5, 5, epoch=3), put_range(10, 5), epochs=EPOCHS)
+    error = epoch.show(unit(directory), source="batches").error
+
+    assert (error.error, error.position) == ("corrupt", len(first))
+    assert error.path == f"{directory}/{0:020}.log"
