@@ -1,8 +1,10 @@
 """What a terminal shows: the view that rows of a type have, or with -o wide a table of every column."""
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
+from kcli.analysis.findings import Finding
 from kcli.output.drawings import drawing_of
 from kcli.output.long_values import beginning, is_long
 from kcli.output.screen import Screen
@@ -10,7 +12,7 @@ from kcli.output.structured import Tail
 from kcli.output.units import counted
 from kcli.output.values import cell, iso, one_line
 from kcli.output.view import ShownRow, View
-from kcli.rows import Column, Item, Value
+from kcli.rows import Column, Failure, Item, Value
 
 SHOWN_OF_A_LONG_VALUE = 1000
 """Characters."""
@@ -46,10 +48,18 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
         color_system="standard" if screen.is_colored else None,
         _environ={},
     )
-    for drawn in draw(found, screen, findings):
+    for drawn in draw(found, screen, [*findings, *_unreadable(failures)]):
         console.print(drawn, crop=False)
     if len(found) == view.limit:
         console.print(f"The first {counted(view.limit, 'row')} alone: --limit.", style="dim")
+
+
+def _unreadable(failures: Iterable[Failure]) -> Iterator[Finding]:
+    """Yield a finding for each error about a file, so that its row has a mark."""
+    for failure in failures:
+        directory = os.path.dirname(failure.path)
+        if directory:
+            yield Finding("LOG-008", failure.message, directory, failure.path, failure.position)
 
 
 def write_wide(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> None:

@@ -198,3 +198,11 @@ def test_a_log_file_by_itself_is_read_alone(kcli, data):
     answer = kcli("scan", data / "orders-0" / "00000000000000000000.log", "-o", "json")
 
     assert (answer.exit_code, json.loads(answer.stdout)["errors"]) == (0, [])
+
+
+def test_a_partition_that_would_not_load_is_marked_on_a_terminal(kcli, data):
+    (data / "orders-0" / "partition.metadata").write_bytes(b"")
+    shown = kcli("scan", "--summary", "-o", "table", data).stdout
+
+    assert [line for line in shown.splitlines() if "orders-0" in line and "does not load" in line]
+    assert [line for line in shown.splitlines() if "orders-1" in line and "does not load" not in line]

@@ -17,11 +17,12 @@ from kcli.rows.scan import ScanPartitionRow, ScanSegmentRow, ScanSummary
 MOST_CLEAN = 25
 """Rows without damage that are listed where others have some."""
 ZEROS, INCOMPLETE, CHECKSUM, NO_BATCHES = "LOG-004", "LOG-001", "LOG-003", "DUMP-001"
-IN_WORDS = {ZEROS, INCOMPLETE, CHECKSUM, NO_BATCHES}
+REFUSED = "LOG-009"
+IN_WORDS = {REFUSED, ZEROS, INCOMPLETE, CHECKSUM, NO_BATCHES}
 """Findings that the numbers of a row say in words."""
 WORDS = {
     "IDX-002": "ends elsewhere by its index",
-    "LOG-009": "does not load",
+    "LOG-008": "does not load",
     "START-003": "unfinished change",
 }
 """Other findings in words."""
