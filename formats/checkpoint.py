@@ -120,7 +120,7 @@ def _entries(data: Buffer, parse: Callable[[Line], T]) -> list[tuple[Line, T]]:
         raise second.corrupt("the number of entries")
     entries = [(line, parse(line)) for line in rest]
     if len(entries) != count:
-        raise CorruptError(second.position, f"{second.field}, the number of entries", len(entries), count)
+        raise CorruptError(second.position, f"{second.field}, the number of entries", count, len(entries))
     return entries
 
 

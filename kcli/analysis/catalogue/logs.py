@@ -57,7 +57,7 @@ LOGS: dict[str, Rule] = {
     "LOG-009": Rule(
         "error",
         "A cleanly stopped log ends in zeros: the broker does not load it.",
-        "It does not recover after a clean stop: it reads the zeros as a batch and stops with "
+        "It does not recover after a clean stop: it reads the zeros as a batch, and its process ends with "
         "CorruptRecordException.",
         "Remove the clean shutdown marker before the start, so that recovery trims the zeros; find out what "
         "wrote them.",
