@@ -134,6 +134,7 @@ def _command(job: "Dump", options: "DumpOptions", common: Common) -> "Command":
         expand=job.expand,
         row_types=types_as_shown(row_types("dump"), options),
         possible_types=job.row_types,
+        usual_type=job.row_type_of_a_log,
         text=layout_lines if options.layout else partial(dump_log_lines, limit=common.limit),
         stop_at_limit=True,
         split=(lambda units, by_workers: split_logs(units, WRITTEN_RANGE if by_workers else SHOWN_RANGE))

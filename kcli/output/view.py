@@ -125,6 +125,7 @@ def make_view(
     text: bool,
     quiet: bool,
     present: frozenset[str] | None = None,
+    usual: str | None = None,
     stops: bool = False,
     to_file: bool = False,
     screen: Screen | None = None,
@@ -132,7 +133,7 @@ def make_view(
     """Return the view that the options describe; ViewError with one line if they name what does not exist.
 
     `to_file`: rows go to a file of a format that is known to be one. `present` names the row types that these
-    inputs can give; None: any of the command's.
+    inputs can give; None: any of the command's. `usual` is the one that stdout shows where they are several.
     """
     possible = {name: one for name, one in FORMATS.items() if text or one is not TEXT}
     formats = [name for name, one in possible.items() if one.on_stdout]
@@ -154,7 +155,9 @@ def make_view(
             tuple(row_type for row_type in types if present is None or row_type.name in present) or types[:1]
         )
         names = [row_type.name for row_type in types]
-        if len(names) > 1 and not quiet:
+        if len(names) > 1 and usual in names and not to_file:
+            types = (types[names.index(usual)],)
+        elif len(names) > 1 and not quiet:
             raise ViewError(
                 f"{command} has rows of several types here: use --only {'|'.join(names)}, or "
                 f"{'--out FILE.ndjson' if to_file else '-o ndjson'}, for output as {output}"

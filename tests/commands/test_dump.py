@@ -427,3 +427,16 @@ def test_numbers_that_no_batch_can_have_are_refused(switch, number, log_dir, kcl
     done = kcli("dump", log_dir.partition("orders-0"), switch, number)
     assert done.exit_code == 2
     assert switch in done.stderr and str(number) in done.stderr
+
+
+@pytest.mark.parametrize("words", [(), ("--records",)])
+def test_a_directory_prints_its_batches_or_records(kcli, log_dir, words):
+    log_dir.partition("orders-0")
+    only = "dump_record" if words else "dump_batch"
+    answer = kcli("dump", log_dir.path, "-o", "tsv", *words)
+
+    assert (answer.exit_code, answer.stdout) == (
+        0,
+        kcli("dump", log_dir.path, "-o", "tsv", "--only", only, *words).stdout,
+    )
+    assert answer.stdout.count("\n") > 2
