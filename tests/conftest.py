@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from typer.testing import CliRunner
 
+from kcli.logdir import buffers, moving
 from tests.builders import put_record, put_records
 
 # how long an example takes depends on what else the machine does: no reason to fail
@@ -66,6 +67,20 @@ class LogDir:
             lines = [f"{epoch} {start}" for epoch, start in epochs]
             (folder / "leader-epoch-checkpoint").write_text("\n".join(["0", str(len(lines)), *lines]) + "\n")
         return folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def at_rest(request):
+    """Files that a test has just written are taken as they are.
+
+    kcli looks at fresh damage again for a while: a running broker may be writing there. Where that is what a
+    module is about, it is marked `moving`.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if not request.node.get_closest_marker("moving"):
+            patch.setattr(moving, "SETTLING_MS", 0)
+            patch.setattr(buffers, "WRITING_MS", 0)
+        yield
 
 
 @pytest.fixture

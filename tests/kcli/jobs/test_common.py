@@ -18,6 +18,8 @@ from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.tree import Selection, find
 from tests.partitions import codes, log_dir, orders, put_range, rows, segment, unit
 
+pytestmark = pytest.mark.moving
+
 RECOVERY_POINT = "recovery-point-offset-checkpoint"
 HIGH_WATERMARK = "replication-offset-checkpoint"
 

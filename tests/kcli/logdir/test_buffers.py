@@ -9,6 +9,8 @@ from formats.errors import CorruptError
 from kcli.logdir.buffers import DataFile, FileError, file_error, read_optional, read_whole, reading, shown
 from tests.nobody import as_nobody
 
+pytestmark = pytest.mark.moving
+
 
 def code_of(path):
     with pytest.raises(FileError) as error:

@@ -10,6 +10,8 @@ import pytest
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.moving import Removal, changed_since, comes_true, removal
 
+pytestmark = pytest.mark.moving
+
 LOG = "00000000000000000000.log"
 
 
