@@ -21,14 +21,14 @@ from kcli import __version__
 GROUPS = {
     "What is on disk": ("ls", "scan", "dump", "sql"),
     "What a leader change does": ("epoch", "checkpoint", "truncate", "replica"),
-    "Where a record is": ("lookup",),
+    "Where a record is": ("lookup", "partition-for", "uuid"),
     "Tiered storage": ("rlmm",),
     "Learn": ("help", "explain", "schema", "demo"),
     "Set up": ("completion", "spark"),
 }
 """The modules of this package that hold a command, as the help groups them.
 
-A module has a group as `app`, or a function of its own name.
+A module, named with `_` for `-`, has a group as `app`, or a function of its own name.
 """
 COMMANDS = tuple(chain.from_iterable(GROUPS.values()))
 
@@ -75,11 +75,12 @@ class Commands(GroupOfCommands):
         """Return the command of this name, or None."""
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"commands.{cmd_name}")
+        name = cmd_name.replace("-", "_")
+        module = import_module(f"commands.{name}")
         group = getattr(module, "app", None)
         if group is None:
             group = Group()
-            group.command(cmd_name)(getattr(module, cmd_name))
+            group.command(cmd_name)(getattr(module, name))
         command = typer.main.get_command(group)
         command.name = cmd_name
         version = copy(next(parameter for parameter in self.params if parameter.name == "version"))

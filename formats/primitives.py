@@ -185,6 +185,12 @@ def uuid_bytes(text: str, field: str = "uuid") -> bytes:
     return raw
 
 
+def uuid_hex(raw: bytes) -> str:
+    """Return the text of a UUID's 16 bytes as `java.util.UUID` writes it: hexadecimal with dashes."""
+    digits = raw.hex()
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
 def tag_count(buffer: Buffer, position: int, field: str = "tagged fields") -> tuple[int, int]:
     """Return how many tagged fields are to be read, and the position of the first.
 

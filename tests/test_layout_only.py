@@ -19,7 +19,7 @@ MAKERS = {"formats/layout.py", "formats/primitives.py", "formats/compression.py"
 """Modules that derive readers from declarations, and the codecs, whose formats are not Kafka's."""
 
 EXCEPTIONS = {
-    "kcli/analysis/remote.py": "murmur2 hashes four bytes at a time",
+    "kcli/analysis/partitioning.py": "murmur2 hashes four bytes at a time",
 }
 
 

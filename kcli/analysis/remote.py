@@ -1,13 +1,10 @@
 """What remote log metadata means to a broker.
 
-Which partition holds it, how Kafka prints it, what Kafka refuses. The truth is
-RemoteLogMetadataTopicPartitioner, RemoteLogMetadataSerde.RemoteLogMetadataFormatter and the constructors of
+How Kafka prints it, what Kafka refuses. The truth is
+RemoteLogMetadataSerde.RemoteLogMetadataFormatter and the constructors of
 the classes in `org.apache.kafka.server.log.remote.storage`, as of 4.3.1.
 """
 
-import struct
-
-from formats.primitives import uuid_bytes
 from formats.remote_metadata import (
     DELETE_SEGMENT_FINISHED,
     PARTITION_DELETE_STATES,
@@ -22,51 +19,12 @@ from formats.remote_metadata import (
 from formats.remote_snapshot import SNAPSHOT_HEADER
 from kcli.analysis.collector import FindingCollector
 
-DEFAULT_PARTITIONS = 50
-"""Default of remote.log.metadata.topic.num.partitions."""
-
 KIP405_TYPES: dict[type[RemoteLogMetadata], str] = {
     RemoteLogSegmentMetadata: "RemoteLogSegmentMetadata",
     RemoteLogSegmentMetadataUpdate: "RemoteLogSegmentMetadataUpdate",
     RemotePartitionDeleteMetadata: "DeletePartitionState",
     RemoteLogSegmentMetadataSnapshot: "RemoteLogSegmentMetadataStored",
 }
-
-_MASK_32 = 0xFFFFFFFF
-_MURMUR_SEED = 0x9747B28C
-_MURMUR_M = 0x5BD1E995
-_MURMUR_R = 24
-
-
-def metadata_partition(topic_id: str, partition: int, partitions: int = DEFAULT_PARTITIONS) -> int:
-    """Return the partition of __remote_log_metadata that holds all events of a user partition.
-
-    `topic_id` as Kafka prints it (22 characters of URL-safe base64); CorruptError if it is no uuid.
-    `partitions` is the metadata topic's partition count.
-    """
-    most, least = struct.unpack(">QQ", uuid_bytes(topic_id, "topic id"))
-    hashed = 1
-    for part in (_java_long_hash(least), _java_long_hash(most), partition):
-        hashed = (31 * hashed + part) & _MASK_32
-    return (murmur2(hashed.to_bytes(4, "big")) & 0x7FFFFFFF) % partitions
-
-
-def _java_long_hash(value: int) -> int:
-    return (value ^ (value >> 32)) & _MASK_32
-
-
-def murmur2(data: bytes) -> int:
-    """Return Kafka's 32-bit murmur2 of `data` (`Utils.murmur2`), unsigned."""
-    hashed = (_MURMUR_SEED ^ len(data)) & _MASK_32
-    whole = len(data) - len(data) % 4
-    for (word,) in struct.iter_unpack("<I", data[:whole]):
-        mixed = (word * _MURMUR_M) & _MASK_32
-        mixed ^= mixed >> _MURMUR_R
-        hashed = ((hashed * _MURMUR_M) & _MASK_32) ^ ((mixed * _MURMUR_M) & _MASK_32)
-    if whole < len(data):
-        hashed = ((hashed ^ int.from_bytes(data[whole:], "little")) * _MURMUR_M) & _MASK_32
-    hashed = ((hashed ^ (hashed >> 13)) * _MURMUR_M) & _MASK_32
-    return hashed ^ (hashed >> 15)
 
 
 def state_name(record: RemoteLogMetadata) -> str:

@@ -26,7 +26,8 @@ from formats.remote_snapshot import (
 from formats.types import Buffer
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import checksum_message, growth_message, magic_message
-from kcli.analysis.remote import has_whole_header, metadata_partition, refusal
+from kcli.analysis.partitioning import partition_of_events
+from kcli.analysis.remote import has_whole_header, refusal
 from kcli.engine.contract import Map, Outcome, ResumePoint, Unit
 from kcli.jobs.common import failed, internal_failure, log_dir_findings
 from kcli.jobs.rlmm_rows import with_record
@@ -358,4 +359,6 @@ def partition_rows(users: Iterable[tuple[str, int]], partitions: int) -> Iterato
     ValueError for a bad id.
     """
     for topic_id, partition in users:
-        yield RlmmPartitionRow(topic_id, partition, metadata_partition(topic_id, partition, partitions))
+        yield RlmmPartitionRow(
+            topic_id, partition, partition_of_events(topic_id, partition, partitions).partition
+        )

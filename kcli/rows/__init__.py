@@ -30,11 +30,16 @@ COMMANDS = {
     "rlmm partition": "remote_metadata",
     "lookup offset": "lookups",
     "lookup timestamp": "lookups",
+    "partition-for": "identifiers",
+    "uuid": "identifiers",
     "ls": "places",
     "scan": "scan",
     "dump": "dump",
 }
 """The module of each command's rows."""
+
+READ_NO_FILES = frozenset({"rlmm partition", "partition-for", "uuid"})
+"""Commands whose rows come from their words alone."""
 
 
 def row_types(command: str) -> tuple[RowType, ...]:
@@ -45,6 +50,7 @@ def row_types(command: str) -> tuple[RowType, ...]:
 
 __all__ = [
     "COMMANDS",
+    "READ_NO_FILES",
     "AnyRow",
     "ArrowBlock",
     "Column",

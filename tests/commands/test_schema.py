@@ -5,7 +5,7 @@ import json
 import jsonschema
 import pytest
 
-from kcli.rows import COMMANDS
+from kcli.rows import COMMANDS, READ_NO_FILES
 
 RUNS = {
     "epoch show": ("epoch", "show"),
@@ -63,13 +63,22 @@ def test_documents_match_their_schema(kcli, log_dir, command):
 
 
 def test_every_command_that_reads_files_is_run_here():
-    assert set(RUNS) == set(COMMANDS) - {"rlmm partition"}
+    assert set(RUNS) == set(COMMANDS) - READ_NO_FILES
 
 
-def test_documents_of_commands_without_files_match_their_schema(kcli):
-    document = json.loads(kcli("rlmm", "partition", "AAAAAAAAAAAAAAAAAAAAAA:3", "-o", "json").stdout)
+WORDS_ALONE = {
+    "rlmm partition": "AAAAAAAAAAAAAAAAAAAAAA:3",
+    "partition-for": "--group billing --key 7 --as int --partitions 9",
+    "uuid": "AAAAAAAAAAAAAAAAAAAAAA",
+}
 
-    jsonschema.validate(document, schema(kcli, "rlmm partition"))
+
+@pytest.mark.parametrize("command", sorted(READ_NO_FILES))
+def test_documents_of_commands_without_files_match_their_schema(kcli, command):
+    document = json.loads(kcli(*command.split(), *WORDS_ALONE[command].split(), "-o", "json").stdout)
+
+    jsonschema.validate(document, schema(kcli, command))
+    assert document["rows"]
 
 
 def test_rows_of_several_types_say_which(kcli):

@@ -13,12 +13,13 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from commands.app import app
+from kcli.rows import READ_NO_FILES
 from tests.live.workload import Workload, busy_broker
 
 pytestmark = pytest.mark.oracle
 
 SECONDS = 60
-NOT_OF_ONE_BROKER = {"checkpoint show", "demo", "explain", "help", "replica diff", "rlmm partition", "schema"}
+NOT_OF_ONE_BROKER = {"checkpoint show", "demo", "explain", "help", "replica diff", "schema", *READ_NO_FILES}
 """Commands that read no log dir, or those of two brokers, or compare files that a broker writes in turn."""
 COMMANDS = (
     "ls",

@@ -19,6 +19,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from commands.app import app
+from kcli.rows import READ_NO_FILES
 from tests.mutated.fleets import PARTITIONS, Source, make, remove, sources
 from tests.mutated.log_ends import answers
 from tests.recordings.watch import tree, watching
@@ -31,7 +32,7 @@ PARTS = 4
 """Tests that share the log dirs, so that several processes can."""
 SECONDS = 60
 """More than any command takes for a log dir, by far."""
-NO_LOG_DIR = {"demo", "explain", "help", "rlmm partition", "schema"}
+NO_LOG_DIR = {"demo", "explain", "help", "schema", *READ_NO_FILES}
 COMMANDS = (
     "ls --include-leftovers",
     "epoch show",

@@ -29,6 +29,8 @@ DRAWINGS = {
     "scan_segment": "scans.draw_segments",
     "lookup_offset": "lookups.draw_offsets",
     "lookup_timestamp": "lookups.draw_timestamps",
+    "partition_for": "identifiers.PARTITIONS_FOR",
+    "uuid": "identifiers.UUIDS",
     "rlmm_event": "remote.draw_events",
     "rlmm_snapshot": "remote.SNAPSHOTS",
     "rlmm_committed_offset": "remote.COMMITTED_OFFSETS",

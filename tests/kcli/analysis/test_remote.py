@@ -1,4 +1,4 @@
-"""Kafka's murmur2 and partitioner, its formatter's lines, and what its classes refuse."""
+"""Kafka's formatter's lines, and what its classes refuse."""
 
 import base64
 import gzip
@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from formats.errors import CorruptError
 from formats.remote_metadata import decode
-from kcli.analysis.remote import java_text, kafka_text, metadata_partition, murmur2, refusal, unreadable
+from kcli.analysis.remote import java_text, kafka_text, refusal, unreadable
 
 DATA = Path(__file__).parents[2] / "data" / "rlmm"
 
@@ -19,76 +18,6 @@ def recorded(name):
 
 
 VALUES = recorded("values.json.gz")
-
-
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [
-        (b"21", -973932308),
-        (b"foobar", -790332482),
-        (b"a-little-bit-long-string", -985981536),
-        (b"a-little-bit-longer-string", -1486304829),
-        (b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58897971),
-        (b"abc", 479470107),
-        ((30752).to_bytes(4, "big"), 1180230835),
-        ((30753).to_bytes(4, "big"), -1340843442),
-        ((1764429718).to_bytes(4, "big"), -489037999),
-    ],
-)
-def test_murmur2_is_kafkas(data, expected):
-    """Vectors of Kafka's own UtilsTest, then hashes of user partitions."""
-    assert murmur2(data) == expected % 2**32
-
-
-@pytest.mark.parametrize(
-    ("topic_id", "partition", "expected"),
-    [
-        ("AAAAAAAAAAAAAAAAAAAAAQ", 0, 35),
-        ("AAAAAAAAAAAAAAAAAAAAAQ", 1, 6),
-        ("u4NdSfWRQjaZ_ENyxMXLJA", 0, 49),
-        ("u4NdSfWRQjaZ_ENyxMXLJA", 7, 18),
-        ("u4NdSfWRQjaZ_ENyxMXLJA==", 7, 18),
-    ],
-)
-def test_metadata_partition(topic_id, partition, expected):
-    assert metadata_partition(topic_id, partition) == expected
-    assert metadata_partition(topic_id, partition, 1) == 0
-
-
-def test_metadata_partition_of_real_events_is_where_they_were():
-    events = recorded("tiered/events.json.gz")
-
-    for event in events:
-        assert metadata_partition(event["topic_id"], event["partition"], 4) == event["metadata_partition"]
-    assert len({event["metadata_partition"] for event in events}) == 4
-
-
-def test_metadata_partition_of_recorded_values_is_where_their_partitioner_put_them():
-    """Written with the partitioner of 3.1 to 4.3 and five partitions; entries of snapshot files have none."""
-    checked = 0
-    for version, items in VALUES.items():
-        for item in items:
-            told = item["decoded"]
-            if version != "3.0.2" and "topicId" in told:
-                assert metadata_partition(told["topicId"], told["partition"], 5) == item["partition"]
-                checked += 1
-    assert checked > 700
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "foo",
-        "u4NdSfWRQjaZ_ENyxMXLJ",
-        "u4NdSfWRQjaZ_ENyxMXLJAA",
-        "u4NdSfWRQjaZ+ENyxMXLJA",
-        "u4NdSfWRQjaZ_ENyxMXLJ\xe4",
-    ],
-)
-def test_not_a_topic_id(text):
-    with pytest.raises(CorruptError):
-        metadata_partition(text, 0)
 
 
 @pytest.mark.parametrize("version", VALUES)

@@ -1,0 +1,131 @@
+"""`kcli partition-for`: which partition a key, a group or another name belongs to."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from commands._options import INT32, Common, UsageError, output_options
+
+if TYPE_CHECKING:
+    from kcli.rows.identifiers import PartitionForRow
+
+FORMS = ("string", "short", "int", "long", "hex", "base64")
+EXAMPLE_ID = "u4NdSfWRQjaZ_ENyxMXLJA"
+
+
+def _repeatable(name: str, metavar: str, text: str) -> Any:
+    return typer.Option(name, metavar=metavar, help=f"{text}; repeatable.", show_default=False)
+
+
+@output_options
+def partition_for(
+    *,
+    key: Annotated[
+        list[str] | None, _repeatable("--key", "TEXT", "Records with this key, as producers place them")
+    ] = None,
+    key_format: Annotated[
+        str,
+        typer.Option(
+            "--as",
+            metavar="|".join(FORMS),
+            help="How --key is written: as Kafka's serializers make bytes of it, or the bytes.",
+        ),
+    ] = FORMS[0],
+    group: Annotated[list[str] | None, _repeatable("--group", "ID", "A group, in __consumer_offsets")] = None,
+    transactional_id: Annotated[
+        list[str] | None,
+        _repeatable("--transactional-id", "ID", "A transactional id, in __transaction_state"),
+    ] = None,
+    topic_id: Annotated[
+        list[str] | None,
+        _repeatable("--topic-id", "ID:PARTITION", "A user partition, in __remote_log_metadata"),
+    ] = None,
+    share_group: Annotated[
+        list[str] | None,
+        _repeatable("--share-group", "GROUP:ID:PARTITION", "A share partition, in __share_group_state"),
+    ] = None,
+    partitions: Annotated[
+        int | None,
+        typer.Option(
+            "--partitions",
+            metavar="N",
+            min=1,
+            max=INT32,
+            help="Partitions of the topic; 50 unless a --key is given.",
+            show_default=False,
+        ),
+    ] = None,
+    common: Common,
+) -> None:
+    """Print which partition a key, a group, a transactional id or a topic id belongs to.
+
+    Example: kcli partition-for --group billing --transactional-id mover-1
+    """
+    from commands._run import run_rows  # noqa: PLC0415 - kept out of --help
+    from kcli.analysis.partitioning import DEFAULT_PARTITIONS  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import identifiers as jobs  # noqa: PLC0415 - kept out of --help
+
+    if key_format not in FORMS:
+        raise UsageError(f"--as {key_format}: expected one of {', '.join(FORMS)}")
+    if key and partitions is None:
+        raise UsageError("--key needs --partitions N: how many the topic has")
+    count = partitions or DEFAULT_PARTITIONS
+
+    def rows() -> "Iterator[PartitionForRow]":
+        yield from _rows("--key", key, f"a key as {key_format}", lambda v: jobs.key_row(v, key_format, count))
+        yield from _rows("--group", group, "a group id", lambda v: jobs.group_row(v, count))
+        yield from _rows(
+            "--transactional-id",
+            transactional_id,
+            "a transactional id",
+            lambda v: jobs.transactional_id_row(v, count),
+        )
+        yield from _rows(
+            "--topic-id",
+            topic_id,
+            f"TOPIC_ID:PARTITION, for example {EXAMPLE_ID}:0",
+            lambda v: jobs.topic_id_row(_numbered(v), count),
+        )
+        yield from _rows(
+            "--share-group",
+            share_group,
+            f"GROUP:TOPIC_ID:PARTITION, for example billing:{EXAMPLE_ID}:0",
+            lambda v: jobs.share_group_row(_share_partition(v), count),
+        )
+
+    found = list(rows())
+    if not found:
+        raise UsageError("use one of --key, --group, --transactional-id, --topic-id, --share-group at least")
+    run_rows("partition-for", found, common)
+
+
+def _rows(
+    option: str, values: list[str] | None, expected: str, row: "Callable[[str], PartitionForRow]"
+) -> "Iterator[PartitionForRow]":
+    """Yield a row for each value of an option; UsageError for one that is not what is expected."""
+    from formats.errors import FormatError  # noqa: PLC0415 - kept out of --help
+    from kcli.logdir.buffers import shown  # noqa: PLC0415 - kept out of --help
+
+    for value in values or ():
+        try:
+            yield row(value)
+        except (FormatError, ValueError) as error:
+            raise UsageError(f"{option} {shown(value)}: expected {expected}") from error
+
+
+def _numbered(word: str) -> tuple[str, int]:
+    """Return what is before the last colon, and the number after it; ValueError without one."""
+    name, _, number = word.rpartition(":")
+    if not number.isascii() or not number.isdecimal() or len(number) > len(str(INT32)) or int(number) > INT32:
+        raise ValueError(word)
+    return name, int(number)
+
+
+def _share_partition(word: str) -> tuple[str, str, int]:
+    """Return group, topic id and partition; ValueError where one of them is missing."""
+    rest, partition = _numbered(word)
+    group, _, topic_id = rest.rpartition(":")
+    if not group:
+        raise ValueError(word)
+    return group, topic_id, partition

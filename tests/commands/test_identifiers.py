@@ -1,0 +1,83 @@
+"""`kcli partition-for` and `kcli uuid`: words, rows, what is refused."""
+
+import json
+
+import pytest
+
+TOPIC_ID = "u4NdSfWRQjaZ_ENyxMXLJA"
+
+
+def rows(done):
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)["rows"]
+
+
+def test_every_kind_has_its_topic(kcli):
+    found = rows(
+        kcli(
+            *("partition-for", "-o", "json", "--partitions", "50"),
+            *("--group", "group", "--transactional-id", "group", "--key", "foobar"),
+            *("--topic-id", f"{TOPIC_ID}:7", "--share-group", f"a:b:{TOPIC_ID}:7"),
+        )
+    )
+
+    assert [(row["kind"], row["topic"], row["partition"]) for row in found[:4]] == [
+        ("key", None, (-790332482 & 0x7FFFFFFF) % 50),
+        ("group", "__consumer_offsets", 98629247 % 50),
+        ("transactional-id", "__transaction_state", 98629247 % 50),
+        ("topic-id", "__remote_log_metadata", 18),
+    ]
+    assert (found[4]["topic"], found[4]["value"]) == ("__share_group_state", f"a:b:{TOPIC_ID}:7")
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [("int", "1633837924"), ("hex", "61626364"), ("base64", "YWJjZA=="), ("string", "abcd")],
+)
+def test_a_key_is_its_bytes_however_it_is_written(kcli, form, text):
+    (row,) = rows(kcli("partition-for", "-o", "json", "--partitions", "9", "--as", form, "--key", text))
+
+    assert (row["hash"], row["value"]) == (-1323649548, text)
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        ("", "use one of --key, --group"),
+        ("--key a", "--key needs --partitions N"),
+        ("--key a --partitions 3 --as int", "--key a: expected a key as int"),
+        ("--key 99999999999 --partitions 3 --as int", "expected a key as int"),
+        ("--key a --partitions 3 --as avro", "--as avro: expected one of string"),
+        ("--topic-id x:0", "--topic-id x:0: expected TOPIC_ID:PARTITION"),
+        (f"--share-group {TOPIC_ID}:0", "expected GROUP:TOPIC_ID:PARTITION"),
+        ("--group a --partitions 0", "--partitions"),
+    ],
+)
+def test_what_names_no_partition_is_refused(kcli, words, answer):
+    done = kcli("partition-for", *words.split())
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert answer in done.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [TOPIC_ID, f"{TOPIC_ID}==", "bb835d49f591423699fc4372c4c5cb24", "BB835D49-f591-4236-99fc-4372c4c5cb24"],
+)
+def test_a_uuid_has_two_spellings(kcli, text):
+    (row,) = rows(kcli("uuid", "-o", "json", text))
+
+    assert row == {
+        "uuid": TOPIC_ID,
+        "hex": "bb835d49-f591-4236-99fc-4372c4c5cb24",
+        "most_significant_bits": -4934998194433998282,
+        "least_significant_bits": -7350926331568862428,
+    }
+
+
+@pytest.mark.parametrize("text", ["", "x", "g" * 32, TOPIC_ID[:-1], f"{TOPIC_ID}AA"])
+def test_what_is_no_uuid_is_refused(kcli, text):
+    done = kcli("uuid", "--", text)
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "expected" in done.stderr
