@@ -12,7 +12,7 @@ from pathlib import Path
 
 QUIET_SECONDS = 0.7
 """Without a byte from the shell: it has answered."""
-BEGIN_OF_LINE = b"\x01"
+BEGIN_OF_LINE, END_OF_LINE = b"\x01", b"\x05"
 
 START = {
     "bash": (["bash", "--norc", "--noprofile", "-i"], 'eval "$(kcli completion bash)"'),
@@ -70,20 +70,18 @@ class Shell:
         return data.decode(errors="replace")
 
     def line_after_tab(self, line):
-        """Type a line and TAB; return the line as the shell then has it."""
-        for quiet in (QUIET_SECONDS, 2.0, 5.0):
-            self.type(line.encode())
-            self.type(b"\t", quiet=quiet)
-            shown = self.type(BEGIN_OF_LINE + b"echo '<<' \n")
-            after = shown.rpartition("<<")[2].partition("\n")[0].strip()
-            if after != line:
-                break
-        return after
+        """Type a line and TAB; return the line as the shell then has it.
 
-    def listed(self, line):
-        """Type a line and TAB twice; return what the shell shows, and clear the line."""
-        self.type(line.encode())
-        shown = self.type(b"\t\t", quiet=2.0)
+        The keys after TAB wait in the terminal until the shell has completed.
+        """
+        shown = self.type(
+            line.encode() + b"\t" + BEGIN_OF_LINE + b"echo '<''<' " + END_OF_LINE + b" '>''>'\n", ">>", 0.1
+        )
+        return shown.rpartition("<<")[2].partition(">>")[0].strip()
+
+    def listed(self, line, last):
+        """Type a line and TAB twice; return what the shell shows up to a word, and clear the line."""
+        shown = self.type(line.encode() + b"\t\t", last)
         self.type(b"\x03")
         return shown
 
