@@ -19,7 +19,7 @@ from commands._typer import GIVEN, Group, GroupOfCommands, keep_given
 from kcli import __version__
 
 GROUPS = {
-    "What is on disk": ("ls", "scan", "dump", "sql"),
+    "What is on disk": ("ls", "check", "scan", "dump", "sql"),
     "What a leader change does": ("epoch", "checkpoint", "truncate", "replica"),
     "Where a record is": ("lookup", "partition-for", "uuid"),
     "Tiered storage": ("rlmm",),
@@ -35,7 +35,7 @@ COMMANDS = tuple(chain.from_iterable(GROUPS.values()))
 EPILOG = """
 Start here:
   kcli ls /var/lib/kafka/data       what is in a log dir
-  kcli scan -q /var/lib/kafka/data  is it damaged? exit status 1 if it is
+  kcli check /var/lib/kafka/data    is it whole, will it load? status 1 if not
   kcli ls -h                        what a command answers, and an example
   kcli help start                   which command answers which question
 """

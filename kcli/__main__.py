@@ -31,6 +31,7 @@ COMPLETE = "_KCLI_COMPLETE"
 WORKERS_IMPORT = {
     "dump": ("kcli.dump.job", "kcli.dump.render.text_columns", "numpy", "cramjam"),
     "scan": ("kcli.jobs.scan", "numpy", "cramjam"),
+    "check": ("kcli.jobs.check", "numpy", "cramjam"),
     "sql": ("kcli.views.scanning",),
     **{
         command: (f"kcli.jobs.{command}",)

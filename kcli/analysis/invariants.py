@@ -13,14 +13,17 @@ START_ABOVE_END = "log-start-above-log-end"
 
 
 class Offsets(NamedTuple):
-    """Offsets of one partition as stored, None for what no file has; the log end is that of a started log."""
+    """Offsets of one partition as stored, None for what no file has; the log end is that of a started log.
+
+    It is None where it is not known.
+    """
 
     log_start: int | None
     recovery_point: int | None
     high_watermark: int | None
     cleaner_point: int | None
     epoch_start: int | None
-    log_end: int
+    log_end: int | None
 
 
 class Violation(NamedTuple):

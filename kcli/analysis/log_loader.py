@@ -66,6 +66,7 @@ class LogLoader:
         self.emptied = False
         self.epoch_lines, self.epochs = self._epoch_file()
         self.recovered_epochs: EpochCache = ()
+        self.log_end: int | None = None
 
     def load(self) -> LoadedLog:
         """Return the log that the broker would hold.
@@ -122,7 +123,7 @@ class LogLoader:
         if all((base, "index") in files.indexes for base in files.logs):
             self._load_segments(files)
             if self.clean or not files.logs:
-                self._recover_log()
+                self.log_end, _ = self._recover_log()
         self._check_partition_metadata()
         return tuple(self.reporter.findings)
 

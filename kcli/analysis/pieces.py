@@ -74,10 +74,12 @@ def read_piece(
     options: ReadOptions,
     *,
     hints: NDArray[np.int64] | None = None,
+    observe: Callable[[Window], None] | None = None,
 ) -> Piece:
     """Return what lies between two positions of a log.
 
-    After damage the walk goes on as `verified_batches` does.
+    After damage the walk goes on as `verified_batches` does. `observe` is called with each window, in order,
+    while its bytes are there.
     """
     end = file.size if end is None else min(end, file.size)
     piece = Piece(start, Stop("end", start))
@@ -92,7 +94,7 @@ def read_piece(
             hints=hints,
             eager=options.verify and position == start,
         )
-        found = reduce(_add, _parts(file, walk, options), piece._replace(suspect=None))
+        found = reduce(_add, _parts(file, walk, options, observe), piece._replace(suspect=None))
         if walk.stop is None:
             raise AssertionError("a walk that has ended says where")
         gap, stop = resumed(file, walk.stop, found.suspect, end, budget)
@@ -142,7 +144,9 @@ class _Part(NamedTuple):
     sizes: "tuple[NDArray[np.int64], NDArray[np.int64]] | None"
 
 
-def _parts(file: DataFile, walk: BulkWalk, options: ReadOptions) -> Iterator[Piece]:
+def _parts(
+    file: DataFile, walk: BulkWalk, options: ReadOptions, observe: Callable[[Window], None] | None
+) -> Iterator[Piece]:
     """Yield the summaries of many windows at once.
 
     A call of numpy costs as much for ten batches as for a thousand.
@@ -150,6 +154,8 @@ def _parts(file: DataFile, walk: BulkWalk, options: ReadOptions) -> Iterator[Pie
     held: list[_Part] = []
     count = 0
     for window in walk:
+        if observe is not None:
+            observe(window)
         held.append(_part(file, window, options))
         count += len(window.positions)
         if count >= BATCHES_A_BLOCK:

@@ -10,7 +10,10 @@ last segment is read. After an unclean stop every segment from the recovery poin
 """
 
 from collections.abc import Generator, Iterator
+from typing import NamedTuple
 
+from formats.checkpoint import EpochEntry
+from kcli.analysis.epochs import EpochCache
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import UNKNOWN_SETTINGS, Checkpoints, LoadedLog, Settings, checkpoints
 from kcli.analysis.log_loader import LogLoader
@@ -21,6 +24,19 @@ from kcli.logdir.segment import only_zeros
 
 LOAD_FAILED = "load-failed"
 """The code of the error for a log that the broker would not load."""
+
+
+class Inspected(NamedTuple):
+    """What the files of a partition say without its batches.
+
+    `epoch_lines` are those of leader-epoch-checkpoint (None: no such file), `epochs` the cache that they
+    give. `log_end`: the log end offset of a cleanly stopped log; None where only its batches show it.
+    """
+
+    given: Checkpoints
+    epoch_lines: tuple[EpochEntry, ...] | None
+    epochs: EpochCache
+    log_end: int | None
 
 
 def start(
@@ -64,7 +80,7 @@ def start_from(
     return loaded
 
 
-def inspect(partition: Partition) -> Iterator[Finding]:
+def inspect(partition: Partition) -> Generator[Finding, None, Inspected]:
     """Yield what a start reports of the files of a directory, and of the tail of a cleanly stopped log.
 
     Nothing is recovered and no other batch is read: this is for who reads all batches anyway. FileError as of
@@ -72,7 +88,9 @@ def inspect(partition: Partition) -> Iterator[Finding]:
     """
     given = checkpoints(partition)
     try:
-        yield from LogLoader(partition, given, UNKNOWN_SETTINGS, exact=False).inspect()
+        loader = LogLoader(partition, given, UNKNOWN_SETTINGS, exact=False)
+        yield from loader.inspect()
+        return Inspected(given, loader.epoch_lines, loader.epochs, loader.log_end)
     except BrokerError as error:
         yield from _damage_findings(partition, error, clean=given.clean)
         raise load_failed(error) from error

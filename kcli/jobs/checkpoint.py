@@ -1,9 +1,9 @@
 """`checkpoint show`: the checkpoint files around each partition, joined, and held against its log."""
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
 
-from formats.checkpoint import read_offset_checkpoint
+from formats.checkpoint import EpochEntry, read_offset_checkpoint
 from formats.types import TopicPartition
 from kcli.analysis.findings import Finding
 from kcli.analysis.invariants import START_ABOVE_END, Offsets, violations
@@ -25,17 +25,9 @@ def show(unit: Unit) -> Outcome:
 
 def _show(partition: Partition) -> Yield:
     loaded = yield from start(partition, exact=False)
-    facts, topic, number = partition.directory, partition.topic, partition.number
     lines = loaded.epoch_lines
     latest = lines[-1] if lines else None
-    offsets = Offsets(
-        log_start=checkpointed(facts.log_start_offsets, topic, number),
-        recovery_point=checkpointed(facts.recovery_points, topic, number),
-        high_watermark=checkpointed(facts.high_watermarks, topic, number),
-        cleaner_point=(yield from _cleaner_point(partition)),
-        epoch_start=latest and latest.start_offset,
-        log_end=loaded.log_end_offset,
-    )
+    offsets = (yield from stored_offsets(partition, lines))._replace(log_end=loaded.log_end_offset)
     violated = list(violations(offsets))
     yield CheckpointRow(
         where(partition),
@@ -46,15 +38,38 @@ def _show(partition: Partition) -> Yield:
         latest_epoch=latest and latest.epoch,
         latest_epoch_start_offset=offsets.epoch_start,
         first_segment_offset=loaded.segments[0].base_offset,
-        log_end_offset=offsets.log_end,
+        log_end_offset=loaded.log_end_offset,
         log_end_offset_source=loaded.source,
         violations=(*[START_ABOVE_END] * loaded.emptied, *(one.name for one in violated)),
     )
-    for one in violated:
+    yield from contradictions(partition.shown, offsets)
+
+
+def stored_offsets(
+    partition: Partition, lines: Sequence[EpochEntry] | None
+) -> Generator[Finding, None, Offsets]:
+    """Yield what of the checkpoint files cannot be used; return a partition's offsets in them.
+
+    `lines` are those of its leader-epoch-checkpoint. The log end is not known here.
+    """
+    facts, topic, number = partition.directory, partition.topic, partition.number
+    return Offsets(
+        log_start=checkpointed(facts.log_start_offsets, topic, number),
+        recovery_point=checkpointed(facts.recovery_points, topic, number),
+        high_watermark=checkpointed(facts.high_watermarks, topic, number),
+        cleaner_point=(yield from _cleaner_point(partition)),
+        epoch_start=lines[-1].start_offset if lines else None,
+        log_end=None,
+    )
+
+
+def contradictions(directory: str, offsets: Offsets) -> Iterator[Finding]:
+    """Yield a finding for each invariant that does not hold in a partition directory."""
+    for one in violations(offsets):
         yield Finding(
             "CKPT-001",
             f"{one.name}: {one.found}, {one.limit} at most; {one.effect}",
-            dir=partition.shown,
+            dir=directory,
             expected=one.limit,
             found=one.found,
         )

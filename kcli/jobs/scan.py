@@ -6,10 +6,10 @@ ranges do not join.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from formats.batch import COMPRESSION_NAMES
 from formats.bounds import LARGEST_BATCH
@@ -25,13 +25,14 @@ from kcli.jobs.common import answer, failed, internal_failure, log_dir_findings,
 from kcli.jobs.cuts import cut
 from kcli.jobs.scan_logs import directory_of, identity
 from kcli.logdir.buffers import DataFile, FileError, Reading
-from kcli.logdir.bulk import hints_of
+from kcli.logdir.bulk import Window, hints_of
 from kcli.logdir.files import sibling
 from kcli.logdir.listing import listed_log
 from kcli.logdir.moving import REMOVED
+from kcli.logdir.partition import Partition
 from kcli.logdir.segment import Stop
 from kcli.logdir.tree import PARTITION, Target
-from kcli.rows import Failure
+from kcli.rows import Failure, Item
 from kcli.rows.places import FromFile, Where
 from kcli.rows.scan import (
     SCAN_PARTITION,
@@ -50,6 +51,10 @@ UNFORESEEN = "unsupported"
 """The error of a start that goes on in a way that is not computed here: its logs are read all the same."""
 MANY_WORKERS = 8
 """So many share a segment of a gibibyte in the smallest pieces, two each; fewer do with larger ones."""
+
+
+Observe: TypeAlias = Callable[[Window], None]
+Inspection: TypeAlias = Callable[[Partition], Iterable[Item | Finding]]
 
 
 class Total(NamedTuple):
@@ -123,16 +128,18 @@ class ScanLog:
         """Return the piece of a unit, as the partial of a ScanReducer."""
         return Outcome(number=unit.number, partial=Scanned((self.read(unit),)))
 
-    def read(self, unit: Unit) -> ScannedRange:
-        """Return what is in the range of a unit."""
+    def read(self, unit: Unit, observe: Observe | None = None) -> ScannedRange:
+        """Return what is in the range of a unit; `observe` as of `read_piece`."""
         options = self.options
         try:
             if unit.target.kind == PARTITION:
-                return _directory(unit)
+                return inspected(unit, inspect)
             read_options = ReadOptions(options.verify, options.ratio, options.max_batch_bytes)
             with DataFile(unit.target.path, Reading(options.rate, options.cold)) as file:
                 hints = hints_of(file, sibling(unit.target, "index"))
-                piece = read_piece(file, unit.start, unit.end or None, read_options, hints=hints)
+                piece = read_piece(
+                    file, unit.start, unit.end or None, read_options, hints=hints, observe=observe
+                )
             source = source_of(unit.target)
             return ScannedRange(unit, source, piece, tuple(log_dir_findings(unit.target)))
         except FileError as error:
@@ -184,21 +191,21 @@ class ScanReducer:
         total, end = known.total, known.end
         if source is not None and piece is not None:
             total = _added(total, piece)
-            is_segment = _is_segment(target)
+            is_one = is_segment(target)
             if SCAN_SEGMENT.name in self.read_whole.options.rows:
                 outcome.rows.append(_segment_row(source, piece))
-            outcome.findings.extend(_findings(target, piece, end if is_segment else None))
-            if is_segment and piece.summary.last_offset is not None:
+            outcome.findings.extend(_findings(target, piece, end if is_one else None))
+            if is_one and piece.summary.last_offset is not None:
                 end = piece.summary.last_offset
         total = total._replace(complete=total.complete and source is not None)
         return known._replace(total=total, end=end, where=known.where if source is None else source.where)
 
 
-def _directory(unit: Unit) -> ScannedRange:
+def inspected(unit: Unit, inspection: Inspection) -> ScannedRange:
     """Return what a start finds in a partition directory and the bytes of its logs do not show."""
     target = unit.target
     listed_log(target.path)  # FileError where it was removed meanwhile
-    found = answer(unit, inspect)
+    found = answer(unit, inspection)
     source = source_of(replace(target, shown=os.path.join(target.shown, "-")))
     findings = tuple(each for each in found.findings if each.code in OF_A_START or each.code[:4] == "DIR-")
     is_unforeseen = found.error is not None and found.error.error == UNFORESEEN
@@ -246,7 +253,7 @@ def piece_bytes(workers: int) -> int:
     return max(PIECE_BYTES, PIECE_BYTES * MANY_WORKERS // workers)
 
 
-def _is_segment(target: Target) -> bool:
+def is_segment(target: Target) -> bool:
     """Whether a file is a segment of a log.
 
     Offsets of a leftover, a snapshot or a remote segment may be those of another.
@@ -383,4 +390,4 @@ def _codec(number: int, codec: Codec) -> CodecUse:
     )
 
 
-__all__ = ["ScanLog", "ScanOptions", "ScanReducer", "split_segments"]
+__all__ = ["ScanLog", "ScanOptions", "ScanReducer", "inspected", "split_segments"]

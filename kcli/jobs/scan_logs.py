@@ -8,7 +8,7 @@ from functools import cache
 from formats.names import KRAFT_SNAPSHOT, LOG, parse_file
 from kcli.logdir.buffers import FileError
 from kcli.logdir.listing import listed_log, unexpected_names
-from kcli.logdir.tree import PARTITION, Found, Note, Target, entry_of, partition_of
+from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Note, Target, entry_of, partition_of
 
 ACCEPTS = frozenset({LOG, KRAFT_SNAPSHOT, PARTITION})
 
@@ -63,8 +63,8 @@ def unread(found: Found) -> frozenset[str]:
 
 
 def directory_of(target: Target) -> Target:
-    """Return the partition directory that a target is, or lies in."""
-    return target if target.kind == PARTITION else partition_of(target)
+    """Return the directory that a target is, or the partition directory that it lies in."""
+    return target if target.kind in {PARTITION, LOG_DIR} else partition_of(target)
 
 
 def identity(directory: str, real: Callable[[str], str]) -> str:

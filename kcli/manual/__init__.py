@@ -10,6 +10,7 @@ TOPICS = (
     "lookup",
     "tiered-storage",
     "dump",
+    "check",
     "scan",
     "sql",
     "spark",

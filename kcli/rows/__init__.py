@@ -34,6 +34,7 @@ COMMANDS = {
     "uuid": "identifiers",
     "ls": "places",
     "scan": "scan",
+    "check": "check",
     "dump": "dump",
 }
 """The module of each command's rows."""

@@ -18,6 +18,7 @@ RUNS = {
     "lookup offset": ("lookup", "offset", "12"),
     "lookup timestamp": ("lookup", "timestamp", "max"),
     "ls": ("ls",),
+    "check": ("check",),
     "scan": ("scan",),
     "dump": ("dump", "--records"),
 }

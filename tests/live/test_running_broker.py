@@ -38,6 +38,7 @@ COMMANDS = (
     "truncate --dry-run --to-offset 9000000000",
     "truncate --dry-run --to-epoch 0",
     "truncate --dry-run --to-high-watermark --high-watermark 5",
+    "check",
     "scan",
     "scan --summary --ratio --include-leftovers",
     "scan --jobs 2",

@@ -47,6 +47,7 @@ COMMANDS = (
     "truncate --dry-run --to-offset 12",
     "truncate --dry-run --to-epoch 1 --shutdown clean",
     "truncate --dry-run --to-high-watermark --shutdown unclean",
+    "check",
     "scan --include-leftovers",
     "scan --summary --ratio",
     "dump",

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.slow
 
 COMMANDS = [
     "ls {}",
+    "check {}",
     "scan --ratio --cold {}",
     "scan --no-verify {}",
     "dump {}",

@@ -36,6 +36,8 @@ CASES = {
     "checkpoint-show-damaged": "checkpoint show damaged/d0 damaged/d1",
     "replica-diff": "replica diff truncation/before-follower/segments-0 truncation/before-leader/segments-0",
     "replica-diff-many": f"replica diff {LEADER_AND_FOLLOWER} truncation/after-follower-stopped",
+    "check": "check kcli-demo",
+    "check-damaged": "check damaged/d0 damaged/d1 damaged-bad-epochs/d0",
     "scan-summary": "scan --summary kcli-demo",
     "scan-summary-damaged": "scan --summary damaged/d0 damaged/d1",
     "scan": "scan kcli-demo --topic payments",

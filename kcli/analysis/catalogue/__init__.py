@@ -4,12 +4,13 @@ Codes are promises: scripts grep for them. `kcli explain CODE` prints an entry; 
 used but not explained, or explained but not used.
 """
 
+from kcli.analysis.catalogue.checks import CHECKS
 from kcli.analysis.catalogue.logs import LOGS
 from kcli.analysis.catalogue.offsets import OFFSETS
 from kcli.analysis.catalogue.remote import REMOTE
 from kcli.analysis.catalogue.rule import Rule
 from kcli.analysis.catalogue.starts import STARTS
 
-CATALOGUE: dict[str, Rule] = {**LOGS, **OFFSETS, **STARTS, **REMOTE}
+CATALOGUE: dict[str, Rule] = {**LOGS, **OFFSETS, **STARTS, **CHECKS, **REMOTE}
 
 __all__ = ["CATALOGUE", "Rule"]

@@ -25,6 +25,7 @@ DRAWINGS = {
     "truncation": "truncations.draw_truncations",
     "checkpoint": "checkpoints.CHECKPOINTS",
     "replica_range": "replica_ranges.draw_ranges",
+    "check": "checks.draw_checks",
     "scan_partition": "scans.draw_partitions",
     "scan_segment": "scans.draw_segments",
     "lookup_offset": "lookups.draw_offsets",

@@ -1,0 +1,226 @@
+"""`check`: whether log dirs and partitions are whole and would load; each byte of a log is read once.
+
+It is `scan` with more judges: `CheckLog` maps a log, a partition directory or a log dir, `CheckReducer` joins
+what was found from the first segment to the last and gives the row of each directory.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from kcli.analysis.checks.partitions import log_end_of, needs_start
+from kcli.analysis.checks.segments import SegmentFacts, SegmentJudge
+from kcli.analysis.findings import Finding
+from kcli.analysis.invariants import Offsets
+from kcli.analysis.start import LOAD_FAILED, Inspected, inspect, start
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs import scan_logs
+from kcli.jobs.checkpoint import contradictions, stored_offsets
+from kcli.jobs.common import Yield, answer, log_dir_findings, notes_as_findings, source_of
+from kcli.jobs.scan import ScanLog, Scanned, ScanReducer, inspected, is_segment
+from kcli.logdir.buffers import shown
+from kcli.logdir.directory import directory_facts
+from kcli.logdir.partition import Partition
+from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Target
+from kcli.rows import Failure
+from kcli.rows.check import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow
+from kcli.rows.places import Where
+
+ACCEPTS = scan_logs.ACCEPTS | {LOG_DIR}
+FAILS_TO_LOAD = frozenset({"CHECK-001", "DIR-005", "DIR-006", "LOG-009", "LOG-010"})
+"""Findings that say that the process ends, or that the log dir goes offline."""
+
+
+class DirectoryState(NamedTuple):
+    """What the files of a partition directory say, before any segment is read."""
+
+    inspected: Inspected
+    offsets: Offsets
+
+
+class Checked(NamedTuple):
+    """What is known of consecutive units of one directory: of a scan, of the directory, of its segments.
+
+    `findings` and `failed`, a number of errors, are about the directory or what lies in it.
+    """
+
+    scanned: Scanned | Unit
+    target: Target | None = None
+    state: DirectoryState | None = None
+    segments: tuple[SegmentFacts, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CheckLog:
+    """The map, picklable. A unit is a log dir, a partition directory, or a log."""
+
+    scan: ScanLog
+
+    def __call__(self, unit: Unit) -> Outcome:
+        """Return what is in a unit, as the partial of a CheckReducer."""
+        target = unit.target
+        if target.kind == LOG_DIR:
+            findings = list(log_dir_findings(target))
+            return Outcome(number=unit.number, findings=findings, partial=Checked(Scanned(()), target))
+        if target.kind == PARTITION:
+            states: list[DirectoryState] = []
+            found = inspected(unit, lambda partition: _state(partition, states))
+            partial = Checked(Scanned((found,)), target, states[-1] if states else None)
+            return Outcome(number=unit.number, partial=partial)
+        judge = SegmentJudge(target.path, _base_offset(target)) if is_segment(target) else None
+        found = self.scan.read(unit, None if judge is None else judge.observe)
+        segments = (judge.facts(found.piece.size),) if judge is not None and found.piece is not None else ()
+        directory = scan_logs.directory_of(target)
+        return Outcome(number=unit.number, partial=Checked(Scanned((found,)), directory, segments=segments))
+
+
+def _state(partition: Partition, states: list[DirectoryState]) -> Yield:
+    """Yield what a start finds; keep what the files of the directory say."""
+    found = yield from inspect(partition)
+    states.append(DirectoryState(found, (yield from stored_offsets(partition, found.epoch_lines))))
+
+
+def _base_offset(target: Target) -> int:
+    return int(os.path.basename(target.path).partition(".")[0])
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReducer:
+    """Joins what was found in a directory, from left to right, and gives its row at the end.
+
+    `notes`: the findings about directory entries that are not read.
+    """
+
+    scan: ScanReducer
+    notes: tuple[Finding, ...]
+
+    def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
+        """Return two neighbours as one; at the end of a directory with its row."""
+        a, b = _checked(left), _checked(right)
+        done = 0 if left is None else len(left.findings)
+        joined = self.scan(_as_scan(left, a), _as_scan(right, b))
+        findings = joined.findings[done:] + ([] if right is None else right.findings)
+        error, failed = joined.error, a.failed + b.failed
+        if error is not None and error.error == LOAD_FAILED:
+            findings.append(_will_not_load(error))
+            error = None
+        assert isinstance(joined.partial, Scanned)
+        known = Checked(
+            joined.partial,
+            a.target or b.target,
+            a.state or b.state,
+            a.segments + b.segments,
+            (*a.findings, *findings),
+            failed + (error is not None),
+        )
+        rows = [] if left is None else [*left.rows]
+        if right is None and known.target is not None:
+            last = list(_at_the_end(known))
+            findings = [*findings, *last]
+            rows.append(self._row(known.target, known._replace(findings=(*known.findings, *last))))
+        kept = [] if left is None else left.findings
+        return replace(joined, rows=rows, findings=[*kept, *findings], error=error, partial=known)
+
+    def _row(self, target: Target, known: Checked) -> CheckRow:
+        """Return the row of a directory; of several findings that are the same it counts one."""
+        place = _place(target)
+        about = {one for one in (*known.findings, *self.notes) if _is_about(one, target)}
+        errors = sum(one.severity == "error" for one in about) + known.failed
+        warnings = sum(one.severity == "warning" for one in about)
+        result = DAMAGED if errors else WARNING if warnings else CLEAN
+        if any(one.code in FAILS_TO_LOAD for one in about):
+            result = WILL_NOT_LOAD
+        return CheckRow(place, result, len(about) + known.failed, errors, warnings)
+
+
+def _checked(outcome: Outcome | None) -> Checked:
+    """Return what an outcome knows; the engine gives the unit that ended a worker."""
+    if outcome is None:
+        return Checked(Scanned(()))
+    if isinstance(outcome.partial, Unit):
+        return Checked(outcome.partial, scan_logs.directory_of(outcome.partial.target))
+    assert isinstance(outcome.partial, Checked)
+    return outcome.partial
+
+
+def _as_scan(outcome: Outcome | None, known: Checked) -> Outcome | None:
+    """Return an outcome as a scan's."""
+    return None if outcome is None else replace(outcome, rows=[], partial=known.scanned)
+
+
+def _at_the_end(known: Checked) -> Iterator[Finding]:
+    """Yield what only all segments of a partition show together."""
+    state, target = known.state, known.target
+    if state is None or target is None or known.failed:
+        return
+    given = state.inspected.given
+    if needs_start(known.segments, given):
+        yield from _start(target)
+    elif not any(one.code == "CHECK-001" for one in known.findings):
+        log_end = state.inspected.log_end
+        if log_end is None:
+            log_end = log_end_of(known.segments, given)
+        yield from contradictions(target.shown, state.offsets._replace(log_end=log_end))
+
+
+def _start(target: Target) -> Iterator[Finding]:
+    """Yield what recovery would cut, delete or refuse, and what contradicts the log that it leaves."""
+
+    def started(partition: Partition) -> Yield:
+        loaded = yield from start(partition)
+        offsets = yield from stored_offsets(partition, loaded.epoch_lines)
+        yield from contradictions(partition.shown, offsets._replace(log_end=loaded.log_end_offset))
+
+    outcome = answer(Unit(number=0, targets=(target,)), started)
+    yield from (one for one in outcome.findings if one.code in OF_A_RECOVERY)
+    if outcome.error is not None and outcome.error.error == LOAD_FAILED:
+        yield _will_not_load(outcome.error)
+
+
+OF_A_RECOVERY = frozenset({"START-001", "START-002", "START-007", "LOG-006", "CKPT-001", "DIR-003"})
+"""Findings of a recovery that a walk over the batches does not make itself."""
+
+
+def _will_not_load(error: Failure) -> Finding:
+    """Return the finding about a partition that a broker would not load."""
+    directory = os.path.dirname(error.path) or "."
+    if os.path.isdir(error.path):
+        return Finding("CHECK-001", error.message, dir=error.path)
+    return Finding("CHECK-001", error.message, dir=directory, path=error.path, position=error.position)
+
+
+def _is_about(finding: Finding, target: Target) -> bool:
+    """Whether a finding is about a directory or what lies in it, and not about one around it."""
+    if finding.path is not None and target.kind == LOG_DIR:
+        return os.path.dirname(finding.path) == target.shown
+    return finding.dir == target.shown or (finding.dir is None and finding.path == target.shown)
+
+
+def _place(target: Target) -> Where:
+    if target.kind != LOG_DIR:
+        return source_of(replace(target, shown=os.path.join(target.shown, "-"))).where
+    facts = directory_facts(target.path)
+    return Where(target.shown, facts.broker_id, facts.cluster_id, None, None)
+
+
+def expand(found: Found) -> Found:
+    """Return the same with each log dir that was named before its partitions, and with every log."""
+    result = scan_logs.expand(found, starts=True)
+    log_dirs = {path: _log_dir(path) for path in found.named_log_dirs}
+    targets: list[Target] = []
+    for target in result.targets:
+        around = log_dirs.pop(target.log_dir, None) if target.log_dir is not None else None
+        targets += [target] if around is None else [around, target]
+    return replace(result, targets=[*targets, *log_dirs.values()])
+
+
+def _log_dir(path: str) -> Target:
+    return Target(kind=LOG_DIR, path=path, shown=shown(path), name=None, log_dir=path)
+
+
+def reducer(scan: ScanLog, found: Found) -> CheckReducer:
+    """Return the reduce step of what was found."""
+    return CheckReducer(ScanReducer(scan, scan_logs.unread(found)), tuple(notes_as_findings(found.notes)))

@@ -1,0 +1,102 @@
+"""The view of `check`: a result for each directory with what is wrong in words, and a verdict on all."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+
+from kcli.analysis.catalogue import CATALOGUE
+from kcli.analysis.findings import SEVERITIES, Finding
+from kcli.output.drawings.grid import ShownColumn, table
+from kcli.output.drawings.marks import STYLES, by_dir, findings_line, joined, mark
+from kcli.output.drawings.tables import TableView, draw_table, sentences
+from kcli.output.screen import Screen
+from kcli.output.units import counted, number
+from kcli.rows.check import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow
+
+MOST_CLEAN = 25
+"""Clean rows that are listed where others are not clean."""
+MARKS = {CLEAN: "", WARNING: "warning", DAMAGED: "error", WILL_NOT_LOAD: "error"}
+RESULT_STYLES = {result: STYLES[severity] for result, severity in MARKS.items()}
+MOST_TITLES = 3
+"""Findings of a directory that are named."""
+
+
+def draw_checks(
+    rows: Sequence[CheckRow], screen: Screen, findings: Sequence[Finding]
+) -> Iterator[RenderableType]:
+    """Yield a table of results, the worst findings below it, and a verdict."""
+    partitions = [row for row in rows if row.where.topic is not None]
+    clean = [row for row in partitions if row.result == CLEAN]
+    leaves_out = MOST_CLEAN < len(clean) < len(partitions)
+    of_dir = by_dir(findings)
+
+    def found(row: CheckRow) -> str:
+        return _found([*of_dir.get(row.where.dir, ()), *_of_log_dir(row, findings)])
+
+    def severity(row: CheckRow) -> str:
+        return MARKS.get(row.result, "error")
+
+    result = ShownColumn("RESULT", "result", style=lambda text: RESULT_STYLES.get(text, ""))
+    what = ShownColumn("FOUND", found, least=24)
+    of_log_dirs = (ShownColumn("LOG DIR", "where.dir"), result, what)
+    bad = [row for row in rows if row.where.topic is None and row.result != CLEAN]
+    if bad or not partitions:
+        marks = ShownColumn("", lambda row: mark(severity(row), screen.symbols))
+        yield table((marks, *of_log_dirs), bad or rows, screen)
+        yield ""
+    if partitions:
+        shown = [row for row in partitions if row.result != CLEAN] if leaves_out else partitions
+        yield from draw_table(TableView(columns=(result, what), severity=severity), shown, screen)
+    if leaves_out:
+        line = f"{mark('', screen.symbols)}  {number(len(clean))} more are clean: -o wide lists them"
+        yield sentences(screen, line, style=STYLES[""])
+    yield ""
+    yield sentences(screen, _verdict(rows), style="bold")
+    if findings:
+        yield sentences(screen, findings_line(findings))
+
+
+def _of_log_dir(row: CheckRow, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield the findings about a log dir that have none: they name a file or a directory in it."""
+    if row.where.topic is None:
+        for finding in findings:
+            if finding.dir is None and os.path.dirname(finding.path or "") == row.where.dir:
+                yield finding
+
+
+def _found(findings: Sequence[Finding]) -> str:
+    """Return what is wrong with a directory: codes and titles, the worst first."""
+    above = [one for one in findings if one.severity != SEVERITIES[0]]
+    codes = list(dict.fromkeys(one.code for one in above))
+    words = [f"{code} {CATALOGUE[code].title.removesuffix('.')}" for code in codes[:MOST_TITLES]]
+    return "; ".join([*words, *([f"{len(codes) - MOST_TITLES} more"] if len(codes) > MOST_TITLES else [])])
+
+
+def _verdict(rows: Sequence[CheckRow]) -> str:
+    """Return how many partitions have each result, and how many log dirs are not clean."""
+    of_log_dirs = Counter(row.result for row in rows if row.where.topic is None)
+    of_partitions = Counter(row.result for row in rows if row.where.topic is not None)
+    partitions, log_dirs = sum(of_partitions.values()), sum(of_log_dirs.values())
+    bad_dirs = log_dirs - of_log_dirs[CLEAN]
+    read = joined(
+        (
+            counted(log_dirs, "log dir") if log_dirs else "",
+            counted(partitions, "partition") if partitions else "",
+        )
+    )
+    if of_partitions[CLEAN] == partitions and not bad_dirs:
+        return f"{read}: clean."
+    words = joined(
+        (
+            f"{counted(bad_dirs, 'log dir')} with findings" if bad_dirs else "",
+            f"{counted(of_partitions[WILL_NOT_LOAD], 'partition')} will not load"
+            if of_partitions[WILL_NOT_LOAD]
+            else "",
+            f"{number(of_partitions[DAMAGED])} damaged" if of_partitions[DAMAGED] else "",
+            f"{number(of_partitions[WARNING])} with warnings" if of_partitions[WARNING] else "",
+            f"{number(of_partitions[CLEAN])} clean" if of_partitions[CLEAN] else "",
+        )
+    )
+    return f"{read}: {words}."

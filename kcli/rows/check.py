@@ -1,0 +1,24 @@
+"""The row of `check`: whether a partition, or a log dir's own files, are whole and would load."""
+
+from typing import Annotated, NamedTuple
+
+from kcli.rows.declare import row_type
+from kcli.rows.places import Where
+
+
+class CheckRow(NamedTuple):
+    """The result for one partition, or for a log dir itself: then topic and partition are null."""
+
+    where: Where
+    result: Annotated[str, "clean, warning, damaged or will-not-load, by the worst finding"]
+    findings: Annotated[int, "findings about it, those of info included"]
+    errors: Annotated[int, "of these, errors; and files that could not be read"]
+    warnings: Annotated[int, "of these, warnings"]
+
+
+CHECK = row_type("check", CheckRow)
+
+CLEAN, WARNING, DAMAGED, WILL_NOT_LOAD = "clean", "warning", "damaged", "will-not-load"
+
+COMMANDS = {"check": (CHECK,)}
+"""The row types that each command can print, first the usual one."""
