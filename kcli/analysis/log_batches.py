@@ -8,7 +8,7 @@ and the same BrokerError at the same byte. The truth is `FileLogInputStream` and
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from formats.batch import LOG_OVERHEAD, BatchHeader
+from formats.batch import LOG_OVERHEAD, NO_SEQUENCE, BatchHeader, add_sequence
 from formats.legacy import LegacyHeader, is_valid
 from formats.magic import format_of, is_legacy
 from kcli.analysis.log_segment import CORRUPT_RECORD, BrokerError, file_batches, header
@@ -27,7 +27,7 @@ NEVER = 1 << 32
 class LogBatch(NamedTuple):
     """A batch of a log: its position and size in bytes, and fields of its header.
 
-    A message of magic 0 or 1 has -1 for its epoch and its producer.
+    A message of magic 0 or 1 has -1 for its epoch, its producer and its sequence.
     """
 
     position: int
@@ -39,6 +39,15 @@ class LogBatch(NamedTuple):
     magic: int
     attributes: int
     producer_id: int
+    producer_epoch: int
+    base_sequence: int
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence of its last record; -1 without a base sequence."""
+        if self.base_sequence == NO_SEQUENCE:
+            return NO_SEQUENCE
+        return add_sequence(self.base_sequence, self.last_offset - self.base_offset)
 
 
 def valid_batches(log: DataFile, end: int, index_path: str | None = None) -> Iterator[LogBatch]:
@@ -87,6 +96,8 @@ def _log_batch(found: FileBatch, batch: BatchHeader | LegacyHeader) -> LogBatch:
         batch.magic,
         batch.attributes,
         batch.producer_id,
+        batch.producer_epoch,
+        batch.base_sequence,
     )
 
 

@@ -1,9 +1,8 @@
 """The producers of a partition as the broker tracks them, and the snapshot files that it keeps of them.
 
 The truth is `ProducerStateManager`, `ProducerAppendInfo` and
-`UnifiedLog.rebuildProducerState`. Of a producer only what decides which files
-appear and vanish is kept: its last timestamp and the first offset of its open
-transaction.
+`UnifiedLog.rebuildProducerState`. Of a producer's batches only the last is kept,
+as a snapshot keeps it.
 """
 
 from bisect import bisect_left, bisect_right
@@ -34,10 +33,29 @@ PRODUCER_EXPIRATION_MS = 86_400_000
 
 
 class Producer(NamedTuple):
-    """A producer: the timestamp of its last batch or marker, and where its open transaction began."""
+    """A producer: the timestamp of its last batch or marker, and where its open transaction began.
+
+    Then its epoch, its last batch in that epoch (sequence and offset inclusive; `offset_delta` is last minus
+    first offset), and the epoch of the coordinator that wrote its last marker. -1, and a delta of 0, for
+    none.
+    """
 
     last_timestamp: int
     open_since: int | None
+    epoch: int = -1
+    last_sequence: int = -1
+    last_offset: int = -1
+    offset_delta: int = 0
+    coordinator_epoch: int = -1
+
+    def of_epoch(self, epoch: int) -> "Producer":
+        """Return the producer in an epoch: a change of epoch forgets the last batch."""
+        if epoch == self.epoch:
+            return self
+        return self._replace(epoch=epoch, last_sequence=-1, last_offset=-1, offset_delta=0)
+
+
+NEW_PRODUCER = Producer(-1, None)
 
 
 class Marker(NamedTuple):
@@ -45,6 +63,7 @@ class Marker(NamedTuple):
 
     timestamp: int
     aborted: bool
+    coordinator_epoch: int
 
 
 class Ended(NamedTuple):
@@ -128,14 +147,16 @@ class ProducerState:
     def append(self, log: DataFile, batch: LogBatch) -> Ended | None:
         """Follow one batch of a producer; the transaction that it ends, if any, is still to be completed."""
         is_transactional = bool(batch.attributes & TRANSACTIONAL_MASK)
-        old = self.producers.get(batch.producer_id)
-        open_since = old.open_since if old else None
+        old = self.producers.get(batch.producer_id, NEW_PRODUCER)
+        open_since = old.open_since
         if batch.attributes & CONTROL_MASK:
             marker = read_marker(log, batch)
             if marker is None:
-                self.producers.setdefault(batch.producer_id, Producer(-1, None))
+                self.producers.setdefault(batch.producer_id, NEW_PRODUCER)
                 return None
-            self.producers[batch.producer_id] = Producer(marker.timestamp, None)
+            self.producers[batch.producer_id] = old.of_epoch(batch.producer_epoch)._replace(
+                last_timestamp=marker.timestamp, open_since=None, coordinator_epoch=marker.coordinator_epoch
+            )
             return None if open_since is None else Ended(open_since, batch.base_offset, marker.aborted)
         if open_since is not None and not is_transactional:
             raise BrokerError(
@@ -148,7 +169,15 @@ class ProducerState:
         if open_since is None and is_transactional:
             open_since = batch.base_offset
             self.ongoing[open_since] = batch.producer_id
-        self.producers[batch.producer_id] = Producer(batch.max_timestamp, open_since)
+        self.producers[batch.producer_id] = Producer(
+            batch.max_timestamp,
+            open_since,
+            batch.producer_epoch,
+            batch.last_sequence,
+            batch.last_offset,
+            batch.last_offset - batch.base_offset,
+            old.coordinator_epoch,
+        )
         return None
 
     def complete(self, ended: Ended, path: str, position: int) -> None:
@@ -212,7 +241,15 @@ def read_snapshot(snapshot: Snapshot) -> Mapping[int, Producer] | None:
         return None
     return {
         entry.producer_id: Producer(
-            entry.timestamp, entry.current_txn_first_offset if entry.has_open_transaction else None
+            entry.timestamp,
+            entry.current_txn_first_offset if entry.has_open_transaction else None,
+            entry.producer_epoch,
+            *(
+                (entry.last_sequence, entry.last_offset, entry.offset_delta)
+                if entry.has_batch
+                else (-1, -1, 0)
+            ),
+            entry.coordinator_epoch,
         )
         for entry in entries
     }
@@ -238,12 +275,13 @@ def read_marker(log: DataFile, batch: LogBatch) -> Marker | None:
         if kind not in {ABORT, COMMIT}:
             message = f"a control record of type {kind} where a transaction marker belongs"
             raise BrokerError(ILLEGAL_ARGUMENT, log.path, batch.position, message)
-        control_value(kind, record.value or b"")
+        value = control_value(kind, record.value or b"")
+        coordinator_epoch = int(str(value.fields["coordinatorEpoch"])) if value else -1
     except FormatError as error:
         raise BrokerError(
             INVALID_RECORD, log.path, batch.position, f"a broken control record: {error}"
         ) from error
-    return Marker(record.timestamp, kind == ABORT)
+    return Marker(record.timestamp, kind == ABORT, coordinator_epoch)
 
 
 def rebuild(

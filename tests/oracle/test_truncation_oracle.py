@@ -212,11 +212,22 @@ def agree_on_producers(directory: Path, request: Request, answer: dict[str, Any]
         ),
     )
     said = sorted((number, *producer) for number, producer in loaded.producers.producers.items())
-    assert said == [
-        (p["producer_id"], p["last_timestamp"], p["current_txn_first_offset"]) for p in answer["producers"]
-    ]
+    assert said == [judged_producer(producer) for producer in answer["producers"]]
     assert loaded.producers.map_end == answer["producers_end_offset"]
     assert len(loaded.producers.ongoing) == answer["open_transactions"]
+
+
+def judged_producer(producer: dict[str, Any]) -> tuple[int | None, ...]:
+    """Return what Kafka holds of a producer in the order of kcli's fields, its id first."""
+    last = producer["batches"][-1:] or [{"last_sequence": -1, "last_offset": -1, "offset_delta": 0}]
+    return (
+        producer["producer_id"],
+        producer["last_timestamp"],
+        producer["current_txn_first_offset"],
+        producer["producer_epoch"],
+        *(last[0][key] for key in ("last_sequence", "last_offset", "offset_delta")),
+        producer["coordinator_epoch"],
+    )
 
 
 @pytest.mark.parametrize("part", range(10))

@@ -109,7 +109,10 @@ def test_loading_forgets_expired_producers_but_not_open_transactions(tmp_path):
     path = snapshot_file(tmp_path / "a", entry(1, old), entry(2, old + 1), entry(3, old, first=2))
     producers = state({7: path})
     producers.truncate_and_reload(0, 10)
-    assert producers.producers == {2: Producer(old + 1, None), 3: Producer(old, 2)}
+    assert producers.producers == {
+        2: Producer(old + 1, None, 0, 0, 3, 0, 0),
+        3: Producer(old, 2, 0, 0, 3, 0, 0),
+    }
     assert producers.ongoing == {2: 3}
     assert (producers.map_end, producers.last_snapshot) == (7, 7)
 
@@ -174,7 +177,10 @@ def test_transactions_open_and_end(tmp_path):
         data(4, 1, transactional=True),
     )
     replay(producers, held, 0, held.log_size)
-    assert producers.producers == {1: Producer(NOW, 4), 2: Producer(NOW, 1)}
+    assert producers.producers == {
+        1: Producer(NOW, 4, 0, 0, 4, 0, coordinator_epoch=1),
+        2: Producer(NOW, 1, 0, 0, 1, 0),
+    }
     assert producers.ongoing == {1: 2, 4: 1}
 
 
@@ -182,7 +188,18 @@ def test_a_marker_without_a_transaction_only_notes_the_producer(tmp_path):
     producers = state()
     held = segment(tmp_path, 0, marker(0, 1, ABORT))
     replay(producers, held, 0, held.log_size)
-    assert producers.producers == {1: Producer(NOW, None)}
+    assert producers.producers == {1: Producer(NOW, None, 0, coordinator_epoch=1)}
+
+
+def test_a_new_epoch_forgets_the_batches_of_the_old_one(tmp_path):
+    producers = state()
+    bumped = put_range(5, 2, timestamp=NOW, producer_id=1, producer_epoch=3, base_sequence=2**31 - 1)
+    held = segment(tmp_path, 0, data(0, 1, count=5), bumped)
+    replay(producers, held, 0, held.log_size)
+    assert producers.producers == {
+        1: Producer(NOW + 1, None, 3, last_sequence=0, last_offset=6, offset_delta=1)
+    }
+    assert producers.producers[1].of_epoch(4) == Producer(NOW + 1, None, 4)
 
 
 def test_an_emptied_control_batch_notes_a_producer_without_a_timestamp(tmp_path):
