@@ -20,6 +20,7 @@ from kcli import __version__
 
 GROUPS = {
     "What is on disk": ("ls", "check", "scan", "dump", "sql"),
+    "What a start does": ("startup",),
     "What a leader change does": ("epoch", "checkpoint", "truncate", "replica"),
     "Where a record is": ("lookup", "partition-for", "uuid"),
     "Tiered storage": ("rlmm",),

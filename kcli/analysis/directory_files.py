@@ -15,6 +15,7 @@ from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import (
     KAFKA_EXCEPTION,
     NO_OFFSETS,
+    NUMBER_FORMAT,
     BrokerError,
     LoadedSegment,
     file_index,
@@ -50,7 +51,7 @@ def offset_of(partition: Partition, name: str) -> int:
     offset = integer(name.partition(".")[0], LONG_BITS)
     if offset is None:
         raise BrokerError(
-            "NumberFormatException",
+            NUMBER_FORMAT,
             os.path.join(partition.path, name),
             None,
             "the name does not begin with an offset",

@@ -6,6 +6,7 @@ from formats.checkpoint import EpochEntry
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 from formats.names import CLUSTER_METADATA
 from formats.types import TopicPartition
+from kcli.analysis.directory_files import Files
 from kcli.analysis.epochs import EpochCache
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import ILLEGAL_ARGUMENT, BrokerError, LoadedSegment
@@ -58,6 +59,13 @@ class Checkpoints(NamedTuple):
     high_watermark: int | None
 
 
+class LostBytes(NamedTuple):
+    """What recovery removes of a segment: its bytes from a position on."""
+
+    segment: LoadedSegment
+    position: int
+
+
 class LoadedLog(NamedTuple):
     """A partition as the broker holds it right after opening it.
 
@@ -65,7 +73,9 @@ class LoadedLog(NamedTuple):
     `source` says where the log end offset comes from. `epoch_lines` are those of leader-epoch-checkpoint
     (None: no such file), `recovered_epochs` the cache after recovery, before it is cut at both ends of the
     log. `snapshots_before` are the producer snapshots on disk before the start, `producers.disk` those after
-    it. `findings` report what the start changes; `deleted` the bases of segments that it deletes; `emptied`:
+    it. `files` are those that the start keeps, before it loads them; `recovered` the bases of the segments
+    that it recovers, `lost` what recovery removes, `bytes_read` how many bytes of logs it goes through.
+    `findings` report what the start changes; `deleted` the bases of segments that it deletes; `emptied`:
     all of them, since the log ends below its log start. `high_watermark` is set where the start itself sets
     it.
     """
@@ -88,6 +98,10 @@ class LoadedLog(NamedTuple):
     recovered_epochs: EpochCache
     emptied: bool
     is_tiered: bool
+    files: Files
+    recovered: frozenset[int]
+    bytes_read: int
+    lost: tuple[LostBytes, ...]
     high_watermark: int | None = None
 
     @property

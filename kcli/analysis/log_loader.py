@@ -5,13 +5,8 @@ and only the tail of the last segment is read. After an unclean stop every segme
 is checked and rebuilt.
 """
 
-import os
-
-from formats.checkpoint import EpochEntry, check_epoch_entries, read_leader_epoch_checkpoint
-from formats.errors import FormatError, TruncatedError
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, OffsetIndexEntry
 from formats.names import CLUSTER_METADATA, UNKNOWN, parse_file
-from formats.properties import read_partition_metadata
 from formats.types import TopicPartition
 from kcli.analysis import epochs
 from kcli.analysis.directory_files import PREALLOCATED, TXN_ENTRY_SIZE, Files, read_aborted, surviving_files
@@ -20,10 +15,10 @@ from kcli.analysis.findings import NO_LOG_FILE, Finding
 from kcli.analysis.loaded_log import (
     HEADERS,
     INDEX,
-    METADATA_TOPIC_ID,
     RECOVERED,
     Checkpoints,
     LoadedLog,
+    LostBytes,
     Settings,
     check_fits,
 )
@@ -42,10 +37,11 @@ from kcli.analysis.log_segment import (
     translate_offset,
     truncate_segment,
 )
+from kcli.analysis.partition_files import check_partition_metadata, epoch_file
 from kcli.analysis.producers import ProducerState, Snapshot, rebuild
 from kcli.analysis.start_findings import Reporter
-from kcli.logdir.buffers import FileError, read_optional
-from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
+from kcli.logdir.buffers import FileError
+from kcli.logdir.partition import Partition
 
 
 class LogLoader:
@@ -64,7 +60,9 @@ class LogLoader:
         self.header_ends: dict[int, int] = {}
         self.deleted: list[int] = []
         self.emptied = False
-        self.epoch_lines, self.epochs = self._epoch_file()
+        self.epoch_lines, self.epochs = epoch_file(partition)
+        self.bytes_read = 0
+        self.lost: list[LostBytes] = []
         self.recovered_epochs: EpochCache = ()
         self.log_end: int | None = None
 
@@ -87,7 +85,7 @@ class LogLoader:
         if self.exact:
             rebuild(self.producers, segments, start, log_end, clean_start=self.clean)
             self._find_first_open_transaction(segments, start, log_end)
-        self._check_partition_metadata()
+        check_partition_metadata(self.partition)
         loaded = LoadedLog(
             path=self.partition.path,
             segments=segments,
@@ -107,6 +105,10 @@ class LogLoader:
             recovered_epochs=self.recovered_epochs,
             emptied=self.emptied,
             is_tiered=is_tiered,
+            files=files,
+            recovered=frozenset(self.recovered),
+            bytes_read=self.bytes_read + self.producers.bytes_replayed,
+            lost=tuple(self.lost),
         )
         if self.partition.topic != CLUSTER_METADATA:
             return loaded
@@ -124,7 +126,7 @@ class LogLoader:
             self._load_segments(files)
             if self.clean or not files.logs:
                 self.log_end, _ = self._recover_log()
-        self._check_partition_metadata()
+        check_partition_metadata(self.partition)
         return tuple(self.reporter.findings)
 
     def _surviving_files(self) -> Files:
@@ -180,41 +182,6 @@ class LogLoader:
                 and translate_offset(segment, offset) is not None
             ):
                 return
-
-    def _epoch_file(self) -> tuple[tuple[EpochEntry, ...] | None, EpochCache]:
-        """Return the lines of leader-epoch-checkpoint (None: no such file), and the cache that they give."""
-        path = os.path.join(self.partition.path, LEADER_EPOCH_CHECKPOINT)
-        data = read_optional(path)
-        if data is None:
-            return None, ()
-        try:
-            lines = read_leader_epoch_checkpoint(data)
-        except FormatError as error:
-            raise BrokerError("KafkaStorageException", path, error.position, str(error)) from error
-        try:
-            check_epoch_entries(lines, data)
-        except FormatError as error:
-            raise BrokerError(ILLEGAL_ARGUMENT, path, error.position, str(error)) from error
-        return tuple(lines), epochs.replay(lines)
-
-    def _check_partition_metadata(self) -> None:
-        """Read partition.metadata as `UnifiedLog.initializeTopicId`; BrokerError where that fails."""
-        path = os.path.join(self.partition.path, PARTITION_METADATA)
-        data = read_optional(path)
-        if data is None:
-            return
-        try:
-            topic_id = read_partition_metadata(data).topic_id
-        except FormatError as error:
-            exception = "KafkaStorageException"
-            if isinstance(error, TruncatedError):
-                exception = "NullPointerException"
-            elif error.field.endswith(", topic_id"):
-                exception = ILLEGAL_ARGUMENT
-            raise BrokerError(exception, path, error.position, str(error)) from error
-        if self.partition.topic == CLUSTER_METADATA and topic_id != METADATA_TOPIC_ID:
-            message = f"topic id {topic_id}, that of {CLUSTER_METADATA} is {METADATA_TOPIC_ID}"
-            raise BrokerError("InconsistentTopicIdException", path, None, message)
 
     def _load_segments(self, files: Files) -> None:
         for base in sorted(files.logs):
@@ -283,10 +250,13 @@ class LogLoader:
             if error.exception == OFFSET_OVERFLOW:
                 self._refuse_overflow(error)
             raise
+        finally:
+            self.bytes_read += state.bytes_replayed + segment.log_size
         state.take_snapshot()
         self.segments[segment.base_offset] = done.segment
         self.epochs = done.epochs
         if done.truncated:
+            self.lost.append(LostBytes(segment, done.segment.log_size))
             self.reporter.report_cut(segment, done.segment.log_size, done.truncated, done.reason)
         return done.truncated
 
@@ -340,6 +310,7 @@ class LogLoader:
         if last.base_offset in self.header_ends:
             return self.header_ends[last.base_offset]
         tail = read_tail(last)
+        self.bytes_read += last.log_size - tail.first.position if tail.first else 0
         if last.base_offset not in self.recovered:
             self.reporter.compare_with_scan(last, tail)
         return tail.next_offset
@@ -370,7 +341,7 @@ class LogLoader:
                         f"recovery deletes this segment: the one at {base} was cut",
                         self.segments[later].log_path,
                     )
-                    del self.segments[later]
+                    self.lost.append(LostBytes(self.segments.pop(later), 0))
                     self.producers.delete_snapshot(later)
                 self.deleted.extend(rest)
                 return
@@ -382,6 +353,7 @@ class LogLoader:
         if isinstance(error, RecoveryError):
             partial, self.epochs = error.segment or segment, error.epochs or self.epochs
         emptied = truncate_segment(partial, segment.base_offset)
+        self.lost.append(LostBytes(segment, emptied.log_size))
         self.segments[segment.base_offset] = emptied
         self.reporter.report(
             "START-001", f"recovery empties this segment: {error.message}", segment.log_path, error.position

@@ -44,6 +44,8 @@ INVALID_OFFSET = "InvalidOffsetException"
 OFFSET_OVERFLOW = "LogSegmentOffsetOverflowException"
 ILLEGAL_ARGUMENT = "IllegalArgumentException"
 KAFKA_EXCEPTION = "KafkaException"
+NUMBER_FORMAT = "NumberFormatException"
+KAFKA_STORAGE = "KafkaStorageException"
 INDEX_OUT_OF_BOUNDS = "IndexOutOfBoundsException"
 
 _REFUSALS = {

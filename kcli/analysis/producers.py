@@ -94,6 +94,8 @@ class ProducerState:
     ongoing: dict[int, int] = field(default_factory=dict)
     map_end: int = 0
     last_snapshot: int = 0
+    bytes_replayed: int = 0
+    """Bytes of logs that were followed from a snapshot on."""
 
     def fresh(self) -> "ProducerState":
         """Return an empty state over the same directory that knows all its snapshots."""
@@ -112,6 +114,7 @@ class ProducerState:
             ongoing=dict(self.ongoing),
             map_end=self.map_end,
             last_snapshot=self.last_snapshot,
+            bytes_replayed=self.bytes_replayed,
         )
 
     def delete_snapshot(self, offset: int) -> None:
@@ -343,6 +346,7 @@ def replay(state: ProducerState, segment: LoadedSegment, start_offset: int, end_
             "the batch of a higher offset lies before this one",
         )
     ended: list[tuple[Ended, int]] = []
+    state.bytes_replayed += end_position - start
     with segment.log() as log:
         for batch in header_batches(log, start, end_position):
             if batch.producer_id > NO_PRODUCER_ID:

@@ -5,6 +5,7 @@ from importlib import resources
 TOPICS = (
     "start",
     "epochs",
+    "startup",
     "truncation",
     "replication",
     "lookup",

@@ -56,7 +56,7 @@ def test_a_page_on_a_terminal_is_drawn():
 
 @pytest.mark.parametrize(
     ("topic", "advice"),
-    [("trunc", "did you mean truncation or truncate?"), ("wxyz", "kcli help lists the pages")],
+    [("trunc", "did you mean truncation or truncate or startup?"), ("wxyz", "kcli help lists the pages")],
 )
 def test_an_unknown_topic_is_a_usage_error_with_a_suggestion(kcli, topic, advice):
     done = kcli("help", topic)

@@ -12,6 +12,7 @@ RUNS = {
     "epoch end-offset": ("epoch", "end-offset", "--epoch", "all"),
     "epoch at": ("epoch", "at", "12"),
     "truncate": ("truncate", "--dry-run", "--to-offset", "12"),
+    "startup": ("startup",),
     "checkpoint show": ("checkpoint", "show"),
     "replica diff": ("replica", "diff"),
     "rlmm dump": ("rlmm", "dump"),

@@ -60,6 +60,7 @@ COMMANDS = (
     "rlmm dump",
     "replica diff",
     "checkpoint show",
+    "startup",
 )
 IN_WORKERS = ("ls --jobs 2", "scan --jobs 2", "dump --records --jobs 2")
 SPREAD_ONE_IN = 25

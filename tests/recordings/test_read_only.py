@@ -35,6 +35,7 @@ COMMANDS = [
     "truncate --dry-run --to-high-watermark {}",
     "truncate --to-offset 0 {}",
     "checkpoint show {}",
+    "startup {}",
     "replica diff {0} {0}",
     "rlmm dump {}",
     "lookup offset earliest {}",

@@ -104,6 +104,14 @@ STARTS: dict[str, Rule] = {
         "It deletes every segment, and the log begins empty where the snapshot ends (KafkaRaftLog).",
         "Ordinary after a crash while a snapshot was downloaded: the node fetches the rest from the leader.",
     ),
+    "START-008": Rule(
+        "error",
+        "The broker would not load a log.",
+        "It stops there: its process ends with the exception that the finding names, or the log dir goes "
+        "offline, and the other log dirs are served.",
+        "The finding names the file and the byte. Copy the directory before anything else; kcli truncate "
+        "--dry-run --shutdown unclean shows whether recovery would repair it.",
+    ),
     "CKPT-001": Rule(
         "warning",
         "Offsets of the checkpoint files and the log contradict each other.",

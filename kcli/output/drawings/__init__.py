@@ -22,6 +22,7 @@ DRAWINGS = {
     "epoch": "epochs.draw_epochs",
     "end_offset": "end_offsets.draw_end_offsets",
     "epoch_at": "epochs.EPOCH_AT",
+    "startup": "startups.STARTUPS",
     "truncation": "truncations.draw_truncations",
     "checkpoint": "checkpoints.CHECKPOINTS",
     "replica_range": "replica_ranges.draw_ranges",

@@ -1,0 +1,89 @@
+"""What a starting broker does to a partition directory, as one value: loads it or fails, and what is lost.
+
+The start itself is `kcli.analysis.start`; this counts what it removes and says what its failure stops
+(`LogManager.loadLogs`).
+"""
+
+from collections.abc import Generator, Iterable
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from kcli.analysis.findings import Finding
+from kcli.analysis.loaded_log import UNKNOWN_SETTINGS, Checkpoints, LoadedLog, LostBytes, Settings
+from kcli.analysis.log_segment import KAFKA_STORAGE, BrokerError, file_batches, header
+from kcli.analysis.start import start_from
+from kcli.logdir.buffers import FileError
+from kcli.logdir.partition import Partition, shown_path
+from kcli.logdir.segment import only_zeros
+
+LOADS: Final = "loads"
+FAILS: Final = "fails"
+Outcome: TypeAlias = Literal["loads", "fails"]
+
+STOPS = {True: "the log dir goes offline", False: "the broker's process ends"}
+"""What a failure stops, by whether it is one of the disk."""
+
+
+class Startup(NamedTuple):
+    """What the start makes of a partition: the log that it holds then, or the exception where it fails.
+
+    `bytes_read` of logs, also by a start that fails. `records_lost` are those that recovery removes, as the
+    headers count them; None where they do not tell.
+    """
+
+    log: LoadedLog | None
+    error: BrokerError | None
+    records_lost: int | None
+
+    @property
+    def outcome(self) -> Outcome:
+        """Whether the broker loads the log."""
+        return LOADS if self.error is None else FAILS
+
+
+def predict(
+    partition: Partition, given: Checkpoints, *, settings: Settings = UNKNOWN_SETTINGS
+) -> Generator[Finding, None, Startup]:
+    """Yield what the start reports of a partition directory; return what it makes of it.
+
+    `given` is what its log dir says of it. FileError where a file cannot be read, or where the answer is not
+    foreseen.
+    """
+    try:
+        loaded = yield from start_from(partition, given, settings=settings)
+    except FileError as failure:
+        error = failure.__cause__
+        if not isinstance(error, BrokerError):
+            raise
+        message = f"{error}: {STOPS[is_of_disk(error)]}"
+        path = shown_path(partition, error.path)
+        yield Finding("START-008", message, dir=partition.shown, path=path, position=error.position)
+        return Startup(None, error, None)
+    return Startup(loaded, None, records_in(loaded.lost))
+
+
+def is_of_disk(error: BrokerError) -> bool:
+    """Whether a failure takes the log dir offline; any other ends the process.
+
+    `LogManager.loadLogs` catches an IOException, and a KafkaStorageException caused by one.
+    """
+    return error.exception == KAFKA_STORAGE
+
+
+def records_in(lost: Iterable[LostBytes]) -> int | None:
+    """Return how many records the whole batches of some bytes hold, by their headers.
+
+    None where the batches make no chain, or where a compressed message of magic 0 or 1 hides the number.
+    """
+    total = 0
+    for segment, position in lost:
+        with segment.log() as log:
+            try:
+                for batch in file_batches(log, position, segment.log_size):
+                    count = header(log, batch).records_count
+                    if count is None:
+                        return None
+                    total += count
+            except BrokerError as error:
+                if error.position is None or not only_zeros(log, error.position, segment.log_size):
+                    return None
+    return total

@@ -1,0 +1,99 @@
+"""`startup`: what a starting broker does to each partition, by its log dir's checkpoints."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kcli.analysis.loaded_log import (
+    DEFAULT_INDEX_INTERVAL_BYTES,
+    Checkpoints,
+    LoadedLog,
+    Settings,
+    checkpoints,
+)
+from kcli.analysis.log_segment import BrokerError
+from kcli.analysis.producers import Producer
+from kcli.analysis.start import lone_finding
+from kcli.analysis.startup import Startup, predict
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.common import Yield, answer, where
+from kcli.logdir.buffers import FileError, shown
+from kcli.logdir.partition import Partition
+from kcli.rows.startup import StartedProducer, StartupRow
+
+CLEAN = "clean"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartRequest:
+    """What the broker's clock and configuration contribute.
+
+    `shutdown` is `clean`, `unclean` or None (as the log dir's marker says).
+    """
+
+    now_ms: int
+    shutdown: str | None = None
+    index_interval_bytes: int = DEFAULT_INDEX_INTERVAL_BYTES
+    segment_index_bytes: int | None = None
+
+    def settings(self) -> Settings:
+        """Return the settings of a start."""
+        return Settings(
+            now_ms=self.now_ms,
+            index_interval_bytes=self.index_interval_bytes,
+            max_index_size=self.segment_index_bytes,
+        )
+
+
+def startup(unit: Unit, *, request: StartRequest) -> Outcome:
+    """Return the partition's row and what the start reports."""
+    return answer(unit, lambda partition: _startup(partition, request))
+
+
+def _startup(partition: Partition, request: StartRequest) -> Yield:
+    if partition.target.name is None:
+        raise FileError(
+            partition.path, "not-a-partition", "the broker loads only directories named topic-partition"
+        )
+    given = checkpoints(partition)
+    if request.shutdown is None:
+        yield from lone_finding(partition, given)
+    else:
+        given = given._replace(clean=request.shutdown == CLEAN)
+    found = yield from predict(partition, given, settings=request.settings())
+    yield _row(partition, given, found)
+
+
+def _row(partition: Partition, given: Checkpoints, found: Startup) -> StartupRow:
+    log, error = found.log, found.error
+    return StartupRow(
+        where(partition),
+        outcome=found.outcome,
+        error=error.exception if error else None,
+        error_message=_message(error) if error else None,
+        clean=given.clean,
+        log_start_offset=log and log.log_start_offset,
+        log_end_offset=log and log.log_end_offset,
+        recovery_point=log and log.recovery_point,
+        segments=log and len(log.segments),
+        epochs=tuple(log.epochs) if log else (),
+        producers=_producers(log),
+        bytes_read=log and log.bytes_read,
+        records_lost=found.records_lost,
+    )
+
+
+def _message(error: BrokerError) -> str:
+    """Return the place of an error and what is wrong there."""
+    place = shown(os.path.basename(error.path))
+    if error.position is not None and not error.message.startswith("byte "):
+        place += f" at byte {error.position}"
+    return f"{place}: {error.message}"
+
+
+def _producers(log: LoadedLog | None) -> tuple[StartedProducer, ...]:
+    found: Mapping[int, Producer] = log.producers.producers if log else {}
+    return tuple(
+        StartedProducer(number, one.epoch, one.last_sequence, one.last_offset, one.open_since)
+        for number, one in sorted(found.items())
+    )

@@ -1,0 +1,54 @@
+"""The rows of `startup`: what a starting broker does to a partition."""
+
+from typing import Annotated, NamedTuple
+
+from formats.checkpoint import EpochEntry
+from kcli.analysis.startup import Outcome
+from kcli.rows.declare import row_type
+from kcli.rows.places import Where
+
+
+class StartedProducer(NamedTuple):
+    """A producer that the broker remembers.
+
+    Its epoch, its last batch in that epoch (-1 for none), and the first offset of its open transaction (null
+    for none).
+    """
+
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_offset: int
+    first_open_offset: int | None
+
+
+class StartupRow(NamedTuple):
+    """What a start makes of one partition.
+
+    Where it fails the numbers are null and the lists empty.
+    """
+
+    where: Where
+    outcome: Annotated[Outcome, "loads or fails"]
+    error: Annotated[str | None, "Kafka's exception where it fails"]
+    error_message: Annotated[str | None, "why: file, byte, what is wrong there"]
+    clean: Annotated[bool, "whether the broker takes the log as stopped cleanly"]
+    log_start_offset: Annotated[int | None, "after the start"]
+    log_end_offset: Annotated[int | None, "after the start"]
+    recovery_point: Annotated[int | None, "after the start"]
+    segments: Annotated[int | None, "after the start"]
+    epochs: Annotated[tuple[EpochEntry, ...], "leader epochs after the start"]
+    producers: Annotated[tuple[StartedProducer, ...], "producers after the start, by id"]
+    bytes_read: Annotated[int | None, "bytes of logs that the start goes through"]
+    records_lost: Annotated[
+        int | None,
+        "records in whole batches that recovery removes, by the headers; null where damage hides the number",
+    ]
+
+
+STARTUP = row_type("startup", StartupRow)
+
+COMMANDS = {
+    "startup": (STARTUP,),
+}
+"""The row types that each command can print, first the usual one."""
