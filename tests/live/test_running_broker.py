@@ -16,7 +16,7 @@ from commands.app import app
 from kcli.rows import READ_NO_FILES
 from tests.live.workload import Workload, busy_broker
 
-pytestmark = pytest.mark.oracle
+pytestmark = [pytest.mark.oracle, pytest.mark.moving]
 
 SECONDS = 60
 NOT_OF_ONE_BROKER = {"checkpoint show", "demo", "explain", "help", "replica diff", "schema", *READ_NO_FILES}

@@ -59,11 +59,12 @@ def test_random_truncations_answer(oracle: Oracle, oracle_seed):
         target = random.Random(seed).randint(0, log.facts["log_end_offset"] + 1)
         copy = oracle.copy(log.directory)
         answer = oracle.ask("truncate", directory=copy, target=target, **log.opening)
-        if "zero tail" in log.damage and answer["loaded"].get("error") == "CorruptRecordException":
-            oracle.discard(copy)  # zeros below the recovery point stop the load
+        errors = [stage["error"] for stage in answer.values() if "error" in stage]
+        if "zero tail" in log.damage and errors == ["CorruptRecordException"]:
+            oracle.discard(copy)  # zeros below the recovery point stop the load, or the search for the target
             log.remove()
             continue
-        assert [name for name, stage in answer.items() if "error" in stage] == [], (seed, log.damage, answer)
+        assert errors == [], (seed, log.damage, answer)
         loaded, truncated, reopened = answer["loaded"], answer["truncated"], answer["reopened"]
         assert truncated["truncated"] == (target < loaded["log_end_offset"]), seed
         assert truncated["log_end_offset"] == min(target, loaded["log_end_offset"]), seed
