@@ -2,8 +2,8 @@
 
 Run `python -m tests.mutated.log_ends [COUNT [SEED]]`. Each is a cleanly stopped partition of one to three
 segments with right indexes, then one to three times mutated: an entry of an offset index is flipped or added,
-or the tail of the log is cut. `ls`, `epoch end-offset`, `lookup offset latest` and `truncate --dry-run` each
-say where the log ends, or that the broker would not load it.
+or the tail of the log is cut. `ls`, `epoch end-offset`, `lookup offset latest`, `truncate --dry-run` and
+`startup` each say where the log ends, or that the broker would not load it.
 """
 
 import json
@@ -27,12 +27,14 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "epoch end-offset": ("epoch", "end-offset", "--epoch", "-1"),
     "lookup offset latest": ("lookup", "offset", "latest"),
     "truncate": ("truncate", "--dry-run", "--to-offset", str(2**63 - 1)),
+    "startup": ("startup",),
 }
 LOG_END = {
     "ls": "log_end_offset",
     "epoch end-offset": "log_end_offset",
     "lookup offset latest": "offset",
     "truncate": "log_end_offset_before",
+    "startup": "log_end_offset",
 }
 
 
@@ -100,7 +102,7 @@ def answers(log_dir: Path, *more: str) -> dict[str, dict[str, object]]:
         done = CliRunner().invoke(app, [*words, *options, str(log_dir), "-o", "json"])
         document: dict[str, Any] = json.loads(done.stdout)
         for row in document["rows"]:
-            end = row[LOG_END[command]]
+            end = REFUSED if row.get("outcome") == "fails" else row.get(LOG_END[command])
             if end is not None:
                 found[Path(row["dir"]).name][command] = end
         for error in document["errors"]:
