@@ -21,7 +21,7 @@ from kcli import __version__
 GROUPS = {
     "What is on disk": ("ls", "check", "scan", "dump", "sql"),
     "What a start does": ("startup",),
-    "What a leader change does": ("epoch", "checkpoint", "truncate", "replica"),
+    "What a leader change does": ("epoch", "checkpoint", "truncate", "replica", "failover"),
     "Where a record is": ("lookup", "partition-for", "uuid"),
     "Tiered storage": ("rlmm",),
     "Learn": ("help", "explain", "schema", "demo"),

@@ -35,7 +35,17 @@ WORKERS_IMPORT = {
     "sql": ("kcli.views.scanning",),
     **{
         command: (f"kcli.jobs.{command}",)
-        for command in ("checkpoint", "epoch", "lookup", "ls", "replica", "rlmm", "startup", "truncate")
+        for command in (
+            "checkpoint",
+            "epoch",
+            "failover",
+            "lookup",
+            "ls",
+            "replica",
+            "rlmm",
+            "startup",
+            "truncate",
+        )
     },
 }
 """What the workers of a command will need, by its first word."""

@@ -8,6 +8,7 @@ TOPICS = (
     "startup",
     "truncation",
     "replication",
+    "failover",
     "lookup",
     "tiered-storage",
     "dump",

@@ -27,6 +27,7 @@ COMMANDS = {
     "truncate": "truncation",
     "checkpoint show": "checkpoints",
     "replica diff": "replicas",
+    "failover": "failover",
     "rlmm dump": "remote_metadata",
     "rlmm partition": "remote_metadata",
     "lookup offset": "lookups",

@@ -19,7 +19,16 @@ from tests.live.workload import Workload, busy_broker
 pytestmark = [pytest.mark.oracle, pytest.mark.moving]
 
 SECONDS = 60
-NOT_OF_ONE_BROKER = {"checkpoint show", "demo", "explain", "help", "replica diff", "schema", *READ_NO_FILES}
+NOT_OF_ONE_BROKER = {
+    "checkpoint show",
+    "demo",
+    "explain",
+    "failover",
+    "help",
+    "replica diff",
+    "schema",
+    *READ_NO_FILES,
+}
 """Commands that read no log dir, or those of two brokers, or compare files that a broker writes in turn."""
 COMMANDS = (
     "ls",

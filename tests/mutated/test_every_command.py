@@ -61,6 +61,7 @@ COMMANDS = (
     "replica diff",
     "checkpoint show",
     "startup",
+    "failover --broker 1 --all",
 )
 IN_WORKERS = ("ls --jobs 2", "scan --jobs 2", "dump --records --jobs 2")
 SPREAD_ONE_IN = 25

@@ -3,6 +3,7 @@
 `python -m tests.screens` writes NAME.txt anew for each case: a section for each width, and one without UTF-8.
 """
 
+import gzip
 import shlex
 import tarfile
 from importlib import resources
@@ -15,6 +16,7 @@ from tests.recordings import pack
 
 HERE = Path(__file__).parent
 STARTUP = HERE.parent / "data" / "startup" / "damaged.tar.gz"
+METADATA = HERE.parent / "data" / "metadata" / "failover.log.gz"
 RECORDINGS = ("single", "tiered", "truncation")
 LEADER_AND_FOLLOWER = "truncation/before-follower truncation/before-leader"
 
@@ -41,6 +43,9 @@ CASES = {
     "replica-diff-many": f"replica diff {LEADER_AND_FOLLOWER} truncation/after-follower-stopped",
     "check": "check kcli-demo",
     "check-damaged": "check damaged/d0 damaged/d1 damaged-bad-epochs/d0",
+    "failover": "failover --broker 1 metadata/__cluster_metadata-0",
+    "failover-offline": "failover --broker 2,1,3 metadata/__cluster_metadata-0",
+    "failover-controller": "failover --controller metadata/__cluster_metadata-0",
     "scan-summary": "scan --summary kcli-demo",
     "scan-summary-damaged": "scan --summary damaged/d0 damaged/d1",
     "scan": "scan kcli-demo --topic payments",
@@ -88,6 +93,9 @@ def unpack(folder: Path) -> Path:
     """Unpack the recordings and the demo; return the folder to type commands in."""
     for name in RECORDINGS:
         pack.unpack(name, folder)
+    metadata = folder / "metadata" / "__cluster_metadata-0"
+    metadata.mkdir(parents=True)
+    (metadata / "00000000000000000000.log").write_bytes(gzip.decompress(METADATA.read_bytes()))
     with tarfile.open(STARTUP) as archive:
         archive.extractall(folder, filter="data")
     with (

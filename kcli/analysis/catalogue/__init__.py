@@ -6,11 +6,12 @@ used but not explained, or explained but not used.
 
 from kcli.analysis.catalogue.checks import CHECKS
 from kcli.analysis.catalogue.logs import LOGS
+from kcli.analysis.catalogue.metadata import METADATA
 from kcli.analysis.catalogue.offsets import OFFSETS
 from kcli.analysis.catalogue.remote import REMOTE
 from kcli.analysis.catalogue.rule import Rule
 from kcli.analysis.catalogue.starts import STARTS
 
-CATALOGUE: dict[str, Rule] = {**LOGS, **OFFSETS, **STARTS, **CHECKS, **REMOTE}
+CATALOGUE: dict[str, Rule] = {**LOGS, **OFFSETS, **STARTS, **CHECKS, **REMOTE, **METADATA}
 
 __all__ = ["CATALOGUE", "Rule"]

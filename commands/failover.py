@@ -1,0 +1,91 @@
+"""`kcli failover`: which partitions get which leader when a broker goes away."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from commands._options import INT32, Common, Paths, UsageError, common_options, split_list
+
+SETTINGS = "Settings that the metadata lacks"
+
+
+@common_options
+def failover(
+    paths: Paths = None,
+    *,
+    broker: Annotated[
+        list[str] | None,
+        typer.Option("--broker", metavar="N,...", help="These brokers go away, one after the other."),
+    ] = None,
+    controller: Annotated[
+        bool, typer.Option("--controller", help="The active controller goes away.")
+    ] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show the partitions that do not change, too.")
+    ] = False,
+    zk: Annotated[
+        bool, typer.Option("--zk", help="By the rules of a controller of the ZooKeeper era.")
+    ] = False,
+    min_insync_replicas: Annotated[
+        int,
+        typer.Option(
+            "--min-insync-replicas",
+            metavar="N",
+            min=1,
+            max=INT32,
+            help="Of server.properties, for topics without their own.",
+            rich_help_panel=SETTINGS,
+        ),
+    ] = 1,
+    unclean_leader_election: Annotated[
+        bool,
+        typer.Option(
+            "--unclean-leader-election",
+            help="server.properties enables it, for topics without their own.",
+            rich_help_panel=SETTINGS,
+        ),
+    ] = False,
+    common: Common,
+) -> None:
+    """Show which partitions get which leader, ISR and epoch when brokers go away, by KRaft metadata.
+
+    PATH is a metadata log (__cluster_metadata-0), the log dir around it, or a .checkpoint of it.
+
+    Example: kcli failover --broker 1 /var/lib/kafka/metadata/__cluster_metadata-0
+    """
+    if not broker and not controller:
+        raise UsageError("use --broker N, --controller, or both: who goes away?")
+    if controller and zk:
+        raise UsageError("--controller is about a quorum of KRaft; leave out --zk")
+    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
+    from kcli.analysis.failover import Defaults  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import failover as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.rows.failover import FAILOVER, FAILOVER_CONTROLLER  # noqa: PLC0415 - kept out of --help
+
+    brokers = tuple(dict.fromkeys(_broker(word) for word in split_list(broker)))
+    request = jobs.Departure(
+        brokers=brokers,
+        controller=controller,
+        zookeeper=zk,
+        everything=everything,
+        defaults=Defaults(min_insync_replicas, unclean_leader_election),
+        selection=common.selection(),
+    )
+    of_metadata = replace(common, topic=None, topic_regex=None, partition=None, exclude_internal=False)
+    types = (*[FAILOVER] * bool(brokers), *[FAILOVER_CONTROLLER] * controller)
+    command = Command(
+        name="failover",
+        job=partial(jobs.show, request=request),
+        accepts=jobs.ACCEPTS,
+        expand=jobs.expand,
+        row_types=types,
+    )
+    run(command, paths, of_metadata)
+
+
+def _broker(word: str) -> int:
+    if not word.isascii() or not word.isdecimal() or len(word) > len(str(INT32)) or int(word) > INT32:
+        raise UsageError(f"--broker {word}: expected ids of brokers, as in --broker 1,2")
+    return int(word)

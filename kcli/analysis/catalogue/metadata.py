@@ -1,0 +1,42 @@
+"""Rules about the metadata of a KRaft cluster: `META`."""
+
+from kcli.analysis.catalogue.rule import Rule
+
+METADATA: dict[str, Rule] = {
+    "META-001": Rule(
+        "error",
+        "A metadata record cannot be decoded, or is of a type or version that kcli does not know.",
+        "A broker or controller that cannot read a record of the metadata log stops.",
+        "The answers here lack what the record says: a kcli for the Kafka that wrote it may read it.",
+    ),
+    "META-002": Rule(
+        "warning",
+        "A metadata record does not fit those before it.",
+        "It stops: only an active controller that checked it writes such a record.",
+        "Part of the log is missing, or it is not all of one cluster: name the newest snapshot with its log.",
+    ),
+    "META-003": Rule(
+        "warning",
+        "A metadata log or snapshot is not whole to its end.",
+        "It takes the newest snapshot with a footer, and the log up to its last whole batch.",
+        "Compare with the metadata log of another controller or broker.",
+    ),
+    "META-004": Rule(
+        "info",
+        "A metadata transaction is not ended.",
+        "It does not show its records before their end; a new controller aborts it.",
+        "The answers here leave its records out, too.",
+    ),
+    "META-005": Rule(
+        "info",
+        "A topic was deleted.",
+        "Its partitions are gone; brokers rename their directories to -delete and remove them.",
+        "A directory that still has the topic's id belongs to a broker that was not there: it becomes stray.",
+    ),
+    "META-006": Rule(
+        "info",
+        "A broker that shall go away is fenced already.",
+        "It has already taken the broker's leaderships, and the broker from the ISRs.",
+        "Only partitions in whose ISR it is the last one still change.",
+    ),
+}

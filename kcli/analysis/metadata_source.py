@@ -1,0 +1,193 @@
+"""The records of a metadata log, or of a snapshot of it, read into an image.
+
+As `KafkaRaftLog` and `RecordsSnapshotReader` read them: first the newest snapshot that is whole, then the log
+from the snapshot's end offset on. Nobody but the quorum knows the high watermark of the metadata log, so
+records near its end may not be committed.
+"""
+
+import os
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from formats.batch import BatchHeader
+from formats.bounds import LARGEST_BATCH
+from formats.control import LEADER_CHANGE, SNAPSHOT_FOOTER, ControlRecord, control_record
+from formats.errors import FormatError
+from formats.magic import is_valid
+from formats.messages.decode import decode_metadata
+from formats.messages.message import Unknown
+from formats.names import KRAFT_SNAPSHOT, parse_file
+from formats.record import batch_records
+from kcli.analysis.findings import Finding
+from kcli.analysis.loaded_log import LoadedLog
+from kcli.analysis.log_findings import checksum_message
+from kcli.analysis.metadata_image import Image
+from kcli.logdir.buffers import DataFile, FileError, file_error, shown
+from kcli.logdir.partition import Partition, shown_path
+from kcli.logdir.segment import END, Walk, describe_torn
+
+MOST_UNFIT = 10
+"""Findings about records that do not fit, at most: more say nothing new."""
+UNREADABLE, UNFIT, CUT = "META-001", "META-002", "META-003"
+OPEN_TRANSACTION, TOPIC_REMOVED = "META-004", "META-005"
+
+
+class Quorum(NamedTuple):
+    """The last LeaderChange record of a metadata log: who leads the quorum since which offset."""
+
+    leader: int
+    epoch: int
+    voters: tuple[int, ...]
+    offset: int
+
+
+class Metadata:
+    """The image that files give, the snapshot it began with, and what could not be read of them.
+
+    `end_offset` is one past the last record of the log; `quorum` is None where no record names a leader.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self.image = Image()
+        self.directory = directory
+        self.snapshot: str | None = None
+        self.end_offset = 0
+        self.quorum: Quorum | None = None
+        self.findings: list[Finding] = []
+
+    def read(self, file: DataFile, path: str, start: int = 0, end: int | None = None) -> bool:
+        """Replay the records of a file from an offset on; whether it ends with a snapshot's footer.
+
+        `path` names it in findings. FileError for batches that cannot be read.
+        """
+        walk, ends_with_footer = Walk(file, end=end), False
+        for position, header in walk:
+            if not isinstance(header, BatchHeader) or header.last_offset < start:
+                continue
+            ends_with_footer = False
+            if header.size > LARGEST_BATCH:
+                raise FileError(
+                    file.path, "limit", f"a batch of {header.size} bytes, {LARGEST_BATCH} at most", position
+                )
+            data = file.read(position, header.size)
+            if not is_valid(data):
+                raise FileError(file.path, "corrupt", checksum_message(header.base_offset), position)
+            try:
+                for record in batch_records(data, LARGEST_BATCH):
+                    if header.is_control:
+                        found = control_record(record.key, record.value)
+                        ends_with_footer = found.type == SNAPSHOT_FOOTER
+                        self._control(found, record.offset, header.partition_leader_epoch)
+                    elif record.offset >= start:
+                        self._data(record.offset, record.value, path, position)
+            except FormatError as error:
+                raise file_error(file.path, error) from error
+            self.image.offset, self.image.epoch = header.last_offset, header.partition_leader_epoch
+            self.end_offset = header.last_offset + 1
+        if walk.stop is not None and walk.stop.reason != END:
+            self._cut(path, walk)
+        return ends_with_footer
+
+    def _control(self, found: ControlRecord, offset: int, epoch: int) -> None:
+        if found.type == LEADER_CHANGE and found.value is not None:
+            fields: dict[str, Any] = found.value.fields
+            voters = tuple(voter["voterId"] for voter in fields["voters"])
+            self.quorum = Quorum(fields["leaderId"], epoch, voters, offset)
+
+    def _data(self, offset: int, value: bytes | None, path: str, position: int) -> None:
+        try:
+            message = decode_metadata(value, replace_invalid_utf8=True)
+        except FormatError as error:
+            self._unreadable(f"offset {offset}: {error}", path, position)
+            return
+        if isinstance(message, Unknown):
+            reason = f"offset {offset}: type {message.api_key}, version {message.version}"
+            self._unreadable(reason, path, position)
+        else:
+            self.image.replay(offset, message)
+
+    def _unreadable(self, message: str, path: str, position: int) -> None:
+        known = [number for number, finding in enumerate(self.findings) if finding.code == UNREADABLE]
+        if known:
+            first = self.findings[known[0]]
+            self.findings[known[0]] = first._replace(more=(first.more or 0) + 1)
+        else:
+            self.findings.append(Finding(UNREADABLE, message, self.directory, path, position, more=0))
+
+    def _cut(self, path: str, walk: Walk) -> None:
+        stop = walk.stop
+        if stop is not None:
+            words = describe_torn(stop) if stop.reason in {"short", "incomplete"} else stop.reason
+            self.findings.append(Finding(CUT, words, self.directory, path, stop.position))
+
+    def said(self) -> Iterator[Finding]:
+        """Yield what is to be said of the records: the unreadable, the unfit, the open transaction."""
+        yield from self.findings
+        for offset, reason in self.image.unfit[:MOST_UNFIT]:
+            yield Finding(UNFIT, f"offset {offset}: {reason}", self.directory, found=offset)
+        if self.image.open_since is not None:
+            message = f"the transaction that begins at offset {self.image.open_since} is not ended"
+            yield Finding(OPEN_TRANSACTION, message, self.directory, found=self.image.open_since)
+        for topic in self.image.removed:
+            message = f"topic {topic.name} ({topic.topic_id}) was deleted at offset {topic.offset}"
+            yield Finding(TOPIC_REMOVED, message, self.directory, found=topic.offset)
+
+
+def metadata_of_snapshot(path: str, shown_as: str) -> Metadata:
+    """Return what a snapshot of the metadata log holds. FileError for one that has no end."""
+    found = Metadata(os.path.dirname(shown_as) or ".")
+    name = parse_file(os.path.basename(path))
+    with DataFile(path) as file:
+        is_whole = found.read(file, shown_as)
+    if not is_whole and name.base_offset is not None:
+        raise FileError(path, "incomplete", "a snapshot without its footer: it was not written to its end")
+    found.snapshot = shown_as
+    _is_of_snapshot(found, path)
+    return found
+
+
+def _is_of_snapshot(found: Metadata, path: str) -> None:
+    """Take offset and epoch of a snapshot from its name: inside it offsets begin at 0."""
+    name = parse_file(os.path.basename(path))
+    if name.base_offset is not None and name.epoch is not None:
+        found.end_offset = name.base_offset
+        found.image.offset, found.image.epoch = name.base_offset - 1, name.epoch
+    found.quorum = None
+
+
+def metadata_of_log(partition: Partition, loaded: LoadedLog) -> Metadata:
+    """Return what a metadata log holds: its newest whole snapshot, and the log after it."""
+    found = _newest_snapshot(partition)
+    start = found.end_offset
+    for segment in loaded.segments:
+        if segment.log_path is not None and segment.log_size:
+            with segment.log() as file:
+                found.read(file, shown_path(partition, segment.log_path), start, segment.log_size)
+    return found
+
+
+def _newest_snapshot(partition: Partition) -> Metadata:
+    """Return what the newest snapshot holds that can be read; nothing without one."""
+    names = [
+        ((name.base_offset, name.epoch), file)
+        for file, name in partition.files
+        if name.kind == KRAFT_SNAPSHOT and not name.suffix
+        if name.base_offset is not None and name.epoch is not None
+    ]
+    passed_over: list[Finding] = []
+    for _, file in sorted(names, reverse=True):
+        path = os.path.join(partition.path, file)
+        try:
+            found = metadata_of_snapshot(path, os.path.join(partition.shown, shown(file)))
+        except FileError as error:
+            message = f"passed over: {error.message}"
+            passed_over.append(
+                Finding(CUT, message, partition.shown, shown_path(partition, path), error.position)
+            )
+            continue
+        found.directory = partition.shown
+        found.findings[:0] = passed_over
+        return found
+    found = Metadata(partition.shown)
+    found.findings = passed_over
+    return found

@@ -1,0 +1,198 @@
+"""`kcli failover`: words, rows, findings and refusals, on the metadata log of a real cluster."""
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from formats.batch import BATCH
+from tests.builders import put_batch, put_record
+
+RECORDED = Path(__file__).parents[1] / "data" / "metadata" / "failover.log.gz"
+LOG = "00000000000000000000.log"
+EVERY_BROKER = ("--broker", "1,2,3")
+
+
+@pytest.fixture
+def metadata(tmp_path):
+    folder = tmp_path / "d0" / "__cluster_metadata-0"
+    folder.mkdir(parents=True)
+    (folder / LOG).write_bytes(gzip.decompress(RECORDED.read_bytes()))
+    (folder / "leader-epoch-checkpoint").write_text("0\n1\n1 0\n")
+    (folder.parent / "meta.properties").write_text("version=1\ncluster.id=x\nnode.id=100\n")
+    return folder
+
+
+def document(done):
+    return json.loads(done.stdout)
+
+
+def rows(done):
+    return document(done)["rows"]
+
+
+def test_the_partitions_that_a_broker_leads_or_follows(kcli, metadata):
+    found = {
+        f"{row['topic']}-{row['partition']}": row
+        for row in rows(kcli("failover", "--broker", "3", metadata, "-o", "json"))
+    }
+
+    moved = found["f-txn-0"]
+    assert (moved["leader"], moved["next_leader"], moved["outcome"]) == (3, 2, "new-leader")
+    assert (moved["next_isr"], moved["next_leader_epoch"] - moved["leader_epoch"]) == ([1, 2], 1)
+    assert (moved["reason"], moved["unclean"]) == ("the first live replica in the ISR", False)
+    kept = found["f-three-0"]
+    assert (kept["outcome"], kept["next_leader_epoch"]) == ("isr-shrinks", kept["leader_epoch"])
+    assert "f-two-0" not in found
+
+
+def test_all_shows_what_does_not_change(kcli, metadata):
+    found = rows(kcli("failover", "--broker", "3", "--all", metadata, "-o", "json", "--topic", "f-two"))
+
+    assert [(row["topic"], row["outcome"]) for row in found] == [("f-two", "unchanged")]
+
+
+def test_rows_are_valid_by_the_schema(kcli, metadata):
+    schema = json.loads(kcli("schema", "failover").stdout)
+
+    jsonschema.validate(
+        document(kcli("failover", "--broker", "1", "--controller", metadata, "-o", "json")), schema
+    )
+
+
+def test_brokers_go_one_after_the_other(kcli, metadata):
+    found = rows(kcli("failover", *EVERY_BROKER, metadata, "-o", "json", "--topic", "f-three"))
+
+    assert {row["outcome"] for row in found} == {"offline"}
+    assert {tuple(row["next_isr"]) for row in found} == {()}, "with ELR the ISR may be empty"
+    assert {tuple(row["next_elr"]) for row in found} == {(3,)}
+
+
+def test_unclean_election_needs_a_live_replica(kcli, metadata):
+    words = ("failover", "--broker", "2,1", "--unclean-leader-election", metadata, "-o", "json")
+    found = rows(kcli(*words, "--topic", "f-two", "--min-insync-replicas", "2"))
+
+    assert [row["outcome"] for row in found] == ["offline"]
+
+
+def test_zookeeper_rules_raise_the_epoch_of_every_partition(kcli, metadata):
+    found = rows(kcli("failover", "--broker", "3", "--zk", metadata, "-o", "json"))
+
+    assert {row["next_leader_epoch"] - row["leader_epoch"] for row in found} == {1}
+
+
+def test_a_log_dir_is_searched_for_its_metadata_log(kcli, metadata):
+    shutil.copytree(metadata, metadata.parent / "orders-0")
+
+    assert len(rows(kcli("failover", "--broker", "1", metadata.parent, "-o", "json"))) == 10
+
+
+def test_the_quorum(kcli, metadata):
+    (row,) = rows(kcli("failover", "--controller", metadata, "-o", "json"))
+
+    assert (row["node_id"], row["leader"], row["leader_epoch"]) == (100, 100, 1)
+    assert (row["voters"], row["majority"], row["next_leader_epoch"]) == ([100], 1, 2)
+    assert row["log_end_offset"] > 200
+
+
+def snapshot(metadata, *, footer=True):
+    """Return a snapshot of the recorded log's records, its offsets from 0 on as Kafka writes them."""
+    data = (metadata / LOG).read_bytes()
+    key = {"header": b"\0\0\0\3", "footer": b"\0\0\0\4"}
+    controls = [
+        put_batch(put_record(key=key[word], value=value), 1, attributes=0x20, partition_leader_epoch=1)
+        for word, value in (("header", bytes(11)), ("footer", bytes(3)))
+    ]
+    path = metadata.parent / "00000000000000000500-0000000001.checkpoint"
+    path.write_bytes(controls[0] + data + controls[1] * footer)
+    return path
+
+
+def test_a_snapshot_says_the_same_as_its_log(kcli, metadata):
+    path = snapshot(metadata)
+    of_log = rows(kcli("failover", "--broker", "1", metadata, "-o", "json"))
+    of_snapshot = rows(kcli("failover", "--broker", "1", path, "-o", "json"))
+
+    assert [{**row, "dir": ""} for row in of_log] == [{**row, "dir": ""} for row in of_snapshot]
+    (row,) = rows(kcli("failover", "--controller", path, "-o", "json"))
+    assert (row["log_end_offset"], row["last_epoch"], row["leader"]) == (500, 1, None)
+
+
+def test_a_snapshot_without_its_footer_is_refused(kcli, metadata):
+    done = kcli("failover", "--broker", "1", snapshot(metadata, footer=False), "-o", "json")
+
+    assert done.exit_code == 3
+    assert "without its footer" in document(done)["errors"][0]["message"]
+
+
+def test_records_after_the_newest_whole_snapshot_count(kcli, metadata):
+    """A snapshot of everything before offset 500, and a log that goes on at 490.
+
+    Its first batch is in the snapshot already; its second, of eight changes, is not.
+    """
+    before = rows(kcli("failover", "--broker", "1", metadata, "-o", "json"))
+    whole, data = snapshot(metadata), (metadata / LOG).read_bytes()
+    changes = data[data.rindex((217).to_bytes(8, "big")) :]
+    size = BATCH.read(changes).size
+    (metadata / whole.name).write_bytes(whole.read_bytes())
+    (metadata / LOG).unlink()
+    (metadata / "00000000000000000490.log").write_bytes(
+        b"".join(base.to_bytes(8, "big") + changes[8:size] for base in (490, 500))
+    )
+    done = kcli("failover", "--broker", "1", metadata, "-o", "json")
+
+    raised = sum(row["partition_epoch"] for row in rows(done)) - sum(row["partition_epoch"] for row in before)
+    assert raised == 8
+
+
+def test_a_newest_snapshot_that_is_not_whole_is_passed_over(kcli, metadata):
+    (metadata / snapshot(metadata).name).write_bytes(snapshot(metadata).read_bytes())
+    (metadata / "00000000000000000600-0000000001.checkpoint").write_bytes(b"")
+    done = kcli("failover", "--broker", "1", metadata, "-o", "json")
+
+    assert len(rows(done)) == 10
+    assert {"META-003", "START-007"} <= {finding["code"] for finding in document(done)["findings"]}
+
+
+def test_topics_that_were_deleted_are_named(kcli, demo):
+    done = kcli("failover", "--broker", "1", demo, "-o", "json")
+
+    assert {finding["severity"] for finding in document(done)["findings"]} <= {"info"}
+
+
+def test_a_record_that_nobody_knows_is_a_finding(kcli, metadata):
+    data = (metadata / LOG).read_bytes()
+    end = 231
+    unknown = put_batch(put_record(value=b"\x01\x7f\x00\x00"), 1, base_offset=end, partition_leader_epoch=1)
+    (metadata / LOG).write_bytes(data + unknown)
+    done = kcli("failover", "--broker", "1", metadata, "-o", "json")
+
+    assert (done.exit_code, len(rows(done))) == (1, 10)
+    (finding,) = [one for one in document(done)["findings"] if one["code"] == "META-001"]
+    assert finding["message"] == "offset 231: type 127, version 0"
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "answer"),
+    [
+        ((), 2, "who goes away?"),
+        (("--broker", "x"), 2, "--broker x: expected ids of brokers"),
+        (("--controller", "--zk"), 2, "leave out --zk"),
+        (("--broker", "7"), 3, "broker 7 is not registered here, only 1, 2, 3"),
+    ],
+)
+def test_what_cannot_be_asked(kcli, metadata, words, status, answer):
+    done = kcli("failover", *words, metadata, "-o", "ndjson")
+
+    assert done.exit_code == status
+    assert answer in done.stdout + done.stderr
+
+
+def test_another_partition_is_no_metadata(kcli, demo):
+    done = kcli("failover", "--broker", "1", demo / "orders-0", "-o", "ndjson")
+
+    assert done.exit_code == 3
+    assert "this is no directory of __cluster_metadata" in done.stdout
