@@ -48,6 +48,15 @@ def startup(
             show_default=False,
         ),
     ] = None,
+    remote_storage: Annotated[
+        bool | None,
+        typer.Option(
+            "--remote-storage/--no-remote-storage",
+            help="Whether the topics are tiered; by default as the log dir says.",
+            rich_help_panel=BROKER,
+            show_default=False,
+        ),
+    ] = None,
     common: Common,
 ) -> None:
     """Show whether a broker would start with these log dirs, and what it would do to each partition.
@@ -66,5 +75,6 @@ def startup(
         shutdown=shutdown,
         index_interval_bytes=index_interval_bytes,
         segment_index_bytes=segment_index_bytes,
+        remote_storage=remote_storage,
     )
     run(Command(name="startup", job=partial(jobs.startup, request=request)), paths, common)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from formats.index import OFFSET_INDEX_ENTRY, TXN_INDEX_ENTRY
+from formats.index import OFFSET_INDEX_ENTRY, TXN_INDEX_ENTRY, AbortedTxn
 from formats.java_text import LONG_BITS, integer
 from formats.names import canonical_name
 from kcli.analysis.findings import Finding
@@ -23,7 +23,7 @@ from kcli.analysis.log_segment import (
     size_of,
 )
 from kcli.logdir.buffers import DataFile, read_whole
-from kcli.logdir.leftovers import SWAP, leftovers
+from kcli.logdir.leftovers import CLEANED, DELETED, SWAP, leftovers
 from kcli.logdir.listing import is_misnamed
 from kcli.logdir.partition import Partition, misnamed
 
@@ -37,13 +37,24 @@ without one."""
 class Files(NamedTuple):
     """The files that stay: logs by base offset, indexes by (base offset, kind), snapshots by offset.
 
-    A path can be PREALLOCATED. `known_snapshots` were there before the leftovers were handled.
+    A path can be PREALLOCATED. `known_snapshots` were there before the leftovers were handled. `deleted` maps
+    the names of files that go to the reason, `renamed` the names of swaps to their new ones.
     """
 
     logs: Mapping[int, tuple[str, int]]
     indexes: Mapping[tuple[int, str], str]
     snapshots: Mapping[int, str]
     known_snapshots: frozenset[int]
+    deleted: Mapping[str, str]
+    renamed: Mapping[str, str]
+
+
+REASONS = {
+    DELETED: "left by an interrupted deletion",
+    CLEANED: "left by an interrupted cleaning",
+    SWAP: "left by an interrupted split of a segment",
+}
+"""Why a leftover is deleted, by the end of its name."""
 
 
 def offset_of(partition: Partition, name: str) -> int:
@@ -64,14 +75,21 @@ def surviving_files(partition: Partition, findings: list[Finding]) -> Files:
     present = {name: os.path.join(partition.path, name) for name in partition.names}
     known = frozenset(offset_of(partition, name) for name in present if name.endswith(".snapshot"))
     deleted, swaps = leftovers(present, lambda name: offset_of(partition, name))
-    gone = [*deleted, *_replaced(partition, present, swaps, deleted)]
+    gone = {name: REASONS["." + name.rpartition(".")[2]] for name in deleted}
+    gone |= dict.fromkeys(_replaced(partition, present, swaps, deleted), "replaced by what was swapped in")
     for name in gone:
         present.pop(name)
-    for name in swaps:
-        present[name.removesuffix(SWAP)] = present.pop(name)
+    renamed = {name: name.removesuffix(SWAP) for name in swaps}
+    for name, new in renamed.items():
+        if new in present:
+            gone[new] = f"replaced by {name}"
+        present[new] = present.pop(name)
     for name in swaps:
         if name.endswith(".log" + SWAP) and _index_of(name) not in swaps:
-            present[_index_of(name).removesuffix(SWAP)] = PREALLOCATED
+            index = _index_of(name).removesuffix(SWAP)
+            if index in present:
+                gone[index] = f"replaced by a new one for {name}"
+            present[index] = PREALLOCATED
     if gone or swaps:
         findings.append(
             Finding(
@@ -80,7 +98,7 @@ def surviving_files(partition: Partition, findings: list[Finding]) -> Files:
                 dir=partition.shown,
             )
         )
-    return _classified(partition, present, known)
+    return _classified(partition, present, known)._replace(deleted=gone, renamed=renamed)
 
 
 def _replaced(
@@ -141,16 +159,16 @@ def _classified(partition: Partition, present: Mapping[str, str], known: frozens
             snapshots[offset] = path
         else:
             indexes[offset, kind] = path
-    return Files(logs, indexes, snapshots, known)
+    return Files(logs, indexes, snapshots, known, {}, {})
 
 
-def read_aborted(path: str) -> tuple[int, ...]:
-    """Return the last offsets of the transactions in a .txnindex.
+def read_aborted(path: str) -> tuple[AbortedTxn, ...]:
+    """Return the entries of a .txnindex.
 
     BrokerError for a version that the broker refuses.
     """
     data = read_whole(path) if size_of(path) else b""
-    last_offsets = []
+    entries = []
     for number, entry in enumerate(TXN_INDEX_ENTRY.rows(data)):
         if entry.version >> 8 > 0:
             raise BrokerError(
@@ -159,5 +177,5 @@ def read_aborted(path: str) -> tuple[int, ...]:
                 number * TXN_INDEX_ENTRY.size,
                 f"aborted transaction of version {entry.version}",
             )
-        last_offsets.append(entry.last_offset)
-    return tuple(last_offsets)
+        entries.append(entry)
+    return tuple(entries)

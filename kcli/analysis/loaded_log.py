@@ -45,6 +45,8 @@ class Settings(NamedTuple):
 
 
 UNKNOWN_SETTINGS = Settings()
+METADATA_SETTINGS = Settings(max_index_size=DEFAULT_MAX_INDEX_SIZE, remote_storage=False)
+"""Those of KRaft's metadata log, whatever the broker's configuration says (`KafkaRaftLog.createLog`)."""
 
 
 class Checkpoints(NamedTuple):
@@ -72,12 +74,13 @@ class LoadedLog(NamedTuple):
     `segments` ascending, never empty. `recovery_point` and `log_start_offset` are the values in memory;
     `source` says where the log end offset comes from. `epoch_lines` are those of leader-epoch-checkpoint
     (None: no such file), `recovered_epochs` the cache after recovery, before it is cut at both ends of the
-    log. `snapshots_before` are the producer snapshots on disk before the start, `producers.disk` those after
-    it. `files` are those that the start keeps, before it loads them; `recovered` the bases of the segments
-    that it recovers, `lost` what recovery removes, `bytes_read` how many bytes of logs it goes through.
-    `findings` report what the start changes; `deleted` the bases of segments that it deletes; `emptied`:
-    all of them, since the log ends below its log start. `high_watermark` is set where the start itself sets
-    it.
+    log, `epochs_written` whether the broker writes the file anew. `snapshots_before` are the producer
+    snapshots on disk before the start, `producers.disk` those after it. `files` are those that the start
+    keeps, before it loads them. `findings` report what the start changes; `deleted` the bases of segments
+    that it deletes; `emptied`: all of them, since the log ends below its log start. `recovered` are the bases
+    of the segments that it recovers, `untrimmed` of those whose indexes it then leaves as they are, `lost`
+    what recovery removes, `bytes_read` how many bytes of logs it goes through. `high_watermark` is set where
+    the start itself sets it.
     """
 
     path: str
@@ -100,6 +103,8 @@ class LoadedLog(NamedTuple):
     is_tiered: bool
     files: Files
     recovered: frozenset[int]
+    untrimmed: frozenset[int]
+    epochs_written: bool
     bytes_read: int
     lost: tuple[LostBytes, ...]
     high_watermark: int | None = None

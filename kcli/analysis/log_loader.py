@@ -15,6 +15,7 @@ from kcli.analysis.findings import NO_LOG_FILE, Finding
 from kcli.analysis.loaded_log import (
     HEADERS,
     INDEX,
+    METADATA_SETTINGS,
     RECOVERED,
     Checkpoints,
     LoadedLog,
@@ -52,7 +53,7 @@ class LogLoader:
         self.given = given
         self.clean = given.clean
         self.log_start = given.log_start_offset
-        self.settings = settings
+        self.settings = METADATA_SETTINGS if partition.topic == CLUSTER_METADATA else settings
         self.exact = exact
         self.reporter = Reporter(partition)
         self.segments: dict[int, LoadedSegment] = {}
@@ -64,6 +65,8 @@ class LogLoader:
         self.bytes_read = 0
         self.lost: list[LostBytes] = []
         self.recovered_epochs: EpochCache = ()
+        self.epochs_written = False
+        self.untrimmed: set[int] = set()
         self.log_end: int | None = None
 
     def load(self) -> LoadedLog:
@@ -77,7 +80,7 @@ class LogLoader:
         last = self.segments[max(self.segments)]
         check_fits(last, self.settings)
         self.recovered_epochs = self.epochs
-        cache = epochs.truncate_from_start(epochs.truncate_from_end(self.epochs, log_end), self.log_start)
+        cache = self._cut_epochs(log_end)
         segments = tuple(self.segments[base] for base in sorted(self.segments))
         is_tiered = self._is_tiered(segments[0].base_offset)
         start = self.log_start if is_tiered else max(self.log_start, segments[0].base_offset)
@@ -107,6 +110,8 @@ class LogLoader:
             is_tiered=is_tiered,
             files=files,
             recovered=frozenset(self.recovered),
+            untrimmed=frozenset(self.untrimmed),
+            epochs_written=self.epochs_written,
             bytes_read=self.bytes_read + self.producers.bytes_replayed,
             lost=tuple(self.lost),
         )
@@ -115,6 +120,13 @@ class LogLoader:
         from kcli.analysis.metadata_log import at_latest_snapshot  # noqa: PLC0415 - of one topic
 
         return at_latest_snapshot(loaded, self.partition.names, self.reporter)
+
+    def _cut_epochs(self, log_end: int) -> EpochCache:
+        """Return the cache between log start and log end; note whether the broker flushes it to its file."""
+        ended = epochs.truncate_from_end(self.epochs, log_end)
+        self.epochs_written |= ended != self.epochs
+        self.epochs_written |= any(entry.start_offset <= self.log_start for entry in ended)
+        return epochs.truncate_from_start(ended, self.log_start)
 
     def inspect(self) -> tuple[Finding, ...]:
         """Return what a start reports of files, and of the tail of a clean log; no batch else is read.
@@ -197,12 +209,13 @@ class LogLoader:
                 self._recover(empty)
                 continue
             aborted = read_aborted(txn_path) if txn_path else ()
-            if any(last < base for last in aborted):
+            outside = [one.last_offset < base for one in aborted]
+            if any(outside):
                 self.reporter.report(
                     "START-004",
                     f"an aborted transaction ends below the segment's base offset {base}",
                     txn_path,
-                    [last < base for last in aborted].index(True) * TXN_ENTRY_SIZE,
+                    outside.index(True) * TXN_ENTRY_SIZE,
                 )
                 self._recover(empty)
                 continue
@@ -254,6 +267,7 @@ class LogLoader:
             self.bytes_read += state.bytes_replayed + segment.log_size
         state.take_snapshot()
         self.segments[segment.base_offset] = done.segment
+        self.epochs_written |= done.epochs != self.epochs
         self.epochs = done.epochs
         if done.truncated:
             self.lost.append(LostBytes(segment, done.segment.log_size))
@@ -292,7 +306,7 @@ class LogLoader:
                 )
                 self.deleted.extend(self.segments)
                 self.segments.clear()
-                self.epochs = ()
+                self.epochs, self.epochs_written = (), True
                 self.producers.start_at(self.log_start)
                 self.emptied = True
                 log_end = None
@@ -351,9 +365,12 @@ class LogLoader:
 
         partial = segment
         if isinstance(error, RecoveryError):
-            partial, self.epochs = error.segment or segment, error.epochs or self.epochs
+            partial, recovered = error.segment or segment, error.epochs or self.epochs
+            self.epochs_written |= recovered != self.epochs
+            self.epochs = recovered
         emptied = truncate_segment(partial, segment.base_offset)
         self.lost.append(LostBytes(segment, emptied.log_size))
+        self.untrimmed.add(segment.base_offset)
         self.segments[segment.base_offset] = emptied
         self.reporter.report(
             "START-001", f"recovery empties this segment: {error.message}", segment.log_path, error.position

@@ -14,6 +14,7 @@ from formats.errors import CorruptError, FormatError, LimitError
 from formats.index import (
     OFFSET_INDEX_ENTRY,
     TIME_INDEX_ENTRY,
+    AbortedTxn,
     OffsetIndexEntry,
     TimeIndexEntry,
     offset_index_lookup,
@@ -205,7 +206,7 @@ NO_TIMES = Index(TIME_INDEX_ENTRY)
 class LoadedSegment(NamedTuple):
     """One segment as the broker holds it.
 
-    `log_size` in bytes, indexes, and the last offsets of aborted transactions.
+    `log_size` in bytes, indexes, and the entries of the transaction index.
     """
 
     base_offset: int
@@ -213,7 +214,7 @@ class LoadedSegment(NamedTuple):
     log_size: int
     offset_index: Index[OffsetIndexEntry] = NO_OFFSETS
     time_index: Index[TimeIndexEntry] = NO_TIMES
-    aborted_last_offsets: tuple[int, ...] = ()
+    aborted: tuple[AbortedTxn, ...] = ()
 
     @contextmanager
     def log(self) -> Iterator[DataFile]:
@@ -369,13 +370,13 @@ def truncate_segment(segment: LoadedSegment, target: int) -> LoadedSegment:
         time_entries = truncated_entries_time_index(
             segment.time_index.entries, time_entry, segment.base_offset, target
         )
-    aborted = segment.aborted_last_offsets
-    kept = next((slot for slot, last in enumerate(aborted) if last >= target), len(aborted))
+    aborted = segment.aborted
+    kept = next((slot for slot, one in enumerate(aborted) if one.last_offset >= target), len(aborted))
     after = segment._replace(
         log_size=segment.log_size if position is None else position,
         offset_index=segment.offset_index._replace(entries=offset_entries),
         time_index=segment.time_index._replace(entries=time_entries),
-        aborted_last_offsets=aborted[:kept],
+        aborted=aborted[:kept],
     )
     _read_largest_timestamp(after)
     return after

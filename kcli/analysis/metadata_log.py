@@ -46,6 +46,7 @@ def at_latest_snapshot(loaded: LoadedLog, files: Iterable[str], reporter: Report
         segments=segments,
         epochs=(),
         recovered_epochs=(),
+        epochs_written=True,
         log_end_offset=offset,
         log_start_offset=offset,
         recovery_point=min(loaded.recovery_point, offset),

@@ -69,6 +69,7 @@ class Marker(NamedTuple):
 class Ended(NamedTuple):
     """A transaction that a marker ended, with the marker's offset."""
 
+    producer_id: int
     first_offset: int
     last_offset: int
     aborted: bool
@@ -160,7 +161,9 @@ class ProducerState:
             self.producers[batch.producer_id] = old.of_epoch(batch.producer_epoch)._replace(
                 last_timestamp=marker.timestamp, open_since=None, coordinator_epoch=marker.coordinator_epoch
             )
-            return None if open_since is None else Ended(open_since, batch.base_offset, marker.aborted)
+            if open_since is None:
+                return None
+            return Ended(batch.producer_id, open_since, batch.base_offset, marker.aborted)
         if open_since is not None and not is_transactional:
             raise BrokerError(
                 "InvalidTxnStateException",
@@ -182,6 +185,11 @@ class ProducerState:
             old.coordinator_epoch,
         )
         return None
+
+    def last_stable_offset(self, ended: Ended) -> int:
+        """Return the last stable offset once a transaction is closed: the first still open of another."""
+        others = [first for first, producer_id in self.ongoing.items() if producer_id != ended.producer_id]
+        return min(others, default=ended.last_offset + 1)
 
     def complete(self, ended: Ended, path: str, position: int) -> None:
         """Close a transaction that a marker ended."""

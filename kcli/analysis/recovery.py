@@ -10,7 +10,13 @@ from typing import NamedTuple
 
 from formats.batch import NO_PRODUCER_ID
 from formats.errors import CorruptError
-from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, OffsetIndexEntry, TimeIndexEntry
+from formats.index import (
+    OFFSET_INDEX_ENTRY,
+    TIME_INDEX_ENTRY,
+    AbortedTxn,
+    OffsetIndexEntry,
+    TimeIndexEntry,
+)
 from formats.magic import is_legacy
 from formats.types import Position, RelativeOffset
 from kcli.analysis.epochs import UNDEFINED_EPOCH, EpochCache, assign
@@ -27,7 +33,7 @@ from kcli.analysis.log_segment import (
     memory_index,
     read_next_offset,
 )
-from kcli.analysis.producers import ProducerState
+from kcli.analysis.producers import Ended, ProducerState
 from kcli.logdir.buffers import DataFile
 
 CUTS = frozenset({CORRUPT_RECORD, INVALID_RECORD})
@@ -67,7 +73,7 @@ class _Rebuild:
     max_index_size: int
     offset_entries: bytearray = field(default_factory=bytearray)
     time_entries: bytearray = field(default_factory=bytearray)
-    aborted: list[int] = field(default_factory=list)
+    aborted: list[AbortedTxn] = field(default_factory=list)
     valid: int = 0
     last_indexed_at: int = 0
     last_indexed_offset: int = 0
@@ -137,16 +143,17 @@ class _Rebuild:
             )
             self.last_timestamp, self.last_timestamp_offset = self.max_timestamp, offset
 
-    def add_aborted(self, offset: int, position: int) -> None:
+    def add_aborted(self, ended: Ended, last_stable_offset: int, position: int) -> None:
         """Append to the transaction index."""
-        if self.aborted and self.aborted[-1] >= offset:
+        offset = ended.last_offset
+        if self.aborted and self.aborted[-1].last_offset >= offset:
             raise BrokerError(
                 ILLEGAL_ARGUMENT,
                 self.path,
                 position,
-                f"an abort marker at offset {offset} follows one at {self.aborted[-1]}",
+                f"an abort marker at offset {offset} follows one at {self.aborted[-1].last_offset}",
             )
-        self.aborted.append(offset)
+        self.aborted.append(AbortedTxn(0, ended.producer_id, ended.first_offset, offset, last_stable_offset))
 
     def segment(self, log_size: int) -> LoadedSegment:
         """Return the segment with what has been built."""
@@ -154,7 +161,7 @@ class _Rebuild:
             log_size=log_size,
             offset_index=memory_index(OFFSET_INDEX_ENTRY, bytes(self.offset_entries)),
             time_index=memory_index(TIME_INDEX_ENTRY, bytes(self.time_entries)),
-            aborted_last_offsets=tuple(self.aborted),
+            aborted=tuple(self.aborted),
         )
 
 
@@ -235,5 +242,5 @@ def _follow(state: ProducerState, log: DataFile, batch: LogBatch, built: _Rebuil
     ended = state.append(log, batch)
     if ended is not None:
         if ended.aborted:
-            built.add_aborted(ended.last_offset, batch.position)
+            built.add_aborted(ended, state.last_stable_offset(ended), batch.position)
         state.complete(ended, log.path, batch.position)

@@ -11,6 +11,7 @@ from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import UNKNOWN_SETTINGS, Checkpoints, LoadedLog, LostBytes, Settings
 from kcli.analysis.log_segment import KAFKA_STORAGE, BrokerError, file_batches, header
 from kcli.analysis.start import start_from
+from kcli.analysis.start_files import FileChange, file_changes
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import only_zeros
@@ -27,12 +28,13 @@ class Startup(NamedTuple):
     """What the start makes of a partition: the log that it holds then, or the exception where it fails.
 
     `bytes_read` of logs, also by a start that fails. `records_lost` are those that recovery removes, as the
-    headers count them; None where they do not tell.
+    headers count them; None where they do not tell. `files` is empty where the start fails.
     """
 
     log: LoadedLog | None
     error: BrokerError | None
     records_lost: int | None
+    files: tuple[FileChange, ...]
 
     @property
     def outcome(self) -> Outcome:
@@ -57,8 +59,8 @@ def predict(
         message = f"{error}: {STOPS[is_of_disk(error)]}"
         path = shown_path(partition, error.path)
         yield Finding("START-008", message, dir=partition.shown, path=path, position=error.position)
-        return Startup(None, error, None)
-    return Startup(loaded, None, records_in(loaded.lost))
+        return Startup(None, error, None, ())
+    return Startup(loaded, None, records_in(loaded.lost), file_changes(partition, loaded))
 
 
 def is_of_disk(error: BrokerError) -> bool:

@@ -28,13 +28,15 @@ CLEAN = "clean"
 class StartRequest:
     """What the broker's clock and configuration contribute.
 
-    `shutdown` is `clean`, `unclean` or None (as the log dir's marker says).
+    `shutdown` is `clean`, `unclean` or None (as the log dir's marker says), `remote_storage` whether the
+    topics are tiered or None (as the log dir says).
     """
 
     now_ms: int
     shutdown: str | None = None
     index_interval_bytes: int = DEFAULT_INDEX_INTERVAL_BYTES
     segment_index_bytes: int | None = None
+    remote_storage: bool | None = None
 
     def settings(self) -> Settings:
         """Return the settings of a start."""
@@ -42,6 +44,7 @@ class StartRequest:
             now_ms=self.now_ms,
             index_interval_bytes=self.index_interval_bytes,
             max_index_size=self.segment_index_bytes,
+            remote_storage=self.remote_storage,
         )
 
 
@@ -78,6 +81,7 @@ def _row(partition: Partition, given: Checkpoints, found: Startup) -> StartupRow
         segments=log and len(log.segments),
         epochs=tuple(log.epochs) if log else (),
         producers=_producers(log),
+        files=found.files,
         bytes_read=log and log.bytes_read,
         records_lost=found.records_lost,
     )

@@ -207,7 +207,7 @@ def _counts(segment: LoadedSegment | None) -> _Counts:
         size=segment.log_size,
         offset_index_entries=segment.offset_index.entries,
         time_index_entries=segment.time_index.entries,
-        txn_index_entries=len(segment.aborted_last_offsets),
+        txn_index_entries=len(segment.aborted),
     )
 
 

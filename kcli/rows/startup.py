@@ -3,6 +3,7 @@
 from typing import Annotated, NamedTuple
 
 from formats.checkpoint import EpochEntry
+from kcli.analysis.start_files import FileChange
 from kcli.analysis.startup import Outcome
 from kcli.rows.declare import row_type
 from kcli.rows.places import Where
@@ -39,6 +40,7 @@ class StartupRow(NamedTuple):
     segments: Annotated[int | None, "after the start"]
     epochs: Annotated[tuple[EpochEntry, ...], "leader epochs after the start"]
     producers: Annotated[tuple[StartedProducer, ...], "producers after the start, by id"]
+    files: Annotated[tuple[FileChange, ...], "what becomes of each file once background work is done"]
     bytes_read: Annotated[int | None, "bytes of logs that the start goes through"]
     records_lost: Annotated[
         int | None,

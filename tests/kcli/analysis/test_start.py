@@ -189,10 +189,10 @@ def test_bad_epoch_lines_fail_every_start(orders, text, exception, clean):
 def test_a_transaction_index_of_another_version_fails_and_one_of_another_segment_is_rebuilt(orders):
     path = orders / f"{20:020d}.txnindex"
     path.write_bytes(TXN_INDEX_ENTRY.pack(AbortedTxn(0, 1, 20, 25, 26)) + b"partial")
-    assert loaded(orders).segments[1].aborted_last_offsets == (25,)
+    assert [one.last_offset for one in loaded(orders).segments[1].aborted] == [25]
     path.write_bytes(TXN_INDEX_ENTRY.pack(AbortedTxn(0, 1, 2, 5, 6)))
     found = loaded(orders)
-    assert found.segments[1].aborted_last_offsets == ()
+    assert found.segments[1].aborted == ()
     assert [(f.code, f.position) for f in found.findings] == [("START-004", 0)]
     path.write_bytes(TXN_INDEX_ENTRY.pack(AbortedTxn(0, 1, 20, 25, 26)) + b"\x01" + bytes(33))
     error = refused(orders)

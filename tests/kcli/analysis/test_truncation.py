@@ -72,7 +72,7 @@ def test_the_batch_that_holds_the_target_goes_whole_and_the_restart_shows_it(ord
     assert (found.kind, after.log_end_offset, found.log_end_offset_after_restart) == ("partial", 115, 110)
     assert actions(found) == {0: ("keep", 3 * SIZE), 100: ("cut", SIZE), 200: ("delete", None)}
     cut = after.segments[-1]
-    assert (cut.offset_index.entries, cut.time_index.entries, cut.aborted_last_offsets) == (0, 0, ())
+    assert (cut.offset_index.entries, cut.time_index.entries, cut.aborted) == (0, 0, ())
     assert after.epochs == ((0, 0), (2, 100))
     assert (found.high_watermark_before, found.high_watermark, log.recovery_point, after.recovery_point) == (
         220,

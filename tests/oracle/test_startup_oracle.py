@@ -1,0 +1,137 @@
+"""What `startup` predicts against what Kafka's own LogLoader and UnifiedLog make of the same directory.
+
+Outcome, exception, offsets, epochs, producers, and every file with its size and its bytes. Each case is a
+random directory that the real log wrote, with its log dir around it, then damaged.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kcli.jobs.startup import StartRequest, startup
+from tests.partitions import recover_in_windows
+from tests.rows import named
+
+from .logs import NOW, RandomLog, random_log
+from .oracle import Oracle, cases
+from .test_start_oracle import UNSUPPORTED, damaged
+from .test_truncation_oracle import judged_producer
+
+pytestmark = pytest.mark.oracle
+
+PARTS = 10
+LOGS = 10
+DAMAGES_EACH = 10
+AT_MOST_UNSUPPORTED = 50
+STRAYS = ("notes.txt", "00000000000000000007.log.1.deleted", "leader-epoch-checkpoint.tmp", "x.index.tmp")
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir() if path.is_file()}
+
+
+def predicted(before: dict[str, bytes], files: list[dict[str, Any]]) -> dict[str, tuple[str, int]]:
+    """Return the files after a start by name: what happens to each, and its size."""
+    after = {}
+    for change in files:
+        name, action = change["file"], change["action"]
+        assert change["size_before"] == (len(before[name]) if name in before else None), change
+        if action == "rename":
+            after[name.removesuffix(".swap")] = (action, change["size_after"])
+        elif action != "delete":
+            after[name] = (action, change["size_after"])
+    assert {change["file"] for change in files if change["action"] != "create"} == set(before)
+    return after
+
+
+def assert_files(before: dict[str, bytes], after: dict[str, bytes], files: list[dict[str, Any]]) -> None:
+    """Compare every file of the directory: whether it is there, its size, and what became of its bytes."""
+    mine = predicted(before, files)
+    assert {name: size for name, (_, size) in mine.items()} == {
+        name: len(data) for name, data in after.items()
+    }
+    for name, (action, _) in mine.items():
+        if action == "keep":
+            assert after[name] == before[name], name
+        elif action == "truncate":
+            assert len(after[name]) < len(before[name]) and before[name].startswith(after[name]), name
+        elif action == "rewrite":
+            assert after[name] != before[name], name
+
+
+def assert_agrees(row: dict[str, Any], said: dict[str, Any]) -> None:
+    """Compare the log that the broker holds."""
+    same = ("log_start_offset", "log_end_offset", "recovery_point")
+    assert {key: row[key] for key in same} == {key: said[key] for key in same}
+    assert row["segments"] == len(said["segments"])
+    assert [[one["epoch"], one["start_offset"]] for one in row["epochs"]] == said["epochs"]
+    producers = [judged_producer(producer) for producer in said["producers"]]
+    assert [tuple(producer.values()) for producer in row["producers"]] == [
+        (number, epoch, sequence, offset, first_open)
+        for number, _, first_open, epoch, sequence, offset, *_ in producers
+    ]
+
+
+def one_case(oracle: Oracle, log: RandomLog, choose: random.Random, into: Path) -> str | None:
+    unit, done = damaged(log, choose, into)
+    directory = into / log.directory.name
+    if choose.random() < 0.2:
+        (directory / choose.choice(STRAYS)).write_bytes(choose.randbytes(20))
+    tiered = choose.random() < 0.2
+    before = contents(directory)
+    copy = oracle.copy(directory)
+    opening = {key: value for key, value in log.opening.items() if key != "high_watermark"}
+    (said,) = oracle.ask(
+        "truncate", directory=copy, restart="none", remote_enabled=tiered, **opening
+    ).values()
+    after = contents(copy)
+    oracle.discard(copy)
+    request = StartRequest(
+        now_ms=NOW,
+        index_interval_bytes=log.settings["index_interval_bytes"],
+        segment_index_bytes=log.settings["segment_index_bytes"],
+        remote_storage=tiered,
+    )
+    outcome = startup(unit, request=request)
+    reason = None
+    try:
+        if outcome.error is not None:
+            assert outcome.error.error == UNSUPPORTED, outcome.error
+            reason = UNSUPPORTED
+        else:
+            (row,) = map(named, outcome.rows)
+            assert row["error"] == said.get("error"), (row["error_message"], said)
+            assert row["outcome"] == ("fails" if "error" in said else "loads")
+            reason = row["error"]
+            if reason is None:
+                assert_agrees(row, said)
+                assert_files(before, after, row["files"])
+    except AssertionError as error:
+        raise AssertionError(
+            f"log {log.seed} clean={log.clean} {log.damage} {done} tiered={tiered} {into}\n{error}"
+        ) from error
+    shutil.rmtree(into)
+    return reason
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_start_goes_as_predicted(
+    oracle: Oracle, oracle_seed: int, tmp_path: Path, part: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if part % 2:
+        recover_in_windows(monkeypatch)
+    ends: Counter[str | None] = Counter()
+    for number in range(cases(LOGS)):
+        seed = oracle_seed + 1000 * part + number
+        log, choose = random_log(oracle, seed, damaged=False), random.Random(f"startup:{seed}")
+        for again in range(DAMAGES_EACH):
+            ends[one_case(oracle, log, choose, tmp_path / f"{number}-{again}")] += 1
+        log.remove()
+    print(ends)
+    assert ends[UNSUPPORTED] <= sum(ends.values()) // AT_MOST_UNSUPPORTED + 2, ends
