@@ -282,10 +282,20 @@ def end_markers(window: Buffer, positions: NDArray[np.int64], fields: Fields) ->
     The positions (in the window) are those of whole batches. False is no verdict: other markers must be
     decoded.
     """
+    result: NDArray[np.bool_] = marker_types(window, positions, fields) >= 0
+    return result
+
+
+def marker_types(window: Buffer, positions: NDArray[np.int64], fields: Fields) -> NDArray[np.int64]:
+    """Return ABORT or COMMIT for each control batch that is an end marker as every broker writes it, else -1.
+
+    The positions are as of `end_markers`.
+    """
     result: NDArray[np.bool_] = (fields["batch_length"] == MARKER_SIZE - LOG_OVERHEAD) & (
         fields["attributes"] & COMPRESSION_CODEC_MASK == 0
     )
     result &= (fields["records_count"] == 1) & ~is_legacy(fields["magic"])
+    types = np.full(len(positions), -1, np.int64)
     at = positions[result]
     if len(at):
         places = np.ndarray(
@@ -294,5 +304,6 @@ def end_markers(window: Buffer, positions: NDArray[np.int64], fields: Fields) ->
         body = places[at].view(END_MARKER.dtype())
         usual = np.logical_and.reduce([body[name] == stored for name, stored in USUAL_MARKER.items()])
         usual &= (body["key_version"] >= 0) & (body["value_version"] >= 0)
-        result[result] = usual & ((body["type"] == ABORT) | (body["type"] == COMMIT))
-    return result
+        usual &= (body["type"] == ABORT) | (body["type"] == COMMIT)
+        types[result] = np.where(usual, body["type"], -1)
+    return types

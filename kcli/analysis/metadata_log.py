@@ -12,29 +12,44 @@ from kcli.analysis.producers import rebuild
 from kcli.analysis.start_findings import Reporter
 
 
+def snapshots(files: Iterable[str], log_start: int) -> list[tuple[int, int]]:
+    """Return the epoch and the end offset of each snapshot that reaches the log start."""
+    names = [parse_file(name) for name in files]
+    return [
+        (name.epoch, name.base_offset)
+        for name in names
+        if name.kind == KRAFT_SNAPSHOT and not name.suffix and name.epoch is not None
+        if name.base_offset is not None and name.base_offset >= log_start
+    ]
+
+
+def is_behind(latest_epoch: int, log_end: int, snapshot_epoch: int, snapshot_end: int) -> bool:
+    """Whether a log ends below its newest snapshot."""
+    return snapshot_epoch > latest_epoch or (snapshot_epoch == latest_epoch and snapshot_end > log_end)
+
+
+def behind_message(log_end: int, snapshot_end: int) -> str:
+    """Return the message of START-007."""
+    return f"the log ends at offset {log_end}, its newest snapshot at {snapshot_end}: all segments go"
+
+
 def at_latest_snapshot(loaded: LoadedLog, files: Iterable[str], reporter: Reporter) -> LoadedLog:
     """Return the log as `KafkaRaftLog.truncateToLatestSnapshot` leaves it.
 
     Begun anew where its newest snapshot is ahead. BrokerError where the log does not begin at offset 0, and
     no snapshot reaches its start.
     """
-    names = [parse_file(name) for name in files]
-    snapshots = [
-        (name.epoch, name.base_offset)
-        for name in names
-        if name.kind == KRAFT_SNAPSHOT and not name.suffix and name.epoch is not None
-        if name.base_offset is not None and name.base_offset >= loaded.log_start_offset
-    ]
-    epoch, offset = max(snapshots, default=(-1, -1))
-    if not snapshots and loaded.log_start_offset > 0:
+    found = snapshots(files, loaded.log_start_offset)
+    epoch, offset = max(found, default=(-1, -1))
+    if not found and loaded.log_start_offset > 0:
         message = f"the log begins at offset {loaded.log_start_offset}, and no snapshot reaches it"
         raise BrokerError("IllegalStateException", loaded.path, None, message)
     latest = loaded.epochs[-1].epoch if loaded.epochs else 0
-    if not (epoch > latest or (epoch == latest and offset > loaded.log_end_offset)):
+    if not is_behind(latest, loaded.log_end_offset, epoch, offset):
         return loaded
     reporter.report(
         "START-007",
-        f"the log ends at offset {loaded.log_end_offset}, its newest snapshot at {offset}: all segments go",
+        behind_message(loaded.log_end_offset, offset),
         None,
         expected=offset,
         found=loaded.log_end_offset,

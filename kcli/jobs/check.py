@@ -9,16 +9,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from kcli.analysis.checks.partitions import log_end_of, needs_start
+from formats.names import CLUSTER_METADATA, PRODUCER_SNAPSHOT, parse_file
+from kcli.analysis.checks.partitions import PartitionJudge, log_end_of, needs_start, slim
 from kcli.analysis.checks.segments import SegmentFacts, SegmentJudge
 from kcli.analysis.findings import Finding
 from kcli.analysis.invariants import Offsets
+from kcli.analysis.metadata_log import behind_message, is_behind
 from kcli.analysis.start import LOAD_FAILED, Inspected, inspect, start
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import scan_logs
+from kcli.jobs.check_dirs import Fleet, newest_snapshot, without_directory
 from kcli.jobs.checkpoint import contradictions, stored_offsets
-from kcli.jobs.common import Yield, answer, log_dir_findings, notes_as_findings, source_of
-from kcli.jobs.scan import ScanLog, Scanned, ScanReducer, inspected, is_segment
+from kcli.jobs.common import Yield, answer, internal_failure, log_dir_findings, notes_as_findings, source_of
+from kcli.jobs.scan import ScanLog, Scanned, ScannedRange, ScanReducer, inspected, is_segment
 from kcli.logdir.buffers import shown
 from kcli.logdir.directory import directory_facts
 from kcli.logdir.partition import Partition
@@ -28,15 +31,36 @@ from kcli.rows.check import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow
 from kcli.rows.places import Where
 
 ACCEPTS = scan_logs.ACCEPTS | {LOG_DIR}
-FAILS_TO_LOAD = frozenset({"CHECK-001", "DIR-005", "DIR-006", "LOG-009", "LOG-010"})
+COMPACTED = frozenset({"__consumer_offsets", "__transaction_state"})
+FAILS_TO_LOAD = frozenset({"CHECK-001", "DIR-005", "DIR-006", "DIR-009", "LOG-009", "LOG-010"})
 """Findings that say that the process ends, or that the log dir goes offline."""
 
 
 class DirectoryState(NamedTuple):
-    """What the files of a partition directory say, before any segment is read."""
+    """What the files of a partition directory say, before any segment is read.
+
+    `snapshots` are the offsets of its producer snapshots, `metadata_snapshot` the epoch and the end of the
+    newest snapshot of a metadata log. `topic_id` is that of partition.metadata.
+    """
 
     inspected: Inspected
     offsets: Offsets
+    snapshots: tuple[int, ...]
+    topic_id: str | None = None
+    metadata_snapshot: tuple[int, int] | None = None
+
+    def judge(self, target: Target) -> PartitionJudge:
+        """Return the judge of the partition's segments."""
+        found = self.inspected
+        topic = target.name.topic if target.name else None
+        return PartitionJudge(
+            target,
+            found.given,
+            None if found.epoch_lines is None else found.epochs,
+            self.snapshots,
+            is_compacted=self.offsets.cleaner_point is not None or topic in COMPACTED,
+            has_log_dir=target.log_dir is not None,
+        )
 
 
 class Checked(NamedTuple):
@@ -51,40 +75,65 @@ class Checked(NamedTuple):
     segments: tuple[SegmentFacts, ...] = ()
     findings: tuple[Finding, ...] = ()
     failed: int = 0
+    judge: PartitionJudge | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CheckLog:
-    """The map, picklable. A unit is a log dir, a partition directory, or a log."""
+    """The map, picklable. A unit is a log dir, a partition directory, or a log.
+
+    `records`: the records of batches are read, too.
+    """
 
     scan: ScanLog
+    records: bool = False
 
     def __call__(self, unit: Unit) -> Outcome:
         """Return what is in a unit, as the partial of a CheckReducer."""
         target = unit.target
         if target.kind == LOG_DIR:
-            findings = list(log_dir_findings(target))
+            findings = [*log_dir_findings(target), *without_directory(target)]
             return Outcome(number=unit.number, findings=findings, partial=Checked(Scanned(()), target))
         if target.kind == PARTITION:
             states: list[DirectoryState] = []
             found = inspected(unit, lambda partition: _state(partition, states))
             partial = Checked(Scanned((found,)), target, states[-1] if states else None)
             return Outcome(number=unit.number, partial=partial)
-        judge = SegmentJudge(target.path, _base_offset(target)) if is_segment(target) else None
-        found = self.scan.read(unit, None if judge is None else judge.observe)
-        segments = (judge.facts(found.piece.size),) if judge is not None and found.piece is not None else ()
+        try:
+            found, segments, findings = self._log(unit)
+        except Exception as error:  # noqa: BLE001 - the boundary: a bug on one input stops no other
+            found = ScannedRange(unit, error=internal_failure(target.shown, error))
+            segments, findings = (), []
         directory = scan_logs.directory_of(target)
-        return Outcome(number=unit.number, partial=Checked(Scanned((found,)), directory, segments=segments))
+        partial = Checked(Scanned((found,)), directory, segments=segments)
+        return Outcome(number=unit.number, findings=findings, partial=partial)
+
+    def _log(self, unit: Unit) -> tuple[ScannedRange, tuple[SegmentFacts, ...], list[Finding]]:
+        """Return what a scan finds in a log, and of a segment what the judges find besides."""
+        if not is_segment(unit.target):
+            return self.scan.read(unit), (), []
+        limit = self.scan.options.max_batch_bytes if self.records else None
+        judge = SegmentJudge(unit.target, limit)
+        found = self.scan.read(unit, judge.observe)
+        if found.piece is None:
+            return found, (), []
+        facts = judge.end(found.piece)
+        return found, (facts,), judge.take()
 
 
 def _state(partition: Partition, states: list[DirectoryState]) -> Yield:
     """Yield what a start finds; keep what the files of the directory say."""
     found = yield from inspect(partition)
-    states.append(DirectoryState(found, (yield from stored_offsets(partition, found.epoch_lines))))
-
-
-def _base_offset(target: Target) -> int:
-    return int(os.path.basename(target.path).partition(".")[0])
+    offsets = yield from stored_offsets(partition, found.epoch_lines)
+    names = map(parse_file, partition.names)
+    snapshots = sorted(
+        name.base_offset
+        for name in names
+        if name.kind == PRODUCER_SNAPSHOT and not name.suffix and name.base_offset is not None
+    )
+    is_metadata = partition.topic == CLUSTER_METADATA
+    newest = newest_snapshot(partition.names) if is_metadata else None
+    states.append(DirectoryState(found, offsets, tuple(snapshots), partition.topic_id(), newest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +145,7 @@ class CheckReducer:
 
     scan: ScanReducer
     notes: tuple[Finding, ...]
+    fleet: Fleet
 
     def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
         """Return two neighbours as one; at the end of a directory with its row."""
@@ -107,18 +157,28 @@ class CheckReducer:
         if error is not None and error.error == LOAD_FAILED:
             findings.append(_will_not_load(error))
             error = None
+        judge = a.judge
+        if b.state is not None and b.target is not None:
+            judge = b.state.judge(b.target)
+        for facts in b.segments:
+            findings += facts.of_indexes if judge is None else judge.add(facts)
+        if error is not None:
+            judge = None  # a segment is missing: what follows cannot be held against it
         assert isinstance(joined.partial, Scanned)
         known = Checked(
             joined.partial,
             a.target or b.target,
             a.state or b.state,
-            a.segments + b.segments,
+            a.segments + tuple(map(slim, b.segments)),
             (*a.findings, *findings),
             failed + (error is not None),
+            judge,
         )
         rows = [] if left is None else [*left.rows]
         if right is None and known.target is not None:
             last = list(_at_the_end(known))
+            if known.state is not None:
+                last += self.fleet.findings(known.target, known.state.topic_id)
             findings = [*findings, *last]
             rows.append(self._row(known.target, known._replace(findings=(*known.findings, *last))))
         kept = [] if left is None else left.findings
@@ -154,6 +214,8 @@ def _as_scan(outcome: Outcome | None, known: Checked) -> Outcome | None:
 def _at_the_end(known: Checked) -> Iterator[Finding]:
     """Yield what only all segments of a partition show together."""
     state, target = known.state, known.target
+    if known.judge is not None:
+        yield from known.judge.finish()
     if state is None or target is None or known.failed:
         return
     given = state.inspected.given
@@ -164,6 +226,11 @@ def _at_the_end(known: Checked) -> Iterator[Finding]:
         if log_end is None:
             log_end = log_end_of(known.segments, given)
         yield from contradictions(target.shown, state.offsets._replace(log_end=log_end))
+        if state.metadata_snapshot is not None and log_end is not None:
+            epoch, end = state.metadata_snapshot
+            if is_behind(known.judge.epoch if known.judge is not None else 0, log_end, epoch, end):
+                words = behind_message(log_end, end)
+                yield Finding("START-007", words, dir=target.shown, expected=end, found=log_end)
 
 
 def _start(target: Target) -> Iterator[Finding]:
@@ -223,4 +290,6 @@ def _log_dir(path: str) -> Target:
 
 def reducer(scan: ScanLog, found: Found) -> CheckReducer:
     """Return the reduce step of what was found."""
-    return CheckReducer(ScanReducer(scan, scan_logs.unread(found)), tuple(notes_as_findings(found.notes)))
+    return CheckReducer(
+        ScanReducer(scan, scan_logs.unread(found)), tuple(notes_as_findings(found.notes)), Fleet(found)
+    )

@@ -49,6 +49,8 @@ class DirectoryFacts(NamedTuple):
     high_watermarks: Mapping[TopicPartition, int] | None
     remote_storage: bool
     """Whether its broker had remote storage switched on: only then does it make an index cache."""
+    is_kraft: bool
+    """Whether meta.properties is of a KRaft broker: version 1."""
     problems: tuple[FileError, ...]
 
 
@@ -60,6 +62,7 @@ NO_DIRECTORY = DirectoryFacts(
     log_start_offsets=None,
     high_watermarks=None,
     remote_storage=False,
+    is_kraft=False,
     problems=(),
 )
 
@@ -117,5 +120,6 @@ def _facts(log_dir: str, _versions: tuple[tuple[int, int, int] | None, ...]) -> 
         log_start_offsets=read(LOG_START, offsets),
         high_watermarks=read(HIGH_WATERMARK, offsets),
         remote_storage=os.path.isdir(os.path.join(log_dir, REMOTE_LOG_INDEX_CACHE)),
+        is_kraft=bool(meta and meta.version),
         problems=tuple(problems),
     )

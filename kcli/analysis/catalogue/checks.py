@@ -1,6 +1,8 @@
-"""Rules about what only `check` sees: `CHECK`."""
+"""Rules of what only `check` sees: it holds the files of a log dir against each other and the batches."""
 
 from kcli.analysis.catalogue.rule import Rule
+
+REBUILD = "Remove the index while the broker is stopped: the broker writes it anew from the log."
 
 CHECKS: dict[str, Rule] = {
     "CHECK-001": Rule(
@@ -8,5 +10,163 @@ CHECKS: dict[str, Rule] = {
         "A starting broker would not load this partition.",
         "It takes the log dir offline, or its process ends, as the message says.",
         "Do not start it yet: keep a copy of the directory, and see what the other findings say.",
+    ),
+    "LOG-016": Rule(
+        "error",
+        "A file with the name of a log is something else: a git-lfs pointer, an archive, text.",
+        "A clean start takes its bytes for a batch that is not complete, and the log for empty.",
+        "Put the real segment in its place (git lfs pull, or a copy from another replica).",
+    ),
+    "LOG-017": Rule(
+        "error",
+        "A batch header contradicts itself: more records than offsets, or a negative number of them.",
+        "Consumers and replicas fail on it, or see offsets twice.",
+        "No release writes such a header: find out what wrote it, and compare with another replica.",
+    ),
+    "LOG-018": Rule(
+        "error",
+        "A segment holds a batch below its base offset.",
+        "Its indexes hold offsets relative to the base offset: recovery fails, and lookups miss the batch.",
+        "The file has a wrong name, or belongs elsewhere: compare with another replica.",
+    ),
+    "LOG-019": Rule(
+        "warning",
+        "Offsets are missing between two segments of a log that was not cleaned.",
+        "It does not notice: consumers go on at the next segment.",
+        "A segment may be lost: compare with another replica (kcli replica diff).",
+    ),
+    "LOG-020": Rule(
+        "error",
+        "The records of a batch have offsets that do not rise, or that lie outside of the batch.",
+        "Consumers get them in a wrong order, or pass them over.",
+        "No producer writes such a batch: compare with another replica.",
+    ),
+    "IDX-004": Rule(
+        "error",
+        "An entry of an offset index leads to a byte at which no good batch begins.",
+        "It reads garbage there: fetches and lookups that begin at this entry fail or miss records.",
+        REBUILD,
+    ),
+    "IDX-005": Rule(
+        "error",
+        "An entry of an offset index leads past its offset.",
+        "It begins to read too late: fetches and lookups from this entry on miss records.",
+        REBUILD,
+    ),
+    "IDX-006": Rule(
+        "error",
+        "An entry of a time index contradicts the timestamps of the batches.",
+        "Lookups by time begin too late and miss records, or search the wrong segment.",
+        REBUILD,
+    ),
+    "IDX-007": Rule(
+        "warning",
+        "A time index ends below the largest timestamp of its segment.",
+        "Lookups by time pass the segment over; retention by time deletes it too early.",
+        REBUILD,
+    ),
+    "IDX-008": Rule(
+        "error",
+        "An entry of a transaction index is of no aborted transaction in its segment.",
+        "Consumers with read_committed leave out records that were committed.",
+        "Remove the clean shutdown marker before the start: recovery writes the index anew.",
+    ),
+    "IDX-009": Rule(
+        "error",
+        "A transaction index lacks an aborted transaction of its segment.",
+        "Consumers with read_committed get records of a transaction that was aborted.",
+        "Remove the clean shutdown marker before the start: recovery writes the index anew.",
+    ),
+    "PROD-001": Rule(
+        "warning",
+        "A producer snapshot cannot be read.",
+        "It deletes the file and takes an older one, or reads the whole log for the state of producers.",
+        "Nothing, if older snapshots are there; check the disk.",
+    ),
+    "PROD-002": Rule(
+        "error",
+        "A producer snapshot contradicts the batches before it.",
+        "It takes the snapshot for true: it refuses good batches (OutOfOrderSequenceException) or accepts "
+        "batches twice.",
+        "Remove the snapshots while the broker is stopped: it follows the batches instead.",
+    ),
+    "PROD-003": Rule(
+        "warning",
+        "Sequences are missing between two batches of a producer.",
+        "A leader refuses such an append, a follower takes it: batches may have been lost.",
+        "Compare with another replica (kcli replica diff).",
+    ),
+    "PROD-004": Rule(
+        "error",
+        "A batch repeats sequences of its producer.",
+        "A leader would have dropped it as a duplicate: consumers see records twice.",
+        "Find out what wrote the log: no broker appends such a batch.",
+    ),
+    "PROD-005": Rule(
+        "error",
+        "The epoch of a producer goes down from one batch to the next.",
+        "A leader refuses such an append (InvalidProducerEpochException).",
+        "Find out what wrote the log: no broker appends such a batch.",
+    ),
+    "PROD-006": Rule(
+        "info",
+        "A producer of the batches is not in the snapshot after them.",
+        "It does not know the producer after a start: a batch that is sent again is accepted twice.",
+        "Ordinary for producers that were idle for producer.id.expiration.ms (a day).",
+    ),
+    "EPOCH-007": Rule(
+        "error",
+        "Batches have another leader epoch than the leader-epoch-checkpoint says.",
+        "It answers OffsetForLeaderEpoch from the checkpoint: followers truncate to a wrong offset.",
+        "kcli epoch show --from batches shows the epochs of the batches; compare with the other replicas.",
+    ),
+    "EPOCH-008": Rule(
+        "error",
+        "The leader epoch goes down from one batch to the next.",
+        "It does not notice; no leader writes such a log.",
+        "Find out what wrote the segment, and compare with another replica. No checksum covers the epoch.",
+    ),
+    "EPOCH-009": Rule(
+        "info",
+        "Batches lie before the first entry of the leader-epoch-checkpoint.",
+        "It answers for their epoch with the first entry's start: a follower keeps less than it could.",
+        "Ordinary where a truncation lowered the log start, or the file was lost once.",
+    ),
+    "IDX-010": Rule(
+        "info",
+        "An index does not fit its log, and recovery rebuilds it.",
+        "After a stop that was not clean it reads the segment and writes its indexes anew.",
+        "Nothing: a running or killed broker leaves stale entries after a truncation.",
+    ),
+    "CKPT-002": Rule(
+        "warning",
+        "A checkpoint file names a partition that has no directory in its log dir.",
+        "It ignores the line; if the partition is still assigned here, it begins an empty replica.",
+        "Ordinary for a minute after a topic was deleted or moved. Otherwise find out who removed it.",
+    ),
+    "DIR-009": Rule(
+        "error",
+        "Two log dirs of one broker hold the same partition.",
+        "It does not start (IllegalStateException: duplicate log directories).",
+        "Keep the one with the higher log end offset (kcli ls), and move the other elsewhere.",
+    ),
+    "META-001": Rule(
+        "error",
+        "The topic id of a partition is not that of its topic in the metadata log.",
+        "It takes the directory for a stray of a deleted topic, renames it to -stray, and begins an empty "
+        "replica.",
+        "Keep a copy. The directory is of an older topic of this name, or from another cluster.",
+    ),
+    "META-002": Rule(
+        "error",
+        "Partitions of one topic have different topic ids.",
+        "It takes those for strays whose id is not that of the cluster's metadata.",
+        "Keep copies; kcli ls --columns dir,topic_id shows the ids.",
+    ),
+    "META-003": Rule(
+        "warning",
+        "A partition of a KRaft broker has no partition.metadata.",
+        "It does not know the topic id: it takes the directory for a stray and begins an empty replica.",
+        "Restore the file from another partition of the topic before the broker starts.",
     ),
 }

@@ -1,9 +1,186 @@
-"""What `check` concludes from all segments of a partition."""
+"""What `check` concludes from the segments of a partition, one after the other."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from formats.batch import NO_PARTITION_LEADER_EPOCH
+from formats.errors import FormatError
+from formats.index import TXN_INDEX_ENTRY
+from formats.names import file_prefix
+from formats.producer_snapshot import read_snapshot
+from kcli.analysis.checks.epochs import misfits
+from kcli.analysis.checks.producers import (
+    NO_PRODUCERS,
+    Break,
+    ProducerMap,
+    snapshot_misfits,
+    txn_index_misfits,
+)
 from kcli.analysis.checks.segments import SegmentFacts
+from kcli.analysis.collector import FindingCollector
+from kcli.analysis.epochs import EpochCache
+from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import Checkpoints
+from kcli.logdir.buffers import FileError, read_optional
+from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT
+from kcli.logdir.tree import Target, entry_of
+
+SNAPSHOT = ".snapshot"
+
+
+class PartitionJudge:
+    """Takes in the segments of a partition in order; changed in place.
+
+    `snapshots` are the offsets of its producer snapshots; `is_compacted`: the cleaner knows the partition.
+    `epoch` is that of the last batch so far.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        given: Checkpoints,
+        epochs: EpochCache | None,
+        snapshots: Sequence[int],
+        *,
+        is_compacted: bool,
+        has_log_dir: bool,
+    ) -> None:
+        self.target = target
+        self.given = given
+        self.epochs = epochs
+        self.is_compacted = is_compacted
+        self.has_log_dir = has_log_dir
+        self.log_start: int | None = None
+        self.end: int | None = None
+        self._snapshots = list(snapshots)
+        self._producers = ProducerMap()
+        self.epoch = NO_PARTITION_LEADER_EPOCH
+        self._has_epochs = False
+        self._before: SegmentFacts | None = None
+        self._of_transactions: tuple[Finding, ...] = ()
+
+    def add(self, facts: SegmentFacts) -> Iterator[Finding]:
+        """Yield what a segment and those before it show together."""
+        if self._before is not None:
+            yield from self._of_indexes(self._before, facts.base)
+            yield from self._between(self._before, facts)
+        if self.log_start is None:
+            self.log_start = facts.base if facts.first is None else facts.first
+        yield from self._snapshots_up_to(facts.base)
+        self._of_transactions = tuple(self._transactions(facts))
+        of_log = FindingCollector(facts.target)
+        compacted = self.is_compacted or facts.is_compacted
+        for one in facts.producers.breaks:
+            _add(of_log, one, is_compacted=compacted)
+        for one in self._producers.add(facts.producers):
+            _add(of_log, one, is_compacted=compacted or bool(self._before and self._before.is_compacted))
+        for code, run, words in misfits(
+            facts.epochs,
+            self.epoch,
+            self.epochs or (),
+            is_clean=self.given.clean,
+            log_start=self.given.log_start_offset,
+        ):
+            if code == "EPOCH-008" or self.epochs is not None:
+                of_log.add(code, run.position, words)
+        yield from of_log.take()
+        self.epoch = facts.epochs[-1].epoch if facts.epochs else self.epoch
+        self._has_epochs = self._has_epochs or bool(facts.epochs)
+        self.is_compacted = compacted
+        self._before = facts
+        self.end = facts.end if facts.end is not None else max(facts.base, self.end or 0)
+
+    def finish(self) -> Iterator[Finding]:
+        """Yield what is to be said when the last segment was taken in."""
+        if self._before is not None:
+            yield from self._of_indexes(self._before, None)
+        if self.end is not None:
+            yield from self._snapshots_up_to(self.end, last=True)
+        if self.epochs is None and self._has_epochs:
+            yield Finding("EPOCH-001", f"no {LEADER_EPOCH_CHECKPOINT}", dir=self.target.shown)
+
+    def _of_indexes(self, facts: SegmentFacts, following: int | None) -> Iterator[Finding]:
+        """Yield what is wrong with the indexes of a segment, given the base offset of the next; None: none.
+
+        Those that recovery writes anew may be stale, as truncation leaves them.
+        """
+        is_closed = following is not None or (self.given.clean and self.has_log_dir)
+        found = [*facts.of_indexes, *self._of_transactions, *(facts.if_closed if is_closed else ())]
+        if self.given.clean or (following is not None and following <= self.given.recovery_point):
+            yield from found
+            return
+        paths = set()
+        for one in found:
+            if one.severity == "info" or one.code == "LOG-008":
+                yield one
+            elif one.path not in paths:
+                paths.add(one.path)
+                yield one._replace(code="IDX-010", message=f"{one.code}: {one.message}", more=0)
+
+    def _between(self, before: SegmentFacts, facts: SegmentFacts) -> Iterator[Finding]:
+        """Yield that offsets are missing between two segments of a log that was not cleaned."""
+        end = before.base if before.end is None else before.end
+        is_cleaned = self.is_compacted or before.is_compacted or facts.is_compacted
+        if facts.base > end and not is_cleaned and not before.is_cut and self.has_log_dir:
+            words = f"the segment before ends at offset {end}: {facts.base - end} offsets are missing"
+            yield FindingCollector(facts.target).finding("LOG-019", None, words)
+
+    def _transactions(self, facts: SegmentFacts) -> Iterator[Finding]:
+        """Yield how the transaction index differs from the markers of its segment."""
+        expected = self._producers.aborted(facts.producers)
+        if expected is None or self.is_compacted or facts.is_compacted or facts.is_cut:
+            return
+        name = f"{file_prefix(facts.base)}.txnindex"
+        findings = FindingCollector(entry_of(self.target, name, "txnindex"))
+        for code, number, words in txn_index_misfits(
+            facts.aborted, expected, self.log_start or 0, facts.end or facts.base
+        ):
+            findings.add(code, None if number is None else number * TXN_INDEX_ENTRY.size, words)
+        yield from findings.take()
+
+    def _snapshots_up_to(self, offset: int, *, last: bool = False) -> Iterator[Finding]:
+        """Yield what is wrong with snapshots up to an offset; only one of it can be held against batches."""
+        while self._snapshots and (last or self._snapshots[0] <= offset):
+            found = self._snapshots.pop(0)
+            yield from self._snapshot(found, is_exact=found == offset)
+
+    def _snapshot(self, offset: int, *, is_exact: bool) -> Iterator[Finding]:
+        name = f"{file_prefix(offset)}{SNAPSHOT}"
+        target = entry_of(self.target, name, "snapshot")
+        findings = FindingCollector(target)
+        try:
+            data = read_optional(target.path)
+            entries = () if data is None else read_snapshot(data).entries
+        except FormatError as error:
+            findings.add("PROD-001", error.position, str(error))
+            yield from findings.take()
+            return
+        except FileError as error:
+            findings.add("LOG-008", error.position, error.message)
+            yield from findings.take()
+            return
+        runs = self._producers.runs
+        if data is None or runs is None:
+            return
+        for code, words in snapshot_misfits(
+            entries,
+            runs if is_exact else {},
+            offset,
+            (self.log_start or 0) if is_exact else offset,
+            is_compacted=self.is_compacted,
+        ):
+            findings.add(code, None, words)
+        yield from findings.take()
+
+
+def _add(findings: FindingCollector, one: Break, *, is_compacted: bool) -> None:
+    """Keep a finding about a producer; batches that cleaning removed leave gaps in its sequences."""
+    if one.code != "PROD-003" or not is_compacted:
+        findings.add(one.code, one.position, one.words)
+
+
+def slim(facts: SegmentFacts) -> SegmentFacts:
+    """Return the facts that are needed when all segments are known."""
+    return facts._replace(epochs=(), producers=NO_PRODUCERS, aborted=(), of_indexes=(), if_closed=())
 
 
 def needs_start(segments: Sequence[SegmentFacts], given: Checkpoints) -> bool:

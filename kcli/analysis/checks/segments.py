@@ -1,12 +1,39 @@
 """What `check` keeps of a segment while it is read, window by window, and what it finds there."""
 
 import os
-from typing import NamedTuple
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from formats.batch import LOG_OVERHEAD
+from formats.batch import HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAX_INT
+from formats.bulk import Fields
+from formats.index import TXN_INDEX_ENTRY, AbortedTxn
+from formats.magic import LATEST, is_legacy
+from kcli.analysis.checks.batches import Batches, Held, held, joined
+from kcli.analysis.checks.epochs import EpochJudge, EpochRun
+from kcli.analysis.checks.indexes import NO_TIMESTAMP, OffsetIndexJudge, TimeIndexJudge
+from kcli.analysis.checks.producers import ProducerFacts, ProducerJudge
+from kcli.analysis.checks.records import report_records
+from kcli.analysis.collector import FindingCollector
+from kcli.analysis.findings import Finding
+from kcli.analysis.pieces import BATCHES_A_BLOCK, Piece
+from kcli.logdir.buffers import DataFile, FileError, read_optional
 from kcli.logdir.bulk import Window
+from kcli.logdir.tree import Target, entry_of, partition_of
+
+Judged = TypeVar("Judged", OffsetIndexJudge, TimeIndexJudge)
+
+LARGEST_TXN_INDEX = 64 << 20
+FOREIGN = (
+    (b"version https://git-lfs", "a git-lfs pointer"),
+    (b"\x1f\x8b", "a gzip file"),
+    (b"\x28\xb5\x2f\xfd", "a zstd file"),
+    (b"PK\x03\x04", "a zip file"),
+    (b"\x7fELF", "a program"),
+)
+"""What other files begin with, and what they are."""
 
 
 class GoodEnd(NamedTuple):
@@ -20,12 +47,25 @@ class GoodEnd(NamedTuple):
 
 
 class SegmentFacts(NamedTuple):
-    """What `check` knows of a segment once it is read: of base offset `base`, `size` bytes long."""
+    """What `check` knows of a segment once it is read: of base offset `base`, `size` bytes long.
+
+    `first` and `end` are its first offset and the one after its last, None without batches. `is_compacted`:
+    records are missing, so that nothing is said of what cleaning removes. `of_indexes` is wrong with its
+    indexes, `if_closed` too, unless it is the segment to which a broker appends.
+    """
 
     base: int
-    file: str
+    target: Target
     size: int
     good_end: GoodEnd
+    first: int | None = None
+    end: int | None = None
+    is_compacted: bool = False
+    epochs: tuple[EpochRun, ...] = ()
+    producers: ProducerFacts = ProducerFacts({})
+    aborted: tuple[AbortedTxn, ...] = ()
+    of_indexes: tuple[Finding, ...] = ()
+    if_closed: tuple[Finding, ...] = ()
 
     @property
     def is_cut(self) -> bool:
@@ -34,18 +74,74 @@ class SegmentFacts(NamedTuple):
 
 
 class SegmentJudge:
-    """Looks at every window of a segment; `facts` says what it saw."""
+    """Looks at every window of a segment, and holds the files beside it against its batches.
 
-    def __init__(self, path: str, base: int) -> None:
-        self.path = path
-        self.base = base
+    The indexes are read before the log is opened: whatever they lead to is in it then. FileError of an index
+    that cannot be read. `records`: up to how many bytes of a batch its records are read; None: not at all.
+    """
+
+    def __init__(self, target: Target, records: int | None = None) -> None:
+        self._records = records
+        self.target = target
+        self.base = int(os.path.basename(target.path).partition(".")[0])
+        self._of_log = FindingCollector(target)
+        self._of_indexes: list[FindingCollector] = []
+        self._txn_index = self._read_txn_index()
+        self._offsets = self._index("index", OffsetIndexJudge)
+        self._times = self._index("timeindex", TimeIndexJudge)
+        self._epochs = EpochJudge()
+        self._producers = ProducerJudge()
         self._good = GoodEnd()
         self._is_broken = False
+        self._held: list[Held] = []
+        self._count = 0
+        self._first: int | None = None
+        self._end: int | None = None
+        self._is_compacted = False
+        self._has_new = False
+
+    def _collector(self, target: Target) -> FindingCollector:
+        self._of_indexes.append(FindingCollector(target))
+        return self._of_indexes[-1]
+
+    def _beside(self, extension: str) -> Target:
+        name = os.path.basename(self.target.path).removesuffix("log") + extension
+        return entry_of(partition_of(self.target), name, extension)
+
+    def _index(self, extension: str, judge: type[Judged]) -> Judged | None:
+        """Return the judge of an index; None where it cannot be read."""
+        target = self._beside(extension)
+        findings = self._collector(target)
+        try:
+            return judge(target.path, self.base, findings)
+        except FileError as error:
+            findings.add("LOG-008", error.position, error.message)
+            return None
+
+    def _read_txn_index(self) -> tuple[AbortedTxn, ...]:
+        target = self._beside("txnindex")
+        findings = self._collector(target)
+        try:
+            data = read_optional(target.path, LARGEST_TXN_INDEX) or b""
+        except FileError as error:
+            findings.add("LOG-008", error.position, error.message)
+            return ()
+        partial = len(data) % TXN_INDEX_ENTRY.size
+        if partial:
+            words = f"{partial} bytes are left, an entry has {TXN_INDEX_ENTRY.size}"
+            findings.add("DUMP-006", len(data) - partial, words)
+        return tuple(TXN_INDEX_ENTRY.rows(data[: len(data) - partial]))
 
     def observe(self, window: Window) -> None:
-        """Look at the batches of a window."""
+        """Look at the batches of a window; many windows are looked at together."""
         if not self._is_broken:
             self._follow(window)
+        if self._records is not None:
+            report_records(window, self.target.path, self._records, self._of_log)
+        self._held.append(held(window, self.target.path))
+        self._count += len(window.positions)
+        if self._count >= BATCHES_A_BLOCK:
+            self._flush()
 
     def _follow(self, window: Window) -> None:
         """Move the end of the good batches."""
@@ -61,6 +157,115 @@ class SegmentJudge:
                 int(last["base_offset"]) + int(last["last_offset_delta"]) + 1,
             )
 
-    def facts(self, size: int) -> SegmentFacts:
-        """Return what is known of the segment, which has so many bytes."""
-        return SegmentFacts(self.base, os.path.basename(self.path), size, self._good)
+    def _flush(self) -> None:
+        if not self._held:
+            return
+        batches = joined(self._held)
+        self._held, self._count = [], 0
+        if not len(batches.positions):
+            return
+        self._look(batches)
+        for judge in (self._offsets, self._times, self._epochs, self._producers):
+            if judge is not None:
+                judge.look(batches)
+
+    def _look(self, batches: Batches) -> None:
+        """Look at the headers themselves, and for traces of cleaning."""
+        fields, base, last = batches.fields, batches.base, batches.last
+        is_old = is_legacy(fields["magic"])
+        self._has_new = self._has_new or not bool(is_old.all())
+        count, delta = fields["records_count"], fields["last_offset_delta"]
+        sparse = ~is_old & (count != delta + 1)
+        if sparse.any():
+            self._implausible(batches, sparse)
+            self._is_compacted = True
+        before = base[0] if self._end is None else self._end
+        follows = np.append(before, last[:-1] + 1)
+        self._is_compacted = self._is_compacted or bool((~is_old & (base > follows)).any())
+        low = np.flatnonzero(~is_old & (base < self.base) & (np.arange(len(base)) < 1))
+        if self._first is None and len(low):
+            words = f"offset {base[0]}: below the base offset {self.base} of its segment"
+            self._of_log.add("LOG-018", int(batches.positions[0]), words)
+        self._first = int(base[0]) if self._first is None else self._first
+        self._end = int(last[-1]) + 1
+
+    def _implausible(self, batches: Batches, sparse: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> None:
+        """Keep findings about headers that contradict themselves; fewer records than offsets do not."""
+        for at in np.flatnonzero(sparse & _impossible(batches.fields)).tolist():
+            fields = batches.fields[at]
+            words = (
+                f"offset {fields['base_offset']}: {fields['records_count']} records, "
+                f"{int(fields['last_offset_delta']) + 1} offsets"
+            )
+            self._of_log.add("LOG-017", int(batches.positions[at]), words)
+
+    def end(self, piece: Piece) -> SegmentFacts:
+        """Return what is known of the segment when all of it was read."""
+        self._flush()
+        if self._offsets is not None and self._offsets.is_missing:
+            self._of_log.add(
+                "IDX-001", None, "the offset index is missing: the broker recovers this segment first"
+            )
+        elif self._offsets is not None:
+            self._offsets.end(is_compacted=self._is_compacted)
+        if self._times is not None:
+            self._times.end(is_compacted=self._is_compacted)
+        if not piece.summary.batches and piece.size and piece.stop.reason != "zeros":
+            self._report_foreign()
+        return SegmentFacts(
+            self.base,
+            self.target,
+            piece.size,
+            self._good,
+            self._first,
+            self._end,
+            self._is_compacted,
+            tuple(self._epochs.runs),
+            self._producers.facts(),
+            self._txn_index,
+            tuple(one for findings in self._of_indexes for one in findings.take()),
+            tuple(self._if_closed()),
+        )
+
+    def _report_foreign(self) -> None:
+        """Keep that a file without any batch is something else than a log."""
+        with suppress(FileError), DataFile(self.target.path) as log:
+            head = log.read(0, 64)
+            what = next((words for start, words in FOREIGN if head.startswith(start)), None)
+            offset, magic = int.from_bytes(head[:8], "big", signed=True), head[16:HEADER_UP_TO_MAGIC]
+            is_strange = not 0 <= offset - self.base <= MAX_INT or (magic and magic[0] > LATEST)
+            if what is None and len(head) >= HEADER_UP_TO_MAGIC and is_strange:
+                what = "text" if head.isascii() and not head.count(0) else "another file"
+            if what is not None:
+                self._of_log.add("LOG-016", 0, f"{what} lies in the place of a log")
+
+    def _if_closed(self) -> Iterator[Finding]:
+        """Yield what is wrong with the indexes of a segment to which nothing is appended any more."""
+        offsets, times = self._offsets, self._times
+        if offsets is not None and offsets.has_stale:
+            yield self._closed("index", "DUMP-003", "entries follow zeros")
+        if times is not None and times.has_stale:
+            yield self._closed("timeindex", "DUMP-003", "entries follow zeros")
+        if times is None or times.largest <= NO_TIMESTAMP or self._is_broken:
+            return
+        if times.is_missing and not self._has_new:  # releases before 0.10.1 have none
+            return
+        if times.last_time < times.largest:
+            words = f"the last entry has timestamp {times.last_time}"
+            if times.is_missing:
+                words = "there is no time index"
+            yield self._closed("timeindex", "IDX-007", f"{words}, the segment's largest is {times.largest}")
+
+    def _closed(self, extension: str, code: str, words: str) -> Finding:
+        return FindingCollector(self._beside(extension)).finding(code, None, words)._replace(more=0)
+
+    def take(self) -> list[Finding]:
+        """Return the findings about the log itself."""
+        return self._of_log.take()
+
+
+def _impossible(fields: Fields) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    """Return which headers no broker writes: more records than offsets, or a negative number of either."""
+    count, delta = fields["records_count"], fields["last_offset_delta"]
+    found: np.ndarray[tuple[int], np.dtype[np.bool_]] = (count < 0) | (delta < 0) | (count > delta + 1)
+    return found

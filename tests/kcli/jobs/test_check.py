@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from tests.partitions import log_dir, orders, put_range
+from tests.partitions import log_dir, put_range, time_entries
+from tests.partitions import orders as without_metadata
 
 
 @pytest.fixture
@@ -13,6 +14,14 @@ def check(kcli):
         return json.loads(kcli("check", "-o", "json", *words).stdout)
 
     return run
+
+
+def orders(root, *batches, **options):
+    """Make orders-0 as `partitions.orders`, with all that a broker writes besides."""
+    directory = without_metadata(root, *batches, **options)
+    (directory / "partition.metadata").write_text("version: 0\ntopic_id: u4NdSfWRQjaZ_ENyxMXLJA")
+    (directory / "00000000000000000000.timeindex").write_bytes(time_entries((1004, 4)))
+    return directory
 
 
 def results(document):

@@ -1,0 +1,199 @@
+"""The entries of a segment's offset index and time index, held against the batches that they lead to.
+
+An entry may name any offset of an append of several batches, of releases up to 2.2 its first one, and
+cleaning leaves entries inside of batches. What counts is what a lookup needs: an offset entry leads to a
+batch at or before its offset, and nothing before a time entry is later than it.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
+from formats.magic import is_legacy
+from kcli.analysis.checks.batches import Batches, Ints
+from kcli.analysis.collector import FindingCollector
+from kcli.logdir.buffers import DataFile, FileError
+
+LARGEST_INDEX = 64 << 20
+"""Bytes of an index that are looked at; segment.index.bytes is 10 MiB unless it is changed."""
+MOST_LOOSE = 10_000
+"""Offset entries that name no last offset of a batch, and are held against later batches."""
+NO_TIMESTAMP = -1
+
+
+class _Entries:
+    """The entries of an index that rise, two columns; the rest is preallocated, stale or damaged."""
+
+    def __init__(self, path: str, base: int, findings: FindingCollector, *, is_time: bool) -> None:
+        self.findings = findings
+        layout = TIME_INDEX_ENTRY if is_time else OFFSET_INDEX_ENTRY
+        self.size = layout.size
+        self.is_missing = False
+        data, size = b"", 0
+        try:
+            with DataFile(path) as file:
+                data, size = file.read(0, min(file.size, LARGEST_INDEX)), file.size
+        except FileError as error:
+            if error.code != "not-found":
+                raise
+            self.is_missing = True
+        self.partial = size % layout.size
+        self.whole = size // layout.size
+        raw = np.frombuffer(data[: len(data) - len(data) % layout.size], layout.dtype())
+        first, second = (raw[name].astype(np.int64) for name in raw.dtype.names or ())
+        self.offsets, self.others = (second + base, first) if is_time else (first + base, second)
+        self.slots: Ints = np.arange(len(raw), dtype=np.int64)
+        zero = (first == 0) & (second == 0)
+        self.zeros = int(np.count_nonzero(zero)) if len(raw) > 1 or not is_time else 0
+        rising = ~zero if self.zeros else np.ones(len(raw), np.bool_)
+        if is_time and len(raw) and zero[0] and (len(raw) == 1 or not zero[1]):
+            rising[0], self.zeros = True, self.zeros - (len(raw) > 1)
+        # a time index rises in its times and may repeat an offset, an offset index rises in both
+        rising[1:] &= first[1:] > np.maximum.accumulate(first)[:-1]
+        if is_time:
+            rising[1:] &= second[1:] >= np.maximum.accumulate(second)[:-1]
+        else:
+            rising[1:] &= second[1:] > np.maximum.accumulate(second)[:-1]
+        self.falling = np.flatnonzero(~rising & ~zero)
+        after_zeros = np.flatnonzero(zero[:-1] & ~zero[1:]) + 1 if self.zeros else self.falling[:0]
+        self.has_stale = bool(len(after_zeros))
+        """Whether entries follow zeros: those of before a truncation, in a preallocated index."""
+        kept = rising
+        if self.has_stale:
+            kept = rising & (self.slots < np.flatnonzero(zero)[0])
+            self.falling = self.falling[self.falling < len(np.flatnonzero(kept))]
+        self.offsets, self.others, self.slots = self.offsets[kept], self.others[kept], self.slots[kept]
+        self.next = 0
+
+    def add(self, code: str, slot: int, message: str) -> None:
+        """Keep a finding about an entry."""
+        self.findings.add(code, slot * self.size, message)
+
+    def report_shape(self) -> None:
+        """Keep findings about a partial entry and about entries that do not rise."""
+        if self.partial:
+            words = f"{self.partial} bytes are left, an entry has {self.size}"
+            self.findings.add("DUMP-006", self.whole * self.size, words)
+        for slot in self.falling[:MOST_LOOSE].tolist():
+            self.add("DUMP-003", slot, f"entry {slot} does not rise above the entries before it")
+        if self.zeros:
+            self.findings.add("IDX-003", None, f"{self.zeros} of {self.whole} entries are zeros")
+
+
+class OffsetIndexJudge(_Entries):
+    """The entries of an offset index, each held against the batch at its position."""
+
+    def __init__(self, path: str, base: int, findings: FindingCollector) -> None:
+        super().__init__(path, base, findings, is_time=False)
+        self._loose: list[tuple[int, int]] = []
+        self._end = base
+
+    def look(self, batches: Batches) -> None:
+        """Hold the entries that lead into some batches against these."""
+        end = int(batches.positions[-1] + batches.sizes[-1])
+        stop = int(np.searchsorted(self.others, end))
+        before, self._end = self._end, int(batches.last[-1]) + 1
+        self._resolve(batches)
+        if stop == self.next:
+            return
+        some = slice(self.next, stop)
+        self.next = stop
+        places, offsets, slots = self.others[some], self.offsets[some], self.slots[some]
+        at = np.searchsorted(batches.positions, places).clip(max=len(batches.positions) - 1)
+        leads = batches.positions[at] == places
+        of_bad = np.isin(places, batches.bad)
+        at, places, offsets, slots, leads = (
+            column[~of_bad] for column in (at, places, offsets, slots, leads)
+        )
+        for slot, place in zip(slots[~leads].tolist(), places[~leads].tolist(), strict=True):
+            self.add("IDX-004", slot, f"entry {slot}: no good batch begins at byte {place}")
+        # a wrapper of magic 0 or 1 does not say where it begins: after the batch before
+        lowest = np.where(
+            is_legacy(batches.fields["magic"]), np.append(before, batches.last[:-1] + 1), batches.base
+        )
+        late = leads & (offsets < lowest[at])
+        for number in np.flatnonzero(late).tolist():
+            words = f"offset {offsets[number]}, the batch at byte {places[number]} begins with"
+            self.add("IDX-005", int(slots[number]), f"{words} {batches.base[at[number]]}")
+        loose = leads & ~late & (offsets != batches.last[at]) & (offsets != lowest[at])
+        if loose.any():
+            found = np.isin(offsets[loose], batches.last) | np.isin(offsets[loose], batches.base)
+            pairs = zip(slots[loose][~found].tolist(), offsets[loose][~found].tolist(), strict=True)
+            self._loose += list(pairs)[: MOST_LOOSE - len(self._loose)]
+
+    def _resolve(self, batches: Batches) -> None:
+        """Forget the entries that name the first or the last offset of one of these batches."""
+        if self._loose and self._loose[0][1] < self._end:
+            offsets = [offset for _, offset in self._loose]
+            known = np.isin(offsets, batches.last) | np.isin(offsets, batches.base)
+            self._loose = [pair for pair, is_known in zip(self._loose, known, strict=True) if not is_known]
+
+    def end(self, *, is_compacted: bool) -> None:
+        """Keep findings about entries that lead past the log, and about offsets that end no batch."""
+        self.report_shape()
+        for slot, place in zip(
+            self.slots[self.next :].tolist(), self.others[self.next :].tolist(), strict=True
+        ):
+            self.add("IDX-004", slot, f"entry {slot}: the log ends before byte {place}")
+        if not is_compacted:
+            for slot, offset in self._loose:
+                self.add("DUMP-004", slot, f"offset {offset}: no batch ends with it")
+
+
+class TimeIndexJudge(_Entries):
+    """The entries of a time index, each held against the largest timestamp up to its offset."""
+
+    def __init__(self, path: str, base: int, findings: FindingCollector) -> None:
+        super().__init__(path, base, findings, is_time=True)
+        self.largest = NO_TIMESTAMP
+        self.largest_offset = base
+        self._loose: list[tuple[int, str]] = []
+
+    def look(self, batches: Batches) -> None:
+        """Hold the entries whose offsets lie up to the last of some batches against these."""
+        last = batches.last
+        before = self.largest
+        top = np.maximum.accumulate(np.maximum(batches.timestamp, before))
+        if int(top[-1]) > before:
+            self.largest = int(top[-1])
+            self.largest_offset = int(last[np.searchsorted(top, self.largest)])
+        stop = int(np.searchsorted(self.offsets, int(last[-1]), "right"))
+        if stop <= self.next or not _rises(last):
+            self.next = max(stop, self.next)
+            return
+        some = slice(self.next, stop)
+        self.next = stop
+        times, offsets, slots = self.others[some], self.offsets[some], self.slots[some]
+        at = np.searchsorted(last, offsets)
+        earlier = np.where(at > 0, top[at - 1], before)
+        missed, unknown = earlier > times, times > top[at]
+        for number in np.flatnonzero(missed).tolist():
+            words = f"timestamp {times[number]} at offset {offsets[number]}: before it there is"
+            self.add("IDX-006", int(slots[number]), f"{words} {earlier[number]}")
+        for number in np.flatnonzero(unknown).tolist():
+            words = f"timestamp {times[number]} at offset {offsets[number]}: up to there the largest is"
+            self.add("IDX-006", int(slots[number]), f"{words} {top[at[number]]}")
+        loose = ~missed & ~unknown & (times != batches.timestamp[at]) & (times != earlier)
+        for number in np.flatnonzero(loose)[:MOST_LOOSE].tolist():
+            words = f"timestamp {times[number]}: the batch of offset {offsets[number]} has"
+            self._loose.append((int(slots[number]), f"{words} {batches.timestamp[at[number]]}"))
+
+    def end(self, *, is_compacted: bool) -> None:
+        """Keep findings about entries past the log, and about times that no batch has."""
+        self.report_shape()
+        for slot, offset in zip(
+            self.slots[self.next :].tolist(), self.offsets[self.next :].tolist(), strict=True
+        ):
+            self.add("IDX-006", slot, f"entry {slot}: offset {offset} is past the segment")
+        if not is_compacted:
+            for slot, words in self._loose:
+                self.add("DUMP-004", slot, words)
+
+    @property
+    def last_time(self) -> int:
+        """The timestamp of the last entry; -1 without any."""
+        return int(self.others[-1]) if len(self.others) else NO_TIMESTAMP
+
+
+def _rises(column: NDArray[np.int64]) -> bool:
+    return bool((column[1:] > column[:-1]).all())

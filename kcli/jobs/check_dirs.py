@@ -1,0 +1,109 @@
+"""What `check` finds about log dirs: checkpoint lines without a directory, duplicates, topic ids."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+from formats.checkpoint import read_offset_checkpoint
+from formats.names import CLUSTER_METADATA, NORMAL, parse_partition_dir
+from kcli.analysis.checks.topics import topic_ids
+from kcli.analysis.findings import Finding
+from kcli.jobs.checkpoint import CLEANER
+from kcli.logdir.buffers import FileError, read_optional, reading, shown
+from kcli.logdir.directory import HIGH_WATERMARK, LOG_START, RECOVERY_POINT, directory_facts
+from kcli.logdir.tree import PARTITION, Found, Target
+
+CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEANER)
+
+
+def without_directory(target: Target) -> Iterator[Finding]:
+    """Yield a finding for each checkpoint file of a log dir with lines of partitions that are not there."""
+    try:
+        names = {parse_partition_dir(name) for name in os.listdir(target.path)}
+    except OSError:
+        return
+    there = {(name.topic, name.partition) for name in names if name is not None}
+    for name in CHECKPOINTS:
+        path = os.path.join(target.path, name)
+        try:
+            data = read_optional(path)
+            if data is None:
+                continue
+            with reading(path):
+                partitions = sorted(read_offset_checkpoint(data))
+        except FileError:
+            continue  # a finding of its own
+        missing = [str(one) for one in partitions if (one.topic, one.partition) not in there]
+        if missing:
+            words = f"{missing[0]}: there is no such directory"
+            finding = Finding("CKPT-002", words, dir=target.shown, path=shown(path))
+            yield finding._replace(more=len(missing) - 1)
+
+
+class Fleet:
+    """What all inputs together show: partitions that are there twice, and the topic ids of the metadata."""
+
+    def __init__(self, found: Found) -> None:
+        self._targets = [
+            one for one in found.targets if one.kind == PARTITION and one.name and one.name.kind == NORMAL
+        ]
+        self._seen: dict[tuple[object, ...], str] = {}
+
+    @cached_property
+    def _twice(self) -> Mapping[str, str]:
+        """The other directory of each partition that two log dirs of a broker hold."""
+        first: dict[tuple[object, ...], str] = {}
+        twice = {}
+        for target in self._targets:
+            if target.log_dir is None or target.name is None:
+                continue
+            facts = directory_facts(target.log_dir)
+            if facts.broker_id is None:
+                continue
+            key = (facts.cluster_id, facts.broker_id, target.name.topic, target.name.partition)
+            other = first.setdefault(key, target.shown)
+            if os.path.realpath(other) != os.path.realpath(target.shown):
+                twice[target.shown], twice[other] = other, target.shown
+        return twice
+
+    @cached_property
+    def _ids(self) -> Mapping[object, Mapping[str, str]]:
+        """The topic ids of each cluster whose metadata log is among the inputs."""
+        ids: dict[object, dict[str, str]] = {}
+        for target in self._targets:
+            if target.log_dir is not None and target.name and target.name.topic == CLUSTER_METADATA:
+                known = ids.setdefault(directory_facts(target.log_dir).cluster_id, {})
+                known.update(topic_ids(target.path))
+        return ids
+
+    def findings(self, target: Target, topic_id: str | None) -> Iterator[Finding]:
+        """Yield what the other inputs show about a partition directory with a topic id, None without one."""
+        name = target.name
+        if target.shown in self._twice:
+            words = f"the same broker has {self._twice[target.shown]} as well"
+            yield Finding("DIR-009", words, dir=target.shown)
+        if name is None or name.kind != NORMAL or target.log_dir is None or name.topic == CLUSTER_METADATA:
+            return
+        facts = directory_facts(target.log_dir)
+        path = os.path.join(target.shown, "partition.metadata")
+        if topic_id is None:
+            if facts.is_kraft:
+                yield Finding("META-003", "no partition.metadata", dir=target.shown)
+            return
+        expected = self._ids.get(facts.cluster_id, {}).get(name.topic)
+        if expected is not None:
+            if topic_id != expected:
+                words = f"topic id {topic_id}, the metadata log has {expected}"
+                yield Finding("META-001", words, target.shown, path, None, expected, topic_id)
+            return
+        first = self._seen.setdefault((facts.cluster_id, name.topic), topic_id)
+        if facts.cluster_id is not None and topic_id != first:
+            words = f"topic id {topic_id}, another partition of the topic has {first}"
+            yield Finding("META-002", words, target.shown, path, None, first, topic_id)
+
+
+def newest_snapshot(names: Sequence[str]) -> tuple[int, int] | None:
+    """Return the epoch and the end offset of the newest snapshot of a metadata log; None without any."""
+    from kcli.analysis.metadata_log import snapshots  # noqa: PLC0415 - of one topic
+
+    return max(snapshots(names, 0), default=None)

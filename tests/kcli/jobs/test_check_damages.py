@@ -1,0 +1,79 @@
+"""Every damage of a matrix is found by `check`, each by its own code; without damage it finds nothing."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from kcli.analysis.findings import SEVERITIES
+from tests.kcli.jobs.damages import DAMAGES, PARTITION
+from tests.recordings import pack
+
+KEPT = (PARTITION, "plain-0")
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A log dir that a broker stopped cleanly, with two of its partitions."""
+    folder = tmp_path_factory.mktemp("recorded")
+    pack.unpack("truncation", folder)
+    root = folder / "truncation" / "after-follower-stopped"
+    for entry in root.iterdir():
+        if entry.is_dir() and entry.name not in KEPT:
+            shutil.rmtree(entry)
+    names = tuple(name.rpartition("-")[0] for name in KEPT)
+    for path in root.glob("*-offset-checkpoint"):
+        lines = [one for one in path.read_text().splitlines()[2:] if one.startswith(names)]
+        path.write_text("\n".join(["0", str(len(lines)), *lines, ""]))
+    return root
+
+
+def found(kcli, path, *options):
+    document = json.loads(kcli("check", "-o", "json", *options, path).stdout)
+    assert document["errors"] == []
+    return document
+
+
+def test_without_damage_nothing_is_found(kcli, recorded):
+    document = found(kcli, recorded, "--records")
+    assert {row["result"] for row in document["rows"]} == {"clean"}
+    assert [one for one in document["findings"] if one["severity"] != "info"] == []
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=[one.name for one in DAMAGES])
+def test_a_damage_is_found_by_its_code(kcli, recorded, tmp_path, damage):
+    root = tmp_path / "d0"
+    shutil.copytree(recorded, root)
+    damage.damage(root)
+    document = found(kcli, tmp_path / "d*" if damage.wide else root / PARTITION, *damage.options)
+    codes = {one["code"]: one for one in document["findings"]}
+    assert damage.code in codes, sorted(codes)
+    severity = SEVERITIES.index(codes[damage.code]["severity"])
+    results = {row["result"] for row in document["rows"]}
+    assert results > {"clean"} or results - {"clean"} or severity == 0, (results, damage.code)
+
+
+def test_a_topic_id_is_held_against_the_metadata_log(kcli, tmp_path):
+    pack.unpack("single", tmp_path)
+    root = tmp_path / "single" / "stopped"
+    path = root / "codecs-0" / "partition.metadata"
+    expected = path.read_text().rpartition(" ")[2]
+    path.write_text("version: 0\ntopic_id: u4NdSfWRQjaZ_ENyxMXLJA")
+    document = found(kcli, root)
+    (finding,) = (one for one in document["findings"] if one["severity"] != "info")
+    assert (finding["code"], finding["expected"]) == ("META-001", expected)
+
+
+def test_the_matrix_is_as_large_as_it_should_be():
+    assert len({one.name for one in DAMAGES}) == len(DAMAGES) >= 40
+    assert all(isinstance(one.name, str) and callable(one.damage) for one in DAMAGES)
+
+
+def test_recordings_without_damage_are_clean(kcli, tmp_path: Path):
+    for name in ("single", "tiered", "truncation", "failover"):
+        pack.unpack(name, tmp_path)
+    for path in sorted(one.parent for one in tmp_path.glob("*/*/meta.properties")):
+        document = found(kcli, path, "--records")
+        above = [one for one in document["findings"] if one["severity"] != "info"]
+        assert above == [], path
