@@ -119,15 +119,17 @@ def run_answer(
     *,
     found: Found | None = None,
     row_types: tuple[RowType, ...] | None = None,
+    possible: frozenset[str] | None = None,
 ) -> None:
     """Print rows that come from no job of a command; always ends with typer.Exit.
 
-    `found`: what they are from, which --out must not replace. `row_types`: theirs, where no command has them.
+    `found`: what they are from, which --out must not replace. `row_types`: theirs, where no command has them;
+    `possible`: which of the command's they can be.
     """
     out = _out(common, by_workers=False)
     if out is not None:
         out.refuse_inputs(found or Found())
-    view = _view(name, common, out, row_types=row_types)
+    view = _view(name, common, out, row_types=row_types, possible=possible)
     with closing(_guarded(iter(rows), summary, common=common, view=view)) as guarded:
         _write(guarded, view, common, summary, out=out)
 

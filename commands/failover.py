@@ -74,13 +74,13 @@ def failover(
         selection=common.selection(),
     )
     of_metadata = replace(common, topic=None, topic_regex=None, partition=None, exclude_internal=False)
-    types = (*[FAILOVER] * bool(brokers), *[FAILOVER_CONTROLLER] * controller)
+    types = {*[FAILOVER.name] * bool(brokers), *[FAILOVER_CONTROLLER.name] * controller}
     command = Command(
         name="failover",
         job=partial(jobs.show, request=request),
         accepts=jobs.ACCEPTS,
         expand=jobs.expand,
-        row_types=types,
+        possible_types=lambda _: frozenset(types),
     )
     run(command, paths, of_metadata)
 

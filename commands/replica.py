@@ -5,15 +5,10 @@ from typing import Annotated
 
 import typer
 
-from commands._options import Common, Paths, UsageError, common_options
+from commands._options import Common, Paths, UsageError, common_options, output_options
 from commands._typer import Group
 
 app = Group(no_args_is_help=True, help="Replicas of a partition: what they have in common, and what not.")
-
-
-@app.callback()
-def replica() -> None:
-    """Keep `diff` a word of its own while it is the only command."""
 
 
 @app.command("diff")
@@ -45,3 +40,55 @@ def diff(
 
     job = partial(jobs.diff, ignore_compression=ignore_compression)
     run(Command(name="replica diff", job=job, split=pairs), paths, common)
+
+
+@app.command("simulate")
+@output_options
+def simulate(
+    scenario: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SCENARIO", help="A name that --list shows, or a .toml file.", show_default=False
+        ),
+    ] = None,
+    *,
+    list_them: Annotated[bool, typer.Option("--list", help="List the stories that come with kcli.")] = False,
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            "--protocol",
+            metavar="NAME",
+            help="How followers truncate, instead of what the story says: high-watermark (before Kafka "
+            "0.11), epoch-v0 (KIP-101), epoch (KIP-279), fetch (from 2.7).",
+            show_default=False,
+        ),
+    ] = None,
+    common: Common,
+) -> None:
+    """Show a story of leader changes step by step: log ends, high watermarks, epochs, truncations.
+
+    Example: kcli replica simulate loss
+    """
+    if list_them == (scenario is not None):
+        raise UsageError("name a SCENARIO, or use --list")
+    from commands._run import new_summary, run_answer  # noqa: PLC0415 - kept out of --help
+    from kcli.analysis.simulation import PROTOCOLS, ScenarioError  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import simulate as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.logdir.buffers import FileError  # noqa: PLC0415 - kept out of --help
+    from kcli.rows.simulation import SCENARIO, SIMULATION  # noqa: PLC0415 - kept out of --help
+
+    if protocol is not None and protocol not in PROTOCOLS:
+        raise UsageError(f"--protocol {protocol}: expected one of {', '.join(PROTOCOLS)}")
+    summary = new_summary(common)
+    summary.answered = 1
+    if scenario is None:
+        run_answer("replica simulate", jobs.bundled(), common, summary, possible=frozenset({SCENARIO.name}))
+        return
+    try:
+        story = jobs.scenario(scenario)
+        if protocol is not None:
+            story = story._replace(protocol=protocol)
+        rows = jobs.simulated(story)
+    except (ScenarioError, FileError) as error:
+        raise UsageError(str(error)) from error
+    run_answer("replica simulate", rows, common, summary, possible=frozenset({SIMULATION.name}))

@@ -27,6 +27,7 @@ COMMANDS = {
     "truncate": "truncation",
     "checkpoint show": "checkpoints",
     "replica diff": "replicas",
+    "replica simulate": "simulation",
     "failover": "failover",
     "rlmm dump": "remote_metadata",
     "rlmm partition": "remote_metadata",
@@ -41,7 +42,7 @@ COMMANDS = {
 }
 """The module of each command's rows."""
 
-READ_NO_FILES = frozenset({"rlmm partition", "partition-for", "uuid"})
+READ_NO_FILES = frozenset({"rlmm partition", "partition-for", "uuid", "replica simulate"})
 """Commands whose rows come from their words alone."""
 
 

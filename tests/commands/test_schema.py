@@ -72,6 +72,7 @@ def test_every_command_that_reads_files_is_run_here():
 WORDS_ALONE = {
     "rlmm partition": "AAAAAAAAAAAAAAAAAAAAAA:3",
     "partition-for": "--group billing --key 7 --as int --partitions 9",
+    "replica simulate": "loss",
     "uuid": "AAAAAAAAAAAAAAAAAAAAAA",
 }
 

@@ -27,6 +27,8 @@ DRAWINGS = {
     "checkpoint": "checkpoints.CHECKPOINTS",
     "replica_range": "replica_ranges.draw_ranges",
     "check": "checks.draw_checks",
+    "simulation": "simulation.draw_story",
+    "scenario": "simulation.SCENARIOS",
     "failover": "failover.draw_failover",
     "failover_controller": "failover.CONTROLLERS",
     "scan_partition": "scans.draw_partitions",
