@@ -82,16 +82,34 @@ def _bounded(file: BinaryIO, word: str) -> bytes:
 
 def _log_dirs(path: str) -> tuple[str, ...]:
     """Return the log dirs that a server.properties names, as the broker reads it."""
-    from formats.errors import FormatError  # noqa: PLC0415 - only --server-config needs them
-    from formats.properties import log_dirs, read_properties  # noqa: PLC0415
+    from formats.properties import log_dirs  # noqa: PLC0415 - only --server-config needs it
 
-    try:
-        names = log_dirs(read_properties(_file("--server-config", path))).log_dirs
-    except FormatError as error:
-        raise UsageError(f"--server-config {path}: {error}") from error
+    names = log_dirs(_properties(path)).log_dirs
     if not names:
         raise UsageError(f"--server-config {path}: its log.dirs is empty; a broker does not start with that")
     return names
+
+
+def node_of(common: Common) -> tuple[int | None, str | None]:
+    """Return the node.id and the metadata log dir that --server-config says; None where it is not given."""
+    if common.server_config is None:
+        return None, None
+    from formats.properties import log_dirs  # noqa: PLC0415 - only --server-config needs it
+
+    properties = _properties(common.server_config)
+    text = properties.get("node.id", properties.get("broker.id", ""))
+    node_id = int(text) if re.fullmatch(r"[0-9]{1,9}", text.strip()) else None
+    return node_id, log_dirs(properties).metadata_log_dir.rstrip("/") or None
+
+
+def _properties(path: str) -> dict[str, str]:
+    from formats.errors import FormatError  # noqa: PLC0415 - only --server-config needs them
+    from formats.properties import read_properties  # noqa: PLC0415
+
+    try:
+        return read_properties(_file("--server-config", path))
+    except FormatError as error:
+        raise UsageError(f"--server-config {path}: {error}") from error
 
 
 def refuse_too_much(units: Iterable[Unit]) -> None:

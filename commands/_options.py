@@ -112,8 +112,7 @@ class Common:
             "--output",
             panel=OUTPUT,
             metavar="FORMAT",
-            text="table (on a terminal), wide, json, ndjson, csv, tsv (elsewhere); dump: text; check: "
-            "junit, prometheus.",
+            text="table, wide, json, ndjson, csv or tsv, of dumps text, too; table on a terminal, else tsv.",
         ),
     ] = None
     out: Annotated[

@@ -52,7 +52,8 @@ class Command:
     `name`: the command's words, a key of kcli.rows.COMMANDS. `accepts`: the kinds of targets that the job
     reads. `expand` may replace what was found, e.g. a directory by the files in it. `row_types`: the types of
     the rows where the options change them. `possible_types` returns which of them the targets can give: where
-    it is one, a flat format needs no --only. `usual_type`: the one that stdout shows where they are several.
+    it is one, a flat format needs no --only. `usual_type`: the one that stdout shows where they are several;
+    `drawn_together`: its view on a terminal shows the others, too.
     `text` makes lines of rows, for -o text. `stop_at_limit`:
     nothing is read after the last row that --limit shows. `split` returns units for the same work in which
     several workers share a large log; its second argument: workers write parts of --out. `reduce` returns the
@@ -68,6 +69,7 @@ class Command:
     row_types: tuple[RowType, ...] | None = None
     possible_types: PossibleTypes | None = None
     usual_type: str | None = None
+    drawn_together: bool = False
     text: Text | None = None
     stop_at_limit: bool = False
     split: Split | None = None
@@ -91,6 +93,7 @@ def run(command: Command, paths: list[str] | None, common: Common) -> None:
             row_types=command.row_types,
             possible=command.possible_types and command.possible_types(unit.target for unit in units),
             usual=command.usual_type,
+            drawn_together=command.drawn_together,
             has_text=command.text is not None,
             stop_at_limit=command.stop_at_limit,
         )
@@ -221,6 +224,7 @@ def _view(
     row_types: tuple[RowType, ...] | None = None,
     possible: frozenset[str] | None = None,
     usual: str | None = None,
+    drawn_together: bool = False,
     has_text: bool = False,
     stop_at_limit: bool = False,
 ) -> View:
@@ -241,6 +245,7 @@ def _view(
             quiet=common.quiet and out is None,
             present=possible,
             usual=usual,
+            drawn_together=drawn_together,
             stops=stop_at_limit,
             to_file=out is not None,
         )

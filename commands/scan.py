@@ -105,10 +105,10 @@ def scan(
     run(command, paths, common)
 
 
-def parse_rate(text: str) -> int:
+def parse_rate(text: str, option: str = "--rate") -> int:
     """Return the bytes of words like 50M: K, M and G are binary."""
     found = re.fullmatch(r"([0-9]{1,12})([KMG]?)", text)
     rate = int(found[1]) * MULTIPLES[found[2]] if found else 0
     if not rate:
-        raise UsageError(f"--rate {text}: expected a rate such as 500K, 50M or 1G")
+        raise UsageError(f"{option} {text}: expected a rate such as 500K, 50M or 1G")
     return rate

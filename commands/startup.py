@@ -1,16 +1,21 @@
 """`kcli startup`: what a starting broker would do to its log dirs."""
 
+import re
+from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
 import typer
 
 from commands._options import Common, Paths, UsageError, common_options
+from commands.scan import parse_rate
 
 INDEX_INTERVAL_BYTES = 4096
 SMALLEST_INDEX = 4
 SHUTDOWNS = ("clean", "unclean")
 BROKER = "What the broker knows"
+KAFKA_VERSION = "4.3"
+READ_RATE = "100M"
 
 
 @common_options
@@ -57,6 +62,24 @@ def startup(
             show_default=False,
         ),
     ] = None,
+    kafka_version: Annotated[
+        str,
+        typer.Option(
+            "--kafka-version",
+            metavar="X.Y",
+            help="The release that starts, from 3.0 on.",
+            rich_help_panel=BROKER,
+        ),
+    ] = KAFKA_VERSION,
+    read_rate: Annotated[
+        str,
+        typer.Option(
+            "--read-rate",
+            metavar="BYTES",
+            help="Bytes a second that a log dir gives, for the estimate of the time.",
+            rich_help_panel=BROKER,
+        ),
+    ] = READ_RATE,
     common: Common,
 ) -> None:
     """Show whether a broker would start with these log dirs, and what it would do to each partition.
@@ -65,10 +88,15 @@ def startup(
     """
     if shutdown is not None and shutdown not in SHUTDOWNS:
         raise UsageError(f"--shutdown {shutdown}: expected one of {', '.join(SHUTDOWNS)}")
+    version = _version(kafka_version)
+    rate = parse_rate(read_rate, "--read-rate")
     import time  # noqa: PLC0415 - kept out of --help
 
+    from commands._inputs import node_of  # noqa: PLC0415 - kept out of --help
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
+    from kcli.analysis.broker_start import BrokerConfig  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import startup as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import startup_broker as broker  # noqa: PLC0415 - kept out of --help
 
     request = jobs.StartRequest(
         now_ms=time.time_ns() // 1_000_000,
@@ -76,5 +104,26 @@ def startup(
         index_interval_bytes=index_interval_bytes,
         segment_index_bytes=segment_index_bytes,
         remote_storage=remote_storage,
+        version=version,
     )
-    run(Command(name="startup", job=partial(jobs.startup, request=request)), paths, common)
+    node_id, metadata_log_dir = node_of(common)
+    config = BrokerConfig(version, node_id, metadata_log_dir)
+    command = Command(
+        name="startup",
+        job=partial(jobs.read, request=request),
+        accepts=broker.ACCEPTS,
+        expand=broker.expand,
+        reduce=lambda _: broker.StartReducer(config, rate),
+        rows_from_reduce=True,
+        usual_type="startup",
+        drawn_together=True,
+    )
+    run(command, paths, replace(common, include_leftovers=True))
+
+
+def _version(text: str) -> tuple[int, ...]:
+    """Return a release like 3.9 or 4.3.1 as numbers."""
+    found = re.fullmatch(r"([3-9])\.([0-9]{1,2})(?:\.([0-9]{1,2}))?", text)
+    if found is None:
+        raise UsageError(f"--kafka-version {text}: expected a release such as 3.9 or 4.3.1, from 3.0 on")
+    return tuple(int(number) for number in found.groups() if number is not None)

@@ -29,7 +29,8 @@ class Settings(NamedTuple):
     """What the broker's configuration and clock contribute.
 
     `max_index_size` is segment.index.bytes; None where it is unknown: an index of any length fits then.
-    `remote_storage` says whether the topic is tiered; None: as its log dir says.
+    `remote_storage` says whether the topic is tiered; None: as its log dir says. `as_deleted`: a -delete
+    directory is loaded as the broker does it, without recovery and with log end 0.
     """
 
     now_ms: int = 0
@@ -37,6 +38,7 @@ class Settings(NamedTuple):
     max_index_size: int | None = None
     producer_expiration_ms: int = PRODUCER_EXPIRATION_MS
     remote_storage: bool | None = None
+    as_deleted: bool = False
 
     @property
     def index_size(self) -> int:

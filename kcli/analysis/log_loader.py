@@ -78,7 +78,8 @@ class LogLoader:
         self._load_segments(files)
         log_end, recovery_point = self._recover_log()
         last = self.segments[max(self.segments)]
-        check_fits(last, self.settings)
+        if not self.settings.as_deleted:
+            check_fits(last, self.settings)
         self.recovered_epochs = self.epochs
         cache = self._cut_epochs(log_end)
         segments = tuple(self.segments[base] for base in sorted(self.segments))
@@ -290,6 +291,10 @@ class LogLoader:
 
     def _recover_log(self) -> tuple[int, int]:
         """Recover after an unclean stop; return the log end offset and the new recovery point."""
+        if self.settings.as_deleted:
+            if not self.segments:
+                self.segments[0] = empty_segment(0)
+            return 0, 0
         if not self.clean:
             self._recover_unflushed()
         log_end: int | None = None

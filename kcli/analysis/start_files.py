@@ -60,6 +60,7 @@ class _After(NamedTuple):
 
 
 UNCHANGED = "nothing to do"
+REBUILT = "rebuilt by recovery"
 
 
 class _Directory(NamedTuple):
@@ -193,7 +194,7 @@ def _segment_files(
         return
     if rebuilt and (segment.aborted or name in directory.paths):
         content = b"".join(map(TXN_INDEX_ENTRY.pack, segment.aborted))
-        yield name, _After(len(content), content, "rebuilt by recovery")
+        yield name, _After(len(content), content, REBUILT)
     elif name in directory.paths:
         yield directory.unchanged(name)
 
@@ -205,7 +206,7 @@ def _index_after(log: LoadedLog, suffix: str, index: Index[Any], *, rebuilt: boo
     """
     entry_size = ENTRY_SIZES[suffix]
     full = log.settings.index_size // entry_size * entry_size
-    reason = "rebuilt by recovery" if rebuilt else "there was none"
+    reason = REBUILT if rebuilt else "there was none"
     content: bytes | None = None
     if rebuilt or index.path is None:
         content = index.data[: index.entries * entry_size]

@@ -2,8 +2,11 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from formats.names import CLUSTER_METADATA, DELETE, FUTURE, NORMAL
+from kcli.analysis.broker_start import ENSEMBLE, NEWEST, Version
+from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import (
     DEFAULT_INDEX_INTERVAL_BYTES,
     Checkpoints,
@@ -14,11 +17,14 @@ from kcli.analysis.loaded_log import (
 from kcli.analysis.log_segment import BrokerError
 from kcli.analysis.producers import Producer
 from kcli.analysis.start import lone_finding
+from kcli.analysis.start_files import all_deleted
 from kcli.analysis.startup import Startup, predict
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
+from kcli.jobs.startup_broker import Started, StartedPartition, log_dir_outcome
 from kcli.logdir.buffers import FileError, shown
-from kcli.logdir.partition import Partition
+from kcli.logdir.partition import PARTITION_METADATA, Partition
+from kcli.logdir.tree import LOG_DIR, Target
 from kcli.rows.startup import StartedProducer, StartupRow
 
 CLEAN = "clean"
@@ -29,7 +35,7 @@ class StartRequest:
     """What the broker's clock and configuration contribute.
 
     `shutdown` is `clean`, `unclean` or None (as the log dir's marker says), `remote_storage` whether the
-    topics are tiered or None (as the log dir says).
+    topics are tiered or None (as the log dir says), `version` the release of the broker.
     """
 
     now_ms: int
@@ -37,6 +43,7 @@ class StartRequest:
     index_interval_bytes: int = DEFAULT_INDEX_INTERVAL_BYTES
     segment_index_bytes: int | None = None
     remote_storage: bool | None = None
+    version: Version = NEWEST
 
     def settings(self) -> Settings:
         """Return the settings of a start."""
@@ -46,6 +53,27 @@ class StartRequest:
             max_index_size=self.segment_index_bytes,
             remote_storage=self.remote_storage,
         )
+
+
+def read(unit: Unit, *, request: StartRequest) -> Outcome:
+    """Return a log dir, or a partition's row, as the partial of a StartReducer."""
+    if unit.target.kind == LOG_DIR:
+        return log_dir_outcome(unit)
+    outcome = startup(unit, request=request)
+    partitions = tuple(
+        StartedPartition(row, unit.target.log_dir, _has_topic_id(unit.target, row))
+        for row in outcome.rows
+        if isinstance(row, StartupRow)
+    )
+    return replace(outcome, rows=[], partial=Started(partitions=partitions))
+
+
+def _has_topic_id(target: Target, row: StartupRow) -> bool:
+    """Whether a log that loads has the file of its topic id, or needs none."""
+    is_needed = target.name is not None and target.name.kind in {NORMAL, FUTURE}
+    if not is_needed or row.where.topic == CLUSTER_METADATA or row.error is not None:
+        return True
+    return any(change.file == PARTITION_METADATA for change in row.files)
 
 
 def startup(unit: Unit, *, request: StartRequest) -> Outcome:
@@ -63,8 +91,19 @@ def _startup(partition: Partition, request: StartRequest) -> Yield:
         yield from lone_finding(partition, given)
     else:
         given = given._replace(clean=request.shutdown == CLEAN)
-    found = yield from predict(partition, given, settings=request.settings())
-    yield _row(partition, given, found)
+    is_deleted = partition.target.name.kind == DELETE
+    settings = request.settings()._replace(as_deleted=is_deleted)
+    found = yield from predict(partition, given, settings=settings)
+    if is_deleted and found.error is None:
+        reason = "the broker deletes a -delete directory once it has loaded it"
+        found = Startup(None, None, 0, all_deleted(partition, reason))
+    row = _row(partition, given, found)
+    yield row
+    if not _has_topic_id(partition.target, row):
+        message = "no partition.metadata: a KRaft broker renames the directory to -stray"
+        if request.version < ENSEMBLE:
+            message = "no partition.metadata: a KRaft broker before 3.7 ends with RuntimeException"
+        yield Finding("START-012", message, dir=partition.shown)
 
 
 def _row(partition: Partition, given: Checkpoints, found: Startup) -> StartupRow:

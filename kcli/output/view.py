@@ -8,7 +8,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
-from kcli.output.formats import FORMATS, TEXT, OutputFormat
+from kcli.output.formats import FORMATS, TABLE, TEXT, OutputFormat
 from kcli.output.screen import Screen
 from kcli.rows import Column, EncodedRows, Item, RowType, Value, type_name, values_of
 
@@ -126,6 +126,7 @@ def make_view(
     quiet: bool,
     present: frozenset[str] | None = None,
     usual: str | None = None,
+    drawn_together: bool = False,
     stops: bool = False,
     to_file: bool = False,
     screen: Screen | None = None,
@@ -133,11 +134,10 @@ def make_view(
     """Return the view that the options describe; ViewError with one line if they name what does not exist.
 
     `to_file`: rows go to a file of a format that is known to be one. `present` names the row types that these
-    inputs can give; None: any of the command's. `usual` is the one that stdout shows where they are several.
+    inputs can give; None: any of the command's. `usual` is the one that stdout shows where they are several;
+    `drawn_together`: its view on a terminal shows the others, too.
     """
-    possible = {
-        name: one for name, one in FORMATS.items() if (text or one is not TEXT) and one.of in {None, command}
-    }
+    possible = {name: one for name, one in FORMATS.items() if text or one is not TEXT}
     formats = [name for name, one in possible.items() if one.on_stdout]
     if output not in (possible if to_file else formats):
         raise ViewError(f"--output {output}: {command} prints {', '.join(formats)}")
@@ -152,6 +152,8 @@ def make_view(
                 f"--only {only}: {did_you_mean(only, names)}{command} has rows of type {', '.join(names)}"
             )
         types = (types[names.index(only)],)
+    elif drawn_together and output_format is TABLE and columns is None and headers:
+        types = (*(one for one in types if one.name == usual), *(one for one in types if one.name != usual))
     elif tagged and output_format.is_flat:
         types = (
             tuple(row_type for row_type in types if present is None or row_type.name in present) or types[:1]

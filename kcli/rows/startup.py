@@ -3,6 +3,7 @@
 from typing import Annotated, NamedTuple
 
 from formats.checkpoint import EpochEntry
+from kcli.analysis.broker_start import BrokerOutcome, DirOutcome
 from kcli.analysis.start_files import FileChange
 from kcli.analysis.startup import Outcome
 from kcli.rows.declare import row_type
@@ -48,9 +49,46 @@ class StartupRow(NamedTuple):
     ]
 
 
+class StartedLogDir(NamedTuple):
+    """What becomes of one log dir: online, or offline with the reason; of its partitions those asked for."""
+
+    dir: str
+    directory_id: str | None
+    outcome: DirOutcome
+    error: str | None
+    error_message: str | None
+    clean: bool
+    partitions: int
+    failing_partitions: int
+    segments: int
+    bytes_read: int
+
+
+class StartupBrokerRow(NamedTuple):
+    """Whether the process starts with its log dirs, and how much it reads first."""
+
+    broker_id: Annotated[int | None, "of meta.properties"]
+    cluster_id: Annotated[str | None, "of meta.properties"]
+    outcome: Annotated[BrokerOutcome, "starts or fails"]
+    error: Annotated[str | None, "Kafka's exception where the process ends"]
+    error_message: Annotated[str | None, "why, and where"]
+    kafka_version: Annotated[str, "the release that the answer is for"]
+    metadata_log_dir: Annotated[str | None, "the log dir without which the process ends"]
+    log_dirs: Annotated[tuple[StartedLogDir, ...], "what becomes of each"]
+    partitions: Annotated[int, "directories that were asked for"]
+    failing_partitions: Annotated[int, "of them, those that do not load"]
+    segments: Annotated[int, "segments after the start, of those that load"]
+    bytes_read: Annotated[int, "bytes of logs that the start goes through"]
+    records_lost: Annotated[int | None, "records that recovery removes; null where damage hides the number"]
+    seconds: Annotated[
+        float, "estimate: bytes at --read-rate in the slowest log dir, a millisecond a segment"
+    ]
+
+
 STARTUP = row_type("startup", StartupRow)
+STARTUP_BROKER = row_type("startup_broker", StartupBrokerRow)
 
 COMMANDS = {
-    "startup": (STARTUP,),
+    "startup": (STARTUP, STARTUP_BROKER),
 }
 """The row types that each command can print, first the usual one."""

@@ -112,6 +112,36 @@ STARTS: dict[str, Rule] = {
         "The finding names the file and the byte. Copy the directory before anything else; kcli truncate "
         "--dry-run --shutdown unclean shows whether recovery would repair it.",
     ),
+    "START-009": Rule(
+        "error",
+        "The broker's process would end because of how its log dirs fit together.",
+        "It ends with the exception that the finding names: meta.properties that are missing or contradict "
+        "each other, the name of a directory, a partition in two log dirs.",
+        "Check that the log dirs are those of this broker (server.properties). Of a partition in two log "
+        "dirs keep the one with the higher log end (kcli ls), and move the other elsewhere.",
+    ),
+    "START-010": Rule(
+        "error",
+        "A log dir would be offline.",
+        "It goes on with the other log dirs; the process ends if it is the one with the metadata log, or the "
+        "last.",
+        "Check the disk and the file that the finding names; compare meta.properties with those of the other "
+        "log dirs.",
+    ),
+    "START-011": Rule(
+        "info",
+        "A process on this host holds the lock of the log dir: a broker runs with it.",
+        "A second broker ends with KafkaException: it cannot lock the log dir.",
+        "Nothing: the answer is for a start after this process has ended, from the files as they are now.",
+    ),
+    "START-012": Rule(
+        "warning",
+        "A partition directory has no partition.metadata.",
+        "From 3.7 on a KRaft broker takes the log for a stray one, renames the directory to -stray and "
+        "begins an empty replica; before, it ends with RuntimeException. With ZooKeeper it writes the file.",
+        "Put the file back before the start: version: 0 and topic_id, as on the other replicas "
+        "(kcli dump partition.metadata).",
+    ),
     "CKPT-001": Rule(
         "warning",
         "Offsets of the checkpoint files and the log contradict each other.",

@@ -1,15 +1,82 @@
-"""The view of `startup`: what becomes of each partition, and whether the broker starts."""
+"""The view of `startup`: what becomes of each partition and log dir, and whether the broker starts."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
-from kcli.analysis.startup import FAILS
-from kcli.output.drawings.grid import COUNT, NUMBER, SIZE, ShownColumn
-from kcli.output.drawings.marks import STYLES, joined
-from kcli.output.drawings.tables import TableView
-from kcli.output.units import counted, number, size
-from kcli.rows.startup import StartupRow
+from rich.console import RenderableType
 
+from kcli.analysis.broker_start import FAILS, OFFLINE
+from kcli.analysis.findings import Finding
+from kcli.analysis.start_files import KEEP, REBUILT, FileChange
+from kcli.output.drawings.grid import COUNT, NUMBER, SIZE, ShownColumn, table
+from kcli.output.drawings.marks import STYLES, findings_line, joined
+from kcli.output.drawings.places import name_of
+from kcli.output.drawings.tables import TableView, draw_table, sentences
+from kcli.output.screen import Screen
+from kcli.output.units import counted, duration, number, size
+from kcli.rows.startup import StartedLogDir, StartupBrokerRow, StartupRow
+
+MOST_PLANS = 3
+"""Partitions whose files are listed; of more there is the table alone."""
+MOST_FILES = 12
+"""Files that are listed of a partition."""
 CLEAN, UNCLEAN = "clean", "unclean"
+DONE = {"truncate": "cut", "delete": "deleted", "rename": "renamed"}
+ACTION_STYLES = {
+    "truncate": "yellow",
+    "delete": "red",
+    "create": "green",
+    "rewrite": "cyan",
+    "rename": "cyan",
+}
+
+
+def draw_startup(
+    rows: Sequence[StartupRow | StartupBrokerRow], screen: Screen, findings: Sequence[Finding]
+) -> Iterator[RenderableType]:
+    """Yield the partitions, of few of them the files, the log dirs, and the verdict."""
+    partitions = [row for row in rows if isinstance(row, StartupRow)]
+    broker = next((row for row in rows if isinstance(row, StartupBrokerRow)), None)
+    if partitions:
+        yield from draw_table(PARTITIONS, partitions, screen)
+        yield ""
+    if len(partitions) <= MOST_PLANS:
+        for row in partitions:
+            yield from _files(row, screen)
+    if broker is not None and (len(broker.log_dirs) > 1 or any(map(_is_offline, broker.log_dirs))):
+        yield table(LOG_DIRS, broker.log_dirs, screen)
+        yield ""
+    failing = [row for row in partitions if row.outcome == FAILS]
+    for row in failing[:MOST_FILES] if broker is None or len(failing) > 1 else ():
+        text = f"{screen.symbols.bad} {name_of(row.where)}: {row.error}: {row.error_message}"
+        yield sentences(screen, text, style=STYLES["error"], indent="  ")
+    if broker is not None:
+        yield from _verdict(broker, screen)
+    if partitions:
+        yield sentences(screen, _total(partitions), style="" if broker else "bold")
+    if findings:
+        yield sentences(screen, findings_line(findings))
+
+
+def _verdict(row: StartupBrokerRow, screen: Screen) -> Iterator[RenderableType]:
+    name = "The broker" if row.broker_id is None else f"Broker {row.broker_id}"
+    if row.outcome == FAILS:
+        text = f"{name} would not start (Kafka {row.kafka_version}): {row.error}."
+        yield sentences(screen, text, style="bold red")
+        yield sentences(screen, row.error_message or "", style=STYLES["error"], indent="  ")
+        return
+    offline = sum(map(_is_offline, row.log_dirs))
+    without = f", without {counted(offline, 'log dir')}" if offline else ""
+    seconds = duration(max(round(row.seconds), 1) * 1000)
+    text = (
+        f"{name} would start (Kafka {row.kafka_version}){without}: {size(row.bytes_read)} of logs to read, "
+        f"about {seconds}."
+    )
+    yield sentences(screen, text, style="bold")
+
+
+def _is_offline(one: StartedLogDir) -> bool:
+    return one.outcome == OFFLINE
 
 
 def _severity(row: StartupRow) -> str | None:
@@ -18,47 +85,82 @@ def _severity(row: StartupRow) -> str | None:
     return "warning" if row.records_lost or row.records_lost is None else None
 
 
-def _stop(row: StartupRow) -> str:
+def _stop(row: StartupRow | StartedLogDir) -> str:
     return CLEAN if row.clean else UNCLEAN
 
 
-def _why(row: StartupRow) -> str:
-    return joined((row.error, row.error_message))
+def _changes(row: StartupRow) -> str:
+    """Return in words how many segments are cut, deleted and renamed, and how many indexes are rebuilt."""
+    logs = [change for change in row.files if change.file.endswith((".log", ".log.swap"))]
+    counts = Counter(DONE[change.action] for change in logs if change.action in DONE)
+    indexes = sum(change.reason == REBUILT and change.file.endswith(".index") for change in row.files)
+    counts["rebuilt"] = indexes
+    return joined(f"{count} {word}" for word, count in counts.items() if count) or str(row.error or "")
 
 
 def _total(rows: Sequence[StartupRow]) -> str:
-    failing = [row for row in rows if row.outcome == FAILS]
-    if failing:
-        return (
-            f"The broker would not load {counted(len(failing), 'partition')} of {len(rows)}: "
-            f"{', '.join(sorted({str(row.error) for row in failing}))}."
-        )
-    read = sum(row.bytes_read or 0 for row in rows)
+    failing = sum(row.outcome == FAILS for row in rows)
     lost = sum(row.records_lost or 0 for row in rows)
-    unknown = sum(row.records_lost is None for row in rows)
+    unknown = sum(row.records_lost is None and row.outcome != FAILS for row in rows)
     removes = joined(
         (
-            f"{number(lost)} records" if lost else "",
+            counted(lost, "record") if lost else "",
             f"of {counted(unknown, 'partition')} an unknown number" if unknown else "",
         )
     )
-    return (
-        f"{counted(len(rows), 'partition')}: all load, {size(read)} of logs read; "
-        f"recovery removes {removes or 'no record'}."
-    )
+    loads = f"{failing} would not load" if failing else "all load"
+    return f"{counted(len(rows), 'partition')}: {loads}; recovery removes {removes or 'no record'}."
 
 
-STARTUPS = TableView(
+def _files(row: StartupRow, screen: Screen) -> Iterator[RenderableType]:
+    """Yield the files of a partition that do not stay as they are."""
+    changes = [change for change in row.files if change.action != KEEP]
+    if not changes:
+        return
+    kept = len(row.files) - len(changes)
+    yield sentences(screen, f"{name_of(row.where)}: {counted(len(changes), 'file')} change, {kept} stay.")
+    yield table(FILES, changes[:MOST_FILES], screen)
+    if len(changes) > MOST_FILES:
+        yield sentences(screen, f"{number(len(changes) - MOST_FILES)} more: -o json")
+    yield ""
+
+
+def _action_style(text: str) -> str:
+    return ACTION_STYLES.get(text, "")
+
+
+def _file_action(change: FileChange) -> str:
+    return change.action
+
+
+PARTITIONS = TableView(
     columns=(
         ShownColumn("STOP", _stop, rank=4),
         ShownColumn("OUTCOME", "outcome"),
-        ShownColumn("SEGS", "segments", NUMBER, rank=5),
-        ShownColumn("START", "log_start_offset", NUMBER, rank=2),
+        ShownColumn("SEGS", "segments", NUMBER, rank=6),
+        ShownColumn("START", "log_start_offset", NUMBER, rank=3),
         ShownColumn("END", "log_end_offset", NUMBER),
-        ShownColumn("READS", "bytes_read", SIZE, rank=3),
-        ShownColumn("LOSES", "records_lost", COUNT),
-        ShownColumn("WHY", _why, least=16, style=STYLES["error"]),
+        ShownColumn("READS", "bytes_read", SIZE, rank=5),
+        ShownColumn("LOSES", "records_lost", COUNT, rank=1),
+        ShownColumn("RECOVERY", _changes, least=12, rank=2, style=STYLES["warning"]),
     ),
-    closing=_total,
     severity=_severity,
+)
+
+LOG_DIRS = (
+    ShownColumn("LOG DIR", "dir", least=16),
+    ShownColumn("STOP", _stop, rank=2),
+    ShownColumn("OUTCOME", "outcome", style=lambda text: STYLES["error"] if text == OFFLINE else ""),
+    ShownColumn("PARTITIONS", "partitions", COUNT, rank=4),
+    ShownColumn("FAIL", lambda one: one.failing_partitions or None, COUNT, rank=3),
+    ShownColumn("READS", "bytes_read", SIZE, rank=5),
+    ShownColumn("WHY", "error", least=12, rank=1),
+)
+
+FILES = (
+    ShownColumn("", _file_action, style=_action_style),
+    ShownColumn("FILE", "file"),
+    ShownColumn("BEFORE", "size_before", SIZE, rank=2),
+    ShownColumn("AFTER", "size_after", SIZE, rank=2),
+    ShownColumn("WHY", "reason", least=16, rank=1, style="dim"),
 )

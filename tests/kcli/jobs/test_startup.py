@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from kcli.jobs.startup import StartRequest, startup
-from tests.partitions import codes, orders, put_range, rows, segment, snapshot, unit
+from tests.partitions import codes as codes_of
+from tests.partitions import orders, put_range, rows, segment, snapshot, unit
 
 NOW = 2_000_000
 LOG = (put_range(0, 10), put_range(10, 10, epoch=2))
@@ -20,6 +21,11 @@ RECORDED = [
     for log_dir, partitions in log_dirs.items()
     for name, fact in partitions.items()
 ]
+
+
+def codes(outcome):
+    """Return the codes of findings, but that these directories have no partition.metadata."""
+    return [code for code in codes_of(outcome) if code != "START-012"]
 
 
 def started(directory, **request):
@@ -49,7 +55,7 @@ def test_a_clean_log_loads_and_only_its_tail_is_read(tmp_path):
         "bytes_read": len(b"".join(LOG)),
         "records_lost": 0,
     }
-    assert outcome.findings == []
+    assert codes(outcome) == []
     assert snapshot(directory) == before
 
 
@@ -81,7 +87,7 @@ def test_how_the_broker_stopped_can_be_asked_otherwise(tmp_path):
     assert (row["outcome"], row["error"], row["log_end_offset"]) == ("fails", "CorruptRecordException", None)
     assert row["error_message"].startswith(f"{0:020d}.log at byte {len(b''.join(LOG))}: a batch of 0 bytes")
     assert [code for code in codes(outcome) if code != "LOG-009"] == ["START-008"]
-    assert "the broker's process ends" in outcome.findings[-1].message
+    assert any("the broker's process ends" in finding.message for finding in outcome.findings)
     recovered, _ = started(directory, shutdown="unclean")
     assert (recovered["outcome"], recovered["log_end_offset"], recovered["records_lost"]) == ("loads", 20, 0)
 

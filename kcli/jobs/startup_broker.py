@@ -1,0 +1,182 @@
+"""The step of `startup` that makes one row of all log dirs: whether the process starts with them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from kcli.analysis.broker_start import (
+    ENSEMBLE,
+    FAILS,
+    OFFLINE,
+    ONLINE,
+    RUNTIME,
+    STARTS,
+    BrokerConfig,
+    BrokerStart,
+    StartFailure,
+    broker_start,
+)
+from kcli.analysis.findings import Finding
+from kcli.analysis.log_segment import KAFKA_STORAGE
+from kcli.engine.contract import Outcome, Unit
+from kcli.logdir.buffers import shown
+from kcli.logdir.log_dirs import LogDirState, log_dir_state
+from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Target
+from kcli.rows.startup import StartedLogDir, StartupBrokerRow, StartupRow
+
+READ_RATE = 100 << 20
+"""Bytes a second that a log dir gives, where nobody says."""
+SECONDS_PER_SEGMENT = 0.001
+ACCEPTS = frozenset({PARTITION, LOG_DIR})
+
+
+class StartedPartition(NamedTuple):
+    """A partition's row with its log dir, and whether the broker knows its topic id."""
+
+    row: StartupRow
+    log_dir: str | None
+    has_topic_id: bool
+
+
+class Started(NamedTuple):
+    """What is known of consecutive units: log dirs, and partitions in them."""
+
+    dirs: tuple[LogDirState, ...] = ()
+    partitions: tuple[StartedPartition, ...] = ()
+
+
+def expand(found: Found) -> Found:
+    """Return the same with the log dirs that were named before everything in them."""
+    named = [*found.named_log_dirs, *(failure.path for failure in found.failures if found.named_log_dirs)]
+    targets = [Target(kind=LOG_DIR, path=path, shown=shown(path), name=None, log_dir=path) for path in named]
+    return replace(found, targets=[*targets, *found.targets])
+
+
+def log_dir_outcome(unit: Unit) -> Outcome:
+    """Return what a broker learns of a log dir, as the partial of a StartReducer."""
+    return Outcome(number=unit.number, partial=Started((log_dir_state(unit.target.path),)))
+
+
+@dataclass(frozen=True, slots=True)
+class StartReducer:
+    """Collects log dirs and partitions; gives the broker's row and theirs at the end.
+
+    Without a log dir among the inputs there is no broker's row. `read_rate` in bytes a second.
+    """
+
+    config: BrokerConfig
+    read_rate: int = READ_RATE
+
+    def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
+        """Return two neighbours as one, with all rows at the end."""
+        a, b = _started(left), _started(right)
+        known = Started(a.dirs + b.dirs, a.partitions + b.partitions)
+        findings = [] if left is None else [*left.findings]
+        if right is not None:
+            return replace(right, findings=findings + right.findings, partial=known)
+        assert left is not None
+        rows = [one.row for one in known.partitions]
+        if not known.dirs:
+            return replace(left, rows=[*rows], partial=known)
+        row, added = self._broker(known)
+        return replace(left, rows=[row, *rows], findings=findings + added, partial=known)
+
+    def _broker(self, known: Started) -> tuple[StartupBrokerRow, list[Finding]]:
+        start = broker_start(known.dirs, self.config)
+        findings = [
+            Finding("START-009", f"{stop.exception}: {stop.message}", dir=None, path=shown(stop.path))
+            for stop in start.stops
+        ]
+        findings += [
+            Finding("START-010", reason.message, dir=shown(path), path=shown(reason.path))
+            for path, reason in start.offline.items()
+        ]
+        findings += [
+            Finding(
+                "START-011",
+                f"process {one.locked_by} holds .lock: it runs with this log dir",
+                shown(one.path),
+            )
+            for one in known.dirs
+            if one.locked_by is not None
+        ]
+        dirs = tuple(_log_dir(one, start, known.partitions) for one in known.dirs)
+        stop = next(iter(self._stops(start, known, dirs)), None)
+        meta = next((one.meta for one in known.dirs if one.meta is not None), None)
+        rows = [one.row for one in known.partitions]
+        lost = [row.records_lost for row in rows if row.error is None]
+        return (
+            StartupBrokerRow(
+                broker_id=meta.node_id if meta else None,
+                cluster_id=meta.cluster_id if meta else None,
+                outcome=STARTS if stop is None else FAILS,
+                error=stop.exception if stop else None,
+                error_message=f"{shown(stop.path)}: {stop.message}" if stop else None,
+                kafka_version=".".join(map(str, self.config.version)),
+                metadata_log_dir=None if start.metadata_log_dir is None else shown(start.metadata_log_dir),
+                log_dirs=dirs,
+                partitions=len(rows),
+                failing_partitions=sum(one.failing_partitions for one in dirs),
+                segments=sum(one.segments for one in dirs),
+                bytes_read=sum(one.bytes_read for one in dirs),
+                records_lost=None if None in lost else sum(number or 0 for number in lost),
+                seconds=round(
+                    max(
+                        (
+                            one.bytes_read / self.read_rate + one.segments * SECONDS_PER_SEGMENT
+                            for one in dirs
+                        ),
+                        default=0.0,
+                    ),
+                    3,
+                ),
+            ),
+            findings,
+        )
+
+    def _stops(
+        self, start: BrokerStart, known: Started, dirs: tuple[StartedLogDir, ...]
+    ) -> Iterable[StartFailure]:
+        """Yield what ends the process, in the broker's order."""
+        yield from start.stops
+        for one in known.partitions:
+            if one.log_dir not in start.offline and one.row.error not in {None, KAFKA_STORAGE}:
+                yield StartFailure(str(one.row.error), str(one.row.error_message), one.row.where.dir)
+        if self.config.version < ENSEMBLE and start.metadata_log_dir is not None:
+            for one in known.partitions:
+                if not one.has_topic_id and any(each.has_metadata_log for each in known.dirs):
+                    yield StartFailure(RUNTIME, "no topic id, in KRaft mode", one.row.where.dir)
+        for each in dirs:
+            if each.outcome == OFFLINE and each.dir == shown(start.metadata_log_dir or ""):
+                yield StartFailure(
+                    str(each.error), f"the metadata log dir fails: {each.error_message}", each.dir
+                )
+        if all(each.outcome == OFFLINE for each in dirs):
+            yield StartFailure(str(dirs[0].error), "every log dir fails", dirs[0].dir)
+
+
+def _log_dir(one: LogDirState, start: BrokerStart, partitions: Iterable[StartedPartition]) -> StartedLogDir:
+    """Return what becomes of a log dir: an error of the disk in one of its logs takes it offline."""
+    rows = [each.row for each in partitions if each.log_dir == one.path]
+    failed = next((row for row in rows if row.error == KAFKA_STORAGE), None)
+    error, message = (failed.error, f"{failed.where.dir}: {failed.error_message}") if failed else (None, None)
+    if one.path in start.offline:
+        reason = start.offline[one.path]
+        error, message = reason.exception, reason.message
+    return StartedLogDir(
+        dir=shown(one.path),
+        directory_id=one.meta.directory_id if one.meta else None,
+        outcome=ONLINE if error is None else OFFLINE,
+        error=error,
+        error_message=message,
+        clean=one.clean,
+        partitions=len(rows),
+        failing_partitions=sum(row.error is not None for row in rows),
+        segments=sum(row.segments or 0 for row in rows),
+        bytes_read=sum(row.bytes_read or 0 for row in rows),
+    )
+
+
+def _started(outcome: Outcome | None) -> Started:
+    """Return what an outcome knows: nothing of a unit that ended its worker."""
+    return outcome.partial if outcome is not None and isinstance(outcome.partial, Started) else Started()

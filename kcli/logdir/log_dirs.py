@@ -1,0 +1,82 @@
+"""A log dir as a starting broker sees it before it loads any log: whose it is, and what lies in it."""
+
+import os
+import struct
+from contextlib import suppress
+from typing import NamedTuple
+
+from formats.names import CLUSTER_METADATA, REMOTE_LOG_INDEX_CACHE, PartitionDir, parse_partition_dir
+from formats.properties import MetaProperties, read_meta_properties
+from kcli.logdir.buffers import FileError, file_error, read_optional, reading
+from kcli.logdir.directory import CLEAN_SHUTDOWN, META_PROPERTIES
+
+METADATA_DIRECTORY = f"{CLUSTER_METADATA}-0"
+LOCK = ".lock"
+FLOCK = struct.Struct("hhqqi4x")
+"""`struct flock` of Linux on 64 bits: l_type, l_whence, l_start, l_len, l_pid."""
+
+
+class LogDirState(NamedTuple):
+    """What a broker learns of a log dir.
+
+    `meta`: None without a meta.properties, or with one that cannot be used (`meta_error`). `names` are the
+    directories in it by name, None for a name that is no partition's; `error`: why it cannot be listed.
+    `locked_by` is the process that holds its `.lock`, None for none that can be seen from here.
+    """
+
+    path: str
+    meta: MetaProperties | None = None
+    meta_error: FileError | None = None
+    clean: bool = False
+    names: tuple[tuple[str, PartitionDir | None], ...] = ()
+    error: FileError | None = None
+    locked_by: int | None = None
+
+    @property
+    def has_metadata_log(self) -> bool:
+        """Whether KRaft's metadata log lies in it."""
+        return any(name == METADATA_DIRECTORY for name, _ in self.names)
+
+
+def log_dir_state(path: str) -> LogDirState:
+    """Return what a starting broker learns of a log dir; never raises for a bad file."""
+    try:
+        with os.scandir(path) as listing:
+            names = sorted(entry.name for entry in listing if entry.is_dir())
+    except OSError as error:
+        return LogDirState(path, error=file_error(path, error))
+    meta, meta_error = _meta(os.path.join(path, META_PROPERTIES))
+    return LogDirState(
+        path,
+        meta,
+        meta_error,
+        os.path.lexists(os.path.join(path, CLEAN_SHUTDOWN)),
+        tuple((name, parse_partition_dir(name)) for name in names if name != REMOTE_LOG_INDEX_CACHE),
+        locked_by=_locked_by(os.path.join(path, LOCK)),
+    )
+
+
+def _meta(path: str) -> tuple[MetaProperties | None, FileError | None]:
+    try:
+        data = read_optional(path)
+        if data is None:
+            return None, None
+        with reading(path):
+            return read_meta_properties(data), None
+    except FileError as error:
+        return None, error
+
+
+def _locked_by(path: str) -> int | None:
+    """Return the process on this host that holds the lock of a file, without asking for the lock."""
+    with suppress(ImportError, OSError, ValueError, struct.error):
+        import fcntl  # noqa: PLC0415 - not on every system
+
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            asked = FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+            kind, _, _, _, process = FLOCK.unpack(fcntl.fcntl(descriptor, fcntl.F_GETLK, asked))
+        finally:
+            os.close(descriptor)
+        return None if kind == fcntl.F_UNLCK else process
+    return None

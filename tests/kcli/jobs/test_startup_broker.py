@@ -1,0 +1,276 @@
+"""The broker's row of a predicted start: what ends the process, what takes a log dir offline."""
+
+import json
+import os
+import shutil
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from kcli.analysis.broker_start import BrokerConfig
+from kcli.engine.contract import Job, Unit
+from kcli.engine.inline import inline
+from kcli.jobs.startup import StartRequest, read
+from kcli.jobs.startup_broker import StartReducer, expand
+from kcli.logdir.tree import Selection, find
+from tests.partitions import log_dir, orders, put_range, segment
+from tests.rows import named
+
+LOG = put_range(0, 10)
+METADATA = "version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAg\n"
+STARTUP = Path(__file__).parents[2] / "data" / "startup" / "damaged.tar.gz"
+
+
+def started(*paths, version=(4, 3), **config):
+    """Return the broker's row, the rows of partitions and the findings of a start."""
+    found = expand(find(list(map(str, paths)), Selection(include_leftovers=True)))
+    units = [Unit(number=number, targets=(target,)) for number, target in enumerate(found.targets)]
+    job = Job(
+        lambda unit: read(unit, request=StartRequest(now_ms=1, version=version)),
+        StartReducer(BrokerConfig(version, **config)),
+    )
+    outcomes = list(inline(job, units))
+    rows = [named(row) for outcome in outcomes for row in outcome.rows]
+    findings = [finding for outcome in outcomes for finding in outcome.findings]
+    return rows[0], rows[1:], findings
+
+
+def codes(findings):
+    return [finding.code for finding in findings]
+
+
+def meta(directory, text):
+    (directory / "meta.properties").write_text(text)
+
+
+def identity(node=7, cluster="abc", directory=None):
+    lines = ["version=1", f"cluster.id={cluster}", f"node.id={node}"]
+    return "\n".join([*lines, *([f"directory.id={directory}"] if directory else [])]) + "\n"
+
+
+@pytest.fixture
+def dirs(tmp_path):
+    """Return two log dirs of broker 7, each with a partition."""
+    first, second = tmp_path / "a", tmp_path / "b"
+    orders(first, LOG, recovery=10)
+    log_dir(second)
+    shutil.copytree(first / "orders-0", second / "orders-1")
+    for directory in (first / "orders-0", second / "orders-1"):
+        (directory / "partition.metadata").write_text(METADATA)
+    return first, second
+
+
+def test_a_broker_starts_and_the_estimate_is_of_its_slowest_log_dir(dirs):
+    broker, rows, findings = started(*dirs)
+    assert findings == []
+    assert [row["dir"] for row in rows] == [f"{dirs[0]}/orders-0", f"{dirs[1]}/orders-1"]
+    assert {key: value for key, value in broker.items() if key not in {"log_dirs", "seconds"}} == {
+        "broker_id": 7,
+        "cluster_id": "abc",
+        "outcome": "starts",
+        "error": None,
+        "error_message": None,
+        "kafka_version": "4.3",
+        "metadata_log_dir": str(dirs[0]),
+        "partitions": 2,
+        "failing_partitions": 0,
+        "segments": 2,
+        "bytes_read": 2 * len(LOG),
+        "records_lost": 0,
+    }
+    assert [(one["dir"], one["outcome"], one["clean"], one["partitions"]) for one in broker["log_dirs"]] == [
+        (str(dirs[0]), "online", True, 1),
+        (str(dirs[1]), "online", True, 1),
+    ]
+    assert broker["seconds"] == 0.001
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "config", "error", "words"),
+    [
+        (identity(), identity(node=8), {}, "RuntimeException", "node.id is 8, expected 7"),
+        (identity(), identity(cluster="x"), {}, "RuntimeException", "cluster.id is x, expected abc"),
+        (identity(), identity(), {"node_id": 3}, "RuntimeException", "node.id is 7, expected 3"),
+        (
+            identity(),
+            identity(node=8),
+            {"version": (3, 6)},
+            "InconsistentBrokerMetadataException",
+            "node.id is 8, expected 7",
+        ),
+        (
+            identity(directory="4pVLnGkv_ynMhng0gYWM0A"),
+            identity(directory="4pVLnGkv_ynMhng0gYWM0A"),
+            {},
+            "RuntimeException",
+            "directory.id 4pVLnGkv_ynMhng0gYWM0A is also that of",
+        ),
+        (identity(directory="AAAAAAAAAAAAAAAAAAAABA"), identity(), {}, "RuntimeException", "is reserved"),
+        (identity(), "version=0\nbroker.id=7\n", {}, "RuntimeException", "cluster ID not found"),
+        (identity(), None, {}, "RuntimeException", "no meta.properties"),
+        (identity(), None, {"version": (3, 6)}, "KafkaException", "no meta.properties"),
+        ("version=9\n", identity(), {}, "RuntimeException", "I/O error in the metadata log dir"),
+    ],
+)
+def test_meta_properties_that_end_the_process(dirs, first, second, config, error, words):
+    for directory, text in zip(dirs, (first, second), strict=True):
+        if text is None:
+            (directory / "meta.properties").unlink()
+        else:
+            meta(directory, text)
+    broker, _, findings = started(*dirs, **config)
+    assert (broker["outcome"], broker["error"]) == ("fails", error)
+    assert words in broker["error_message"]
+    assert "START-009" in codes(findings)
+
+
+def test_ids_of_directories_are_of_3_7_and_later(dirs):
+    for directory in dirs:
+        meta(directory, identity(directory="4pVLnGkv_ynMhng0gYWM0A"))
+    assert started(*dirs, version=(3, 6))[0]["outcome"] == "starts"
+
+
+def test_a_release_with_zookeeper_needs_no_meta_properties(dirs):
+    for directory in dirs:
+        meta(directory, "version=0\nbroker.id=7\n")
+    assert started(*dirs, version=(3, 9))[0]["outcome"] == "starts"
+    assert started(*dirs)[0]["error_message"].endswith("cluster ID not found")
+
+
+def test_a_bad_meta_properties_takes_its_log_dir_offline_unless_it_is_that_of_the_metadata_log(dirs):
+    meta(dirs[1], "version=9\n")
+    broker, _, findings = started(*dirs)
+    assert broker["outcome"] == "starts"
+    assert [one["outcome"] for one in broker["log_dirs"]] == ["online", "offline"]
+    assert codes(findings) == ["DIR-005", "START-010"]
+    assert started(*dirs, metadata_log_dir=str(dirs[1]))[0]["outcome"] == "fails"
+
+
+def test_a_partition_in_two_log_dirs_ends_the_process_but_for_one_that_is_deleted(dirs):
+    shutil.copytree(dirs[0] / "orders-0", dirs[1] / "orders-0.0123456789abcdef0123456789abcdef-delete")
+    shutil.copytree(dirs[0] / "orders-0", dirs[1] / "orders-0.0123456789abcdef0123456789abcdef-future")
+    broker, rows, _ = started(*dirs)
+    assert broker["outcome"] == "starts"
+    deleted = next(row for row in rows if row["dir"].endswith("-delete"))
+    assert {change["action"] for change in deleted["files"]} == {"delete"}
+    assert (deleted["outcome"], deleted["log_end_offset"]) == ("loads", None)
+    shutil.copytree(dirs[0] / "orders-0", dirs[1] / "orders-0")
+    broker, _, findings = started(*dirs)
+    assert (broker["outcome"], broker["error"]) == ("fails", "IllegalStateException")
+    assert broker["error_message"] == f"{dirs[1]}/orders-0: the same partition lies in {dirs[0]}/orders-0"
+    assert codes(findings) == ["START-009"]
+
+
+def test_names_of_directories(dirs):
+    (dirs[0] / "remote-log-index-cache").mkdir()
+    stray = dirs[0] / "x-1.0123456789abcdef0123456789abcdef-stray"
+    shutil.copytree(dirs[0] / "orders-0", stray)
+    assert started(*dirs)[0]["outcome"] == "starts"
+    broker, _, _ = started(*dirs, version=(3, 5))
+    assert (broker["error"], broker["error_message"][: len(str(stray))]) == ("KafkaException", str(stray))
+    (dirs[0] / "lost+found").mkdir()
+    broker, _, findings = started(*dirs)
+    assert (broker["outcome"], broker["error"]) == ("fails", "KafkaException")
+    assert "START-009" in codes(findings)
+
+
+def test_the_metadata_log_lies_in_one_log_dir_alone(dirs):
+    for directory in dirs:
+        segment(directory / "__cluster_metadata-0", 0, LOG)
+    broker, _, _ = started(*dirs)
+    assert (broker["error"], broker["metadata_log_dir"]) == ("KafkaException", str(dirs[0]))
+    assert broker["error_message"].startswith(f"{dirs[1]}/__cluster_metadata-0: ")
+
+
+def test_a_failing_log_ends_the_process_or_takes_its_log_dir_offline(dirs):
+    (dirs[1] / "orders-1" / "leader-epoch-checkpoint").write_text("0\n9\n")
+    broker, _, findings = started(*dirs)
+    assert broker["outcome"] == "starts"
+    assert [(one["outcome"], one["error"]) for one in broker["log_dirs"]] == [
+        ("online", None),
+        ("offline", "KafkaStorageException"),
+    ]
+    assert codes(findings) == ["START-008"]
+    broker, _, _ = started(*dirs, metadata_log_dir=str(dirs[1]))
+    assert (broker["outcome"], broker["error"]) == ("fails", "KafkaStorageException")
+    (dirs[1] / "orders-1" / "leader-epoch-checkpoint").write_text("0\n1\n0 -1\n")
+    broker, _, _ = started(*dirs)
+    assert (broker["outcome"], broker["error"]) == ("fails", "IllegalArgumentException")
+    assert broker["failing_partitions"] == 1
+
+
+def test_the_process_ends_with_its_last_log_dir(dirs):
+    for directory in (dirs[0] / "orders-0", dirs[1] / "orders-1"):
+        (directory / "leader-epoch-checkpoint").write_text("0\n9\n")
+    broker, _, _ = started(*dirs)
+    assert (broker["outcome"], broker["error"]) == ("fails", "KafkaStorageException")
+
+
+def test_a_log_without_a_topic_id_becomes_a_stray_one_or_ends_an_older_broker(dirs):
+    (dirs[0] / "orders-0" / "partition.metadata").unlink()
+    segment(dirs[0] / "__cluster_metadata-0", 0, LOG)
+    broker, _, findings = started(*dirs)
+    assert (broker["outcome"], codes(findings)) == ("starts", ["START-012"])
+    broker, _, findings = started(*dirs, version=(3, 6))
+    assert (broker["outcome"], broker["error"]) == ("fails", "RuntimeException")
+    assert "before 3.7" in findings[0].message
+
+
+def test_a_log_dir_that_is_missing_was_not_formatted_and_an_unreadable_one_is_offline(dirs, tmp_path):
+    broker, _, _ = started(*dirs, tmp_path / "none")
+    assert (broker["outcome"], broker["error"]) == ("fails", "RuntimeException")
+    (tmp_path / "file").write_text("")
+    broker, _, findings = started(*dirs, tmp_path / "file" / "x")
+    assert [one["outcome"] for one in broker["log_dirs"]] == ["online", "online", "offline"]
+    assert "START-010" in codes(findings)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="locks of other processes")
+def test_a_process_that_holds_the_lock_is_named(dirs):
+    import fcntl
+
+    (dirs[0] / ".lock").write_text("")
+    ready, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with (dirs[0] / ".lock").open("r+") as lock:
+            fcntl.lockf(lock, fcntl.LOCK_EX)
+            os.write(write, b"x")
+            os.read(ready, 0)
+            import time
+
+            time.sleep(60)
+        os._exit(0)
+    try:
+        os.read(ready, 1)
+        broker, _, findings = started(*dirs)
+    finally:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+    assert broker["outcome"] == "starts"
+    assert [(one.code, one.message.split()[1]) for one in findings] == [("START-011", str(child))]
+    assert started(*dirs)[2] == []
+
+
+def test_partitions_alone_have_no_row_of_a_broker(dirs):
+    row, rows, _ = started(dirs[0] / "orders-0")
+    assert (row["topic"], rows) == ("orders", [])
+
+
+@pytest.mark.parametrize(
+    ("trial", "error"),
+    [
+        ("damaged", None),
+        ("clean-damaged", None),
+        ("damaged-bad-epochs", "KafkaStorageException"),
+        ("clean-damaged-zero-tail", "CorruptRecordException"),
+    ],
+)
+def test_recorded_brokers_started_and_ended_as_predicted(tmp_path, trial, error):
+    with tarfile.open(STARTUP) as archive:
+        archive.extractall(tmp_path, filter="data")
+    broker, rows, _ = started(*sorted(path for path in (tmp_path / trial).iterdir() if path.is_dir()))
+    assert (broker["outcome"], broker["error"]) == ("fails" if error else "starts", error)
+    assert json.loads(json.dumps(broker["log_dirs"])) == broker["log_dirs"]
+    assert broker["partitions"] == len(rows)
