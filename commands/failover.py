@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from commands._brokers import broker_id
 from commands._options import INT32, Common, Paths, UsageError, common_options, split_list
 
 SETTINGS = "Settings that the metadata lacks"
@@ -64,7 +65,7 @@ def failover(
     from kcli.jobs import failover as jobs  # noqa: PLC0415 - kept out of --help
     from kcli.rows.failover import FAILOVER, FAILOVER_CONTROLLER  # noqa: PLC0415 - kept out of --help
 
-    brokers = tuple(dict.fromkeys(_broker(word) for word in split_list(broker)))
+    brokers = tuple(dict.fromkeys(broker_id(word, "--broker") for word in split_list(broker)))
     request = jobs.Departure(
         brokers=brokers,
         controller=controller,
@@ -83,9 +84,3 @@ def failover(
         possible_types=lambda _: frozenset(types),
     )
     run(command, paths, of_metadata)
-
-
-def _broker(word: str) -> int:
-    if not word.isascii() or not word.isdecimal() or len(word) > len(str(INT32)) or int(word) > INT32:
-        raise UsageError(f"--broker {word}: expected ids of brokers, as in --broker 1,2")
-    return int(word)

@@ -1,11 +1,13 @@
 """`kcli replica`: the replicas of a partition, compared."""
 
+import os
 from functools import partial
 from typing import Annotated
 
 import typer
 
-from commands._options import Common, Paths, UsageError, common_options, output_options
+from commands._brokers import broker_id
+from commands._options import Common, Paths, UsageError, common_options, output_options, split_list
 from commands._typer import Group
 
 app = Group(no_args_is_help=True, help="Replicas of a partition: what they have in common, and what not.")
@@ -40,6 +42,71 @@ def diff(
 
     job = partial(jobs.diff, ignore_compression=ignore_compression)
     run(Command(name="replica diff", job=job, split=pairs), paths, common)
+
+
+@app.command("elect")
+@common_options
+def elect(
+    paths: Paths = None,
+    *,
+    isr: Annotated[
+        str | None,
+        typer.Option("--isr", metavar="1,2", help="The brokers that were in sync last.", show_default=False),
+    ] = None,
+    metadata: Annotated[
+        str | None,
+        typer.Option(
+            "--metadata",
+            metavar="PATH",
+            help="Take ISR, ELR, assignment and settings from this KRaft metadata log or .checkpoint.",
+            show_default=False,
+        ),
+    ] = None,
+    unclean_leader_election: Annotated[
+        bool,
+        typer.Option(
+            "--unclean-leader-election",
+            help="Unclean election is enabled, for topics without their own setting.",
+        ),
+    ] = False,
+    common: Common,
+) -> None:
+    """Show what each replica as the leader would cost: what the others truncate and lose.
+
+    Only the replicas that are named count as live.
+
+    Example: kcli replica elect --isr 1,2 broker1/data broker2/data broker3/data
+    """
+    if isr is not None and metadata is not None:
+        raise UsageError("use --isr or --metadata, not both")
+    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
+    from kcli.analysis.failover import Defaults  # noqa: PLC0415 - kept out of --help
+    from kcli.engine.contract import Unit  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import elect as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.logdir.buffers import FileError  # noqa: PLC0415 - kept out of --help
+
+    def grouped(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as Command.split is called
+        found = jobs.groups(units)
+        if found and all(len(unit.targets) == 1 for unit in found):
+            raise UsageError("expected two replicas of a partition at least: log dirs or partition dirs")
+        return found
+
+    if metadata is not None:
+        metadata = os.path.abspath(metadata)
+        try:
+            jobs.metadata_image(metadata)
+        except FileError as error:
+            raise UsageError(f"--metadata {error}") from error
+    electorate = jobs.Electorate(
+        isr=None if isr is None else tuple(broker_id(word, "--isr") for word in split_list([isr])),
+        metadata=metadata,
+        defaults=Defaults(may_be_unclean=unclean_leader_election),
+    )
+    run(
+        Command(name="replica elect", job=partial(jobs.show, electorate=electorate), split=grouped),
+        paths,
+        common,
+    )
 
 
 @app.command("simulate")

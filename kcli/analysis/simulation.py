@@ -10,14 +10,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from formats.checkpoint import EpochEntry
-from kcli.analysis.epochs import (
-    UNDEFINED_EPOCH,
-    UNDEFINED_EPOCH_OFFSET,
-    EpochCache,
-    assign,
-    end_offset_for,
-    truncate_from_end,
-)
+from kcli.analysis.epochs import UNDEFINED_EPOCH, EpochCache, assign, truncate_from_end
+from kcli.analysis.follower import Side, answer, diverging, truncation_offset
 
 HIGH_WATERMARK, EPOCH_V0, EPOCH, FETCH = "high-watermark", "epoch-v0", "epoch", "fetch"
 PROTOCOLS = (HIGH_WATERMARK, EPOCH_V0, EPOCH, FETCH)
@@ -57,6 +51,11 @@ class Simulated:
     def log_end_offset(self) -> int:
         """The offset that the next record gets."""
         return len(self.log)
+
+    @property
+    def side(self) -> Side:
+        """What counts of it where a follower meets a leader."""
+        return Side(self.epochs, self.log_end_offset, high_watermark=self.high_watermark)
 
     def cut(self, offset: int) -> list[Written]:
         """Truncate to an offset; return what is gone."""
@@ -315,47 +314,23 @@ class Model:
         is_complete = False
         while not is_complete and follower.epochs:
             asked = follower.epochs[-1].epoch
-            answer = self._answer(leader, asked)
-            offset, is_complete = truncation(answer, follower)
-            self._cut(follower, offset, _exchange(leader.name, asked, answer))
-
-    def _answer(self, leader: Simulated, asked: int) -> EpochEntry:
-        """Return epoch and end offset as the leader answers; by KIP-101 without the epoch."""
-        found = end_offset_for(leader.epochs, asked, leader.log_end_offset)
-        epoch = UNDEFINED_EPOCH if self.protocol == EPOCH_V0 else found.epoch
-        return EpochEntry(epoch, found.end_offset)
+            found = answer(leader.side, asked, names_epoch=self.protocol != EPOCH_V0)
+            offset, is_complete = truncation_offset(found, follower.side, follower.high_watermark)
+            self._cut(follower, offset, _exchange(leader.name, asked, found))
 
     def _diverges(self, leader: Simulated, follower: Simulated) -> bool:
         """Truncate a follower whose fetch the leader answers with a diverging epoch; whether it did."""
-        if not follower.epochs:
+        found = diverging(leader.side, follower.side)
+        if found is None:
             return False
-        asked = follower.epochs[-1].epoch
-        answer = self._answer(leader, asked)
-        if answer.epoch >= asked and answer.start_offset >= follower.log_end_offset:
-            return False
-        offset, _ = truncation(answer, follower)
-        self._cut(follower, offset, _exchange(leader.name, asked, answer))
+        offset, _ = truncation_offset(found, follower.side, follower.high_watermark)
+        self._cut(follower, offset, _exchange(leader.name, follower.side.last_epoch, found))
         return True
 
 
-def truncation(answer: EpochEntry, follower: Simulated) -> tuple[int, bool]:
-    """Return where a follower truncates to after the leader's answer, and whether that is all."""
-    end = follower.log_end_offset
-    if answer.start_offset == UNDEFINED_EPOCH_OFFSET:
-        return min(follower.high_watermark, end), True
-    if answer.epoch == UNDEFINED_EPOCH:
-        return min(answer.start_offset, end), True
-    own = end_offset_for(follower.epochs, answer.epoch, end)
-    if own.end_offset == UNDEFINED_EPOCH_OFFSET:
-        return min(answer.start_offset, end), True
-    if own.epoch != answer.epoch:
-        return min(own.end_offset, end), False
-    return min(own.end_offset, answer.start_offset, end), True
-
-
-def _exchange(leader: str, asked: int, answer: EpochEntry) -> str:
-    epoch = "" if answer.epoch == UNDEFINED_EPOCH else f"epoch {answer.epoch} "
-    return f"asks for epoch {asked}, {leader} answers: {epoch}ends at {answer.start_offset}"
+def _exchange(leader: str, asked: int, found: EpochEntry) -> str:
+    epoch = "" if found.epoch == UNDEFINED_EPOCH else f"epoch {found.epoch} "
+    return f"asks for epoch {asked}, {leader} answers: {epoch}ends at {found.start_offset}"
 
 
 def _words(records: list[Written]) -> str:

@@ -27,6 +27,7 @@ COMMANDS = {
     "truncate": "truncation",
     "checkpoint show": "checkpoints",
     "replica diff": "replicas",
+    "replica elect": "elections",
     "replica simulate": "simulation",
     "failover": "failover",
     "rlmm dump": "remote_metadata",

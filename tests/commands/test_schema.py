@@ -16,6 +16,7 @@ RUNS = {
     "checkpoint show": ("checkpoint", "show"),
     "replica diff": ("replica", "diff"),
     "failover": ("failover", "--broker", "1"),
+    "replica elect": ("replica", "elect", "--isr", "1"),
     "rlmm dump": ("rlmm", "dump"),
     "lookup offset": ("lookup", "offset", "12"),
     "lookup timestamp": ("lookup", "timestamp", "max"),
@@ -55,7 +56,7 @@ def test_documents_match_their_schema(kcli, log_dir, command):
     log_dir.partition("orders-0")
     log_dir.partition("orders-1", checkpoint=False)
     (log_dir.partition("orders-2") / "leader-epoch-checkpoint").write_text("x\n")
-    paths = [log_dir.path] * (2 if command == "replica diff" else 1)
+    paths = [log_dir.path] * (2 if command in {"replica diff", "replica elect"} else 1)
     result = kcli(*RUNS[command], *paths, log_dir.path / "absent", "-o", "json")
     document = json.loads(result.stdout)
 

@@ -26,6 +26,7 @@ NOT_OF_ONE_BROKER = {
     "failover",
     "help",
     "replica diff",
+    "replica elect",
     "schema",
     *READ_NO_FILES,
 }

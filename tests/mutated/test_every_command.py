@@ -59,6 +59,7 @@ COMMANDS = (
     "dump --index-sanity-check -o text",
     "rlmm dump",
     "replica diff",
+    "replica elect --isr 1",
     "checkpoint show",
     "startup",
     "failover --broker 1 --all",
@@ -106,7 +107,7 @@ def time_limit(seconds: int) -> Iterator[None]:
 
 def problem(command: str, log_dir: Path, schemas: Schemas) -> str | None:
     """Return what is wrong with how a command answers; None for nothing."""
-    words = [*command.split(), *[str(log_dir)] * (2 if command == "replica diff" else 1)]
+    words = [*command.split(), *[str(log_dir)] * (2 if command.startswith("replica ") else 1)]
     try:
         with time_limit(SECONDS):
             done = CliRunner().invoke(app, words if "text" in words else [*words, "-o", "json"])

@@ -1,0 +1,86 @@
+"""Each replica of a partition as a leader: what the others would truncate, and what would be lost.
+
+The logs are those that brokers hold after a start. A candidate leads in a new epoch, which begins at its log
+end; each other replica meets it as a follower does, and its log is truncated as a broker would.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from formats.batch import MAX_INT
+from kcli.analysis.epochs import assign
+from kcli.analysis.follower import Meeting, Side, meet
+from kcli.analysis.loaded_log import LoadedLog
+from kcli.analysis.truncation import Removed, truncate
+
+
+class Loss(NamedTuple):
+    """What a follower of a candidate loses; numbers are indexes of the replicas.
+
+    `committed`: those of them that are known to be committed; None where records cannot be counted.
+    """
+
+    candidate: int
+    follower: int
+    meeting: Meeting
+    removed: Removed
+    committed: int | None
+
+
+class LoadedReplica(NamedTuple):
+    """The log of a replica after a start, and its checkpointed high watermark; None where it is unknown."""
+
+    log: LoadedLog
+    high_watermark: int | None
+
+
+def side_of(replica: LoadedReplica) -> Side:
+    """Return what counts of a log where it meets another."""
+    log, known = replica
+    watermark = 0 if known is None else log.bounded(known)
+    return Side(log.epochs, log.log_end_offset, log.log_start_offset, watermark)
+
+
+def leading(side: Side, epoch: int) -> Side:
+    """Return a replica as the leader of an epoch that it has written nothing in."""
+    return side._replace(epochs=assign(side.epochs, epoch, side.log_end_offset))
+
+
+def losses(replicas: Sequence[LoadedReplica]) -> Iterator[Loss]:
+    """Yield for each replica as the leader what each other one loses, in their order."""
+    sides = list(map(side_of, replicas))
+    epoch = min(max(side.last_epoch for side in sides) + 1, MAX_INT)
+    pairs = [(one, other) for one in range(len(sides)) for other in range(len(sides)) if one != other]
+    meetings = {(one, other): meet(leading(sides[one], epoch), sides[other]) for one, other in pairs}
+    for (candidate, follower), meeting in meetings.items():
+        log = replicas[follower].log
+        removed = _removed(log, meeting)
+        committed = _committed(follower, sides, meetings)
+        lost = removed.records
+        if lost and committed < log.log_end_offset:
+            above = _cut(log, max(committed, meeting.truncate_to)).records
+            lost = None if above is None else lost - above
+        yield Loss(candidate, follower, meeting, removed, lost)
+
+
+def _committed(replica: int, sides: Sequence[Side], meetings: Mapping[tuple[int, int], Meeting]) -> int:
+    """Return the offset below which the records of a replica are known to be committed.
+
+    By its own high watermark, or by that of another one as far as their logs agree.
+    """
+    known = [sides[replica].high_watermark]
+    for (leader, follower), meeting in meetings.items():
+        if follower == replica and not meeting.starts_anew:
+            known.append(min(sides[leader].high_watermark, meeting.truncate_to))
+    return max(known)
+
+
+def _removed(log: LoadedLog, meeting: Meeting) -> Removed:
+    return _cut(log, -1 if meeting.starts_anew else meeting.truncate_to)
+
+
+def _cut(log: LoadedLog, offset: int) -> Removed:
+    """Return what a truncation removes; of the whole log for an offset below it."""
+    if offset < 0:
+        offset = max(log.segments[0].base_offset - 1, 0)
+    return truncate(log, offset, None).removed

@@ -1,0 +1,200 @@
+"""`replica elect`: each replica of a partition as its leader, what that loses, and who Kafka would elect."""
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import NamedTuple
+
+from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT
+from kcli.analysis.candidates import LoadedReplica, Loss, losses
+from kcli.analysis.election import NO_LEADER, Elected, PartitionState, Rules, elect
+from kcli.analysis.failover import Defaults, rules_for
+from kcli.analysis.findings import Finding
+from kcli.analysis.loaded_log import LoadedLog, checkpoints
+from kcli.analysis.log_segment import BrokerError
+from kcli.analysis.metadata_image import Image
+from kcli.analysis.metadata_source import metadata_of_log, metadata_of_snapshot
+from kcli.analysis.start import start
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.common import Yield, answer, failed, where
+from kcli.logdir.buffers import FileError
+from kcli.logdir.partition import Partition
+from kcli.logdir.tree import PARTITION, Selection, Target, find
+from kcli.rows.elections import ElectionRow
+
+UNKNOWN_ISR = "the ISR is not known: name it with --isr, or --metadata"
+UNKNOWN_BROKER = "the broker is not known: no meta.properties"
+NOT_FIRST = "in sync, but another one comes first"
+OUT_OF_SYNC = "out of sync: its election would be unclean"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Electorate:
+    """Where the ISR is known from: `isr` itself, or the path of KRaft metadata; neither: it is unknown."""
+
+    isr: tuple[int, ...] | None = None
+    metadata: str | None = None
+    defaults: Defaults
+
+
+class Chosen(NamedTuple):
+    """What Kafka makes of the replicas that are live; `in_sync` may lead without an unclean election."""
+
+    elected: Elected
+    in_sync: tuple[int, ...]
+
+
+def groups(units: Sequence[Unit]) -> list[Unit]:
+    """Return a unit for each partition, its replicas as targets in the order of the arguments."""
+    partitions: dict[object, list[Target]] = {}
+    for unit in units:
+        name = unit.target.name
+        if name is None or name.topic != CLUSTER_METADATA:
+            key = (name.topic, name.partition) if name else None
+            partitions.setdefault(key, []).append(unit.target)
+    return [Unit(number=number, targets=tuple(found)) for number, found in enumerate(partitions.values())]
+
+
+def show(unit: Unit, *, electorate: Electorate) -> Outcome:
+    """Return a row for each replica as a leader and each other one as its follower."""
+    if len(unit.targets) == 1:
+        return answer(unit, _alone)
+    outcomes: list[Outcome] = []
+
+    def work(partition: Partition) -> Yield:
+        outcomes.clear()
+        replicas = [partition, *map(Partition, unit.targets[1:])]
+        logs = []
+        for replica in replicas:
+            try:
+                log = yield from start(replica)
+                logs.append(LoadedReplica(log, checkpoints(replica).high_watermark))
+            except FileError as error:
+                if replica is partition:
+                    raise
+                outcomes.append(failed(replace(unit, targets=(replica.target,)), error))
+                return
+        yield from _rows(replicas, logs, electorate)
+
+    outcome = answer(unit, work)
+    if not outcomes:
+        return outcome
+    return replace(outcomes[0], findings=[*outcome.findings, *outcomes[0].findings])
+
+
+def _alone(partition: Partition) -> Yield:
+    yield Finding("REPL-002", "no other replica of it was named", dir=partition.shown)
+
+
+def _rows(
+    replicas: list[Partition], logs: list[LoadedReplica], electorate: Electorate
+) -> Iterator[ElectionRow]:
+    places = list(map(where, replicas))
+    brokers = [place.broker_id for place in places]
+    chosen = _chosen(replicas[0], [broker for broker in brokers if broker is not None], electorate)
+    try:
+        found = list(losses(logs))
+    except BrokerError as error:
+        raise FileError(
+            error.path, "would-fail", f"the truncation would fail: {error}", error.position
+        ) from error
+    for loss in found:
+        yield _row(loss, replicas, logs, brokers, chosen)
+
+
+def _row(
+    loss: Loss,
+    replicas: list[Partition],
+    logs: list[LoadedReplica],
+    brokers: list[int | None],
+    chosen: Chosen | None,
+) -> ElectionRow:
+    candidate, follower, removed = loss.candidate, loss.follower, loss.removed
+    is_elected, is_clean, reason = _verdict(brokers[candidate], chosen)
+    return ElectionRow(
+        where(replicas[candidate]),
+        replicas[candidate].shown,
+        brokers[candidate],
+        replicas[follower].shown,
+        brokers[follower],
+        log_end_offset=logs[candidate].log.log_end_offset,
+        follower_log_end_offset=logs[follower].log.log_end_offset,
+        truncate_to=loss.meeting.truncate_to,
+        outcome=loss.meeting.outcome,
+        rounds=len(loss.meeting.rounds),
+        records_lost=removed.records,
+        bytes_lost=removed.size,
+        first_lost_timestamp=removed.first_timestamp,
+        last_lost_timestamp=removed.max_timestamp,
+        committed_records_lost=loss.committed,
+        would_be_elected=is_elected,
+        clean=is_clean,
+        reason=reason,
+    )
+
+
+def _verdict(broker: int | None, chosen: Chosen | None) -> tuple[bool | None, bool | None, str]:
+    """Return whether a candidate is elected, whether that is clean, and why."""
+    if chosen is None:
+        return None, None, UNKNOWN_ISR
+    if broker is None:
+        return None, None, UNKNOWN_BROKER
+    is_clean = broker in chosen.in_sync
+    if chosen.elected.leader == broker:
+        return True, not chosen.elected.is_unclean, chosen.elected.rule
+    return False, is_clean, NOT_FIRST if is_clean else OUT_OF_SYNC
+
+
+def _chosen(partition: Partition, live: list[int], electorate: Electorate) -> Chosen | None:
+    """Return whom Kafka elects if just the replicas here are live."""
+    if electorate.metadata is not None:
+        image = metadata_image(electorate.metadata)
+        for topic_id, number, state in image.partitions():
+            if image.topics[topic_id].name == partition.topic and number == partition.number:
+                rules = rules_for(image, topic_id, state, electorate.defaults)
+                return _elected(state, rules._replace(is_acceptable=live.__contains__))
+        return None
+    if electorate.isr is None:
+        return None
+    replicas = tuple(dict.fromkeys((*live, *electorate.isr)))
+    state = PartitionState(replicas, electorate.isr, NO_LEADER, 0, 0)
+    unclean = electorate.defaults.may_be_unclean
+    return _elected(state, Rules(live.__contains__, may_be_unclean=unclean))
+
+
+def _elected(state: PartitionState, rules: Rules) -> Chosen:
+    return Chosen(elect(state, state, rules), state.isr or state.elr)
+
+
+@cache
+def metadata_image(path: str) -> Image:
+    """Return the image that a metadata log, the log dir around it, or a snapshot holds.
+
+    FileError where there is none.
+    """
+    found = find([path], Selection())
+    if found.failures:
+        raise found.failures[0]
+    targets = [
+        target
+        for target in found.targets
+        if target.kind == KRAFT_SNAPSHOT
+        or (target.kind == PARTITION and target.name is not None and target.name.topic == CLUSTER_METADATA)
+    ]
+    if len(targets) != 1:
+        raise FileError(path, "wrong-kind", f"expected one {CLUSTER_METADATA}-0, or a .checkpoint of it")
+    target = targets[0]
+    if target.kind == KRAFT_SNAPSHOT:
+        return metadata_of_snapshot(target.path, target.shown).image
+    partition = Partition(target)
+    return metadata_of_log(partition, _loaded(start(partition))).image
+
+
+def _loaded(loading: Generator[Finding, None, LoadedLog]) -> LoadedLog:
+    """Return the log of a start whose findings are left out."""
+    while True:
+        try:
+            next(loading)
+        except StopIteration as done:
+            found: LoadedLog = done.value
+            return found

@@ -1,0 +1,134 @@
+"""The view of `replica elect`: what each replica as the leader costs the others."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from rich.console import RenderableType
+
+from kcli.analysis.findings import Finding
+from kcli.output.drawings.grid import COUNT, SIZE, ShownColumn
+from kcli.output.drawings.places import name_of, short_dirs
+from kcli.output.drawings.tables import TableView, draw_table, sentences
+from kcli.output.screen import Screen
+from kcli.output.units import counted, moment
+from kcli.output.values import one_line
+from kcli.rows.elections import ElectionRow
+
+
+def _severity(row: ElectionRow) -> str | None:
+    if row.committed_records_lost or row.outcome == "stuck":
+        return "error"
+    return "warning" if row.bytes_lost else None
+
+
+def _cut(row: ElectionRow) -> str:
+    if row.outcome == "stuck":
+        return "is stuck"
+    if row.truncate_to == row.follower_log_end_offset:
+        return "keeps all"
+    return f"{row.truncate_to} of {row.follower_log_end_offset}"
+
+
+def _span(row: ElectionRow) -> str:
+    """Return the times of the records that are lost, on one day without the day again."""
+    if row.first_lost_timestamp is None or row.last_lost_timestamp is None:
+        return ""
+    first, last = moment(row.first_lost_timestamp), moment(row.last_lost_timestamp)
+    day, _, clock = last.partition(" ")
+    return first if first == last else f"{first} to {clock if first.startswith(day) else last}"
+
+
+class _Line(NamedTuple):
+    """A row with the short names of its replicas."""
+
+    row: ElectionRow
+    leader: str
+    follower: str
+
+
+PARTITION = ShownColumn("TOPIC-PARTITION", lambda line: name_of(line.row.where), may_overflow=True)
+ELECTIONS = TableView(
+    columns=(
+        ShownColumn("LEADER", "leader", style="bold"),
+        ShownColumn("ELECTED", lambda line: _elected(line.row), rank=1),
+        ShownColumn("FOLLOWER", "follower"),
+        ShownColumn("TRUNCATES TO", lambda line: _cut(line.row)),
+        ShownColumn("LOSES", lambda line: line.row.records_lost or None, COUNT),
+        ShownColumn("COMMITTED", lambda line: line.row.committed_records_lost or None, COUNT),
+        ShownColumn("SIZE", lambda line: line.row.bytes_lost or None, SIZE, rank=2),
+        ShownColumn("WRITTEN (UTC)", lambda line: _span(line.row), rank=3),
+    ),
+    severity=lambda line: _severity(line.row),
+)
+
+
+def draw_elections(
+    rows: Sequence[ElectionRow], screen: Screen, findings: Sequence[Finding]
+) -> Iterator[RenderableType]:
+    """Yield a line for each candidate and follower, then who is elected."""
+    names = _names(rows)
+    lines = [_Line(row, names[row.candidate], names[row.follower]) for row in rows]
+    partitions = list(dict.fromkeys(name_of(row.where) for row in rows))
+    clusters = {row.where.cluster_id for row in rows} - {None}
+    parts = [
+        one_line(partitions[0]) if len(partitions) == 1 else counted(len(partitions), "partition"),
+        counted(len(names), "replica") if len(partitions) == 1 else "",
+        f"cluster {next(iter(clusters))}" if len(clusters) == 1 else "",
+    ]
+    columns = ELECTIONS.columns if len(partitions) == 1 else (PARTITION, *ELECTIONS.columns)
+    view = ELECTIONS._replace(columns=columns, facts=lambda _: list(filter(None, parts)))
+    yield from draw_table(view, lines, screen, findings)
+    yield ""
+    yield sentences(screen, *_closing(rows, names))
+
+
+def _elected(row: ElectionRow) -> str:
+    if row.would_be_elected is None:
+        return "?"
+    return ("yes" if row.clean else "yes, unclean") if row.would_be_elected else ""
+
+
+def _names(rows: Sequence[ElectionRow]) -> dict[str, str]:
+    """Return short names of replicas: brokers, or directories where these are not known or not different."""
+    brokers = {row.candidate: row.candidate_broker_id for row in rows}
+    brokers.update({row.follower: row.follower_broker_id for row in rows})
+    if None in brokers.values():
+        return short_dirs(brokers)
+    return {path: f"broker {broker}" for path, broker in brokers.items()}
+
+
+def _closing(rows: Sequence[ElectionRow], names: dict[str, str]) -> list[str]:
+    partitions = len({name_of(row.where) for row in rows})
+    if partitions > 1:
+        elected = [row for row in rows if row.would_be_elected]
+        lost = {name_of(row.where) for row in elected if row.committed_records_lost}
+        found = len({name_of(row.where) for row in elected})
+        if not elected:
+            return [f"{counted(partitions, 'partition')}."]
+        words = f"Kafka elects a leader for {found} of {counted(partitions, 'partition')}; "
+        return [f"{words}{len(lost)} lose committed records by it."]
+    best = min(rows, key=lambda row: _cost(rows, row.candidate))
+    least = f"Least is lost with {names[best.candidate]}: {_in_words(rows, best.candidate)}."
+    for row in rows:
+        if row.would_be_elected:
+            return [f"Kafka elects {names[row.candidate]}: {row.reason}.", least]
+    if rows[0].would_be_elected is None:
+        return [f"Whom Kafka elects is open: {rows[0].reason}.", least]
+    return ["Kafka elects none of them: no replica here is in sync, and unclean election is off.", least]
+
+
+def _cost(rows: Sequence[ElectionRow], candidate: str) -> tuple[int, int]:
+    own = [row for row in rows if row.candidate == candidate]
+    return (
+        max((row.committed_records_lost or 0 for row in own), default=0),
+        max((row.bytes_lost for row in own), default=0),
+    )
+
+
+def _in_words(rows: Sequence[ElectionRow], candidate: str) -> str:
+    own = [row for row in rows if row.candidate == candidate]
+    records = max((row.records_lost or 0 for row in own), default=0)
+    committed = max((row.committed_records_lost or 0 for row in own), default=0)
+    if not records:
+        return "nothing"
+    return f"{counted(records, 'record')}" + (f", {committed} of them committed" if committed else "")

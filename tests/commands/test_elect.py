@@ -1,0 +1,115 @@
+"""`kcli replica elect` on a pair of replicas that parted, and on the metadata of a real cluster."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.recordings import pack
+
+METADATA = Path(__file__).parents[1] / "data" / "metadata" / "failover.log.gz"
+HERE, THERE = "before-leader", "before-follower"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return pack.unpack("truncation", tmp_path_factory.mktemp("elect"))
+
+
+def elect(kcli, *words, status=0):
+    done = kcli("replica", "elect", *words, "-o", "json")
+    assert done.exit_code == status, done.output
+    return json.loads(done.stdout)
+
+
+def test_what_each_leader_would_cost(kcli, folder):
+    rows = elect(kcli, folder / HERE / "segments-0", folder / THERE / "segments-0")["rows"]
+
+    assert [
+        (row["candidate_broker_id"], row["follower_broker_id"], row["truncate_to"], row["records_lost"])
+        for row in rows
+    ] == [(2, 1, 40, 60), (1, 2, 40, 15)]
+    assert [row["committed_records_lost"] for row in rows] == [0, 15]
+    assert {row["would_be_elected"] for row in rows} == {None}
+    assert all(row["candidate"] == row["dir"] != row["follower"] for row in rows)
+    assert rows[0]["first_lost_timestamp"] <= rows[0]["last_lost_timestamp"]
+
+
+@pytest.mark.parametrize(
+    ("words", "elected", "clean", "reason"),
+    [
+        (("--isr", "2"), 2, True, "the first live replica in the ISR"),
+        (("--isr", "1,2"), 2, True, "the first live replica in the ISR"),
+        (("--isr", "3,1"), 1, True, "the first live replica in the ISR"),
+        (("--isr", "3"), None, False, "out of sync: its election would be unclean"),
+        (("--isr", "3", "--unclean-leader-election"), 2, False, "unclean: the first live replica"),
+    ],
+)
+def test_whom_kafka_elects(kcli, folder, words, elected, clean, reason):
+    """Of brokers 2 and 1, in this order; others are not live."""
+    rows = elect(kcli, *words, folder / HERE / "plain-0", folder / THERE / "plain-0")["rows"]
+
+    assert [row["candidate_broker_id"] for row in rows if row["would_be_elected"]] == [elected] * bool(
+        elected
+    )
+    row = next((row for row in rows if row["would_be_elected"]), rows[0])
+    assert row["clean"] is clean
+    assert row["reason"].startswith(reason)
+
+
+def test_every_partition_of_two_log_dirs(kcli, folder):
+    rows = elect(kcli, folder / HERE, folder / THERE)["rows"]
+
+    assert len(rows) == 2 * 11
+    assert {row["outcome"] for row in rows} == {"converged"}
+    equal = [row for row in rows if row["topic"] == "equal"]
+    assert [(row["truncate_to"], row["records_lost"], row["bytes_lost"]) for row in equal] == [(20, 0, 0)] * 2
+
+
+def test_metadata_names_isr_and_settings(kcli, folder, tmp_path):
+    """The recorded metadata is of another cluster: its topics are not those of the replicas."""
+    metadata = tmp_path / "__cluster_metadata-0"
+    metadata.mkdir()
+    (metadata / "00000000000000000000.log").write_bytes(gzip.decompress(METADATA.read_bytes()))
+    for number in (1, 3):
+        copy = tmp_path / f"{number}"
+        (copy / "f-three-2").mkdir(parents=True)
+        source = folder / HERE / "equal-0"
+        for file in source.iterdir():
+            (copy / "f-three-2" / file.name).write_bytes(file.read_bytes())
+        (copy / "meta.properties").write_text(f"version=1\ncluster.id=x\nnode.id={number}\n")
+    rows = elect(kcli, "--metadata", metadata, tmp_path / "1", tmp_path / "3")["rows"]
+
+    assert [(row["candidate_broker_id"], row["would_be_elected"], row["reason"]) for row in rows] == [
+        (1, False, "in sync, but another one comes first"),
+        (3, True, "the leader stays"),
+    ]
+
+
+def test_a_replica_that_would_not_load_is_an_error(kcli, folder, tmp_path):
+    broken = tmp_path / "plain-0"
+    broken.mkdir()
+    (broken / "00000000000000000000.log").write_bytes(b"")
+    (broken / "leader-epoch-checkpoint").write_text("x\n")
+    document = elect(kcli, folder / HERE / "plain-0", broken, status=3)
+
+    (error,) = document["errors"]
+    assert error["path"] == str(broken / "leader-epoch-checkpoint")
+    assert document["rows"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (("--isr", "x"), "--isr x: expected ids of brokers"),
+        (("--isr", "1", "--metadata", "y"), "use --isr or --metadata, not both"),
+        (("--metadata", "/absent"), "--metadata /absent: no such file"),
+        ((), "expected two replicas of a partition at least"),
+    ],
+)
+def test_what_cannot_be_asked(kcli, folder, words, answer):
+    done = kcli("replica", "elect", *words, folder / HERE)
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert answer in done.stderr

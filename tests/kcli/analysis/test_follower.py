@@ -1,0 +1,112 @@
+"""A follower meets a leader: recorded rounds of a real one, and histories made at random."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from formats.checkpoint import EpochEntry
+from kcli.analysis.candidates import LoadedReplica, leading, side_of
+from kcli.analysis.follower import CONVERGED, STUCK, Side, meet
+from kcli.analysis.loaded_log import checkpoints
+from kcli.analysis.start import start
+from kcli.logdir.partition import Partition
+from kcli.logdir.tree import Selection, find
+from tests.recordings import pack
+
+RECORDED = json.loads((Path(__file__).parents[2] / "data" / "metadata" / "rounds.json").read_text())
+NEW_EPOCH = 99
+
+
+def side(fields):
+    return Side(**{**fields, "epochs": tuple(EpochEntry(*entry) for entry in fields["epochs"])})
+
+
+@pytest.mark.parametrize("case", RECORDED, ids=[case["topic"] for case in RECORDED])
+def test_recorded_rounds(case):
+    meeting = meet(leading(side(case["leader"]), NEW_EPOCH), side(case["follower"]))
+
+    assert [[*one.answer, one.truncate_to] for one in meeting.rounds] == case["rounds"]
+    last = case["rounds"][-1][-1] if case["rounds"] else case["follower"]["log_end_offset"]
+    assert (meeting.truncate_to, meeting.outcome) == (last, CONVERGED)
+
+
+def test_several_rounds_are_among_them():
+    assert sorted(len(case["rounds"]) for case in RECORDED)[-3:] == [3, 3, 3]
+
+
+def test_truncations_of_a_killed_leader_that_its_log_names(tmp_path):
+    """Of the recording `truncation`: the broker says where it truncated to."""
+    folder = pack.unpack("truncation", tmp_path)
+    manifest = json.loads((Path(__file__).parents[2] / "data" / "recordings" / "truncation.json").read_text())
+    for said in manifest["facts"]["truncations"]:
+        leader, follower = (
+            loaded(folder / part / f"{said['topic']}-0") for part in ("before-leader", "before-follower")
+        )
+        assert meet(leading(leader, NEW_EPOCH), follower).truncate_to == said["offset"], said
+
+
+def loaded(path):
+    """Return what counts of the log in a directory."""
+    (target,) = find([str(path)], Selection()).targets
+    partition = Partition(target)
+    loading = start(partition)
+    try:
+        while True:
+            next(loading)
+    except StopIteration as done:
+        return side_of(LoadedReplica(done.value, checkpoints(partition).high_watermark))
+
+
+def of_log(log):
+    entries = [EpochEntry(epoch, at) for at, epoch in enumerate(log) if not at or log[at - 1] != epoch]
+    return Side(tuple(entries), len(log))
+
+
+def test_histories_of_elections_end_at_their_common_prefix():
+    """Each epoch is written by one replica; the other one is there and fetches, or is not."""
+    choose = random.Random(20)
+    several = 0
+    for _ in range(3000):
+        logs = [[], []]
+        for epoch in range(choose.randrange(1, 14)):
+            leader = choose.randrange(2)
+            if (
+                choose.random() < 0.4
+            ):  # the other one is there: it truncates to the common prefix, and fetches
+                logs[1 - leader] = list(logs[leader])
+            records = choose.randrange(1, 4)
+            logs[leader] += [epoch] * records
+            if logs[1 - leader] == logs[leader][:-records] and choose.random() < 0.5:
+                logs[1 - leader] += [epoch] * choose.randrange(records + 1)
+        one, other = logs
+        common = next(
+            (at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
+            min(len(one), len(other)),
+        )
+        meeting = meet(leading(of_log(one), NEW_EPOCH), of_log(other))
+
+        assert (meeting.truncate_to, meeting.outcome) == (common, CONVERGED), logs
+        several += len(meeting.rounds) > 1
+    assert several > 200
+
+
+@pytest.mark.parametrize(
+    ("leader", "follower", "expected"),
+    [
+        pytest.param(
+            Side((EpochEntry(3, 50),), 80, 50),
+            Side((EpochEntry(0, 0),), 20),
+            (50, True, CONVERGED),
+            id="anew",
+        ),
+        pytest.param(Side((), 9), Side((), 20, 0, 12), (9, False, CONVERGED), id="without epochs"),
+        pytest.param(Side((), 30), Side((EpochEntry(0, 0),), 20), (20, False, STUCK), id="stuck"),
+        pytest.param(Side((), 9), Side((EpochEntry(0, 0),), 20), (9, False, STUCK), id="shorter, then stuck"),
+    ],
+)
+def test_offsets_out_of_range(leader, follower, expected):
+    meeting = meet(leader, follower)
+
+    assert (meeting.truncate_to, meeting.starts_anew, meeting.outcome) == expected
