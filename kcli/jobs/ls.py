@@ -84,7 +84,10 @@ def _row(
     row = PartitionRow(
         where(partition),
         segments=len(partition.segments),
-        size_bytes=totals.size_bytes,
+        log_bytes=totals.log_bytes,
+        index_bytes=totals.index_bytes,
+        other_bytes=totals.other_bytes,
+        disk_bytes=totals.disk_bytes,
         log_start_offset=loaded.log_start_offset if loaded else None,
         log_end_offset=loaded.log_end_offset if loaded else None,
         log_end_offset_source=loaded.source if loaded else None,
@@ -134,4 +137,4 @@ def _files(partition: Partition, problems: list[FileError]) -> Iterator[inventor
             problems.append(file_error(path, error))
             continue
         if not stat.S_ISDIR(status.st_mode):
-            yield inventory.EntrySize(status.st_size, parse_file(name).is_inactive)
+            yield inventory.entry_size(parse_file(name), status)

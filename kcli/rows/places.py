@@ -27,7 +27,10 @@ class PartitionRow(NamedTuple):
 
     where: Where
     segments: Annotated[int, "segments on disk"]
-    size_bytes: Annotated[int, "bytes of all files in the directory"]
+    log_bytes: Annotated[int, "bytes of its .log files, leftovers included"]
+    index_bytes: Annotated[int, "bytes of its offset, time and transaction indexes"]
+    other_bytes: Annotated[int, "bytes of its other files"]
+    disk_bytes: Annotated[int, "bytes that all of them take on disk: less where a file has holes"]
     log_start_offset: Annotated[int | None, "as a starting broker would take it"]
     log_end_offset: Annotated[int | None, "null when it cannot be read"]
     log_end_offset_source: Annotated[

@@ -79,7 +79,7 @@ class ScanSummary(NamedTuple):
     tail_bytes: Annotated[
         int,
         "bytes after the last batch, incomplete or zeros; with batch_bytes and damaged_bytes "
-        "they are size_bytes",
+        "they are log_bytes",
     ]
 
 
@@ -88,7 +88,7 @@ class ScanSegmentRow(NamedTuple):
 
     where: Where
     file: Annotated[str, "file name"]
-    size_bytes: Annotated[int, "of the file, when it was opened"]
+    log_bytes: Annotated[int, "of the file, when it was opened"]
     summary: ScanSummary
     stop: Annotated[
         str,
@@ -105,7 +105,7 @@ class ScanPartitionRow(NamedTuple):
         bool,
         "false where a segment could not be read: the numbers are those of the others",
     ]
-    size_bytes: Annotated[int, "of their logs"]
+    log_bytes: Annotated[int, "of their logs"]
     summary: ScanSummary
 
 

@@ -28,8 +28,10 @@ def draw_partitions(
     bad = {path: severity for path, severity in severities.items() if severity != SEVERITIES[0]}
     view = TableView(
         columns=(
-            ShownColumn("SIZE", "size_bytes", SIZE),
-            DrawnColumn("", of_largest(lambda row: row.size_bytes), least=4, most=20, rank=5),
+            ShownColumn("LOG", "log_bytes", SIZE),
+            ShownColumn("INDEX", "index_bytes", SIZE, rank=7),
+            ShownColumn("DISK", "disk_bytes", SIZE),
+            DrawnColumn("", of_largest(lambda row: row.disk_bytes), least=4, most=20, rank=5),
             ShownColumn("SEGS", "segments", NUMBER, rank=6),
             ShownColumn("START", "log_start_offset", NUMBER),
             ShownColumn("END", "log_end_offset", NUMBER),
@@ -60,7 +62,7 @@ def _total(rows: Sequence[PartitionRow]) -> str:
         (
             counted(len(rows), "partition"),
             counted(sum(row.segments for row in rows), "segment"),
-            size(sum(row.size_bytes for row in rows)),
+            f"{size(sum(row.disk_bytes for row in rows))} on disk",
             *(f"{count} {state}" for state, count in states.items()),
         )
     )

@@ -60,7 +60,7 @@ def _segment(row: ScanSegmentRow) -> str:
 COLUMNS: Columns = (
     ShownColumn("BATCHES", "summary.batches", COUNT),
     ShownColumn("RECORDS", "summary.records", COUNT),
-    ShownColumn("SIZE", "size_bytes", SIZE),
+    ShownColumn("SIZE", "log_bytes", SIZE),
     ShownColumn("OFFSETS", lambda row: _offsets(row.summary), RANGE, rank=1),
     ShownColumn("EPOCHS", lambda row: _epochs(row.summary), rank=4),
     ShownColumn("NEWEST (UTC)", "summary.max_timestamp", TIME, rank=5),
@@ -161,7 +161,7 @@ def _total(rows: Sequence[Any]) -> str:
         f"{number(total['unchecked_batches'])} not checked" if total["unchecked_batches"] else "",
     ]
     held = f"{counted(total['batches'], 'batch', 'batches')}, {counted(total['records'], 'record')}"
-    read = size(sum(row.size_bytes for row in rows))
+    read = size(sum(row.log_bytes for row in rows))
     return f"{held} in {read}" + (f": {joined(checksums)}." if joined(checksums) else ".")
 
 

@@ -34,7 +34,13 @@ def test_a_row_has_every_value_of_a_partition(tmp_path):
             "topic": "orders",
             "partition": 0,
             "segments": 1,
-            "size_bytes": sum(path.stat().st_size for path in directory.iterdir()),
+            "log_bytes": (directory / f"{0:020}.log").stat().st_size + 6,
+            "index_bytes": (directory / f"{0:020}.index").stat().st_size + 3,
+            "other_bytes": sum(
+                (directory / name).stat().st_size
+                for name in ("partition.metadata", "leader-epoch-checkpoint")
+            ),
+            "disk_bytes": sum(path.stat().st_blocks * 512 for path in directory.iterdir()),
             "log_start_offset": 2,
             "log_end_offset": 15,
             "log_end_offset_source": "index",
@@ -121,7 +127,7 @@ def test_an_unreadable_log_leaves_its_values_null(tmp_path):
     told = as_nobody(
         "from kcli.jobs import ls; from tests.partitions import unit; from pathlib import Path; from "
         "tests.rows import named",
-        "o = ls.ls(unit(Path(sys.argv[1]))); print(tuple(named(o.rows[0]).values())[7:11], o.error.error)",
+        "o = ls.ls(unit(Path(sys.argv[1]))); print(tuple(named(o.rows[0]).values())[10:14], o.error.error)",
         directory,
     )
     assert told == "(None, None, None, None) no-permission\n"

@@ -144,7 +144,7 @@ def test_every_byte_is_counted_once(tmp_path_factory, tail, flips, most):
         counted = (row["batch_bytes"], row["damaged_bytes"], row["tail_bytes"])
 
         assert counted == judged(directory / "00000000000000000000.log")
-        assert sum(counted) == row["size_bytes"] == len(data)
+        assert sum(counted) == row["log_bytes"] == len(data)
 
 
 def test_means_are_of_the_batches_that_are_believed(tmp_path):

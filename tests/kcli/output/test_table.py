@@ -77,7 +77,7 @@ def test_no_rows_are_said_unless_an_error_is():
 
 def test_a_limit_that_was_reached_is_said():
     where = Where("d/t-0", 1, None, "t", 0)
-    row = PartitionRow(where, 1, 100, 0, 5, "index", 0, 5, 5, None, 0, "normal")
+    row = PartitionRow(where, 1, 100, 0, 0, 4096, 0, 5, "index", 0, 5, 5, None, 0, "normal")
 
     assert write(write_table, [row, row], "ls", limit=2).endswith("\nThe first 2 rows alone: --limit.\n")
     assert "--limit" not in write(write_table, [row], "ls", limit=2)
