@@ -93,7 +93,7 @@ class Common:
         ),
     ] = None
     nul: Annotated[
-        bool, _option("-0", "--null", panel=INPUT, text="Paths that are read end in NUL, not in a line end.")
+        bool, _option("-0", "--nul", panel=INPUT, text="Paths that are read end in NUL, not in a line end.")
     ] = False
     server_config: Annotated[
         str | None,
@@ -142,6 +142,12 @@ class Common:
     no_headers: Annotated[
         bool, _option("--no-headers", panel=OUTPUT, text="No header line in csv, tsv and table.")
     ] = False
+    null: Annotated[
+        str | None,
+        _option(
+            "--null", panel=OUTPUT, metavar="TEXT", text="Text for a null in csv and tsv; else empty and \\N."
+        ),
+    ] = None
     fail_on: Annotated[
         str,
         _option(

@@ -240,6 +240,7 @@ def _view(
             sort=joined(common.sort),
             limit=common.limit,
             headers=not common.no_headers,
+            null=common.null,
             screen=screen_of(common.color),
             text=has_text,
             quiet=common.quiet and out is None,

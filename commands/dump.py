@@ -175,4 +175,5 @@ def _form(common: Common) -> "Form | None":
     return Form(
         output.name,
         None if common.columns is None else tuple(split_list(common.columns)),
+        common.null,
     )

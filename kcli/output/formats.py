@@ -1,6 +1,7 @@
 """The output formats: one table. A new format is a row here and its writer."""
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -16,10 +17,16 @@ class RowStyle(NamedTuple):
     `colon` is None where a header has the names.
     """
 
-    cell: Callable[[Any], str]
+    cell: Callable[..., str]
     comma: str
     colon: str | None
     end: str
+
+    def with_null(self, null: str | None) -> "RowStyle":
+        """Return the same with another text for nulls, in csv and tsv; None: the usual one."""
+        if null is None or self.colon is not None:
+            return self
+        return self._replace(cell=partial(self.cell, null=null))
 
 
 class OutputFormat(NamedTuple):

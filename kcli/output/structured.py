@@ -4,6 +4,7 @@ Findings and errors are complete only after the last row: `tail()` gives them th
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
 from kcli.analysis.findings import Finding
@@ -18,10 +19,14 @@ Tail: TypeAlias = Callable[[], tuple[list[Finding], list[Failure]]]
 
 
 class Form(NamedTuple):
-    """How rows are encoded: in a format that has a style, and with these columns; None for all."""
+    """How rows are encoded: in a format that has a style, and with these columns; None for all.
+
+    `null`: the text of a null in csv and tsv; None: the usual one.
+    """
 
     format: str
     columns: tuple[str, ...] | None
+    null: str | None = None
 
 
 class TextOut(Protocol):
@@ -91,12 +96,14 @@ def write_ndjson(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> 
 
 def write_tsv(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> None:
     """Write tab-separated values."""
-    _write_cells(_with_header(rows, view, tail), out, "\t", tsv_cell, tsv_slices)
+    cell = tsv_cell if view.null is None else partial(tsv_cell, null=view.null)
+    _write_cells(_with_header(rows, view, tail), out, "\t", cell, tsv_slices)
 
 
 def write_csv(rows: Iterable[Item], view: View, out: TextOut, tail: Tail) -> None:
     """Write comma-separated values, quoted as in RFC 4180; lines end in a newline alone."""
-    _write_cells(_with_header(rows, view, tail), out, ",", csv_cell, csv_slices)
+    cell = csv_cell if view.null is None else partial(csv_cell, null=view.null)
+    _write_cells(_with_header(rows, view, tail), out, ",", cell, csv_slices)
 
 
 def _write_cells(

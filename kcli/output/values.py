@@ -49,9 +49,9 @@ def cell(value: Value) -> str:
 _TSV_ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 
 
-def tsv_cell(value: Value) -> str:
+def tsv_cell(value: Value, null: str = NULL) -> str:
     r"""Return a value as a tsv cell: tab, line ends and backslash escaped; a null is an unescaped `\N`."""
-    return NULL if value is None else tsv_escaped(cell(value))
+    return null if value is None else tsv_escaped(cell(value))
 
 
 def tsv_escaped(text: str) -> str:
@@ -62,10 +62,16 @@ def tsv_escaped(text: str) -> str:
 _QUOTED = frozenset(',"\r\n')
 
 
-def csv_cell(value: Value) -> str:
-    """Return a value as a csv cell, quoted where needed; a null is an empty cell, an empty text is `""`."""
-    text = "" if value is None else cell(value)
-    return '"' + text.replace('"', '""') + '"' if value is not None and needs_quotes(text) else text
+def csv_cell(value: Value, null: str = "") -> str:
+    """Return a value as a csv cell, quoted where needed; a null is an empty cell, an empty text is `""`.
+
+    A text that is spelt like `null` is quoted, as PostgreSQL does.
+    """
+    if value is None:
+        return null
+    text = cell(value)
+    is_quoted = needs_quotes(text) or (text == null and isinstance(value, str))
+    return '"' + text.replace('"', '""') + '"' if is_quoted else text
 
 
 def needs_quotes(text: str) -> bool:

@@ -22,6 +22,10 @@ class ShownRow(NamedTuple):
 
 Shown: TypeAlias = ShownRow | EncodedRows
 
+LONGEST_NULL = 64
+"""Characters of the text for a null."""
+BREAKS_A_CELL = frozenset(',"\t\r\n\0')
+
 
 class ViewError(Exception):
     """The options name something that these rows do not have."""
@@ -31,7 +35,8 @@ class View(NamedTuple):
     """The chosen format, row types and columns of one command's output.
 
     `tagged` says that the command has several row types, so that JSON rows carry `type`. `stops`: nothing is
-    read after the last row that the limit shows. `screen` is what tables are made for.
+    read after the last row that the limit shows. `screen` is what tables are made for. `null`: the text of a
+    null in csv and tsv; None: the usual one.
     """
 
     command: str
@@ -44,6 +49,7 @@ class View(NamedTuple):
     headers: bool = True
     stops: bool = False
     screen: Screen = Screen()
+    null: str | None = None
 
     def columns_of(self, row_type: RowType) -> tuple[Column, ...]:
         """Return the shown columns of a row type, in the order of --columns."""
@@ -130,6 +136,7 @@ def make_view(
     stops: bool = False,
     to_file: bool = False,
     screen: Screen | None = None,
+    null: str | None = None,
 ) -> View:
     """Return the view that the options describe; ViewError with one line if they name what does not exist.
 
@@ -143,6 +150,10 @@ def make_view(
         raise ViewError(f"--output {output}: {command} prints {', '.join(formats)}")
     output_format = FORMATS[output]
     tagged = len(types) > 1
+    if null is not None and (len(null) > LONGEST_NULL or not BREAKS_A_CELL.isdisjoint(null)):
+        raise ViewError(
+            f"--null {null!r}: expected at most {LONGEST_NULL} characters, no comma, quote, tab or line end"
+        )
     if only is not None:
         names = [row_type.name for row_type in types]
         if only not in names:
@@ -187,6 +198,7 @@ def make_view(
         headers=headers,
         stops=stops,
         screen=screen or Screen(),
+        null=null,
     )
 
 

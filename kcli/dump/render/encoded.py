@@ -47,7 +47,7 @@ def _style(form: Form) -> RowStyle:
     style = FORMATS[form.format].style
     if style is None:
         raise AssertionError(f"rows are not encoded as {form.format}")
-    return style
+    return style.with_null(form.null)
 
 
 def encoded_batches(block: Block, source: FromFile, form: Form) -> Iterator[EncodedRows]:
