@@ -23,6 +23,8 @@ ENSEMBLE: Version = (3, 7)
 and a log without a topic id is renamed to -stray."""
 STRAYS: Version = (3, 6, 2)
 """From here on a directory name may end with -stray."""
+TIERED: Version = (3, 6)
+"""From here on topics can be tiered, and keep a log start below their first segment."""
 KRAFT_ALONE: Version = (4, 0)
 """From here on there is no ZooKeeper."""
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from formats.names import CLUSTER_METADATA, DELETE, FUTURE, NORMAL
-from kcli.analysis.broker_start import ENSEMBLE, NEWEST, Version
+from kcli.analysis.broker_start import ENSEMBLE, NEWEST, TIERED, Version
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import (
     DEFAULT_INDEX_INTERVAL_BYTES,
@@ -51,7 +51,7 @@ class StartRequest:
             now_ms=self.now_ms,
             index_interval_bytes=self.index_interval_bytes,
             max_index_size=self.segment_index_bytes,
-            remote_storage=self.remote_storage,
+            remote_storage=False if self.version < TIERED else self.remote_storage,
         )
 
 
@@ -87,7 +87,7 @@ def _startup(partition: Partition, request: StartRequest) -> Yield:
             partition.path, "not-a-partition", "the broker loads only directories named topic-partition"
         )
     given = checkpoints(partition)
-    if request.shutdown is None:
+    if request.shutdown is None or partition.topic == CLUSTER_METADATA:
         yield from lone_finding(partition, given)
     else:
         given = given._replace(clean=request.shutdown == CLEAN)
@@ -99,7 +99,9 @@ def _startup(partition: Partition, request: StartRequest) -> Yield:
         found = Startup(None, None, 0, all_deleted(partition, reason))
     row = _row(partition, given, found)
     yield row
-    if not _has_topic_id(partition.target, row):
+    # a broker makes the directory first, and writes the file before the first record
+    holds_records = found.log is not None and any(segment.log_size for segment in found.log.segments)
+    if holds_records and not _has_topic_id(partition.target, row):
         message = "no partition.metadata: a KRaft broker renames the directory to -stray"
         if request.version < ENSEMBLE:
             message = "no partition.metadata: a KRaft broker before 3.7 ends with RuntimeException"

@@ -27,6 +27,8 @@ from kcli.rows.startup import StartedLogDir, StartupBrokerRow, StartupRow
 READ_RATE = 100 << 20
 """Bytes a second that a log dir gives, where nobody says."""
 SECONDS_PER_SEGMENT = 0.001
+ATTEMPTS = 3
+"""How often log dirs are read again that do not fit together."""
 ACCEPTS = frozenset({PARTITION, LOG_DIR})
 
 
@@ -82,7 +84,7 @@ class StartReducer:
         return replace(left, rows=[row, *rows], findings=findings + added, partial=known)
 
     def _broker(self, known: Started) -> tuple[StartupBrokerRow, list[Finding]]:
-        start = broker_start(known.dirs, self.config)
+        known, start = self._at_rest(known)
         findings = [
             Finding("START-009", f"{stop.exception}: {stop.message}", dir=None, path=shown(stop.path))
             for stop in start.stops
@@ -133,6 +135,22 @@ class StartReducer:
             ),
             findings,
         )
+
+    def _at_rest(self, known: Started) -> tuple[Started, BrokerStart]:
+        """Return what the log dirs make of a start; where they stop it, they are read again.
+
+        A running broker moves partitions from one to the other while they are read.
+        """
+        start = broker_start(known.dirs, self.config)
+        for _ in range(ATTEMPTS):
+            if not start.stops:
+                break
+            dirs = tuple(log_dir_state(one.path) for one in known.dirs)
+            if dirs == known.dirs:
+                break
+            known = known._replace(dirs=dirs)
+            start = broker_start(dirs, self.config)
+        return known, start
 
     def _stops(
         self, start: BrokerStart, known: Started, dirs: tuple[StartedLogDir, ...]

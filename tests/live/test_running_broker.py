@@ -49,6 +49,7 @@ COMMANDS = (
     "truncate --dry-run --to-epoch 0",
     "truncate --dry-run --to-high-watermark --high-watermark 5",
     "check",
+    "startup",
     "scan",
     "scan --summary --ratio --include-leftovers",
     "scan --jobs 2",

@@ -136,7 +136,7 @@ STARTS: dict[str, Rule] = {
     ),
     "START-012": Rule(
         "warning",
-        "A partition directory has no partition.metadata.",
+        "A partition directory with records has no partition.metadata.",
         "From 3.7 on a KRaft broker takes the log for a stray one, renames the directory to -stray and "
         "begins an empty replica; before, it ends with RuntimeException. With ZooKeeper it writes the file.",
         "Put the file back before the start: version: 0 and topic_id, as on the other replicas "

@@ -9,7 +9,7 @@ import pytest
 
 from kcli.jobs.startup import StartRequest, startup
 from tests.partitions import codes as codes_of
-from tests.partitions import orders, put_range, rows, segment, snapshot, unit
+from tests.partitions import log_dir, orders, put_range, rows, segment, snapshot, unit
 
 NOW = 2_000_000
 LOG = (put_range(0, 10), put_range(10, 10, epoch=2))
@@ -90,6 +90,22 @@ def test_how_the_broker_stopped_can_be_asked_otherwise(tmp_path):
     assert any("the broker's process ends" in finding.message for finding in outcome.findings)
     recovered, _ = started(directory, shutdown="unclean")
     assert (recovered["outcome"], recovered["log_end_offset"], recovered["records_lost"]) == ("loads", 20, 0)
+
+
+def test_the_metadata_log_is_recovered_however_the_broker_stopped(tmp_path):
+    directory = log_dir(tmp_path / "d") / "__cluster_metadata-0"
+    segment(directory, 0, LOG[0])
+    for shutdown in (None, "clean"):
+        assert started(directory, shutdown=shutdown)[0]["clean"] is False
+
+
+def test_no_topic_is_tiered_before_3_6(tmp_path):
+    directory = log_dir(tmp_path / "d", log_start=3) / "orders-0"
+    segment(directory, 10, LOG[1])
+    (tmp_path / "d" / "remote-log-index-cache").mkdir()
+    assert started(directory)[0]["log_start_offset"] == 3
+    assert started(directory, remote_storage=False)[0]["log_start_offset"] == 10
+    assert started(directory, version=(3, 5))[0]["log_start_offset"] == 10
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,205 @@
+"""A broker's start over damaged log dirs, predicted by `startup`, then let happen.
+
+Each trial begins with the same two log dirs of a broker that was stopped in order.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from typer.testing import CliRunner
+
+from commands.app import app
+from tests.live.test_running_broker import free_base_port
+from tests.recordings.brokers import Cluster, Node, wait
+from tests.recordings.client import create, producer, records, write
+
+pytestmark = [pytest.mark.oracle, pytest.mark.slow]
+
+PARTITIONS = 4
+OFFLINE = "Stopping serving logs in dir"
+OFFLINE_BEFORE = "Error while reading meta.properties file"
+METADATA_DIR_FAILED = "Shutdown broker because the metadata log dir"
+
+
+def partition_in(log_dir: Path) -> Path:
+    return min(path for path in log_dir.glob("events-*") if path.is_dir())
+
+
+def nothing(_first: Path, _second: Path) -> None:
+    """Change nothing."""
+
+
+def twice(first: Path, second: Path) -> None:
+    partition = partition_in(first)
+    shutil.copytree(partition, second / partition.name)
+
+
+def lost_and_found(_first: Path, second: Path) -> None:
+    (second / "lost+found").mkdir()
+
+
+def meta(change: Callable[[str], str | None]) -> Callable[[Path, Path], None]:
+    def damage(_first: Path, second: Path) -> None:
+        path = second / "meta.properties"
+        text = change(path.read_text())
+        if text is None:
+            path.unlink()
+        else:
+            path.write_text(text)
+
+    return damage
+
+
+def same_directory_id(first: Path, second: Path) -> None:
+    shutil.copy(first / "meta.properties", second / "meta.properties")
+
+
+def epochs(text: str, *, of_first: bool = False) -> Callable[[Path, Path], None]:
+    def damage(first: Path, second: Path) -> None:
+        (partition_in(first if of_first else second) / "leader-epoch-checkpoint").write_text(text)
+
+    return damage
+
+
+def zero_tail(_first: Path, second: Path) -> None:
+    with max(partition_in(second).glob("*.log")).open("ab") as log:
+        log.write(bytes(100))
+
+
+def metadata_file(text: str | None) -> Callable[[Path, Path], None]:
+    def damage(_first: Path, second: Path) -> None:
+        path = partition_in(second) / "partition.metadata"
+        if text is None:
+            path.unlink()
+        else:
+            path.write_text(text)
+
+    return damage
+
+
+def second_metadata_log(first: Path, second: Path) -> None:
+    shutil.copytree(first / "__cluster_metadata-0", second / "__cluster_metadata-0")
+
+
+def without_marker(first: Path, second: Path) -> None:
+    zero_tail(first, second)
+    for log_dir in (first, second):
+        (log_dir / ".kafka_cleanshutdown").unlink()
+
+
+TRIALS: dict[str, tuple[Callable[[Path, Path], None], str | None, int]] = {
+    "nothing": (nothing, None, 0),
+    "twice": (twice, "IllegalStateException", 0),
+    "lost+found": (lost_and_found, "KafkaException", 0),
+    "another cluster": (
+        meta(lambda text: text.replace("cluster.id=", "cluster.id=x")),
+        "RuntimeException",
+        0,
+    ),
+    "another node": (meta(lambda text: text.replace("node.id=1", "node.id=2")), "RuntimeException", 0),
+    "no meta.properties": (meta(lambda _: None), "RuntimeException", 0),
+    "the same directory.id": (same_directory_id, "RuntimeException", 0),
+    "meta.properties of another version": (meta(lambda _: "version=9\n"), None, 1),
+    "meta.properties without a node": (meta(lambda _: "version=1\ncluster.id=x\n"), None, 1),
+    "a second metadata log": (second_metadata_log, "KafkaException", 0),
+    "epochs miscounted": (epochs("0\n9\n"), None, 1),
+    "epochs miscounted beside the metadata log": (
+        epochs("0\n9\n", of_first=True),
+        "KafkaStorageException",
+        1,
+    ),
+    "a negative epoch": (epochs("0\n1\n0 -1\n"), "IllegalArgumentException", 0),
+    "a word for an epoch": (epochs("0\n1\nx 1\n"), "NumberFormatException", 0),
+    "zeros after a clean stop": (zero_tail, "CorruptRecordException", 0),
+    "zeros after a crash": (without_marker, None, 0),
+    "no partition.metadata": (metadata_file(None), None, 0),
+    "an empty partition.metadata": (metadata_file(""), "NullPointerException", 0),
+    "a broken partition.metadata": (metadata_file("version 0\n"), None, 1),
+}
+"""What is done to the log dirs, the exception that ends the process, and how many log dirs go offline."""
+USUAL = ("twice", "zeros after a crash")
+"""The trials of a usual run: each takes a broker's start of some seconds. `STARTUP_TRIALS=all` runs all."""
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Node, Path]]:
+    folder = tmp_path_factory.mktemp("trials")
+    log_dirs = [folder / "data-1", folder / "data-2"]
+    settings = {"log.dirs": ",".join(map(str, log_dirs)), "metadata.log.dir": log_dirs[0]}
+    random = Random("trials")
+    with Cluster(folder, {1: "broker,controller"}, free_base_port(), random, settings) as cluster:
+        create(cluster, {"events": {}}, [[1]] * PARTITIONS)
+        to = producer(cluster)
+        for partition in range(PARTITIONS):
+            write(to, "events", records(random, 20), partition=partition)
+        cluster.nodes[1].stop()
+        for log_dir in log_dirs:
+            shutil.copytree(log_dir, folder / "before" / log_dir.name)
+        yield cluster.nodes[1], folder
+
+
+def predicted(config: Path) -> tuple[dict[str, object], list[dict[str, object]]]:
+    line = ["startup", "--server-config", str(config), "-o", "json", "--segment-index-bytes", "12000"]
+    done = CliRunner().invoke(app, line)
+    broker, *partitions = json.loads(done.stdout)["rows"]
+    return broker, partitions
+
+
+@pytest.mark.parametrize("name", TRIALS if os.environ.get("STARTUP_TRIALS") == "all" else USUAL)
+def test_a_broker_starts_or_ends_as_predicted(node: tuple[Node, Path], name: str) -> None:
+    broker, folder = node
+    damage, exception, offline = TRIALS[name]
+    log_dirs = [folder / "data-1", folder / "data-2"]
+    for log_dir in log_dirs:
+        shutil.rmtree(log_dir)
+        shutil.copytree(folder / "before" / log_dir.name, log_dir)
+    damage(*log_dirs)
+
+    row, partitions = predicted(broker.folder / "server.properties")
+    assert (row["outcome"], row["error"]) == ("fails" if exception else "starts", exception)
+    assert [one["outcome"] for one in row["log_dirs"]].count("offline") == offline
+
+    def said() -> str:
+        output = broker.folder / f"output-{broker.starts}.log"
+        words = broker.words.read_text(errors="replace") if broker.words.exists() else ""
+        return words + output.read_text(errors="replace")
+
+    def settled() -> bool:
+        return not broker.running or "Kafka Server started" in said()
+
+    broker.launch()
+    try:
+        wait(settled, f"the broker to start or to end: {name}")
+        if offline and not exception:
+            wait(lambda: OFFLINE in said() or OFFLINE_BEFORE in said(), "the log dir to go offline")
+        words = said()
+        assert broker.running == (exception is None), words[-3000:]
+        if exception is not None:
+            assert exception in words or METADATA_DIR_FAILED in words, words[-3000:]
+        for one in row["log_dirs"]:
+            is_offline = f"{OFFLINE} {one['dir']}" in words or f"{OFFLINE_BEFORE} {one['dir']}" in words
+            assert is_offline == (one["outcome"] == "offline"), one
+        if exception is None and not offline:
+            for partition in partitions:
+                assert_files(Path(partition["dir"]), partition["files"])
+    finally:
+        broker.kill()
+
+
+def assert_files(directory: Path, files: list[dict[str, object]]) -> None:
+    """Compare names and sizes, but for what the running broker writes: epochs, and the metadata log."""
+    if directory.name == "__cluster_metadata-0" or not directory.exists():
+        return  # a stray log is renamed
+    mine = {one["file"]: one["size_after"] for one in files if one["action"] != "delete"}
+    found = {path.name: path.stat().st_size for path in directory.iterdir()}
+    if "partition.metadata" not in mine:
+        return
+    for changing in ("leader-epoch-checkpoint",):
+        mine.pop(changing, None)
+        found.pop(changing, None)
+    assert {name: size for name, size in found.items() if not name.endswith(".deleted")} == mine
