@@ -1,14 +1,21 @@
 """`kcli replica`: the replicas of a partition, compared."""
 
 import os
+from dataclasses import replace
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from commands._brokers import broker_id
-from commands._options import Common, Paths, UsageError, common_options, output_options, split_list
+from commands._options import INT32, Common, Paths, UsageError, common_options, output_options, split_list
 from commands._typer import Group
+
+if TYPE_CHECKING:
+    from kcli.logdir.buffers import FileError
+    from kcli.logdir.tree import Found
+
+DEFAULT_RANGE = 10_000
 
 app = Group(no_args_is_help=True, help="Replicas of a partition: what they have in common, and what not.")
 
@@ -28,20 +35,60 @@ def diff(
 ) -> None:
     """Compare replicas batch by batch: the first log dir or partition with each of the others.
 
+    A replica may be given by what `replica fingerprint` wrote: -o ndjson, or --out with .ndjson.
+
     Example: kcli replica diff broker1/data broker2/data
     """
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.engine.contract import Unit  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import fingerprint  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import replica as jobs  # noqa: PLC0415 - kept out of --help
+
+    unreadable: list[FileError] = []
+
+    def expand(found: "Found") -> "Found":
+        opened = fingerprint.expand(found, common.selection())
+        unreadable.extend(opened.failures)
+        return opened
 
     def pairs(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as Command.split is called
         found = jobs.pairs(units)
-        if found and all(len(unit.targets) == 1 for unit in found):
+        if found and not unreadable and all(len(unit.targets) == 1 for unit in found):
             raise UsageError("expected two replicas of a partition at least: log dirs or partition dirs")
         return found
 
-    job = partial(jobs.diff, ignore_compression=ignore_compression)
-    run(Command(name="replica diff", job=job, split=pairs), paths, common)
+    command = Command(
+        name="replica diff",
+        job=partial(jobs.diff, ignore_compression=ignore_compression),
+        accepts=fingerprint.ACCEPTS,
+        expand=expand,
+        split=pairs,
+    )
+    if any(map(fingerprint.is_manifest, paths or ())):  # its partitions are known when it is open
+        unselected = replace(common, topic=None, topic_regex=None, partition=None, exclude_internal=False)
+        run(command, paths, unselected)
+    run(command, paths, common)
+
+
+@app.command("fingerprint")
+@common_options
+def fingerprint(
+    paths: Paths = None,
+    *,
+    every: Annotated[
+        int,
+        typer.Option("--every", metavar="N", min=1, max=INT32, help="Offsets of a range: one hash for each."),
+    ] = DEFAULT_RANGE,
+    common: Common,
+) -> None:
+    """Print a hash for each range of offsets of a replica, for `replica diff` on another host.
+
+    Example: kcli replica fingerprint --out b1.ndjson /var/lib/kafka/data
+    """
+    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import fingerprint as jobs  # noqa: PLC0415 - kept out of --help
+
+    run(Command(name="replica fingerprint", job=partial(jobs.show, width=every)), paths, common)
 
 
 @app.command("elect")

@@ -9,7 +9,7 @@ Sources: `DefaultRecordBatch` for the fields; `MemoryRecords.filterTo` keeps the
 batch that it compacts, and may set a delete horizon.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack
 from typing import NamedTuple
 
@@ -31,7 +31,8 @@ CHUNK = 1 << 20
 MOST_RANGES = 1000
 """Ranges that are kept apart; of more the last one holds the rest."""
 MOST_PATIENCE = 256
-_EPOCH = slice(12, 16)
+EPOCH_BYTES = slice(12, 16)
+"""Of a batch of magic 2: its leader epoch, which each leader writes anew and the checksum leaves out."""
 _RANK = (EQUAL, ONLY_HERE, ONLY_THERE, COMPACTED, DIFFERS)
 
 
@@ -141,9 +142,14 @@ def compared(here: ReplicaLog, there: ReplicaLog, *, ignore_compression: bool = 
     Equal batches between compacted ones count as these. With `ignore_compression` batches that hold the same
     records in another codec, or packed in another way, are equal.
     """
+    return neighbours_joined(_ranges(here, there, ignore_compression=ignore_compression))
+
+
+def neighbours_joined(found: Iterable[ReplicaRange]) -> list[ReplicaRange]:
+    """Return ranges in the order of offsets, neighbours of one verdict as one."""
     ranges: list[ReplicaRange] = []
-    for found in _ranges(here, there, ignore_compression=ignore_compression):
-        _add(ranges, found)
+    for one in found:
+        _add(ranges, one)
     return ranges
 
 
@@ -313,9 +319,12 @@ def _have_same_bytes(here: ReplicaLog, there: ReplicaLog, size: int, *, has_epoc
         one, other = here.read(length, done), there.read(length, done)
         if one == other:
             continue
-        if done or not has_epoch or one[_EPOCH.stop] < MAGIC_V2:
+        if done or not has_epoch or one[EPOCH_BYTES.stop] < MAGIC_V2:
             return False
-        if one[: _EPOCH.start] != other[: _EPOCH.start] or one[_EPOCH.stop :] != other[_EPOCH.stop :]:
+        if (
+            one[: EPOCH_BYTES.start] != other[: EPOCH_BYTES.start]
+            or one[EPOCH_BYTES.stop :] != other[EPOCH_BYTES.stop :]
+        ):
             return False
     return True
 

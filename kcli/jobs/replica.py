@@ -12,6 +12,7 @@ from kcli.analysis.start import start
 from kcli.analysis.start_findings import stop_finding
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, directory_findings, failed, undisturbed, where
+from kcli.jobs.fingerprint import compare, is_of_manifests
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Target
@@ -43,6 +44,8 @@ def diff(unit: Unit, *, ignore_compression: bool = False) -> Outcome:
     """Return the ranges of two replicas, and a finding where they differ first or that one is alone."""
     if len(unit.targets) == 1:
         return answer(unit, _alone)
+    if is_of_manifests(unit):
+        return answer(unit, lambda _: _by_fingerprints(unit))
     here, there = unit.targets
     return undisturbed(there, lambda: _attempt(replace(unit, targets=(here,)), there, ignore_compression))
 
@@ -80,8 +83,14 @@ def _diff(here: Partition, there: Partition, ignore_compression: bool) -> Yield:
             yield from stop_finding(partition, path, stop)
     places = where(here), where(there)
     yield from (_row(*places, found) for found in ranges or [ReplicaRange.empty(loaded.log_end_offset)])
-    yield from _differs(here, there, ranges)
+    yield from _differs(*places, ranges)
     yield from directory_findings(there)
+
+
+def _by_fingerprints(unit: Unit) -> Yield:
+    (here, there), ranges = yield from compare(unit)
+    yield from (_row(here, there, found) for found in ranges or [ReplicaRange.empty(0)])
+    yield from _differs(here, there, ranges)
 
 
 def _row(here: Where, there: Where, found: ReplicaRange) -> ReplicaRangeRow:
@@ -102,13 +111,13 @@ def _row(here: Where, there: Where, found: ReplicaRange) -> ReplicaRangeRow:
     )
 
 
-def _differs(here: Partition, there: Partition, ranges: Sequence[ReplicaRange]) -> Iterable[Finding]:
+def _differs(here: Where, there: Where, ranges: Sequence[ReplicaRange]) -> Iterable[Finding]:
     """Yield the first offset at which two replicas differ, and the leader epochs that wrote it."""
     for found in ranges:
         if found.verdict == DIFFERS:
             message = (
-                f"differs from {there.shown} from offset {found.first_offset} on: leader epoch "
+                f"differs from {there.dir} from offset {found.first_offset} on: leader epoch "
                 f"{found.here.epoch} here, {found.there.epoch} there ({found.reason})"
             )
-            yield Finding("REPL-001", message, dir=here.shown, found=found.first_offset)
+            yield Finding("REPL-001", message, dir=here.dir, found=found.first_offset)
             return

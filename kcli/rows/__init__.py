@@ -27,6 +27,7 @@ COMMANDS = {
     "truncate": "truncation",
     "checkpoint show": "checkpoints",
     "replica diff": "replicas",
+    "replica fingerprint": "fingerprints",
     "replica elect": "elections",
     "replica simulate": "simulation",
     "failover": "failover",

@@ -17,7 +17,8 @@ class ReplicaRangeRow(NamedTuple):
     verdict: Annotated[str, "equal, differs, only-here, only-there or compacted"]
     reason: Annotated[
         str | None,
-        "in what the first batch differs: boundaries, header, records, compression or unreadable",
+        "in what the first batch differs: boundaries, header, records, compression or unreadable; of "
+        "fingerprints: fingerprint or partial",
     ]
     leader_epoch: Annotated[int | None, "of the first batch of the range here; null without one"]
     other_leader_epoch: Annotated[int | None, "of the first batch of the range there"]

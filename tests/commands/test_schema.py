@@ -16,6 +16,7 @@ RUNS = {
     "checkpoint show": ("checkpoint", "show"),
     "replica diff": ("replica", "diff"),
     "failover": ("failover", "--broker", "1"),
+    "replica fingerprint": ("replica", "fingerprint"),
     "replica elect": ("replica", "elect", "--isr", "1"),
     "rlmm dump": ("rlmm", "dump"),
     "lookup offset": ("lookup", "offset", "12"),

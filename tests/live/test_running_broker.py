@@ -35,6 +35,7 @@ COMMANDS = (
     "ls",
     "ls --include-leftovers",
     "ls --jobs 2",
+    "replica fingerprint",
     "epoch show",
     "epoch show --from batches",
     "epoch end-offset --epoch all",

@@ -59,6 +59,7 @@ COMMANDS = (
     "dump --index-sanity-check -o text",
     "rlmm dump",
     "replica diff",
+    "replica fingerprint",
     "replica elect --isr 1",
     "checkpoint show",
     "startup",

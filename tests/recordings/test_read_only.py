@@ -37,6 +37,7 @@ COMMANDS = [
     "checkpoint show {}",
     "startup {}",
     "replica diff {0} {0}",
+    "replica fingerprint {}",
     "replica elect --isr 1 {0} {0}",
     "failover --broker 1 --controller {}",
     "rlmm dump {}",

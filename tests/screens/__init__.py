@@ -43,6 +43,7 @@ CASES = {
     "replica-diff-many": f"replica diff {LEADER_AND_FOLLOWER} truncation/after-follower-stopped",
     "check": "check kcli-demo",
     "check-damaged": "check damaged/d0 damaged/d1 damaged-bad-epochs/d0",
+    "replica-fingerprint": "replica fingerprint --every 20 truncation/before-leader --topic segments",
     "replica-elect": f"replica elect --isr 2 {LEADER_AND_FOLLOWER} --topic segments",
     "replica-elect-many": f"replica elect --isr 2 {LEADER_AND_FOLLOWER}",
     "failover": "failover --broker 1 metadata/__cluster_metadata-0",

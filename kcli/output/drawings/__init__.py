@@ -28,6 +28,7 @@ DRAWINGS = {
     "checkpoint": "checkpoints.CHECKPOINTS",
     "replica_range": "replica_ranges.draw_ranges",
     "check": "checks.draw_checks",
+    "fingerprint": "replica_ranges.FINGERPRINTS",
     "election": "elections.draw_elections",
     "simulation": "simulation.draw_story",
     "scenario": "simulation.SCENARIOS",

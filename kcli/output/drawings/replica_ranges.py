@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 
 from kcli.analysis.findings import Finding
-from kcli.output.drawings.grid import NUMBER, SIZE, ShownColumn, span
+from kcli.output.drawings.grid import COUNT, NUMBER, SIZE, ShownColumn, span
 from kcli.output.drawings.places import short_dirs
 from kcli.output.drawings.tables import TableView, draw_table
 from kcli.output.screen import Screen
 from kcli.output.units import counted
 from kcli.output.values import one_line
+from kcli.rows.fingerprints import FingerprintRow
 from kcli.rows.replicas import ReplicaRangeRow
 
 _SEVERITIES = {"differs": "error", "only-here": "warning", "only-there": "warning"}
@@ -71,4 +72,22 @@ RANGES = TableView(
     ),
     closing=_total,
     severity=lambda row: _SEVERITIES.get(row.verdict),
+)
+
+
+def _log(row: FingerprintRow) -> str:
+    return span(row.first_offset, row.last_offset + 1)
+
+
+FINGERPRINTS = TableView(
+    columns=(
+        ShownColumn("OFFSETS", _log),
+        ShownColumn("HASH", "hash", style="bold"),
+        ShownColumn("EPOCH", "leader_epoch", NUMBER, rank=1),
+        ShownColumn("BATCHES", "batches", COUNT, rank=2),
+        ShownColumn("SIZE", "bytes", SIZE, rank=2),
+    ),
+    closing=lambda rows: (
+        f"{counted(len(rows), 'range')}: kcli replica diff takes the ndjson of this for a replica."
+    ),
 )

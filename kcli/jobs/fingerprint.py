@@ -1,0 +1,175 @@
+"""`replica fingerprint`, and `replica diff` with what it has written instead of a replica."""
+
+import json
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import cache
+from typing import Any, NamedTuple
+
+from formats.names import UNKNOWN, PartitionDir
+from kcli.analysis.findings import Finding
+from kcli.analysis.fingerprints import Fingerprint, Print, compared_prints, fingerprints, print_like
+from kcli.analysis.replicas import ReplicaLog, ReplicaRange, neighbours_joined
+from kcli.analysis.start import start
+from kcli.analysis.start_findings import stop_finding
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.common import Yield, answer, where
+from kcli.logdir.buffers import DataFile, FileError, read_whole
+from kcli.logdir.partition import Partition
+from kcli.logdir.tree import PARTITION, Found, Selection, Target
+from kcli.rows.fingerprints import FingerprintRow
+from kcli.rows.places import Where
+
+MANIFEST = "fingerprints"
+"""The kind of a target that is a partition of a manifest."""
+ACCEPTS = frozenset({PARTITION, MANIFEST})
+NOTHING = ""
+_BEGINS = b'{"type"'
+
+
+class Fingerprinted(NamedTuple):
+    """Where fingerprints were taken, and what they are."""
+
+    where: Where
+    taken: Print
+
+
+def show(unit: Unit, *, width: int) -> Outcome:
+    """Return a row for each range of a replica."""
+    return answer(unit, lambda partition: _show(partition, width))
+
+
+def _show(partition: Partition, width: int) -> Yield:
+    loaded = yield from start(partition, exact=False)
+    with closing(ReplicaLog(loaded)) as log:
+        place, ends = where(partition), (loaded.log_start_offset, loaded.log_end_offset)
+        is_empty = True
+        for found in fingerprints(log, width):
+            is_empty = False
+            yield _of(place, ends, width, found)
+        if is_empty:
+            nothing = Fingerprint(ends[1], ends[1] - 1, leader_epoch=-1, batches=0, size=0, hash=NOTHING)
+            yield _of(place, ends, width, nothing)
+        for path, stop in log.broken:
+            yield from stop_finding(partition, path, stop)
+
+
+def _of(place: Where, ends: tuple[int, int], width: int, found: Fingerprint) -> FingerprintRow:
+    first, last, epoch, batches, size, digest = found
+    return FingerprintRow(place, *ends, width, first, last, epoch, batches, size, digest)
+
+
+def expand(found: Found, selection: Selection) -> Found:
+    """Return the same with a target for each partition of the manifests that were named."""
+    targets: list[Target] = []
+    failures = list(found.failures)
+    for target in found.targets:
+        if target.kind != UNKNOWN or not is_manifest(target.path):
+            if selection.wants(target.name):
+                targets.append(target)
+            continue
+        try:
+            targets += [
+                replace(target, kind=MANIFEST, shown=taken.where.dir, name=name)
+                for name, taken in manifest(target.path).items()
+                if selection.wants(name)
+            ]
+        except FileError as error:
+            failures.append(error)
+    return replace(found, targets=targets, failures=failures)
+
+
+def is_manifest(path: str) -> bool:
+    """Whether a path leads to a file that begins as ndjson does."""
+    try:
+        with DataFile(path) as file:
+            return file.read(0, len(_BEGINS)) == _BEGINS
+    except FileError:
+        return False
+
+
+@cache
+def manifest(path: str) -> dict[PartitionDir, Fingerprinted]:
+    """Return the fingerprints in a file of ndjson by partition; lines of other types are left out.
+
+    FileError, with the byte, for a line that is no fingerprint.
+    """
+    found: dict[PartitionDir, list[FingerprintRow]] = {}
+    position = 0
+    for line in read_whole(path).splitlines(keepends=True):
+        row = _row(path, line, position)
+        position += len(line)
+        if row is not None:
+            name = PartitionDir(row.where.topic or "", row.where.partition or 0)
+            found.setdefault(name, []).append(row)
+    return {name: _taken(path, rows) for name, rows in found.items()}
+
+
+def _row(path: str, line: bytes, position: int) -> FingerprintRow | None:
+    try:
+        fields: dict[str, Any] = json.loads(line)
+        if fields.pop("type") != "fingerprint":
+            return None
+        place = Where(*(fields.pop(name) for name in Where._fields))
+        row = FingerprintRow(place, **fields)
+        texts, numbers = (row.hash, place.dir), row[1:-1]
+        is_good = all(isinstance(text, str) for text in texts) and all(
+            type(number) is int for number in (*numbers, place.partition)
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise _bad(path, position) from error
+    if not is_good or row.range_offsets < 1 or not isinstance(place.topic, str):
+        raise _bad(path, position)
+    return row
+
+
+def _bad(path: str, position: int) -> FileError:
+    message = "expected a line of kcli replica fingerprint -o ndjson"
+    return FileError(path, "corrupt", message, position)
+
+
+def _taken(path: str, rows: Sequence[FingerprintRow]) -> Fingerprinted:
+    first = rows[0]
+    if len({row[:4] for row in rows}) > 1:
+        name = f"{first.where.topic}-{first.where.partition}"
+        raise FileError(path, "corrupt", f"{name} is there twice; name one replica in a file")
+    ranges = tuple(Fingerprint(*row[4:]) for row in rows if row.batches)
+    return Fingerprinted(first.where, Print(*first[1:4], ranges))
+
+
+def is_of_manifests(unit: Unit) -> bool:
+    """Whether one of a unit's replicas is fingerprints alone."""
+    return any(target.kind == MANIFEST for target in unit.targets)
+
+
+def compare(unit: Unit) -> Generator[Finding, None, tuple[list[Where], list[ReplicaRange]]]:
+    """Yield what a start says of a replica that is there; return the places of both, and their ranges."""
+    known = {
+        target: manifest(target.path)[_named(target)] for target in unit.targets if target.kind == MANIFEST
+    }
+    widths = {side.taken.width for side in known.values()}
+    if len(widths) > 1:
+        words = " and ".join(map(str, sorted(widths)))
+        message = f"fingerprints of ranges of {words} offsets cannot be compared"
+        raise FileError(unit.targets[1].path, "corrupt", message)
+    other = next(iter(known.values())).taken
+    sides: list[Fingerprinted] = []
+    for target in unit.targets:
+        if target in known:
+            sides.append(known[target])
+            continue
+        partition = Partition(target)
+        loaded = yield from start(partition, exact=False)
+        with closing(ReplicaLog(loaded)) as log:
+            sides.append(Fingerprinted(where(partition), print_like(log, other)))
+            for path, stop in log.broken:
+                yield from stop_finding(partition, path, stop)
+    found = neighbours_joined(compared_prints(sides[0].taken, sides[1].taken))
+    return [side.where for side in sides], found
+
+
+def _named(target: Target) -> PartitionDir:
+    if target.name is None:
+        raise AssertionError("a partition of a manifest has a name")
+    return PartitionDir(target.name.topic, target.name.partition)

@@ -1,0 +1,146 @@
+"""`kcli replica fingerprint`, and `kcli replica diff` with what it wrote, on replicas that parted."""
+
+import json
+
+import pytest
+
+from tests.builders import put_batch, put_record
+from tests.recordings import pack
+
+HERE, THERE = "before-leader", "before-follower"
+LOG = "00000000000000000000.log"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return pack.unpack("truncation", tmp_path_factory.mktemp("fingerprint"))
+
+
+@pytest.fixture
+def taken(kcli, tmp_path):
+    """Return a function that writes the fingerprints of paths to a file."""
+
+    def take(name, *words):
+        out = tmp_path / f"{name}.ndjson"
+        done = kcli("replica", "fingerprint", *words, "--out", out)
+        assert done.exit_code == 0, done.output
+        return out
+
+    return take
+
+
+def ranges(kcli, *words):
+    done = kcli("replica", "diff", *words, "-o", "json")
+    assert done.exit_code in {0, 1}, done.output
+    return [
+        (row["topic"], row["first_offset"], row["last_offset"], row["verdict"], row["batches"])
+        for row in json.loads(done.stdout)["rows"]
+    ]
+
+
+def test_ranges_of_one_batch_say_what_the_logs_say(kcli, folder, taken):
+    """With a range for each offset only the reasons are missing."""
+    theirs = taken("there", folder / THERE, "--every", "1")
+    found = ranges(kcli, folder / HERE, theirs)
+    expected = ranges(kcli, folder / HERE, folder / THERE)
+
+    assert [one[:4] for one in found if one[3] != "differs"] == [
+        one[:4] for one in expected if one[3] != "differs"
+    ]
+    assert {one[0]: one[1] for one in reversed(found) if one[3] == "differs"} == {
+        one[0]: one[1] for one in reversed(expected) if one[3] == "differs"
+    }
+
+
+@pytest.mark.parametrize("every", [1, 7, 40, 10_000])
+def test_two_manifests_say_what_one_and_a_log_say_of_whole_ranges(kcli, folder, taken, every):
+    words = ("--every", str(every), "--topic", "segments")
+    mine, theirs = taken("here", folder / HERE, *words), taken("there", folder / THERE, *words)
+    by_both, by_one = ranges(kcli, mine, theirs), ranges(kcli, mine, folder / THERE, "--topic", "segments")
+
+    assert by_one[-1][1:4] == ((55, 99, "only-there"))
+    assert [one for one in by_both if one[3] == "equal"] == [one for one in by_one if one[3] == "equal"]
+    first = min(one[1] for one in by_one if one[3] == "differs")
+    assert 40 - every < first <= 40
+
+
+def test_equal_replicas_are_equal_and_the_exit_status_says_so(kcli, folder, taken):
+    mine, theirs = (taken(part, folder / part / "equal-0") for part in (HERE, THERE))
+    done = kcli("replica", "diff", mine, theirs, "-o", "json")
+
+    assert done.exit_code == 0
+    (row,) = json.loads(done.stdout)["rows"]
+    assert (row["verdict"], row["first_offset"], row["last_offset"]) == ("equal", 0, 19)
+    assert (row["dir"], row["other_dir"]) == (str(folder / HERE / "equal-0"), str(folder / THERE / "equal-0"))
+
+
+def write(folder, *segments):
+    """Write segments of (base offset, batches) as a partition directory."""
+    folder.mkdir(parents=True)
+    for base, batches in segments:
+        (folder / f"{base:020}.log").write_bytes(b"".join(batches))
+    return folder
+
+
+def batch(offset, epoch=0, size=100):
+    return put_batch(
+        put_record(value=bytes([offset % 251]) * size), 1, base_offset=offset, partition_leader_epoch=epoch
+    )
+
+
+def hashes(kcli, folder, *words):
+    done = kcli("replica", "fingerprint", *words, folder, "-o", "json")
+    return [(row["first_offset"], row["last_offset"], row["hash"]) for row in json.loads(done.stdout)["rows"]]
+
+
+def test_epochs_and_segments_make_no_difference(kcli, tmp_path):
+    batches = [batch(offset) for offset in range(50)]
+    one = write(tmp_path / "a" / "t-0", (0, batches))
+    other = write(
+        tmp_path / "b" / "t-0", (0, [batch(offset, epoch=3) for offset in range(17)]), (17, batches[17:])
+    )
+
+    assert hashes(kcli, one, "--every", "10") == hashes(kcli, other, "--every", "10")
+    assert len(hashes(kcli, one, "--every", "10")) == 5
+
+
+def test_a_batch_larger_than_a_chunk_is_hashed_in_pieces(kcli, tmp_path):
+    large = 3 << 20
+    one = write(tmp_path / "a" / "t-0", (0, [batch(0), batch(1, size=large), batch(2)]))
+    other = write(tmp_path / "b" / "t-0", (0, [batch(0), batch(1, epoch=2, size=large), batch(2)]))
+    changed = write(tmp_path / "c" / "t-0", (0, [batch(0), batch(1, size=large + 1), batch(2)]))
+
+    assert hashes(kcli, one) == hashes(kcli, other) != hashes(kcli, changed)
+    assert hashes(kcli, one)[0][:2] == (0, 2)
+
+
+def test_an_empty_log_has_a_row(kcli, tmp_path):
+    folder = write(tmp_path / "t-0", (7, []))
+
+    assert hashes(kcli, folder) == [(7, 6, "")]
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ('{"type":"fingerprint"}\n', "expected a line of kcli replica fingerprint -o ndjson"),
+        ('{"type":"fingerprint"\n', "expected a line of kcli replica fingerprint -o ndjson"),
+        ('{"type"', "expected a line of kcli replica fingerprint -o ndjson"),
+    ],
+)
+def test_a_file_that_is_no_manifest_is_an_error(kcli, folder, tmp_path, text, answer):
+    path = tmp_path / "bad.ndjson"
+    path.write_text(text)
+    done = kcli("replica", "diff", path, folder / HERE / "equal-0", "-o", "json")
+
+    errors = json.loads(done.stdout)["errors"]
+    assert [error["path"] for error in errors] == [str(path)]
+    assert answer in errors[0]["message"]
+
+
+def test_ranges_of_other_widths_are_not_compared(kcli, folder, taken):
+    mine = taken("here", folder / HERE / "equal-0", "--every", "5")
+    theirs = taken("there", folder / THERE / "equal-0", "--every", "7")
+    done = kcli("replica", "diff", mine, theirs, "-o", "json")
+
+    assert "ranges of 5 and 7 offsets cannot be compared" in json.loads(done.stdout)["errors"][0]["message"]
