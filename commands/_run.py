@@ -26,7 +26,7 @@ from kcli.engine.contract import Engine, Job, Map, Reduce, Unit
 from kcli.engine.errors import EngineMissingError, NotWrittenError
 from kcli.jobs.common import PARTITIONS_ONLY, internal_failure, notes_as_findings, plan
 from kcli.logdir.buffers import shown
-from kcli.logdir.tree import Found, Target, find
+from kcli.logdir.tree import Found, Selection, Target, find
 from kcli.output.formats import format_of
 from kcli.output.view import View, ViewError, make_view
 from kcli.rows import Failure, Item, RowType
@@ -58,7 +58,8 @@ class Command:
     nothing is read after the last row that --limit shows. `split` returns units for the same work in which
     several workers share a large log; its second argument: workers write parts of --out. `reduce` returns the
     step that combines outcomes, given what was found; `rows_from_reduce`: rows come from it alone.
-    `differs`: whether a row is a difference, status 1.
+    `differs`: whether a row is a difference, status 1. `topics_of_rows`: the options about topics and
+    partitions are about what rows say, and the job heeds them; it returns the topics that are there.
     `unbounded_output`: there are as many rows as the files hold, too many for Spark's driver.
     """
 
@@ -76,6 +77,7 @@ class Command:
     reduce: Callable[[Found], Reduce] | None = None
     rows_from_reduce: bool = False
     differs: Callable[[Item], bool] | None = None
+    topics_of_rows: Callable[[list[Unit]], Iterable[str]] | None = None
     unbounded_output: bool = False
 
 
@@ -163,7 +165,10 @@ def _units(
     """Return what the paths lead to and its units of work; inputs of no use become errors of the summary."""
     try:
         with delivered():
-            found = find(list(inputs(paths, common)), common.selection())
+            selection = common.selection()
+            if command.topics_of_rows is not None:
+                selection = Selection(include_leftovers=selection.include_leftovers)
+            found = find(list(inputs(paths, common)), selection)
             if out is not None:
                 out.refuse_inputs(found)
             if command.expand is not None:
@@ -206,10 +211,15 @@ def _other_topics(paths: list[str] | None, common: Common) -> str:
     """Return a suggestion where --topic names none of the topics that are here."""
     if not common.topic or not paths or "-" in paths:
         return ""
+    targets = find(paths, replace(common, topic=None, topic_regex=None).selection()).targets
+    return _advice(common, {target.name.topic for target in targets if target.name is not None})
+
+
+def _advice(common: Common, known: Iterable[str]) -> str:
+    """Return which of the known topics --topic may mean."""
     from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
 
-    targets = find(paths, replace(common, topic=None, topic_regex=None).selection()).targets
-    topics = sorted({target.name.topic for target in targets if target.name is not None})
+    topics = sorted(set(known))
     advice = " ".join(
         filter(None, (did_you_mean(word, topics).rstrip() for word in split_list(common.topic)))
     )
@@ -267,11 +277,19 @@ def _rows(
     """Yield the rows of every unit."""
 
     def rows() -> Iterator[Item]:
+        has_rows = command.topics_of_rows is None or not common.selection().names
         with progress(units, common, view) as done:
             for outcome in interruptible(iter(engine(job, units) if units else ())):
                 summary.add(outcome, command.differs)
+                has_rows = has_rows or bool(outcome.rows or outcome.taken)
                 yield from outcome.rows
                 done(outcome)
+        if not has_rows and units and command.topics_of_rows is not None and not summary.failures:
+            message = (
+                f"no row here is about what was asked for{_advice(common, command.topics_of_rows(units))}"
+            )
+            summary.answered = 0
+            summary.failures.append(Failure("", "nothing-matched", None, None, message))
 
     return _guarded(rows(), summary, common=common, view=view)
 

@@ -1,5 +1,6 @@
 """`kcli rlmm`: what __remote_log_metadata says about the segments of tiered topics (KIP-405)."""
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -35,7 +36,7 @@ def dump(
 ) -> None:
     """Print every event of remote log metadata.
 
-    Log dirs, partition dirs, segments, remote_log_snapshot files.
+    Log dirs, partition dirs, segments, remote_log_snapshot files. --topic, --partition: of the user.
 
     Example: kcli rlmm dump -o ndjson /var/lib/kafka/data
     """
@@ -46,10 +47,12 @@ def dump(
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import rlmm as jobs  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm_rows import TEXTS  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm_selection import dump_selected, topics  # noqa: PLC0415 - kept out of --help
 
     command = Command(
         name="rlmm dump",
-        job=jobs.dump,
+        job=partial(dump_selected, selection=common.selection()),
+        topics_of_rows=topics,
         accepts=jobs.ACCEPTS,
         expand=jobs.expand,
         possible_types=jobs.row_types,

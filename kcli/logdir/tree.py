@@ -76,6 +76,11 @@ class Selection:
     exclude_internal: bool = False
     include_leftovers: bool = False
 
+    @property
+    def names(self) -> bool:
+        """Whether some topics or partitions are selected, and not all."""
+        return bool(self.topics or self.topic_regexes or self.partitions or self.exclude_internal)
+
     def wants(self, name: PartitionDir | None) -> bool:
         """Whether a partition of this name is selected.
 
