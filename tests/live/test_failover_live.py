@@ -1,0 +1,92 @@
+"""Brokers of a real cluster are killed one after the other: the prediction first, then what happens."""
+
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+from typer.testing import CliRunner
+
+from commands.app import app
+from tests.live.test_running_broker import free_base_port
+from tests.recordings.brokers import Cluster, wait
+from tests.recordings.client import create, records, send
+
+pytestmark = pytest.mark.oracle
+
+SETTINGS = {"broker.session.timeout.ms": 2500, "broker.heartbeat.interval.ms": 300}
+ROLES = {100: "controller", 1: "broker", 2: "broker", 3: "broker"}
+NOW = ("leader", "isr", "leader_epoch", "partition_epoch")
+LOST = 8
+"""Records that broker 1 alone has when it is killed."""
+
+
+def asked(*words: object) -> dict[str, list]:
+    done = CliRunner().invoke(app, [*map(str, words), "-o", "json"])
+    assert done.exit_code in {0, 1}, done.output
+    return json.loads(done.stdout)
+
+
+class Metadata:
+    """What kcli reads in the controller's metadata log."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.path = cluster.nodes[100].folder / "metadata" / "__cluster_metadata-0"
+
+    def forecast(self, broker: int) -> tuple[dict[str, dict], bool]:
+        """Return the rows of all partitions, and whether the broker is fenced already."""
+        document = asked("failover", "--broker", broker, "--all", self.path)
+        codes = {finding["code"] for finding in document["findings"]}
+        return {f"{row['topic']}-{row['partition']}": row for row in document["rows"]}, "META-006" in codes
+
+    def state(self) -> dict[str, list]:
+        rows, _ = self.forecast(2)
+        return {name: [*(row[column] for column in NOW), sorted(row["elr"])] for name, row in rows.items()}
+
+
+def kill(cluster: Cluster, metadata: Metadata, broker: int) -> dict[str, dict]:
+    """Kill a broker; the state once the controller has fenced it is the one that was predicted."""
+    rows, _ = metadata.forecast(broker)
+    predicted = {
+        name: [*(row[f"next_{column}"] for column in NOW), sorted(row["next_elr"])]
+        for name, row in rows.items()
+    }
+    cluster.nodes[broker].kill()
+    wait(lambda: metadata.forecast(broker)[1], f"broker {broker} to be fenced")
+    assert metadata.state() == predicted
+    return rows
+
+
+def test_the_controller_does_what_was_foreseen(tmp_path: Path) -> None:
+    with Cluster(tmp_path, ROLES, free_base_port(), Random("failover"), SETTINGS) as cluster:
+        random = Random("records")
+        create(
+            cluster, {"three": {}, "strict": {"min.insync.replicas": 2}}, [[1, 2, 3], [2, 3, 1], [3, 1, 2]]
+        )
+        create(cluster, {"lossy": {"unclean.leader.election.enable": "true"}}, [[1, 3]])
+        create(cluster, {"alone": {}}, [[1]])
+        cluster.wait_partitions(lambda one: len(one.isrs) == len(one.replicas), "all replicas in sync")
+        send(cluster, "lossy", records(random, 10))
+        metadata = Metadata(cluster)
+
+        rows = kill(cluster, metadata, 3)
+        assert {row["outcome"] for row in rows.values()} == {"new-leader", "isr-shrinks", "unchanged"}
+        send(cluster, "lossy", records(random, LOST))
+        checkpoint = cluster.nodes[1].logs / "replication-offset-checkpoint"
+        wait(lambda: f"lossy 0 {10 + LOST}" in checkpoint.read_text(), "the high watermark on disk")
+        rows = kill(cluster, metadata, 1)
+        assert {name for name, row in rows.items() if row["outcome"] == "offline"} == {"lossy-0", "alone-0"}
+        assert not any(row["writable"] for name, row in rows.items() if name.startswith("strict"))
+
+        logs = [cluster.nodes[number].logs for number in (1, 3)]
+        document = asked("replica", "elect", "--metadata", metadata.path, *logs, "--topic", "lossy")
+        with_1, with_3 = document["rows"]
+        assert (with_1["would_be_elected"], with_1["records_lost"]) == (True, 0)
+        assert (with_3["records_lost"], with_3["committed_records_lost"]) == (LOST, LOST)
+
+        cluster.nodes[3].start()
+        wait(lambda: metadata.state()["lossy-0"][0] == 3, "the unclean election of broker 3")
+        send(cluster, "lossy", records(random, 3))
+        cluster.nodes[1].start()
+        line = rf"lossy-0.*Truncating to offset {with_3['truncate_to']} "
+        wait(lambda: bool(cluster.nodes[1].said(line)), "broker 1 to truncate")
