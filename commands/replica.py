@@ -186,7 +186,8 @@ def simulate(
     if list_them == (scenario is not None):
         raise UsageError("name a SCENARIO, or use --list")
     from commands._run import new_summary, run_answer  # noqa: PLC0415 - kept out of --help
-    from kcli.analysis.simulation import PROTOCOLS, ScenarioError  # noqa: PLC0415 - kept out of --help
+    from kcli.analysis.replication import PROTOCOLS  # noqa: PLC0415 - kept out of --help
+    from kcli.analysis.simulation import ScenarioError  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import simulate as jobs  # noqa: PLC0415 - kept out of --help
     from kcli.logdir.buffers import FileError  # noqa: PLC0415 - kept out of --help
     from kcli.rows.simulation import SCENARIO, SIMULATION  # noqa: PLC0415 - kept out of --help

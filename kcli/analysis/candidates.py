@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from formats.batch import MAX_INT
-from kcli.analysis.epochs import assign
-from kcli.analysis.follower import Meeting, Side, meet
 from kcli.analysis.loaded_log import LoadedLog
+from kcli.analysis.replication import Meeting, Side, leading, meet
 from kcli.analysis.truncation import Removed, truncate
 
 
@@ -39,11 +38,6 @@ def side_of(replica: LoadedReplica) -> Side:
     log, known = replica
     watermark = 0 if known is None else log.bounded(known)
     return Side(log.epochs, log.log_end_offset, log.log_start_offset, watermark)
-
-
-def leading(side: Side, epoch: int) -> Side:
-    """Return a replica as the leader of an epoch that it has written nothing in."""
-    return side._replace(epochs=assign(side.epochs, epoch, side.log_end_offset))
 
 
 def losses(replicas: Sequence[LoadedReplica]) -> Iterator[Loss]:

@@ -11,11 +11,17 @@ from typing import NamedTuple
 
 from formats.checkpoint import EpochEntry
 from kcli.analysis.epochs import UNDEFINED_EPOCH, EpochCache, assign, truncate_from_end
-from kcli.analysis.follower import Side, answer, diverging, truncation_offset
+from kcli.analysis.replication import (
+    EPOCH_V0,
+    FETCH,
+    HIGH_WATERMARK,
+    Side,
+    answer,
+    fetch,
+    out_of_range_state,
+    truncation_state,
+)
 
-HIGH_WATERMARK, EPOCH_V0, EPOCH, FETCH = "high-watermark", "epoch-v0", "epoch", "fetch"
-PROTOCOLS = (HIGH_WATERMARK, EPOCH_V0, EPOCH, FETCH)
-"""How followers truncate: before 0.11; by KIP-101; by KIP-279, from 2.0; while they fetch, from 2.7."""
 LEADER, FOLLOWER, DOWN = "leader", "follower", "down"
 MOST_RECORDS = 10_000
 
@@ -168,11 +174,19 @@ class Model:
         if follower is leader:
             raise ScenarioError(f"{name} is the leader")
         at = follower.log_end_offset
-        if self.protocol == FETCH and self._diverges(leader, follower):
+        epoch = follower.side.last_epoch if self.protocol == FETCH and follower.epochs else None
+        found = fetch(leader.side, at, epoch)
+        if found.diverging is not None:
+            state = truncation_state(found.diverging, follower.side, at)
+            self._cut(
+                follower, state.offset, _exchange(leader.name, follower.side.last_epoch, found.diverging)
+            )
             return
-        if at > leader.log_end_offset:
-            self._cut(follower, leader.log_end_offset, "its log end is out of the leader's range")
-            follower.is_checked = True
+        if found.is_out_of_range:
+            reset = out_of_range_state(leader.side, at)
+            if reset is not None:
+                self._cut(follower, reset.offset, "its log end is out of the leader's range")
+                follower.is_checked = True
             return
         leader.remote[name] = at
         if name not in self.isr and at >= leader.high_watermark and at >= self._epoch_start(leader):
@@ -315,17 +329,8 @@ class Model:
         while not is_complete and follower.epochs:
             asked = follower.epochs[-1].epoch
             found = answer(leader.side, asked, names_epoch=self.protocol != EPOCH_V0)
-            offset, is_complete = truncation_offset(found, follower.side, follower.high_watermark)
+            offset, is_complete, _ = truncation_state(found, follower.side, follower.high_watermark)
             self._cut(follower, offset, _exchange(leader.name, asked, found))
-
-    def _diverges(self, leader: Simulated, follower: Simulated) -> bool:
-        """Truncate a follower whose fetch the leader answers with a diverging epoch; whether it did."""
-        found = diverging(leader.side, follower.side)
-        if found is None:
-            return False
-        offset, _ = truncation_offset(found, follower.side, follower.high_watermark)
-        self._cut(follower, offset, _exchange(leader.name, follower.side.last_epoch, found))
-        return True
 
 
 def _exchange(leader: str, asked: int, found: EpochEntry) -> str:

@@ -19,7 +19,8 @@ import tomllib
 from collections.abc import Iterator
 from typing import Any
 
-from kcli.analysis.simulation import PROTOCOLS, Scenario, ScenarioError, StepState
+from kcli.analysis.replication import PROTOCOLS
+from kcli.analysis.simulation import Scenario, ScenarioError, StepState
 from kcli.analysis.story import MOST_REPLICAS, MOST_STEPS, run
 from kcli.logdir.buffers import read_whole
 from kcli.rows.simulation import RemoteEnd, ScenarioRow, SimulatedRecord, SimulationRow

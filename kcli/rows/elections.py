@@ -19,8 +19,12 @@ class ElectionRow(NamedTuple):
     truncate_to: Annotated[
         int, "log end offset of the follower after it truncates; as before if it keeps all"
     ]
-    outcome: Annotated[str, "converged; stuck where the same fetch would fail for ever"]
-    rounds: Annotated[int, "answers that name a diverging epoch"]
+    outcome: Annotated[
+        str,
+        "converged; out-of-range where the follower is reset to an end of the candidate's log; stuck where "
+        "the same fetch would fail for ever",
+    ]
+    rounds: Annotated[int, "answers that make the follower truncate"]
     records_lost: Annotated[int | None, "that the follower removes; null where they cannot be counted"]
     bytes_lost: Annotated[int, "of .log files that the follower removes"]
     first_lost_timestamp: Annotated[Timestamp | None, "of the first record that is lost"]

@@ -7,9 +7,22 @@ from pathlib import Path
 import pytest
 
 from formats.checkpoint import EpochEntry
-from kcli.analysis.candidates import LoadedReplica, leading, side_of
-from kcli.analysis.follower import CONVERGED, STUCK, Side, meet
+from kcli.analysis.candidates import LoadedReplica, side_of
 from kcli.analysis.loaded_log import checkpoints
+from kcli.analysis.replication import (
+    CONVERGED,
+    EPOCH,
+    EPOCH_V0,
+    FETCH,
+    HIGH_WATERMARK,
+    OUT_OF_RANGE,
+    STUCK,
+    UNKNOWN_EPOCH,
+    Side,
+    leading,
+    meet,
+    truncation_state,
+)
 from kcli.analysis.start import start
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Selection, find
@@ -27,7 +40,8 @@ def side(fields):
 def test_recorded_rounds(case):
     meeting = meet(leading(side(case["leader"]), NEW_EPOCH), side(case["follower"]))
 
-    assert [[*one.answer, one.truncate_to] for one in meeting.rounds] == case["rounds"]
+    named = [one for one in meeting.rounds if one.end_offset is not None]
+    assert [[one.leader_epoch, one.end_offset, one.truncate_to] for one in named] == case["rounds"]
     last = case["rounds"][-1][-1] if case["rounds"] else case["follower"]["log_end_offset"]
     assert (meeting.truncate_to, meeting.outcome) == (last, CONVERGED)
 
@@ -98,10 +112,10 @@ def test_histories_of_elections_end_at_their_common_prefix():
         pytest.param(
             Side((EpochEntry(3, 50),), 80, 50),
             Side((EpochEntry(0, 0),), 20),
-            (50, True, CONVERGED),
+            (50, True, OUT_OF_RANGE),
             id="anew",
         ),
-        pytest.param(Side((), 9), Side((), 20, 0, 12), (9, False, CONVERGED), id="without epochs"),
+        pytest.param(Side((), 9), Side((), 20, 0, 12), (9, False, OUT_OF_RANGE), id="without epochs"),
         pytest.param(Side((), 30), Side((EpochEntry(0, 0),), 20), (20, False, STUCK), id="stuck"),
         pytest.param(Side((), 9), Side((EpochEntry(0, 0),), 20), (9, False, STUCK), id="shorter, then stuck"),
     ],
@@ -110,3 +124,40 @@ def test_offsets_out_of_range(leader, follower, expected):
     meeting = meet(leader, follower)
 
     assert (meeting.truncate_to, meeting.starts_anew, meeting.outcome) == expected
+
+
+EPOCHS = (EpochEntry(0, 0), EpochEntry(2, 30), EpochEntry(4, 50))
+
+
+@pytest.mark.parametrize(
+    ("answered", "follower", "expected"),
+    [
+        pytest.param((-1, -1), Side(EPOCHS, 70), (33, True, "undefined-end"), id="a"),
+        pytest.param((-1, 80), Side(EPOCHS, 70), (70, True, "unnamed-epoch"), id="b"),
+        pytest.param((3, 60), Side(EPOCHS, 70), (50, False, "unknown-epoch"), id="c"),
+        pytest.param((2, 40), Side(EPOCHS, 70), (40, True, "common-epoch"), id="d: the leader's"),
+        pytest.param((2, 60), Side(EPOCHS, 70), (50, True, "common-epoch"), id="d: its own"),
+        pytest.param((4, 90), Side(EPOCHS, 70), (70, True, "common-epoch"), id="d: its log end"),
+        pytest.param((5, 90), Side(EPOCHS, 70), (70, True, "untracked-epoch"), id="e: above all"),
+        pytest.param((0, 9), Side((), 70), (9, True, "untracked-epoch"), id="e: none"),
+    ],
+)
+def test_truncation_states(answered, follower, expected):
+    assert truncation_state(EpochEntry(*answered), follower, 33) == expected
+
+
+LEADER = Side((EpochEntry(0, 0), EpochEntry(2, 30), EpochEntry(4, 50)), 70, high_watermark=60)
+FOLLOWER = Side((EpochEntry(0, 0), EpochEntry(1, 20), EpochEntry(3, 40)), 60, high_watermark=25)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "truncations"),
+    [(FETCH, [40, 20]), (EPOCH, [40, 20]), (EPOCH_V0, [50]), (HIGH_WATERMARK, [25])],
+)
+def test_protocols(protocol, truncations):
+    meeting = meet(LEADER, FOLLOWER, protocol)
+
+    assert [one.truncate_to for one in meeting.rounds] == truncations
+    assert (meeting.truncate_to, meeting.outcome) == (truncations[-1], CONVERGED)
+    assert (meeting.rounds[0].rule == UNKNOWN_EPOCH) == (len(truncations) > 1)
+    assert meeting.needs_high_watermark == (protocol == HIGH_WATERMARK)
