@@ -56,11 +56,16 @@ def predict(
         error = failure.__cause__
         if not isinstance(error, BrokerError):
             raise
-        message = f"{error}: {STOPS[is_of_disk(error)]}"
-        path = shown_path(partition, error.path)
-        yield Finding("START-008", message, dir=partition.shown, path=path, position=error.position)
+        yield refusal(partition, error)
         return Startup(None, error, None, ())
     return Startup(loaded, None, records_in(loaded.lost), file_changes(partition, loaded))
+
+
+def refusal(partition: Partition, error: BrokerError) -> Finding:
+    """Return the finding about a log that the broker would not load."""
+    message = f"{error}: {STOPS[is_of_disk(error)]}"
+    path = shown_path(partition, error.path)
+    return Finding("START-008", message, dir=partition.shown, path=path, position=error.position)
 
 
 def is_of_disk(error: BrokerError) -> bool:

@@ -14,25 +14,26 @@ from kcli.analysis.checks.partitions import PartitionJudge, log_end_of, needs_st
 from kcli.analysis.checks.segments import SegmentFacts, SegmentJudge
 from kcli.analysis.findings import Finding
 from kcli.analysis.invariants import Offsets
+from kcli.analysis.log_segment import BrokerError
 from kcli.analysis.metadata_log import behind_message, is_behind
-from kcli.analysis.start import LOAD_FAILED, Inspected, inspect, start
+from kcli.analysis.start import Inspected, inspect, start
+from kcli.analysis.startup import refusal
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import scan_logs
 from kcli.jobs.check_dirs import Fleet, newest_snapshot, without_directory
 from kcli.jobs.checkpoint import contradictions, stored_offsets
 from kcli.jobs.common import Yield, answer, internal_failure, log_dir_findings, notes_as_findings, source_of
 from kcli.jobs.scan import ScanLog, Scanned, ScannedRange, ScanReducer, inspected, is_segment
-from kcli.logdir.buffers import shown
+from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.directory import directory_facts
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Target
-from kcli.rows import Failure
 from kcli.rows.check import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow
 from kcli.rows.places import Where
 
 ACCEPTS = scan_logs.ACCEPTS | {LOG_DIR}
 COMPACTED = frozenset({"__consumer_offsets", "__transaction_state"})
-FAILS_TO_LOAD = frozenset({"CHECK-001", "DIR-005", "DIR-006", "DIR-009", "LOG-009", "LOG-010"})
+FAILS_TO_LOAD = frozenset({"START-008", "DIR-005", "DIR-006", "DIR-009", "LOG-009", "LOG-010"})
 """Findings that say that the process ends, or that the log dir goes offline."""
 
 
@@ -123,7 +124,13 @@ class CheckLog:
 
 def _state(partition: Partition, states: list[DirectoryState]) -> Yield:
     """Yield what a start finds; keep what the files of the directory say."""
-    found = yield from inspect(partition)
+    try:
+        found = yield from inspect(partition)
+    except FileError as error:
+        if not isinstance(error.__cause__, BrokerError):
+            raise
+        yield refusal(partition, error.__cause__)
+        return
     offsets = yield from stored_offsets(partition, found.epoch_lines)
     names = map(parse_file, partition.names)
     snapshots = sorted(
@@ -154,9 +161,6 @@ class CheckReducer:
         joined = self.scan(_as_scan(left, a), _as_scan(right, b))
         findings = joined.findings[done:] + ([] if right is None else right.findings)
         error, failed = joined.error, a.failed + b.failed
-        if error is not None and error.error == LOAD_FAILED:
-            findings.append(_will_not_load(error))
-            error = None
         judge = a.judge
         if b.state is not None and b.target is not None:
             judge = b.state.judge(b.target)
@@ -221,7 +225,7 @@ def _at_the_end(known: Checked) -> Iterator[Finding]:
     given = state.inspected.given
     if needs_start(known.segments, given):
         yield from _start(target)
-    elif not any(one.code == "CHECK-001" for one in known.findings):
+    elif not any(one.code == "START-008" for one in known.findings):
         log_end = state.inspected.log_end
         if log_end is None:
             log_end = log_end_of(known.segments, given)
@@ -237,26 +241,24 @@ def _start(target: Target) -> Iterator[Finding]:
     """Yield what recovery would cut, delete or refuse, and what contradicts the log that it leaves."""
 
     def started(partition: Partition) -> Yield:
-        loaded = yield from start(partition)
+        try:
+            loaded = yield from start(partition)
+        except FileError as error:
+            if not isinstance(error.__cause__, BrokerError):
+                raise
+            yield refusal(partition, error.__cause__)
+            return
         offsets = yield from stored_offsets(partition, loaded.epoch_lines)
         yield from contradictions(partition.shown, offsets._replace(log_end=loaded.log_end_offset))
 
     outcome = answer(Unit(number=0, targets=(target,)), started)
     yield from (one for one in outcome.findings if one.code in OF_A_RECOVERY)
-    if outcome.error is not None and outcome.error.error == LOAD_FAILED:
-        yield _will_not_load(outcome.error)
 
 
-OF_A_RECOVERY = frozenset({"START-001", "START-002", "START-007", "LOG-006", "CKPT-001", "DIR-003"})
+OF_A_RECOVERY = frozenset(
+    {"START-001", "START-002", "START-007", "START-008", "LOG-006", "CKPT-001", "DIR-003"}
+)
 """Findings of a recovery that a walk over the batches does not make itself."""
-
-
-def _will_not_load(error: Failure) -> Finding:
-    """Return the finding about a partition that a broker would not load."""
-    directory = os.path.dirname(error.path) or "."
-    if os.path.isdir(error.path):
-        return Finding("CHECK-001", error.message, dir=error.path)
-    return Finding("CHECK-001", error.message, dir=directory, path=error.path, position=error.position)
 
 
 def _is_about(finding: Finding, target: Target) -> bool:

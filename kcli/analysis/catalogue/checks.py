@@ -5,12 +5,6 @@ from kcli.analysis.catalogue.rule import Rule
 REBUILD = "Remove the index while the broker is stopped: the broker writes it anew from the log."
 
 CHECKS: dict[str, Rule] = {
-    "CHECK-001": Rule(
-        "error",
-        "A starting broker would not load this partition.",
-        "It takes the log dir offline, or its process ends, as the message says.",
-        "Do not start it yet: keep a copy of the directory, and see what the other findings say.",
-    ),
     "LOG-016": Rule(
         "error",
         "A file with the name of a log is something else: a git-lfs pointer, an archive, text.",

@@ -197,7 +197,7 @@ DAMAGES = (
     Damage("log: a flipped byte", "LOG-003", flipped(file(MIDDLE, "log"), 300)),
     Damage("log: the last batch is cut", "LOG-001", cut(file(LAST, "log"), -20)),
     Damage("log: zeros after a clean stop", "LOG-009", more(file(LAST, "log"), bytes(200))),
-    Damage("log: zeros after a clean stop do not load", "CHECK-001", more(file(LAST, "log"), bytes(200))),
+    Damage("log: zeros after a clean stop do not load", "START-008", more(file(LAST, "log"), bytes(200))),
     Damage("log: garbage at the end of a closed segment", "DUMP-001", more(file(FIRST, "log"), b"\xff" * 90)),
     Damage("log: garbage between batches", "DUMP-001", put(file(FIRST, "log"), 276, b"\xff" * 20)),
     Damage("log: a magic above 2", "LOG-015", header(FIRST, 1, magic=5)),
@@ -264,7 +264,7 @@ DAMAGES = (
     Damage(
         "txnindex: below the segment", "START-004", put(file(MIDDLE, "txnindex"), 0, TXN.pack(0, 0, 1, 2, 3))
     ),
-    Damage("txnindex: an unknown version", "CHECK-001", put(file(MIDDLE, "txnindex"), 0, b"\x07")),
+    Damage("txnindex: an unknown version", "START-008", put(file(MIDDLE, "txnindex"), 0, b"\x07")),
     Damage("snapshot: a flipped byte", "PROD-001", flipped(file(MIDDLE, "snapshot"), 20)),
     Damage("snapshot: cut", "PROD-001", cut(file(LAST, "snapshot"), -5)),
     Damage("snapshot: another sequence", "PROD-002", producer(LAST, 0, last_sequence=77)),
@@ -272,7 +272,7 @@ DAMAGES = (
     Damage("snapshot: offsets past its own", "PROD-002", producer(62, 0, last_offset=900)),
     Damage(
         "epochs: damaged",
-        "CHECK-001",
+        "START-008",
         whole(lambda root: root / PARTITION / "leader-epoch-checkpoint", b"0\nx\n"),
     ),
     Damage("epochs: missing", "EPOCH-001", gone(lambda root: root / PARTITION / "leader-epoch-checkpoint")),
@@ -280,7 +280,7 @@ DAMAGES = (
     Damage("epochs: past the log", "CKPT-001", epochs("0 0", "9 5000")),
     Damage(
         "partition.metadata: damaged",
-        "CHECK-001",
+        "START-008",
         whole(lambda root: root / PARTITION / "partition.metadata", b"?"),
     ),
     Damage(

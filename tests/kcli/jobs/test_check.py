@@ -68,7 +68,7 @@ def test_a_log_that_does_not_load_is_an_answer_and_not_an_error(check, kcli, tmp
     found = check(tmp_path / "data")
     assert found["errors"] == []
     assert results(found)["orders-0"] == "will-not-load"
-    assert codes(found, "error") == ["CHECK-001", "LOG-009"]
+    assert codes(found, "error") == ["LOG-009", "START-008"]
     assert kcli("check", directory).exit_code == 1
 
 
