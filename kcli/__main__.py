@@ -43,6 +43,7 @@ WORKERS_IMPORT = {
             "ls",
             "replica",
             "rlmm",
+            "salvage",
             "startup",
             "truncate",
         )

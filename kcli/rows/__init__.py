@@ -40,6 +40,7 @@ COMMANDS = {
     "ls": "places",
     "scan": "scan",
     "check": "check",
+    "salvage": "salvage",
     "dump": "dump",
 }
 """The module of each command's rows."""

@@ -68,7 +68,14 @@ def test_documents_match_their_schema(kcli, log_dir, command):
 
 
 def test_every_command_that_reads_files_is_run_here():
-    assert set(RUNS) == set(COMMANDS) - READ_NO_FILES
+    assert set(RUNS) == set(COMMANDS) - READ_NO_FILES - {"salvage"}
+
+
+def test_what_salvage_says_matches_its_schema(kcli, log_dir, tmp_path):
+    directory = log_dir.partition("orders-0")
+    document = json.loads(kcli("salvage", directory, "--out", tmp_path / "copy", "-o", "json").stdout)
+    jsonschema.validate(document, schema(kcli, "salvage"))
+    assert document["rows"]
 
 
 WORDS_ALONE = {

@@ -32,7 +32,8 @@ PARTS = 4
 """Tests that share the log dirs, so that several processes can."""
 SECONDS = 60
 """More than any command takes for a log dir, by far."""
-NO_LOG_DIR = {"demo", "explain", "help", "schema", *READ_NO_FILES}
+NO_LOG_DIR = {"demo", "explain", "help", "salvage", "schema", *READ_NO_FILES}
+"""Commands that take no log dir; `salvage` takes one partition, and has tests of its own."""
 COMMANDS = (
     "ls --include-leftovers",
     "epoch show",

@@ -163,4 +163,10 @@ CHECKS: dict[str, Rule] = {
         "It does not know the topic id: it takes the directory for a stray and begins an empty replica.",
         "Restore the file from another partition of the topic before the broker starts.",
     ),
+    "SALV-001": Rule(
+        "error",
+        "Bytes of a log could not be saved: they are not in the copy.",
+        "Recovery would cut the log where they begin, and delete every later segment.",
+        "Fetch these offsets from another replica, if one has them (kcli replica diff).",
+    ),
 }

@@ -30,6 +30,7 @@ DRAWINGS = {
     "check": "checks.draw_checks",
     "fingerprint": "replica_ranges.FINGERPRINTS",
     "election": "elections.draw_elections",
+    "salvage": "salvages.draw_salvages",
     "simulation": "simulation.draw_story",
     "scenario": "simulation.SCENARIOS",
     "failover": "failover.draw_failover",

@@ -1,0 +1,77 @@
+"""`kcli salvage`: a clean copy of a damaged partition, elsewhere."""
+
+import os
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from commands._options import Common, Paths, RefusedError, UsageError, common_options
+from commands._targets import refuse_log_dirs
+
+if TYPE_CHECKING:
+    from kcli.logdir.tree import Found
+
+INDEX_INTERVAL_BYTES = 4096
+WHAT = ("all", "indexes")
+
+
+@common_options
+def salvage(
+    paths: Paths = None,
+    *,
+    what: Annotated[
+        str,
+        typer.Option("--what", metavar="all|indexes", help="The whole partition, or indexes alone."),
+    ] = "all",
+    index_interval_bytes: Annotated[
+        int,
+        typer.Option("--index-interval-bytes", metavar="N", min=0, help="The topic's index.interval.bytes."),
+    ] = INDEX_INTERVAL_BYTES,
+    common: Common,
+) -> None:
+    """Write a clean copy of a partition to the new directory --out DIR, and say what could not be saved.
+
+    Batches that can be read are copied, also those past damage; indexes, producer snapshots and
+    leader-epoch-checkpoint are made anew as recovery makes them. The partition itself stays as it is.
+
+    Example: kcli salvage /var/lib/kafka/data/orders-0 --out /mnt/rescue/orders-0
+    """
+    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.salvage import Salvage  # noqa: PLC0415 - kept out of --help
+
+    if common.out is None:
+        raise UsageError("expected --out DIR, where the copy is written")
+    if what not in WHAT:
+        raise UsageError(f"--what {what}: expected one of {', '.join(WHAT)}")
+    if common.spark or common.spark_master or common.spark_remote or common.spark_conf:
+        raise UsageError("--spark: the copy is written by this process, on this host")
+    _refuse(common.out)
+    now_ms = time.time_ns() // 1_000_000
+    job = Salvage(out=common.out, now_ms=now_ms, what=what, index_interval_bytes=index_interval_bytes)
+    command = Command(name="salvage", job=job, expand=_one)
+    run(command, paths, replace(common, out=None, jobs=1))
+
+
+def _refuse(out: str) -> None:
+    """Refuse a directory in a log dir, and one that has anything in it."""
+    parent = os.path.dirname(os.path.abspath(out))
+    if not os.path.isdir(parent):
+        raise UsageError(f"--out {out}: no directory {parent}")
+    if os.path.lexists(out):
+        try:
+            if os.path.islink(out) or os.listdir(out):
+                raise RefusedError(f"--out {out}: this is not empty; choose a new directory")
+        except NotADirectoryError as error:
+            raise RefusedError(f"--out {out}: this is a file; choose a new directory") from error
+        except OSError as error:
+            raise UsageError(f"--out {out}: {(error.strerror or str(error)).lower()}") from error
+    refuse_log_dirs("--out", out)
+
+
+def _one(found: "Found") -> "Found":
+    """Return what was found if it is one partition."""
+    if len(found.targets) > 1:
+        raise UsageError(f"expected one partition directory, there are {len(found.targets)}")
+    return found

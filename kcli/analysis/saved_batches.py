@@ -1,0 +1,105 @@
+"""Which batches of a damaged log a clean copy can hold: whole, of right checksum, and with rising offsets.
+
+What is left out is said, range by range.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from formats.batch import LOG_OVERHEAD, MAX_INT
+from formats.magic import is_above_latest, is_legacy
+from kcli.analysis.salvage import DamagedRange, verified_windows
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.bulk import Window
+from kcli.logdir.segment import TORN, ZEROS
+
+DAMAGED, CHECKSUM, MAGIC, HEADER, OFFSETS, TRANSACTION = (
+    "damaged",
+    "checksum",
+    "magic",
+    "header",
+    "offsets",
+    "transaction",
+)
+"""Why bytes are left out."""
+
+
+class Kept(NamedTuple):
+    """Bytes of a log that go into the copy: batches in a row, `last` is the offset of the last."""
+
+    start: int
+    end: int
+    batches: int
+    last: int
+
+
+class LeftOut(NamedTuple):
+    """Bytes that do not, and why; `first_offset` of the batch there, None where there is none."""
+
+    start: int
+    end: int
+    first_offset: int | None
+    reason: str
+    batches: int = 0
+
+
+def sorted_out(file: DataFile, base: int, after: int) -> Iterator[Kept | LeftOut]:
+    """Yield what of a log goes into a copy and what does not, in the order of its bytes.
+
+    `base` is the segment's base offset, `after` the last offset of the segments before, -1 for none. A tail
+    that is not complete, or zeros, is left out as well: no broker would keep it.
+    """
+    for item in verified_windows(file, 0):
+        if isinstance(item, Window):
+            for one in _of_window(item, base, after):
+                after = one.last if isinstance(one, Kept) else after
+                yield one
+        elif isinstance(item, DamagedRange):
+            yield LeftOut(item.start, item.end, None, DAMAGED)
+        elif item.reason in TORN or item.reason == ZEROS:
+            yield LeftOut(item.position, file.size, None, DAMAGED)
+
+
+def _of_window(window: Window, base: int, after: int) -> Iterator[Kept | LeftOut]:
+    fields, positions = window.fields, window.positions
+    sizes = fields["batch_length"].astype(np.int64) + LOG_OVERHEAD
+    first = fields["base_offset"].astype(np.int64)
+    last = first + fields["last_offset_delta"]
+    reasons = np.zeros(len(positions), np.int8)
+    count, delta = fields["records_count"], fields["last_offset_delta"]
+    bad_header = ~is_legacy(fields["magic"]) & ((count < 0) | (delta < 0) | (count > delta + 1))
+    reasons[bad_header] = 3
+    reasons[is_above_latest(fields["magic"])] = 2
+    if window.valid is not None:
+        reasons[~window.valid] = 1
+    reasons[(reasons == 0) & ((first < base) | (last - base > MAX_INT))] = 4
+    _mark_falling(reasons, first, last, after)
+    begins = np.flatnonzero(np.append(True, (reasons[1:] != reasons[:-1]) | (reasons[1:] > 0)))
+    ends = np.append(begins[1:], len(positions))
+    for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+        start, stop = int(positions[begin]), int(positions[end - 1] + sizes[end - 1])
+        if reasons[begin]:
+            reason = (CHECKSUM, MAGIC, HEADER, OFFSETS)[int(reasons[begin]) - 1]
+            yield LeftOut(start, stop, int(first[begin]), reason, end - begin)
+        else:
+            yield Kept(start, stop, end - begin, int(last[end - 1]))
+
+
+def _mark_falling(
+    reasons: "np.ndarray[tuple[int], np.dtype[np.int8]]",
+    first: "np.ndarray[tuple[int], np.dtype[np.int64]]",
+    last: "np.ndarray[tuple[int], np.dtype[np.int64]]",
+    after: int,
+) -> None:
+    """Mark the batches whose offsets are not above those of the batches that are kept before."""
+    good = np.flatnonzero(reasons == 0)
+    highest = np.maximum.accumulate(np.append(after, last[good]))[:-1]
+    if (first[good] > highest).all():
+        return
+    for number in good.tolist():  # one that is left out does not count for those after it
+        if first[number] > after:
+            after = int(last[number])
+        else:
+            reasons[number] = 4

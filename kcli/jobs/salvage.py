@@ -1,0 +1,319 @@
+"""`salvage`: a clean copy of a partition elsewhere, its indexes and producers as recovery would write them.
+
+The batches that can be read are copied first; then the copy is started as after an unclean stop, and what
+that start would write is written. So the rules of recovery are those of `kcli.analysis.log_loader`.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from formats.errors import FormatError
+from formats.index import TXN_INDEX_ENTRY
+from formats.names import file_prefix, parse_file
+from formats.properties import read_partition_metadata
+from kcli.analysis.directory_files import surviving_files
+from kcli.analysis.findings import Finding
+from kcli.analysis.loaded_log import DEFAULT_INDEX_INTERVAL_BYTES, LoadedLog, Settings
+from kcli.analysis.log_segment import BrokerError, LoadedSegment
+from kcli.analysis.partition_files import epoch_file
+from kcli.analysis.saved_batches import OFFSETS, TRANSACTION, Kept, LeftOut, sorted_out
+from kcli.analysis.start import load
+from kcli.analysis.start_files import ENTRY_SIZES, INDEX, TIME_INDEX, epoch_bytes, snapshot_bytes
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.common import failed, where
+from kcli.logdir.buffers import DataFile, FileError, read_optional
+from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
+from kcli.logdir.segment import next_batch
+from kcli.logdir.tree import Target
+from kcli.rows import Failure
+from kcli.rows.salvage import LostRange, SalvageRow, SavedFile
+
+ALL, INDEXES = "all", "indexes"
+CHUNK = 4 << 20
+MOST_LOST = 1000
+"""Ranges that a row lists."""
+MOST_REFUSED = 1000
+"""Batches that recovery refuses, for other reasons than their bytes, and that are left out one by one."""
+
+
+@dataclass(slots=True)
+class _Copy:
+    """What goes into a copy and what is left out; changed in place."""
+
+    batches: int = 0
+    batches_lost: int = 0
+    bytes_lost: int = 0
+    lost: list[LostRange] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+    def leave_out(self, partition: Partition, name: str, one: LeftOut) -> None:
+        """Count and report bytes that are left out."""
+        self.batches_lost += one.batches
+        self.bytes_lost += one.end - one.start
+        if len(self.lost) < MOST_LOST:
+            self.lost.append(LostRange(name, one.start, one.end, one.first_offset, one.reason))
+        place = f"bytes {one.start} to {one.end}"
+        offset = f", offset {one.first_offset}" if one.first_offset is not None else ""
+        path = os.path.join(partition.shown, name)
+        words = f"{place}{offset}: not in the copy ({one.reason})"
+        self.findings.append(Finding("SALV-001", words, partition.shown, path, one.start))
+
+
+@contextmanager
+def new_directory(path: str) -> Iterator[str]:
+    """Give a directory that takes a path when it is complete; nothing is left of it otherwise."""
+    parent, name = os.path.split(os.path.abspath(path))
+    made = tempfile.mkdtemp(prefix=f".{name}.", dir=parent)
+    try:
+        yield made
+        os.chmod(made, 0o777 & ~_umask())
+        os.rename(made, path)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+
+
+def _umask() -> int:
+    """Return which permissions new files lack; asking changes it for a moment."""
+    found = os.umask(0)
+    os.umask(found)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Salvage:
+    """The job: `out` is the directory to write, `what` ALL or INDEXES, `now_ms` the broker's clock."""
+
+    out: str
+    now_ms: int
+    what: str = ALL
+    index_interval_bytes: int = DEFAULT_INDEX_INTERVAL_BYTES
+
+    def __call__(self, unit: Unit) -> Outcome:
+        """Write the copy of a partition; return its row and what could not be saved."""
+        copy = _Copy()
+        partition = Partition(unit.target)
+        try:
+            row = self._written(partition, copy)
+        except FileError as error:
+            path = unit.target.path
+            if error.path != path:  # it may be that of the copy
+                path = os.path.join(path, os.path.basename(error.path))
+            return replace(failed(unit, FileError(path, *error.args[1:])), findings=copy.findings)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            failure = Failure(self.out, "not-written", None, None, f"cannot write: {reason}")
+            return Outcome(number=unit.number, findings=copy.findings, error=failure)
+        return Outcome(number=unit.number, rows=[row], findings=copy.findings)
+
+    def _written(self, partition: Partition, copy: _Copy) -> SalvageRow:
+        settings = Settings(now_ms=self.now_ms, index_interval_bytes=self.index_interval_bytes)
+        with new_directory(self.out) as made:
+            if self.what == INDEXES:
+                loaded = _loaded(partition, settings)
+                copy.findings.extend(loaded.findings)
+            else:
+                _copy_logs(partition, made, copy)
+                _copy_others(partition, made)
+                target = replace(partition.target, path=made, shown=partition.shown, log_dir=None)
+                loaded = _recovered(partition, target, settings, copy)
+                _write_rest(loaded, made)
+            _write_indexes(loaded, made)
+            if self.what == ALL:
+                _write_snapshots(_started(partition, target, loaded, settings), made)
+            return _row(partition, self, made, loaded, copy)
+
+
+def _row(partition: Partition, job: Salvage, made: str, loaded: LoadedLog, copy: _Copy) -> SalvageRow:
+    return SalvageRow(
+        where(partition),
+        out_dir=job.out,
+        what=job.what,
+        segments=len(loaded.segments),
+        batches=copy.batches if job.what == ALL else None,
+        bytes=sum(one.log_size for one in loaded.segments),
+        log_start_offset=loaded.log_start_offset,
+        log_end_offset=loaded.log_end_offset,
+        batches_lost=copy.batches_lost,
+        bytes_lost=copy.bytes_lost,
+        lost=tuple(copy.lost),
+        files=tuple(SavedFile(name, _size(made, name)) for name in sorted(os.listdir(made))),
+    )
+
+
+def _size(directory: str, name: str) -> int:
+    return os.stat(os.path.join(directory, name)).st_size
+
+
+def _loaded(partition: Partition, settings: Settings) -> LoadedLog:
+    """Return the log as recovery of all of it leaves it; FileError where it fails."""
+    try:
+        return load(partition, clean=False, recovery_point=0, log_start_offset=0, settings=settings)
+    except BrokerError as error:
+        raise FileError(error.path, "load-failed", str(error), error.position) from error
+
+
+def _logs(partition: Partition) -> dict[int, str]:
+    """Return the path of each segment's log: swaps are finished, other files in the way are passed over."""
+    try:
+        return {base: path for base, (path, _) in sorted(surviving_files(partition, []).logs.items())}
+    except (BrokerError, FileError):
+        return {
+            one.base_offset: os.path.join(partition.path, f"{one.stem}.log") for one in partition.segments
+        }
+
+
+def _copy_logs(partition: Partition, made: str, copy: _Copy) -> None:
+    """Write the batches of each log that can be read; a segment without any is left out unless it is last."""
+    after = -1
+    logs = _logs(partition)
+    for base, path in logs.items():
+        name = os.path.basename(path)
+        new = os.path.join(made, f"{file_prefix(base)}.log")
+        before = copy.batches
+        with DataFile(path) as log, open(new, "wb") as into:
+            for one in sorted_out(log, base, after):
+                if isinstance(one, LeftOut):
+                    copy.leave_out(partition, name, one)
+                    continue
+                after = one.last
+                copy.batches += one.batches
+                _copy_bytes(log, one, into.write)
+        if copy.batches == before and base != max(logs):
+            os.unlink(new)
+
+
+def _copy_bytes(log: DataFile, kept: Kept, write: Callable[[bytes], object]) -> None:
+    for position in range(kept.start, kept.end, CHUNK):
+        write(log.read(position, min(CHUNK, kept.end - position)))
+
+
+def _copy_others(partition: Partition, made: str) -> None:
+    """Copy the files that are no batches and cannot be made from them, if they are whole.
+
+    The topic id; and the epochs, which go back beyond the batches.
+    """
+    data = _readable(partition, PARTITION_METADATA)
+    if data is not None:
+        try:
+            read_partition_metadata(data)
+            _write(made, PARTITION_METADATA, data)
+        except FormatError:
+            pass
+    try:
+        lines, _ = epoch_file(partition)
+    except (BrokerError, FileError):
+        lines = None
+    data = _readable(partition, LEADER_EPOCH_CHECKPOINT)
+    if lines is not None and data is not None:
+        _write(made, LEADER_EPOCH_CHECKPOINT, data)
+
+
+def _readable(partition: Partition, name: str) -> bytes | None:
+    try:
+        return read_optional(os.path.join(partition.path, name))
+    except FileError:
+        return None
+
+
+def _write(directory: str, name: str, data: bytes) -> None:
+    with open(os.path.join(directory, name), "wb") as file:
+        file.write(data)
+
+
+def _recovered(partition: Partition, target: Target, settings: Settings, copy: _Copy) -> LoadedLog:
+    """Return the copy as recovery leaves it; a batch that it refuses is left out as well."""
+    for _ in range(MOST_REFUSED):
+        try:
+            loaded = load(
+                Partition(target), clean=False, recovery_point=0, log_start_offset=0, settings=settings
+            )
+            for segment, position in loaded.lost:
+                name = os.path.basename(segment.log_path or "")
+                copy.leave_out(partition, name, LeftOut(position, segment.log_size, None, OFFSETS))
+        except BrokerError as error:
+            if error.position is None or not error.path.endswith(".log"):
+                raise FileError(error.path, "load-failed", str(error), error.position) from error
+            _take_out(partition, error, copy)
+        else:
+            return loaded
+    raise FileError(partition.path, "load-failed", f"recovery refuses more than {MOST_REFUSED} batches")
+
+
+def _started(partition: Partition, target: Target, loaded: LoadedLog, settings: Settings) -> LoadedLog:
+    """Return the copy as a clean start holds it; FileError where that is not what recovery left."""
+    try:
+        started = load(
+            Partition(target),
+            clean=True,
+            recovery_point=loaded.log_end_offset,
+            log_start_offset=0,
+            settings=settings,
+        )
+    except BrokerError as error:
+        raise FileError(error.path, "load-failed", str(error), error.position) from error
+    if started.log_end_offset != loaded.log_end_offset:
+        ends = f"{started.log_end_offset} instead of {loaded.log_end_offset}"
+        raise FileError(partition.path, "load-failed", f"the copy would end at offset {ends}")
+    return started
+
+
+def _take_out(partition: Partition, error: BrokerError, copy: _Copy) -> None:
+    """Write a log of the copy without the batch that recovery refuses."""
+    position = error.position or 0
+    with DataFile(error.path) as log:
+        found = next_batch(log, position, log.size)
+        end = log.size if found is None else position + found.size
+        before = error.path + ".old"
+    os.rename(error.path, before)
+    with DataFile(before) as log, open(error.path, "wb") as into:
+        for kept in (Kept(0, position, 0, 0), Kept(end, log.size, 0, 0)):
+            _copy_bytes(log, kept, into.write)
+    os.unlink(before)
+    copy.batches -= 1
+    offset = None if found is None else found.base_offset
+    one = LeftOut(position, end, offset, TRANSACTION, 1)
+    copy.leave_out(partition, os.path.basename(error.path), one)
+
+
+def _write_indexes(loaded: LoadedLog, made: str) -> None:
+    for segment in loaded.segments:
+        stem = file_prefix(segment.base_offset)
+        for suffix, index in ((INDEX, segment.offset_index), (TIME_INDEX, segment.time_index)):
+            _write(made, stem + suffix, index.data[: index.entries * ENTRY_SIZES[suffix]])
+        if segment.aborted:
+            _write(made, f"{stem}.txnindex", b"".join(map(TXN_INDEX_ENTRY.pack, segment.aborted)))
+
+
+def _write_rest(loaded: LoadedLog, made: str) -> None:
+    """Write logs as far as recovery keeps them, producer snapshots and the leader-epoch-checkpoint."""
+    for base in loaded.deleted:
+        os.unlink(os.path.join(made, f"{file_prefix(base)}.log"))
+    for segment in loaded.segments:
+        _write_log(segment, made)
+    _write_snapshots(loaded, made)
+    if loaded.epochs_written or loaded.epoch_lines is None:
+        content = epoch_bytes(loaded.epochs) if loaded.epochs_written else b""
+        _write(made, LEADER_EPOCH_CHECKPOINT, content)
+
+
+def _write_snapshots(loaded: LoadedLog, made: str) -> None:
+    """Write the producer snapshots of a start, and remove those that it removes."""
+    for name in os.listdir(made):
+        if name.endswith(".snapshot") and parse_file(name).base_offset not in loaded.producers.disk:
+            os.unlink(os.path.join(made, name))
+    for offset, snapshot in loaded.producers.disk.items():
+        if not isinstance(snapshot, str):
+            _write(made, f"{file_prefix(offset)}.snapshot", snapshot_bytes(snapshot))
+
+
+def _write_log(segment: LoadedSegment, made: str) -> None:
+    path = os.path.join(made, f"{file_prefix(segment.base_offset)}.log")
+    if segment.log_path is None:
+        _write(made, os.path.basename(path), b"")
+    elif os.stat(path).st_size > segment.log_size:
+        os.truncate(path, segment.log_size)

@@ -1,0 +1,60 @@
+"""The view of `salvage`: what was written where, and what could not be saved."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+
+from kcli.analysis.findings import Finding
+from kcli.output.drawings.grid import NUMBER, SIZE, ShownColumn, table
+from kcli.output.drawings.places import name_of, place_parts, title
+from kcli.output.drawings.tables import sentences
+from kcli.output.screen import Screen
+from kcli.output.units import counted, size
+from kcli.output.values import one_line
+from kcli.rows.salvage import SalvageRow
+
+LOST = (
+    ShownColumn("NOT SAVED", "file"),
+    ShownColumn("FROM BYTE", "start", NUMBER),
+    ShownColumn("TO", "end", NUMBER),
+    ShownColumn("SIZE", lambda one: one.end - one.start, SIZE),
+    ShownColumn("OFFSET", "first_offset", NUMBER),
+    ShownColumn("WHY", "reason"),
+)
+MOST = 25
+"""Ranges that are listed."""
+
+
+def draw_salvages(
+    rows: Sequence[SalvageRow],
+    screen: Screen,
+    findings: Sequence[Finding],  # noqa: ARG001 - the row says the same
+) -> Iterator[RenderableType]:
+    """Yield what was written of each partition, what not, and a verdict."""
+    for row in rows:
+        yield title([name_of(row.where), *place_parts([row.where])], screen)
+        yield ""
+        if row.lost:
+            yield table(LOST, row.lost[:MOST], screen)
+            if len(row.lost) > MOST:
+                yield sentences(screen, f"{len(row.lost) - MOST} more: -o json lists them.", style="dim")
+            yield ""
+        yield sentences(screen, _written(row))
+        yield sentences(screen, _verdict(row), style="bold")
+
+
+def _written(row: SalvageRow) -> str:
+    held = f"offsets {row.log_start_offset} to {row.log_end_offset}"
+    if row.batches is None:
+        return f"{counted(len(row.files), 'index', 'indexes')} of {held} in {one_line(row.out_dir)}."
+    what = (
+        f"{counted(row.segments, 'segment')}, {counted(row.batches, 'batch', 'batches')}, {size(row.bytes)}"
+    )
+    return f"{what}, {held} in {one_line(row.out_dir)}."
+
+
+def _verdict(row: SalvageRow) -> str:
+    if not row.bytes_lost:
+        return "All batches are saved." if row.batches is not None else "The indexes are written anew."
+    batches = f"{counted(row.batches_lost, 'batch', 'batches')}, " if row.batches_lost else ""
+    return f"Not saved: {batches}{size(row.bytes_lost)}."

@@ -1,0 +1,115 @@
+"""`kcli salvage`: where it may write, and what the copy holds. The oracle has Kafka open such copies."""
+
+import json
+import os
+
+import pytest
+
+from tests.partitions import log_dir, orders, put_range
+from tests.recordings.watch import tree
+
+
+@pytest.fixture
+def damaged(tmp_path):
+    """A partition with a wrong checksum, garbage, and batches after both."""
+    wrong = bytearray(put_range(5, 5))
+    wrong[-1] ^= 1
+    good = [put_range(base, 5) for base in (0, 10, 20)]
+    return orders(tmp_path / "data", good[0], bytes(wrong), good[1], b"\xff" * 70, good[2], b"\0" * 40)
+
+
+def salvage(kcli, path, out, *words):
+    done = kcli("salvage", path, "--out", out, "-o", "json", *words)
+    return done, json.loads(done.stdout)
+
+
+def test_batches_past_damage_are_saved(kcli, damaged, tmp_path):
+    before = tree(damaged.parent)
+    out = tmp_path / "rescue"
+    done, document = salvage(kcli, damaged, out)
+    (row,) = document["rows"]
+    assert done.exit_code == 1
+    assert (row["batches"], row["batches_lost"], row["log_start_offset"], row["log_end_offset"]) == (
+        3,
+        1,
+        0,
+        25,
+    )
+    assert [one["reason"] for one in row["lost"]] == ["checksum", "damaged", "damaged"]
+    assert {one["code"] for one in document["findings"]} == {"SALV-001"}
+    assert (out / f"{0:020d}.log").read_bytes() == b"".join(put_range(base, 5) for base in (0, 10, 20))
+    assert sorted(one["file"] for one in row["files"]) == sorted(os.listdir(out))
+    assert tree(damaged.parent) == before
+    (checked,) = json.loads(kcli("check", "-o", "json", out).stdout)["rows"]
+    assert checked["result"] == "clean"
+
+
+def test_a_whole_partition_is_saved_whole(kcli, tmp_path):
+    directory = orders(tmp_path / "data", put_range(0, 5), put_range(5, 5))
+    done, document = salvage(kcli, directory, tmp_path / "out")
+    assert (done.exit_code, document["findings"], document["rows"][0]["bytes_lost"]) == (0, [], 0)
+    log = f"{0:020d}.log"
+    assert (tmp_path / "out" / log).read_bytes() == (directory / log).read_bytes()
+
+
+def test_indexes_alone(kcli, tmp_path):
+    directory = orders(tmp_path / "data", *(put_range(base, 5) for base in range(0, 500, 5)))
+    done, document = salvage(kcli, directory, tmp_path / "out", "--what", "indexes")
+    assert done.exit_code == 0
+    assert sorted(os.listdir(tmp_path / "out")) == [f"{0:020d}.index", f"{0:020d}.timeindex"]
+    assert os.stat(tmp_path / "out" / f"{0:020d}.index").st_size > 0
+    assert document["rows"][0]["batches"] is None
+
+
+def test_segments_that_are_no_logs_are_left_out(kcli, tmp_path):
+    directory = orders(tmp_path / "data", put_range(0, 5))
+    (directory / f"{5:020d}.log").write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
+    (directory / f"{9:020d}.log").write_bytes(put_range(9, 3))
+    _, document = salvage(kcli, directory, tmp_path / "out")
+    assert document["rows"][0]["segments"] == 2
+    assert document["rows"][0]["log_end_offset"] == 12
+
+
+def test_offsets_that_do_not_rise_are_left_out(kcli, tmp_path):
+    directory = orders(tmp_path / "data", put_range(0, 5), put_range(3, 5), put_range(5, 5))
+    _, document = salvage(kcli, directory, tmp_path / "out")
+    assert [(one["reason"], one["first_offset"]) for one in document["rows"][0]["lost"]] == [("offsets", 3)]
+    assert document["rows"][0]["log_end_offset"] == 10
+
+
+def test_no_copy_lands_in_a_log_dir_or_over_files(kcli, damaged, tmp_path):
+    other = log_dir(tmp_path / "other")
+    taken = tmp_path / "taken"
+    taken.mkdir()
+    (taken / "x").write_text("x")
+    (tmp_path / "file").write_text("x")
+    for out in (
+        damaged,
+        damaged / "copy",
+        damaged.parent / "copy",
+        other,
+        other / "copy-0",
+        taken,
+        tmp_path / "file",
+    ):
+        before = tree(tmp_path)
+        assert kcli("salvage", damaged, "--out", out).exit_code == 5, out
+        assert tree(tmp_path) == before
+
+
+def test_words_that_do_not_fit(kcli, damaged, tmp_path):
+    assert kcli("salvage", damaged).exit_code == 2
+    assert kcli("salvage", damaged, "--out", tmp_path / "absent" / "out").exit_code == 2
+    assert kcli("salvage", damaged, "--out", tmp_path / "out", "--what", "x").exit_code == 2
+    assert kcli("salvage", damaged, damaged.parent, "--out", tmp_path / "out").exit_code == 2
+    assert kcli("salvage", tmp_path / "absent", "--out", tmp_path / "out").exit_code == 3
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_empty_directory_is_taken_and_nothing_is_left_of_what_fails(kcli, damaged, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    assert kcli("salvage", damaged, "--out", out).exit_code == 1
+    assert sorted(os.listdir(tmp_path)) == ["data", "out"]
+    (damaged / "x.log").write_text("x")
+    assert kcli("salvage", damaged, "--out", tmp_path / "second").exit_code == 1

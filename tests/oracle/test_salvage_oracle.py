@@ -1,0 +1,111 @@
+"""Copies that `salvage` wrote, opened by Kafka's own UnifiedLog; and its indexes against Kafka's recovery."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from formats.names import parse_file
+from kcli.engine.contract import Unit
+from kcli.jobs.salvage import INDEXES, Salvage
+from tests.partitions import unit as unit_of
+from tests.rows import named
+
+from .logs import NOW, RandomLog, random_log
+from .oracle import Oracle, cases
+from .test_start_oracle import damaged
+
+pytestmark = pytest.mark.oracle
+
+LOGS = 20
+DAMAGES_EACH = 4
+REBUILT = {".index", ".timeindex", ".txnindex", ".snapshot"}
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    """Return the files; indexes without the zeros that an open one is filled with."""
+    found = {path.name: path.read_bytes() for path in directory.iterdir() if path.is_file()}
+    return {name: data.rstrip(b"\0") if name.endswith(("index",)) else data for name, data in found.items()}
+
+
+def salvaged(unit: Unit, log: RandomLog, out: Path, **options: Any) -> dict[str, Any]:
+    interval = log.settings["index_interval_bytes"]
+    outcome = Salvage(out=str(out), now_ms=NOW, index_interval_bytes=interval, **options)(unit)
+    assert outcome.error is None, outcome.error
+    (row,) = map(named, outcome.rows)
+    assert bool(row["lost"]) == bool(row["bytes_lost"])
+    return row
+
+
+def opened(
+    oracle: Oracle, log: RandomLog, directory: Path, *, clean: bool
+) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return what Kafka says of a directory that it opens, and the files then."""
+    copy = oracle.copy(directory)
+    (said,) = oracle.ask(
+        "truncate",
+        directory=copy,
+        restart="none",
+        clean=clean,
+        log_start_offset=0,
+        recovery_point=0,
+        **log.settings,
+    ).values()
+    after = contents(copy)
+    oracle.discard(copy)
+    return said, after
+
+
+def test_a_copy_loads_without_a_change(oracle: Oracle, oracle_seed: int, tmp_path: Path) -> None:
+    for number in range(cases(LOGS)):
+        seed = oracle_seed + number
+        log, choose = random_log(oracle, seed, damaged=False), random.Random(f"salvage:{seed}")
+        for again in range(DAMAGES_EACH):
+            unit, done = damaged(log, choose, tmp_path / f"{number}-{again}")
+            out = tmp_path / f"out-{number}-{again}" / log.directory.name
+            out.parent.mkdir()
+            try:
+                row = salvaged(unit, log, out)
+                said, after = opened(oracle, log, out, clean=True)
+                assert "error" not in said, said
+                assert row["log_end_offset"] == said["log_end_offset"]
+                before = contents(out)
+                if (
+                    row["log_start_offset"] == row["log_end_offset"]
+                ):  # each start takes or deletes the one there
+                    for files in (before, after):
+                        files.pop(f"{row['log_end_offset']:020d}.snapshot", None)
+                assert after == before
+            except AssertionError as error:
+                raise AssertionError(f"log {seed} {done} {unit.target.path} {out}\n{error}") from error
+            shutil.rmtree(out.parent)
+        log.remove()
+
+
+def test_indexes_are_those_of_recovery(oracle: Oracle, oracle_seed: int, tmp_path: Path) -> None:
+    for number in range(cases(LOGS)):
+        log = random_log(oracle, oracle_seed + number, clean=True, damaged=False)
+        bare = tmp_path / f"{number}" / log.directory.name
+        shutil.copytree(log.directory, bare)
+        first = min((parse_file(path.name).base_offset or 0 for path in bare.glob("*.log")), default=0)
+        for path in bare.iterdir():
+            if path.suffix in REBUILT:
+                path.unlink()
+        _, recovered = opened(oracle, log, bare, clean=False)
+        out, indexes = (tmp_path / f"{word}-{number}" / log.directory.name for word in ("all", "indexes"))
+        for path in (out, indexes):
+            path.parent.mkdir()
+        salvaged(unit_of(bare), log, out)
+        found = contents(out)
+        for name in found.keys() - recovered.keys():  # of an empty log: a clean start would write it
+            assert name == f"{first:020d}.snapshot" and len(found.pop(name)) == 10
+        assert found == recovered, (log.seed, bare, out)
+        salvaged(unit_of(bare), log, indexes, what=INDEXES)
+        found = contents(indexes)
+        assert found == {name: data for name, data in recovered.items() if name in found}
+        assert {Path(name).suffix for name in found} <= REBUILT
+        log.remove()
