@@ -155,7 +155,7 @@ def arguments(command: str, given: list[str]) -> Words:
 def _formats(command: str) -> Words:
     from kcli.output.formats import FORMATS, TEXT  # noqa: PLC0415 - each answer imports what it needs
 
-    formats = [one for one in FORMATS.values() if one.on_stdout]
+    formats = [one for one in FORMATS.values() if one.on_stdout and one.of in {None, command}]
     return [(one.name, "") for one in formats if one is not TEXT or command in {"dump", "rlmm dump"}]
 
 

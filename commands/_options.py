@@ -112,7 +112,8 @@ class Common:
             "--output",
             panel=OUTPUT,
             metavar="FORMAT",
-            text="table, wide, json, ndjson, csv or tsv, of dumps text, too; table on a terminal, else tsv.",
+            text="table (on a terminal), wide, json, ndjson, csv, tsv (elsewhere); dump: text; check: "
+            "junit, prometheus.",
         ),
     ] = None
     out: Annotated[

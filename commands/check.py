@@ -1,12 +1,19 @@
 """`kcli check`: whether log dirs and partitions are whole, and whether a broker would load them."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands._options import INT32, Common, Paths, common_options
+from commands._options import INT32, Common, Paths, UsageError, common_options
+from commands._targets import read_text, refuse_log_dirs, replace_file
 from commands.scan import parse_rate
 from formats.bounds import LARGEST_BATCH
+
+if TYPE_CHECKING:
+    from kcli.jobs.check_state import State
+
+MOST_STATE = 256 << 20
+"""Bytes of a state."""
 
 
 @common_options
@@ -16,6 +23,19 @@ def check(
     records: Annotated[
         bool, typer.Option("--records", help="Read the records of every batch, too: decompress and decode.")
     ] = False,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Of all segments but the last of each partition read headers alone."),
+    ] = False,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since",
+            metavar="STATE",
+            help="Pass over closed segments that are as this file remembers them; keep it up to date.",
+            show_default=False,
+        ),
+    ] = None,
     rate: Annotated[
         str | None,
         typer.Option(
@@ -53,6 +73,9 @@ def check(
     from kcli.jobs.check import ACCEPTS, CheckLog, expand, reducer  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.scan import ScanLog, ScanOptions, split_segments  # noqa: PLC0415 - kept out of --help
 
+    if since is not None and quick:
+        raise UsageError("--since and --quick contradict each other: headers alone prove nothing for later")
+    state = None if since is None else _state(since, records=records)
     options = ScanOptions(
         max_batch_bytes=max_batch_bytes,
         rate=parse_rate(rate) if rate is not None else 0,
@@ -62,11 +85,29 @@ def check(
     scan = ScanLog(options)
     command = Command(
         name="check",
-        job=CheckLog(scan, records),
+        job=CheckLog(scan, records, quick),
         accepts=ACCEPTS,
         expand=expand,
-        split=lambda units, _: split_segments(units, 0),
-        reduce=lambda found: reducer(scan, found),
+        split=lambda units, _: split_segments(units if state is None else state.unread(units), 0),
+        reduce=lambda found: reducer(scan, found, state),
         rows_from_reduce=True,
     )
-    run(command, paths, common)
+    try:
+        run(command, paths, common)
+    finally:
+        if state is not None and since is not None:
+            replace_file("--since", since, state.dumps())
+
+
+def _state(path: str, *, records: bool) -> "State":
+    """Return the state in a file; an empty one where there is none."""
+    from kcli.jobs.check_state import State, StateError, loads  # noqa: PLC0415 - only for --since
+
+    refuse_log_dirs("--since", path)
+    text = read_text("--since", path, MOST_STATE)
+    if text is None:
+        return State({}, records=records)
+    try:
+        return loads(text, records=records)
+    except StateError as error:
+        raise UsageError(f"--since {path}: {error}") from error

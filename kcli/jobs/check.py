@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from formats.names import CLUSTER_METADATA, PRODUCER_SNAPSHOT, parse_file
+from formats.names import CLUSTER_METADATA, LOG, PRODUCER_SNAPSHOT, parse_file
 from kcli.analysis.checks.partitions import PartitionJudge, log_end_of, needs_start, slim
 from kcli.analysis.checks.segments import SegmentFacts, SegmentJudge
 from kcli.analysis.findings import Finding
@@ -21,11 +21,13 @@ from kcli.analysis.startup import refusal
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import scan_logs
 from kcli.jobs.check_dirs import Fleet, newest_snapshot, without_directory
+from kcli.jobs.check_state import State
 from kcli.jobs.checkpoint import contradictions, stored_offsets
 from kcli.jobs.common import Yield, answer, internal_failure, log_dir_findings, notes_as_findings, source_of
 from kcli.jobs.scan import ScanLog, Scanned, ScannedRange, ScanReducer, inspected, is_segment
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.directory import directory_facts
+from kcli.logdir.listing import listed
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Target
 from kcli.rows.check import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow
@@ -83,11 +85,12 @@ class Checked(NamedTuple):
 class CheckLog:
     """The map, picklable. A unit is a log dir, a partition directory, or a log.
 
-    `records`: the records of batches are read, too.
+    `records`: the records of batches are read, too. `quick`: of closed segments headers alone are.
     """
 
     scan: ScanLog
     records: bool = False
+    quick: bool = False
 
     def __call__(self, unit: Unit) -> Outcome:
         """Return what is in a unit, as the partial of a CheckReducer."""
@@ -114,12 +117,21 @@ class CheckLog:
         if not is_segment(unit.target):
             return self.scan.read(unit), (), []
         limit = self.scan.options.max_batch_bytes if self.records else None
-        judge = SegmentJudge(unit.target, limit)
-        found = self.scan.read(unit, judge.observe)
+        is_quick = self.quick and _is_closed(unit.target)
+        judge = SegmentJudge(unit.target, None if is_quick else limit, headers_alone=is_quick)
+        scan = ScanLog(replace(self.scan.options, verify=False)) if is_quick else self.scan
+        found = scan.read(unit, judge.observe)
         if found.piece is None:
             return found, (), []
         facts = judge.end(found.piece)
         return found, (facts,), judge.take()
+
+
+def _is_closed(target: Target) -> bool:
+    """Whether a segment is not the last of its directory."""
+    directory, name = os.path.split(target.path)
+    logs = [other for other in listed(directory or ".")[0] if parse_file(other).kind == LOG]
+    return any(other > name for other in logs if is_segment(replace(target, path=other)))
 
 
 def _state(partition: Partition, states: list[DirectoryState]) -> Yield:
@@ -147,12 +159,13 @@ def _state(partition: Partition, states: list[DirectoryState]) -> Yield:
 class CheckReducer:
     """Joins what was found in a directory, from left to right, and gives its row at the end.
 
-    `notes`: the findings about directory entries that are not read.
+    `notes`: the findings about directory entries that are not read. `since`: what is not read again.
     """
 
     scan: ScanReducer
     notes: tuple[Finding, ...]
     fleet: Fleet
+    since: State | None = None
 
     def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
         """Return two neighbours as one; at the end of a directory with its row."""
@@ -164,8 +177,12 @@ class CheckReducer:
         judge = a.judge
         if b.state is not None and b.target is not None:
             judge = b.state.judge(b.target)
+        segments: list[SegmentFacts] = []
         for facts in b.segments:
-            findings += facts.of_indexes if judge is None else judge.add(facts)
+            earlier = self.since.left_out(b.target.shown, facts.base) if self.since and b.target else ()
+            for one in (*earlier, facts):
+                findings += one.of_indexes if judge is None else judge.add(one)
+                segments.append(slim(one))
         if error is not None:
             judge = None  # a segment is missing: what follows cannot be held against it
         assert isinstance(joined.partial, Scanned)
@@ -173,11 +190,13 @@ class CheckReducer:
             joined.partial,
             a.target or b.target,
             a.state or b.state,
-            a.segments + tuple(map(slim, b.segments)),
+            (*a.segments, *segments),
             (*a.findings, *findings),
             failed + (error is not None),
             judge,
         )
+        if self.since is not None and segments and len(known.segments) > 1 and error is None:
+            self.since.keep(known.segments[-2], known.findings)
         rows = [] if left is None else [*left.rows]
         if right is None and known.target is not None:
             last = list(_at_the_end(known))
@@ -290,8 +309,8 @@ def _log_dir(path: str) -> Target:
     return Target(kind=LOG_DIR, path=path, shown=shown(path), name=None, log_dir=path)
 
 
-def reducer(scan: ScanLog, found: Found) -> CheckReducer:
+def reducer(scan: ScanLog, found: Found, since: State | None = None) -> CheckReducer:
     """Return the reduce step of what was found."""
     return CheckReducer(
-        ScanReducer(scan, scan_logs.unread(found)), tuple(notes_as_findings(found.notes)), Fleet(found)
+        ScanReducer(scan, scan_logs.unread(found)), tuple(notes_as_findings(found.notes)), Fleet(found), since
     )

@@ -37,7 +37,7 @@ class OutputFormat(NamedTuple):
     takes it. `extension` of a file that `--out` takes, None for none. `writer` and `file_writer` are names in
     modules of kcli.output: the function that writes rows to stdout, and the one that gives the writer of an
     open file. `style`: how single rows are encoded, None where they are not. `takes_blocks`: rows may come as
-    Arrow blocks.
+    Arrow blocks. `of`: the command whose rows it is for; None: any.
     """
 
     name: str
@@ -50,6 +50,7 @@ class OutputFormat(NamedTuple):
     file_writer: str = "files.text_writer"
     style: RowStyle | None = None
     takes_blocks: bool = False
+    of: str | None = None
 
     def load(self, name: str) -> Any:
         """Return `writer` or `file_writer`; what it needs is imported now, rich and pyarrow are slow."""
@@ -94,8 +95,12 @@ PARQUET = OutputFormat(
     file_writer="parquet.parquet_writer",
     takes_blocks=True,
 )
+JUNIT = OutputFormat("junit", is_flat=True, carries_findings=True, writer="verdicts.write_junit", of="check")
+PROMETHEUS = OutputFormat(
+    "prometheus", is_flat=True, carries_findings=True, writer="verdicts.write_prometheus", of="check"
+)
 
-FORMATS = {one.name: one for one in (TABLE, WIDE, JSON, NDJSON, CSV, TSV, TEXT, PARQUET)}
+FORMATS = {one.name: one for one in (TABLE, WIDE, JSON, NDJSON, CSV, TSV, TEXT, PARQUET, JUNIT, PROMETHEUS)}
 
 
 _BY_EXTENSION = {one.extension: one for one in FORMATS.values() if one.extension is not None}

@@ -144,7 +144,9 @@ def make_view(
     inputs can give; None: any of the command's. `usual` is the one that stdout shows where they are several;
     `drawn_together`: its view on a terminal shows the others, too.
     """
-    possible = {name: one for name, one in FORMATS.items() if text or one is not TEXT}
+    possible = {
+        name: one for name, one in FORMATS.items() if (text or one is not TEXT) and one.of in {None, command}
+    }
     formats = [name for name, one in possible.items() if one.on_stdout]
     if output not in (possible if to_file else formats):
         raise ViewError(f"--output {output}: {command} prints {', '.join(formats)}")

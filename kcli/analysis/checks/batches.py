@@ -46,8 +46,11 @@ class Held(NamedTuple):
     kinds: NDArray[np.int8]
 
 
-def held(window: Window, path: str) -> Held:
-    """Return what is kept of a window when the next one is read."""
+def held(window: Window, path: str | None) -> Held:
+    """Return what is kept of a window when the next one is read.
+
+    `path` is the log's, for markers that are not in the window; None: markers are not looked for.
+    """
     fields = window.fields
     attributes = fields["attributes"]
     is_new = ~is_legacy(fields["magic"])
@@ -57,7 +60,7 @@ def held(window: Window, path: str) -> Held:
         kinds[is_control] = CONTROL
         good = is_control if window.valid is None else is_control & window.valid
         at = np.flatnonzero(good & (fields["producer_id"] != NO_PRODUCER_ID))
-        if len(at):
+        if len(at) and path is not None:
             _markers(window, at, kinds, path)
     return Held(window.positions, fields, window.valid, kinds)
 

@@ -78,10 +78,12 @@ class SegmentJudge:
 
     The indexes are read before the log is opened: whatever they lead to is in it then. FileError of an index
     that cannot be read. `records`: up to how many bytes of a batch its records are read; None: not at all.
+    `headers_alone`: nothing else of the log is read, so that nothing is known of end markers.
     """
 
-    def __init__(self, target: Target, records: int | None = None) -> None:
+    def __init__(self, target: Target, records: int | None = None, *, headers_alone: bool = False) -> None:
         self._records = records
+        self._headers_alone = headers_alone
         self.target = target
         self.base = int(os.path.basename(target.path).partition(".")[0])
         self._of_log = FindingCollector(target)
@@ -138,7 +140,7 @@ class SegmentJudge:
             self._follow(window)
         if self._records is not None:
             report_records(window, self.target.path, self._records, self._of_log)
-        self._held.append(held(window, self.target.path))
+        self._held.append(held(window, None if self._headers_alone else self.target.path))
         self._count += len(window.positions)
         if self._count >= BATCHES_A_BLOCK:
             self._flush()
@@ -165,9 +167,11 @@ class SegmentJudge:
         if not len(batches.positions):
             return
         self._look(batches)
-        for judge in (self._offsets, self._times, self._epochs, self._producers):
+        for judge in (self._offsets, self._times, self._epochs):
             if judge is not None:
                 judge.look(batches)
+        if not self._headers_alone:
+            self._producers.look(batches)
 
     def _look(self, batches: Batches) -> None:
         """Look at the headers themselves, and for traces of cleaning."""
@@ -221,7 +225,7 @@ class SegmentJudge:
             self._end,
             self._is_compacted,
             tuple(self._epochs.runs),
-            self._producers.facts(),
+            ProducerFacts(None) if self._headers_alone else self._producers.facts(),
             self._txn_index,
             tuple(one for findings in self._of_indexes for one in findings.take()),
             tuple(self._if_closed()),
