@@ -3,6 +3,7 @@
 Only headers are read, through the indexes; a batch is unpacked when the answer may lie inside it.
 """
 
+import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -38,7 +39,6 @@ from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import Batch
 from kcli.rows.lookups import FoundBatch, FoundRecord, LookupOffsetRow, LookupTimestampRow
-from kcli.rows.places import Where
 
 LOOKUP_FAILED = "lookup-failed"
 """The code of the error for a lookup at which the broker fails."""
@@ -97,7 +97,8 @@ def _first_batch(partition: Partition, loaded: LoadedLog, number: int) -> tuple[
                 epoch = NO_PARTITION_LEADER_EPOCH if is_message else header(log, batch).partition_leader_epoch
         found = FoundBatch(
             segment_base_offset=segment.base_offset,
-            file=shown_path(partition, segment.log_path or ""),
+            file=os.path.basename(segment.log_path or ""),
+            path=shown_path(partition, segment.log_path or ""),
             position=position,
             batch_base_offset=batch.base_offset,
             batch_last_offset=last,
@@ -126,13 +127,15 @@ def _timestamp(asked: int | None, limit: int, partition: Partition) -> Yield:
             answered = _largest(loaded, limit)
     else:
         answered = yield from _at_or_after(partition, loaded, asked, limit)
-    yield _row(where(partition), asked, answered)
+    yield _row(partition, asked, answered)
 
 
-def _row(place: Where, asked: int | None, answer: Answer) -> LookupTimestampRow:
+def _row(partition: Partition, asked: int | None, answer: Answer) -> LookupTimestampRow:
+    place = where(partition)
     if isinstance(answer, str):
         return LookupTimestampRow(place, asked, found=False, record=FoundRecord(), reason=answer)
-    return LookupTimestampRow(place, asked, found=True, record=answer, reason=lookup.FOUND)
+    record = answer._replace(path=shown_path(partition, answer.path or ""))
+    return LookupTimestampRow(place, asked, found=True, record=record, reason=lookup.FOUND)
 
 
 def _at_or_after(
@@ -252,5 +255,7 @@ def _found(segment: LoadedSegment, batch: Batch, record: Timed) -> FoundRecord:
         record_timestamp=record.timestamp,
         leader_epoch=batch.header.partition_leader_epoch,
         segment_base_offset=segment.base_offset,
+        file=os.path.basename(segment.log_path or ""),
+        path=segment.log_path,
         position=batch.position,
     )

@@ -13,7 +13,8 @@ class FoundBatch(NamedTuple):
     """
 
     segment_base_offset: Annotated[int | None, "of the segment that answers"] = None
-    file: Annotated[str | None, "the .log file that answers"] = None
+    file: Annotated[str | None, "base name of the .log file that answers"] = None
+    path: Annotated[str | None, "its path, as reached from the argument"] = None
     position: Annotated[int | None, "byte position of the batch"] = None
     batch_base_offset: Annotated[
         int | None, "base offset as stored: of a compressed wrapper of magic 0 or 1 its last offset"
@@ -41,6 +42,8 @@ class FoundRecord(NamedTuple):
     record_timestamp: Annotated[Timestamp | None, "of that record"] = None
     leader_epoch: Annotated[int | None, "of its batch"] = None
     segment_base_offset: Annotated[int | None, "of the segment that answers"] = None
+    file: Annotated[str | None, "base name of the .log file that answers"] = None
+    path: Annotated[str | None, "its path, as reached from the argument"] = None
     position: Annotated[int | None, "byte position of the batch"] = None
 
 

@@ -1,6 +1,5 @@
 """The views of `lookup`: where an offset or a time lies, and how it was found, in three lines or a table."""
 
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -81,7 +80,7 @@ def _lines_of_offset(row: LookupOffsetRow) -> list[tuple[str, str]]:
         how = f"offset index: {batch.index_entry_offset} is at byte {batch.index_entry_position}"
         how += f", then {counted(walked, 'byte')} of batches on" if walked else ""
     return [
-        ("at", f"{os.path.basename(batch.file or '')}, byte {batch.position}"),
+        ("at", f"{batch.file}, byte {batch.position}"),
         ("batch", f"offsets {offsets}, leader epoch {batch.leader_epoch}"),
         ("found", how if row.reason == IN_BATCH else f"{row.reason}; {how}"),
     ]

@@ -73,7 +73,10 @@ def test_an_offset_is_found_through_the_index(directory, offset, segment_base, p
     row, found_codes = by_offset(directory, offset)
     assert row["found"]
     assert (row["segment_base_offset"], row["position"]) == (segment_base, position)
-    assert row["file"] == f"{directory}/{segment_base:020d}.log"
+    assert (row["file"], row["path"]) == (
+        f"{segment_base:020d}.log",
+        f"{directory}/{segment_base:020d}.log",
+    )
     assert (row["batch_base_offset"], row["batch_last_offset"]) == span
     assert (row["index_entry_offset"], row["index_entry_position"]) == entry
     assert row["reason"].partition(":")[0] == word
@@ -88,7 +91,8 @@ def test_an_offset_outside_the_log_is_not_found(directory, offset, number, word)
     row, _ = by_offset(directory, offset)
     assert (row["offset"], row["found"], row["reason"].partition(":")[0]) == (number, False, word)
     assert {
-        row[key] for key in ("segment_base_offset", "file", "position", "leader_epoch", "index_entry_offset")
+        row[key]
+        for key in ("segment_base_offset", "file", "path", "position", "leader_epoch", "index_entry_offset")
     } == {None}
 
 
@@ -159,6 +163,7 @@ def test_the_first_record_at_or_after_a_timestamp_is_found(directory, timestamp,
 
 def test_a_found_record_names_its_segment_and_position(directory):
     row, _ = by_time(directory, 2001)
+    assert (row["file"], row["path"]) == (f"{0:020d}.log", f"{directory}/{0:020d}.log")
     assert (row["offset"], row["leader_epoch"], row["segment_base_offset"], row["position"]) == (
         6,
         1,
