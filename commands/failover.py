@@ -24,7 +24,8 @@ def failover(
         bool, typer.Option("--controller", help="The active controller goes away.")
     ] = False,
     everything: Annotated[
-        bool, typer.Option("--all", help="Show the partitions that do not change, too.")
+        bool,
+        typer.Option("--all", help="Show the partitions that do not change, too; alone: all as they are."),
     ] = False,
     zk: Annotated[
         bool, typer.Option("--zk", help="By the rules of a controller of the ZooKeeper era.")
@@ -56,8 +57,8 @@ def failover(
 
     Example: kcli failover --broker 1 /var/lib/kafka/metadata/__cluster_metadata-0
     """
-    if not broker and not controller:
-        raise UsageError("use --broker N, --controller, or both: who goes away?")
+    if not (broker or controller or everything):
+        raise UsageError("use --broker N, --controller, or both: who goes away? --all shows what is")
     if controller and zk:
         raise UsageError("--controller is about a quorum of KRaft; leave out --zk")
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
@@ -75,7 +76,7 @@ def failover(
         selection=common.selection(),
     )
     of_metadata = replace(common, topic=None, topic_regex=None, partition=None, exclude_internal=False)
-    types = {*[FAILOVER.name] * bool(brokers), *[FAILOVER_CONTROLLER.name] * controller}
+    types = {*[FAILOVER.name] * bool(brokers or everything), *[FAILOVER_CONTROLLER.name] * controller}
     command = Command(
         name="failover",
         job=partial(jobs.show, request=request),

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kcli.analysis.election import (
+    KEPT,
     NO_LEADER,
     NONE,
     Elected,
@@ -61,7 +62,7 @@ class Forecast(NamedTuple):
         """Why this leader is elected, or none."""
         if self.elected is not None:
             return self.elected.rule
-        return NONE if self.after.leader == NO_LEADER else "the broker is not in the ISR"
+        return NONE if self.after.leader == NO_LEADER else KEPT
 
 
 def rules_for(

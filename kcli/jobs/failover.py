@@ -67,7 +67,7 @@ def _rows(partition: Partition, target: Target, request: Departure) -> Yield:
     yield from metadata.said()
     if request.controller:
         yield _controller(metadata, target)
-    if request.brokers:
+    if request.brokers or request.everything:
         yield from _partitions(metadata, target, request)
 
 
@@ -138,5 +138,5 @@ def _controller(metadata: Metadata, target: Target) -> FailoverControllerRow:
         log_end_offset=metadata.end_offset,
         last_epoch=metadata.image.epoch,
         next_leader_epoch=epoch + 1,
-        majority=len(voters) // 2 + 1,
+        majority=len(voters) // 2 + 1 if voters else None,
     )

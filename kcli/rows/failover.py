@@ -44,7 +44,7 @@ class FailoverControllerRow(NamedTuple):
     log_end_offset: Annotated[int, "one past the last record"]
     last_epoch: Annotated[int, "of the last record; -1 without one"]
     next_leader_epoch: Annotated[int, "of the next leader, if the first election succeeds"]
-    majority: Annotated[int, "how many votes the next one needs"]
+    majority: Annotated[int | None, "how many votes the next one needs; null where no voters are named"]
 
 
 FAILOVER = row_type("failover", FailoverRow)

@@ -55,6 +55,13 @@ def test_all_shows_what_does_not_change(kcli, metadata):
     assert [(row["topic"], row["outcome"]) for row in found] == [("f-two", "unchanged")]
 
 
+def test_all_alone_shows_the_partitions_as_they_are(kcli, metadata):
+    found = rows(kcli("failover", "--all", metadata, "-o", "json"))
+
+    assert {row["outcome"] for row in found} == {"unchanged"}
+    assert all(row["leader"] == row["next_leader"] and row["isr"] == row["next_isr"] for row in found)
+
+
 def test_rows_are_valid_by_the_schema(kcli, metadata):
     schema = json.loads(kcli("schema", "failover").stdout)
 

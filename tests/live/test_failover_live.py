@@ -14,7 +14,11 @@ from tests.recordings.client import create, records, send
 
 pytestmark = pytest.mark.oracle
 
-SETTINGS = {"broker.session.timeout.ms": 2500, "broker.heartbeat.interval.ms": 300}
+SETTINGS = {
+    "broker.session.timeout.ms": 2500,
+    "broker.heartbeat.interval.ms": 300,
+    "metadata.log.max.record.bytes.between.snapshots": 1500,
+}
 ROLES = {100: "controller", 1: "broker", 2: "broker", 3: "broker"}
 NOW = ("leader", "isr", "leader_epoch", "partition_epoch")
 LOST = 8
@@ -88,5 +92,6 @@ def test_the_controller_does_what_was_foreseen(tmp_path: Path) -> None:
         wait(lambda: metadata.state()["lossy-0"][0] == 3, "the unclean election of broker 3")
         send(cluster, "lossy", records(random, 3))
         cluster.nodes[1].start()
+        assert list(metadata.path.glob("*.checkpoint")), "snapshots were read, too"
         line = rf"lossy-0.*Truncating to offset {with_3['truncate_to']} "
         wait(lambda: bool(cluster.nodes[1].said(line)), "broker 1 to truncate")
