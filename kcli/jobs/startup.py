@@ -21,7 +21,7 @@ from kcli.analysis.start_files import all_deleted
 from kcli.analysis.startup import Startup, predict
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
-from kcli.jobs.startup_broker import Started, StartedPartition, log_dir_outcome
+from kcli.jobs.startup_broker import Replicas, Started, StartedPartition, log_dir_outcome
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.partition import PARTITION_METADATA, Partition
 from kcli.logdir.tree import LOG_DIR, Target
@@ -59,29 +59,53 @@ def read(unit: Unit, *, request: StartRequest) -> Outcome:
     """Return a log dir, or a partition's row, as the partial of a StartReducer."""
     if unit.target.kind == LOG_DIR:
         return log_dir_outcome(unit)
-    outcome = startup(unit, request=request)
+    logs: list[LoadedLog] = []
+    outcome = startup(unit, request=request, logs=logs)
+    rows = [row for row in outcome.rows if isinstance(row, StartupRow)]
     partitions = tuple(
-        StartedPartition(row, unit.target.log_dir, _has_topic_id(unit.target, row))
-        for row in outcome.rows
-        if isinstance(row, StartupRow)
+        StartedPartition(row, unit.target.log_dir, _topic_id(unit.target, row)) for row in rows
     )
-    return replace(outcome, rows=[], partial=Started(partitions=partitions))
+    replicas = _replicas(unit.target, logs[-1]) if rows and logs else None
+    return replace(outcome, rows=[], partial=Started(partitions=partitions, replicas=replicas))
 
 
-def _has_topic_id(target: Target, row: StartupRow) -> bool:
-    """Whether a log that loads has the file of its topic id, or needs none."""
-    is_needed = target.name is not None and target.name.kind in {NORMAL, FUTURE}
-    if not is_needed or row.where.topic == CLUSTER_METADATA or row.error is not None:
-        return True
-    return any(change.file == PARTITION_METADATA for change in row.files)
+def _topic_id(target: Target, row: StartupRow) -> str | None:
+    """Return the topic id of a log that loads, None without the file; empty where none is asked for."""
+    if not _needs_topic_id(target) or row.error is not None:
+        return ""
+    try:
+        return Partition(target).topic_id()
+    except FileError:
+        return ""
 
 
-def startup(unit: Unit, *, request: StartRequest) -> Outcome:
-    """Return the partition's row and what the start reports."""
-    return answer(unit, lambda partition: _startup(partition, request))
+def _needs_topic_id(target: Target) -> bool:
+    """Whether the broker looks for the topic id of a log: not of the metadata log, or of one that goes."""
+    name = target.name
+    return name is not None and name.kind in {NORMAL, FUTURE} and name.topic != CLUSTER_METADATA
 
 
-def _startup(partition: Partition, request: StartRequest) -> Yield:
+def _replicas(target: Target, log: LoadedLog) -> Replicas | None:
+    """Return what the metadata log assigns; None for another log, or one that cannot be read."""
+    if target.name is None or target.name.topic != CLUSTER_METADATA:
+        return None
+    from kcli.analysis.metadata_source import metadata_of_log  # noqa: PLC0415 - of one topic
+
+    try:
+        metadata = metadata_of_log(Partition(target), log)
+    except FileError:
+        return None
+    return {
+        (topic_id, number): tuple(state.replicas) for topic_id, number, state in metadata.image.partitions()
+    }
+
+
+def startup(unit: Unit, *, request: StartRequest, logs: list[LoadedLog] | None = None) -> Outcome:
+    """Return the partition's row and what the start reports; `logs` gets the log that the broker holds."""
+    return answer(unit, lambda partition: _startup(partition, request, [] if logs is None else logs))
+
+
+def _startup(partition: Partition, request: StartRequest, logs: list[LoadedLog]) -> Yield:
     if partition.target.name is None:
         raise FileError(
             partition.path, "not-a-partition", "the broker loads only directories named topic-partition"
@@ -97,11 +121,16 @@ def _startup(partition: Partition, request: StartRequest) -> Yield:
     if is_deleted and found.error is None:
         reason = "the broker deletes a -delete directory once it has loaded it"
         found = Startup(None, None, 0, all_deleted(partition, reason))
-    row = _row(partition, given, found)
-    yield row
+    if found.log is not None:
+        logs.append(found.log)
+    yield _row(partition, given, found)
     # a broker makes the directory first, and writes the file before the first record
     holds_records = found.log is not None and any(segment.log_size for segment in found.log.segments)
-    if holds_records and not _has_topic_id(partition.target, row):
+    if (
+        holds_records
+        and _needs_topic_id(partition.target)
+        and not any(change.file == PARTITION_METADATA for change in found.files)
+    ):
         message = "no partition.metadata: a KRaft broker renames the directory to -stray"
         if request.version < ENSEMBLE:
             message = "no partition.metadata: a KRaft broker before 3.7 ends with RuntimeException"

@@ -1,8 +1,8 @@
 """The step of `startup` that makes one row of all log dirs: whether the process starts with them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from kcli.analysis.broker_start import (
     ENSEMBLE,
@@ -32,19 +32,27 @@ ATTEMPTS = 3
 ACCEPTS = frozenset({PARTITION, LOG_DIR})
 
 
+Replicas: TypeAlias = Mapping[tuple[str, int], tuple[int, ...]]
+"""(topic id, partition) -> ids of the brokers that have a replica."""
+
+
 class StartedPartition(NamedTuple):
-    """A partition's row with its log dir, and whether the broker knows its topic id."""
+    """A partition's row with its log dir, and its topic id.
+
+    None where no file says it; empty where the broker asks for none.
+    """
 
     row: StartupRow
     log_dir: str | None
-    has_topic_id: bool
+    topic_id: str | None
 
 
 class Started(NamedTuple):
-    """What is known of consecutive units: log dirs, and partitions in them."""
+    """What is known of consecutive units: log dirs, partitions in them, and what the metadata log assigns."""
 
     dirs: tuple[LogDirState, ...] = ()
     partitions: tuple[StartedPartition, ...] = ()
+    replicas: Replicas | None = None
 
 
 def expand(found: Found) -> Found:
@@ -72,7 +80,7 @@ class StartReducer:
     def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
         """Return two neighbours as one, with all rows at the end."""
         a, b = _started(left), _started(right)
-        known = Started(a.dirs + b.dirs, a.partitions + b.partitions)
+        known = Started(a.dirs + b.dirs, a.partitions + b.partitions, a.replicas or b.replicas)
         findings = [] if left is None else [*left.findings]
         if right is not None:
             return replace(right, findings=findings + right.findings, partial=known)
@@ -102,6 +110,7 @@ class StartReducer:
             for one in known.dirs
             if one.locked_by is not None
         ]
+        findings += self._strays(known)
         dirs = tuple(_log_dir(one, start, known.partitions) for one in known.dirs)
         stop = next(iter(self._stops(start, known, dirs)), None)
         meta = next((one.meta for one in known.dirs if one.meta is not None), None)
@@ -136,6 +145,27 @@ class StartReducer:
             findings,
         )
 
+    def _strays(self, known: Started) -> Iterator[Finding]:
+        """Yield the partitions that the metadata log does not assign to this broker.
+
+        Not of a running broker: it makes partitions while its files are read.
+        """
+        node_id = next((one.meta.node_id for one in known.dirs if one.meta is not None), None)
+        if known.replicas is None or node_id is None or any(one.locked_by for one in known.dirs):
+            return
+        for one in known.partitions:
+            number = one.row.where.partition
+            if not one.topic_id or number is None:
+                continue
+            replicas = known.replicas.get((one.topic_id, number))
+            if replicas is None:
+                reason = f"the metadata has no partition {number} of topic id {one.topic_id}"
+            elif node_id not in replicas:
+                reason = f"its replicas are on brokers {', '.join(map(str, replicas))}, not on {node_id}"
+            else:
+                continue
+            yield Finding("START-013", reason, dir=one.row.where.dir)
+
     def _at_rest(self, known: Started) -> tuple[Started, BrokerStart]:
         """Return what the log dirs make of a start; where they stop it, they are read again.
 
@@ -162,7 +192,7 @@ class StartReducer:
                 yield StartFailure(str(one.row.error), str(one.row.error_message), one.row.where.dir)
         if self.config.version < ENSEMBLE and start.metadata_log_dir is not None:
             for one in known.partitions:
-                if not one.has_topic_id and any(each.has_metadata_log for each in known.dirs):
+                if one.topic_id is None and any(each.has_metadata_log for each in known.dirs):
                     yield StartFailure(RUNTIME, "no topic id, in KRaft mode", one.row.where.dir)
         for each in dirs:
             if each.outcome == OFFLINE and each.dir == shown(start.metadata_log_dir or ""):

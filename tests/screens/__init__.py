@@ -36,6 +36,7 @@ CASES = {
     "truncate-many": "truncate --dry-run --to-offset 30 truncation/before-follower",
     "startup": "startup kcli-demo",
     "startup-damaged": "startup damaged/d0 damaged/d1",
+    "startup-recovered": "startup damaged/d0/crc-mid-0",
     "startup-fails": "startup clean-damaged-zero-tail/d0",
     "checkpoint-show": "checkpoint show kcli-demo",
     "checkpoint-show-damaged": "checkpoint show damaged/d0 damaged/d1",

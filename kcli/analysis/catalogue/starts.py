@@ -142,6 +142,14 @@ STARTS: dict[str, Rule] = {
         "Put the file back before the start: version: 0 and topic_id, as on the other replicas "
         "(kcli dump partition.metadata).",
     ),
+    "START-013": Rule(
+        "warning",
+        "The metadata log does not assign this partition to the broker.",
+        "From 3.7 on it takes the log for a stray one and renames the directory to -stray; a release before "
+        "may delete it. Only the quorum knows the newest metadata: a node that was down long lacks it.",
+        "Where the topic was deleted, or the partition moved away, nothing. Else find out why "
+        "partition.metadata names another topic id (kcli dump partition.metadata).",
+    ),
     "CKPT-001": Rule(
         "warning",
         "Offsets of the checkpoint files and the log contradict each other.",

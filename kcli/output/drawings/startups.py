@@ -67,10 +67,10 @@ def _verdict(row: StartupBrokerRow, screen: Screen) -> Iterator[RenderableType]:
         return
     offline = sum(map(_is_offline, row.log_dirs))
     without = f", without {counted(offline, 'log dir')}" if offline else ""
-    seconds = duration(max(round(row.seconds), 1) * 1000)
+    seconds = f"about {duration(round(row.seconds * 1000))}" if row.seconds >= 1 else "less than a second"
     text = (
         f"{name} would start (Kafka {row.kafka_version}){without}: {size(row.bytes_read)} of logs to read, "
-        f"about {seconds}."
+        f"{seconds}."
     )
     yield sentences(screen, text, style="bold")
 

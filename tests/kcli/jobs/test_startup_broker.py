@@ -274,3 +274,22 @@ def test_recorded_brokers_started_and_ended_as_predicted(tmp_path, trial, error)
     assert (broker["outcome"], broker["error"]) == ("fails" if error else "starts", error)
     assert json.loads(json.dumps(broker["log_dirs"])) == broker["log_dirs"]
     assert broker["partitions"] == len(rows)
+
+
+def test_a_log_that_the_metadata_does_not_assign_to_the_broker_is_a_stray_one(demo, tmp_path):
+    copy = tmp_path / "demo"
+    shutil.copytree(demo, copy)
+    assert [code for code in codes(started(copy)[2]) if code == "START-013"] == []
+    file = copy / "orders-0" / "partition.metadata"
+    text = file.read_text()
+    file.write_text(text.replace("topic_id: ", "topic_id: A")[: len(text)])
+    shutil.copytree(copy / "orders-1", copy / "orders-9")
+    meta(copy, (copy / "meta.properties").read_text())
+    broker, _, findings = started(copy)
+    assert broker["outcome"] == "starts"
+    strays = [finding for finding in findings if finding.code == "START-013"]
+    assert [os.path.basename(finding.dir) for finding in strays] == ["orders-0", "orders-9"]
+    meta(copy, (copy / "meta.properties").read_text().replace("node.id=1", "node.id=2"))
+    strays = [finding for finding in started(copy)[2] if finding.code == "START-013"]
+    assert len(strays) > 2
+    assert any(finding.message == "its replicas are on brokers 1, not on 2" for finding in strays)

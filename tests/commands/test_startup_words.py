@@ -1,0 +1,74 @@
+"""`kcli startup`: words, refusals, exit statuses, and the same rows by several processes."""
+
+import json
+import shutil
+
+import pytest
+
+STARTUP = ("startup", "-o", "json")
+
+
+def broker(done):
+    return json.loads(done.stdout)["rows"][0]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--shutdown", "maybe"), "--shutdown maybe: expected one of clean, unclean"),
+        (("--kafka-version", "2.8"), "--kafka-version 2.8: expected a release such as 3.9 or 4.3.1"),
+        (("--kafka-version", "four"), "--kafka-version four: expected a release"),
+        (("--read-rate", "fast"), "--read-rate fast: expected a rate such as 500K, 50M or 1G"),
+    ],
+)
+def test_words_that_are_none(kcli, demo, words, message):
+    done = kcli("startup", *words, demo)
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
+def test_the_broker_comes_first_and_a_flat_format_shows_the_partitions(kcli, demo):
+    done = kcli(*STARTUP, demo)
+    assert done.exit_code == 0
+    types = [row["type"] for row in json.loads(done.stdout)["rows"]]
+    assert types == ["startup_broker", *["startup"] * 9]
+    lines = kcli("startup", "-o", "tsv", demo).stdout.splitlines()
+    assert lines[0].startswith("dir\tbroker_id") and len(lines) == 10
+    only = kcli("startup", "-o", "tsv", "--only", "startup_broker", demo).stdout.splitlines()
+    assert only[0].startswith("broker_id\t") and len(only) == 2
+
+
+def test_several_processes_give_the_same(kcli, demo):
+    assert kcli(*STARTUP, "--jobs", "2", demo).stdout == kcli(*STARTUP, demo).stdout
+
+
+def test_a_start_that_fails_is_status_1(kcli, demo, tmp_path):
+    copy = tmp_path / "data"
+    shutil.copytree(demo, copy)
+    (copy / "orders-0" / "leader-epoch-checkpoint").write_text("0\n9\n")
+    done = kcli(*STARTUP, copy)
+    assert done.exit_code == 1
+    assert broker(done)["error"] == "KafkaStorageException"
+    assert kcli("startup", "-q", "--fail-on", "never", copy).exit_code == 0
+    assert kcli("startup", "-q", copy / "orders-1").exit_code == 0
+
+
+def test_the_configuration_names_the_node_and_the_metadata_log_dir(kcli, demo, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    text = (demo / "meta.properties").read_text()
+    (other / "meta.properties").write_text(
+        "".join(line + "\n" for line in text.splitlines() if not line.startswith("directory.id"))
+    )
+    config = tmp_path / "server.properties"
+    config.write_text(f"node.id=1\nlog.dirs={other},{demo}\nmetadata.log.dir={demo}\n")
+    done = kcli(*STARTUP, "--server-config", config)
+    assert (done.exit_code, broker(done)["metadata_log_dir"]) == (0, str(demo))
+    config.write_text(f"node.id=2\nlog.dirs={other},{demo}\n")
+    done = kcli(*STARTUP, "--server-config", config)
+    assert broker(done)["error_message"].endswith("node.id is 1, expected 2")
+
+
+def test_the_estimate_follows_the_rate(kcli, demo):
+    slow = broker(kcli(*STARTUP, "--read-rate", "1K", demo))
+    assert slow["seconds"] == round(slow["bytes_read"] / 1024 + slow["segments"] / 1000, 3)
