@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from commands.app import COMMANDS as COMMANDS_OF_KCLI
-from kcli.analysis.catalogue import CATALOGUE
+from kcli.analysis.catalogue import CATALOGUE, PARTS
 from kcli.analysis.findings import SEVERITIES
 from kcli.manual import TOPICS, page
 from kcli.rows import COMMANDS, row_types
@@ -63,6 +63,12 @@ def test_readme_names_every_command_and_page():
 def test_every_exit_status_is_in_the_manual():
     for status in (0, 1, 2, 3, 4, 5, 70, 130):
         assert re.search(rf"^\| {status} \|", page("output"), re.MULTILINE), status
+
+
+def test_a_finding_code_has_one_meaning():
+    codes = [code for part in PARTS for code in part]
+
+    assert sorted(codes) == sorted(set(codes))
 
 
 def test_every_finding_code_is_used_and_explained():

@@ -88,18 +88,18 @@ class Fleet:
         path = os.path.join(target.shown, "partition.metadata")
         if topic_id is None:
             if facts.is_kraft:
-                yield Finding("META-003", "no partition.metadata", dir=target.shown)
+                yield Finding("TOPIC-003", "no partition.metadata", dir=target.shown)
             return
         expected = self._ids.get(facts.cluster_id, {}).get(name.topic)
         if expected is not None:
             if topic_id != expected:
                 words = f"topic id {topic_id}, the metadata log has {expected}"
-                yield Finding("META-001", words, target.shown, path, None, expected, topic_id)
+                yield Finding("TOPIC-001", words, target.shown, path, None, expected, topic_id)
             return
         first = self._seen.setdefault((facts.cluster_id, name.topic), topic_id)
         if facts.cluster_id is not None and topic_id != first:
             words = f"topic id {topic_id}, another partition of the topic has {first}"
-            yield Finding("META-002", words, target.shown, path, None, first, topic_id)
+            yield Finding("TOPIC-002", words, target.shown, path, None, first, topic_id)
 
 
 def newest_snapshot(names: Sequence[str]) -> tuple[int, int] | None:

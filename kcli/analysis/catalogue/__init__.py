@@ -12,6 +12,7 @@ from kcli.analysis.catalogue.remote import REMOTE
 from kcli.analysis.catalogue.rule import Rule
 from kcli.analysis.catalogue.starts import STARTS
 
-CATALOGUE: dict[str, Rule] = {**LOGS, **OFFSETS, **STARTS, **CHECKS, **REMOTE, **METADATA}
+PARTS = (LOGS, OFFSETS, STARTS, CHECKS, REMOTE, METADATA)
+CATALOGUE: dict[str, Rule] = {code: rule for part in PARTS for code, rule in part.items()}
 
-__all__ = ["CATALOGUE", "Rule"]
+__all__ = ["CATALOGUE", "PARTS", "Rule"]

@@ -144,20 +144,20 @@ CHECKS: dict[str, Rule] = {
         "It does not start (IllegalStateException: duplicate log directories).",
         "Keep the one with the higher log end offset (kcli ls), and move the other elsewhere.",
     ),
-    "META-001": Rule(
+    "TOPIC-001": Rule(
         "error",
         "The topic id of a partition is not that of its topic in the metadata log.",
         "It takes the directory for a stray of a deleted topic, renames it to -stray, and begins an empty "
         "replica.",
         "Keep a copy. The directory is of an older topic of this name, or from another cluster.",
     ),
-    "META-002": Rule(
+    "TOPIC-002": Rule(
         "error",
         "Partitions of one topic have different topic ids.",
         "It takes those for strays whose id is not that of the cluster's metadata.",
         "Keep copies; kcli ls --columns dir,topic_id shows the ids.",
     ),
-    "META-003": Rule(
+    "TOPIC-003": Rule(
         "warning",
         "A partition of a KRaft broker has no partition.metadata.",
         "It does not know the topic id: it takes the directory for a stray and begins an empty replica.",

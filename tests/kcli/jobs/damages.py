@@ -284,9 +284,9 @@ DAMAGES = (
         whole(lambda root: root / PARTITION / "partition.metadata", b"?"),
     ),
     Damage(
-        "partition.metadata: missing", "META-003", gone(lambda root: root / PARTITION / "partition.metadata")
+        "partition.metadata: missing", "TOPIC-003", gone(lambda root: root / PARTITION / "partition.metadata")
     ),
-    Damage("partition.metadata: two ids of a topic", "META-002", topic_id, wide=True),
+    Damage("partition.metadata: two ids of a topic", "TOPIC-002", topic_id, wide=True),
     Damage("checkpoint: high watermark", "CKPT-001", line("replication-offset-checkpoint", 5000)),
     Damage("checkpoint: recovery point", "CKPT-001", line(RECOVERY, 5000)),
     Damage("checkpoint: log start", "LOG-006", line(LOG_START, 5000)),

@@ -62,7 +62,7 @@ def test_a_topic_id_is_held_against_the_metadata_log(kcli, tmp_path):
     path.write_text("version: 0\ntopic_id: u4NdSfWRQjaZ_ENyxMXLJA")
     document = found(kcli, root)
     (finding,) = (one for one in document["findings"] if one["severity"] != "info")
-    assert (finding["code"], finding["expected"]) == ("META-001", expected)
+    assert (finding["code"], finding["expected"]) == ("TOPIC-001", expected)
 
 
 def test_the_matrix_is_as_large_as_it_should_be():
