@@ -137,7 +137,7 @@ class SelectionOptions:
             "--time",
             panel=SELECTION,
             metavar="A..B",
-            text="Of records, inclusive: epoch ms, ISO-8601 or @-1h.",
+            text="Of records, inclusive: epoch ms, ISO-8601, 1h (ago), yesterday.",
         ),
     ] = None
     epoch: Annotated[
@@ -323,8 +323,8 @@ def _times(words: str) -> tuple[int, int]:
     first, dots, last = words.partition("..")
     if not dots or not (first or last):
         raise UsageError(
-            f"--time {words}: expected times such as 2026-01-31T10:00..2026-01-31T11:00, @-1h.. or "
-            "..1700000000000"
+            f"--time {words}: expected times such as 2026-01-31T10:00..2026-01-31T11:00, 1h.. (ago) or "
+            "..yesterday"
         )
     low, high = parse_time(first) if first else -INT64 - 1, parse_time(last) if last else INT64
     if low > high:

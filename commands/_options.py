@@ -336,41 +336,21 @@ def parse_offset(text: str) -> int | str:
     return _integer(text, "offset", 0, INT64)
 
 
-UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
-
-
 def parse_duration(text: str) -> int:
     """Return the milliseconds of a duration like `30m`, `2d` or `1h30m`."""
-    if not re.fullmatch(r"([0-9]{1,12}(ms|[smhdw]))+", text):
-        raise UsageError(f"duration {text!r}: expected a duration such as 500ms, 30s, 15m, 1h, 2d or 1w")
-    duration = sum(int(number) * UNITS[unit] for number, unit in re.findall(r"([0-9]+)(ms|[smhdw])", text))
-    if duration > INT64:
-        raise UsageError(f"duration {text!r}: more milliseconds than a 64-bit number holds")
-    return duration
+    from kcli.analysis.times import TimeWordError, duration_ms  # noqa: PLC0415 - only for times
+
+    try:
+        return duration_ms(text)
+    except TimeWordError as error:
+        raise UsageError(str(error)) from error
 
 
 def parse_time(text: str, now_ms: int | None = None) -> int:
-    """Return a time in epoch milliseconds.
-
-    Digits as they are, ISO-8601 (UTC without a zone), or `@-1h` before now.
-    """
-    if re.fullmatch(r"-?[0-9]+", text):
-        return _integer(text, "time", -INT64 - 1, INT64)
-    if text.startswith(("@-", "@+")):
-        import time  # noqa: PLC0415 - only relative times need a clock
-
-        now = time.time_ns() // 1_000_000 if now_ms is None else now_ms
-        by = parse_duration(text[2:])
-        moment_ms = now - by if text[1] == "-" else now + by
-        if not -INT64 - 1 <= moment_ms <= INT64:
-            raise UsageError(f"time {text!r}: more milliseconds than a 64-bit number holds")
-        return moment_ms
-    from datetime import UTC, datetime, timedelta  # noqa: PLC0415 - only ISO-8601 needs a calendar
+    """Return a time in epoch milliseconds; the words are those of `kcli.analysis.times`."""
+    from kcli.analysis.times import TimeWordError, moment_ms  # noqa: PLC0415 - only for times
 
     try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise UsageError(f"time {text!r}: expected epoch milliseconds, ISO-8601 or @-1h") from error
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+        return moment_ms(text, now_ms)
+    except TimeWordError as error:
+        raise UsageError(str(error)) from error

@@ -52,7 +52,9 @@ def timestamp(
     timestamp: Annotated[
         str,
         typer.Argument(
-            metavar="TIME", help="Epoch ms, ISO-8601 (UTC without a zone), @-1h, or max.", show_default=False
+            metavar="TIME",
+            help="Epoch ms, ISO-8601 (UTC without a zone), 1h (ago), yesterday, or max.",
+            show_default=False,
         ),
     ],
     paths: Paths = None,

@@ -55,6 +55,12 @@ NOW = 1_700_000_000_000
         (parse_time, "@-30m", NOW - 1_800_000),
         (parse_time, "@-2d", NOW - 172_800_000),
         (parse_time, "@+1s", NOW + 1000),
+        (parse_time, "1h", NOW - 3_600_000),
+        (parse_time, "1h30m", NOW - 5_400_000),
+        (parse_time, "now", NOW),
+        (parse_time, "today", 1_699_920_000_000),
+        (parse_time, "yesterday", 1_699_920_000_000 - 86_400_000),
+        (parse_time, "tomorrow", 1_699_920_000_000 + 86_400_000),
     ],
 )
 def test_offsets_epochs_partitions_and_times_are_parsed(parse, text, value):
@@ -72,7 +78,9 @@ def test_offsets_epochs_partitions_and_times_are_parsed(parse, text, value):
             parse_time,
             [
                 "",
-                "yesterday",
+                "Yesterday",
+                "1y",
+                "h",
                 "@",
                 "@-",
                 "@-1",
