@@ -10,6 +10,7 @@ The truth is `org.apache.kafka.storage.internals.log.{LogFileUtils, LocalLog, Re
       + -<random> before, .part or .deleted after
     42_<uuid>.index                            in remote-log-index-cache: split at the first underscore
     00000000000000000042-<uuid>.log            in LocalTieredStorage
+    topic-0-<uuid>                             directory of a partition in LocalTieredStorage: by topic id
     topic-0                                    partition; topics may hold dots and dashes
     topic-0.<32 hex digits>-delete             also -stray, -future
 
@@ -96,6 +97,7 @@ LONGEST_DIRECTORY_NAME = 255
 _SUFFIXES = r"((?:\.(?:deleted|cleaned|swap|tmp))*)"
 _SEGMENT = re.compile(r"([^.]+)\.(?:(.+?)\.)??([a-z_]+?)" + _SUFFIXES, re.DOTALL)
 _TIERED_STEM = re.compile(r"([0-9]+)-([A-Za-z0-9_-]{22})")
+_TIERED_DIRECTORY = re.compile(r"(.+)-([0-9]+)-([A-Za-z0-9_-]{22})", re.DOTALL)
 _WITH_OFFSET = frozenset({*EXTENSION_KINDS, "cleaned", "swap"})
 """Last words of the names from which a starting broker reads an offset (LogLoader, ProducerStateManager)."""
 _UUID = re.compile(r"[A-Za-z0-9_-]{22}")
@@ -202,6 +204,18 @@ def parse_partition_dir(name: str) -> PartitionDir | None:
         return None
     may_be_cut = kind in {DELETE, STRAY} and len(name) >= LONGEST_DIRECTORY_NAME
     return PartitionDir(topic, partition, kind, uuid, may_be_cut)
+
+
+def parse_tiered_dir(name: str) -> tuple[PartitionDir, str] | None:
+    """Return whose segments a directory of LocalTieredStorage holds, and the topic id; None for other names.
+
+    The truth is `RemoteTopicPartitionDirectory`.
+    """
+    match = _TIERED_DIRECTORY.fullmatch(name)
+    partition = integer(match.group(2), INT_BITS) if match else None
+    if match is None or partition is None:
+        return None
+    return PartitionDir(match.group(1), partition), match.group(3)
 
 
 def _without_uuid(name: str, end: int) -> tuple[str, str | None]:

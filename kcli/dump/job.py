@@ -15,6 +15,7 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import rlmm
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.listing import listed, unexpected_names
+from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
 from kcli.logdir.tree import PARTITION, Found, Target, entry_of
 
 
@@ -69,6 +70,9 @@ class Dump:
         )
         for target in found.targets:
             try:
+                if target.kind == REMOTE_SEGMENTS:
+                    result.targets.extend(_entries(target, *listed(target.path)))
+                    continue
                 if target.kind != PARTITION:
                     result.targets.append(target)
                     continue

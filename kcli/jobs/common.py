@@ -13,6 +13,7 @@ from kcli.logdir.buffers import CANNOT_READ, IRREGULAR, WRITING_MS, FileError, i
 from kcli.logdir.directory import FATAL_FILES, INCOMPLETE, NO_DIRECTORY, directory_facts
 from kcli.logdir.moving import SHRANK, changed_since, removal
 from kcli.logdir.partition import Partition
+from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
 from kcli.logdir.tree import LOG_DIR_FILES, PARTITION, Found, Note, Target, shown_as
 from kcli.rows import Failure, Item
 from kcli.rows.places import FromFile, Where
@@ -41,14 +42,13 @@ def plan(found: Found, accepts: frozenset[str]) -> tuple[list[Unit], list[Failur
                 if accepts == PARTITIONS_ONLY
                 else f"one of {', '.join(sorted(accepts))}"
             )
+            what = (
+                "a directory of remote segments"
+                if target.kind == REMOTE_SEGMENTS
+                else f"a file of kind {target.kind}"
+            )
             failures.append(
-                Failure(
-                    target.shown,
-                    "wrong-kind",
-                    None,
-                    None,
-                    f"this is a file of kind {target.kind}; name {expected}",
-                )
+                Failure(target.shown, "wrong-kind", None, None, f"this is {what}; name {expected}")
             )
     return units, failures
 

@@ -7,7 +7,7 @@ that nothing is skipped unseen. The grammar of names is `formats.names`.
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -35,9 +35,11 @@ from formats.names import (
 from kcli.logdir.buffers import FileError, file_error, irregular, shown
 from kcli.logdir.globs import expand
 from kcli.logdir.moving import removal
+from kcli.logdir.remote_dirs import REMOTE_SEGMENTS, holds_remote_segments, partition_around, tiered_dirs
 
 PARTITION = "partition"
 LOG_DIR = "log-dir"
+TIERED_STORAGE = "tiered-storage"
 
 PARTITION_KINDS = frozenset({LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, QUORUM_STATE, REMOTE_LOG_SNAPSHOT})
 LOG_DIR_KINDS = frozenset({META_PROPERTIES, LOCK, CLEAN_SHUTDOWN, OFFSET_CHECKPOINT, COMMITTED_OFFSETS})
@@ -54,9 +56,9 @@ class Target:
     """One thing to read: a partition directory, or a file.
 
     `path` opens it, `shown` is how it was reached from the argument (for people and rows). `kind` is
-    `partition` or the file's kind in `formats.names`. `name` is the partition directory's parsed name, None
-    where it has none (a file outside a partition directory, a directory of another name). `log_dir` is the
-    log dir around it, None when there is none.
+    `partition`, `remote-segments` or the file's kind in `formats.names`. `name` is the partition directory's
+    parsed name, None where it has none (a file outside a partition directory, a directory of another name).
+    `log_dir` is the log dir around it, None when there is none.
     """
 
     kind: str
@@ -171,19 +173,25 @@ def _argument(path: str, selection: Selection, found: Found) -> None:
     path = path.rstrip("/") or "/"
     entries = _entries(path)
     kind = _kind(path, entries)
-    if kind == PARTITION:
-        name = parse_partition_dir(os.path.basename(os.path.abspath(path)))
+    if kind in {PARTITION, REMOTE_SEGMENTS}:
+        name = partition_around(path)
         if selection.wants(name):
             found.targets.append(
-                Target(
-                    kind=PARTITION, path=path, shown=shown(path), name=name, log_dir=enclosing_log_dir(path)
-                )
+                Target(kind=kind, path=path, shown=shown(path), name=name, log_dir=enclosing_log_dir(path))
             )
     elif kind == LOG_DIR:
         found.named_log_dirs.append(path)
         _log_dir(path, entries, selection, found)
+    elif kind == TIERED_STORAGE:
+        found.targets.extend(_tiered_storage(entries, selection))
     else:
         raise FileError(path, "not-a-log-dir", _advice(entries))
+
+
+def _tiered_storage(entries: list[Entry], selection: Selection) -> Iterator[Target]:
+    for path, name in tiered_dirs(entry.path for entry in entries if entry.is_directory):
+        if selection.wants(name):
+            yield Target(kind=REMOTE_SEGMENTS, path=path, shown=shown(path), name=name, log_dir=None)
 
 
 def _advice(entries: list[Entry]) -> str:
@@ -203,7 +211,7 @@ def file_target(path: str) -> Target:
         kind=parse_file(os.path.basename(path)).kind,
         path=path,
         shown=shown(path),
-        name=parse_partition_dir(os.path.basename(around)),
+        name=partition_around(around),
         log_dir=enclosing_log_dir(os.path.dirname(path) or "."),
     )
 
@@ -258,7 +266,7 @@ def not_a_file(path: str, shown_path: str) -> Note:
 
 
 def directory_kind(path: str) -> str | None:
-    """Return `partition`, `log-dir` or None by what a directory holds.
+    """Return `partition`, `log-dir`, `remote-segments`, `tiered-storage` or None by what a directory holds.
 
     By its name only when it holds nothing.
     """
@@ -268,6 +276,8 @@ def directory_kind(path: str) -> str | None:
 def _kind(path: str, entries: list[Entry]) -> str | None:
     files = [parse_file(entry.name) for entry in entries if not entry.is_directory]
     is_log_dir = any(file.name in LOG_DIR_FILES for file in files)
+    if not is_log_dir and holds_remote_segments(path, files):
+        return REMOTE_SEGMENTS
     if any(map(_is_of_a_partition, files)):
         is_parent = (is_log_dir or not _is_whole(files)) and _holds_partitions(entries, unreadable=False)
         return LOG_DIR if is_parent else PARTITION
@@ -275,6 +285,8 @@ def _kind(path: str, entries: list[Entry]) -> str | None:
         return LOG_DIR
     if not entries and parse_partition_dir(os.path.basename(os.path.abspath(path))) is not None:
         return PARTITION
+    if not files and any(tiered_dirs(entry.path for entry in entries if entry.is_directory)):
+        return TIERED_STORAGE
     return None
 
 

@@ -1,0 +1,79 @@
+"""`dump` of a broker's index cache and of LocalTieredStorage: each file with its kind."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from commands.app import app
+from tests.tiered import cluster
+
+
+def ask(*words):
+    done = CliRunner().invoke(app, [*map(str, words), "-o", "json"])
+    return json.loads(done.stdout), done.exit_code
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["storage", "one partition of it"])
+def test_dump_of_local_tiered_storage_reads_each_file_and_knows_its_partition(whole):
+    storage = cluster().storage
+    path = storage if whole else next(storage.glob("t-txn-0-*"))
+    document, status = ask("dump", path)
+    rows = [row for row in document["rows"] if row["topic"] == "t-txn"]
+
+    assert (status, document["errors"], document["findings"]) == (0, [], [])
+    assert {row["partition"] for row in rows} == {0}
+    assert {row["type"] for row in rows} == {
+        "dump_batch",
+        "dump_index",
+        "dump_timeindex",
+        "dump_txnindex",
+        "dump_producer",
+        "dump_leader_epoch",
+    }
+    assert {row["topic"] for row in document["rows"]} == (
+        {"t-delete-records", "t-idle", "t-local", "t-plain", "t-retention", "t-txn"} if whole else {"t-txn"}
+    )
+
+
+def test_a_cached_index_has_the_entries_of_the_index_in_the_storage():
+    node1, storage, _ = cluster()
+    cached, status = ask("dump", node1 / "remote-log-index-cache", "--only", "dump_txnindex")
+    stored, _ = ask("dump", storage, "--topic", "t-txn", "--only", "dump_txnindex")
+    fields = ("producer_id", "first_offset", "last_offset", "last_stable_offset")
+
+    def of(document, separator):
+        ids = {row["file"]: row["file"].split(separator, 1)[1].split(".")[0] for row in document["rows"]}
+        return {(ids[row["file"]], *(row[field] for field in fields)) for row in document["rows"]}
+
+    assert status == 0
+    assert of(cached, "_")
+    assert of(cached, "_") <= of(stored, "-")
+
+
+def test_topic_and_partition_select_directories_of_the_storage():
+    document, status = ask("dump", cluster().storage, "--topic", "t-plain", "--partition", "1")
+
+    assert status == 0
+    assert {(row["topic"], row["partition"]) for row in document["rows"]} == {("t-plain", 1)}
+
+
+@pytest.mark.parametrize("command", ["ls", "epoch show", "startup", "check"])
+def test_commands_about_logs_refuse_a_directory_of_remote_segments(command):
+    path = next(cluster().storage.glob("t-txn-0-*"))
+    document, status = ask(*command.split(), path)
+
+    assert (status, document["rows"]) == (3, [])
+    (error,) = document["errors"]
+    assert error["error"] == "wrong-kind"
+    assert error["message"].startswith("this is a directory of remote segments")
+
+
+def test_names_of_directories_of_the_storage():
+    from formats.names import PartitionDir, parse_tiered_dir
+
+    topic_id = "yW3JJjv6TtONh_sVFuEf3g"
+    assert parse_tiered_dir(f"a-1.b_c-7-{topic_id}") == (PartitionDir("a-1.b_c", 7), topic_id)
+    assert parse_tiered_dir(f"a-0--{topic_id[1:]}") == (PartitionDir("a", 0), f"-{topic_id[1:]}")
+    for name in (f"a-{topic_id}", f"-0-{topic_id}", f"a-0-{topic_id}x", f"a-99999999999-{topic_id}", "a-0"):
+        assert parse_tiered_dir(name) is None

@@ -1,0 +1,28 @@
+"""A recorded tiered cluster: a stopped broker's log dir, its remote storage, and what it had answered."""
+
+import json
+import tarfile
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, NamedTuple
+
+PACKED = Path(__file__).parent / "data" / "rlmm" / "cluster.tar.gz"
+
+
+class Cluster(NamedTuple):
+    """`node1`: the log dir; `storage`: what LocalTieredStorage held; `answers`: of the running cluster."""
+
+    node1: Path
+    storage: Path
+    answers: dict[str, Any]
+
+
+@cache
+def cluster() -> Cluster:
+    """Return the recording, unpacked once; tests read it and never write to it."""
+    root = Path(mkdtemp(prefix="kcli-tiered-"))
+    with tarfile.open(PACKED) as packed:
+        packed.extractall(root, filter="data")
+    answers = json.loads((root / "cluster" / "answers.json").read_text())
+    return Cluster(root / "cluster" / "node1", root / "cluster" / "storage", answers)
