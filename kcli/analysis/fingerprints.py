@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formats.batch import MAGIC_V2
+from formats.batch import HEADER_SIZE, MAGIC_V2
 from formats.bulk import Fields, headers
 from formats.magic import read_header
 from formats.types import Buffer
@@ -118,10 +118,10 @@ def fingerprints(
 
 
 def _runs(log: ReplicaLog, width: int, cuts: tuple[int, int]) -> Iterator[_Run]:
-    while (batch := log.batch()) is not None:
+    while True:
         size = min(log.left, CHUNK)
-        data = bytearray(log.read(size))
-        found = headers(data, size, log.left)
+        data = bytearray(log.read(size)) if size >= HEADER_SIZE else bytearray()
+        found = headers(data, len(data), log.left)
         places, after = list(found.chain.positions), found.chain.next
         while places and after > size:
             after = places.pop()
@@ -129,6 +129,9 @@ def _runs(log: ReplicaLog, width: int, cuts: tuple[int, int]) -> Iterator[_Run]:
             yield from _parted(data, found.fields[: len(places)], [*places, after], width, cuts)
             log.jump(after)
             continue
+        batch = log.batch()
+        if batch is None:
+            return
         header = read_header(batch.window, batch.at)
         base = header.base_offset
         yield _Run(
