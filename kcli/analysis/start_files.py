@@ -10,14 +10,14 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, TXN_INDEX_ENTRY
-from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, canonical_name, parse_file
+from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, FileName, canonical_name, parse_file
 from kcli.analysis.directory_files import offset_of
 from kcli.analysis.epochs import EpochCache
-from kcli.analysis.loaded_log import LoadedLog
+from kcli.analysis.loaded_log import METADATA_TOPIC_ID, LoadedLog
 from kcli.analysis.log_segment import Index, LoadedSegment, size_of
 from kcli.analysis.producers import EMPTY_SNAPSHOT, Producer
 from kcli.logdir.buffers import DataFile
-from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
+from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
 
 KEEP: Final = "keep"
 CREATE: Final = "create"
@@ -162,6 +162,7 @@ def _files_after(directory: _Directory, log: LoadedLog) -> Iterator[tuple[str, _
             content = snapshot_bytes(snapshot)
             yield f"{offset:020d}{SNAPSHOT}", _After(len(content), content, "the producers at this offset")
     yield from _epoch_file(directory, log)
+    yield from _topic_id_file(directory)
 
 
 def _stays(partition: Partition, log: LoadedLog, name: str) -> bool:
@@ -174,7 +175,22 @@ def _stays(partition: Partition, log: LoadedLog, name: str) -> bool:
     parsed = parse_file(name)
     if partition.topic != CLUSTER_METADATA or parsed.kind != KRAFT_SNAPSHOT or parsed.base_offset is None:
         return True
-    return not parsed.suffix and parsed.base_offset >= log.log_start_offset
+    if parsed.suffix or parsed.base_offset < log.log_start_offset:
+        return False
+    return log.high_watermark is None or parsed == _newest_snapshot(partition)
+
+
+def _newest_snapshot(partition: Partition) -> FileName | None:
+    """Return the snapshot at which a metadata log begins anew: of the highest epoch, then offset."""
+    found = [name for _, name in partition.files if name.kind == KRAFT_SNAPSHOT and not name.suffix]
+    return max(found, key=lambda name: (name.epoch or 0, name.base_offset or 0), default=None)
+
+
+def _topic_id_file(directory: _Directory) -> Iterator[tuple[str, _After]]:
+    """Yield partition.metadata where the broker writes it: KRaft knows the topic id of its own log."""
+    if directory.partition.topic == CLUSTER_METADATA and PARTITION_METADATA not in directory.paths:
+        content = f"version: 0\ntopic_id: {METADATA_TOPIC_ID}".encode()
+        yield PARTITION_METADATA, _After(len(content), content, "there was none")
 
 
 def _segment_files(
@@ -183,6 +199,8 @@ def _segment_files(
     stem = f"{segment.base_offset:020d}"
     reason = "the segment is recovered" if segment.log_path else "the log begins with this segment"
     yield stem + LOG, _After(segment.log_size, None, reason)
+    if log.high_watermark is not None:
+        return  # a metadata log that begins anew: its indexes are made at the first append
     rebuilt = segment.base_offset in log.recovered or segment.log_path is None
     for suffix, index in ((INDEX, segment.offset_index), (TIME_INDEX, segment.time_index)):
         after = _index_after(log, suffix, index, rebuilt=rebuilt, is_active=is_active)

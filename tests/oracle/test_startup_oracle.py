@@ -14,12 +14,15 @@ from typing import Any
 
 import pytest
 
+from kcli.engine.contract import Unit
 from kcli.jobs.startup import StartRequest, startup
+from kcli.logdir.tree import Selection, find
 from tests.partitions import recover_in_windows
 from tests.rows import named
 
 from .logs import NOW, RandomLog, random_log
 from .oracle import Oracle, cases
+from .test_metadata_log_oracle import written
 from .test_start_oracle import UNSUPPORTED, damaged
 from .test_truncation_oracle import judged_producer
 
@@ -28,6 +31,7 @@ pytestmark = pytest.mark.oracle
 PARTS = 10
 LOGS = 10
 DAMAGES_EACH = 10
+METADATA_LOGS = 40
 AT_MOST_UNSUPPORTED = 50
 STRAYS = ("notes.txt", "00000000000000000007.log.1.deleted", "leader-epoch-checkpoint.tmp", "x.index.tmp")
 
@@ -135,3 +139,22 @@ def test_a_start_goes_as_predicted(
         log.remove()
     print(ends)
     assert ends[UNSUPPORTED] <= sum(ends.values()) // AT_MOST_UNSUPPORTED + 2, ends
+
+
+def test_the_files_of_a_metadata_log_are_as_predicted(oracle: Oracle, oracle_seed: int) -> None:
+    for number in range(cases(METADATA_LOGS)):
+        choose = random.Random(f"startup:{oracle_seed}:{number}")
+        directory, _ = written(oracle, choose)
+        before = contents(directory)
+        copy = oracle.copy(directory)
+        said = oracle.ask("metadata_log", directory=copy, now_ms=NOW)
+        oracle.discard(copy)
+        (target,) = find([str(directory)], Selection()).targets
+        (row,) = map(named, startup(Unit(number=0, targets=(target,)), request=StartRequest(now_ms=NOW)).rows)
+        output = f"{oracle_seed}:{number} {sorted(before)} {said}"
+        assert row["error"] == said.get("error"), output
+        if "error" not in said:
+            assert row["log_end_offset"] == said["log_end_offset"], output
+            mine = {name: size for name, (_, size) in predicted(before, row["files"]).items()}
+            assert mine == said["files"], output
+        oracle.discard(directory)

@@ -95,8 +95,7 @@ STARTS: dict[str, Rule] = {
         "There is no log dir around the partition directory.",
         "It reads from its log dir how it stopped, and the checkpointed offsets; after a clean stop it "
         "checks no checksum.",
-        "Nothing for a copy of a stopped broker; kcli truncate --dry-run --shutdown unclean shows the other "
-        "case.",
+        "Nothing for a copy of a stopped broker; kcli startup --shutdown unclean shows the other case.",
     ),
     "START-007": Rule(
         "warning",
@@ -109,8 +108,8 @@ STARTS: dict[str, Rule] = {
         "The broker would not load a log.",
         "It stops there: its process ends with the exception that the finding names, or the log dir goes "
         "offline, and the other log dirs are served.",
-        "The finding names the file and the byte. Copy the directory before anything else; kcli truncate "
-        "--dry-run --shutdown unclean shows whether recovery would repair it.",
+        "The finding names the file and the byte. Copy the directory before anything else; kcli "
+        "startup --shutdown unclean shows whether recovery would repair it.",
     ),
     "START-009": Rule(
         "error",

@@ -22,7 +22,9 @@ final class MetadataLog {
         KafkaRaftLog log = KafkaRaftLog.createLog(new TopicPartition("__cluster_metadata", 0), Uuid.METADATA_TOPIC_ID,
             new File(request.get("directory").asText()), new FixedTime(Json.longOf(request, "now_ms", 0)), scheduler, config, 1);
         try {
-            return Json.object("log_start_offset", log.startOffset(), "log_end_offset", log.endOffset().offset(),
+            scheduler.settle();
+            return Json.object("files", Json.files(new File(request.get("directory").asText())),
+                "log_start_offset", log.startOffset(), "log_end_offset", log.endOffset().offset(),
                 "high_watermark", log.highWatermark().offset());
         } finally {
             scheduler.forget();
