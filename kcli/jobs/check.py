@@ -35,7 +35,7 @@ from kcli.rows.places import Where
 
 ACCEPTS = scan_logs.ACCEPTS | {LOG_DIR}
 COMPACTED = frozenset({"__consumer_offsets", "__transaction_state"})
-FAILS_TO_LOAD = frozenset({"START-008", "DIR-005", "DIR-006", "DIR-009", "LOG-009", "LOG-010"})
+FAILS_TO_LOAD = frozenset({"START-008", "DIR-005", "DIR-006", "START-009", "LOG-009", "LOG-010"})
 """Findings that say that the process ends, or that the log dir goes offline."""
 
 
@@ -201,7 +201,8 @@ class CheckReducer:
         if right is None and known.target is not None:
             last = list(_at_the_end(known))
             if known.state is not None:
-                last += self.fleet.findings(known.target, known.state.topic_id)
+                has_records = any(one.size for one in known.segments)
+                last += self.fleet.findings(known.target, known.state.topic_id, has_records=has_records)
             findings = [*findings, *last]
             rows.append(self._row(known.target, known._replace(findings=(*known.findings, *last))))
         kept = [] if left is None else left.findings

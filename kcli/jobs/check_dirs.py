@@ -6,11 +6,13 @@ from functools import cached_property
 
 from formats.checkpoint import read_offset_checkpoint
 from formats.names import CLUSTER_METADATA, NORMAL, parse_partition_dir
+from kcli.analysis.broker_start import ILLEGAL_STATE, BrokerConfig, StartFailure, broker_start
 from kcli.analysis.checks.topics import topic_ids
 from kcli.analysis.findings import Finding
 from kcli.jobs.checkpoint import CLEANER
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.directory import HIGH_WATERMARK, LOG_START, RECOVERY_POINT, directory_facts
+from kcli.logdir.log_dirs import LogDirState, log_dir_state
 from kcli.logdir.tree import PARTITION, Found, Target
 
 CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEANER)
@@ -50,21 +52,21 @@ class Fleet:
         self._seen: dict[tuple[object, ...], str] = {}
 
     @cached_property
-    def _twice(self) -> Mapping[str, str]:
-        """The other directory of each partition that two log dirs of a broker hold."""
-        first: dict[tuple[object, ...], str] = {}
-        twice = {}
-        for target in self._targets:
-            if target.log_dir is None or target.name is None:
-                continue
-            facts = directory_facts(target.log_dir)
-            if facts.broker_id is None:
-                continue
-            key = (facts.cluster_id, facts.broker_id, target.name.topic, target.name.partition)
-            other = first.setdefault(key, target.shown)
-            if os.path.realpath(other) != os.path.realpath(target.shown):
-                twice[target.shown], twice[other] = other, target.shown
-        return twice
+    def _twice(self) -> Mapping[str, StartFailure]:
+        """What a start says of partitions that two log dirs of a broker hold, by directory."""
+        brokers: dict[tuple[object, ...], dict[str, LogDirState]] = {}
+        for log_dir in dict.fromkeys(one.log_dir for one in self._targets if one.log_dir is not None):
+            facts = directory_facts(log_dir)
+            if facts.broker_id is not None:
+                known = brokers.setdefault((facts.cluster_id, facts.broker_id), {})
+                known.setdefault(os.path.realpath(log_dir), log_dir_state(log_dir))
+        return {
+            shown(stop.path): stop
+            for dirs in brokers.values()
+            if len(dirs) > 1
+            for stop in broker_start(tuple(dirs.values()), BrokerConfig()).stops
+            if stop.exception == ILLEGAL_STATE
+        }
 
     @cached_property
     def _ids(self) -> Mapping[object, Mapping[str, str]]:
@@ -76,19 +78,20 @@ class Fleet:
                 known.update(topic_ids(target.path))
         return ids
 
-    def findings(self, target: Target, topic_id: str | None) -> Iterator[Finding]:
+    def findings(self, target: Target, topic_id: str | None, *, has_records: bool) -> Iterator[Finding]:
         """Yield what the other inputs show about a partition directory with a topic id, None without one."""
         name = target.name
-        if target.shown in self._twice:
-            words = f"the same broker has {self._twice[target.shown]} as well"
-            yield Finding("DIR-009", words, dir=target.shown)
+        stop = self._twice.get(target.shown)
+        if stop is not None:
+            yield Finding("START-009", f"{stop.exception}: {stop.message}", dir=target.shown)
         if name is None or name.kind != NORMAL or target.log_dir is None or name.topic == CLUSTER_METADATA:
             return
         facts = directory_facts(target.log_dir)
         path = os.path.join(target.shown, "partition.metadata")
         if topic_id is None:
-            if facts.is_kraft:
-                yield Finding("TOPIC-003", "no partition.metadata", dir=target.shown)
+            if facts.is_kraft and has_records:
+                message = "no partition.metadata: a KRaft broker renames the directory to -stray"
+                yield Finding("START-012", message, dir=target.shown)
             return
         expected = self._ids.get(facts.cluster_id, {}).get(name.topic)
         if expected is not None:

@@ -103,7 +103,7 @@ def answers(log_dir: Path, *more: str) -> dict[str, dict[str, object]]:
         document: dict[str, Any] = json.loads(done.stdout)
         for row in document["rows"]:
             end = REFUSED if row.get("outcome") == "fails" else row.get(LOG_END[command])
-            if end is not None:
+            if end is not None and "dir" in row:  # the broker's own row has none
                 found[Path(row["dir"]).name][command] = end
         for error in document["errors"]:
             path = Path(error["path"])

@@ -138,12 +138,6 @@ CHECKS: dict[str, Rule] = {
         "It ignores the line; if the partition is still assigned here, it begins an empty replica.",
         "Ordinary for a minute after a topic was deleted or moved. Otherwise find out who removed it.",
     ),
-    "DIR-009": Rule(
-        "error",
-        "Two log dirs of one broker hold the same partition.",
-        "It does not start (IllegalStateException: duplicate log directories).",
-        "Keep the one with the higher log end offset (kcli ls), and move the other elsewhere.",
-    ),
     "TOPIC-001": Rule(
         "error",
         "The topic id of a partition is not that of its topic in the metadata log.",
@@ -156,12 +150,6 @@ CHECKS: dict[str, Rule] = {
         "Partitions of one topic have different topic ids.",
         "It takes those for strays whose id is not that of the cluster's metadata.",
         "Keep copies; kcli ls --columns dir,topic_id shows the ids.",
-    ),
-    "TOPIC-003": Rule(
-        "warning",
-        "A partition of a KRaft broker has no partition.metadata.",
-        "It does not know the topic id: it takes the directory for a stray and begins an empty replica.",
-        "Restore the file from another partition of the topic before the broker starts.",
     ),
     "SALV-001": Rule(
         "error",

@@ -284,7 +284,7 @@ DAMAGES = (
         whole(lambda root: root / PARTITION / "partition.metadata", b"?"),
     ),
     Damage(
-        "partition.metadata: missing", "TOPIC-003", gone(lambda root: root / PARTITION / "partition.metadata")
+        "partition.metadata: missing", "START-012", gone(lambda root: root / PARTITION / "partition.metadata")
     ),
     Damage("partition.metadata: two ids of a topic", "TOPIC-002", topic_id, wide=True),
     Damage("checkpoint: high watermark", "CKPT-001", line("replication-offset-checkpoint", 5000)),
@@ -310,7 +310,7 @@ DAMAGES = (
     ),
     Damage("log dir: no partition's name", "DIR-006", lambda root: (root / "lost+found").mkdir(), wide=True),
     Damage("log dir: a foreign file", "DIR-001", whole(in_root("notes.txt"), b"x"), wide=True),
-    Damage("log dirs: a partition twice", "DIR-009", other_dir, wide=True),
+    Damage("log dirs: a partition twice", "START-009", other_dir, wide=True),
     Damage("metadata log: behind its snapshot", "START-007", behind_snapshot, wide=True),
     Damage("a swap is not finished", "START-003", named(f"{0:020d}.log.cleaned")),
 )
