@@ -82,6 +82,7 @@ def failover(
         job=partial(jobs.show, request=request),
         accepts=jobs.ACCEPTS,
         expand=jobs.expand,
+        reduce=(lambda _: jobs.elected) if controller else None,
         possible_types=lambda _: frozenset(types),
     )
     run(command, paths, of_metadata)

@@ -7,6 +7,7 @@ from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT, NORMAL, PartitionDir
 from kcli.analysis.failover import UNCHANGED, Defaults, Forecast, forecast
 from kcli.analysis.findings import Finding
 from kcli.analysis.metadata_source import Metadata, metadata_of_log, metadata_of_snapshot
+from kcli.analysis.quorum import LogEnd, ballot, majority
 from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer
@@ -52,10 +53,36 @@ def _is_metadata(target: Target) -> bool:
 
 def show(unit: Unit, *, request: Departure) -> Outcome:
     """Return a row for each partition that changes, one for the quorum, and what the records lack."""
-    return answer(unit, lambda partition: _rows(partition, unit.target, request))
+    quorum: list[FailoverControllerRow] = []
+    outcome = answer(unit, lambda partition: _rows(partition, unit.target, request, quorum))
+    return replace(outcome, partial=tuple(quorum))
 
 
-def _rows(partition: Partition, target: Target, request: Departure) -> Yield:
+def elected(left: Outcome | None, right: Outcome | None) -> Outcome:
+    """Reduce outcomes: at the end come the rows of controllers, with the votes that each of them gets."""
+    if right is not None:
+        before = left.partial if left is not None else ()
+        known = [part for part in (before, right.partial) if isinstance(part, tuple)]
+        return replace(right, partial=tuple(row for part in known for row in part))
+    assert left is not None
+    rows = left.partial if isinstance(left.partial, tuple) else ()
+    ends = {
+        row.node_id: LogEnd(row.last_epoch, row.log_end_offset) for row in rows if row.node_id is not None
+    }
+    return replace(left, rows=[_voted(row, ends) for row in rows])
+
+
+def _voted(row: FailoverControllerRow, ends: dict[int, LogEnd]) -> FailoverControllerRow:
+    if row.node_id is None or not row.voters:
+        return row
+    found = ballot(row.node_id, ends, row.voters, row.leader)
+    return row._replace(votes=found.votes, electable=found.is_electable)
+
+
+def _rows(
+    partition: Partition, target: Target, request: Departure, quorum: list[FailoverControllerRow]
+) -> Yield:
+    quorum.clear()
     if target.kind == PARTITION:
         if target.name is not None and not _is_metadata(target):
             raise FileError(target.path, "wrong-kind", f"this is no directory of {CLUSTER_METADATA}")
@@ -66,7 +93,7 @@ def _rows(partition: Partition, target: Target, request: Departure) -> Yield:
         metadata = metadata_of_snapshot(target.path, target.shown)
     yield from metadata.said()
     if request.controller:
-        yield _controller(metadata, target)
+        quorum.append(_controller(metadata, target))
     if request.brokers or request.everything:
         yield from _partitions(metadata, target, request)
 
@@ -138,5 +165,7 @@ def _controller(metadata: Metadata, target: Target) -> FailoverControllerRow:
         log_end_offset=metadata.end_offset,
         last_epoch=metadata.image.epoch,
         next_leader_epoch=epoch + 1,
-        majority=len(voters) // 2 + 1 if voters else None,
+        majority=majority(voters) if voters else None,
+        votes=None,
+        electable=None,
     )

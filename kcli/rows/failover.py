@@ -45,6 +45,10 @@ class FailoverControllerRow(NamedTuple):
     last_epoch: Annotated[int, "of the last record; -1 without one"]
     next_leader_epoch: Annotated[int, "of the next leader, if the first election succeeds"]
     majority: Annotated[int | None, "how many votes the next one needs; null where no voters are named"]
+    votes: Annotated[int | None, "of voters whose logs are named that this node gets; null for no voter"]
+    electable: Annotated[
+        bool | None, "whether it can lead without the leader; null where logs of other voters must tell"
+    ]
 
 
 FAILOVER = row_type("failover", FailoverRow)

@@ -3,6 +3,7 @@
 import gzip
 import json
 import shutil
+import struct
 from pathlib import Path
 
 import jsonschema
@@ -103,6 +104,40 @@ def test_the_quorum(kcli, metadata):
     assert (row["node_id"], row["leader"], row["leader_epoch"]) == (100, 100, 1)
     assert (row["voters"], row["majority"], row["next_leader_epoch"]) == ([100], 1, 2)
     assert row["log_end_offset"] > 200
+
+
+def controllers(folder, **ends):
+    """Return the metadata logs of a quorum of nodes 1, 2 and 3, led by 1 in epoch 4; they end as given."""
+    voters = b"".join(struct.pack(">i", voter) + b"\0" for voter in (1, 2, 3))
+    change = b"\0\0" + struct.pack(">i", 1) + b"\4" + voters + b"\1" + b"\0"
+    paths = []
+    for name, (epoch, end) in ends.items():
+        path = folder / name / "__cluster_metadata-0"
+        path.mkdir(parents=True)
+        path.joinpath(LOG).write_bytes(
+            put_batch(put_record(key=b"\0\0\0\2", value=change), 1, attributes=0x20, partition_leader_epoch=4)
+            + put_batch(put_record(value=b"\1\x14\0\0"), 1, base_offset=end - 1, partition_leader_epoch=epoch)
+        )
+        path.parent.joinpath("meta.properties").write_text(f"version=1\ncluster.id=x\nnode.id={name[-1]}\n")
+        paths.append(path)
+    return paths
+
+
+@pytest.mark.parametrize(
+    ("ends", "electable", "votes"),
+    [
+        ({"n2": (4, 50), "n3": (4, 40)}, [True, False], [2, 1]),
+        ({"n2": (4, 50), "n3": (4, 50)}, [True, True], [2, 2]),
+        ({"n2": (4, 90), "n3": (5, 40)}, [False, True], [1, 2]),
+        ({"n2": (4, 50)}, [None], [1]),
+        ({"n1": (4, 90), "n2": (4, 50), "n3": (4, 10)}, [False, True, False], [2, 2, 1]),
+    ],
+)
+def test_who_can_lead_the_quorum_next(kcli, tmp_path, ends, electable, votes):
+    found = rows(kcli("failover", "--controller", *controllers(tmp_path / "q", **ends), "-o", "json"))
+
+    assert {(row["leader"], row["leader_epoch"], row["majority"]) for row in found} == {(1, 4, 2)}
+    assert ([row["votes"] for row in found], [row["electable"] for row in found]) == (votes, electable)
 
 
 def snapshot(metadata, *, footer=True):

@@ -96,7 +96,22 @@ FAILOVER = TableView(
 
 
 def _electorate(row: FailoverControllerRow) -> str:
-    return f"{row.majority} of {len(row.voters)}" if row.voters else "unknown"
+    if row.majority is None:
+        return "unknown"
+    return f"{0 if row.votes is None else row.votes} of {row.majority}"
+
+
+def _can_lead(row: FailoverControllerRow) -> str:
+    return {True: "yes", False: "no", None: "?"}[row.electable]
+
+
+def _next_controller(rows: Sequence[FailoverControllerRow]) -> str:
+    """Return which of the nodes can lead without the active controller."""
+    named = {row.node_id for row in rows}
+    lacking = sorted({voter for row in rows for voter in row.voters} - named - {row.leader for row in rows})
+    can = [str(row.node_id) for row in rows if row.electable]
+    said = f"Without the leader {' or '.join(can)} can lead." if can else "No node here can lead for sure."
+    return f"{said} Name the logs of {_brokers(lacking)}, too." if lacking else said
 
 
 CONTROLLERS = TableView(
@@ -107,8 +122,10 @@ CONTROLLERS = TableView(
         ShownColumn("EPOCH", "leader_epoch", NUMBER),
         ShownColumn("NEXT", "next_leader_epoch", NUMBER),
         ShownColumn("VOTERS", lambda row: _brokers(row.voters), rank=1),
-        ShownColumn("VOTES NEEDED", _electorate),
+        ShownColumn("VOTES", _electorate),
         ShownColumn("LAST EPOCH", "last_epoch", NUMBER),
         ShownColumn("LOG END", "log_end_offset", NUMBER),
+        ShownColumn("CAN LEAD NEXT", _can_lead, style="bold"),
     ),
+    closing=_next_controller,
 )
