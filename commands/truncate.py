@@ -1,16 +1,22 @@
 """`kcli truncate --dry-run`: what truncating a replica would delete, cut and lose."""
 
+import re
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from commands._options import INT32, INT64, Common, Paths, RefusedError, UsageError, common_options
 
+if TYPE_CHECKING:
+    from kcli.analysis.replication import Side
+
 INDEX_INTERVAL_BYTES = 4096
 SMALLEST_INDEX = 4
 SHUTDOWNS = ("clean", "unclean")
-TARGET, BROKER = "Target", "What the broker knows"
+TARGET, LEADER, BROKER = "Target", "Leader", "What the broker knows"
+PROTOCOLS = ("fetch", "epoch", "high-watermark")
+DESCRIBED = re.compile(r"((?:\d+:\d+,)*\d+:\d+)?@(\d+)", re.ASCII)
 
 
 def _offset(name: str, panel: str, text: str, largest: int = INT64) -> typer.models.OptionInfo:
@@ -36,6 +42,48 @@ def truncate(
         bool,
         typer.Option("--to-high-watermark", help="Truncate to the high watermark.", rich_help_panel=TARGET),
     ] = False,
+    leader: Annotated[
+        str | None,
+        typer.Option(
+            "--leader",
+            metavar="PATH",
+            help="Truncate as a follower of the replica in this log dir or partition directory.",
+            rich_help_panel=LEADER,
+            show_default=False,
+        ),
+    ] = None,
+    leader_epochs: Annotated[
+        str | None,
+        typer.Option(
+            "--leader-epochs",
+            metavar="E:S[,E:S...]@LEO",
+            help="Of a leader elsewhere: its leader epochs with their start offsets, and its log end offset.",
+            rich_help_panel=LEADER,
+            show_default=False,
+        ),
+    ] = None,
+    leader_log_start: Annotated[
+        int | None,
+        _offset("--leader-log-start", LEADER, "Its log start offset, for --leader-epochs; 0 without."),
+    ] = None,
+    leader_epoch: Annotated[
+        int | None,
+        _offset(
+            "--leader-epoch",
+            LEADER,
+            "The epoch that it leads in; without: a new one for --leader, none more for --leader-epochs.",
+            INT32,
+        ),
+    ] = None,
+    protocol: Annotated[
+        str,
+        typer.Option(
+            "--protocol",
+            metavar="fetch|epoch|high-watermark",
+            help="How followers truncate: fetch from 2.7 on, epoch from 2.0, high-watermark before 0.11.",
+            rich_help_panel=LEADER,
+        ),
+    ] = PROTOCOLS[0],
     high_watermark: Annotated[
         int | None, _offset("--high-watermark", BROKER, "Instead of what replication-offset-checkpoint says.")
     ] = None,
@@ -81,24 +129,56 @@ def truncate(
 ) -> None:
     """Show what truncating each partition would delete, cut and lose.
 
+    With a leader: the rounds in which it and the replica find where their logs part, and the cut.
+
     Example: kcli truncate --dry-run --to-offset 1200 /var/lib/kafka/data/orders-0
     """
     if not dry_run:
         raise RefusedError("kcli changes nothing: add --dry-run to see what the broker would do")
-    if sum([to_offset is not None, to_epoch is not None, to_high_watermark]) != 1:
-        raise UsageError("use exactly one of --to-offset, --to-epoch, --to-high-watermark")
+    targets = [value is not None for value in (to_offset, to_epoch, leader, leader_epochs)]
+    if sum([*targets, to_high_watermark]) != 1:
+        raise UsageError(
+            "use exactly one of --to-offset, --to-epoch, --to-high-watermark, --leader, --leader-epochs"
+        )
+    if protocol not in PROTOCOLS:
+        raise UsageError(f"--protocol {protocol}: expected one of {', '.join(PROTOCOLS)}")
+    if leader_log_start is not None and leader_epochs is None:
+        raise UsageError("--leader-log-start: of the replica that --leader-epochs describes; use it there")
+    follows = leader is not None or leader_epochs is not None
+    if leader_epoch is not None and not follows:
+        raise UsageError("--leader-epoch: there is no leader; use --leader or --leader-epochs")
     if shutdown is not None and shutdown not in SHUTDOWNS:
         raise UsageError(f"--shutdown {shutdown}: expected one of {', '.join(SHUTDOWNS)}")
     import time  # noqa: PLC0415 - kept out of --help
 
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
+    from kcli.engine.contract import Unit  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import following as leaders  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import truncate as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.logdir.tree import find  # noqa: PLC0415 - kept out of --help
+
+    following = None
+    if follows:
+        following = leaders.Following(
+            protocol=protocol,
+            path=leader or "",
+            leader=None if leader_epochs is None else _described(leader_epochs, leader_log_start or 0),
+            epoch=leader_epoch,
+        )
+
+    def paired(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as Command.split is called
+        assert leader is not None
+        found = find([leader], common.selection())
+        if found.failures:
+            raise UsageError(f"--leader {found.failures[0]}")
+        return leaders.with_leaders(units, found.targets)
 
     request = jobs.Request(
         now_ms=time.time_ns() // 1_000_000,
         to_offset=to_offset,
         to_epoch=to_epoch,
         to_high_watermark=to_high_watermark,
+        following=following,
         high_watermark=high_watermark,
         log_start_offset=log_start_offset,
         recovery_point=recovery_point,
@@ -106,4 +186,29 @@ def truncate(
         index_interval_bytes=index_interval_bytes,
         segment_index_bytes=segment_index_bytes,
     )
-    run(Command(name="truncate", job=partial(jobs.dry_run, request=request)), paths, common)
+    job = partial(jobs.dry_run, request=request)
+    run(Command(name="truncate", job=job, split=None if leader is None else paired), paths, common)
+
+
+def _described(text: str, log_start_offset: int) -> "Side":
+    """Return what counts of a leader that is written as E:S,E:S@LEO."""
+    from formats.checkpoint import EpochEntry  # noqa: PLC0415 - kept out of --help
+    from kcli.analysis.epochs import contradicts, replay  # noqa: PLC0415 - kept out of --help
+    from kcli.analysis.replication import Side  # noqa: PLC0415 - kept out of --help
+
+    found = DESCRIBED.fullmatch(text)
+    if found is None:
+        raise UsageError(
+            f"--leader-epochs {text}: expected EPOCH:START[,EPOCH:START...]@LOG-END, as 0:0,2:30@70"
+        )
+    lines = [EpochEntry(*map(int, pair.split(":"))) for pair in (found[1] or "").split(",") if pair]
+    end = int(found[2])
+    if contradicts(lines, replay(lines)):
+        raise UsageError(f"--leader-epochs {text}: expected epochs and start offsets that rise")
+    if any(epoch > INT32 or start > end for epoch, start in lines) or end > INT64:
+        raise UsageError(
+            f"--leader-epochs {text}: an epoch starts past the log end, or a number is too large"
+        )
+    if log_start_offset > end:
+        raise UsageError(f"--leader-log-start {log_start_offset}: past the leader's log end {end}")
+    return Side(tuple(lines), end, log_start_offset)

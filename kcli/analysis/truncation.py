@@ -81,18 +81,20 @@ class Prediction:
     removed: Removed
 
 
-def truncate(loaded: LoadedLog, target: int, high_watermark: int | None) -> Prediction:
+def truncate(
+    loaded: LoadedLog, target: int, high_watermark: int | None, *, fully: bool = False
+) -> Prediction:
     """Return what the broker would do to truncate to `target` (0 or more).
 
-    `high_watermark` is the checkpointed one, None when unknown. BrokerError where the truncation itself would
-    fail.
+    `high_watermark` is the checkpointed one, None when unknown. `fully`: every segment goes, and the log
+    starts at the target, as `truncateFullyAndStartAt`. BrokerError where the truncation itself would fail.
     """
     watermark = None if high_watermark is None else loaded.bounded(high_watermark)
-    if target >= loaded.log_end_offset:
+    if target >= loaded.log_end_offset and not fully:
         after = loaded._replace(epochs=truncate_from_end(loaded.epochs, loaded.log_end_offset))
         return _prediction(loaded, after, target, NONE, (watermark, watermark))
     producers = loaded.producers.copy()
-    if target < loaded.segments[0].base_offset:
+    if fully or target < loaded.segments[0].base_offset:
         producers.start_at(target)
         segments: tuple[LoadedSegment, ...] = (empty_segment(target),)
         epochs, log_start, lowered, kind = truncate_from_end(loaded.epochs, 0), target, target, FULL

@@ -6,7 +6,7 @@ Nothing is written: the start of the broker, the truncation and the restart afte
 import os
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from formats.names import CLUSTER_METADATA
@@ -20,10 +20,19 @@ from kcli.analysis.loaded_log import (
     checkpoints,
 )
 from kcli.analysis.log_segment import BrokerError, LoadedSegment
+from kcli.analysis.replication import Meeting, Side
 from kcli.analysis.start import lone_finding, start_from
 from kcli.analysis.truncation import FULL, NONE, Prediction, SegmentChange, truncate
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, answer, where
+from kcli.jobs.common import Yield, answer, failed, where
+from kcli.jobs.following import (
+    Following,
+    finding_of,
+    leader_of,
+    meeting_of,
+    rounds_of,
+    warning_of,
+)
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import PARTITION_METADATA, Partition, shown_path
 from kcli.rows.places import Where
@@ -35,7 +44,7 @@ CLEAN = "clean"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One of the three targets, and values that replace those of checkpoint files (None: as in the file).
+    """One of the four targets, and values that replace those of checkpoint files (None: as in the file).
 
     `shutdown` is `clean`, `unclean` or None (as the log dir's marker says). `now_ms` decides which producers
     have expired.
@@ -45,6 +54,7 @@ class Request:
     to_offset: int | None = None
     to_epoch: int | None = None
     to_high_watermark: bool = False
+    following: Following | None = None
     high_watermark: int | None = None
     log_start_offset: int | None = None
     recovery_point: int | None = None
@@ -54,11 +64,37 @@ class Request:
 
 
 def dry_run(unit: Unit, *, request: Request) -> Outcome:
-    """Return one row and the start's findings, or the error that keeps a broker from loading the log."""
-    return answer(unit, lambda partition: _partition(partition, request))
+    """Return one row and the start's findings, or the error that keeps a broker from loading the log.
+
+    The unit's second target, if it has one, is the leader's replica.
+    """
+    following = request.following
+    if following is None:
+        return answer(unit, lambda partition: _partition(partition, request, None))
+    broken: list[Outcome] = []
+
+    def work(partition: Partition) -> Yield:
+        broken.clear()
+        try:
+            leader = yield from leader_of(following, unit)
+        except FileError as error:
+            if len(unit.targets) == 1:
+                raise
+            broken.append(failed(replace(unit, targets=unit.targets[1:]), error))
+            return
+        yield from _partition(partition, request, leader)
+
+    outcome = answer(unit, work)
+    if not broken:
+        place = unit.targets[1].shown if len(unit.targets) > 1 else None
+        rows = [
+            row._replace(leader_dir=place) if isinstance(row, TruncationRow) else row for row in outcome.rows
+        ]
+        return replace(outcome, rows=rows)
+    return replace(broken[0], findings=[*outcome.findings, *broken[0].findings])
 
 
-def _partition(partition: Partition, request: Request) -> Yield:
+def _partition(partition: Partition, request: Request, leader: Side | None) -> Yield:
     kind = partition.target.name.kind if partition.target.name else "normal"
     if kind in {"delete", "stray"}:
         raise FileError(partition.path, "leftover", f"the broker never truncates a -{kind} directory")
@@ -75,7 +111,10 @@ def _partition(partition: Partition, request: Request) -> Yield:
         max_index_size=request.segment_index_bytes,
     )
     loaded = yield from start_from(partition, given, settings=settings)
-    target = _target(partition, loaded, given, request)
+    meeting: Meeting | None = None
+    if leader is not None and request.following is not None:
+        meeting = meeting_of(partition, loaded, given.high_watermark, leader, request.following)
+    target = meeting.truncate_to if meeting else _target(partition, loaded, given, request)
     if target is None:
         yield Finding(
             "TRUNC-001",
@@ -84,14 +123,27 @@ def _partition(partition: Partition, request: Request) -> Yield:
         )
         return
     try:
-        prediction = truncate(loaded, target, given.high_watermark)
+        fully = meeting is not None and meeting.starts_anew
+        prediction = truncate(loaded, target, given.high_watermark, fully=fully)
     except BrokerError as error:
         raise FileError(
             error.path, WOULD_FAIL, f"the truncation would fail: {error}", error.position
         ) from error
     warnings = (*_input_warnings(partition, request), *_warnings(loaded, prediction, partition.path))
     rescue = _rescue_command(partition, _lost(loaded, prediction))
-    yield _row(where(partition), loaded, prediction, warnings, rescue)
+    row = _row(where(partition), loaded, prediction, warnings, rescue)
+    if meeting is not None and request.following is not None:
+        said = warning_of(meeting)
+        row = row._replace(
+            protocol=request.following.protocol,
+            rounds=rounds_of(meeting),
+            outcome=meeting.outcome,
+            warnings=(*row.warnings, *([said] if said else [])),
+        )
+        finding = finding_of(partition, meeting)
+        if finding is not None:
+            yield finding
+    yield row
     yield from _findings(partition, prediction)
 
 
@@ -169,7 +221,10 @@ def _row(
         producer_snapshots=tuple(
             TruncatedSnapshot(offset, action) for offset, action in prediction.snapshots
         ),
+        leader_dir=None,
+        protocol=None,
         rounds=(),
+        outcome=None,
         warnings=warnings,
         rescue_command=rescue,
     )
@@ -289,7 +344,7 @@ def _target_warnings(loaded: LoadedLog, prediction: Prediction) -> Iterator[str]
         )
     elif target < watermark:
         yield f"the target lies below the high watermark {watermark}: committed records go"
-    if prediction.kind == FULL:
+    if prediction.kind == FULL and target < loaded.log_end_offset:
         yield (
             "every segment goes: the target lies below the first one, and the log begins anew, empty, at "
             f"offset {target}"

@@ -1,6 +1,6 @@
 """The row of `truncate`: what a truncation does to a partition."""
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from formats.checkpoint import EpochEntry
 from kcli.analysis.truncation import SegmentAction, SnapshotAction
@@ -31,6 +31,23 @@ class TruncatedSnapshot(NamedTuple):
 
     offset: int
     action: SnapshotAction
+
+
+class TruncationRound(NamedTuple):
+    """One exchange of a follower with its leader; null where the protocol has no such field.
+
+    A fetch has `fetch_offset` and `last_fetched_epoch`, OffsetForLeaderEpoch has `requested_epoch`.
+    """
+
+    round: int
+    fetch_offset: int | None
+    last_fetched_epoch: int | None
+    requested_epoch: int | None
+    leader_epoch: int | None
+    end_offset: int | None
+    truncate_to: int | None
+    completed: bool
+    rule: str
 
 
 class TruncationRow(NamedTuple):
@@ -71,7 +88,17 @@ class TruncationRow(NamedTuple):
         tuple[TruncatedSnapshot, ...],
         "what happens to each producer snapshot",
     ]
-    rounds: Annotated[tuple[dict[str, Any], ...], "the exchange with a leader; empty for a given offset"]
+    leader_dir: Annotated[str | None, "the leader's replica; null without one"]
+    protocol: Annotated[str | None, "fetch, epoch or high-watermark; null without a leader"]
+    rounds: Annotated[
+        tuple[TruncationRound, ...],
+        "the exchanges with the leader that end in a truncation; empty without one",
+    ]
+    outcome: Annotated[
+        str | None,
+        "converged; out-of-range where the follower is reset to an end of the leader's log; stuck where the "
+        "same fetch would fail for ever; null without a leader",
+    ]
     warnings: Annotated[tuple[str, ...], "what a person should know before it happens"]
     rescue_command: Annotated[str | None, "saves the records that will be lost; null where none is"]
 

@@ -82,6 +82,7 @@ def test_options_are_listed_in_groups(kcli):
         "Arguments:",
         "Options:",
         "Target:",
+        "Leader:",
         "What the broker knows:",
         "Input:",
         "Output:",

@@ -19,6 +19,8 @@ STARTUP = HERE.parent / "data" / "startup" / "damaged.tar.gz"
 METADATA = HERE.parent / "data" / "metadata" / "failover.log.gz"
 RECORDINGS = ("single", "tiered", "truncation")
 LEADER_AND_FOLLOWER = "truncation/before-follower truncation/before-leader"
+FOLLOW = "truncate --dry-run --leader truncation/before-leader"
+OTHER_HISTORY = "0:0,1:20,3:50,5:60,7:80@90"
 
 CASES = {
     "ls": "ls kcli-demo",
@@ -34,6 +36,9 @@ CASES = {
     "truncate-full": "truncate --dry-run --to-offset 60 kcli-demo/clicks-0",
     "truncate-none": "truncate --dry-run --to-offset 600 kcli-demo/orders-1",
     "truncate-many": "truncate --dry-run --to-offset 30 truncation/before-follower",
+    "truncate-leader": f"{FOLLOW} truncation/before-follower/segments-0",
+    "truncate-rounds": f"truncate --dry-run --leader-epochs {OTHER_HISTORY} kcli-demo/orders-0",
+    "truncate-followers": f"{FOLLOW} truncation/before-follower",
     "startup": "startup kcli-demo",
     "startup-damaged": "startup damaged/d0 damaged/d1",
     "startup-recovered": "startup damaged/d0/crc-mid-0",

@@ -190,4 +190,20 @@ STARTS: dict[str, Rule] = {
         "A truncation does not check what it deletes; a clean restart fails on a broken tail of what stays.",
         "Check the log with kcli dump; an unclean start repairs a broken tail by cutting it.",
     ),
+    "TRUNC-004": Rule(
+        "warning",
+        "A follower's fetch is out of the range of its leader's log.",
+        "The follower cuts its log to the leader's end, or begins anew at the leader's start where that lies "
+        "past its own end. Without epochs in fetches nothing compares what is left.",
+        "Ordinary after a long outage, when the leader has deleted what the follower had; else compare the "
+        "replicas (kcli replica diff) before the follower starts.",
+    ),
+    "TRUNC-005": Rule(
+        "error",
+        "A follower would repeat a fetch that is out of range for ever.",
+        "The leader knows no end for the follower's newest epoch, and neither log is short of the other: the "
+        "fetch fails, resets to the same offset and fails again.",
+        "A leader that has written down its own epoch answers: look at its leader-epoch-checkpoint, or name "
+        "the epoch that it leads in with --leader-epoch.",
+    ),
 }

@@ -12,6 +12,7 @@ from kcli.output.drawings.bars import OffsetAxis, labels
 from kcli.output.drawings.grid import COUNT, NUMBER, SIZE, Line, Lines, ShownColumn, span, table
 from kcli.output.drawings.marks import STYLES, findings_line, joined
 from kcli.output.drawings.places import name_of, place_parts, title
+from kcli.output.drawings.rounds import draw_rounds
 from kcli.output.drawings.tables import TableView, draw_table, sentences
 from kcli.output.screen import Screen
 from kcli.output.units import DAY, counted, moment, size
@@ -25,6 +26,7 @@ LEFT = 2
 """Spaces before a plan's lines."""
 
 NONE, FULL = "none", "full"
+CONVERGED = "converged"
 KEEP, CUT, DELETE, CREATE = "keep", "cut", "delete", "create"
 SIGNS = {KEEP: "", CUT: "~", DELETE: "-", CREATE: "+"}
 TOGETHER = {KEEP: "that stay", CUT: "that are cut", DELETE: "to delete", CREATE: "to create"}
@@ -48,10 +50,13 @@ def draw_truncations(
 
 
 def _plan(row: TruncationRow, screen: Screen) -> Iterator[RenderableType]:
-    yield title(
-        [name_of(row.where), f"truncate to {row.target_offset}", "dry run", *place_parts([row.where])], screen
-    )
+    target = f"truncate to {row.target_offset}"
+    if row.outcome is not None:
+        target = f"follows {row.leader_dir or 'a leader that is described'}"
+    yield title([name_of(row.where), target, "dry run", *place_parts([row.where])], screen)
     yield ""
+    if row.outcome is not None:
+        yield from draw_rounds(row, screen)
     if row.kind == NONE:
         yield sentences(screen, f"Nothing goes: the log ends at {row.log_end_offset_before}.")
     else:
@@ -255,6 +260,7 @@ def _count(action: str, row: TruncationRow) -> int:
 
 MANY = TableView(
     columns=(
+        ShownColumn("ROUNDS", lambda row: len(row.rounds) if row.outcome else None, NUMBER, rank=2),
         ShownColumn("TO", "target_offset", NUMBER),
         ShownColumn("END", "log_end_offset_before", NUMBER),
         ShownColumn("AFTER", "log_end_offset_after", NUMBER),
@@ -263,5 +269,6 @@ MANY = TableView(
         ShownColumn("LOST", "bytes_removed", SIZE, rank=1, style="red"),
         ShownColumn("CUT", partial(_count, CUT), NUMBER, rank=4),
         ShownColumn("DELETED", partial(_count, DELETE), NUMBER, rank=4),
+        ShownColumn("OUTCOME", lambda row: None if row.outcome == CONVERGED else row.outcome, rank=2),
     ),
 )

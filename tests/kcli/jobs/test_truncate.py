@@ -152,7 +152,10 @@ def test_every_field_of_a_row(partition):
         "epochs_before": [{"epoch": 0, "start_offset": 5}],
         "epochs_after": [{"epoch": 0, "start_offset": 5}],
         "producer_snapshots": [{"offset": 15, "action": "create"}],
+        "leader_dir": None,
+        "protocol": None,
         "rounds": [],
+        "outcome": None,
     }
     assert found["warnings"] == [
         "the target lies below the high watermark 25: committed records go",

@@ -1,0 +1,184 @@
+"""`kcli truncate --leader` and `--leader-epochs`: pairs of replicas, described leaders, refusals."""
+
+import json
+import shutil
+
+import pytest
+
+from tests.partitions import orders, put_range
+from tests.recordings import pack
+
+REQUEST = ("fetch_offset", "last_fetched_epoch", "requested_epoch")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return pack.unpack("truncation", tmp_path_factory.mktemp("follow"))
+
+
+def ask(kcli, *words, status=0):
+    done = kcli("truncate", "--dry-run", *words, "-o", "json")
+    assert done.exit_code == status, done.output
+    return json.loads(done.stdout)
+
+
+def test_recorded_followers_truncate_to_where_their_broker_did(kcli, folder):
+    said = pack.manifest("truncation")["facts"]["truncations"]
+    rows = ask(kcli, "--leader", folder / "before-leader", folder / "before-follower")["rows"]
+
+    found = {row["topic"]: row for row in rows}
+    assert {row["topic"]: row["offset"] for row in said} == {
+        topic: found[topic]["target_offset"] for topic in (row["topic"] for row in said)
+    }
+    assert {row["outcome"] for row in rows} == {"converged"}
+    assert {row["protocol"] for row in rows} == {"fetch"}
+    for row in rows:
+        assert row["leader_dir"] == str(folder / "before-leader" / f"{row['topic']}-0")
+        if row["rounds"]:
+            assert row["rounds"][-1]["truncate_to"] == row["target_offset"] == row["log_end_offset_after"]
+
+
+def test_the_cut_is_that_of_an_offset(kcli, folder):
+    follower = folder / "before-follower" / "segments-0"
+    followed = ask(kcli, "--leader", folder / "before-leader", follower)
+    (row,) = followed["rows"]
+    given = ask(kcli, "--to-offset", str(row["target_offset"]), follower)
+
+    for key in ("leader_dir", "protocol", "rounds", "outcome"):
+        row.pop(key)
+        given["rows"][0].pop(key)
+    assert followed["rows"] == given["rows"]
+
+
+@pytest.mark.parametrize("engine", [[], ["--jobs", "2"]])
+def test_rounds_of_a_described_leader(kcli, tmp_path, engine):
+    follower = orders(
+        tmp_path / "d",
+        put_range(0, 20, epoch=0),
+        put_range(20, 20, epoch=1),
+        put_range(40, 20, epoch=3),
+        epochs=((0, 0), (1, 20), (3, 40)),
+        watermark=15,
+    )
+    (row,) = ask(kcli, "--leader-epochs", "0:0,2:30,4:50@70", *engine, follower)["rows"]
+
+    assert row["rounds"] == [
+        {
+            "round": 1,
+            "fetch_offset": 60,
+            "last_fetched_epoch": 3,
+            "requested_epoch": None,
+            "leader_epoch": 2,
+            "end_offset": 50,
+            "truncate_to": 40,
+            "completed": False,
+            "rule": "unknown-epoch",
+        },
+        {
+            "round": 2,
+            "fetch_offset": 40,
+            "last_fetched_epoch": 1,
+            "requested_epoch": None,
+            "leader_epoch": 0,
+            "end_offset": 30,
+            "truncate_to": 20,
+            "completed": True,
+            "rule": "common-epoch",
+        },
+    ]
+    assert (row["outcome"], row["target_offset"], row["kind"]) == ("converged", 20, "partial")
+
+
+@pytest.fixture
+def follower(tmp_path):
+    """A replica of epochs 0 and 3, of 60 records, its high watermark 15."""
+    return orders(
+        tmp_path / "d",
+        put_range(0, 40, epoch=0),
+        put_range(40, 20, epoch=3),
+        epochs=((0, 0), (3, 40)),
+        watermark=15,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "target", "kind", "outcome", "code"),
+    [
+        (["0:0,2:30@70"], 60, "none", "stuck", "TRUNC-005"),
+        (["0:0,2:30@70", "--leader-epoch", "4"], 30, "partial", "converged", None),
+        (["0:0,2:30@35"], 30, "partial", "out-of-range", "TRUNC-004"),
+        (["4:80@90", "--leader-log-start", "80"], 80, "full", "out-of-range", "TRUNC-004"),
+        (["0:0,2:30@70", "--protocol", "epoch"], 15, "partial", "converged", None),
+        (["0:0,3:40@70", "--protocol", "epoch"], 60, "none", "converged", None),
+        (["0:0,3:40@70", "--protocol", "high-watermark"], 15, "partial", "converged", None),
+        (["@70"], 60, "none", "stuck", "TRUNC-005"),
+        (["@9", "--protocol", "high-watermark"], 9, "partial", "out-of-range", "TRUNC-004"),
+    ],
+)
+def test_outcomes(kcli, follower, words, target, kind, outcome, code):
+    document = ask(kcli, "--fail-on", "never", "--leader-epochs", *words, follower)
+
+    (row,) = document["rows"]
+    assert (row["target_offset"], row["kind"], row["outcome"]) == (target, kind, outcome)
+    found = [each["code"] for each in document["findings"] if each["code"] > "TRUNC-003"]
+    assert [each for each in found if each.startswith("TRUNC")] == [code] * (code is not None)
+
+
+def test_an_unknown_high_watermark_that_decides_is_refused(kcli, follower):
+    (follower.parent / "replication-offset-checkpoint").unlink()
+    words = ["--leader-epochs", "0:0,3:40@70", follower]
+
+    assert ask(kcli, *words)["rows"][0]["outcome"] == "converged"
+    document = ask(kcli, "--protocol", "high-watermark", *words, status=3)
+    assert [error["error"] for error in document["errors"]] == ["unknown-high-watermark"]
+
+
+def test_a_follower_without_leader_is_an_error_and_the_others_are_answered(kcli, folder, tmp_path):
+    shutil.copytree(folder / "before-leader" / "plain-0", tmp_path / "plain-0")
+    words = [folder / "before-follower" / f"{topic}-0" for topic in ("plain", "zstd")]
+    document = ask(kcli, "--leader", tmp_path / "plain-0", *words, status=4)
+
+    assert [row["topic"] for row in document["rows"]] == ["plain"]
+    (error,) = document["errors"]
+    assert (error["error"], error["path"]) == ("no-leader", str(words[1]))
+
+
+def test_a_leader_that_does_not_load_is_an_error_of_its_directory(kcli, folder, tmp_path):
+    leader = tmp_path / "d" / "plain-0"
+    shutil.copytree(folder / "before-leader" / "plain-0", leader)
+    (leader / "leader-epoch-checkpoint").write_text("0\n9\n0 0\n")
+    document = ask(kcli, "--leader", leader, folder / "before-follower" / "plain-0", status=3)
+
+    (error,) = document["errors"]
+    assert error["path"].startswith(str(leader))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--leader", "{there}", "--leader-epochs", "0:0@5"],
+        ["--leader", "{there}", "--to-offset", "5"],
+        ["--leader", "{there}/nothing"],
+        ["--leader", "{there}", "--leader-log-start", "5"],
+        ["--leader-epochs", "0:0"],
+        ["--leader-epochs", "0:0,@5"],
+        ["--leader-epochs", "1:0,0:3@5"],
+        ["--leader-epochs", "0:6@5"],
+        ["--leader-epochs", "0:-1@5"],
+        ["--leader-epochs", "0:0@5", "--leader-log-start", "6"],
+        ["--leader-epochs", "0:0@5", "--protocol", "raft"],
+        ["--to-offset", "5", "--leader-epoch", "3"],
+    ],
+)
+def test_wrong_options_are_usage_errors(kcli, folder, words):
+    there = folder / "before-follower" / "plain-0"
+    done = kcli("truncate", "--dry-run", *(word.format(there=there) for word in words), there)
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+
+
+def test_an_epoch_older_than_the_leaders_log_is_an_error(kcli, follower):
+    document = ask(kcli, "--leader-epochs", "0:0,3:40@70", "--leader-epoch", "2", follower, status=3)
+
+    assert [error["error"] for error in document["errors"]] == ["older-epoch"]
