@@ -28,16 +28,27 @@ final class RlmmCache {
             return null;
         }));
         List<Object> lists = new ArrayList<>();
+        List<Object> starts = new ArrayList<>();
         List<Object> highest = new ArrayList<>();
         for (long epoch : Json.longs(request.path("epochs"))) {
             lists.add(Json.orError(() -> sorted(cache.list((int) epoch))));
+            starts.add(Json.orError(() -> starts(cache.list((int) epoch))));
             highest.add(cache.highestOffsetForEpoch((int) epoch).orElse(null));
         }
         List<Object> found = new ArrayList<>();
         for (JsonNode pair : request.path("lookups")) found.add(
             cache.segment(pair.get(0).asInt(), pair.get(1).asLong()).map(RlmmCache::identity).orElse(null));
-        return Json.object("applied", applied, "list_all", sorted(cache.listAll()), "list", lists,
-            "highest_offset_for_epoch", highest, "lookups", found);
+        List<Object> next = new ArrayList<>();
+        for (JsonNode pair : request.path("next_txn")) next.add(
+            cache.nextWithTxnIndex(pair.get(0).asInt(), pair.get(1).asLong()).map(RlmmCache::identity).orElse(null));
+        return Json.object("applied", applied, "list_all", sorted(cache.listAll()), "list", lists, "list_starts", starts,
+            "highest_offset_for_epoch", highest, "lookups", found, "next_txn", next);
+    }
+
+    private static List<Object> starts(Iterator<RemoteLogSegmentMetadata> segments) {
+        List<Object> found = new ArrayList<>();
+        segments.forEachRemaining(segment -> found.add(segment.startOffset()));
+        return found;
     }
 
     private static List<Object> sorted(Iterator<RemoteLogSegmentMetadata> segments) {

@@ -36,6 +36,10 @@ public final class RemoteLogMetadataCacheAccess {
         return cache.remoteLogSegmentMetadata(epoch, offset);
     }
 
+    public Optional<RemoteLogSegmentMetadata> nextWithTxnIndex(int epoch, long offset) {
+        return cache.nextSegmentWithTxnIndex(epoch, offset);
+    }
+
     public Optional<Long> highestOffsetForEpoch(int epoch) {
         return cache.highestOffsetForEpoch(epoch);
     }

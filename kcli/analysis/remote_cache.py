@@ -1,0 +1,251 @@
+"""The remote segments of partitions as a broker's cache holds them, folded from their events.
+
+The truth is RemoteLogMetadataCache, RemoteLogLeaderEpochState and RemotePartitionMetadataStore of 4.3.1
+(KIP-405, KIP-1058).
+"""
+
+from bisect import bisect_right, insort
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
+
+from formats.remote_metadata import (
+    DELETE_SEGMENT_FINISHED,
+    RemoteLogMetadata,
+    RemoteLogSegmentMetadata,
+    RemoteLogSegmentMetadataSnapshot,
+    RemoteLogSegmentMetadataUpdate,
+    RemotePartitionDeleteMetadata,
+)
+
+COPY_SEGMENT_STARTED, COPY_SEGMENT_FINISHED, DELETE_SEGMENT_STARTED = 0, 1, 2
+DELETE_PARTITION_FINISHED = 2
+TRANSITIONS = {
+    None: {COPY_SEGMENT_STARTED},
+    COPY_SEGMENT_STARTED: {COPY_SEGMENT_STARTED, COPY_SEGMENT_FINISHED, DELETE_SEGMENT_STARTED},
+    COPY_SEGMENT_FINISHED: {COPY_SEGMENT_FINISHED, DELETE_SEGMENT_STARTED},
+    DELETE_SEGMENT_STARTED: {DELETE_SEGMENT_STARTED, DELETE_SEGMENT_FINISHED},
+}
+"""A segment's state (None: it has none yet), and those that may follow (`isValidTransition`)."""
+
+UNKNOWN_SEGMENT = "unknown-segment"
+INVALID_TRANSITION = "invalid-transition"
+NOT_STARTED = "not-started"
+UPDATE_TO_STARTED = "update-to-started"
+REFUSED_WITH = {
+    UNKNOWN_SEGMENT: "RemoteResourceNotFoundException",
+    NOT_STARTED: "IllegalArgumentException",
+    UPDATE_TO_STARTED: "IllegalArgumentException",
+}
+"""Why an event changes nothing, and the cache's exception. It drops an invalid transition with a log line."""
+
+UserPartition: TypeAlias = tuple[str, str, int]
+"""Topic id, topic, partition: TopicIdPartition."""
+
+
+class CachedSegment(NamedTuple):
+    """A remote segment: what its first event says, with state, broker and custom metadata of the last.
+
+    Times of the first event of each state in ms. `metadata_offset` is of the last event, None from a snapshot
+    file. `epochs`: leader epoch -> first offset, by rising epoch.
+    """
+
+    metadata: RemoteLogSegmentMetadata
+    epochs: dict[int, int]
+    metadata_offset: int | None
+    times: tuple[int | None, int | None, int | None, int | None]
+
+    def end_of_epoch(self, epoch: int) -> int:
+        """Return the last offset (inclusive) that the segment holds of one of its epochs."""
+        following = [start for other, start in self.epochs.items() if other > epoch]
+        return following[0] - 1 if following else self.metadata.end_offset
+
+
+class _EpochState:
+    """RemoteLogLeaderEpochState: which segment serves which offsets of one leader epoch."""
+
+    __slots__ = ("highest", "ids", "starts", "unreferenced")
+
+    def __init__(self) -> None:
+        self.starts: list[int] = []
+        self.ids: dict[int, str] = {}
+        self.unreferenced: dict[str, None] = {}
+        self.highest: int | None = None
+
+    def copied(self, start: int, segment_id: str, end: int) -> None:
+        while self.starts and self.starts[-1] >= start and self.highest is not None and self.highest <= end:
+            self.unreferenced[self.ids.pop(self.starts.pop())] = None
+        if start not in self.ids:
+            insort(self.starts, start)
+        self.ids[start] = segment_id
+        self.unreferenced.pop(segment_id, None)
+        if self.highest is None or end > self.highest:
+            self.highest = end
+
+    def deleting(self, start: int, segment_id: str) -> None:
+        if self.ids.get(start) == segment_id:
+            del self.ids[start]
+            self.starts.remove(start)
+        self.unreferenced[segment_id] = None
+
+    def floor(self, offset: int) -> str | None:
+        place = bisect_right(self.starts, offset)
+        return self.ids[self.starts[place - 1]] if place else None
+
+
+class RemoteCache:
+    """RemoteLogMetadataCache of one user partition, initialized."""
+
+    def __init__(self) -> None:
+        self.segments: dict[str, CachedSegment] = {}
+        self._epochs: dict[int, _EpochState] = {}
+
+    @property
+    def epochs(self) -> list[int]:
+        """The leader epochs that any segment was of, rising."""
+        return sorted(self._epochs)
+
+    def apply(
+        self, event: RemoteLogSegmentMetadata | RemoteLogSegmentMetadataUpdate, metadata_offset: int | None
+    ) -> str | None:
+        """Take an event; return why it changes nothing, a key of REFUSED_WITH or INVALID_TRANSITION."""
+        if isinstance(event, RemoteLogSegmentMetadata):
+            return self._add(event, metadata_offset)
+        return self._update(event, metadata_offset)
+
+    def restore(self, entry: RemoteLogSegmentMetadata) -> None:
+        """Take an entry of a remote_log_snapshot, in the state that it has."""
+        segment = CachedSegment(entry, _epochs_of(entry), None, _timed((None,) * 4, entry))
+        for epoch, start in segment.epochs.items():
+            state = self._state(epoch)
+            if entry.state == COPY_SEGMENT_FINISHED:
+                state.copied(start, entry.segment_id, segment.end_of_epoch(epoch))
+            else:
+                state.deleting(start, entry.segment_id)
+        self.segments[entry.segment_id] = segment
+
+    def _state(self, epoch: int) -> _EpochState:
+        return self._epochs.setdefault(epoch, _EpochState())
+
+    def _add(self, event: RemoteLogSegmentMetadata, metadata_offset: int | None) -> str | None:
+        if event.state != COPY_SEGMENT_STARTED:
+            return NOT_STARTED
+        old = self.segments.get(event.segment_id)
+        if event.state not in TRANSITIONS[old.metadata.state if old else None]:
+            return INVALID_TRANSITION
+        times = _timed(old.times if old else (None,) * 4, event)
+        segment = CachedSegment(event, _epochs_of(event), metadata_offset, times)
+        for epoch in segment.epochs:
+            self._state(epoch).unreferenced[event.segment_id] = None
+        self.segments[event.segment_id] = segment
+        return None
+
+    def _update(self, event: RemoteLogSegmentMetadataUpdate, metadata_offset: int | None) -> str | None:
+        old = self.segments.get(event.segment_id)
+        if old is None:
+            return UNKNOWN_SEGMENT
+        if event.state not in TRANSITIONS[old.metadata.state]:
+            return INVALID_TRANSITION
+        if event.state == COPY_SEGMENT_STARTED:
+            return UPDATE_TO_STARTED
+        metadata = old.metadata._replace(
+            state=event.state,
+            broker_id=event.broker_id,
+            event_timestamp_ms=event.event_timestamp_ms,
+            custom_metadata=event.custom_metadata,
+        )
+        segment = CachedSegment(metadata, old.epochs, metadata_offset, _timed(old.times, metadata))
+        for epoch, start in segment.epochs.items():
+            state = self._state(epoch)
+            if event.state == COPY_SEGMENT_FINISHED:
+                state.copied(start, event.segment_id, segment.end_of_epoch(epoch))
+            elif event.state == DELETE_SEGMENT_STARTED:
+                state.deleting(start, event.segment_id)
+            else:
+                state.unreferenced.pop(event.segment_id, None)
+        if event.state == DELETE_SEGMENT_FINISHED:
+            del self.segments[event.segment_id]
+        else:
+            self.segments[event.segment_id] = segment
+        return None
+
+    def find(self, epoch: int, offset: int) -> CachedSegment | None:
+        """Return the segment that serves an offset of a leader epoch (`remoteLogSegmentMetadata`)."""
+        state = self._epochs.get(epoch)
+        found = state.floor(offset) if state else None
+        segment = self.segments.get(found) if found is not None else None
+        return segment if segment is not None and offset <= segment.end_of_epoch(epoch) else None
+
+    def next_with_txn_index(self, epoch: int, offset: int) -> CachedSegment | None:
+        """Return the first segment from an offset of a leader epoch on that has a transaction index.
+
+        `nextSegmentWithTxnIndex` of KIP-1058: it ends where the epoch's segments do not follow each other.
+        """
+        found, before = self.find(epoch, offset), None
+        while found is not None and found is not before and found.metadata.txn_index_empty:
+            before, found = found, self.find(epoch, found.metadata.end_offset + 1)
+        return None if found is before else found
+
+    def listed(self, epoch: int) -> list[CachedSegment]:
+        """Return the segments of a leader epoch in the cache's order (`listRemoteLogSegments`).
+
+        Those that are copied or deleted now, and superseded ones, are among them.
+        """
+        state = self._epochs.get(epoch)
+        if state is None:
+            return []
+        ids = [*(state.ids[start] for start in state.starts), *state.unreferenced]
+        found = [self.segments[segment_id] for segment_id in ids if segment_id in self.segments]
+        if state.unreferenced:
+            found.sort(key=lambda segment: segment.metadata.start_offset)
+        return found
+
+    def highest_offset(self, epoch: int) -> int | None:
+        """Return the highest offset that was ever copied of a leader epoch (`highestOffsetForEpoch`)."""
+        state = self._epochs.get(epoch)
+        return state.highest if state else None
+
+    def referenced(self) -> set[str]:
+        """Return the ids of the segments that an offset of some leader epoch leads to."""
+        return {segment_id for state in self._epochs.values() for segment_id in state.ids.values()}
+
+
+class RemoteStore:
+    """The caches of all user partitions of one metadata partition (RemotePartitionMetadataStore)."""
+
+    def __init__(self) -> None:
+        self.caches: dict[UserPartition, RemoteCache] = {}
+        self.deletions: dict[UserPartition, RemotePartitionDeleteMetadata] = {}
+
+    def apply(self, event: RemoteLogMetadata, metadata_offset: int | None) -> str | None:
+        """Take an event of the topic; return why it changes nothing (as `RemoteCache.apply`)."""
+        if isinstance(event, RemoteLogSegmentMetadataSnapshot):
+            return NOT_STARTED
+        key = (event.topic_id, event.topic, event.partition)
+        if isinstance(event, RemotePartitionDeleteMetadata):
+            if event.state == DELETE_PARTITION_FINISHED:
+                self.caches.pop(key, None)
+                self.deletions.pop(key, None)
+            else:
+                self.deletions[key] = event
+            return None
+        return self.caches.setdefault(key, RemoteCache()).apply(event, metadata_offset)
+
+    def __iter__(self) -> Iterator[tuple[UserPartition, RemoteCache]]:
+        """Yield user partitions by topic, partition and id, with their caches."""
+        return iter(sorted(self.caches.items(), key=lambda item: (item[0][1], item[0][2], item[0][0])))
+
+
+def _epochs_of(event: RemoteLogSegmentMetadata) -> dict[int, int]:
+    """Return the leader epochs of a segment as the TreeMap holds them: of equal epochs the last wins."""
+    return dict(sorted(dict(event.segment_leader_epochs).items()))
+
+
+def _timed(
+    times: tuple[int | None, ...], event: RemoteLogSegmentMetadata
+) -> tuple[int | None, int | None, int | None, int | None]:
+    """Return the times with that of an event's state, where it is the first of that state."""
+    started, copied, deleting, deleted = (
+        event.event_timestamp_ms if state == event.state and time is None else time
+        for state, time in enumerate(times)
+    )
+    return started, copied, deleting, deleted
