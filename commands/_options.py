@@ -129,6 +129,12 @@ class Common:
         list[str] | None,
         _option("--columns", panel=OUTPUT, metavar="A,B", text="Only these columns, in this order."),
     ] = None
+    where: Annotated[
+        str | None,
+        _option(
+            "--where", panel=OUTPUT, metavar="CONDITION", text="Only these rows: 'size < 200 and is_control'."
+        ),
+    ] = None
     sort: Annotated[
         list[str] | None,
         _option("--sort", panel=OUTPUT, metavar="A,-B", text="Sort by columns; - is descending."),

@@ -251,6 +251,7 @@ def _view(
             limit=common.limit,
             headers=not common.no_headers,
             null=common.null,
+            where=common.where,
             screen=screen_of(common.color),
             text=has_text,
             quiet=common.quiet and out is None,

@@ -64,8 +64,8 @@ def _refuse_contradictions(
         )
     if contents.bytes_as and (tool.key_decoder_class or tool.value_decoder_class):
         raise UsageError("--bytes and the decoder classes both say how contents are shown: use only one")
-    if common.output == TEXT and (common.only or common.columns or common.sort):
-        raise UsageError("--only, --columns and --sort are about rows; -o text prints lines")
+    if common.output == TEXT and (common.only or common.columns or common.sort or common.where):
+        raise UsageError("--only, --columns, --where and --sort are about rows; -o text prints lines")
 
 
 def _job_options(
@@ -102,7 +102,7 @@ def _job_options(
         index_sanity_check=checks.index_sanity_check,
         filter=record_filter,
         tail=selection.tail,
-        limit=common.limit if common.sort is None else None,
+        limit=common.limit if common.sort is None and common.where is None else None,
         bytes_as=contents.mode(),
         salt=contents.salt_bytes(),
         max_batch_bytes=contents.largest_batch(common.out),
@@ -152,7 +152,7 @@ def _takes_blocks(common: Common) -> bool:
 
 def _takes_rows_at_once(common: Common) -> bool:
     """Whether rows are written as they come, all of them."""
-    return common.sort is None and common.limit is None
+    return common.sort is None and common.limit is None and common.where is None
 
 
 def _format(common: Common) -> "OutputFormat | None":

@@ -109,9 +109,9 @@ def text_writer(file: BinaryIO, view: View) -> Iterator[TextWriter]:
 
 
 def writer(file: BinaryIO, view: View) -> AbstractContextManager[Writer]:
-    """Return the writer of the view's format; sorting and limiting are done before it."""
+    """Return the writer of the view's format; choosing, sorting and limiting are done before it."""
     made: AbstractContextManager[Writer] = view.format.load(view.format.file_writer)(
-        file, view._replace(sort=(), limit=None)
+        file, view._replace(sort=(), limit=None, where=None)
     )
     return made
 

@@ -6,11 +6,14 @@ Options are checked before anything is read.
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from kcli.output.formats import FORMATS, TABLE, TEXT, OutputFormat
 from kcli.output.screen import Screen
 from kcli.rows import Column, EncodedRows, Item, RowType, Value, type_name, values_of
+
+if TYPE_CHECKING:
+    from kcli.output.where import Condition
 
 
 class ShownRow(NamedTuple):
@@ -36,7 +39,7 @@ class View(NamedTuple):
 
     `tagged` says that the command has several row types, so that JSON rows carry `type`. `stops`: nothing is
     read after the last row that the limit shows. `screen` is what tables are made for. `null`: the text of a
-    null in csv and tsv; None: the usual one.
+    null in csv and tsv; None: the usual one. `where`: the condition that shown rows meet.
     """
 
     command: str
@@ -50,6 +53,7 @@ class View(NamedTuple):
     stops: bool = False
     screen: Screen = Screen()
     null: str | None = None
+    where: "Condition | None" = None
 
     def columns_of(self, row_type: RowType) -> tuple[Column, ...]:
         """Return the shown columns of a row type, in the order of --columns."""
@@ -70,6 +74,8 @@ class View(NamedTuple):
         if len(self.types) == 1:
             (row_type,) = self.types
             rows = (row for row in rows if type_name(row) == row_type.name)
+        if self.where is not None:
+            rows = self._meeting(self.where, rows)
         if self.sort:
             rows = self._sorted(rows)
         if self.limit is None:
@@ -96,6 +102,17 @@ class View(NamedTuple):
             if self.columns is not None:
                 values = tuple(values[place] for place in places[name])
             yield ShownRow(name, values)
+
+    def _meeting(self, where: "Condition", rows: Iterable[Item]) -> Iterator[Item]:
+        """Yield the rows for which a condition is true."""
+        from kcli.output.where import keeps  # noqa: PLC0415 - only for --where
+
+        tests = {row_type.name: keeps(where, row_type) for row_type in self.types}
+        return (
+            row
+            for row in rows
+            if isinstance(row, tuple) and (test := tests.get(type_name(row))) and test(values_of(row))
+        )
 
     def _sorted(self, rows: Iterable[Item]) -> list[Item]:
         """Return rows sorted by every key, stable; nulls and rows without the column come last either way."""
@@ -137,6 +154,7 @@ def make_view(
     to_file: bool = False,
     screen: Screen | None = None,
     null: str | None = None,
+    where: str | None = None,
 ) -> View:
     """Return the view that the options describe; ViewError with one line if they name what does not exist.
 
@@ -189,6 +207,7 @@ def make_view(
     order = (
         () if sort is None else tuple(_sort_word(word.strip(), types, command) for word in sort.split(","))
     )
+    condition = None if where is None else _condition(where, types, command)
     return View(
         command=command,
         format=output_format,
@@ -201,7 +220,26 @@ def make_view(
         stops=stops,
         screen=screen or Screen(),
         null=null,
+        where=condition,
     )
+
+
+def _condition(text: str, types: tuple[RowType, ...], command: str) -> "Condition":
+    """Return a condition that can be used; ViewError for another."""
+    import time  # noqa: PLC0415 - only for --where
+
+    from kcli.output.conditions import WhereError  # noqa: PLC0415 - only for --where
+    from kcli.output.where import Condition, columns_of, keeps  # noqa: PLC0415
+
+    where = Condition(text, time.time_ns() // 1_000_000)
+    try:
+        for name in columns_of(text):
+            _known(name, types, "--where", command)
+        for row_type in types:
+            keeps(where, row_type)
+    except WhereError as error:
+        raise ViewError(str(error)) from error
+    return where
 
 
 def _sort_word(word: str, types: tuple[RowType, ...], command: str) -> tuple[str, bool]:

@@ -1,0 +1,150 @@
+"""`--where CONDITION`: the same rows in every format and on every engine."""
+
+import csv
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.builders import put_record, put_records
+from tests.formats import recorded
+
+CONDITION = "count > 1 and base_offset % 3 = 0 or is_transactional"
+
+
+@pytest.fixture
+def logs(log_dir):
+    for number, name in enumerate(("txn", "shapes")):
+        folder = log_dir.path / f"orders-{number}"
+        folder.mkdir()
+        (folder / f"{0:020}.log").write_bytes(recorded.stored(f"{name}.log"))
+    return log_dir.path
+
+
+def meets(row):
+    return (row["count"] > 1 and row["base_offset"] % 3 == 0) or row["is_transactional"]
+
+
+def documents(kcli, *words):
+    return json.loads(kcli(*words, "-o", "json").stdout)["rows"]
+
+
+def test_every_format_has_the_same_rows(kcli, logs, tmp_path):
+    command = (
+        "dump",
+        logs,
+        "--only",
+        "dump_batch",
+        "--where",
+        CONDITION,
+        "--columns",
+        "partition,base_offset",
+    )
+    every = documents(kcli, "dump", logs, "--only", "dump_batch")
+    expected = [(row["partition"], row["base_offset"]) for row in every if meets(row)]
+    assert 0 < len(expected) < len(every)
+    for words in ((), ("--jobs", 2)):
+        rows = documents(kcli, *command, *words)
+        assert [(row["partition"], row["base_offset"]) for row in rows] == expected
+    texts = [[str(value) for value in row] for row in expected]
+    for form, separator in (("csv", ","), ("tsv", "\t")):
+        text = kcli(*command, "-o", form, "--no-headers").stdout
+        assert list(csv.reader(text.splitlines(), delimiter=separator)) == texts
+    lines = kcli(*command, "-o", "ndjson").stdout.splitlines()
+    assert sum(json.loads(line)["type"] == "dump_batch" for line in lines) == len(expected)
+    assert len(kcli(*command, "-o", "wide", "--no-headers").stdout.splitlines()) == len(expected)
+    for name in ("rows.parquet", "rows.csv", "rows.ndjson"):
+        assert kcli(*command, "--out", tmp_path / name).exit_code in {0, 1}
+    assert [tuple(row.values()) for row in pq.read_table(tmp_path / "rows.parquet").to_pylist()] == expected
+    assert list(csv.reader((tmp_path / "rows.csv").read_text().splitlines()))[1:] == texts
+
+
+def test_limit_counts_the_rows_that_are_shown(kcli, logs):
+    command = ("dump", logs, "--only", "dump_batch", "--where", CONDITION)
+    assert documents(kcli, *command, "--limit", 2) == documents(kcli, *command)[:2]
+    reverse = documents(kcli, *command, "--sort=-base_offset", "--limit", 1)
+    assert [row["base_offset"] for row in reverse] == [
+        max(row["base_offset"] for row in documents(kcli, *command))
+    ]
+
+
+@pytest.mark.spark
+def test_spark_gives_the_same_rows(kcli, logs, tmp_path):
+    command = ("dump", logs, "--only", "dump_batch", "--where", CONDITION)
+    assert documents(kcli, *command, "--spark") == documents(kcli, *command)
+    assert kcli(*command, "--spark", "--out", tmp_path / "rows.parquet").exit_code in {0, 1}
+    assert pq.read_table(tmp_path / "rows.parquet").num_rows == len(documents(kcli, *command))
+
+
+def test_contents_of_records(kcli, tmp_path):
+    log = tmp_path / f"{0:020}.log"
+    records = [
+        put_record(key=key, offset_delta=delta) for delta, key in enumerate((b"a1", b"b", None, b"a2"))
+    ]
+    log.write_bytes(put_records(records, base_timestamp=1_700_000_000_000))
+
+    def offsets(condition):
+        return [row["offset"] for row in documents(kcli, "dump", log, "--records", "--where", condition)]
+
+    assert offsets("key like 'a%'") == [0, 3]
+    assert offsets("key contains 'b'") == [1]
+    assert offsets("key = 'a1' or key is null") == [0, 2]
+    assert offsets("not key = 'a1'") == [1, 3]
+    assert offsets("len(key) = 1") == [1]
+    assert offsets("timestamp < '2023-11-14' or timestamp > 1h") == []
+    assert offsets("timestamp < @-1h and timestamp >= '2023-11-14'") == [0, 1, 2, 3]
+
+
+def test_rows_of_several_types(kcli, log_dir):
+    log_dir.partition("orders-0")
+    (log_dir.path / "orders-0" / f"{0:020}.index").write_bytes(bytes(8))
+    rows = documents(kcli, "dump", log_dir.path / "orders-0", "--where", "base_offset >= 10")
+    assert {row["type"] for row in rows} == {"dump_batch"}
+    rows = documents(kcli, "dump", log_dir.path / "orders-0", "--where", "base_offset is null")
+    assert "dump_batch" not in {row["type"] for row in rows}
+    assert rows
+
+
+def test_a_view_shows_the_rows_that_are_left(kcli, log_dir):
+    log_dir.partition("orders-0")
+    log_dir.partition("orders-1")
+    shown = kcli("ls", log_dir.path, "-o", "table", "--where", "partition = 1").stdout
+    assert "orders-1" in shown
+    assert "orders-0" not in shown
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("topik = 'x'", "no column 'topik'; did you mean topic"),
+        ("partition = 'x'", "a number is compared with text"),
+        ("partition", "compare it"),
+        ("topic and partition = 1", "compare it"),
+        ("(partition = 1", "expected ), found the end"),
+        ("partition = 1)", "found ')' at 14"),
+        ("partition = ", "expected a column or a value, found the end"),
+        ("partition ! 1", "is no part of a condition"),
+        ("topic like partition", "expected a text"),
+        ("topic + 1 = 2", "+ is for numbers"),
+        ("len(partition) = 1", "len is for"),
+        ("topic.name = 'x'", "it has no fields"),
+        ("not", "found the end"),
+        ("", "found the end"),
+        ("(" * 60 + "partition = 1" + ")" * 60, "nested more than"),
+        ("len(" * 60 + "topic" + ")" * 60 + " = 1", "nested more than"),
+        ("partition = 1" + " + 1" * 200, "computations"),
+        ("partition = " + "9" * 50, "too long for a number"),
+        ("topic = '" + "x" * 20000 + "'", "at most"),
+        ("__import__('os')", "no column '__import__'"),
+    ],
+)
+def test_a_condition_that_cannot_be_used_is_one_line(kcli, log_dir, condition, message):
+    log_dir.partition("orders-0")
+    result = kcli("ls", log_dir.path, "--where", condition)
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    assert message in result.stderr
+
+
+def test_text_of_a_dump_has_no_rows(kcli, log_dir):
+    result = kcli("dump", log_dir.path, "-o", "text", "--where", "count > 1")
+    assert (result.exit_code, result.stdout) == (2, "")
