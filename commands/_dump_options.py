@@ -142,11 +142,11 @@ class SelectionOptions:
     ] = None
     epoch: Annotated[
         list[str] | None,
-        _option("--epoch", panel=SELECTION, metavar="N,...", text="Written in these leader epochs."),
+        _option("--epoch", panel=SELECTION, metavar="0..3,7", text="Written in these leader epochs."),
     ] = None
     producer_id: Annotated[
         list[str] | None,
-        _option("--producer-id", panel=SELECTION, metavar="N,...", text="Of these producers."),
+        _option("--producer-id", panel=SELECTION, metavar="0..3,7", text="Of these producers."),
     ] = None
     transactional: Annotated[
         bool | None,

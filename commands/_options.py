@@ -283,7 +283,7 @@ def _hints(group: Any) -> dict[str, Any]:
 
 INT32 = 2**31 - 1
 INT64 = 2**63 - 1
-MOST_PARTITIONS = 1_000_000
+MOST_NUMBERS = 1_000_000
 
 
 def _integer(word: str, what: str, low: int, high: int) -> int:
@@ -303,34 +303,38 @@ def joined(values: list[str] | None) -> str | None:
 
 
 def parse_integers(option: str, values: list[str] | None, low: int, high: int) -> frozenset[int]:
-    """Return the numbers of an option that takes a list."""
-    return frozenset(_integer(word, option, low, high) for word in split_list(values))
+    """Return the numbers of an option that takes a list of numbers and ranges like `0..3,7`, inclusive."""
+    return frozenset(chain.from_iterable(_ranges(option, split_list(values), low, high)))
 
 
 def parse_epochs(text: str) -> tuple[int, ...] | None:
-    """Return the epochs of `N[,N...]` in the order given, or None for `all`."""
+    """Return the epochs of `0..3,7` in the order given, each once, or None for `all`."""
     if text == "all":
         return None
-    return tuple(_integer(word.strip(), "epoch", -INT32 - 1, INT32) for word in text.split(","))
+    ranges = _ranges("epoch", split_list([text]), -INT32 - 1, INT32)
+    return tuple(dict.fromkeys(chain.from_iterable(ranges)))
 
 
 def parse_partitions(text: str) -> frozenset[int]:
     """Return the partitions of a list like `0..3,7` or `0-3,7`, ranges inclusive."""
+    words = [re.sub(r"^([0-9]+)-([0-9]+)$", r"\1..\2", word) for word in split_list([text])]
+    return frozenset(chain.from_iterable(_ranges("partition", words, 0, INT32)))
+
+
+def _ranges(what: str, words: list[str], low: int, high: int) -> list[range]:
     ranges = []
-    for word in map(str.strip, text.split(",")):
-        found = re.fullmatch(r"([0-9]+)(?:(?:-|\.\.)([0-9]+))?", word)
-        if found is None:
-            raise UsageError(
-                f"partition {word!r}: expected a whole number of at least 0, or a range such as 0..3"
-            )
-        first = _integer(found[1], "partition", 0, INT32)
-        last = _integer(found[2], "partition", 0, INT32) if found[2] else first
-        if last < first:
-            raise UsageError(f"partition {word!r}: the range is empty; did you mean {last}..{first}?")
-        ranges.append(range(first, last + 1))
-    if sum(map(len, ranges)) > MOST_PARTITIONS:
-        raise UsageError(f"partition {text!r}: more than {MOST_PARTITIONS} partitions")
-    return frozenset().union(*ranges)
+    for word in words:
+        first, dots, last = word.partition("..")
+        if not first or (dots and not last):
+            raise UsageError(f"{what} {word!r}: expected a whole number, or a range such as 0..3")
+        begin = _integer(first, what, low, high)
+        end = _integer(last, what, low, high) if dots else begin
+        if end < begin:
+            raise UsageError(f"{what} {word!r}: the range is empty; did you mean {last}..{first}?")
+        ranges.append(range(begin, end + 1))
+    if sum(one.stop - one.start for one in ranges) > MOST_NUMBERS:
+        raise UsageError(f"{what} {','.join(words)!r}: more than {MOST_NUMBERS} numbers")
+    return ranges
 
 
 def parse_offset(text: str) -> int | str:

@@ -64,7 +64,7 @@ def end_offset(
         list[str],
         typer.Option(
             "--epoch",
-            metavar="N,...|all",
+            metavar="0..3,7|all",
             help="The epochs to ask for; all: every epoch in the cache and its neighbours.",
         ),
     ],

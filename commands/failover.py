@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from commands._brokers import broker_id
-from commands._options import INT32, Common, Paths, UsageError, common_options, split_list
+from commands._brokers import broker_ids
+from commands._options import INT32, Common, Paths, UsageError, common_options
 
 SETTINGS = "Settings that the metadata lacks"
 
@@ -66,7 +66,7 @@ def failover(
     from kcli.jobs import failover as jobs  # noqa: PLC0415 - kept out of --help
     from kcli.rows.failover import FAILOVER, FAILOVER_CONTROLLER  # noqa: PLC0415 - kept out of --help
 
-    brokers = tuple(dict.fromkeys(broker_id(word, "--broker") for word in split_list(broker)))
+    brokers = broker_ids(broker, "--broker")
     request = jobs.Departure(
         brokers=brokers,
         controller=controller,

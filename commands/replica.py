@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands._brokers import broker_id
-from commands._options import INT32, Common, Paths, UsageError, common_options, output_options, split_list
+from commands._brokers import broker_ids
+from commands._options import INT32, Common, Paths, UsageError, common_options, output_options
 from commands._typer import Group
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def elect(
     paths: Paths = None,
     *,
     isr: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option("--isr", metavar="1,2", help="The brokers that were in sync last.", show_default=False),
     ] = None,
     metadata: Annotated[
@@ -145,7 +145,7 @@ def elect(
         except FileError as error:
             raise UsageError(f"--metadata {error}") from error
     electorate = jobs.Electorate(
-        isr=None if isr is None else tuple(broker_id(word, "--isr") for word in split_list([isr])),
+        isr=None if isr is None else broker_ids(isr, "--isr"),
         metadata=metadata,
         defaults=Defaults(may_be_unclean=unclean_leader_election),
     )

@@ -1,11 +1,12 @@
 """`kcli rlmm`: what __remote_log_metadata says about the segments of tiered topics (KIP-405)."""
 
 from functools import partial
+from itertools import chain
 from typing import Annotated
 
 import typer
 
-from commands._options import INT32, Common, Paths, UsageError, common_options, output_options
+from commands._options import INT32, Common, Paths, UsageError, common_options, output_options, parse_integers
 from commands._typer import Group
 
 app = Group(
@@ -67,7 +68,9 @@ def partition(
     users: Annotated[
         list[str],
         typer.Argument(
-            metavar="TOPIC_ID:PARTITION...", help="User partitions, topics by id.", show_default=False
+            metavar="TOPIC_ID:PARTITION...",
+            help="User partitions, topics by id; :0..3 is four.",
+            show_default=False,
         ),
     ],
     *,
@@ -86,18 +89,26 @@ def partition(
     from commands._run import run_rows  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm import partition_rows  # noqa: PLC0415 - kept out of --help
 
-    run_rows("rlmm partition", partition_rows(list(map(_user_partition, users)), count), common)
+    run_rows(
+        "rlmm partition",
+        partition_rows(list(chain.from_iterable(map(_user_partitions, users))), count),
+        common,
+    )
 
 
-def _user_partition(word: str) -> tuple[str, int]:
+def _user_partitions(word: str) -> list[tuple[str, int]]:
     from formats.errors import FormatError  # noqa: PLC0415 - kept out of --help
     from formats.primitives import uuid_bytes  # noqa: PLC0415 - kept out of --help
 
-    topic_id, _, number = word.rpartition(":")
-    if not number.isascii() or not number.isdecimal() or len(number) > len(str(INT32)) or int(number) > INT32:
-        raise UsageError(f"{word}: expected TOPIC_ID:PARTITION, for example u4NdSfWRQjaZ_ENyxMXLJA:0")
+    topic_id, _, numbers = word.rpartition(":")
+    try:
+        partitions = sorted(parse_integers("partition", [numbers], 0, INT32))
+    except UsageError as error:
+        raise UsageError(
+            f"{word}: expected TOPIC_ID:PARTITION, for example u4NdSfWRQjaZ_ENyxMXLJA:0, or :0..3"
+        ) from error
     try:
         uuid_bytes(topic_id, "topic id")
     except FormatError as error:
         raise UsageError(f"{word}: expected a topic id of 22 characters, as in partition.metadata") from error
-    return topic_id, int(number)
+    return [(topic_id, partition) for partition in partitions]

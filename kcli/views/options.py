@@ -8,12 +8,12 @@
 | `of`              | view findings: of which views, with commas; by default of all |
 | `leftovers`       | true: directories -delete, -stray, -future and files that wait for removal, too |
 | `topic`           | only these topics, with commas; not for rlmm, whose events are about many |
-| `partition`       | only these partitions, like `0-3,7`; not for rlmm |
+| `partition`       | only these partitions, like `0..3,7`; not for rlmm |
 | `offsets`         | batches, records: from the first to the last offset, `A..B`, `A..` or `..B`, inclusive |
 |                   | like `kcli dump --offsets`: found by names and indexes, to two rising batches after B |
-| `times`           | the same of timestamps in epoch milliseconds, by the largest of each batch |
-| `epochs`          | batches, records: only batches of these leader epochs, with commas |
-| `producer_ids`    | batches, records: only batches of these producers, with commas |
+| `times`           | the same of times, such as `yesterday..` or epoch ms, by the largest of a batch |
+| `epochs`          | batches, records: only batches of these leader epochs, like `0..3,7` |
+| `producer_ids`    | batches, records: only batches of these producers, like `0..3,7` |
 | `partitions`      | how many tasks; by default a few per core, more for much data |
 | `max_batch_bytes` | bound on one batch, packed and unpacked; 10 MiB |
 """
@@ -25,6 +25,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from formats.bounds import LARGEST_BATCH
+from kcli.analysis.times import TimeWordError, moment_ms
 from kcli.views.definitions import BATCHES, EPOCHS, FINDINGS, OFFSETS, RECORDS, RLMM, SEGMENTS, VIEWS
 from kcli.views.filters import HIGHEST, LOWEST, Filter
 
@@ -51,7 +52,7 @@ NAMES = (
     "max_batch_bytes",
 )
 LARGEST = 2**31 - 1
-MOST_PARTITIONS = 1_000_000
+MOST_NUMBERS = 1_000_000
 OF_A_CATALOG = frozenset({"location", "external", "owner", "provider", "transient_lastddltime"})
 """What Spark's catalog adds to the options of a table.
 
@@ -135,7 +136,7 @@ def _filters(view: str, options: Mapping[str, str]) -> Iterator[Filter]:
         yield "In", "partition", tuple(_partitions(options["partition"]))
     for name, column in LISTS.items():
         if name in options:
-            yield "In", column, tuple(_whole(name, word) for word in options[name].split(","))
+            yield "In", column, tuple(_numbers(name, options[name]))
     for name, columns in RANGES.items():
         if name in options:
             yield from _range(name, options[name], *columns[view])
@@ -148,18 +149,18 @@ def _topic(word: str) -> str:
 
 
 def _partitions(words: str) -> Iterator[int]:
-    """Yield the partitions of a list like `0-3,7`, ranges inclusive: as `--partition` has it."""
+    """Yield the partitions of a list like `0..3,7` or `0-3,7`, ranges inclusive: as `--partition` has it."""
     count = 0
     for word in words.split(","):
-        found = re.fullmatch(r"\s*([0-9]{1,10})(?:-([0-9]{1,10}))?\s*", word, re.ASCII)
+        found = re.fullmatch(r"\s*([0-9]{1,10})(?:(?:-|\.\.)([0-9]{1,10}))?\s*", word, re.ASCII)
         first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, -1)
         if not first <= last <= LARGEST:
             raise OptionError(
-                f"option partition {words}: not numbers from 0 to {LARGEST} or ranges that go up, like 0-3,7"
+                f"option partition {words}: not numbers from 0 to {LARGEST} or ranges that go up, like 0..3,7"
             )
         count += last - first + 1
-        if count > MOST_PARTITIONS:
-            raise OptionError(f"option partition {words}: more than {MOST_PARTITIONS} partitions")
+        if count > MOST_NUMBERS:
+            raise OptionError(f"option partition {words}: more than {MOST_NUMBERS} partitions")
         yield from range(first, last + 1)
 
 
@@ -167,12 +168,36 @@ def _range(option: str, words: str, upper: str, lower: str) -> Iterator[Filter]:
     first, dots, last = words.partition("..")
     if not dots or not (first or last):
         raise OptionError(f"option {option} {words}: not like 100..200, 100.. or ..200")
-    if first and last and _whole(option, first) > _whole(option, last):
+    whole = _moment if option == "times" else _whole
+    low, high = whole(option, first) if first else LOWEST, whole(option, last) if last else HIGHEST
+    if low > high:
         raise OptionError(f"option {option} {words}: the first is beyond the last")
     if first:
-        yield "GreaterThanOrEqual", upper, _whole(option, first)
+        yield "GreaterThanOrEqual", upper, low
     if last:
-        yield "LessThanOrEqual", lower, _whole(option, last)
+        yield "LessThanOrEqual", lower, high
+
+
+def _moment(option: str, word: str) -> int:
+    try:
+        return moment_ms(word.strip())
+    except TimeWordError as error:
+        raise OptionError(f"option {option}: {error}") from error
+
+
+def _numbers(option: str, words: str) -> Iterator[int]:
+    """Yield the numbers of a list like `0..3,7`, ranges inclusive."""
+    count = 0
+    for word in words.split(","):
+        first, dots, last = word.partition("..")
+        begin = _whole(option, first)
+        end = _whole(option, last) if dots else begin
+        if end < begin:
+            raise OptionError(f"option {option} {words}: the range {word.strip()} is empty")
+        count += end - begin + 1
+        if count > MOST_NUMBERS:
+            raise OptionError(f"option {option} {words}: more than {MOST_NUMBERS} numbers")
+        yield from range(begin, end + 1)
 
 
 def _whole(option: str, word: str) -> int:

@@ -179,6 +179,12 @@ def test_partition_prints_the_metadata_partition(tmp_path):
     Draft202012Validator(row_schema(RLMM_PARTITION)).validate(document["rows"][0])
 
 
+def test_a_range_of_user_partitions():
+    rows = json.loads(kcli("partition", "u4NdSfWRQjaZ_ENyxMXLJA:0..2", "-o", "json").stdout)["rows"]
+    single = json.loads(kcli("partition", "u4NdSfWRQjaZ_ENyxMXLJA:2", "-o", "json").stdout)["rows"]
+    assert ([row["partition"] for row in rows], rows[2:]) == ([0, 1, 2], single)
+
+
 def test_partitions_changes_the_number_of_metadata_partitions():
     done = kcli("partition", "-o", "tsv", "--no-headers", "--partitions", "5", "u4NdSfWRQjaZ_ENyxMXLJA:7")
 

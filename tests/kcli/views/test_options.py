@@ -65,10 +65,13 @@ def test_a_path_with_a_comma_is_one_path_if_it_exists(tmp_path):
         ({"path": "a", "topic": "a,"}, "option topic: an empty name"),
         (
             {"path": "a", "partition": "3-0"},
-            "option partition 3-0: not numbers from 0 to 2147483647 or ranges that go up, like 0-3,7",
+            "option partition 3-0: not numbers from 0 to 2147483647 or ranges that go up, like 0..3,7",
         ),
         ({"path": "a", "partition": ""}, "option partition : not numbers"),
         ({"path": "a", "partition": "0-1000000"}, "option partition 0-1000000: more than 1000000 partitions"),
+        ({"path": "a", "epochs": "3..1"}, "option epochs 3..1: the range 3..1 is empty"),
+        ({"path": "a", "producer_ids": "0..1000000"}, "more than 1000000 numbers"),
+        ({"path": "a", "times": "soon.."}, "option times: time 'soon': expected epoch milliseconds"),
         ({"path": "a", "epochs": "1_0"}, "option epochs 1_0: not a whole number of 64 bits"),
         ({"path": "a", "location": "b"}, "use CREATE TEMPORARY VIEW name USING kcli OPTIONS (...)"),
         (
