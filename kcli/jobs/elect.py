@@ -149,11 +149,12 @@ def _chosen(partition: Partition, live: list[int], electorate: Electorate) -> Ch
     """Return whom Kafka elects if just the replicas here are live."""
     if electorate.metadata is not None:
         image = metadata_image(electorate.metadata)
-        for topic_id, number, state in image.partitions():
-            if image.topics[topic_id].name == partition.topic and number == partition.number:
-                rules = rules_for(image, topic_id, state, electorate.defaults)
-                return _elected(state, rules._replace(is_acceptable=live.__contains__))
-        return None
+        topic_id = _topic_ids(electorate.metadata).get(partition.topic)
+        state = topic_id and image.topics[topic_id].partitions.get(partition.number or 0)
+        if not topic_id or not state:
+            return None
+        rules = rules_for(image, topic_id, state, electorate.defaults)
+        return _elected(state, rules._replace(is_acceptable=live.__contains__))
     if electorate.isr is None:
         return None
     replicas = tuple(dict.fromkeys((*live, *electorate.isr)))
@@ -164,6 +165,11 @@ def _chosen(partition: Partition, live: list[int], electorate: Electorate) -> Ch
 
 def _elected(state: PartitionState, rules: Rules) -> Chosen:
     return Chosen(elect(state, state, rules), state.isr or state.elr)
+
+
+@cache
+def _topic_ids(path: str) -> dict[str | None, str]:
+    return {topic.name: topic_id for topic_id, topic in metadata_image(path).topics.items()}
 
 
 @cache
