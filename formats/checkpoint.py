@@ -21,7 +21,7 @@ entry's line, not begin it; the version and the count tolerate none.
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
-from formats.errors import CorruptError, UnsupportedError
+from formats.errors import CorruptError, FormatError, UnsupportedError
 from formats.java_text import BLANKS, INT_BITS, LONG_BITS, Line, integer, lines, split
 from formats.types import Buffer, TopicPartition
 
@@ -104,6 +104,25 @@ def read_committed_offsets(data: Buffer) -> dict[int, int]:
     return offsets
 
 
+EPOCH_ENTRY, OFFSET_ENTRY = "epoch start_offset", "topic partition offset"
+COUNT = "the number of entries"
+IO_EXCEPTION = "IOException"
+
+
+def java_exception(error: FormatError) -> str:
+    """Return what Kafka's reader of these files throws where a reader here gives this error.
+
+    IOException, but for entries of the right number of words that are no numbers, and for a negative count.
+    """
+    text = str(error.found).strip("'")
+    if error.expected in {EPOCH_ENTRY, OFFSET_ENTRY}:
+        words = split(BLANKS, text)
+        return "NumberFormatException" if len(words) == len(str(error.expected).split()) else IO_EXCEPTION
+    if error.expected == COUNT and integer(text, INT_BITS) is not None:
+        return "IllegalArgumentException"
+    return IO_EXCEPTION
+
+
 def _entries(data: Buffer, parse: Callable[[Line], T]) -> list[tuple[Line, T]]:
     rest = lines(data)
     first = next(rest, None)
@@ -115,9 +134,9 @@ def _entries(data: Buffer, parse: Callable[[Line], T]) -> list[tuple[Line, T]]:
     second = next(rest, None)
     if second is None:
         return []
-    count = _number(second, "the number of entries")
+    count = _number(second, COUNT)
     if count < 0:
-        raise second.corrupt("the number of entries")
+        raise second.corrupt(COUNT)
     entries = [(line, parse(line)) for line in rest]
     if len(entries) != count:
         raise CorruptError(second.position, f"{second.field}, the number of entries", count, len(entries))
@@ -132,7 +151,7 @@ def _number(line: Line, what: str) -> int:
 
 
 def _epoch_entry(line: Line) -> EpochEntry:
-    epoch, start_offset = _numbers(line, split(BLANKS, line.text), "epoch start_offset")
+    epoch, start_offset = _numbers(line, split(BLANKS, line.text), EPOCH_ENTRY)
     return EpochEntry(epoch, start_offset)
 
 
@@ -143,7 +162,7 @@ def _committed_offset(line: Line) -> CommittedOffset:
 
 def _offset_entry(line: Line) -> OffsetEntry:
     topic, *numbers = split(BLANKS, line.text) or [""]
-    partition, offset = _numbers(line, numbers, "topic partition offset")
+    partition, offset = _numbers(line, numbers, OFFSET_ENTRY)
     return OffsetEntry(topic, partition, offset)
 
 

@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from formats.names import DELETE, FUTURE, NORMAL, STRAY
 from formats.properties import MetaProperties
-from kcli.analysis.log_segment import KAFKA_EXCEPTION
+from kcli.analysis.log_segment import KAFKA_EXCEPTION, KAFKA_STORAGE
 from kcli.logdir.directory import META_PROPERTIES
 from kcli.logdir.log_dirs import METADATA_DIRECTORY, LogDirState
 
@@ -89,6 +89,10 @@ def broker_start(dirs: Sequence[LogDirState], config: BrokerConfig) -> BrokerSta
     if dirs and not live:
         stops.append(StartFailure(IO, "no log dir can be used", dirs[0].path))
     stops += [*_name_stops(live, config), *_duplicates(live)]
+    for one in live:
+        if one.checkpoint_error is not None:
+            error = one.checkpoint_error
+            offline[one.path] = StartFailure(KAFKA_STORAGE, error.message, error.path)
     return BrokerStart(tuple(stops), offline, metadata_dir)
 
 

@@ -6,20 +6,22 @@
 
 import os
 
-from formats.checkpoint import EpochEntry, check_epoch_entries, read_leader_epoch_checkpoint
+from formats.checkpoint import (
+    IO_EXCEPTION,
+    EpochEntry,
+    check_epoch_entries,
+    java_exception,
+    read_leader_epoch_checkpoint,
+)
 from formats.errors import FormatError, TruncatedError
-from formats.java_text import INT_BITS, integer
 from formats.names import CLUSTER_METADATA
 from formats.properties import read_partition_metadata
 from kcli.analysis import epochs
 from kcli.analysis.epochs import EpochCache
 from kcli.analysis.loaded_log import METADATA_TOPIC_ID
-from kcli.analysis.log_segment import ILLEGAL_ARGUMENT, KAFKA_STORAGE, NUMBER_FORMAT, BrokerError
+from kcli.analysis.log_segment import ILLEGAL_ARGUMENT, KAFKA_STORAGE, BrokerError
 from kcli.logdir.buffers import read_optional
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA, Partition
-
-ENTRY_FIELDS = 2
-"""Numbers in a line of leader-epoch-checkpoint."""
 
 
 def epoch_file(partition: Partition) -> tuple[tuple[EpochEntry, ...] | None, EpochCache]:
@@ -34,22 +36,15 @@ def epoch_file(partition: Partition) -> tuple[tuple[EpochEntry, ...] | None, Epo
     try:
         lines = read_leader_epoch_checkpoint(data)
     except FormatError as error:
-        raise BrokerError(_refusal(error), path, error.position, str(error)) from error
+        exception = java_exception(error)
+        if exception == IO_EXCEPTION:
+            exception = KAFKA_STORAGE
+        raise BrokerError(exception, path, error.position, str(error)) from error
     try:
         check_epoch_entries(lines, data)
     except FormatError as error:
         raise BrokerError(ILLEGAL_ARGUMENT, path, error.position, str(error)) from error
     return tuple(lines), epochs.replay(lines)
-
-
-def _refusal(error: FormatError) -> str:
-    """Return the exception of a broker for lines that it cannot read: of the disk, or of the parser."""
-    text = str(error.found).strip("'")
-    if error.expected == "epoch start_offset" and len(text.split()) == ENTRY_FIELDS:
-        return NUMBER_FORMAT
-    if error.expected == "the number of entries" and integer(text, INT_BITS) is not None:
-        return ILLEGAL_ARGUMENT
-    return KAFKA_STORAGE
 
 
 def check_partition_metadata(partition: Partition) -> None:

@@ -26,7 +26,7 @@ META_PROPERTIES = "meta.properties"
 FATAL_FILES = frozenset({META_PROPERTIES, HIGH_WATERMARK})
 """Damaged, these keep the broker from starting or take the log dir offline.
 
-The others count as empty then.
+The others count as empty then, and the log dir goes offline once its logs are loaded.
 """
 
 INCOMPLETE = "incomplete"

@@ -5,11 +5,20 @@ import struct
 from contextlib import suppress
 from typing import NamedTuple
 
+from formats.checkpoint import IO_EXCEPTION, java_exception, read_offset_checkpoint
+from formats.errors import FormatError
 from formats.names import CLUSTER_METADATA, REMOTE_LOG_INDEX_CACHE, PartitionDir, parse_partition_dir
 from formats.properties import MetaProperties, read_meta_properties
 from kcli.logdir.buffers import FileError, file_error, read_optional, reading
-from kcli.logdir.directory import CLEAN_SHUTDOWN, META_PROPERTIES
+from kcli.logdir.directory import (
+    CLEAN_SHUTDOWN,
+    HIGH_WATERMARK,
+    LOG_START,
+    META_PROPERTIES,
+    RECOVERY_POINT,
+)
 
+CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, "cleaner-offset-checkpoint")
 METADATA_DIRECTORY = f"{CLUSTER_METADATA}-0"
 LOCK = ".lock"
 FLOCK = struct.Struct("hhqqi4x")
@@ -21,7 +30,8 @@ class LogDirState(NamedTuple):
 
     `meta`: None without a meta.properties, or with one that cannot be used (`meta_error`). `names` are the
     directories in it by name, None for a name that is no partition's; `error`: why it cannot be listed.
-    `locked_by` is the process that holds its `.lock`, None for none that can be seen from here.
+    `checkpoint_error`: why a file of offsets takes the log dir offline once its logs are loaded. `locked_by`
+    is the process that holds its `.lock`, None for none that can be seen from here.
     """
 
     path: str
@@ -30,6 +40,7 @@ class LogDirState(NamedTuple):
     clean: bool = False
     names: tuple[tuple[str, PartitionDir | None], ...] = ()
     error: FileError | None = None
+    checkpoint_error: FileError | None = None
     locked_by: int | None = None
 
     @property
@@ -52,6 +63,7 @@ def log_dir_state(path: str) -> LogDirState:
         meta_error,
         os.path.lexists(os.path.join(path, CLEAN_SHUTDOWN)),
         tuple((name, parse_partition_dir(name)) for name in names if name != REMOTE_LOG_INDEX_CACHE),
+        checkpoint_error=next(filter(None, (_checkpoint_error(path, name) for name in CHECKPOINTS)), None),
         locked_by=_locked_by(os.path.join(path, LOCK)),
     )
 
@@ -65,6 +77,24 @@ def _meta(path: str) -> tuple[MetaProperties | None, FileError | None]:
             return read_meta_properties(data), None
     except FileError as error:
         return None, error
+
+
+def _checkpoint_error(log_dir: str, name: str) -> FileError | None:
+    """Return why Kafka's reader of a checkpoint reports its disk as failed.
+
+    It does so for an IOException alone (CheckpointFileWithFailureHandler): LogManager goes on with an empty
+    file, and the log dir goes offline all the same.
+    """
+    path = os.path.join(log_dir, name)
+    try:
+        data = read_optional(path)
+        if data is not None:
+            read_offset_checkpoint(data)
+    except FileError as error:
+        return error
+    except FormatError as error:
+        return file_error(path, error) if java_exception(error) == IO_EXCEPTION else None
+    return None
 
 
 def _locked_by(path: str) -> int | None:

@@ -87,6 +87,21 @@ def second_metadata_log(first: Path, second: Path) -> None:
     shutil.copytree(first / "__cluster_metadata-0", second / "__cluster_metadata-0")
 
 
+def checkpoint(name: str, text: str) -> Callable[[Path, Path], None]:
+    def damage(_first: Path, second: Path) -> None:
+        (second / name).write_text(text)
+
+    return damage
+
+
+def directory_for(name: str) -> Callable[[Path, Path], None]:
+    def damage(_first: Path, second: Path) -> None:
+        (second / name).unlink(missing_ok=True)
+        (second / name).mkdir()
+
+    return damage
+
+
 def without_marker(first: Path, second: Path) -> None:
     zero_tail(first, second)
     for log_dir in (first, second):
@@ -116,6 +131,22 @@ TRIALS: dict[str, tuple[Callable[[Path, Path], None], str | None, int]] = {
     ),
     "a negative epoch": (epochs("0\n1\n0 -1\n"), "IllegalArgumentException", 0),
     "a word for an epoch": (epochs("0\n1\nx 1\n"), "NumberFormatException", 0),
+    "recovery points miscounted": (checkpoint("recovery-point-offset-checkpoint", "0\n9\n"), None, 1),
+    "a word for a recovery point": (
+        checkpoint("recovery-point-offset-checkpoint", "0\n1\nevents 0 x\n"),
+        None,
+        0,
+    ),
+    "log starts of another version": (checkpoint("log-start-offset-checkpoint", "7\n0\n"), None, 1),
+    "cleaner points miscounted": (checkpoint("cleaner-offset-checkpoint", "0\n9\n"), None, 1),
+    "high watermarks miscounted": (checkpoint("replication-offset-checkpoint", "0\n9\n"), None, 1),
+    "a word for a high watermark": (
+        checkpoint("replication-offset-checkpoint", "0\n1\nevents 0 x\n"),
+        None,
+        0,
+    ),
+    "a directory for a lock": (directory_for(".lock"), "KafkaException", 0),
+    "a directory for meta.properties": (directory_for("meta.properties"), None, 1),
     "zeros after a clean stop": (zero_tail, "CorruptRecordException", 0),
     "zeros after a crash": (without_marker, None, 0),
     "no partition.metadata": (metadata_file(None), None, 0),

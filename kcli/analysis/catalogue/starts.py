@@ -19,9 +19,9 @@ STARTS: dict[str, Rule] = {
         "error",
         "A checkpoint file of the log dir is damaged.",
         "It takes a damaged recovery point or log start file for an empty one: full recovery, log starts at "
-        "the first segments.",
-        "The rows show what the broker would see. Let it write the file anew; keep the damaged one to find "
-        "out why.",
+        "the first segments. Then the log dir goes offline, unless only a number in it is malformed.",
+        "The rows show what the broker would see. Move the damaged file elsewhere before the start: without "
+        "one the log dir stays online.",
     ),
     "DIR-004": Rule(
         "error",

@@ -200,6 +200,33 @@ def test_a_failing_log_ends_the_process_or_takes_its_log_dir_offline(dirs):
     assert broker["failing_partitions"] == 1
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "recovery-point-offset-checkpoint",
+        "log-start-offset-checkpoint",
+        "replication-offset-checkpoint",
+        "cleaner-offset-checkpoint",
+    ],
+)
+def test_a_checkpoint_of_offsets_takes_its_log_dir_offline_unless_a_number_is_none(dirs, name):
+    file = dirs[1] / name
+    for text in ("0\n9\n", "7\n0\n", "0\n1\norders 1\n", "0\nx\n"):
+        file.write_text(text)
+        broker, rows, findings = started(*dirs)
+        assert (broker["outcome"], broker["log_dirs"][1]["error"]) == ("starts", "KafkaStorageException"), (
+            text
+        )
+        assert [row["outcome"] for row in rows] == ["loads", "loads"]
+        assert "START-010" in codes(findings)
+    for text in ("0\n1\norders 1 x\n", "0\n-1\n", "", "0\n0\n"):
+        file.write_text(text)
+        assert [one["outcome"] for one in started(*dirs)[0]["log_dirs"]] == ["online", "online"], text
+    file.write_text("0\n9\n")
+    broker, _, _ = started(*dirs, metadata_log_dir=str(dirs[1]))
+    assert (broker["outcome"], broker["error"]) == ("fails", "KafkaStorageException")
+
+
 def test_the_process_ends_with_its_last_log_dir(dirs):
     for directory in (dirs[0] / "orders-0", dirs[1] / "orders-1"):
         (directory / "leader-epoch-checkpoint").write_text("0\n9\n")
