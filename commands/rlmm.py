@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from commands import rlmm_tier
 from commands._options import INT32, Common, Paths, UsageError, common_options, output_options, parse_integers
 from commands._typer import Group
 
@@ -13,6 +14,8 @@ app = Group(
     no_args_is_help=True,
     help="Remote log metadata: what brokers did with each remote segment (KIP-405).",
 )
+
+app.command("offsets")(rlmm_tier.offsets)
 
 FORMATS = ("kafka", "kip405")
 TEXT = "text"

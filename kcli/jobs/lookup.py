@@ -124,7 +124,7 @@ def _timestamp(asked: int | None, limit: int, partition: Partition) -> Yield:
     loaded = yield from start(partition)
     if asked is None:
         with failing_lookup():
-            answered = _largest(loaded, limit)
+            answered = largest(loaded, limit)
     else:
         answered = yield from _at_or_after(partition, loaded, asked, limit)
     yield _row(partition, asked, answered)
@@ -204,14 +204,14 @@ def _search(segment: LoadedSegment, asked: int, start_offset: int, limit: int) -
     return None
 
 
-def _largest(loaded: LoadedLog, limit: int) -> Answer:
+def largest(loaded: LoadedLog, limit: int) -> Answer:
     """Return the answer to MAX_TIMESTAMP: the first record that has the largest timestamp of all segments."""
     segments = [segment for segment in loaded.segments if segment.log_path is not None]
-    largest = [LargestTimestamp(*segment.last_time_entry()) for segment in segments]
-    if not largest:
+    entries = [LargestTimestamp(*segment.last_time_entry()) for segment in segments]
+    if not entries:
         return lookup.NO_TIMESTAMPS
-    place = lookup.largest_place(largest)
-    segment, (timestamp, offset) = segments[place], largest[place]
+    place = lookup.largest_place(entries)
+    segment, (timestamp, offset) = segments[place], entries[place]
     with segment.log() as log:
         for found in file_batches(log, start_of_search(segment, offset), segment.log_size):
             batch = Batch(found.position, header(log, found))

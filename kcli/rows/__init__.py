@@ -33,6 +33,7 @@ COMMANDS = {
     "failover": "failover",
     "rlmm dump": "remote_metadata",
     "rlmm partition": "remote_metadata",
+    "rlmm offsets": "remote_tier",
     "lookup offset": "lookups",
     "lookup timestamp": "lookups",
     "partition-for": "identifiers",

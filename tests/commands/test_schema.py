@@ -19,6 +19,7 @@ RUNS = {
     "replica fingerprint": ("replica", "fingerprint"),
     "replica elect": ("replica", "elect", "--isr", "1"),
     "rlmm dump": ("rlmm", "dump"),
+    "rlmm offsets": ("rlmm", "offsets"),
     "lookup offset": ("lookup", "offset", "12"),
     "lookup timestamp": ("lookup", "timestamp", "max"),
     "ls": ("ls",),

@@ -67,6 +67,7 @@ CASES = {
     "lookup-timestamp-many": "lookup timestamp max kcli-demo",
     "rlmm-dump": "rlmm dump kcli-demo",
     "rlmm-dump-many": "rlmm dump tiered/node1 --limit 12",
+    "rlmm-offsets": "rlmm offsets tiered/node1",
     "rlmm-partition": "rlmm partition u4NdSfWRQjaZ_ENyxMXLJA:0 u4NdSfWRQjaZ_ENyxMXLJA:7",
     "partition-for": "partition-for --group billing --transactional-id mover-1 --key 21 --partitions 12",
     "uuid": "uuid u4NdSfWRQjaZ_ENyxMXLJA bb835d49-f591-4236-99fc-4372c4c5cb24",

@@ -45,6 +45,7 @@ DRAWINGS = {
     "rlmm_snapshot": "remote.SNAPSHOTS",
     "rlmm_committed_offset": "remote.COMMITTED_OFFSETS",
     "rlmm_partition": "remote.PARTITIONS",
+    "rlmm_offsets": "tiers.OFFSETS",
     "dump_batch": "dumps.draw_batches",
     "dump_record": "dumps.draw_records",
     "dump_index": "dumps.OFFSET_INDEX",

@@ -1,0 +1,208 @@
+"""A tiered partition as its leader holds it: the local log after a start, and the cache of remote segments.
+
+A unit is the partition's directory, then those of `__remote_log_metadata` from which its events are read.
+"""
+
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from typing import NamedTuple
+
+from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
+from formats.names import (
+    CLUSTER_METADATA,
+    CONSUMER_OFFSETS,
+    REMOTE_LOG_INDEX_CACHE,
+    REMOTE_LOG_METADATA,
+    SHARE_GROUP_STATE,
+    TRANSACTION_STATE,
+    file_prefix,
+)
+from kcli.analysis.epochs import EpochCache, load
+from kcli.analysis.findings import Finding
+from kcli.analysis.loaded_log import UNKNOWN_SETTINGS, LoadedLog, Settings
+from kcli.analysis.log_segment import NO_OFFSETS, NO_TIMES, LoadedSegment, file_index, size_of
+from kcli.analysis.remote_cache import CachedSegment, RemoteCache, RemoteStore
+from kcli.analysis.remote_lineage import NOTHING_REMOTE, HighestRemote, first_remote_offset, highest_remote
+from kcli.analysis.start import start
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs import rlmm
+from kcli.jobs.common import Yield, answer
+from kcli.jobs.rlmm_rows import record_of
+from kcli.logdir.buffers import FileError
+from kcli.logdir.partition import Partition
+from kcli.logdir.tree import Found, Selection, Target
+from kcli.rows.remote_metadata import RlmmEventRow
+
+NEVER_TIERED = frozenset(
+    {REMOTE_LOG_METADATA, CLUSTER_METADATA, CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE}
+)
+
+
+class Leader(NamedTuple):
+    """A partition as its leader holds it.
+
+    `remote` is empty where no event is about it. `log_start_offset` is the one that the leader works with:
+    not below the first remote segment. `epochs` are those of a broker that runs: one that begins at the log
+    end, without a record so far, is among them. `is_tiered`: there are remote segments, or the log begins
+    below the disk.
+    """
+
+    partition: Partition
+    topic_id: str | None
+    log: LoadedLog
+    epochs: EpochCache
+    remote: RemoteCache
+    log_start_offset: int
+    highest: HighestRemote
+    is_tiered: bool
+
+    @property
+    def local_start(self) -> int:
+        """The first offset on local disk."""
+        return max(self.log_start_offset, self.log.segments[0].base_offset)
+
+    @property
+    def high_watermark(self) -> int | None:
+        """The checkpointed one as the broker takes it; None where it is unknown."""
+        known = self.log.checkpoints.high_watermark
+        return None if known is None else self.log.bounded(known)
+
+
+def with_metadata(units: list[Unit], selection: Selection) -> list[Unit]:
+    """Return a unit for each selected user partition, the directories of the metadata topic with it."""
+    metadata = [unit.target for unit in units if _topic(unit) == REMOTE_LOG_METADATA]
+    users = [unit for unit in units if _topic(unit) not in NEVER_TIERED and selection.wants(unit.target.name)]
+    return [
+        replace(unit, number=number, targets=(unit.target, *metadata)) for number, unit in enumerate(users)
+    ]
+
+
+def _topic(unit: Unit) -> str | None:
+    return unit.target.name.topic if unit.target.name else None
+
+
+def topics(units: list[Unit]) -> Iterator[str]:
+    """Yield the topics of the units."""
+    return (topic for unit in units if (topic := _topic(unit)) is not None)
+
+
+def led(unit: Unit, work: Callable[[Leader], Yield]) -> Outcome:
+    """Run `work` on the unit's partition as its leader holds it; errors as of `kcli.jobs.common.answer`."""
+    return answer(unit, lambda partition: _led(partition, unit, work))
+
+
+def _led(partition: Partition, unit: Unit, work: Callable[[Leader], Yield]) -> Yield:
+    if not unit.number:
+        yield from folded(unit.targets[1:]).findings
+    leader = yield from lead(partition, unit.targets[1:])
+    yield from work(leader)
+
+
+def lead(partition: Partition, metadata: tuple[Target, ...]) -> Generator[Finding, None, Leader]:
+    """Yield what the start finds; return the Leader. FileError where a metadata partition cannot be read."""
+    topic_id = partition.topic_id()
+    cache = _cache_of(partition, topic_id, folded(metadata).store)
+    settings: Settings = UNKNOWN_SETTINGS
+    if cache.segments:
+        settings = UNKNOWN_SETTINGS._replace(remote_storage=True)
+    log = yield from start(partition, settings=settings)
+    is_tiered = bool(cache.segments) or log.is_tiered
+    epochs = load(log.recovered_epochs, log.log_end_offset, log.log_start_offset, running=True).entries
+    begins, highest = log.log_start_offset, NOTHING_REMOTE
+    if is_tiered:
+        first = first_remote_offset(cache, epochs)
+        begins = begins if first is None else max(begins, first)
+        highest = highest_remote(cache, epochs, log.log_end_offset)
+    return Leader(partition, topic_id, log, epochs, cache, begins, highest, is_tiered)
+
+
+def _cache_of(partition: Partition, topic_id: str | None, store: RemoteStore) -> RemoteCache:
+    found = [
+        (key, cache)
+        for key, cache in store
+        if key[1:] == (partition.topic, partition.number) and topic_id in {key[0], None}
+    ]
+    if len(found) > 1:
+        ids = ", ".join(key[0] for key, _ in found)
+        message = f"no partition.metadata, and events are about several topics of this name: {ids}"
+        raise FileError(partition.path, "unknown-topic-id", message)
+    return found[0][1] if found else RemoteCache()
+
+
+class Folded(NamedTuple):
+    """The remote segments by the events of metadata partitions, and what was found of their files."""
+
+    store: RemoteStore
+    findings: tuple[Finding, ...]
+
+
+@lru_cache(maxsize=2)
+def folded(metadata: tuple[Target, ...]) -> Folded:
+    """Return the remote segments by the events of metadata partitions, replicas of one another among them.
+
+    An event is taken once. FileError where one of them cannot be read to its end.
+    """
+    store, findings = RemoteStore(), list[Finding]()
+    seen: dict[int | None, int] = {}
+    for outcome in _outcomes(metadata):
+        findings += outcome.findings
+        for row in outcome.rows:
+            if not isinstance(row, RlmmEventRow) or row.metadata_offset is None or row.error is not None:
+                continue
+            record = record_of(row)
+            if record is not None and row.metadata_offset > seen.get(row.metadata_partition, -1):
+                seen[row.metadata_partition] = row.metadata_offset
+                store.apply(record, row.metadata_offset)
+    return Folded(store, tuple(findings))
+
+
+def _outcomes(metadata: tuple[Target, ...]) -> Iterator[Outcome]:
+    expanded = rlmm.expand(Found(targets=list(metadata)))
+    for failure in expanded.failures:
+        raise failure
+    for target in expanded.targets:
+        unit: Unit | None = Unit(number=0, targets=(target,))
+        while unit is not None:
+            outcome = rlmm.dump(unit)
+            if outcome.error is not None:
+                error = outcome.error
+                raise FileError(target.path, error.error, error.message, error.position)
+            yield outcome
+            unit = outcome.continuation
+
+
+def stored_segment(segment: CachedSegment, storage: Iterable[str]) -> LoadedSegment | None:
+    """Return a remote segment from directories of LocalTieredStorage; None where none has its log."""
+    metadata = segment.metadata
+    directory = f"{metadata.topic}-{metadata.partition}-{metadata.topic_id}"
+    stem = f"{file_prefix(metadata.start_offset)}-{metadata.segment_id}"
+    for root in storage:
+        for path in (os.path.join(root, directory, stem), os.path.join(root, stem)):
+            if os.path.lexists(f"{path}.log"):
+                return _segment(metadata.start_offset, path)
+    return None
+
+
+def cached_indexes(leader: Leader, segment: CachedSegment) -> LoadedSegment | None:
+    """Return the indexes of a remote segment in the log dir's index cache, without its log; None for none."""
+    log_dir = leader.partition.target.log_dir
+    if log_dir is None:
+        return None
+    name = f"{segment.metadata.start_offset}_{segment.metadata.segment_id}"
+    path = os.path.join(log_dir, REMOTE_LOG_INDEX_CACHE, name)
+    if not os.path.lexists(f"{path}.index"):
+        return None
+    return _segment(segment.metadata.start_offset, path, with_log=False)
+
+
+def _segment(base_offset: int, path: str, *, with_log: bool = True) -> LoadedSegment:
+    log, index, times = f"{path}.log", f"{path}.index", f"{path}.timeindex"
+    return LoadedSegment(
+        base_offset,
+        log if with_log else None,
+        size_of(log) if with_log else 0,
+        file_index(OFFSET_INDEX_ENTRY, index) if os.path.lexists(index) else NO_OFFSETS,
+        file_index(TIME_INDEX_ENTRY, times) if os.path.lexists(times) else NO_TIMES,
+    )
