@@ -73,7 +73,7 @@ final class EpochCache {
         }
     }
 
-    private static String checkpoint(JsonNode entries) {
+    static String checkpoint(JsonNode entries) {
         StringBuilder text = new StringBuilder("0\n").append(entries.size()).append('\n');
         entries.forEach(pair -> text.append(pair.get(0).asText()).append(' ').append(pair.get(1).asText()).append('\n'));
         return text.toString();

@@ -33,6 +33,7 @@ public final class Main {
         Map.entry("rlmm_partition", Rlmm::partition),
         Map.entry("partition_change", Elections::answer),
         Map.entry("metadata_image", MetadataImages::answer),
+        Map.entry("follow", Fetcher::answer),
         Map.entry("partition_for", Partitions::answer),
         Map.entry("rlmm_cache", RlmmCache::answer),
         Map.entry("message_types", Messages::types),

@@ -1,0 +1,92 @@
+"""The rounds of followers and leaders against Kafka's AbstractFetcherThread."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from formats.checkpoint import EpochEntry
+from kcli.analysis.epochs import EpochCache
+from kcli.analysis.replication import CONVERGED, EPOCH, FETCH, OUT_OF_RANGE, STUCK, Side, leading, meet
+
+from .oracle import Oracle, cases
+
+pytestmark = pytest.mark.oracle
+
+CASES = 6000
+NEW_EPOCH = 99
+AT_ONCE = 500
+
+
+def history(choose: random.Random) -> tuple[Side, Side]:
+    """Return the logs of two replicas after unclean elections among them: each epoch is written by one."""
+    logs: list[list[int]] = [[], []]
+    for epoch in range(choose.randrange(1, 14)):
+        leader = choose.randrange(2)
+        if choose.random() < 0.3:
+            logs[1 - leader] = list(logs[leader])
+        records = choose.randrange(1, 9)
+        logs[leader] += [epoch] * records
+    one, other = map(of_log, logs)
+    return one, other
+
+
+def of_log(log: list[int]) -> Side:
+    entries = [EpochEntry(epoch, at) for at, epoch in enumerate(log) if not at or log[at - 1] != epoch]
+    return Side(tuple(entries), len(log))
+
+
+def any_side(choose: random.Random) -> Side:
+    """Return any log: epochs and offsets at random."""
+    count = choose.randrange(0, 6)
+    epochs = sorted(choose.sample(range(12), count))
+    starts = sorted(choose.sample(range(0, 60, choose.choice([1, 5])), count))
+    end = choose.randrange(starts[-1] if starts else 0, 70)
+    return Side(tuple(map(EpochEntry, epochs, starts)), end)
+
+
+def case(choose: random.Random) -> tuple[Side, Side, str]:
+    leader, follower = history(choose) if choose.random() < 0.6 else (any_side(choose), any_side(choose))
+    if choose.random() < 0.7:
+        leader = leading(leader, NEW_EPOCH)
+    if choose.random() < 0.2:
+        leader = leader._replace(log_start_offset=choose.randrange(leader.log_end_offset + 1))
+    if choose.random() < 0.1:
+        follower = follower._replace(epochs=())
+    follower = follower._replace(high_watermark=choose.randrange(follower.log_end_offset + 1))
+    return leader, follower, choose.choice([FETCH, FETCH, EPOCH])
+
+
+def listed(epochs: EpochCache) -> list[list[int]]:
+    return [list(entry) for entry in epochs]
+
+
+def asked(leader: Side, follower: Side, protocol: str) -> dict[str, Any]:
+    both = {"leader": leader, "follower": follower}
+    sides = {name: {**side._asdict(), "epochs": listed(side.epochs)} for name, side in both.items()}
+    return {**sides, "protocol": protocol}
+
+
+def test_rounds(oracle: Oracle, oracle_seed: int) -> None:
+    choose = random.Random(oracle_seed)
+    several, outcomes = 0, set()
+    for _ in range(cases(CASES) // AT_ONCE):
+        made = [case(choose) for _ in range(AT_ONCE)]
+        answers = oracle.ask("follow", cases=[asked(*one) for one in made])["cases"]
+        for (leader, follower, protocol), theirs in zip(made, answers, strict=True):
+            ours = meet(leader, follower, protocol)
+            rounds = [list(one[:7]) for one in ours.rounds if one.truncate_to is not None]
+
+            said = (leader, follower, protocol, theirs)
+            assert rounds == theirs["rounds"], said
+            assert ours.truncate_to == theirs["log_end_offset"], said
+            assert ours.starts_anew == theirs["starts_anew"], said
+            assert ("stuck" if ours.outcome == STUCK else "fetched") == theirs["outcome"], said
+            kept = follower.cut(ours.truncate_to).epochs if rounds else follower.epochs
+            assert listed(() if ours.starts_anew else kept) == theirs["epochs"], said
+            several += len(rounds) > 1
+            outcomes.add(ours.outcome)
+    assert outcomes == {CONVERGED, OUT_OF_RANGE, STUCK}
+    assert several > CASES // 10
