@@ -12,7 +12,8 @@ from commands.scan import parse_rate
 
 INDEX_INTERVAL_BYTES = 4096
 SMALLEST_INDEX = 4
-SHUTDOWNS = ("clean", "unclean")
+CLEAN = "clean"
+SHUTDOWNS = (CLEAN, "unclean")
 BROKER = "What the broker knows"
 KAFKA_VERSION = "4.3"
 READ_RATE = "100M"
@@ -108,12 +109,13 @@ def startup(
     )
     node_id, metadata_log_dir = node_of(common)
     config = BrokerConfig(version, node_id, metadata_log_dir)
+    clean = None if shutdown is None else shutdown == CLEAN
     command = Command(
         name="startup",
         job=partial(jobs.read, request=request),
         accepts=broker.ACCEPTS,
         expand=broker.expand,
-        reduce=lambda _: broker.StartReducer(config, rate),
+        reduce=lambda _: broker.StartReducer(config, rate, clean),
         rows_from_reduce=True,
         usual_type="startup",
         drawn_together=True,

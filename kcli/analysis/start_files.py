@@ -177,13 +177,14 @@ def _stays(partition: Partition, log: LoadedLog, name: str) -> bool:
         return True
     if parsed.suffix or parsed.base_offset < log.log_start_offset:
         return False
-    return log.high_watermark is None or parsed == _newest_snapshot(partition)
+    return log.high_watermark is None or parsed == _snapshot_at(partition, log.log_end_offset)
 
 
-def _newest_snapshot(partition: Partition) -> FileName | None:
-    """Return the snapshot at which a metadata log begins anew: of the highest epoch, then offset."""
+def _snapshot_at(partition: Partition, offset: int) -> FileName | None:
+    """Return the snapshot at which a metadata log begins anew: of several at its offset the newest epoch."""
     found = [name for _, name in partition.files if name.kind == KRAFT_SNAPSHOT and not name.suffix]
-    return max(found, key=lambda name: (name.epoch or 0, name.base_offset or 0), default=None)
+    at_offset = [name for name in found if name.base_offset == offset]
+    return max(at_offset, key=lambda name: name.epoch or 0, default=None)
 
 
 def _topic_id_file(directory: _Directory) -> Iterator[tuple[str, _After]]:

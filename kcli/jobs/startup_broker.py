@@ -71,11 +71,13 @@ def log_dir_outcome(unit: Unit) -> Outcome:
 class StartReducer:
     """Collects log dirs and partitions; gives the broker's row and theirs at the end.
 
-    Without a log dir among the inputs there is no broker's row. `read_rate` in bytes a second.
+    Without a log dir among the inputs there is no broker's row. `read_rate` in bytes a second; `clean`: how
+    the broker stopped, where that is not left to the log dirs.
     """
 
     config: BrokerConfig
     read_rate: int = READ_RATE
+    clean: bool | None = None
 
     def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
         """Return two neighbours as one, with all rows at the end."""
@@ -93,6 +95,8 @@ class StartReducer:
 
     def _broker(self, known: Started) -> tuple[StartupBrokerRow, list[Finding]]:
         known, start = self._at_rest(known)
+        if self.clean is not None:
+            known = known._replace(dirs=tuple(one._replace(clean=self.clean) for one in known.dirs))
         findings = [
             Finding("START-009", f"{stop.exception}: {stop.message}", dir=None, path=shown(stop.path))
             for stop in start.stops

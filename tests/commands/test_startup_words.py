@@ -69,6 +69,13 @@ def test_the_configuration_names_the_node_and_the_metadata_log_dir(kcli, demo, t
     assert broker(done)["error_message"].endswith("node.id is 1, expected 2")
 
 
+def test_how_the_broker_stopped_is_asked_of_every_log_dir(kcli, demo):
+    for word, clean in (("clean", True), ("unclean", False)):
+        rows = json.loads(kcli(*STARTUP, "--shutdown", word, demo).stdout)["rows"]
+        assert rows[0]["log_dirs"][0]["clean"] is clean
+        assert {row["clean"] for row in rows[1:] if row["topic"] != "__cluster_metadata"} == {clean}
+
+
 def test_the_estimate_follows_the_rate(kcli, demo):
     slow = broker(kcli(*STARTUP, "--read-rate", "1K", demo))
     assert slow["seconds"] == round(slow["bytes_read"] / 1024 + slow["segments"] / 1000, 3)

@@ -29,9 +29,9 @@ from .test_truncation_oracle import judged_producer
 pytestmark = pytest.mark.oracle
 
 PARTS = 10
-LOGS = 10
+LOGS = 6
 DAMAGES_EACH = 10
-METADATA_LOGS = 40
+METADATA_LOGS = 30
 AT_MOST_UNSUPPORTED = 50
 STRAYS = ("notes.txt", "00000000000000000007.log.1.deleted", "leader-epoch-checkpoint.tmp", "x.index.tmp")
 
