@@ -48,14 +48,15 @@ class Metadata:
         return {name: [*(row[column] for column in NOW), sorted(row["elr"])] for name, row in rows.items()}
 
 
-def kill(cluster: Cluster, metadata: Metadata, broker: int) -> dict[str, dict]:
-    """Kill a broker; the state once the controller has fenced it is the one that was predicted."""
+def take_away(cluster: Cluster, metadata: Metadata, broker: int, *, cleanly: bool = False) -> dict[str, dict]:
+    """Kill or stop a broker; the state once the controller has fenced it is the one that was predicted."""
     rows, _ = metadata.forecast(broker)
     predicted = {
         name: [*(row[f"next_{column}"] for column in NOW), sorted(row["next_elr"])]
         for name, row in rows.items()
     }
-    cluster.nodes[broker].kill()
+    node = cluster.nodes[broker]
+    node.stop() if cleanly else node.kill()
     wait(lambda: metadata.forecast(broker)[1], f"broker {broker} to be fenced")
     assert metadata.state() == predicted
     return rows
@@ -73,12 +74,12 @@ def test_the_controller_does_what_was_foreseen(tmp_path: Path) -> None:
         send(cluster, "lossy", records(random, 10))
         metadata = Metadata(cluster)
 
-        rows = kill(cluster, metadata, 3)
+        rows = take_away(cluster, metadata, 3)
         assert {row["outcome"] for row in rows.values()} == {"new-leader", "isr-shrinks", "unchanged"}
         send(cluster, "lossy", records(random, LOST))
         checkpoint = cluster.nodes[1].logs / "replication-offset-checkpoint"
         wait(lambda: f"lossy 0 {10 + LOST}" in checkpoint.read_text(), "the high watermark on disk")
-        rows = kill(cluster, metadata, 1)
+        rows = take_away(cluster, metadata, 1)
         assert {name for name, row in rows.items() if row["outcome"] == "offline"} == {"lossy-0", "alone-0"}
         assert not any(row["writable"] for name, row in rows.items() if name.startswith("strict"))
 
@@ -87,6 +88,10 @@ def test_the_controller_does_what_was_foreseen(tmp_path: Path) -> None:
         with_1, with_3 = document["rows"]
         assert (with_1["would_be_elected"], with_1["records_lost"]) == (True, 0)
         assert (with_3["records_lost"], with_3["committed_records_lost"]) == (LOST, LOST)
+
+        rows = take_away(cluster, metadata, 2, cleanly=True)
+        assert {row["next_leader"] for row in rows.values()} == {-1}
+        assert any(row["next_elr"] for row in rows.values()), "ELR is on"
 
         cluster.nodes[3].start()
         wait(lambda: metadata.state()["lossy-0"][0] == 3, "the unclean election of broker 3")
