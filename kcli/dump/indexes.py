@@ -112,6 +112,9 @@ def _report_versions(index: IndexFile, block: IndexBlock, findings: FindingColle
             findings.add("DUMP-008", slot * index.entry_size, f"entry {slot} has version {entry.version}")
 
 
+PREALLOCATED = "DUMP-010"
+
+
 def is_zero(index: AnyIndexFile, slot: int, entry: tuple[int, int]) -> bool:
     """Whether a slot is preallocated: zeros. A lone first entry of zeros may be meant in a time index."""
     if isinstance(index, OffsetIndexFile):
@@ -203,6 +206,22 @@ def _report_no_log(target: Target, findings: FindingCollector, message: str) -> 
         findings.add("LOG-014", None, "removed while it was read, as its log was")
     else:
         findings.add("DUMP-007", None, message)
+
+
+def report_sanity_error(index: AnyIndexFile, findings: FindingCollector) -> str | None:
+    """Report why a starting broker refuses an index, and return the finding's code; None if it does not."""
+    error = sanity_error(index)
+    if error is None:
+        return None
+    if isinstance(index, TxnIndexFile) or index.entries <= 1:
+        ends_in_zeros = False
+    else:
+        ends_in_zeros = not any(index.get(index.entries - 1))
+    if ends_in_zeros and not index.partial_bytes:
+        findings.add(PREALLOCATED, None, f"{error}: it ends in zeros")
+        return PREALLOCATED
+    findings.add("DUMP-008", None, error)
+    return "DUMP-008"
 
 
 def sanity_error(index: AnyIndexFile) -> str | None:

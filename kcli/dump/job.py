@@ -8,7 +8,7 @@ from formats.names import LOG, REMOTE_LOG_INDEX_CACHE, UNKNOWN, parse_file, pars
 from kcli.analysis.collector import FindingCollector
 from kcli.dump.filter import in_range
 from kcli.dump.options import MAX_INT, DumpOptions
-from kcli.dump.readers import ACCEPTS, LOGS, read_log, reader_for, row_type_of_a_log, row_types_of
+from kcli.dump.readers import ACCEPTS, LOGS, has_lines, read_log, reader_for, row_type_of_a_log, row_types_of
 from kcli.dump.resume import Pause, Scanned, scanned
 from kcli.dump.shown_bytes import shown_as, shown_row
 from kcli.engine.contract import Outcome, Unit
@@ -78,9 +78,8 @@ class Dump:
                     continue
                 files, others = listed(target.path)
                 result.notes.extend(unexpected_names(target, files, others))
-                result.targets.extend(
-                    self._inside(target, files, others) if self.options.tail is None else [target]
-                )
+                inside = self._inside(target, files, others) if self.options.tail is None else iter([target])
+                result.targets.extend(filter(self._is_shown, inside))
             except FileError as error:
                 result.miss(target, error)
         if not (self.only_partitions or self.options.selects):
@@ -88,7 +87,9 @@ class Dump:
                 try:
                     known = {failure.path for failure in found.failures}
                     result.targets.extend(
-                        target for target in _log_dir(log_dir, result.failures) if target.shown not in known
+                        target
+                        for target in _log_dir(log_dir, result.failures)
+                        if target.shown not in known and self._is_shown(target)
                     )
                 except FileError as error:
                     result.failures.append(FileError(shown(log_dir), *error.args[1:]))
@@ -105,6 +106,10 @@ class Dump:
             items = read(replace(unit, targets=(target,)), own, of_log)
             yield from (item for item in items if not isinstance(item, Pause))
             yield from of_log.take()
+
+    def _is_shown(self, target: Target) -> bool:
+        """Whether a file of a directory is shown: in text not those that the tool would only ignore."""
+        return not self.options.text or target.kind == PARTITION or has_lines(target)
 
     def _inside(self, target: Target, names: list[str], others: list[str]) -> Iterator[Target]:
         files = _entries(target, names, others)

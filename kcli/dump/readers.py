@@ -23,7 +23,7 @@ from kcli.dump.resume import Reader, Scanned
 from kcli.engine.contract import Unit
 from kcli.jobs import rlmm
 from kcli.logdir.files import file_name
-from kcli.logdir.tree import PARTITION
+from kcli.logdir.tree import PARTITION, Target
 from kcli.rows.dump import (
     DUMP_BATCH,
     DUMP_FILE,
@@ -54,6 +54,11 @@ def _print_file(unit: Unit, options: DumpOptions, findings: FindingCollector) ->
         yield StderrLine(f"Ignoring unknown file {target.shown}")
     else:
         yield from reader(unit, options, findings)
+
+
+def has_lines(target: Target) -> bool:
+    """Whether the tool prints lines of such a file, or kcli does not know it either."""
+    return target.kind in _TEXT_READERS or target.kind == UNKNOWN
 
 
 _ROW_READERS: dict[str, Reader] = {

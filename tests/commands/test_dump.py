@@ -382,6 +382,16 @@ def test_an_index_that_ends_within_an_entry(dump, long_log):
     assert (rows, codes(document), document["status"]) == ({}, ["DUMP-008"], 1)
 
 
+def test_an_index_that_a_killed_broker_left_is_no_error(dump, long_log):
+    path = long_log / "00000000000000000000.timeindex"
+    path.write_bytes((7).to_bytes(8, "big") + bytes(4) + bytes(24))
+
+    rows, document = dump(path, "--index-sanity-check")
+    assert (rows, codes(document), document["status"]) == ({}, ["DUMP-010"], 0)
+    path.write_bytes((7).to_bytes(8, "big") + bytes(4) + (5).to_bytes(8, "big") + bytes(4))
+    assert codes(dump(path, "--index-sanity-check")[1]) == ["DUMP-008"]
+
+
 def test_an_index_without_its_log(dump, long_log):
     (long_log / LOG).unlink()
 

@@ -56,6 +56,18 @@ def test_text_of_files_that_the_tool_does_not_know(kcli, log_dir):
     assert (done.stdout, done.stderr) == (f"Dumping {path}\n", f"Ignoring unknown file {path}\n")
 
 
+def test_text_of_a_directory_leaves_out_what_the_tool_would_ignore(kcli, log_dir):
+    folder = log_dir.partition("orders-0")
+    (folder / "what is this").write_text("x")
+    done = kcli("dump", "-o", "text", log_dir.path)
+
+    assert (folder / "leader-epoch-checkpoint").exists()
+    assert [text for text in done.stderr.splitlines() if text.startswith("Ignoring")] == [
+        f"Ignoring unknown file {folder / 'what is this'}"
+    ]
+    assert done.stdout.count("Dumping ") == 4
+
+
 def test_text_closes_with_what_does_not_fit(kcli, long_log):
     index = long_log / "00000000000000000000.index"
     index.write_bytes(b"".join(number.to_bytes(4, "big") for number in (18, 0, 20, 0)))

@@ -177,4 +177,10 @@ LOGS: dict[str, Rule] = {
         "It skips the message without an error, as consumers do.",
         "The message cannot be read. Old producers wrote such wrappers.",
     ),
+    "DUMP-010": Rule(
+        "info",
+        "An index fails the check that a starting broker makes, for it still has its preallocated tail.",
+        "After an unclean stop it writes the index anew; a clean stop trims it.",
+        "Nothing: this is how a running or killed broker leaves its active segment.",
+    ),
 }

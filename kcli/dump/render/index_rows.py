@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from formats.names import OFFSET_INDEX, TIME_INDEX, TXN_INDEX
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import report_moving_index
-from kcli.dump.indexes import LogOfIndex, is_zero, open_index, read_index, sanity_error
+from kcli.dump.indexes import LogOfIndex, is_zero, open_index, read_index, report_sanity_error
 from kcli.dump.options import DumpOptions
 from kcli.dump.resume import Pause, Scanned
 from kcli.engine.contract import ResumePoint, Unit
@@ -30,9 +30,7 @@ def index_rows(unit: Unit, options: DumpOptions, findings: FindingCollector) -> 
         log = LogOfIndex(stack, unit.target, index, options, findings)
         is_txn = isinstance(index, TxnIndexFile)
         if options.index_sanity_check and not is_txn:
-            error = sanity_error(index)
-            if error is not None:
-                findings.add("DUMP-008", None, error)
+            report_sanity_error(index, findings)
             return
         shows = is_txn or not options.verify_index_only
         for block in read_index(index, unit.position, findings):

@@ -11,12 +11,13 @@ from kcli.dump.files import read_file
 from kcli.dump.indexed_batches import Indexed
 from kcli.dump.indexes import (
     ENTRIES_PER_BLOCK,
+    PREALLOCATED,
     IndexBlock,
     LogOfIndex,
     is_zero,
     open_index,
     read_index,
-    sanity_error,
+    report_sanity_error,
 )
 from kcli.dump.options import DumpOptions
 from kcli.dump.render.lines import (
@@ -55,11 +56,11 @@ def index_text(unit: Unit, options: DumpOptions, findings: FindingCollector) -> 
         index = open_index(stack, target)
         log = LogOfIndex(stack, target, index, options, findings)
         if options.index_sanity_check and _has_sanity_check(index):
-            error = sanity_error(index)
-            if error is None:
+            code = report_sanity_error(index, findings)
+            if code is None:
                 yield line(f"{target.shown} passed sanity check.")
-            else:
-                findings.add("DUMP-008", None, error)
+            elif code == PREALLOCATED:
+                yield line(f"{target.shown} has its preallocated tail.")
             return
         is_read = not (isinstance(index, OffsetIndexFile) and _is_empty(index))
         if not is_read:
