@@ -28,6 +28,8 @@ from kcli.logdir.segment import END, Walk, describe_torn
 
 MOST_UNFIT = 10
 """Findings about records that do not fit, at most: more say nothing new."""
+MOST_REMOVED = 100
+"""Findings about topics that were deleted, at most: those deleted last."""
 UNREADABLE, UNFIT, CUT = "META-001", "META-002", "META-003"
 OPEN_TRANSACTION, TOPIC_REMOVED = "META-004", "META-005"
 
@@ -128,7 +130,7 @@ class Metadata:
         if self.image.open_since is not None:
             message = f"the transaction that begins at offset {self.image.open_since} is not ended"
             yield Finding(OPEN_TRANSACTION, message, self.directory, found=self.image.open_since)
-        for topic in self.image.removed:
+        for topic in self.image.removed[-MOST_REMOVED:]:
             message = f"topic {topic.name} ({topic.topic_id}) was deleted at offset {topic.offset}"
             yield Finding(TOPIC_REMOVED, message, self.directory, found=topic.offset)
 

@@ -12,6 +12,7 @@ from kcli.output.drawings.marks import joined
 from kcli.output.drawings.tables import TableView, draw_table
 from kcli.output.screen import Screen
 from kcli.output.units import counted, number
+from kcli.output.values import one_line
 from kcli.rows.failover import FailoverControllerRow, FailoverRow
 
 STEP = Kind(lambda pair, symbols: f" {symbols.arrow} ".join(map(str, dict.fromkeys(pair))))
@@ -91,7 +92,7 @@ FAILOVER = TableView(
     ),
     closing=_total,
     severity=_severity,
-    facts=lambda rows: ["metadata of", rows[0].dir],
+    facts=lambda rows: [f"metadata of {one_line(rows[0].dir)}"],
 )
 
 
