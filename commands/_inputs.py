@@ -90,16 +90,18 @@ def _log_dirs(path: str) -> tuple[str, ...]:
     return names
 
 
-def node_of(common: Common) -> tuple[int | None, str | None]:
-    """Return the node.id and the metadata log dir that --server-config says; None where it is not given."""
+def node_of(common: Common) -> tuple[int | None, str | None, tuple[str, ...]]:
+    """Return the node.id, the metadata log dir and the log dirs that --server-config says, if it is given."""
     if common.server_config is None:
-        return None, None
+        return None, None, ()
     from formats.properties import log_dirs  # noqa: PLC0415 - only --server-config needs it
 
     properties = _properties(common.server_config)
     text = properties.get("node.id", properties.get("broker.id", ""))
     node_id = int(text) if re.fullmatch(r"[0-9]{1,9}", text.strip()) else None
-    return node_id, log_dirs(properties).metadata_log_dir.rstrip("/") or None
+    found = log_dirs(properties)
+    names = tuple(name.rstrip("/") or "/" for name in found.log_dirs)
+    return node_id, found.metadata_log_dir.rstrip("/") or None, names
 
 
 def _properties(path: str) -> dict[str, str]:

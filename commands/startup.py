@@ -107,8 +107,9 @@ def startup(
         remote_storage=remote_storage,
         version=version,
     )
-    node_id, metadata_log_dir = node_of(common)
+    node_id, metadata_log_dir, log_dirs = node_of(common)
     config = BrokerConfig(version, node_id, metadata_log_dir)
+    elsewhere = [one for one in (metadata_log_dir,) if one is not None and one not in log_dirs]
     clean = None if shutdown is None else shutdown == CLEAN
     command = Command(
         name="startup",
@@ -120,7 +121,7 @@ def startup(
         usual_type="startup",
         drawn_together=True,
     )
-    run(command, paths, replace(common, include_leftovers=True))
+    run(command, [*(paths or []), *elsewhere], replace(common, include_leftovers=True))
 
 
 def _version(text: str) -> tuple[int, ...]:

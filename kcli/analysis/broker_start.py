@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from formats.names import DELETE, FUTURE, NORMAL, STRAY
 from formats.properties import MetaProperties
 from kcli.analysis.log_segment import KAFKA_EXCEPTION, KAFKA_STORAGE
+from kcli.logdir.buffers import CANNOT_READ
 from kcli.logdir.directory import META_PROPERTIES
 from kcli.logdir.log_dirs import METADATA_DIRECTORY, LogDirState
 
@@ -76,16 +77,21 @@ def broker_start(dirs: Sequence[LogDirState], config: BrokerConfig) -> BrokerSta
     metadata_dir = _metadata_log_dir(dirs, config)
     with_zookeeper = _has_zookeeper(dirs, config)
     offline: dict[str, StartFailure] = {}
+    stops: list[StartFailure] = []
     for one in dirs:
         error = one.error or one.meta_error
-        if error is not None and error.code != NOT_FOUND:
+        if error is None or error.code == NOT_FOUND:
+            continue
+        if config.version < ENSEMBLE and error.code not in CANNOT_READ:
+            stops.append(StartFailure(RUNTIME, error.message, error.path))
+        else:
             offline[one.path] = StartFailure(IO, error.message, error.path)
     live = [one for one in dirs if one.path not in offline]
     known = [(one.path, one.meta) for one in live if one.meta is not None]
-    stops = [*_identities(known, config), *_directory_ids(known, config)]
+    stops += [*_identities(known, config), *_directory_ids(known, config)]
     if not with_zookeeper:
-        stops += _metadata_stops(dirs, offline, metadata_dir)
-        stops += _unformatted(live, config)
+        stops += _metadata_stops(dirs, offline, metadata_dir, config)
+        stops += _unformatted([one for one in live if one.meta_error is None], config)
     if dirs and not live:
         stops.append(StartFailure(IO, "no log dir can be used", dirs[0].path))
     stops += [*_name_stops(live, config), *_duplicates(live)]
@@ -111,11 +117,15 @@ def _has_zookeeper(dirs: Sequence[LogDirState], config: BrokerConfig) -> bool:
 
 
 def _metadata_stops(
-    dirs: Sequence[LogDirState], offline: dict[str, StartFailure], metadata_dir: str | None
+    dirs: Sequence[LogDirState],
+    offline: dict[str, StartFailure],
+    metadata_dir: str | None,
+    config: BrokerConfig,
 ) -> Iterator[StartFailure]:
     if metadata_dir in offline:
         reason = offline[metadata_dir]
-        yield StartFailure(RUNTIME, f"I/O error in the metadata log dir: {reason.message}", reason.path)
+        exception = RUNTIME if config.version >= ENSEMBLE else KAFKA_EXCEPTION
+        yield StartFailure(exception, f"I/O error in the metadata log dir: {reason.message}", reason.path)
     for one in dirs:
         if one.has_metadata_log and one.path != metadata_dir:
             message = f"the metadata log lies here, and in the metadata log dir {metadata_dir}"

@@ -64,6 +64,11 @@ def test_the_configuration_names_the_node_and_the_metadata_log_dir(kcli, demo, t
     config.write_text(f"node.id=1\nlog.dirs={other},{demo}\nmetadata.log.dir={demo}\n")
     done = kcli(*STARTUP, "--server-config", config)
     assert (done.exit_code, broker(done)["metadata_log_dir"]) == (0, str(demo))
+    config.write_text(f"node.id=1\nlog.dirs={other}\nmetadata.log.dir={demo}/\n")
+    assert [one["dir"] for one in broker(kcli(*STARTUP, "--server-config", config))["log_dirs"]] == [
+        str(demo),
+        str(other),
+    ]
     config.write_text(f"node.id=2\nlog.dirs={other},{demo}\n")
     done = kcli(*STARTUP, "--server-config", config)
     assert broker(done)["error_message"].endswith("node.id is 1, expected 2")

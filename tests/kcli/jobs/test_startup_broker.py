@@ -111,6 +111,7 @@ def test_a_broker_starts_and_the_estimate_is_of_its_slowest_log_dir(dirs):
         (identity(), None, {}, "RuntimeException", "no meta.properties"),
         (identity(), None, {"version": (3, 6)}, "KafkaException", "no meta.properties"),
         ("version=9\n", identity(), {}, "RuntimeException", "I/O error in the metadata log dir"),
+        (identity(), "version=9\n", {"version": (3, 6)}, "RuntimeException", "version"),
     ],
 )
 def test_meta_properties_that_end_the_process(dirs, first, second, config, error, words):
