@@ -2,7 +2,6 @@
 
 import re
 import sys
-from functools import partial
 from typing import Annotated
 
 import typer
@@ -60,6 +59,7 @@ def scan(
     Example: kcli scan --summary --jobs 4 /var/lib/kafka/data
     """
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.duplicates import with_duplicates  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.scan import (  # noqa: PLC0415 - kept out of --help
         PIECE_BYTES,
         ScanLog,
@@ -96,7 +96,7 @@ def scan(
         name="scan",
         job=ScanLog(options),
         accepts=ACCEPTS,
-        expand=partial(expand, starts=True),
+        expand=lambda found: expand(with_duplicates(found), starts=True),
         possible_types=lambda _: options.rows,
         split=lambda units, _: split_segments(units, cuts),
         reduce=lambda found: ScanReducer(ScanLog(options), unread(found)),

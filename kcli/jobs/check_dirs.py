@@ -6,13 +6,13 @@ from functools import cached_property
 
 from formats.checkpoint import read_offset_checkpoint
 from formats.names import CLUSTER_METADATA, NORMAL, parse_partition_dir
-from kcli.analysis.broker_start import ILLEGAL_STATE, BrokerConfig, StartFailure, broker_start
+from kcli.analysis.broker_start import StartFailure
 from kcli.analysis.checks.topics import topic_ids
 from kcli.analysis.findings import Finding
 from kcli.jobs.checkpoint import CLEANER
+from kcli.jobs.duplicates import partitions_twice
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.directory import HIGH_WATERMARK, LOG_START, RECOVERY_POINT, directory_facts
-from kcli.logdir.log_dirs import LogDirState, log_dir_state
 from kcli.logdir.tree import PARTITION, Found, Target
 
 CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEANER)
@@ -53,20 +53,7 @@ class Fleet:
 
     @cached_property
     def _twice(self) -> Mapping[str, StartFailure]:
-        """What a start says of partitions that two log dirs of a broker hold, by directory."""
-        brokers: dict[tuple[object, ...], dict[str, LogDirState]] = {}
-        for log_dir in dict.fromkeys(one.log_dir for one in self._targets if one.log_dir is not None):
-            facts = directory_facts(log_dir)
-            if facts.broker_id is not None:
-                known = brokers.setdefault((facts.cluster_id, facts.broker_id), {})
-                known.setdefault(os.path.realpath(log_dir), log_dir_state(log_dir))
-        return {
-            shown(stop.path): stop
-            for dirs in brokers.values()
-            if len(dirs) > 1
-            for stop in broker_start(tuple(dirs.values()), BrokerConfig()).stops
-            if stop.exception == ILLEGAL_STATE
-        }
+        return partitions_twice(self._targets)
 
     @cached_property
     def _ids(self) -> Mapping[object, Mapping[str, str]]:

@@ -68,6 +68,8 @@ def notes_as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
         elif note.kind == "non-canonical-name":
             message = "a broker opens another name for this offset, and nothing is there"
             yield _of_entry("LOG-013", message, note)
+        elif note.kind == "twice":
+            yield Finding("START-009", note.message, dir=note.path)
         elif note.kind == "removed":
             yield Finding("LOG-014", note.message, dir=note.path)
         else:

@@ -106,7 +106,7 @@ class Note(NamedTuple):
     `unknown` to Kafka, an `unknown-directory`, a `leftover` directory; `no-file` where one of a log or of a
     log dir could be (`message` says what is there), a file with `no-offset` in its name, a log with a
     `non-canonical-name` whose canonical file is missing; `removed` by a broker meanwhile (`message` says
-    how).
+    how); a partition that is there `twice`, in two log dirs of its broker.
     """
 
     kind: str

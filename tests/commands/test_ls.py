@@ -37,6 +37,32 @@ def test_a_partition_that_is_partly_readable_has_a_row_and_findings(tmp_path):
     assert status == 4
 
 
+def two_log_dirs(tmp_path, first_id, second_id):
+    for name, directory_id in (("d0", first_id), ("d1", second_id)):
+        orders(tmp_path / name, put_range(0, 3))
+        lines = ("version=1", "cluster.id=x", "node.id=1", f"directory.id={directory_id}")
+        (tmp_path / name / "meta.properties").write_text("\n".join(lines))
+    return tmp_path / "d0", tmp_path / "d1"
+
+
+def test_a_partition_in_two_log_dirs_of_a_broker(tmp_path):
+    first, second = two_log_dirs(tmp_path, "AAAAAAAAAAAAAAAAAAAAZw", "AAAAAAAAAAAAAAAAAAAAaA")
+    for command in ("ls", "scan", "check"):
+        done = CliRunner().invoke(app, [command, str(first), str(second), "-o", "json"])
+        found = [one for one in json.loads(done.stdout)["findings"] if one["code"] == "START-009"]
+        assert ([one["dir"] for one in found], done.exit_code) == ([str(second / "orders-0")], 1)
+        assert "IllegalStateException" in found[0]["message"]
+    assert document(second)[1] == 0
+
+
+def test_copies_of_a_log_dir_are_no_duplicates(tmp_path):
+    for name in ("before", "after"):
+        two_log_dirs(tmp_path / name, "AAAAAAAAAAAAAAAAAAAAZw", "AAAAAAAAAAAAAAAAAAAAZw")
+    first, second = tmp_path / "before" / "d0", tmp_path / "after" / "d0"
+    answer, status = document(first, second)
+    assert ([one["code"] for one in answer["findings"] if one["severity"] == "error"], status) == ([], 0)
+
+
 def test_an_empty_log_dir_matches_nothing(tmp_path):
     answer, status = document(tmp_path / "nowhere")
     assert ([error["error"] for error in answer["errors"]], status) == (["not-found"], 3)
