@@ -68,6 +68,7 @@ class LogLoader:
         self.epochs_written = False
         self.untrimmed: set[int] = set()
         self.log_end: int | None = None
+        self.topic_id: str | None = None
 
     def load(self) -> LoadedLog:
         """Return the log that the broker would hold.
@@ -139,7 +140,7 @@ class LogLoader:
             self._load_segments(files)
             if self.clean or not files.logs:
                 self.log_end, _ = self._recover_log()
-        check_partition_metadata(self.partition)
+        self.topic_id = check_partition_metadata(self.partition)
         return tuple(self.reporter.findings)
 
     def _surviving_files(self) -> Files:

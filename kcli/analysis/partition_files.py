@@ -47,12 +47,12 @@ def epoch_file(partition: Partition) -> tuple[tuple[EpochEntry, ...] | None, Epo
     return tuple(lines), epochs.replay(lines)
 
 
-def check_partition_metadata(partition: Partition) -> None:
-    """Read partition.metadata; BrokerError where the broker refuses it."""
+def check_partition_metadata(partition: Partition) -> str | None:
+    """Return the topic id of partition.metadata, None without; BrokerError where the broker refuses it."""
     path = os.path.join(partition.path, PARTITION_METADATA)
     data = read_optional(path)
     if data is None:
-        return
+        return None
     try:
         topic_id = read_partition_metadata(data).topic_id
     except FormatError as error:
@@ -65,3 +65,4 @@ def check_partition_metadata(partition: Partition) -> None:
     if partition.topic == CLUSTER_METADATA and topic_id != METADATA_TOPIC_ID:
         message = f"topic id {topic_id}, that of {CLUSTER_METADATA} is {METADATA_TOPIC_ID}"
         raise BrokerError("InconsistentTopicIdException", path, None, message)
+    return topic_id

@@ -31,12 +31,14 @@ class Inspected(NamedTuple):
 
     `epoch_lines` are those of leader-epoch-checkpoint (None: no such file), `epochs` the cache that they
     give. `log_end`: the log end offset of a cleanly stopped log; None where only its batches show it.
+    `topic_id` is that of partition.metadata, None without one.
     """
 
     given: Checkpoints
     epoch_lines: tuple[EpochEntry, ...] | None
     epochs: EpochCache
     log_end: int | None
+    topic_id: str | None
 
 
 def start(
@@ -90,7 +92,7 @@ def inspect(partition: Partition) -> Generator[Finding, None, Inspected]:
     try:
         loader = LogLoader(partition, given, UNKNOWN_SETTINGS, exact=False)
         yield from loader.inspect()
-        return Inspected(given, loader.epoch_lines, loader.epochs, loader.log_end)
+        return Inspected(given, loader.epoch_lines, loader.epochs, loader.log_end, loader.topic_id)
     except BrokerError as error:
         yield from _damage_findings(partition, error, clean=given.clean)
         raise load_failed(error) from error

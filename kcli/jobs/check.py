@@ -5,7 +5,7 @@ what was found from the first segment to the last and gives the row of each dire
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -144,7 +144,7 @@ def _state(partition: Partition, states: list[DirectoryState]) -> Yield:
         yield refusal(partition, error.__cause__)
         return
     offsets = yield from stored_offsets(partition, found.epoch_lines)
-    names = map(parse_file, partition.names)
+    names = (parse_file(name) for name in partition.names if name.endswith(".snapshot"))
     snapshots = sorted(
         name.base_offset
         for name in names
@@ -152,18 +152,19 @@ def _state(partition: Partition, states: list[DirectoryState]) -> Yield:
     )
     is_metadata = partition.topic == CLUSTER_METADATA
     newest = newest_snapshot(partition.names) if is_metadata else None
-    states.append(DirectoryState(found, offsets, tuple(snapshots), partition.topic_id(), newest))
+    states.append(DirectoryState(found, offsets, tuple(snapshots), found.topic_id, newest))
 
 
 @dataclass(frozen=True, slots=True)
 class CheckReducer:
     """Joins what was found in a directory, from left to right, and gives its row at the end.
 
-    `notes`: the findings about directory entries that are not read. `since`: what is not read again.
+    `notes`: the findings about directory entries that are not read, by directory. `since`: what is
+    not read again.
     """
 
     scan: ScanReducer
-    notes: tuple[Finding, ...]
+    notes: Mapping[str, Sequence[Finding]]
     fleet: Fleet
     since: State | None = None
 
@@ -206,17 +207,21 @@ class CheckReducer:
             findings = [*findings, *last]
             rows.append(self._row(known.target, known._replace(findings=(*known.findings, *last))))
         kept = [] if left is None else left.findings
-        return replace(joined, rows=rows, findings=[*kept, *findings], error=error, partial=known)
+        return Outcome(
+            number=joined.number, rows=rows, findings=[*kept, *findings], error=error, partial=known
+        )
 
     def _row(self, target: Target, known: Checked) -> CheckRow:
         """Return the row of a directory; of several findings that are the same it counts one."""
-        place = _place(target)
-        about = {one for one in (*known.findings, *self.notes) if _is_about(one, target)}
+        scanned = known.scanned.where if isinstance(known.scanned, Scanned) else None
+        notes = self.notes.get(target.shown, ())
+        about = {one for one in (*known.findings, *notes) if _is_about(one, target)}
         errors = sum(one.severity == "error" for one in about) + known.failed
         warnings = sum(one.severity == "warning" for one in about)
         result = DAMAGED if errors else WARNING if warnings else CLEAN
         if any(one.code in FAILS_TO_LOAD for one in about):
             result = WILL_NOT_LOAD
+        place = scanned or _place(target)
         return CheckRow(place, result, len(about) + known.failed, errors, warnings)
 
 
@@ -232,7 +237,11 @@ def _checked(outcome: Outcome | None) -> Checked:
 
 def _as_scan(outcome: Outcome | None, known: Checked) -> Outcome | None:
     """Return an outcome as a scan's."""
-    return None if outcome is None else replace(outcome, rows=[], partial=known.scanned)
+    if outcome is None:
+        return None
+    return Outcome(
+        number=outcome.number, findings=outcome.findings, error=outcome.error, partial=known.scanned
+    )
 
 
 def _at_the_end(known: Checked) -> Iterator[Finding]:
@@ -312,6 +321,8 @@ def _log_dir(path: str) -> Target:
 
 def reducer(scan: ScanLog, found: Found, since: State | None = None) -> CheckReducer:
     """Return the reduce step of what was found."""
-    return CheckReducer(
-        ScanReducer(scan, scan_logs.unread(found)), tuple(notes_as_findings(found.notes)), Fleet(found), since
-    )
+    notes: dict[str, list[Finding]] = {}
+    for one in notes_as_findings(found.notes):
+        for directory in {one.dir, one.path, os.path.dirname(one.path or "")} - {None}:
+            notes.setdefault(str(directory), []).append(one)
+    return CheckReducer(ScanReducer(scan, scan_logs.unread(found)), notes, Fleet(found), since)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 
 from formats.checkpoint import read_offset_checkpoint
 from formats.names import CLUSTER_METADATA, NORMAL, parse_partition_dir
@@ -50,6 +50,8 @@ class Fleet:
             one for one in found.targets if one.kind == PARTITION and one.name and one.name.kind == NORMAL
         ]
         self._seen: dict[tuple[object, ...], str] = {}
+        self._facts = cache(directory_facts)
+        """As they were at first: a run asks for each partition."""
 
     @cached_property
     def _twice(self) -> Mapping[str, StartFailure]:
@@ -73,7 +75,7 @@ class Fleet:
             yield Finding("START-009", f"{stop.exception}: {stop.message}", dir=target.shown)
         if name is None or name.kind != NORMAL or target.log_dir is None or name.topic == CLUSTER_METADATA:
             return
-        facts = directory_facts(target.log_dir)
+        facts = self._facts(target.log_dir)
         path = os.path.join(target.shown, "partition.metadata")
         if topic_id is None:
             if facts.is_kraft and has_records:

@@ -1,7 +1,8 @@
 """`checkpoint show`: the checkpoint files around each partition, joined, and held against its log."""
 
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from formats.checkpoint import EpochEntry, read_offset_checkpoint
 from formats.types import TopicPartition
@@ -12,6 +13,7 @@ from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
+from kcli.logdir.directory import version_of
 from kcli.logdir.partition import Partition
 from kcli.rows.checkpoints import CheckpointRow
 
@@ -82,12 +84,18 @@ def _cleaner_point(partition: Partition) -> Generator[Finding, None, int | None]
         return None
     path = os.path.join(log_dir, CLEANER)
     try:
-        data = read_optional(path)
-        if data is None:
-            return None
-        with reading(path):
-            points = read_offset_checkpoint(data)
+        points = _points(path, version_of(path))
     except FileError as error:
         yield Finding("DIR-003", error.message, dir=shown(log_dir), path=shown(path), position=error.position)
         return None
     return points.get(TopicPartition(partition.topic, partition.number))
+
+
+@lru_cache(maxsize=64)
+def _points(path: str, _version: tuple[int, int, int] | None) -> Mapping[TopicPartition, int]:
+    """Return the offsets of a checkpoint file; a file that did not change is read once."""
+    data = read_optional(path)
+    if data is None:
+        return {}
+    with reading(path):
+        return read_offset_checkpoint(data)

@@ -69,10 +69,11 @@ NO_DIRECTORY = DirectoryFacts(
 
 def directory_facts(log_dir: str) -> DirectoryFacts:
     """Return what the files of a log dir say; never raises for a bad file. Unchanged files are read once."""
-    return _facts(log_dir, tuple(_version(os.path.join(log_dir, name)) for name in FILES))
+    return _facts(log_dir, tuple(version_of(os.path.join(log_dir, name)) for name in FILES))
 
 
-def _version(path: str) -> tuple[int, int, int] | None:
+def version_of(path: str) -> tuple[int, int, int] | None:
+    """Return what changes when a file does: modification time, size and mode; None where there is none."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):

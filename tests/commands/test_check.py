@@ -2,6 +2,10 @@
 
 import json
 import os
+import shutil
+import signal
+import subprocess
+import sys
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -90,6 +94,21 @@ def test_a_file_that_is_no_state_is_left_alone(kcli, data, tmp_path):
         assert kcli("check", "--since", state, data).exit_code == 2
         assert state.read_text() == text
     assert kcli("check", "--since", tmp_path, data).exit_code == 2
+
+
+def test_an_interrupted_check_keeps_what_it_has_read(data, tmp_path):
+    for number in range(1, 40):
+        shutil.copytree(data / "orders-0", data / f"orders-{number}")
+    state = tmp_path / "state"
+    words = [sys.executable, "-m", "kcli", "check", "-o", "ndjson", "--rate", "20K", "--since", state, data]
+    with subprocess.Popen(list(map(str, words)), stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        for _ in range(3):  # some rows: the run is under way
+            run.stdout.readline()
+        run.send_signal(signal.SIGINT)
+        run.communicate()
+    assert run.returncode == 130
+    assert 2 <= len(remembered(state)) < 80
 
 
 def test_quick_reads_headers_of_closed_segments(kcli, data):

@@ -5,10 +5,13 @@ cleaning leaves entries inside of batches. What counts is what a lookup needs: a
 batch at or before its offset, and nothing before a time entry is later than it.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
+from formats.layout import Layout
 from formats.magic import is_legacy
 from kcli.analysis.checks.batches import Batches, Ints
 from kcli.analysis.collector import FindingCollector
@@ -19,6 +22,7 @@ LARGEST_INDEX = 64 << 20
 MOST_LOOSE = 10_000
 """Offset entries that name no last offset of a batch, and are held against later batches."""
 NO_TIMESTAMP = -1
+NO_ENTRIES: Ints = np.empty(0, np.int64)
 
 
 class _Entries:
@@ -39,10 +43,23 @@ class _Entries:
             self.is_missing = True
         self.partial = size % layout.size
         self.whole = size // layout.size
+        self.slots = self.offsets = self.others = self.falling = NO_ENTRIES
+        self.zeros = self.next = 0
+        self.has_stale = False
+        """Whether entries follow zeros: those of before a truncation, in a preallocated index."""
+        if self.whole:
+            self._sort_out(data, layout, base, is_time=is_time)
+
+    def _sort_out(self, data: bytes, layout: Layout[Any], base: int, *, is_time: bool) -> None:
+        """Tell the entries that count from zeros, stale ones and those that do not rise."""
         raw = np.frombuffer(data[: len(data) - len(data) % layout.size], layout.dtype())
         first, second = (raw[name].astype(np.int64) for name in raw.dtype.names or ())
         self.offsets, self.others = (second + base, first) if is_time else (first + base, second)
-        self.slots: Ints = np.arange(len(raw), dtype=np.int64)
+        self.slots = np.arange(len(raw), dtype=np.int64)
+        least = 0 if is_time else 1
+        rises = (first[1:] > first[:-1]).all() and (second[1:] >= second[:-1] + least).all()
+        if rises and (first[0] or second[0]):
+            return  # as a broker writes it
         zero = (first == 0) & (second == 0)
         self.zeros = int(np.count_nonzero(zero)) if len(raw) > 1 or not is_time else 0
         rising = ~zero if self.zeros else np.ones(len(raw), np.bool_)
@@ -57,13 +74,11 @@ class _Entries:
         self.falling = np.flatnonzero(~rising & ~zero)
         after_zeros = np.flatnonzero(zero[:-1] & ~zero[1:]) + 1 if self.zeros else self.falling[:0]
         self.has_stale = bool(len(after_zeros))
-        """Whether entries follow zeros: those of before a truncation, in a preallocated index."""
         kept = rising
         if self.has_stale:
             kept = rising & (self.slots < np.flatnonzero(zero)[0])
             self.falling = self.falling[self.falling < len(np.flatnonzero(kept))]
         self.offsets, self.others, self.slots = self.offsets[kept], self.others[kept], self.slots[kept]
-        self.next = 0
 
     def add(self, code: str, slot: int, message: str) -> None:
         """Keep a finding about an entry."""
@@ -93,6 +108,8 @@ class OffsetIndexJudge(_Entries):
         end = int(batches.positions[-1] + batches.sizes[-1])
         stop = int(np.searchsorted(self.others, end))
         before, self._end = self._end, int(batches.last[-1]) + 1
+        if stop == self.next and not self._loose:
+            return
         self._resolve(batches)
         if stop == self.next:
             return

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -21,7 +22,7 @@ from kcli.analysis.findings import Finding
 from kcli.analysis.pieces import BATCHES_A_BLOCK, Piece
 from kcli.logdir.buffers import DataFile, FileError, read_optional
 from kcli.logdir.bulk import Window
-from kcli.logdir.tree import Target, entry_of, partition_of
+from kcli.logdir.tree import Target
 
 Judged = TypeVar("Judged", OffsetIndexJudge, TimeIndexJudge)
 
@@ -107,8 +108,8 @@ class SegmentJudge:
         return self._of_indexes[-1]
 
     def _beside(self, extension: str) -> Target:
-        name = os.path.basename(self.target.path).removesuffix("log") + extension
-        return entry_of(partition_of(self.target), name, extension)
+        path, shown = (word.removesuffix("log") for word in (self.target.path, self.target.shown))
+        return replace(self.target, kind=extension, path=path + extension, shown=shown + extension)
 
     def _index(self, extension: str, judge: type[Judged]) -> Judged | None:
         """Return the judge of an index; None where it cannot be read."""
@@ -122,6 +123,8 @@ class SegmentJudge:
 
     def _read_txn_index(self) -> tuple[AbortedTxn, ...]:
         target = self._beside("txnindex")
+        if not os.path.lexists(target.path):  # most segments have none
+            return ()
         findings = self._collector(target)
         try:
             data = read_optional(target.path, LARGEST_TXN_INDEX) or b""
