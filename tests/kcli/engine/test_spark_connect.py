@@ -83,6 +83,7 @@ def answers(port):
         ("ls", "-o", "json"),
         ("epoch", "end-offset", "--epoch", "all", "-o", "ndjson"),
         ("scan", "-o", "ndjson"),
+        ("check", "-o", "ndjson"),
         ("dump", "--records", "-o", "ndjson", "--key", "key-731"),
     ],
 )
