@@ -9,6 +9,7 @@ import typer
 from commands import rlmm_tier
 from commands._options import INT32, Common, Paths, UsageError, common_options, output_options, parse_integers
 from commands._typer import Group
+from commands.rlmm_state import state
 
 app = Group(
     no_args_is_help=True,
@@ -63,6 +64,9 @@ def dump(
         text=TEXTS[text_format or FORMATS[0]],
     )
     run(command, paths, common)
+
+
+app.command("state")(common_options(state))
 
 
 @app.command("partition")

@@ -45,13 +45,13 @@ UserPartition: TypeAlias = tuple[str, str, int]
 class CachedSegment(NamedTuple):
     """A remote segment: what its first event says, with state, broker and custom metadata of the last.
 
-    Times of the first event of each state in ms. `metadata_offset` is of the last event, None from a snapshot
-    file. `epochs`: leader epoch -> first offset, by rising epoch.
+    Times of the first event of each state in ms. `metadata_offset` is of the last event. `epochs`: leader
+    epoch -> first offset, by rising epoch.
     """
 
     metadata: RemoteLogSegmentMetadata
     epochs: dict[int, int]
-    metadata_offset: int | None
+    metadata_offset: int
     times: tuple[int | None, int | None, int | None, int | None]
 
     def end_of_epoch(self, epoch: int) -> int:
@@ -93,10 +93,15 @@ class _EpochState:
 
 
 class RemoteCache:
-    """RemoteLogMetadataCache of one user partition, initialized."""
+    """RemoteLogMetadataCache of one user partition, initialized.
 
-    def __init__(self) -> None:
+    `deleted`: those that reached DELETE_SEGMENT_FINISHED, which a broker forgets; empty unless they are kept.
+    """
+
+    def __init__(self, *, keeps_deleted: bool = False) -> None:
         self.segments: dict[str, CachedSegment] = {}
+        self.deleted: list[CachedSegment] = []
+        self._keeps_deleted = keeps_deleted
         self._epochs: dict[int, _EpochState] = {}
 
     @property
@@ -105,28 +110,17 @@ class RemoteCache:
         return sorted(self._epochs)
 
     def apply(
-        self, event: RemoteLogSegmentMetadata | RemoteLogSegmentMetadataUpdate, metadata_offset: int | None
+        self, event: RemoteLogSegmentMetadata | RemoteLogSegmentMetadataUpdate, metadata_offset: int
     ) -> str | None:
         """Take an event; return why it changes nothing, a key of REFUSED_WITH or INVALID_TRANSITION."""
         if isinstance(event, RemoteLogSegmentMetadata):
             return self._add(event, metadata_offset)
         return self._update(event, metadata_offset)
 
-    def restore(self, entry: RemoteLogSegmentMetadata) -> None:
-        """Take an entry of a remote_log_snapshot, in the state that it has."""
-        segment = CachedSegment(entry, _epochs_of(entry), None, _timed((None,) * 4, entry))
-        for epoch, start in segment.epochs.items():
-            state = self._state(epoch)
-            if entry.state == COPY_SEGMENT_FINISHED:
-                state.copied(start, entry.segment_id, segment.end_of_epoch(epoch))
-            else:
-                state.deleting(start, entry.segment_id)
-        self.segments[entry.segment_id] = segment
-
     def _state(self, epoch: int) -> _EpochState:
         return self._epochs.setdefault(epoch, _EpochState())
 
-    def _add(self, event: RemoteLogSegmentMetadata, metadata_offset: int | None) -> str | None:
+    def _add(self, event: RemoteLogSegmentMetadata, metadata_offset: int) -> str | None:
         if event.state != COPY_SEGMENT_STARTED:
             return NOT_STARTED
         old = self.segments.get(event.segment_id)
@@ -139,7 +133,7 @@ class RemoteCache:
         self.segments[event.segment_id] = segment
         return None
 
-    def _update(self, event: RemoteLogSegmentMetadataUpdate, metadata_offset: int | None) -> str | None:
+    def _update(self, event: RemoteLogSegmentMetadataUpdate, metadata_offset: int) -> str | None:
         old = self.segments.get(event.segment_id)
         if old is None:
             return UNKNOWN_SEGMENT
@@ -164,6 +158,8 @@ class RemoteCache:
                 state.unreferenced.pop(event.segment_id, None)
         if event.state == DELETE_SEGMENT_FINISHED:
             del self.segments[event.segment_id]
+            if self._keeps_deleted:
+                self.deleted.append(segment)
         else:
             self.segments[event.segment_id] = segment
         return None
@@ -212,11 +208,12 @@ class RemoteCache:
 class RemoteStore:
     """The caches of all user partitions of one metadata partition (RemotePartitionMetadataStore)."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_deleted: bool = False) -> None:
         self.caches: dict[UserPartition, RemoteCache] = {}
+        self._keeps_deleted = keeps_deleted
         self.deletions: dict[UserPartition, RemotePartitionDeleteMetadata] = {}
 
-    def apply(self, event: RemoteLogMetadata, metadata_offset: int | None) -> str | None:
+    def apply(self, event: RemoteLogMetadata, metadata_offset: int) -> str | None:
         """Take an event of the topic; return why it changes nothing (as `RemoteCache.apply`)."""
         if isinstance(event, RemoteLogSegmentMetadataSnapshot):
             return NOT_STARTED
@@ -228,7 +225,9 @@ class RemoteStore:
             else:
                 self.deletions[key] = event
             return None
-        return self.caches.setdefault(key, RemoteCache()).apply(event, metadata_offset)
+        if key not in self.caches:
+            self.caches[key] = RemoteCache(keeps_deleted=self._keeps_deleted)
+        return self.caches[key].apply(event, metadata_offset)
 
     def __iter__(self) -> Iterator[tuple[UserPartition, RemoteCache]]:
         """Yield user partitions by topic, partition and id, with their caches."""

@@ -76,7 +76,7 @@ def kafka_lines(rows: Iterable[Item]) -> Iterator[str]:
     for row in rows:
         if not isinstance(row, RlmmEventRow):
             yield ", ".join(f"{name}: {value}" for name, value in _file_values(row))
-        elif (record := _valid_record(row)) is None:
+        elif (record := valid_record(row)) is None:
             continue
         elif row.metadata_offset is None:
             yield f"value: {java_text(record)}"
@@ -92,14 +92,14 @@ def kip405_lines(rows: Iterable[Item]) -> Iterator[str]:
     for row in rows:
         if not isinstance(row, RlmmEventRow):
             yield ",".join(f"{name.replace('_', '-')}:{value}" for name, value in _file_values(row))
-        elif (record := _valid_record(row)) is not None:
+        elif (record := valid_record(row)) is not None:
             yield kip405_text(row.metadata_partition, row.metadata_offset, record)
 
 
 TEXTS: dict[str, Callable[[Iterable[Item]], Iterator[str]]] = {"kafka": kafka_lines, "kip405": kip405_lines}
 
 
-def _valid_record(row: RlmmEventRow) -> RemoteLogMetadata | None:
+def valid_record(row: RlmmEventRow) -> RemoteLogMetadata | None:
     """Return the record of an event; None where Kafka makes no object of its value."""
     record = record_of(row)
     return None if record is None or unreadable(record) is not None else record

@@ -34,6 +34,7 @@ COMMANDS = {
     "rlmm dump": "remote_metadata",
     "rlmm partition": "remote_metadata",
     "rlmm offsets": "remote_tier",
+    "rlmm state": "remote_state",
     "lookup offset": "lookups",
     "lookup timestamp": "lookups",
     "partition-for": "identifiers",

@@ -62,6 +62,7 @@ COMMANDS = (
     "dump --offsets 10..400",
     "dump --print-data-log -o text",
     "rlmm dump",
+    "rlmm state",
 )
 ABOUT_THE_QUESTION = {"TRUNC-001", "TRUNC-002", "LOOKUP-004"}
 """Findings that a question calls for, whatever the bytes are.

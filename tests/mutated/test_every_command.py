@@ -59,6 +59,7 @@ COMMANDS = (
     "dump --print-data-log -o text",
     "dump --index-sanity-check -o text",
     "rlmm dump",
+    "rlmm state",
     "replica diff",
     "replica fingerprint",
     "replica elect --isr 1",

@@ -1,0 +1,127 @@
+"""`kcli rlmm state`: the remote segments as a broker's cache holds them."""
+
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from commands._options import INT32, INT64, Common, Paths, UsageError, parse_time
+
+HISTORY = "--history"
+
+
+def state(
+    paths: Paths = None,
+    *,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at",
+            metavar="OFFSET|TIME",
+            help="Events up to this offset of the metadata partition, or up to this time (ISO-8601, @-1h).",
+            show_default=False,
+        ),
+    ] = None,
+    deleted: Annotated[
+        bool, typer.Option("--deleted", help="Deleted segments too, which a broker forgets.")
+    ] = False,
+    history: Annotated[
+        str | None,
+        typer.Option(HISTORY, metavar="SEGMENT_ID", help="Every event of this segment.", show_default=False),
+    ] = None,
+    listed: Annotated[
+        int | None,
+        typer.Option(
+            "--list", metavar="EPOCH", min=0, max=INT32, help="As listRemoteLogSegments.", show_default=False
+        ),
+    ] = None,
+    lookup: Annotated[
+        str | None,
+        typer.Option(
+            "--lookup", metavar="EPOCH:OFFSET", help="As remoteLogSegmentMetadata.", show_default=False
+        ),
+    ] = None,
+    next_txn: Annotated[
+        str | None,
+        typer.Option(
+            "--next-txn", metavar="EPOCH:OFFSET", help="As nextSegmentWithTxnIndex.", show_default=False
+        ),
+    ] = None,
+    highest: Annotated[
+        int | None,
+        typer.Option(
+            "--highest",
+            metavar="EPOCH",
+            min=0,
+            max=INT32,
+            help="As highestOffsetForEpoch.",
+            show_default=False,
+        ),
+    ] = None,
+    common: Common,
+) -> None:
+    """Print the remote segments of every partition, in the state that their events gave them.
+
+    Log dirs, or segments of __remote_log_metadata. --topic and --partition are those of the user.
+
+    Example: kcli rlmm state /var/lib/kafka/data --topic orders
+    """
+    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import rlmm_state as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm_selection import topics  # noqa: PLC0415 - kept out of --help
+    from kcli.rows.remote_state import (  # noqa: PLC0415 - kept out of --help
+        REMOTE_HIGHEST,
+        REMOTE_HISTORY,
+        REMOTE_SEGMENT,
+    )
+
+    queries: dict[str, Any] = {
+        HISTORY: None if history is None else jobs.nothing,
+        "--list": None if listed is None else partial(jobs.listed, epoch=listed),
+        "--lookup": None if lookup is None else partial(jobs.looked_up, at=_position("--lookup", lookup)),
+        "--next-txn": None
+        if next_txn is None
+        else partial(jobs.next_with_txn_index, at=_position("--next-txn", next_txn)),
+        "--highest": None if highest is None else partial(jobs.highest, epoch=highest),
+    }
+    asked = [name for name, query in queries.items() if query is not None]
+    if len(asked) > 1:
+        raise UsageError(f"{asked[0]}, {asked[1]}: one question at a time")
+    if deleted and asked:
+        raise UsageError(f"--deleted with {asked[0]}: for the list of all segments")
+    row_type = {HISTORY: REMOTE_HISTORY, "--highest": REMOTE_HIGHEST}.get(asked[0] if asked else "")
+    answer = queries[asked[0]] if asked else jobs.every_segment
+    command = Command(
+        name="rlmm state",
+        job=partial(jobs.read_events, selection=common.selection(), until=_until(at)),
+        reduce=lambda _: jobs.StateReducer(
+            answer, None if history is None else jobs.History(history), keeps_deleted=deleted
+        ),
+        rows_from_reduce=True,
+        row_types=(row_type or REMOTE_SEGMENT,),
+        topics_of_rows=topics,
+        accepts=jobs.ACCEPTS,
+        expand=jobs.expand,
+    )
+    run(command, paths, common)
+
+
+def _position(option: str, text: str) -> tuple[int, int]:
+    """Return the leader epoch and the offset of EPOCH:OFFSET."""
+    epoch, colon, offset = text.partition(":")
+    if not (colon and epoch.isdecimal() and offset.isdecimal() and text.isascii()):
+        raise UsageError(f"{option} {text}: expected EPOCH:OFFSET, for example 2:1500")
+    if len(text) > len("2147483647:9223372036854775807") or int(epoch) > INT32 or int(offset) > INT64:
+        raise UsageError(f"{option} {text}: expected an epoch of 32 bits and an offset of 64")
+    return int(epoch), int(offset)
+
+
+def _until(at: str | None) -> Any:
+    """Return the last event that counts: all digits are an offset of the metadata partition."""
+    from kcli.jobs.rlmm_state import Until  # noqa: PLC0415 - kept out of --help
+
+    if at is None:
+        return Until()
+    if at.isascii() and at.isdecimal() and len(at) <= len(str(INT64)):
+        return Until(metadata_offset=int(at))
+    return Until(event_timestamp_ms=parse_time(at))

@@ -1,0 +1,72 @@
+"""The rows of `rlmm state`: the remote segments of partitions as a broker's cache holds them."""
+
+from typing import Annotated, NamedTuple
+
+from formats.checkpoint import EpochEntry
+from kcli.rows.declare import Timestamp, row_type
+
+
+class RemotePartition(NamedTuple):
+    """The user partition that a row is about, and where its events are."""
+
+    dir: Annotated[str, "directory of the events, as reached from the argument"]
+    metadata_partition: Annotated[int | None, "partition of __remote_log_metadata"]
+    topic_id: Annotated[str, "of the user topic"]
+    topic: Annotated[str, "user topic"]
+    partition: Annotated[int, "of the user topic"]
+
+
+class RemoteSegmentRow(NamedTuple):
+    """One remote segment, in the state that the last of its events gave it."""
+
+    of: RemotePartition
+    segment_id: Annotated[str, "id of the remote segment"]
+    start_offset: Annotated[int, "inclusive"]
+    end_offset: Annotated[int, "inclusive"]
+    state: Annotated[str, "Kafka's name of the state"]
+    referenced: Annotated[
+        bool, "whether an offset leads to it: false while copied or deleted, and superseded"
+    ]
+    segment_leader_epochs: Annotated[tuple[EpochEntry, ...], "leader epochs inside the segment"]
+    max_timestamp_ms: Annotated[Timestamp, "largest timestamp in the segment"]
+    segment_size_bytes: Annotated[int, "bytes of the segment's log"]
+    custom_metadata: Annotated[bytes | None, "of the remote storage manager; null apart from empty"]
+    event_timestamp_ms: Annotated[Timestamp, "of the last event"]
+    copy_started_ms: Annotated[Timestamp | None, "of the first event with this state, as those that follow"]
+    copy_finished_ms: Annotated[Timestamp | None, "null where it has not come so far"]
+    delete_started_ms: Annotated[Timestamp | None, "null where it has not come so far"]
+    delete_finished_ms: Annotated[Timestamp | None, "null but with --deleted: the cache forgets the segment"]
+    metadata_offset: Annotated[int, "offset of the last event in the metadata partition"]
+    broker_id: Annotated[int, "of the last event"]
+    txn_index_empty: Annotated[bool | None, "null in the layout of 3.0"]
+
+
+class RemoteHighestRow(NamedTuple):
+    """The highest offset that was ever copied of a leader epoch."""
+
+    of: RemotePartition
+    epoch: Annotated[int, "leader epoch"]
+    highest_offset: Annotated[int | None, "inclusive; null for none"]
+
+
+class RemoteHistoryRow(NamedTuple):
+    """One event of a remote segment."""
+
+    of: RemotePartition
+    segment_id: Annotated[str, "id of the remote segment"]
+    metadata_offset: Annotated[int, "of the event in the metadata partition"]
+    event_timestamp_ms: Annotated[Timestamp, "of the event"]
+    since_previous_ms: Annotated[int | None, "since the event of this segment before; null for the first"]
+    broker_id: Annotated[int, "of the event"]
+    state: Annotated[str, "Kafka's name of the state that the event asks for"]
+    refused: Annotated[str | None, "why the cache does not take it; null where it does"]
+
+
+REMOTE_SEGMENT = row_type("remote_segment", RemoteSegmentRow)
+REMOTE_HIGHEST = row_type("remote_highest", RemoteHighestRow)
+REMOTE_HISTORY = row_type("remote_history", RemoteHistoryRow)
+
+COMMANDS = {
+    "rlmm state": (REMOTE_SEGMENT, REMOTE_HIGHEST, REMOTE_HISTORY),
+}
+"""The row types that each command can print, first the usual one."""

@@ -1,0 +1,110 @@
+"""`rlmm state`: segments in their states, up to a place or a time, and the questions of the cache."""
+
+import json
+
+import pytest
+
+FIRST = "SMhZR4WsR5Km8AhfV5FZ5g"
+"""The first segment that the demo's broker copied."""
+
+
+@pytest.fixture
+def state(kcli, demo):
+    def ask(*words):
+        done = kcli("rlmm", "state", demo, *words, "-o", "json")
+        assert done.exit_code == 0, done.stderr
+        return json.loads(done.stdout)["rows"]
+
+    return ask
+
+
+def offsets(rows):
+    return [(row["start_offset"], row["end_offset"]) for row in rows]
+
+
+def test_every_segment_by_its_start(state):
+    rows = state()
+
+    assert offsets(rows) == [
+        (0, 29), (30, 44), (45, 74), (75, 89), (90, 119), (120, 134), (135, 164), (165, 179),
+    ]  # fmt: skip
+    assert {row["state"] for row in rows} == {"COPY_SEGMENT_FINISHED"}
+    assert all(row["referenced"] and row["copy_started_ms"] < row["copy_finished_ms"] for row in rows)
+    assert {(row["topic"], row["partition"], row["metadata_partition"]) for row in rows} == {("clicks", 0, 1)}
+    assert rows[0]["segment_leader_epochs"] == [{"epoch": 0, "start_offset": 0}]
+    assert [row["metadata_offset"] for row in rows] == list(range(1, 16, 2))
+
+
+def test_the_state_at_an_offset_and_at_a_time(state):
+    at_offset = state("--at", "2")
+
+    assert [(row["state"], row["referenced"]) for row in at_offset] == [
+        ("COPY_SEGMENT_FINISHED", True),
+        ("COPY_SEGMENT_STARTED", False),
+    ]
+    assert at_offset[1]["copy_finished_ms"] is None
+    assert state("--at", "2026-11-21T14:15:58.447Z") == at_offset
+    assert state("--at", "2026-11-21T14:15:58.446Z") == state("--at", "1")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("--list", "2"), [(45, 74), (75, 89)]),
+        (("--list", "1"), []),
+        (("--lookup", "2:74"), [(45, 74)]),
+        (("--lookup", "2:90"), []),
+        (("--lookup", "0:45"), []),
+        (("--next-txn", "0:0"), []),
+    ],
+)
+def test_what_the_cache_answers(state, words, expected):
+    assert offsets(state(*words)) == expected
+
+
+@pytest.mark.parametrize(("epoch", "highest"), [("0", 44), ("6", 179), ("1", None)])
+def test_the_highest_offset_of_an_epoch(state, epoch, highest):
+    (row,) = state("--highest", epoch)
+
+    assert (row["epoch"], row["highest_offset"]) == (int(epoch), highest)
+
+
+def test_the_history_of_a_segment(state):
+    started, finished = state("--history", FIRST)
+
+    assert (started["state"], started["since_previous_ms"]) == ("COPY_SEGMENT_STARTED", None)
+    assert (finished["state"], finished["metadata_offset"], finished["refused"]) == (
+        "COPY_SEGMENT_FINISHED",
+        1,
+        None,
+    )
+    assert finished["since_previous_ms"] == finished["event_timestamp_ms"] - started["event_timestamp_ms"] > 0
+
+
+def test_a_topic_is_the_users(state, kcli, demo):
+    assert state("--topic", "cl*") == state()
+    assert kcli("rlmm", "state", demo, "--topic", "orders").exit_code == 3
+
+
+def test_processes_give_the_same(kcli, demo):
+    words = ("rlmm", "state", demo, "-o", "ndjson")
+
+    assert kcli(*words, "--jobs", "2").stdout == kcli(*words).stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--lookup", "2"),
+        ("--lookup", "2:x"),
+        ("--next-txn", "9999999999:1"),
+        ("--list", "1", "--highest", "1"),
+        ("--deleted", "--list", "1"),
+        ("--at", "soon"),
+    ],
+)
+def test_questions_that_make_no_sense_are_refused(kcli, demo, words):
+    done = kcli("rlmm", "state", demo, *words)
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert words[0] in done.stderr or words[1] in done.stderr
