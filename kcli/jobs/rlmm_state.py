@@ -75,7 +75,7 @@ def read_events(unit: Unit, selection: Selection, until: Until) -> Outcome:
 
 
 @dataclass(slots=True)
-class DirectoryState:
+class FoldedEvents:
     """What the events of one directory come to."""
 
     metadata_partition: int | None
@@ -95,7 +95,7 @@ class StateReducer:
     answer: Answer
     watch: Watch | None = None
     keeps_deleted: bool = False
-    folded: dict[str, DirectoryState] = field(default_factory=dict)
+    folded: dict[str, FoldedEvents] = field(default_factory=dict)
 
     def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
         """Return two neighbours as one; the folded events stay here."""
@@ -110,7 +110,7 @@ class StateReducer:
     def _take(self, events: Events) -> Iterator[Item]:
         folded = self.folded.setdefault(
             events.dir,
-            DirectoryState(events.metadata_partition, RemoteStore(keeps_deleted=self.keeps_deleted)),
+            FoldedEvents(events.metadata_partition, RemoteStore(keeps_deleted=self.keeps_deleted)),
         )
         for offset, record in events.events:
             if isinstance(record, RemoteLogSegmentMetadataSnapshot):  # such a value stops a broker: RLMM-003
@@ -128,7 +128,7 @@ class StateReducer:
                 yield from self.answer(_place(directory, folded, key), cache)
 
 
-def _place(directory: str, folded: DirectoryState, key: UserPartition) -> RemotePartition:
+def _place(directory: str, folded: FoldedEvents, key: UserPartition) -> RemotePartition:
     topic_id, topic, partition = key
     return RemotePartition(directory, folded.metadata_partition, topic_id, topic, partition)
 
