@@ -70,13 +70,13 @@ def read(unit: Unit, *, request: StartRequest) -> Outcome:
 
 
 def _topic_id(target: Target, row: StartupRow) -> str | None:
-    """Return the topic id of a log that loads, None without the file; empty where none is asked for."""
+    """Return the topic id of a log that loads; None without the file, or where none is asked for."""
     if not _needs_topic_id(target) or row.error is not None:
-        return ""
+        return None
     try:
         return Partition(target).topic_id()
     except FileError:
-        return ""
+        return None
 
 
 def _needs_topic_id(target: Target) -> bool:
@@ -133,7 +133,7 @@ def _startup(partition: Partition, request: StartRequest, logs: list[LoadedLog])
     ):
         message = "no partition.metadata: a KRaft broker renames the directory to -stray"
         if request.version < ENSEMBLE:
-            message = "no partition.metadata: a KRaft broker before 3.7 ends with RuntimeException"
+            message = "no partition.metadata: a broker before 3.7 writes it anew"
         yield Finding("START-012", message, dir=partition.shown)
 
 

@@ -5,11 +5,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from kcli.analysis.broker_start import (
-    ENSEMBLE,
     FAILS,
     OFFLINE,
     ONLINE,
-    RUNTIME,
     STARTS,
     BrokerConfig,
     BrokerStart,
@@ -39,7 +37,7 @@ Replicas: TypeAlias = Mapping[tuple[str, int], tuple[int, ...]]
 class StartedPartition(NamedTuple):
     """A partition's row with its log dir, and its topic id.
 
-    None where no file says it; empty where the broker asks for none.
+    None where no file says it, or where the broker asks for none.
     """
 
     row: StartupRow
@@ -194,10 +192,6 @@ class StartReducer:
         for one in known.partitions:
             if one.log_dir not in start.offline and one.row.error not in {None, KAFKA_STORAGE}:
                 yield StartFailure(str(one.row.error), str(one.row.error_message), one.row.where.dir)
-        if self.config.version < ENSEMBLE and start.metadata_log_dir is not None:
-            for one in known.partitions:
-                if one.topic_id is None and any(each.has_metadata_log for each in known.dirs):
-                    yield StartFailure(RUNTIME, "no topic id, in KRaft mode", one.row.where.dir)
         for each in dirs:
             if each.outcome == OFFLINE and each.dir == shown(start.metadata_log_dir or ""):
                 yield StartFailure(

@@ -137,7 +137,7 @@ STARTS: dict[str, Rule] = {
         "warning",
         "A partition directory with records has no partition.metadata.",
         "From 3.7 on a KRaft broker takes the log for a stray one, renames the directory to -stray and "
-        "begins an empty replica; before, it ends with RuntimeException. With ZooKeeper it writes the file.",
+        "begins an empty replica. A release before writes the file anew, with the id of its metadata.",
         "Put the file back before the start: version: 0 and topic_id, as on the other replicas "
         "(kcli dump partition.metadata).",
     ),
