@@ -188,7 +188,10 @@ class SelectionOptions:
         codecs = split_list(self.codec)
         for name in codecs:
             if name not in COMPRESSION_NAMES.values():
-                raise UsageError(f"--codec {name}: one of {', '.join(COMPRESSION_NAMES.values())}")
+                from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
+
+                known = COMPRESSION_NAMES.values()
+                raise UsageError(f"--codec {name}: {did_you_mean(name, known)}one of {', '.join(known)}")
         pattern = None if self.grep is None else os.fsencode(self.grep)
         try:
             re.compile(pattern or b"")

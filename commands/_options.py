@@ -155,6 +155,15 @@ class Common:
             "--null", panel=OUTPUT, metavar="TEXT", text="Text for a null in csv and tsv; else empty and \\N."
         ),
     ] = None
+    findings: Annotated[
+        str,
+        _option(
+            "--findings",
+            panel=OUTPUT,
+            metavar="WHERE",
+            text="inline (the default), stderr, none, or a .ndjson, .csv or .parquet file.",
+        ),
+    ] = "inline"
     fail_on: Annotated[
         str,
         _option(

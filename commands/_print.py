@@ -50,7 +50,7 @@ def print_messages(summary: RunSummary, common: Common, *, with_findings: bool) 
 
     -v explains the findings.
     """
-    findings, failures = summary.tail()
+    findings, failures = summary.messages()
     shown = [finding for finding in findings if with_findings and _is_shown(finding, common)]
     for line in (
         *finding_lines(shown, explained=common.verbose > 0),

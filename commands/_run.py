@@ -14,6 +14,7 @@ import typer
 
 from commands._boundary import TRACEBACKS_FROM, boundary, internal
 from commands._engine import engine_of, uses_spark
+from commands._findings import INLINE, STDERR, check_destination, refuse_input, write_findings
 from commands._inputs import inputs, refuse_too_much
 from commands._options import Common, joined, split_list
 from commands._print import Text, print_messages, print_rows, progress
@@ -141,12 +142,17 @@ def run_answer(
 
 def new_summary(common: Common) -> RunSummary:
     """Return the summary of a run that begins."""
-    return RunSummary(_choice("--fail-on", common.fail_on, (*SEVERITIES, "never")))
+    check_destination(common.findings)
+    return RunSummary(_choice("--fail-on", common.fail_on, (*SEVERITIES, "never")), common.findings)
 
 
 def _choice(option: str, value: str, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
-        raise UsageError(f"{option} {value}: expected one of {', '.join(allowed)}")
+        from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
+
+        raise UsageError(
+            f"{option} {value}: {did_you_mean(value, allowed)}expected one of {', '.join(allowed)}"
+        )
     return value
 
 
@@ -171,6 +177,7 @@ def _units(
             found = find(list(inputs(paths, common)), selection)
             if out is not None:
                 out.refuse_inputs(found)
+            refuse_input(common.findings, found)
             if command.expand is not None:
                 found = command.expand(found)
             units, failures = plan(found, command.accepts)
@@ -336,6 +343,7 @@ def _write(
     if common.quiet and out is None:
         for _ in rows:
             pass
+        write_findings(common.findings, summary)
         raise typer.Exit(summary.status())
     with deferred():
         if out is None:
@@ -346,5 +354,7 @@ def _write(
         if not common.quiet:
             sys.stdout.flush()
             carries_findings = is_written and view.format.carries_findings
-            print_messages(summary, common, with_findings=not carries_findings)
+            on_stderr = common.findings == STDERR or (common.findings == INLINE and not carries_findings)
+            print_messages(summary, common, with_findings=on_stderr)
+        write_findings(common.findings, summary)
     raise typer.Exit(summary.status())

@@ -20,6 +20,7 @@ class RunSummary:
     """Findings, errors and counts of one run; `inputs` are the paths that were to be answered."""
 
     fail_on: str
+    findings_to: str = "inline"
     inputs: int = 0
     answered: int = 0
     findings: list[Finding] = field(default_factory=list)
@@ -55,7 +56,11 @@ class RunSummary:
         self.end(ExitStatus.INTERRUPTED, "interrupted", "interrupted: the rows are not complete")
 
     def tail(self) -> tuple[list[Finding], list[Failure]]:
-        """Return what the end of a document lists: the findings without repetitions, and the errors."""
+        """Return what the end of a document lists: the findings, if they go there, and the errors."""
+        return (distinct(self.findings) if self.findings_to == "inline" else []), self.failures
+
+    def messages(self) -> tuple[list[Finding], list[Failure]]:
+        """Return the findings without repetitions, and the errors, wherever they go."""
         return distinct(self.findings), self.failures
 
     @property

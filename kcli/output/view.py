@@ -167,7 +167,10 @@ def make_view(
     }
     formats = [name for name, one in possible.items() if one.on_stdout]
     if output not in (possible if to_file else formats):
-        raise ViewError(f"--output {output}: {command} prints {', '.join(formats)}")
+        from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
+
+        advice = did_you_mean(output, formats)
+        raise ViewError(f"--output {output}: {advice}{command} prints {', '.join(formats)}")
     output_format = FORMATS[output]
     tagged = len(types) > 1
     if null is not None and (len(null) > LONGEST_NULL or not BREAKS_A_CELL.isdisjoint(null)):

@@ -1,0 +1,59 @@
+"""`--findings`: where findings go."""
+
+import os
+
+from commands._status import MissingError, RefusedError, UsageError
+from commands._summary import RunSummary
+from kcli.logdir.tree import Found
+from kcli.output.formats import CSV, NDJSON, PARQUET, OutputFormat
+
+INLINE, STDERR, NONE = "inline", "stderr", "none"
+WORDS = (INLINE, STDERR, NONE)
+FILES = {one.extension: one for one in (NDJSON, CSV, PARQUET)}
+
+
+def check_destination(word: str) -> None:
+    """Raise UsageError for what findings cannot go to, RefusedError for a file in a log dir."""
+    if word in WORDS:
+        return
+    if _format(word) is None:
+        from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
+
+        raise UsageError(
+            f"--findings {word}: {did_you_mean(word, WORDS)}expected {', '.join(WORDS)}, or a file that ends "
+            f"in {', '.join(f'.{extension}' for extension in FILES)}"
+        )
+    from commands._targets import refuse_log_dirs  # noqa: PLC0415 - only for a file
+
+    refuse_log_dirs("--findings", word)
+    if not os.path.isdir(os.path.dirname(word) or "."):
+        raise UsageError(f"--findings {word}: no directory {os.path.dirname(word)}")
+    if os.path.lexists(word) and not os.path.isfile(word):
+        raise RefusedError(f"--findings {word}: this is not a regular file, and kcli would replace it")
+
+
+def refuse_input(word: str, found: Found) -> None:
+    """Raise RefusedError for a file that is an input."""
+    if word not in WORDS and os.path.lexists(word):
+        path = os.path.realpath(word)
+        if any(os.path.realpath(target.path) == path for target in found.targets):
+            raise RefusedError(f"--findings {word}: this is one of the inputs, and kcli would replace it")
+
+
+def write_findings(word: str, summary: RunSummary) -> None:
+    """Write the findings to the file that --findings names, if it names one; ndjson has the errors, too."""
+    form = None if word in WORDS else _format(word)
+    if form is None:
+        return
+    from kcli.output.finding_rows import write_finding_rows  # noqa: PLC0415 - only for a file
+
+    try:
+        write_finding_rows(word, form, *summary.messages())
+    except OSError as error:
+        raise MissingError(
+            f"--findings {word}: cannot write: {(error.strerror or str(error)).lower()}"
+        ) from error
+
+
+def _format(word: str) -> OutputFormat | None:
+    return FILES.get(os.path.splitext(word)[1].removeprefix("."))
