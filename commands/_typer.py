@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from commands._boundary import boundary, origin
+from commands._boundary import boundary, origin, sources
 from commands._status import UsageError
 
 INT64 = 2**63 - 1
@@ -41,6 +41,7 @@ class GroupedCommand(TyperCommand):
         def parse_args(args: list[str]) -> Any:
             given, rest, order = parse(args)
             if not ctx.resilient_parsing:
+                sources.clear()
                 with boundary():
                     _refuse_repeated(order)
                     if self.fill_in is not None and _has_settings():
