@@ -23,6 +23,7 @@ COMMANDS = {
     "epoch show": "epochs",
     "epoch end-offset": "epochs",
     "epoch at": "epochs",
+    "epoch diff": "epochs",
     "startup": "startup",
     "truncate": "truncation",
     "checkpoint show": "checkpoints",

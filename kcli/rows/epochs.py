@@ -39,13 +39,47 @@ class EpochAtRow(NamedTuple):
     start_offset: Annotated[int | None, "first offset of that epoch"]
 
 
+class EpochSpan(NamedTuple):
+    """One epoch of a replica; `end_offset` is exclusive."""
+
+    epoch: int
+    start_offset: int
+    end_offset: int
+
+
+class EpochDiffRow(NamedTuple):
+    """The leader epochs of two replicas of a partition."""
+
+    where: Where
+    other_dir: Annotated[str, "partition directory of the other replica"]
+    other_broker_id: Annotated[int | None, "of its meta.properties"]
+    divergence_offset: Annotated[
+        int | None,
+        "the first offset that both have in different epochs; null if one is a prefix of the other",
+    ]
+    last_common_epoch: Annotated[
+        int | None, "of the last offset before that both have; null where they share none"
+    ]
+    records_only_here: Annotated[
+        int | None,
+        "records from where they part, or from the other's log end; null where they hide their count",
+    ]
+    records_only_there: Annotated[int | None, "the same of the other replica"]
+    log_end_offset: Annotated[int, "of this replica"]
+    other_log_end_offset: Annotated[int, "of the other one"]
+    epochs: Annotated[tuple[EpochSpan, ...], "of this replica"]
+    other_epochs: Annotated[tuple[EpochSpan, ...], "of the other one"]
+
+
 EPOCH = row_type("epoch", EpochRow)
 END_OFFSET = row_type("end_offset", EndOffsetRow)
 EPOCH_AT = row_type("epoch_at", EpochAtRow)
+EPOCH_DIFF = row_type("epoch_diff", EpochDiffRow)
 
 COMMANDS = {
     "epoch show": (EPOCH,),
     "epoch end-offset": (END_OFFSET,),
     "epoch at": (EPOCH_AT,),
+    "epoch diff": (EPOCH_DIFF,),
 }
 """The row types that each command can print, first the usual one."""

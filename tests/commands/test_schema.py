@@ -14,6 +14,7 @@ RUNS = {
     "truncate": ("truncate", "--dry-run", "--to-offset", "12"),
     "startup": ("startup",),
     "checkpoint show": ("checkpoint", "show"),
+    "epoch diff": ("epoch", "diff"),
     "replica diff": ("replica", "diff"),
     "failover": ("failover", "--broker", "1"),
     "replica fingerprint": ("replica", "fingerprint"),
@@ -59,7 +60,7 @@ def test_documents_match_their_schema(kcli, log_dir, command):
     log_dir.partition("orders-0")
     log_dir.partition("orders-1", checkpoint=False)
     (log_dir.partition("orders-2") / "leader-epoch-checkpoint").write_text("x\n")
-    paths = [log_dir.path] * (2 if command in {"replica diff", "replica elect"} else 1)
+    paths = [log_dir.path] * (2 if command in {"epoch diff", "replica diff", "replica elect"} else 1)
     result = kcli(*RUNS[command], *paths, log_dir.path / "absent", "-o", "json")
     document = json.loads(result.stdout)
 

@@ -22,6 +22,7 @@ SECONDS = 60
 NOT_OF_ONE_BROKER = {
     "checkpoint show",
     "demo",
+    "epoch diff",
     "explain",
     "failover",
     "help",

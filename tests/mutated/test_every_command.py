@@ -60,6 +60,8 @@ COMMANDS = (
     "dump --index-sanity-check -o text",
     "rlmm dump",
     "rlmm state",
+    "truncate --dry-run --leader-epochs 0:0,1:9,4:30@40",
+    "epoch diff",
     "replica diff",
     "replica fingerprint",
     "replica elect --isr 1",

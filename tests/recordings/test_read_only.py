@@ -34,6 +34,8 @@ COMMANDS = [
     "truncate --dry-run --to-epoch 0 --shutdown clean {}",
     "truncate --dry-run --to-high-watermark {}",
     "truncate --to-offset 0 {}",
+    "truncate --dry-run --leader {0} {0}",
+    "epoch diff {0} {0}",
     "checkpoint show {}",
     "startup {}",
     "replica diff {0} {0}",

@@ -32,6 +32,8 @@ CASES = {
     "epoch-end-offset": "epoch end-offset --epoch all kcli-demo/orders-0",
     "epoch-end-offset-replicas": f"epoch end-offset --epoch 0,1,2 {LEADER_AND_FOLLOWER} --topic segments",
     "epoch-at": "epoch at 30 kcli-demo --topic orders",
+    "epoch-diff": f"epoch diff {LEADER_AND_FOLLOWER} truncation/after-follower-stopped --topic segments",
+    "epoch-diff-many": f"epoch diff {LEADER_AND_FOLLOWER}",
     "truncate": "truncate --dry-run --to-offset 30 kcli-demo/orders-0",
     "truncate-full": "truncate --dry-run --to-offset 60 kcli-demo/clicks-0",
     "truncate-none": "truncate --dry-run --to-offset 600 kcli-demo/orders-1",

@@ -22,6 +22,7 @@ DRAWINGS = {
     "epoch": "epochs.draw_epochs",
     "end_offset": "end_offsets.draw_end_offsets",
     "epoch_at": "epochs.EPOCH_AT",
+    "epoch_diff": "epoch_diffs.draw_diffs",
     "startup": "startups.draw_startup",
     "startup_broker": "startups.draw_startup",
     "truncation": "truncations.draw_truncations",

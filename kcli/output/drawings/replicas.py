@@ -5,7 +5,9 @@ from typing import Any, NamedTuple
 
 from rich.console import RenderableType
 
+from formats.checkpoint import EpochEntry
 from kcli.analysis.findings import Finding
+from kcli.analysis.histories import part
 from kcli.output.drawings.grid import ShownColumn, ascii_only, table
 from kcli.output.drawings.marks import findings_line
 from kcli.output.drawings.places import log_dir_of, name_of, place_parts, short_dirs, title, where_of
@@ -117,19 +119,8 @@ class Parting(NamedTuple):
 
 def parting(one: Sequence[EpochRow], other: Sequence[EpochRow]) -> Parting:
     """Return where two histories part: epochs of their offsets differ from there on."""
-    first = max(one[0].start_offset, other[0].start_offset)
-    end = min(one[-1].end_offset, other[-1].end_offset)
-    bounds = sorted({first, *(row.start_offset for row in (*one, *other))})
-    for offset in bounds:
-        if first <= offset < end and epoch_at(one, offset) != epoch_at(other, offset):
-            return Parting(offset, is_same=False)
-    same_end = one[-1].end_offset == other[-1].end_offset and one[-1].epoch == other[-1].epoch
-    return Parting(None, is_same=same_end)
-
-
-def epoch_at(history: Sequence[EpochRow], offset: int) -> int | None:
-    """Return the epoch that wrote an offset; None outside the history."""
-    for row in history:
-        if row.start_offset <= offset < row.end_offset:
-            return row.epoch
-    return None
+    caches = [tuple(EpochEntry(row.epoch, row.start_offset) for row in rows) for rows in (one, other)]
+    ends = [rows[-1].end_offset for rows in (one, other)]
+    found = part(caches[0], ends[0], caches[1], ends[1])
+    is_same = found.offset is None and ends[0] == ends[1] and one[-1].epoch == other[-1].epoch
+    return Parting(found.offset, is_same)

@@ -1,0 +1,61 @@
+"""The view of `epoch diff`: the replicas of a partition on the line of offsets, and what each has alone."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+
+from kcli.analysis.findings import Finding
+from kcli.output.drawings.epochs import draw_epochs
+from kcli.output.drawings.grid import COUNT, NUMBER, ShownColumn
+from kcli.output.drawings.tables import TableView, draw_table
+from kcli.output.screen import Screen
+from kcli.output.units import counted
+from kcli.rows.epochs import EpochDiffRow, EpochRow, EpochSpan
+from kcli.rows.places import Where
+
+MOST_DRAWN = 8
+"""Pairs whose replicas are drawn; of more there is a table."""
+
+
+def draw_diffs(
+    rows: Sequence[EpochDiffRow], screen: Screen, findings: Sequence[Finding]
+) -> Iterator[RenderableType]:
+    """Yield the epochs of the replicas of each partition side by side, and a table of the pairs."""
+    if len(rows) <= MOST_DRAWN:
+        epochs: dict[EpochRow, None] = {}
+        for row in rows:
+            there = row.where._replace(dir=row.other_dir, broker_id=row.other_broker_id)
+            epochs |= dict.fromkeys((*_epochs(row.where, row.epochs), *_epochs(there, row.other_epochs)))
+        yield from draw_epochs(list(epochs), screen, ())
+        yield ""
+    yield from draw_table(PAIRS, rows, screen, findings)
+
+
+def _epochs(where: Where, spans: Sequence[EpochSpan]) -> Iterator[EpochRow]:
+    for span in spans:
+        yield EpochRow(where, span.epoch, span.start_offset, end_offset=span.end_offset, source="checkpoint")
+
+
+def _verdict(rows: Sequence[EpochDiffRow]) -> str:
+    parted = sum(row.divergence_offset is not None for row in rows)
+    if not parted:
+        return "The epochs are the same as far as both replicas go."
+    pairs = counted(len(rows), "pair")
+    return f"Epochs part in {parted} of {pairs}. Next: kcli truncate --dry-run --leader LEADER FOLLOWER"
+
+
+def _other(row: EpochDiffRow) -> str:
+    is_named = row.other_broker_id is not None and row.other_broker_id != row.where.broker_id
+    return f"broker {row.other_broker_id}" if is_named else row.other_dir
+
+
+PAIRS = TableView(
+    columns=(
+        ShownColumn("OTHER", _other, may_overflow=True),
+        ShownColumn("PART AT", "divergence_offset", NUMBER, style="red"),
+        ShownColumn("LAST COMMON EPOCH", "last_common_epoch", NUMBER, rank=1),
+        ShownColumn("ONLY HERE", "records_only_here", COUNT),
+        ShownColumn("ONLY THERE", "records_only_there", COUNT),
+    ),
+    closing=_verdict,
+)

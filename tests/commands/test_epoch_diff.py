@@ -1,0 +1,89 @@
+"""`kcli epoch diff`: where the epochs of replicas part, and what each has alone."""
+
+import json
+
+import pytest
+
+from tests.partitions import orders, put_range
+from tests.recordings import pack
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return pack.unpack("truncation", tmp_path_factory.mktemp("diff"))
+
+
+def diff(kcli, *words, status=0):
+    done = kcli("epoch", "diff", *words, "-o", "json")
+    assert done.exit_code == status, done.output
+    return json.loads(done.stdout)
+
+
+def test_replicas_part_where_the_broker_truncated(kcli, folder):
+    said = {row["topic"]: row["offset"] for row in pack.manifest("truncation")["facts"]["truncations"]}
+    rows = diff(kcli, folder / "before-follower", folder / "before-leader", status=1)["rows"]
+
+    parted = {row["topic"]: row["divergence_offset"] for row in rows if row["divergence_offset"] is not None}
+    assert parted
+    assert parted.items() <= said.items()
+    for row in rows:
+        if row["divergence_offset"] is None and row["topic"] in said:  # the leader wrote nothing of its own
+            assert row["other_log_end_offset"] == said[row["topic"]]
+    (row,) = [row for row in rows if row["topic"] == "segments"]
+    assert (row["records_only_here"], row["records_only_there"], row["last_common_epoch"]) == (60, 15, 0)
+
+
+def made(root, *batches, epochs):
+    return orders(root / "d", *batches, epochs=epochs)
+
+
+@pytest.mark.parametrize(
+    ("other", "epochs", "expected"),
+    [
+        ([(0, 20, 0), (20, 20, 1)], [(0, 0), (1, 20)], (None, 1, 10, 0)),
+        ([(0, 20, 0), (20, 40, 1)], [(0, 0), (1, 20)], (None, 1, 0, 10)),
+        ([(0, 20, 0), (20, 30, 2)], [(0, 0), (2, 20)], (20, 0, 30, 30)),
+        ([(0, 50, 0)], [(0, 0)], (20, 0, 30, 30)),
+        ([(0, 10, 3)], [(3, 0)], (0, None, 50, 10)),
+        ([(80, 10, 1)], [(1, 80)], (None, None, 0, 10)),
+    ],
+)
+def test_two_histories(kcli, tmp_path, other, epochs, expected):
+    here = made(tmp_path / "a", put_range(0, 20), put_range(20, 30, 1), epochs=[(0, 0), (1, 20)])
+    there = made(tmp_path / "b", *(put_range(*one) for one in other), epochs=epochs)
+    (row,) = diff(kcli, here, there, status=int(expected[0] is not None))["rows"]
+
+    found = (
+        row["divergence_offset"],
+        row["last_common_epoch"],
+        row["records_only_here"],
+        row["records_only_there"],
+    )
+    assert found == expected
+    assert row["other_dir"] == str(there)
+
+
+def test_the_first_replica_with_each_other_one(kcli, folder):
+    names = ("before-leader", "before-follower", "after-follower-stopped")
+    words = [folder / name / "segments-0" for name in names]
+    rows = diff(kcli, *words, status=1)["rows"]
+
+    assert [(row["other_dir"], row["divergence_offset"]) for row in rows] == [
+        (str(words[1]), 40),
+        (str(words[2]), None),
+    ]
+
+
+def test_one_replica_is_a_usage_error(kcli, folder):
+    done = kcli("epoch", "diff", folder / "before-leader")
+
+    assert (done.exit_code, done.stdout) == (2, "")
+
+
+def test_a_replica_that_does_not_load_is_an_error_of_its_directory(kcli, tmp_path):
+    here = made(tmp_path / "a", put_range(0, 20), epochs=[(0, 0)])
+    there = made(tmp_path / "b", put_range(0, 20), epochs=[(0, 0)])
+    (there / "leader-epoch-checkpoint").write_text("0\n9\n0 0\n")
+    (error,) = diff(kcli, here, there, status=3)["errors"]
+
+    assert error["path"].startswith(str(there))
