@@ -17,6 +17,9 @@ app = Group(
 )
 
 app.command("offsets")(rlmm_tier.offsets)
+app.command("coverage")(rlmm_tier.coverage)
+app.command("retention")(rlmm_tier.retention)
+app.add_typer(rlmm_tier.lookup, name="lookup")
 
 FORMATS = ("kafka", "kip405")
 TEXT = "text"

@@ -1,10 +1,13 @@
 """`kcli rlmm`: what a tiered partition's leader answers, keeps and deletes, by its log and remote events."""
 
+import time
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from commands._options import Common, Paths, common_options
+from commands._options import INT64, Common, Paths, UsageError, common_options, parse_offset, parse_time
+from commands._typer import Group
 
 if TYPE_CHECKING:
     from kcli.engine.contract import Map
@@ -55,3 +58,127 @@ def offsets(paths: Paths = None, *, remote_metadata: RemoteMetadata = None, comm
     from kcli.jobs import rlmm_offsets as jobs  # noqa: PLC0415 - kept out of --help
 
     _run("rlmm offsets", jobs.offsets, paths, remote_metadata, common)
+
+
+lookup = Group(no_args_is_help=True, help="Find the tier and the segment of an offset or a time.")
+
+
+@lookup.command("offset")
+@common_options
+def lookup_offset(
+    offset: Annotated[
+        str, typer.Argument(metavar="OFFSET", help="A number, earliest or latest.", show_default=False)
+    ],
+    paths: Paths = None,
+    *,
+    remote_metadata: RemoteMetadata = None,
+    storage: Storage = None,
+    common: Common,
+) -> None:
+    """Print which tier and segment serve a fetch at this offset, and what the broker tries before.
+
+    Example: kcli rlmm lookup offset 1200 /var/lib/kafka/data --topic orders
+    """
+    from kcli.jobs import rlmm_lookup as jobs  # noqa: PLC0415 - kept out of --help
+
+    job = partial(jobs.offset, offset=parse_offset(offset), storage=tuple(storage or ()))
+    _run("rlmm lookup offset", job, paths, remote_metadata, common)
+
+
+@lookup.command("timestamp")
+@common_options
+def lookup_timestamp(
+    timestamp: Annotated[
+        str, typer.Argument(metavar="TIME", help="Epoch ms, ISO-8601, @-1h.", show_default=False)
+    ],
+    paths: Paths = None,
+    *,
+    remote_metadata: RemoteMetadata = None,
+    storage: Storage = None,
+    common: Common,
+) -> None:
+    """Print which tier and segment answer ListOffsets for a time, and what the broker tries before.
+
+    Example: kcli rlmm lookup timestamp 2026-01-31T12:00 /var/lib/kafka/data --topic orders
+    """
+    from kcli.jobs import rlmm_lookup as jobs  # noqa: PLC0415 - kept out of --help
+
+    job = partial(jobs.timestamp, timestamp=parse_time(timestamp), storage=tuple(storage or ()))
+    _run("rlmm lookup timestamp", job, paths, remote_metadata, common)
+
+
+@common_options
+def coverage(paths: Paths = None, *, remote_metadata: RemoteMetadata = None, common: Common) -> None:
+    """Print which offsets are on local disk, in remote storage, in both or nowhere.
+
+    And how many local bytes could be lost without losing records.
+
+    Example: kcli rlmm coverage /var/lib/kafka/data
+    """
+    from kcli.jobs import rlmm_coverage as jobs  # noqa: PLC0415 - kept out of --help
+
+    _run("rlmm coverage", jobs.coverage, paths, remote_metadata, common)
+
+
+INHERIT = -2
+
+
+@common_options
+def retention(
+    paths: Paths = None,
+    *,
+    retention_ms: Annotated[
+        int, typer.Option("--retention-ms", metavar="N", min=-1, max=INT64, help="retention.ms; -1: none.")
+    ] = -1,
+    retention_bytes: Annotated[
+        int,
+        typer.Option("--retention-bytes", metavar="N", min=-1, max=INT64, help="retention.bytes; -1: none."),
+    ] = -1,
+    local_retention_ms: Annotated[
+        int,
+        typer.Option(
+            "--local-retention-ms",
+            metavar="N",
+            min=INHERIT,
+            max=INT64,
+            help="local.retention.ms; -2: that of the whole log.",
+        ),
+    ] = INHERIT,
+    local_retention_bytes: Annotated[
+        int,
+        typer.Option(
+            "--local-retention-bytes",
+            metavar="N",
+            min=INHERIT,
+            max=INT64,
+            help="local.retention.bytes; -2: that of the whole log.",
+        ),
+    ] = INHERIT,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at", metavar="TIME", help="The time of the clean-up; without: now.", show_default=False
+        ),
+    ] = None,
+    remote_metadata: RemoteMetadata = None,
+    common: Common,
+) -> None:
+    """Print what the leader's next clean-up deletes of each tier, in order, and why the rest is kept.
+
+    Example: kcli rlmm retention --retention-ms 604800000 --local-retention-ms 3600000 /var/lib/kafka/data
+    """
+    from kcli.analysis.remote_retention import Limits  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import rlmm_retention as jobs  # noqa: PLC0415 - kept out of --help
+
+    now_ms = int(time.time() * 1000) if at is None else parse_time(at)
+    limits = Limits(retention_ms, retention_bytes, local_retention_ms, local_retention_bytes)
+    for whole, local, name in (
+        (retention_ms, local_retention_ms, "ms"),
+        (retention_bytes, local_retention_bytes, "bytes"),
+    ):
+        if whole >= 0 and (local == -1 or local > whole):
+            raise UsageError(
+                f"--local-retention-{name} {local}: a broker refuses more than --retention-{name} {whole}"
+            )
+    job = partial(jobs.retention, limits=limits, now_ms=now_ms)
+    _run("rlmm retention", job, paths, remote_metadata, common)

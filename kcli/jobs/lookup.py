@@ -69,7 +69,7 @@ def _offset(asked: int | str, partition: Partition) -> Yield:
         number, loaded.log_start_offset, loaded.local_log_start_offset, loaded.log_end_offset
     )
     if reason is None:
-        found = _first_batch(partition, loaded, number)
+        found = first_batch(partition, loaded, number)
         if found is not None:
             batch, why = found
             yield LookupOffsetRow(place, number, found=True, batch=batch, reason=why)
@@ -81,33 +81,44 @@ def _offset(asked: int | str, partition: Partition) -> Yield:
     yield LookupOffsetRow(place, number, found=False, batch=FoundBatch(), reason=reason)
 
 
-def _first_batch(partition: Partition, loaded: LoadedLog, number: int) -> tuple[FoundBatch, str] | None:
+def first_batch(partition: Partition, loaded: LoadedLog, number: int) -> tuple[FoundBatch, str] | None:
     """Return what `LocalLog.read` returns first, and why it is the answer; None for nothing."""
     bases = [segment.base_offset for segment in loaded.segments]
     for segment in loaded.segments[lookup.floor_segment(bases, number) :]:
-        with failing_lookup():
-            position = translate_offset(segment, number)
-            if position is None:
-                continue
-            entry = segment.index_entry(number)
-            with segment.log() as log:
-                batch = next(file_batches(log, position, segment.log_size))
-                last = last_offset(log, batch)
-                is_message = is_legacy(batch.magic)
-                epoch = NO_PARTITION_LEADER_EPOCH if is_message else header(log, batch).partition_leader_epoch
-        found = FoundBatch(
-            segment_base_offset=segment.base_offset,
-            file=os.path.basename(segment.log_path or ""),
-            path=shown_path(partition, segment.log_path or ""),
-            position=position,
-            batch_base_offset=batch.base_offset,
-            batch_last_offset=last,
-            leader_epoch=epoch,
-            index_entry_offset=entry[0],
-            index_entry_position=entry[1],
-        )
-        return found, lookup.reason_of(batch.base_offset, number, is_wrapper=is_wrapper(batch))
+        found = batch_of(segment, number)
+        if found is not None:
+            batch, why = found
+            return batch._replace(path=shown_path(partition, segment.log_path or "")), why
     return None
+
+
+def batch_of(segment: LoadedSegment, number: int) -> tuple[FoundBatch, str] | None:
+    """Return the first batch of a segment that holds an offset or lies above it, and why it is the answer.
+
+    None past the segment's end. FileError `lookup-failed` where a broker fails at it.
+    """
+    with failing_lookup():
+        position = translate_offset(segment, number)
+        if position is None:
+            return None
+        entry = segment.index_entry(number)
+        with segment.log() as log:
+            batch = next(file_batches(log, position, segment.log_size))
+            last = last_offset(log, batch)
+            is_message = is_legacy(batch.magic)
+            epoch = NO_PARTITION_LEADER_EPOCH if is_message else header(log, batch).partition_leader_epoch
+    found = FoundBatch(
+        segment_base_offset=segment.base_offset,
+        file=os.path.basename(segment.log_path or ""),
+        path=segment.log_path,
+        position=position,
+        batch_base_offset=batch.base_offset,
+        batch_last_offset=last,
+        leader_epoch=epoch,
+        index_entry_offset=entry[0],
+        index_entry_position=entry[1],
+    )
+    return found, lookup.reason_of(batch.base_offset, number, is_wrapper=is_wrapper(batch))
 
 
 @contextmanager
@@ -126,7 +137,7 @@ def _timestamp(asked: int | None, limit: int, partition: Partition) -> Yield:
         with failing_lookup():
             answered = largest(loaded, limit)
     else:
-        answered = yield from _at_or_after(partition, loaded, asked, limit)
+        answered = yield from at_or_after(partition, loaded, asked, limit)
     yield _row(partition, asked, answered)
 
 
@@ -138,7 +149,7 @@ def _row(partition: Partition, asked: int | None, answer: Answer) -> LookupTimes
     return LookupTimestampRow(place, asked, found=True, record=record, reason=lookup.FOUND)
 
 
-def _at_or_after(
+def at_or_after(
     partition: Partition, loaded: LoadedLog, asked: int, limit: int
 ) -> Generator[Finding, None, Answer]:
     """Return the answer of UnifiedLog.searchOffsetInLocalLog."""
@@ -168,7 +179,7 @@ def _at_or_after(
         if reaches < asked:
             continue
         with failing_lookup():
-            answer = _search(segment, asked, loaded.log_start_offset, limit)
+            answer = search(segment, asked, loaded.log_start_offset, limit)
         if answer is None and segment is not segments[-1]:
             message = "no such record in it; later segments are not searched"
             yield Finding("LOOKUP-002", message, dir=partition.shown, path=path)
@@ -183,7 +194,7 @@ def _at_or_after(
     return f"{lookup.AFTER_ALL}: the largest timestamp is {seen}" if seen >= 0 else lookup.NO_TIMESTAMPS
 
 
-def _search(segment: LoadedSegment, asked: int, start_offset: int, limit: int) -> Answer | None:
+def search(segment: LoadedSegment, asked: int, start_offset: int, limit: int) -> Answer | None:
     """Return LogSegment.findOffsetByTimestamp: from where both indexes lead, the first record that fits.
 
     FileRecords.searchForTimestamp reads the records of batches below the start, too, and a compressed batch

@@ -31,6 +31,7 @@ from kcli.jobs import rlmm
 from kcli.jobs.common import Yield, answer
 from kcli.jobs.rlmm_rows import record_of
 from kcli.logdir.buffers import FileError
+from kcli.logdir.directory import directory_facts
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Found, Selection, Target
 from kcli.rows.remote_metadata import RlmmEventRow
@@ -145,20 +146,21 @@ def folded(metadata: tuple[Target, ...]) -> Folded:
     An event is taken once. FileError where one of them cannot be read to its end.
     """
     store, findings = RemoteStore(), list[Finding]()
-    seen: dict[int | None, int] = {}
-    for outcome in _outcomes(metadata):
+    seen: dict[tuple[str | None, int | None], int] = {}
+    for target, outcome in _outcomes(metadata):
         findings += outcome.findings
+        cluster = None if target.log_dir is None else directory_facts(target.log_dir).cluster_id
         for row in outcome.rows:
             if not isinstance(row, RlmmEventRow) or row.metadata_offset is None or row.error is not None:
                 continue
-            record = record_of(row)
-            if record is not None and row.metadata_offset > seen.get(row.metadata_partition, -1):
-                seen[row.metadata_partition] = row.metadata_offset
+            record, log = record_of(row), (cluster, row.metadata_partition)
+            if record is not None and row.metadata_offset > seen.get(log, -1):
+                seen[log] = row.metadata_offset
                 store.apply(record, row.metadata_offset)
     return Folded(store, tuple(findings))
 
 
-def _outcomes(metadata: tuple[Target, ...]) -> Iterator[Outcome]:
+def _outcomes(metadata: tuple[Target, ...]) -> Iterator[tuple[Target, Outcome]]:
     expanded = rlmm.expand(Found(targets=list(metadata)))
     for failure in expanded.failures:
         raise failure
@@ -169,7 +171,7 @@ def _outcomes(metadata: tuple[Target, ...]) -> Iterator[Outcome]:
             if outcome.error is not None:
                 error = outcome.error
                 raise FileError(target.path, error.error, error.message, error.position)
-            yield outcome
+            yield target, outcome
             unit = outcome.continuation
 
 

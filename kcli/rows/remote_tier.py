@@ -3,7 +3,16 @@
 from typing import Annotated, NamedTuple
 
 from kcli.rows.declare import Timestamp, row_type
+from kcli.rows.lookups import FoundBatch, FoundRecord
 from kcli.rows.places import Where
+
+
+class RemotePlace(NamedTuple):
+    """A remote segment, by its metadata; all null where there is none."""
+
+    segment_id: Annotated[str | None, "id of the remote segment"] = None
+    start_offset: Annotated[int | None, "of the remote segment, inclusive"] = None
+    end_offset: Annotated[int | None, "of the remote segment, inclusive"] = None
 
 
 class RlmmOffsetsRow(NamedTuple):
@@ -29,9 +38,85 @@ class RlmmOffsetsRow(NamedTuple):
     log_end_offset: Annotated[int, "of the local log, exclusive"]
 
 
+class RlmmLookupOffsetRow(NamedTuple):
+    """Which tier and segment serve a fetch at an offset."""
+
+    where: Where
+    topic_id: Annotated[str | None, "of partition.metadata"]
+    offset: Annotated[int, "the offset asked for"]
+    found: Annotated[bool, "whether a tier serves it"]
+    tier: Annotated[str | None, "local or remote; null for none"]
+    epoch: Annotated[int | None, "leader epoch of the offset by the replica's cache; null if it has none"]
+    remote: RemotePlace
+    batch: FoundBatch
+    tries: Annotated[tuple[str, ...], "what the broker tries, in order, and what comes of it"]
+    reason: Annotated[str, "why this is the answer"]
+
+
+class RlmmLookupTimestampRow(NamedTuple):
+    """Which tier and segment serve ListOffsets for a timestamp."""
+
+    where: Where
+    topic_id: Annotated[str | None, "of partition.metadata"]
+    timestamp: Annotated[Timestamp, "the timestamp asked for"]
+    found: Annotated[bool, "whether a tier answers"]
+    tier: Annotated[str | None, "local or remote; null for none"]
+    remote: RemotePlace
+    record: FoundRecord
+    tries: Annotated[tuple[str, ...], "what the broker tries, in order, and what comes of it"]
+    reason: Annotated[str, "why this is the answer"]
+
+
+class RlmmCoverageRow(NamedTuple):
+    """A range of offsets of a partition, and the tiers that hold it."""
+
+    where: Where
+    topic_id: Annotated[str | None, "of partition.metadata"]
+    first_offset: Annotated[int, "inclusive"]
+    last_offset: Annotated[int, "inclusive"]
+    tiers: Annotated[str, "local, remote, both or none"]
+    remote_segments: Annotated[int, "how many remote segments serve it"]
+    local_bytes: Annotated[int, "of the local segments that begin in it"]
+    remote_bytes: Annotated[int, "of the remote segments that begin in it"]
+    safe_to_lose_bytes: Annotated[int, "of local segments that begin in it, all of whose offsets are remote"]
+
+
+class RlmmRetentionRow(NamedTuple):
+    """What the next clean-up does with a segment, in the order in which segments go, then those that stay."""
+
+    where: Where
+    topic_id: Annotated[str | None, "of partition.metadata"]
+    order: Annotated[int | None, "place among those of its tier that go, from 1 on; null if it stays"]
+    tier: Annotated[str, "remote or local; the broker cleans them independently"]
+    action: Annotated[str, "delete or keep"]
+    rule: Annotated[
+        str,
+        "delete: retry, log-start, time, size, below-lineage; keep: lineage, within-limits, not-reached, "
+        "high-watermark, active, not-copied",
+    ]
+    segment_id: Annotated[str | None, "of a remote segment"]
+    start_offset: Annotated[int, "base offset of the segment"]
+    end_offset: Annotated[int, "inclusive"]
+    size_bytes: Annotated[int, "of its log"]
+    max_timestamp_ms: Annotated[
+        Timestamp, "largest timestamp, of a local segment without any its file's mtime"
+    ]
+    state: Annotated[str | None, "of a remote segment"]
+    log_start_offset_after: Annotated[int, "of the partition, once all of it is done"]
+    reason: Annotated[str, "why"]
+
+
 RLMM_OFFSETS = row_type("rlmm_offsets", RlmmOffsetsRow)
+RLMM_LOOKUP_OFFSET = row_type("rlmm_lookup_offset", RlmmLookupOffsetRow)
+RLMM_LOOKUP_TIMESTAMP = row_type("rlmm_lookup_timestamp", RlmmLookupTimestampRow)
+RLMM_COVERAGE = row_type("rlmm_coverage", RlmmCoverageRow)
+RLMM_RETENTION = row_type("rlmm_retention", RlmmRetentionRow)
 
 COMMANDS = {
     "rlmm offsets": (RLMM_OFFSETS,),
+    "rlmm lookup offset": (RLMM_LOOKUP_OFFSET,),
+    "rlmm lookup timestamp": (RLMM_LOOKUP_TIMESTAMP,),
+    "rlmm coverage": (RLMM_COVERAGE,),
+    "rlmm retention": (RLMM_RETENTION,),
 }
 """The row types that each command can print, first the usual one."""

@@ -52,6 +52,7 @@ def test_remote_metadata_may_be_elsewhere(tmp_path):
 def test_replicas_of_a_metadata_partition_count_once(tmp_path):
     node1 = cluster().node1
     (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "meta.properties").write_bytes((node1 / "meta.properties").read_bytes())
     for directory in node1.glob("__remote_log_metadata-*"):
         (tmp_path / "other" / directory.name).symlink_to(directory)
     once, _ = ask("rlmm", "offsets", node1)
@@ -80,3 +81,112 @@ def test_damage_of_the_metadata_is_reported_once(tmp_path):
 
     assert (status, len(document["rows"])) == (0, 11)
     assert [finding["file"] for finding in document["findings"]] == [f"{0:020}.log"]
+
+
+def test_each_offset_that_a_consumer_read_has_a_segment_and_none_below():
+    node1, storage, answers = cluster()
+    for topic, read in answers["reads"].items():
+        if not read["records"] or topic not in {
+            "t-retention",
+            "t-txn",
+            "t-local",
+            "t-delete-records",
+            "t-idle",
+        }:
+            continue
+        first, last = read["first_offset"], read["last_offset"]
+        for offset, is_found in ((first, True), (last, True), (first - 1, False)):
+            if offset < 0:
+                continue
+            words = ("lookup", "offset", offset, node1, "--topic", topic, "--storage", storage)
+            document, status = ask("rlmm", *words)
+            (row,) = document["rows"]
+            assert (status, row["found"]) == (0, is_found), (topic, offset, row)
+            if is_found:
+                assert row["batch_base_offset"] <= offset <= row["batch_last_offset"]
+
+
+def test_a_remote_offset_names_its_segment_and_its_byte_by_storage_or_by_cached_index():
+    node1, storage, _ = cluster()
+    words = ("rlmm", "lookup", "offset", "225", node1, "--topic", "t-retention")
+    (by_index,), (by_log,) = ask(*words)[0]["rows"], ask(*words, "--storage", storage)[0]["rows"]
+
+    assert (by_log["tier"], by_log["start_offset"], by_log["end_offset"]) == ("remote", 210, 244)
+    assert by_log["file"] == f"{210:020}-{by_log['segment_id']}.log"
+    assert by_log["batch_base_offset"] <= 225 <= by_log["batch_last_offset"]
+    assert (by_index["segment_id"], by_index["position"]) == (by_log["segment_id"], None)
+    assert by_index["index_entry_position"] in {None, by_log["index_entry_position"]}
+
+
+def test_lookups_by_time_find_what_a_dump_of_the_storage_shows():
+    node1, storage, _ = cluster()
+    records = [
+        row
+        for row in ask("dump", "--records", storage, "--topic", "t-retention", "--only", "dump_record")[0][
+            "rows"
+        ]
+        if row["offset"] >= 48
+    ]
+    records.sort(key=lambda row: row["offset"])
+    for timestamp in (0, records[100]["timestamp"], records[-1]["timestamp"], records[-1]["timestamp"] + 1):
+        words = ("lookup", "timestamp", timestamp, node1, "--topic", "t-retention", "--storage", storage)
+        (row,) = ask("rlmm", *words)[0]["rows"]
+        first = next((each for each in records if each["timestamp"] >= timestamp), None)
+        assert row["found"] == (first is not None)
+        assert row["offset"] == (None if first is None else first["offset"])
+
+
+def test_coverage_has_every_offset_once_and_sums_local_bytes_that_are_remote_too():
+    rows = ask("rlmm", "coverage", cluster().node1)[0]["rows"]
+    offsets = {
+        (row["topic"], row["partition"]): row for row in ask("rlmm", "offsets", cluster().node1)[0]["rows"]
+    }
+    for (topic, partition), answer in offsets.items():
+        own = [row for row in rows if (row["topic"], row["partition"]) == (topic, partition)]
+        covered = [offset for row in own for offset in range(row["first_offset"], row["last_offset"] + 1)]
+        assert covered == list(range(answer["earliest_offset"], answer["log_end_offset"]))
+        assert "none" not in {row["tiers"] for row in own}
+    local = [row for row in rows if row["topic"] == "t-local"]
+    assert [(row["first_offset"], row["last_offset"], row["tiers"]) for row in local] == [
+        (0, 326, "both"),
+        (327, 341, "local"),
+    ]
+    assert local[0]["safe_to_lose_bytes"] == local[0]["local_bytes"] > local[1]["safe_to_lose_bytes"] == 0
+
+
+def test_retention_goes_as_far_as_the_limit_and_says_why_the_rest_stays():
+    words = ("rlmm", "retention", cluster().node1, "--topic", "t-local", "--at", "1795263145000")
+    rows = ask(*words, "--retention-ms", "60000", "--local-retention-ms", "1000")[0]["rows"]
+    remote = [(row["start_offset"], row["order"], row["rule"]) for row in rows if row["tier"] == "remote"]
+    local = [(row["start_offset"], row["order"], row["rule"]) for row in rows if row["tier"] == "local"]
+
+    assert remote == [
+        (0, 1, "time"),
+        (60, 2, "time"),
+        (114, 3, "time"),
+        (163, 4, "time"),
+        (217, None, "within-limits"),
+        (272, None, "not-reached"),
+    ]
+    assert [each[1] for each in local] == [1, 2, 3, 4, 5, 6, None]
+    assert local[-1] == (327, None, "not-copied")
+    assert {row["log_start_offset_after"] for row in rows} == {217}
+
+
+def test_retention_by_size_keeps_the_segment_across_the_boundary():
+    words = ("rlmm", "retention", cluster().node1, "--topic", "t-retention")
+    total = sum(
+        row["size_bytes"] for row in ask(*words)[0]["rows"] if row["state"] == "COPY_SEGMENT_FINISHED"
+    )
+    first = 6415
+    for limit, goes in ((total, 0), (total - first + 1, 0), (total - first, 1)):
+        rows = ask(*words, "--retention-bytes", limit)[0]["rows"]
+        assert sum(row["action"] == "delete" for row in rows) == goes, limit
+
+
+def test_local_limits_above_those_of_the_log_are_refused_as_by_a_broker():
+    done = CliRunner().invoke(
+        app, ["rlmm", "retention", "x", "--retention-ms", "10", "--local-retention-ms", "11"]
+    )
+    assert done.exit_code == 2
+    assert "--local-retention-ms 11" in done.stderr
