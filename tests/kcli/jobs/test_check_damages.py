@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from kcli.analysis.findings import SEVERITIES
 from tests.kcli.jobs.damages import DAMAGES, PARTITION
 from tests.recordings import pack
+from tests.screens import STARTUP
 
 KEPT = (PARTITION, "plain-0")
 
@@ -68,6 +70,20 @@ def test_a_topic_id_is_held_against_the_metadata_log(kcli, tmp_path):
 def test_the_matrix_is_as_large_as_it_should_be():
     assert len({one.name for one in DAMAGES}) == len(DAMAGES) >= 40
     assert all(isinstance(one.name, str) and callable(one.damage) for one in DAMAGES)
+
+
+def test_log_dirs_that_a_broker_did_not_start_with_will_not_load(kcli, tmp_path):
+    with tarfile.open(STARTUP) as archive:
+        archive.extractall(tmp_path, filter="data")
+    results = {
+        f"{path.parent.name}/{path.name}": {
+            row["result"] for row in found(kcli, path)["rows"] if row["topic"]
+        }
+        for path in sorted(tmp_path.glob("*/*"))
+    }
+    failed = {name for name, found in results.items() if "will-not-load" in found}
+    assert failed == {"clean-damaged-zero-tail/d0", "damaged-bad-epochs/d0"}
+    assert results["damaged/d0"] == {"clean", "warning", "damaged"}
 
 
 def test_recordings_without_damage_are_clean(kcli, tmp_path: Path):
