@@ -13,7 +13,7 @@ from formats.names import CLUSTER_METADATA, LOG, PRODUCER_SNAPSHOT, parse_file
 from kcli.analysis.checks.partitions import PartitionJudge, log_end_of, needs_start, slim
 from kcli.analysis.checks.segments import SegmentFacts, SegmentJudge
 from kcli.analysis.findings import Finding
-from kcli.analysis.invariants import Offsets
+from kcli.analysis.invariants import Offsets, violations
 from kcli.analysis.log_segment import BrokerError
 from kcli.analysis.metadata_log import behind_message, is_behind
 from kcli.analysis.start import Inspected, inspect, start
@@ -23,7 +23,15 @@ from kcli.jobs import scan_logs
 from kcli.jobs.check_dirs import Fleet, newest_snapshot, without_directory
 from kcli.jobs.check_state import State
 from kcli.jobs.checkpoint import contradictions, stored_offsets
-from kcli.jobs.common import Yield, answer, internal_failure, log_dir_findings, notes_as_findings, source_of
+from kcli.jobs.common import (
+    Yield,
+    answer,
+    failed,
+    internal_failure,
+    log_dir_findings,
+    notes_as_findings,
+    source_of,
+)
 from kcli.jobs.scan import ScanLog, Scanned, ScannedRange, ScanReducer, inspected, is_segment
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.directory import directory_facts
@@ -98,16 +106,24 @@ class CheckLog:
         if target.kind == LOG_DIR:
             findings = [*log_dir_findings(target), *without_directory(target)]
             return Outcome(number=unit.number, findings=findings, partial=Checked(Scanned(()), target))
+        try:
+            return self._read(unit)
+        except FileError as error:
+            outcome = failed(unit, error)
+            found = ScannedRange(unit, findings=tuple(outcome.findings), error=outcome.error)
+        except Exception as error:  # noqa: BLE001 - the boundary: a bug on one input stops no other
+            found = ScannedRange(unit, error=internal_failure(target.shown, error))
+        return Outcome(number=unit.number, partial=Checked(Scanned((found,)), scan_logs.directory_of(target)))
+
+    def _read(self, unit: Unit) -> Outcome:
+        """Return what is in a partition directory or a log; FileError where it cannot be read."""
+        target = unit.target
         if target.kind == PARTITION:
             states: list[DirectoryState] = []
             found = inspected(unit, lambda partition: _state(partition, states))
             partial = Checked(Scanned((found,)), target, states[-1] if states else None)
             return Outcome(number=unit.number, partial=partial)
-        try:
-            found, segments, findings = self._log(unit)
-        except Exception as error:  # noqa: BLE001 - the boundary: a bug on one input stops no other
-            found = ScannedRange(unit, error=internal_failure(target.shown, error))
-            segments, findings = (), []
+        found, segments, findings = self._log(unit)
         directory = scan_logs.directory_of(target)
         partial = Checked(Scanned((found,)), directory, segments=segments)
         return Outcome(number=unit.number, findings=findings, partial=partial)
@@ -258,12 +274,26 @@ def _at_the_end(known: Checked) -> Iterator[Finding]:
         log_end = state.inspected.log_end
         if log_end is None:
             log_end = log_end_of(known.segments, given)
+            if any(violations(state.offsets._replace(log_end=log_end))):
+                log_end = _log_end_now(target, log_end)
         yield from contradictions(target.shown, state.offsets._replace(log_end=log_end))
         if state.metadata_snapshot is not None and log_end is not None:
             epoch, end = state.metadata_snapshot
             if is_behind(known.judge.epoch if known.judge is not None else 0, log_end, epoch, end):
                 words = behind_message(log_end, end)
                 yield Finding("START-007", words, dir=target.shown, expected=end, found=log_end)
+
+
+def _log_end_now(target: Target, before: int | None) -> int | None:
+    """Return the log end offset by headers: a broker may have begun segments since they were listed."""
+    ends = [before]
+
+    def started(partition: Partition) -> Yield:
+        loaded = yield from start(partition, exact=False)
+        ends.append(loaded.log_end_offset)
+
+    answer(Unit(number=0, targets=(target,)), started)
+    return ends[-1]
 
 
 def _start(target: Target) -> Iterator[Finding]:
