@@ -19,6 +19,7 @@ app = Group(
 app.command("offsets")(rlmm_tier.offsets)
 app.command("coverage")(rlmm_tier.coverage)
 app.command("retention")(rlmm_tier.retention)
+app.command("follow")(rlmm_tier.follow)
 app.add_typer(rlmm_tier.lookup, name="lookup")
 
 FORMATS = ("kafka", "kip405")

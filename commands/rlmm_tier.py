@@ -182,3 +182,45 @@ def retention(
             )
     job = partial(jobs.retention, limits=limits, now_ms=now_ms)
     _run("rlmm retention", job, paths, remote_metadata, common)
+
+
+@common_options
+def follow(
+    paths: Paths = None,
+    *,
+    leader: Annotated[
+        str,
+        typer.Option(
+            "--leader", metavar="PATH", help="The leader's log dir or partition.", show_default=False
+        ),
+    ],
+    remote_metadata: RemoteMetadata = None,
+    storage: Storage = None,
+    common: Common,
+) -> None:
+    """Print how a follower gets into a tiered log: requests, answers, the segment whose state it takes.
+
+    __remote_log_metadata is read from the leader's log dir, and from --remote-metadata.
+
+    Example: kcli rlmm follow --leader broker1/data broker2/data/orders-0
+    """
+    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
+    from formats.names import REMOTE_LOG_METADATA  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import rlmm_follow as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm_leader import NEVER_TIERED, topics  # noqa: PLC0415 - kept out of --help
+    from kcli.logdir.tree import Selection, find  # noqa: PLC0415 - kept out of --help
+
+    found = find([leader, *(remote_metadata or [])], Selection())
+    if found.failures:
+        raise UsageError(f"{found.failures[0].path}: {found.failures[0].message}")
+    named = [target for target in found.targets if target.name is not None]
+    metadata = [each for each in named if each.name and each.name.topic == REMOTE_LOG_METADATA]
+    leaders = [each for each in named if each.name and each.name.topic not in NEVER_TIERED]
+    selection = common.selection()
+    command = Command(
+        name="rlmm follow",
+        job=partial(jobs.follow_leader, leader_path=leader, storage=tuple(storage or ())),
+        split=lambda units, _: jobs.with_leader_and_metadata(units, leaders, metadata, selection),
+        topics_of_rows=topics,
+    )
+    run(command, paths, common)

@@ -139,15 +139,30 @@ class Folded(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-@lru_cache(maxsize=2)
 def folded(metadata: tuple[Target, ...]) -> Folded:
     """Return the remote segments by the events of metadata partitions, replicas of one another among them.
 
-    An event is taken once. FileError where one of them cannot be read to its end.
+    An event is taken once. Unchanged files are read once. FileError where one cannot be read to its end.
     """
+    expanded = rlmm.expand(Found(targets=list(metadata)))
+    for failure in expanded.failures:
+        raise failure
+    return _folded(tuple(expanded.targets), tuple(map(_version, expanded.targets)))
+
+
+def _version(target: Target) -> tuple[int, int] | None:
+    try:
+        status = os.stat(target.path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
+@lru_cache(maxsize=2)
+def _folded(files: tuple[Target, ...], versions: tuple[tuple[int, int] | None, ...]) -> Folded:  # noqa: ARG001 - a key of the cache
     store, findings = RemoteStore(), list[Finding]()
     seen: dict[tuple[str | None, int | None], int] = {}
-    for target, outcome in _outcomes(metadata):
+    for target, outcome in _outcomes(files):
         findings += outcome.findings
         cluster = None if target.log_dir is None else directory_facts(target.log_dir).cluster_id
         for row in outcome.rows:
@@ -160,11 +175,8 @@ def folded(metadata: tuple[Target, ...]) -> Folded:
     return Folded(store, tuple(findings))
 
 
-def _outcomes(metadata: tuple[Target, ...]) -> Iterator[tuple[Target, Outcome]]:
-    expanded = rlmm.expand(Found(targets=list(metadata)))
-    for failure in expanded.failures:
-        raise failure
-    for target in expanded.targets:
+def _outcomes(files: tuple[Target, ...]) -> Iterator[tuple[Target, Outcome]]:
+    for target in files:
         unit: Unit | None = Unit(number=0, targets=(target,))
         while unit is not None:
             outcome = rlmm.dump(unit)
@@ -175,16 +187,22 @@ def _outcomes(metadata: tuple[Target, ...]) -> Iterator[tuple[Target, Outcome]]:
             unit = outcome.continuation
 
 
-def stored_segment(segment: CachedSegment, storage: Iterable[str]) -> LoadedSegment | None:
-    """Return a remote segment from directories of LocalTieredStorage; None where none has its log."""
+def stored_path(segment: CachedSegment, storage: Iterable[str]) -> str | None:
+    """Return the path of a remote segment in directories of LocalTieredStorage, without its extension.
+
+    None where none of them has its log.
+    """
     metadata = segment.metadata
     directory = f"{metadata.topic}-{metadata.partition}-{metadata.topic_id}"
     stem = f"{file_prefix(metadata.start_offset)}-{metadata.segment_id}"
-    for root in storage:
-        for path in (os.path.join(root, directory, stem), os.path.join(root, stem)):
-            if os.path.lexists(f"{path}.log"):
-                return _segment(metadata.start_offset, path)
-    return None
+    paths = (os.path.join(root, *inner, stem) for root in storage for inner in ((directory,), ()))
+    return next((path for path in paths if os.path.lexists(f"{path}.log")), None)
+
+
+def stored_segment(segment: CachedSegment, storage: Iterable[str]) -> LoadedSegment | None:
+    """Return a remote segment from directories of LocalTieredStorage; None where none has its log."""
+    path = stored_path(segment, storage)
+    return None if path is None else _segment(segment.metadata.start_offset, path)
 
 
 def cached_indexes(leader: Leader, segment: CachedSegment) -> LoadedSegment | None:

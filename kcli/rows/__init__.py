@@ -40,6 +40,7 @@ COMMANDS = {
     "rlmm lookup timestamp": "remote_tier",
     "rlmm coverage": "remote_tier",
     "rlmm retention": "remote_tier",
+    "rlmm follow": "remote_tier",
     "lookup offset": "lookups",
     "lookup timestamp": "lookups",
     "partition-for": "identifiers",

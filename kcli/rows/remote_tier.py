@@ -2,6 +2,7 @@
 
 from typing import Annotated, NamedTuple
 
+from formats.checkpoint import EpochEntry
 from kcli.rows.declare import Timestamp, row_type
 from kcli.rows.lookups import FoundBatch, FoundRecord
 from kcli.rows.places import Where
@@ -106,11 +107,44 @@ class RlmmRetentionRow(NamedTuple):
     reason: Annotated[str, "why"]
 
 
+class RlmmFollowRow(NamedTuple):
+    """A follower's way into a tiered log; null where it does not come to that."""
+
+    where: Where
+    leader_dir: Annotated[str, "the leader's partition directory"]
+    topic_id: Annotated[str | None, "of the leader's partition.metadata"]
+    outcome: Annotated[
+        str,
+        "local: it fetches from the leader's local log; tiered: it takes the state of a remote segment; "
+        "failed: no such segment; out-of-range: it is reset to an end of the leader's log",
+    ]
+    fetch_offset: Annotated[int, "of the fetch after the rounds in which it truncates"]
+    last_fetched_epoch: Annotated[int | None, "in that fetch"]
+    leader_log_start_offset: Annotated[int, "of the leader, remote storage included"]
+    earliest_local_offset: Annotated[int | None, "of the leader, by ListOffsets -4"]
+    earliest_local_epoch: Annotated[int | None, "leader epoch of that answer, -1 for none"]
+    requested_epoch: Annotated[int | None, "in OffsetForLeaderEpoch: the epoch before; null for epoch 0"]
+    answered_epoch: Annotated[int | None, "leader epoch of its answer"]
+    answered_end_offset: Annotated[int | None, "end offset of its answer, exclusive"]
+    target_epoch: Annotated[int | None, "leader epoch in which the offset before the local log is looked up"]
+    remote: RemotePlace
+    epochs_after: Annotated[tuple[EpochEntry, ...], "leader epochs that the follower holds then"]
+    epochs_source: Annotated[
+        str | None,
+        "storage: the segment's own checkpoint; leader: the leader's epochs below the segment's end",
+    ]
+    producer_snapshot: Annotated[str | None, "file that the follower writes"]
+    producers: Annotated[int | None, "producers in it; null where it is not at hand"]
+    next_fetch_offset: Annotated[int | None, "from which it fetches next"]
+    steps: Annotated[tuple[str, ...], "requests and answers in order"]
+
+
 RLMM_OFFSETS = row_type("rlmm_offsets", RlmmOffsetsRow)
 RLMM_LOOKUP_OFFSET = row_type("rlmm_lookup_offset", RlmmLookupOffsetRow)
 RLMM_LOOKUP_TIMESTAMP = row_type("rlmm_lookup_timestamp", RlmmLookupTimestampRow)
 RLMM_COVERAGE = row_type("rlmm_coverage", RlmmCoverageRow)
 RLMM_RETENTION = row_type("rlmm_retention", RlmmRetentionRow)
+RLMM_FOLLOW = row_type("rlmm_follow", RlmmFollowRow)
 
 COMMANDS = {
     "rlmm offsets": (RLMM_OFFSETS,),
@@ -118,5 +152,6 @@ COMMANDS = {
     "rlmm lookup timestamp": (RLMM_LOOKUP_TIMESTAMP,),
     "rlmm coverage": (RLMM_COVERAGE,),
     "rlmm retention": (RLMM_RETENTION,),
+    "rlmm follow": (RLMM_FOLLOW,),
 }
 """The row types that each command can print, first the usual one."""

@@ -74,6 +74,7 @@ CASES = {
     "rlmm-lookup-timestamp": "rlmm lookup timestamp 0 tiered/node1 --topic kept",
     "rlmm-coverage": "rlmm coverage tiered/node1",
     "rlmm-retention": "rlmm retention --retention-bytes 2000 --at 2026-11-22 tiered/node1 --topic kept",
+    "rlmm-follow": "rlmm follow --leader tiered/node1 tiered/node1/kept-0",
     "rlmm-offsets": "rlmm offsets tiered/node1",
     "rlmm-state": "rlmm state kcli-demo",
     "rlmm-state-many": "rlmm state tiered/node1 --deleted",

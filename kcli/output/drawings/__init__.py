@@ -54,6 +54,7 @@ DRAWINGS = {
     "rlmm_lookup_timestamp": "tiers.draw_lookups",
     "rlmm_coverage": "tiers.draw_coverage",
     "rlmm_retention": "tiers.RETENTION",
+    "rlmm_follow": "tiers.draw_follow",
     "dump_batch": "dumps.draw_batches",
     "dump_record": "dumps.draw_records",
     "dump_index": "dumps.OFFSET_INDEX",

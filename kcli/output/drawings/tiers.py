@@ -201,3 +201,42 @@ RETENTION = TableView(
     ),
     closing=_goes,
 )
+
+
+_OUTCOMES = {
+    "local": "fetches from the leader's local log, at",
+    "tiered": "takes the state of a remote segment, and fetches from",
+    "failed": "finds no remote segment to begin with, and cannot follow",
+    "out-of-range": "is out of the leader's range, and goes on from",
+}
+
+
+def draw_follow(rows: Sequence[Any], screen: Screen, findings: Sequence[Finding]) -> Iterator[RenderableType]:
+    """Yield for each follower its requests and the answers, and where it ends."""
+    if len(rows) > MOST_ANSWERS:
+        yield from draw_table(FOLLOWERS, rows, screen, findings)
+        return
+    for place, row in enumerate(rows):
+        if place:
+            yield ""
+        yield title([name_of(row.where), *place_parts([row.where])], screen)
+        for step, text in enumerate(row.steps, 1):
+            yield sentences(screen, f"  {step:>3}  {text}", indent="       ")
+        style = STYLES["error"] if row.outcome == "failed" else "bold"
+        yield sentences(screen, f"The follower {_ends(row)}.", style=style)
+
+
+def _ends(row: Any) -> str:
+    offset = "" if row.next_fetch_offset is None else f" {row.next_fetch_offset}"
+    return f"{_OUTCOMES.get(row.outcome, row.outcome)}{offset}"
+
+
+FOLLOWERS = TableView(
+    columns=(
+        ShownColumn("FETCHES FROM", "fetch_offset", NUMBER),
+        ShownColumn("SEGMENT ID", "remote.segment_id"),
+        ShownColumn("THEN FROM", "next_fetch_offset", NUMBER),
+        ShownColumn("OUTCOME", "outcome"),
+    ),
+    closing=lambda rows: f"{counted(sum(row.outcome == 'failed' for row in rows), 'lookup')} failed.",
+)

@@ -1,0 +1,163 @@
+"""`rlmm follow`: how a follower gets into a tiered log, step by step, and what it holds then.
+
+The state that goes with a segment is read from LocalTieredStorage directories where these are given. Without
+them the leader's own epochs below the segment's end are taken for those that were uploaded with it.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from formats.checkpoint import read_leader_epoch_checkpoint
+from formats.names import file_prefix
+from formats.producer_snapshot import read_snapshot
+from kcli.analysis.candidates import LoadedReplica, side_of
+from kcli.analysis.epochs import EpochCache, replay, truncate_from_end
+from kcli.analysis.loaded_log import checkpoints
+from kcli.analysis.remote_cache import CachedSegment
+from kcli.analysis.remote_follow import LOCAL, OUT_OF_RANGE, Follow, follow
+from kcli.analysis.replication import Side
+from kcli.analysis.start import start
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.common import Yield, answer, where
+from kcli.jobs.following import with_leaders
+from kcli.jobs.rlmm_leader import NEVER_TIERED, Leader, lead, stored_path
+from kcli.jobs.rlmm_lookup import place_of
+from kcli.logdir.buffers import FileError, read_optional, reading
+from kcli.logdir.partition import Partition
+from kcli.logdir.tree import Selection, Target
+from kcli.rows.remote_tier import RlmmFollowRow
+
+STORAGE, LEADER = "storage", "leader"
+
+
+class Auxiliary(NamedTuple):
+    """The state that goes with a remote segment.
+
+    Leader epochs and where they are from, producers of its snapshot; None where that is not at hand.
+    """
+
+    epochs: EpochCache
+    source: str
+    producers: int | None
+
+
+def with_leader_and_metadata(
+    units: Sequence[Unit], leaders: Sequence[Target], metadata: Sequence[Target], selection: Selection
+) -> list[Unit]:
+    """Return a unit for each selected follower: its directory, the leader's, those of the metadata topic."""
+    users = [
+        unit
+        for unit in units
+        if selection.wants(unit.target.name)
+        and not (unit.target.name and unit.target.name.topic in NEVER_TIERED)
+    ]
+    paired = with_leaders(users, leaders)
+    return [replace(unit, number=n, targets=(*unit.targets, *metadata)) for n, unit in enumerate(paired)]
+
+
+def follow_leader(unit: Unit, *, leader_path: str, storage: tuple[str, ...] = ()) -> Outcome:
+    """Return one row: what the follower of the unit does."""
+    return answer(unit, lambda partition: _follow(partition, unit, leader_path, storage))
+
+
+def _follow(partition: Partition, unit: Unit, leader_path: str, storage: tuple[str, ...]) -> Yield:
+    name = partition.target.name
+    if len(unit.targets) == 1 or unit.targets[1].name != name:
+        raise FileError(partition.path, "no-leader", f"{leader_path} has no replica of this partition")
+    log = yield from start(partition)
+    leader = yield from lead(Partition(unit.targets[1]), unit.targets[2:])
+    given = checkpoints(partition)
+    follower = side_of(LoadedReplica(log, given.high_watermark))
+    leading = Side(
+        leader.epochs, leader.log.log_end_offset, leader.log_start_offset, leader.high_watermark or 0
+    )
+    found = follow(leading, leader.local_start, leader.remote, follower)
+    auxiliary = _auxiliary(found, leader, storage)
+    epochs = follower.cut(found.fetch_offset).epochs if auxiliary is None else auxiliary.epochs
+    yield RlmmFollowRow(
+        where(partition),
+        leader.partition.shown,
+        leader.topic_id,
+        found.outcome,
+        found.fetch_offset,
+        found.last_fetched_epoch,
+        leader.log_start_offset,
+        None if found.earliest_local is None else found.earliest_local.start_offset,
+        None if found.earliest_local is None else found.earliest_local.epoch,
+        found.asked_epoch,
+        None if found.answered is None else found.answered.epoch,
+        None if found.answered is None else found.answered.start_offset,
+        found.target_epoch,
+        place_of(found.segment),
+        epochs,
+        None if auxiliary is None else auxiliary.source,
+        f"{file_prefix(found.next_offset)}.snapshot" if auxiliary and found.next_offset is not None else None,
+        None if auxiliary is None else auxiliary.producers,
+        found.next_offset,
+        tuple(_steps(found, leader, auxiliary)),
+    )
+
+
+def _auxiliary(found: Follow, leader: Leader, storage: tuple[str, ...]) -> Auxiliary | None:
+    """Return what the follower takes from remote storage with a segment; None where it takes none."""
+    if found.segment is None or found.next_offset is None:
+        return None
+    lines = _stored(found.segment, storage, "leader_epoch_checkpoint")
+    snapshot = _stored(found.segment, storage, "snapshot")
+    producers = None
+    if snapshot is not None:
+        with reading(snapshot[0]):
+            producers = len(read_snapshot(snapshot[1]).entries)
+    if lines is None:
+        return Auxiliary(truncate_from_end(leader.epochs, found.next_offset), LEADER, producers)
+    with reading(lines[0]):
+        return Auxiliary(replay(read_leader_epoch_checkpoint(lines[1])), STORAGE, producers)
+
+
+def _stored(segment: CachedSegment, storage: tuple[str, ...], extension: str) -> tuple[str, bytes] | None:
+    """Return the path and the bytes of a file that was uploaded with a segment."""
+    stem = stored_path(segment, storage)
+    path = "" if stem is None else f"{stem}.{extension}"
+    data = read_optional(path) if path and os.path.lexists(path) else None
+    return None if data is None else (path, data)
+
+
+def _steps(found: Follow, leader: Leader, auxiliary: Auxiliary | None) -> Iterator[str]:
+    """Yield what happens, request by request."""
+    for one in found.meeting.rounds:
+        if one.end_offset is not None:
+            asked = f"fetch from {one.fetch_offset}, last epoch {one.last_fetched_epoch}"
+            told = f"it diverges: epoch {one.leader_epoch} ends at {one.end_offset}"
+            yield f"{asked}: {told}; truncate to {one.truncate_to}"
+    epoch = "none" if found.last_fetched_epoch is None else found.last_fetched_epoch
+    fetch = f"fetch from {found.fetch_offset}, last epoch {epoch}"
+    if found.outcome in {LOCAL, OUT_OF_RANGE}:
+        error = " OFFSET_OUT_OF_RANGE, reset to" if found.outcome == OUT_OF_RANGE else " records from"
+        yield f"{fetch}:{error} {found.next_offset}"
+        return
+    assert found.earliest_local is not None
+    local_epoch, local_start = found.earliest_local
+    yield f"{fetch}: OFFSET_MOVED_TO_TIERED_STORAGE"
+    yield f"ListOffsets earliest: {leader.log_start_offset}"
+    yield f"ListOffsets earliest local: {local_start}, epoch {local_epoch}"
+    if found.answered is not None:
+        yield (
+            f"OffsetForLeaderEpoch {found.asked_epoch}: epoch {found.answered.epoch} "
+            f"ends at {found.answered.start_offset}"
+        )
+    lookup = f"remote segment of epoch {found.target_epoch}, offset {local_start - 1}"
+    if found.segment is None or auxiliary is None:
+        yield f"{lookup}: none, RemoteStorageException; the follower tries again for ever"
+        return
+    metadata = found.segment.metadata
+    yield f"{lookup}: {metadata.segment_id}, offsets {metadata.start_offset} to {metadata.end_offset}"
+    yield f"truncate the whole log, and begin at {found.next_offset}; log start {leader.log_start_offset}"
+    where_from = "its leader epoch checkpoint" if auxiliary.source == STORAGE else "the leader's epochs below"
+    epochs = ", ".join(f"{entry.epoch} from {entry.start_offset}" for entry in auxiliary.epochs)
+    yield f"leader epochs by {where_from}: {epochs or 'none'}"
+    count = "" if auxiliary.producers is None else f", {auxiliary.producers} producers"
+    yield f"producer snapshot {file_prefix(found.next_offset or 0)}.snapshot{count}"
+    newest = auxiliary.epochs[-1].epoch if auxiliary.epochs else "none"
+    yield f"fetch from {found.next_offset}, last epoch {newest}"
