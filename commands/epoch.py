@@ -143,6 +143,32 @@ def diff(paths: Paths = None, *, common: Common) -> None:
     run(Command(name="epoch diff", job=jobs.diff, split=paired, differs=jobs.has_parted), paths, common)
 
 
+@app.command("check")
+@common_options
+def check(paths: Paths = None, *, common: Common) -> None:
+    """Hold each leader-epoch-checkpoint against the batches: epochs missing, extra, shifted, past the end.
+
+    Example: kcli epoch check /var/lib/kafka/data
+    """
+    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import epoch_lines as jobs  # noqa: PLC0415 - kept out of --help
+
+    run(Command(name="epoch check", job=jobs.check, differs=jobs.is_wrong), paths, common)
+
+
+@app.command("rebuild")
+@common_options
+def rebuild(paths: Paths = None, *, common: Common) -> None:
+    """Print the entries of leader-epoch-checkpoint that the batches give, and what they cannot give back.
+
+    Example: kcli epoch rebuild /var/lib/kafka/data/orders-0
+    """
+    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import epoch_lines as jobs  # noqa: PLC0415 - kept out of --help
+
+    run(Command(name="epoch rebuild", job=jobs.rebuild), paths, common)
+
+
 class _Cache(TypedDict):
     source: str
     running: bool

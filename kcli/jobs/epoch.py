@@ -169,7 +169,7 @@ def resolve(offset: int | str, log_start_offset: int, log_end_offset: int) -> in
 def _entries(cache: Cache, partition: Partition, log: LogBounds) -> Generator[Finding, None, EpochCache]:
     """Yield what there is to report about the epochs; return the cache of the broker."""
     if cache.source == BATCHES and log.loaded is not None:
-        before = yield from _epochs_of_batches(partition, log.loaded)
+        before = yield from epochs_of_batches(partition, log.loaded)
     else:
         before = yield from checkpointed_epochs(partition, log.loaded, running=cache.running)
     if log.loaded is not None and (log.loaded.emptied or log.loaded.high_watermark is not None):
@@ -222,7 +222,7 @@ def _listed(entries: EpochCache) -> str:
     return ", ".join(shown + [f"and {len(entries) - 5} more"] * (len(entries) > 5))
 
 
-def _epochs_of_batches(partition: Partition, loaded: LoadedLog) -> Generator[Finding, None, EpochCache]:
+def epochs_of_batches(partition: Partition, loaded: LoadedLog) -> Generator[Finding, None, EpochCache]:
     """Yield where a segment but the last breaks off.
 
     Return the cache that the batches of all segments tell.

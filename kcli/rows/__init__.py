@@ -24,6 +24,8 @@ COMMANDS = {
     "epoch end-offset": "epochs",
     "epoch at": "epochs",
     "epoch diff": "epochs",
+    "epoch check": "epochs",
+    "epoch rebuild": "epochs",
     "startup": "startup",
     "truncate": "truncation",
     "checkpoint show": "checkpoints",

@@ -71,15 +71,39 @@ class EpochDiffRow(NamedTuple):
     other_epochs: Annotated[tuple[EpochSpan, ...], "of the other one"]
 
 
+class EpochCheckRow(NamedTuple):
+    """One leader epoch, by the checkpoint and by the batches."""
+
+    where: Where
+    epoch: Annotated[int, "leader epoch"]
+    start_offset: Annotated[int | None, "in leader-epoch-checkpoint; null where it is not there"]
+    batches_start_offset: Annotated[int | None, "base offset of its first batch, the log start at least"]
+    verdict: Annotated[str, "equal, missing, extra, shifted, past-end or below-start"]
+
+
+class EpochRebuildRow(NamedTuple):
+    """One entry of the leader-epoch-checkpoint that the batches give."""
+
+    where: Where
+    epoch: Annotated[int, "leader epoch"]
+    start_offset: Annotated[int, "base offset of its first batch, the log start at least"]
+    end_offset: Annotated[int, "exclusive: the next epoch's start, the log end offset for the last"]
+    verdict: Annotated[str, "against the checkpoint: equal, missing or shifted"]
+
+
 EPOCH = row_type("epoch", EpochRow)
 END_OFFSET = row_type("end_offset", EndOffsetRow)
 EPOCH_AT = row_type("epoch_at", EpochAtRow)
 EPOCH_DIFF = row_type("epoch_diff", EpochDiffRow)
+EPOCH_CHECK = row_type("epoch_check", EpochCheckRow)
+EPOCH_REBUILD = row_type("epoch_rebuild", EpochRebuildRow)
 
 COMMANDS = {
     "epoch show": (EPOCH,),
     "epoch end-offset": (END_OFFSET,),
     "epoch at": (EPOCH_AT,),
     "epoch diff": (EPOCH_DIFF,),
+    "epoch check": (EPOCH_CHECK,),
+    "epoch rebuild": (EPOCH_REBUILD,),
 }
 """The row types that each command can print, first the usual one."""

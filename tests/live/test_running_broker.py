@@ -22,7 +22,9 @@ SECONDS = 60
 NOT_OF_ONE_BROKER = {
     "checkpoint show",
     "demo",
+    "epoch check",
     "epoch diff",
+    "epoch rebuild",
     "explain",
     "failover",
     "help",

@@ -62,6 +62,8 @@ COMMANDS = (
     "rlmm state",
     "truncate --dry-run --leader-epochs 0:0,1:9,4:30@40",
     "epoch diff",
+    "epoch check",
+    "epoch rebuild",
     "replica diff",
     "replica fingerprint",
     "replica elect --isr 1",

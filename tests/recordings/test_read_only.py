@@ -36,6 +36,8 @@ COMMANDS = [
     "truncate --to-offset 0 {}",
     "truncate --dry-run --leader {0} {0}",
     "epoch diff {0} {0}",
+    "epoch check {}",
+    "epoch rebuild {}",
     "checkpoint show {}",
     "startup {}",
     "replica diff {0} {0}",

@@ -42,6 +42,13 @@ OFFSETS: dict[str, Rule] = {
         "The first offset of an epoch that is found so is only right if its first batch lies in a recovered "
         "segment.",
     ),
+    "EPOCH-010": Rule(
+        "info",
+        "Epochs of the leader-epoch-checkpoint have no records.",
+        "It answers a follower that asks for one of them with the epoch before and the same end.",
+        "Ordinary where a leader wrote nothing. A checkpoint made from the batches does not have them; the "
+        "answers for epochs with records stay the same.",
+    ),
     "LOOKUP-001": Rule(
         "info",
         "A segment has no known timestamp: the modification time of its file counts as its largest.",

@@ -23,6 +23,8 @@ DRAWINGS = {
     "end_offset": "end_offsets.draw_end_offsets",
     "epoch_at": "epochs.EPOCH_AT",
     "epoch_diff": "epoch_diffs.draw_diffs",
+    "epoch_check": "epoch_lines.CHECKED",
+    "epoch_rebuild": "epoch_lines.REBUILT",
     "startup": "startups.draw_startup",
     "startup_broker": "startups.draw_startup",
     "truncation": "truncations.draw_truncations",

@@ -1,0 +1,63 @@
+"""`kcli epoch check` and `kcli epoch rebuild`: the checkpoint against the batches."""
+
+import json
+
+import pytest
+
+from tests.partitions import orders, put_range
+
+LOG = (put_range(0, 20), put_range(20, 10, 2), put_range(30, 10, 5))
+
+
+def ask(kcli, *words, status=0):
+    done = kcli("epoch", *words, "-o", "json")
+    assert done.exit_code == status, done.output
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("lines", "verdicts", "status"),
+    [
+        ([(0, 0), (2, 20), (5, 30)], {0: "equal", 2: "equal", 5: "equal"}, 0),
+        ([(0, 0), (5, 30)], {0: "equal", 2: "missing", 5: "equal"}, 1),
+        ([(0, 0), (2, 20), (3, 25), (5, 30)], {0: "equal", 2: "equal", 3: "extra", 5: "equal"}, 0),
+        ([(0, 0), (2, 25), (5, 30)], {0: "equal", 2: "shifted", 5: "equal"}, 1),
+        ([(0, 0), (2, 10), (5, 30)], {0: "equal", 2: "shifted", 5: "equal"}, 0),
+        ([(0, 0), (2, 20), (5, 30), (7, 40)], {0: "equal", 2: "equal", 5: "equal", 7: "past-end"}, 0),
+        ([], {0: "missing", 2: "missing", 5: "missing"}, 1),
+    ],
+)
+def test_check(kcli, tmp_path, lines, verdicts, status):
+    rows = ask(kcli, "check", orders(tmp_path / "d", *LOG, epochs=lines), status=status)["rows"]
+
+    assert {row["epoch"]: row["verdict"] for row in rows} == verdicts
+    starts = dict(lines)
+    assert [row["start_offset"] for row in rows] == [starts.get(epoch) for epoch in verdicts]
+    batches = {0: 0, 2: 20, 5: 30}
+    assert [row["batches_start_offset"] for row in rows] == [batches.get(epoch) for epoch in verdicts]
+
+
+def test_the_log_start_moves_the_first_entry(kcli, tmp_path):
+    directory = orders(tmp_path / "d", *LOG, epochs=[(0, 0), (2, 20), (5, 30)], log_start=24)
+    rows = ask(kcli, "check", directory)["rows"]
+
+    assert [(row["epoch"], row["batches_start_offset"], row["verdict"]) for row in rows] == [
+        (0, None, "below-start"),
+        (2, 24, "equal"),
+        (5, 30, "equal"),
+    ]
+
+
+def test_rebuild_is_what_the_batches_say_and_names_what_cannot_come_back(kcli, tmp_path):
+    directory = orders(tmp_path / "d", *LOG, epochs=[(0, 0), (3, 25), (5, 30)])
+    document = ask(kcli, "rebuild", directory)
+
+    assert [(row["epoch"], row["start_offset"], row["end_offset"]) for row in document["rows"]] == [
+        (0, 0, 20),
+        (2, 20, 30),
+        (5, 30, 40),
+    ]
+    assert [row["verdict"] for row in document["rows"]] == ["equal", "missing", "equal"]
+    (finding,) = [one for one in document["findings"] if one["code"] == "EPOCH-010"]
+    assert finding["message"].endswith(": 3")
+    assert (directory / "leader-epoch-checkpoint").read_text().splitlines()[1] == "3"
