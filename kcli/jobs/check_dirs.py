@@ -72,7 +72,7 @@ class Fleet:
         """Yield what the other inputs show about a partition directory with a topic id, None without one."""
         name = target.name
         stop = self._twice.get(target.shown)
-        if stop is not None and not _is_running(target):
+        if stop is not None:
             yield Finding("START-009", f"{stop.exception}: {stop.message}", dir=target.shown)
         if name is None or name.kind != NORMAL or target.log_dir is None or name.topic == CLUSTER_METADATA:
             return
@@ -85,17 +85,17 @@ class Fleet:
             return
         expected = self._ids.get(facts.cluster_id, {}).get(name.topic)
         if expected is not None:
-            if topic_id != expected and not _is_running(target):
+            if topic_id != expected and not is_running(target):
                 words = f"topic id {topic_id}, the metadata log has {expected}"
                 yield Finding("TOPIC-001", words, target.shown, path, None, expected, topic_id)
             return
         first = self._seen.setdefault((facts.cluster_id, name.topic), topic_id)
-        if facts.cluster_id is not None and topic_id != first and not _is_running(target):
+        if facts.cluster_id is not None and topic_id != first and not is_running(target):
             words = f"topic id {topic_id}, another partition of the topic has {first}"
             yield Finding("TOPIC-002", words, target.shown, path, None, first, topic_id)
 
 
-def _is_running(target: Target) -> bool:
+def is_running(target: Target) -> bool:
     """Whether a broker runs with the log dir of a partition: it moves, deletes and creates partitions."""
     return target.log_dir is not None and log_dir_state(target.log_dir).locked_by is not None
 

@@ -17,7 +17,8 @@ TWICE = "twice"
 def partitions_twice(targets: Iterable[Target]) -> Mapping[str, StartFailure]:
     """Return what a start says of partitions that two log dirs of a broker hold, by directory.
 
-    Log dirs with the same directory.id in different places are copies of one, and no two of a broker.
+    Log dirs with the same directory.id in different places are copies of one, and no two of a broker. Of
+    those of a broker that runs nothing is said: it moves partitions from one to the other.
     """
     brokers: dict[tuple[object, ...], dict[str, str]] = {}
     for log_dir in dict.fromkeys(one.log_dir for one in targets if one.log_dir is not None):
@@ -37,6 +38,8 @@ def partitions_twice(targets: Iterable[Target]) -> Mapping[str, StartFailure]:
 def _are_of_one_broker(dirs: tuple[LogDirState, ...]) -> bool:
     ids = [one.meta.directory_id for one in dirs if one.meta is not None and one.meta.directory_id]
     parents = {os.path.dirname(os.path.realpath(one.path)) for one in dirs}
+    if any(one.locked_by is not None for one in dirs):
+        return False
     return len(set(ids)) == len(ids) or len(parents) == 1
 
 
