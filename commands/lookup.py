@@ -1,13 +1,17 @@
 """`kcli lookup`: where an offset or a timestamp lives."""
 
+from dataclasses import replace
 from functools import partial
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from commands._options import INT32, Common, Paths, common_options, parse_offset, parse_time
+from commands._options import INT32, Common, Paths, UsageError, common_options, parse_offset, parse_time
 from commands._typer import Group
 from formats.bounds import LARGEST_BATCH
+
+if TYPE_CHECKING:
+    from kcli.engine.contract import Unit
 
 app = Group(
     no_args_is_help=True,
@@ -32,6 +36,15 @@ def offset(
     ],
     paths: Paths = None,
     *,
+    remote_metadata: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--remote-metadata",
+            metavar="PATH",
+            help="Name the remote segment of an offset that is not on disk, by __remote_log_metadata here.",
+            show_default=False,
+        ),
+    ] = None,
     exit_code: ExitCode = False,
     common: Common,
 ) -> None:
@@ -42,8 +55,21 @@ def offset(
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import lookup as jobs  # noqa: PLC0415 - kept out of --help
 
-    job = partial(jobs.offset, offset=parse_offset(offset))
-    run(Command(name="lookup offset", job=job, differs=_is_missing if exit_code else None), paths, common)
+    def split(units: "list[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
+        from kcli.jobs.rlmm_leader import metadata_targets  # noqa: PLC0415 - only with remote metadata
+
+        found = metadata_targets(remote_metadata or [])
+        if found.failures:
+            raise UsageError(f"--remote-metadata {found.failures[0]}")
+        return [replace(unit, targets=(*unit.targets, *found.targets)) for unit in units]
+
+    command = Command(
+        name="lookup offset",
+        job=partial(jobs.offset, offset=parse_offset(offset)),
+        split=split if remote_metadata else None,
+        differs=_is_missing if exit_code else None,
+    )
+    run(command, paths, common)
 
 
 @app.command("timestamp")

@@ -38,6 +38,7 @@ from kcli.jobs.epoch import resolve
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import Batch
+from kcli.logdir.tree import Target
 from kcli.rows.lookups import FoundBatch, FoundRecord, LookupOffsetRow, LookupTimestampRow
 
 LOOKUP_FAILED = "lookup-failed"
@@ -48,8 +49,12 @@ Answer: TypeAlias = FoundRecord | str
 
 
 def offset(unit: Unit, *, offset: int | str) -> Outcome:
-    """Return one row: the batch that a fetch at this offset (or `earliest`, `latest`) returns first."""
-    return answer(unit, partial(_offset, offset))
+    """Return one row: the batch that a fetch at this offset (or `earliest`, `latest`) returns first.
+
+    Further targets of the unit are directories of `__remote_log_metadata`: by them an offset that is not on
+    local disk has a remote segment.
+    """
+    return answer(unit, partial(_offset, offset, unit.targets[1:]))
 
 
 def timestamp(unit: Unit, *, timestamp: int | None, max_batch_bytes: int = LARGEST_BATCH) -> Outcome:
@@ -61,7 +66,7 @@ def timestamp(unit: Unit, *, timestamp: int | None, max_batch_bytes: int = LARGE
     return answer(unit, partial(_timestamp, timestamp, max_batch_bytes))
 
 
-def _offset(asked: int | str, partition: Partition) -> Yield:
+def _offset(asked: int | str, metadata: tuple[Target, ...], partition: Partition) -> Yield:
     loaded = yield from start(partition)
     number = resolve(asked, loaded.log_start_offset, loaded.log_end_offset)
     place = where(partition)
@@ -78,7 +83,16 @@ def _offset(asked: int | str, partition: Partition) -> Yield:
             f"{lookup.NO_BATCH}: nothing from here to the log end {loaded.log_end_offset}; a fetch returns "
             "no records"
         )
-    yield LookupOffsetRow(place, number, found=False, batch=FoundBatch(), reason=reason)
+    segment_id = None
+    if metadata and reason.startswith(lookup.REMOTE):
+        from kcli.jobs.rlmm_leader import remote_segment  # noqa: PLC0415 - only with remote metadata
+
+        segment = remote_segment(partition, loaded, metadata, number)
+        segment_id = None if segment is None else segment.metadata.segment_id
+        reason += f", segment {segment_id}" if segment else ", which has no segment for it"
+    yield LookupOffsetRow(
+        place, number, found=False, batch=FoundBatch(), reason=reason, remote_segment_id=segment_id
+    )
 
 
 def first_batch(partition: Partition, loaded: LoadedLog, number: int) -> tuple[FoundBatch, str] | None:

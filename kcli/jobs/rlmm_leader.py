@@ -24,7 +24,13 @@ from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import UNKNOWN_SETTINGS, LoadedLog, Settings
 from kcli.analysis.log_segment import NO_OFFSETS, NO_TIMES, LoadedSegment, file_index, size_of
 from kcli.analysis.remote_cache import CachedSegment, RemoteCache, RemoteStore
-from kcli.analysis.remote_lineage import NOTHING_REMOTE, HighestRemote, first_remote_offset, highest_remote
+from kcli.analysis.remote_lineage import (
+    NOTHING_REMOTE,
+    HighestRemote,
+    first_remote_offset,
+    highest_remote,
+    serving,
+)
 from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import rlmm
@@ -33,7 +39,7 @@ from kcli.jobs.rlmm_rows import record_of
 from kcli.logdir.buffers import FileError
 from kcli.logdir.directory import directory_facts
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import Found, Selection, Target
+from kcli.logdir.tree import Found, Selection, Target, find
 from kcli.rows.remote_metadata import RlmmEventRow
 
 NEVER_TIERED = frozenset(
@@ -110,13 +116,35 @@ def lead(partition: Partition, metadata: tuple[Target, ...]) -> Generator[Findin
         settings = UNKNOWN_SETTINGS._replace(remote_storage=True)
     log = yield from start(partition, settings=settings)
     is_tiered = bool(cache.segments) or log.is_tiered
-    epochs = load(log.recovered_epochs, log.log_end_offset, log.log_start_offset, running=True).entries
+    epochs = running_epochs(log)
     begins, highest = log.log_start_offset, NOTHING_REMOTE
     if is_tiered:
         first = first_remote_offset(cache, epochs)
         begins = begins if first is None else max(begins, first)
         highest = highest_remote(cache, epochs, log.log_end_offset)
     return Leader(partition, topic_id, log, epochs, cache, begins, highest, is_tiered)
+
+
+def remote_segment(
+    partition: Partition, log: LoadedLog, metadata: tuple[Target, ...], offset: int
+) -> CachedSegment | None:
+    """Return the remote segment that serves an offset of a loaded log, by events of the metadata topic."""
+    cache = _cache_of(partition, partition.topic_id(), folded(metadata).store)
+    return serving(cache, running_epochs(log), offset).segment
+
+
+def running_epochs(log: LoadedLog) -> EpochCache:
+    """Return the leader epochs that a running broker holds: one that begins at the log end, too."""
+    return load(log.recovered_epochs, log.log_end_offset, log.log_start_offset, running=True).entries
+
+
+def metadata_targets(paths: Iterable[str]) -> Found:
+    """Return the directories of the metadata topic that paths lead to."""
+    found = find(paths, Selection())
+    found.targets = [
+        target for target in found.targets if target.name and target.name.topic == REMOTE_LOG_METADATA
+    ]
+    return found
 
 
 def _cache_of(partition: Partition, topic_id: str | None, store: RemoteStore) -> RemoteCache:

@@ -33,6 +33,9 @@ class LookupOffsetRow(NamedTuple):
     found: Annotated[bool, "whether a batch holds it or follows it"]
     batch: FoundBatch
     reason: Annotated[str, "why this is the answer"]
+    remote_segment_id: Annotated[
+        str | None, "of the remote segment that serves it, by --remote-metadata; null where local disk does"
+    ] = None
 
 
 class FoundRecord(NamedTuple):

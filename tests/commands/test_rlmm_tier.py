@@ -190,3 +190,14 @@ def test_local_limits_above_those_of_the_log_are_refused_as_by_a_broker():
     )
     assert done.exit_code == 2
     assert "--local-retention-ms 11" in done.stderr
+
+
+def test_lookup_offset_names_the_remote_segment_where_its_metadata_is_at_hand():
+    node1 = cluster().node1
+    words = ("lookup", "offset", 225, node1 / "t-retention-0")
+    (without,), (named,) = ask(*words)[0]["rows"], ask(*words, "--remote-metadata", node1)[0]["rows"]
+    (row,) = ask("rlmm", "lookup", "offset", 225, node1, "--topic", "t-retention")[0]["rows"]
+
+    assert (without["remote_segment_id"], named["remote_segment_id"]) == (None, row["segment_id"])
+    assert named["reason"].startswith(without["reason"])
+    assert row["segment_id"] in named["reason"]
