@@ -9,7 +9,7 @@ import typer
 from commands import rlmm_tier
 from commands._options import INT32, Common, Paths, UsageError, common_options, output_options, parse_integers
 from commands._typer import Group
-from commands.rlmm_state import state
+from commands.rlmm_state import check, state
 
 app = Group(
     no_args_is_help=True,
@@ -71,6 +71,7 @@ def dump(
 
 
 app.command("state")(common_options(state))
+app.command("check")(common_options(check))
 
 
 @app.command("partition")

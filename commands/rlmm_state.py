@@ -1,11 +1,12 @@
-"""`kcli rlmm state`: the remote segments as a broker's cache holds them."""
+"""`kcli rlmm state` and `kcli rlmm check`: the remote segments as a broker's cache holds them."""
 
+import time
 from functools import partial
 from typing import Annotated, Any
 
 import typer
 
-from commands._options import INT32, INT64, Common, Paths, UsageError, parse_time
+from commands._options import INT32, INT64, Common, Paths, UsageError, parse_duration, parse_time
 
 HISTORY = "--history"
 
@@ -99,6 +100,43 @@ def state(
         ),
         rows_from_reduce=True,
         row_types=(row_type or REMOTE_SEGMENT,),
+        topics_of_rows=topics,
+        accepts=jobs.ACCEPTS,
+        expand=jobs.expand,
+    )
+    run(command, paths, common)
+
+
+def check(
+    paths: Paths = None,
+    *,
+    stuck_after: Annotated[
+        str,
+        typer.Option(
+            "--stuck-after",
+            metavar="DURATION",
+            help="A copy or deletion that is not finished after so long is a finding.",
+        ),
+    ] = "1h",
+    common: Common,
+) -> None:
+    """Say what is wrong with the remote segments of each partition, by their events.
+
+    Log dirs, or segments of __remote_log_metadata. --topic and --partition are those of the user.
+
+    Example: kcli rlmm check /var/lib/kafka/data --fail-on warning
+    """
+    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import rlmm_state as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm_check import RemoteCheckReducer  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm_selection import topics  # noqa: PLC0415 - kept out of --help
+
+    now_ms, duration_ms = time.time_ns() // 1_000_000, parse_duration(stuck_after)
+    command = Command(
+        name="rlmm check",
+        job=partial(jobs.read_events, selection=common.selection(), until=jobs.Until()),
+        reduce=lambda _: RemoteCheckReducer(now_ms, duration_ms),
+        rows_from_reduce=True,
         topics_of_rows=topics,
         accepts=jobs.ACCEPTS,
         expand=jobs.expand,

@@ -43,6 +43,7 @@ COMMANDS = {
     "rlmm coverage": "remote_tier",
     "rlmm retention": "remote_tier",
     "rlmm follow": "remote_tier",
+    "rlmm check": "remote_state",
     "lookup offset": "lookups",
     "lookup timestamp": "lookups",
     "partition-for": "identifiers",

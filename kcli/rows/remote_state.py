@@ -1,4 +1,4 @@
-"""The rows of `rlmm state`: the remote segments of partitions as a broker's cache holds them."""
+"""The rows of `rlmm state` and `rlmm check`: remote segments as a broker's cache holds them."""
 
 from typing import Annotated, NamedTuple
 
@@ -62,11 +62,28 @@ class RemoteHistoryRow(NamedTuple):
     refused: Annotated[str | None, "why the cache does not take it; null where it does"]
 
 
+class RemoteCheckRow(NamedTuple):
+    """What is wrong with the remote segments of one partition."""
+
+    of: RemotePartition
+    result: Annotated[str, "clean, warning or damaged: the worst finding about it"]
+    events: Annotated[int, "events about it"]
+    copied: Annotated[int, "segments that can be read: COPY_SEGMENT_FINISHED and referenced"]
+    superseded: Annotated[int, "segments that are copied, and that no offset leads to"]
+    unfinished_copies: Annotated[int, "segments in COPY_SEGMENT_STARTED"]
+    unfinished_deletions: Annotated[int, "segments in DELETE_SEGMENT_STARTED"]
+    remote_bytes: Annotated[int, "bytes of all of them"]
+    findings: Annotated[int, "findings about it"]
+
+
 REMOTE_SEGMENT = row_type("remote_segment", RemoteSegmentRow)
 REMOTE_HIGHEST = row_type("remote_highest", RemoteHighestRow)
 REMOTE_HISTORY = row_type("remote_history", RemoteHistoryRow)
 
+REMOTE_CHECK = row_type("remote_check", RemoteCheckRow)
+
 COMMANDS = {
     "rlmm state": (REMOTE_SEGMENT, REMOTE_HIGHEST, REMOTE_HISTORY),
+    "rlmm check": (REMOTE_CHECK,),
 }
 """The row types that each command can print, first the usual one."""

@@ -66,6 +66,7 @@ COMMANDS = (
     "dump --print-data-log -o text",
     "rlmm dump",
     "rlmm state",
+    "rlmm check",
 )
 ABOUT_THE_QUESTION = {"TRUNC-001", "TRUNC-002", "LOOKUP-004"}
 """Findings that a question calls for, whatever the bytes are.

@@ -64,6 +64,7 @@ COMMANDS = (
     "epoch diff",
     "epoch check",
     "epoch rebuild",
+    "rlmm check",
     "replica diff",
     "replica fingerprint",
     "replica elect --isr 1",

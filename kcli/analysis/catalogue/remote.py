@@ -47,4 +47,60 @@ REMOTE: dict[str, Rule] = {
         "It does the same; it writes none to this topic.",
         "Find out which producer writes transactions to this topic.",
     ),
+    "RLMM-009": Rule(
+        "warning",
+        "A copy of a segment to remote storage was begun and not finished.",
+        "It copies the offsets anew under another id, and deletes what is left of this copy when that is "
+        "beyond retention.",
+        "Nothing after a restart or a change of the leader. Otherwise look for errors of the remote storage "
+        "in the broker's log.",
+    ),
+    "RLMM-010": Rule(
+        "warning",
+        "A deletion of a remote segment was begun and not finished.",
+        "It tries again each time it looks for segments beyond retention.",
+        "Look for errors of the remote storage in the broker's log; objects may stay in the storage.",
+    ),
+    "RLMM-011": Rule(
+        "error",
+        "An event asks for a state that cannot follow the segment's state.",
+        "It logs an error and drops the event (up to 3.6: IllegalStateException).",
+        "See kcli rlmm state --history SEGMENT_ID. Two brokers may have led the partition at the same time.",
+    ),
+    "RLMM-012": Rule(
+        "warning",
+        "An event is about a remote segment that no event before it has begun.",
+        "It drops the event.",
+        "Its first event is gone: check that the topic has cleanup.policy=delete and unlimited retention.",
+    ),
+    "RLMM-013": Rule(
+        "error",
+        "A remote segment begins in another state than COPY_SEGMENT_STARTED, or is set back to it.",
+        "Its metadata cache throws IllegalArgumentException.",
+        "Find out who wrote the event: no broker does.",
+    ),
+    "RLMM-014": Rule(
+        "warning",
+        "Offsets between two remote segments are in none.",
+        "It answers OFFSET_OUT_OF_RANGE for them once they are gone from the local log.",
+        "See kcli rlmm state for what became of the segment that held them; save the local log of a replica.",
+    ),
+    "RLMM-015": Rule(
+        "error",
+        "The leader epochs of a remote segment contradict its offsets.",
+        "It searches the segment for offsets that are not in it, or does not find those that are.",
+        "Find out who wrote the event: no broker does.",
+    ),
+    "RLMM-016": Rule(
+        "warning",
+        "The deletion of a partition was begun, and remote segments of it are left.",
+        "The controller and the brokers do not take it up again by themselves.",
+        "Delete the objects of the topic id in the remote storage, once you are sure that the topic is gone.",
+    ),
+    "RLMM-017": Rule(
+        "info",
+        "A remote segment is superseded: it is copied, and another one serves its offsets.",
+        "It deletes the segment with those beyond retention.",
+        "Nothing. It takes space in the remote storage meanwhile.",
+    ),
 }

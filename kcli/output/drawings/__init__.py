@@ -51,6 +51,7 @@ DRAWINGS = {
     "rlmm_offsets": "tiers.OFFSETS",
     "remote_segment": "remote_state.draw_segments",
     "remote_highest": "remote_state.draw_highest",
+    "remote_check": "remote_state.draw_checks",
     "remote_history": "remote_state.draw_history",
     "rlmm_lookup_offset": "tiers.draw_lookups",
     "rlmm_lookup_timestamp": "tiers.draw_lookups",

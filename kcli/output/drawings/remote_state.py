@@ -1,4 +1,4 @@
-"""The views of `rlmm state`: remote segments in their states, and the history of one."""
+"""The views of `rlmm state` and `rlmm check`: states of segments, the history of one, verdicts."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -7,14 +7,20 @@ from typing import Any
 from rich.console import RenderableType
 
 from kcli.analysis.findings import Finding
-from kcli.output.drawings.grid import NUMBER, RANGE, SIZE, TEXT, Kind, ShownColumn
+from kcli.output.drawings.grid import COUNT, NUMBER, RANGE, SIZE, TEXT, Kind, ShownColumn
 from kcli.output.drawings.marks import joined
 from kcli.output.drawings.places import is_one
 from kcli.output.drawings.remote import AT, COPIED, COPYING, DELETING, STYLES, WORDS
 from kcli.output.drawings.tables import TableView, draw_table, time_column
 from kcli.output.screen import Screen
 from kcli.output.units import counted, duration, number, size
-from kcli.rows.remote_state import RemoteHighestRow, RemoteHistoryRow, RemotePartition, RemoteSegmentRow
+from kcli.rows.remote_state import (
+    RemoteCheckRow,
+    RemoteHighestRow,
+    RemoteHistoryRow,
+    RemotePartition,
+    RemoteSegmentRow,
+)
 
 DELETED = "DELETE_SEGMENT_FINISHED"
 DURATION = Kind(lambda ms, _: duration(ms), is_right=True)
@@ -75,6 +81,38 @@ def draw_highest(
         )
     )
     yield from draw_table(view, rows, screen, findings)
+
+
+def draw_checks(
+    rows: Sequence[RemoteCheckRow], screen: Screen, findings: Sequence[Finding]
+) -> Iterator[RenderableType]:
+    """Yield partitions with what is wrong with their remote segments, and how many are clean."""
+    view = TableView(
+        columns=(
+            ShownColumn("TOPIC-PARTITION", _name, may_overflow=True),
+            ShownColumn("RESULT", "result", TEXT),
+            ShownColumn("COPIED", "copied", COUNT),
+            ShownColumn("UNFINISHED", _unfinished, COUNT),
+            ShownColumn("SUPERSEDED", "superseded", COUNT, rank=2),
+            ShownColumn("BYTES", "remote_bytes", SIZE),
+            ShownColumn("EVENTS", "events", COUNT, rank=3),
+            ShownColumn("FINDINGS", "findings", COUNT),
+        ),
+        closing=_verdict,
+        severity=lambda row: {"damaged": "error", "warning": "warning"}.get(row.result),
+        facts=lambda _: _subject(rows),
+    )
+    yield from draw_table(view, rows, screen, findings)
+
+
+def _unfinished(row: RemoteCheckRow) -> int:
+    return row.unfinished_copies + row.unfinished_deletions
+
+
+def _verdict(rows: Sequence[RemoteCheckRow]) -> str:
+    count = Counter(row.result for row in rows)
+    results = joined(f"{number(many)} {result}" for result, many in sorted(count.items()))
+    return f"{counted(len(rows), 'partition')}: {results}."
 
 
 def _partition_column(rows: Sequence[Any]) -> list[ShownColumn]:
