@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import RenderableType
 
 from kcli.analysis.findings import Finding
-from kcli.output.drawings.grid import NUMBER, RANGE, TIME, Lines, ShownColumn
+from kcli.output.drawings.grid import NUMBER, RANGE, TIME, Lines, ShownColumn, ascii_only
 from kcli.output.drawings.marks import STYLES, findings_line
 from kcli.output.drawings.places import name_of, place_parts, title
 from kcli.output.drawings.tables import TableView, draw_table, sentences
@@ -48,6 +48,8 @@ def _draw(
             yield sentences(screen, f"  not found   {row.reason}", style=STYLES["warning"])
             continue
         answer = _lines_of_offset(row) if isinstance(row, LookupOffsetRow) else _lines_of_time(row)
+        if not screen.is_utf8:
+            answer = [(word, ascii_only(text)) for word, text in answer]
         yield Lines(
             ([(f"  {word:<8}", "dim"), (text, "bold" if word == "at" else "")] for word, text in answer),
             screen.width,
