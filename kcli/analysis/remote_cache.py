@@ -195,6 +195,15 @@ class RemoteCache:
             found.sort(key=lambda segment: segment.metadata.start_offset)
         return found
 
+    def serving(self, epoch: int) -> Iterator[tuple[int, int, CachedSegment]]:
+        """Yield first and last offset (inclusive) that a leader epoch leads to, with the segment, rising."""
+        state = self._epochs.get(epoch)
+        if state is not None:
+            for start in state.starts:
+                segment = self.segments.get(state.ids[start])
+                if segment is not None:
+                    yield start, segment.end_of_epoch(epoch), segment
+
     def highest_offset(self, epoch: int) -> int | None:
         """Return the highest offset that was ever copied of a leader epoch (`highestOffsetForEpoch`)."""
         state = self._epochs.get(epoch)
@@ -212,6 +221,8 @@ class RemoteStore:
         self.caches: dict[UserPartition, RemoteCache] = {}
         self._keeps_deleted = keeps_deleted
         self.deletions: dict[UserPartition, RemotePartitionDeleteMetadata] = {}
+        self.remnants: dict[UserPartition, int] = {}
+        """How many segments were not deleted when the deletion of their partition was finished."""
 
     def apply(self, event: RemoteLogMetadata, metadata_offset: int) -> str | None:
         """Take an event of the topic; return why it changes nothing (as `RemoteCache.apply`)."""
@@ -220,7 +231,9 @@ class RemoteStore:
         key = (event.topic_id, event.topic, event.partition)
         if isinstance(event, RemotePartitionDeleteMetadata):
             if event.state == DELETE_PARTITION_FINISHED:
-                self.caches.pop(key, None)
+                gone = self.caches.pop(key, None)
+                if gone is not None and gone.segments:
+                    self.remnants[key] = len(gone.segments)
                 self.deletions.pop(key, None)
             else:
                 self.deletions[key] = event

@@ -19,6 +19,7 @@ from kcli.analysis.remote_cache import (
     CachedSegment,
     RemoteCache,
 )
+from kcli.analysis.remote_histories import contradicting_starts, written_again
 from kcli.engine.contract import Outcome
 from kcli.jobs.rlmm_state import Event, StateReducer
 from kcli.rows import Item
@@ -68,6 +69,11 @@ class RemoteCheckReducer:
         outcome = self._fold(left, right)
         if right is not None:
             return outcome
+        for directory, folded in self._fold.folded.items():
+            for key, count in folded.store.remnants.items():
+                place = RemotePartition(directory, folded.metadata_partition, *key)
+                message = f"DELETE_PARTITION_FINISHED, and {count} segments left"
+                self._of(place).add(place, "RLMM-016", message)
         found = [finding for checked in self._found.values() for finding in checked.listed]
         return replace(outcome, findings=[*outcome.findings, *found])
 
@@ -102,7 +108,11 @@ class RemoteCheckReducer:
                 checked.add(place, code, f"{_named(segment)}: {since}, and nothing after it")
         for first, last in gaps([cache.segments[one] for one in referenced if one in cache.segments]):
             checked.add(place, "RLMM-014", f"no remote segment holds offsets {first}..{last}")
-        if place in self._marked():
+        for message in contradicting_starts(cache):
+            checked.add(place, "RLMM-018", message)
+        for segment, reason in written_again(cache):
+            checked.add(place, "RLMM-019", f"{_named(segment)}: {reason}")
+        if cache.segments and place in self._marked():
             checked.add(
                 place, "RLMM-016", f"{self._marked()[place]}, and {len(cache.segments)} segments left"
             )

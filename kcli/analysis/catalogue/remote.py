@@ -93,7 +93,7 @@ REMOTE: dict[str, Rule] = {
     ),
     "RLMM-016": Rule(
         "warning",
-        "The deletion of a partition was begun, and remote segments of it are left.",
+        "The deletion of a partition was begun or finished, and remote segments of it are left.",
         "The controller and the brokers do not take it up again by themselves.",
         "Delete the objects of the topic id in the remote storage, once you are sure that the topic is gone.",
     ),
@@ -102,5 +102,18 @@ REMOTE: dict[str, Rule] = {
         "A remote segment is superseded: it is copied, and another one serves its offsets.",
         "It deletes the segment with those beyond retention.",
         "Nothing. It takes space in the remote storage meanwhile.",
+    ),
+    "RLMM-018": Rule(
+        "warning",
+        "A leader epoch begins at different offsets in remote segments.",
+        "It holds one of them to be outside the lineage of its epochs.",
+        "Compare with kcli epoch show on the leader.",
+    ),
+    "RLMM-019": Rule(
+        "info",
+        "A remote segment has offsets that a later leader epoch wrote again.",
+        "It does not read these offsets. It deletes the segment once its epochs are below the leader's "
+        "first.",
+        "Nothing: an unclean election leaves such segments.",
     ),
 }

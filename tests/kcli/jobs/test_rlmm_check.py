@@ -22,6 +22,16 @@ MARKED = RemotePartitionDeleteMetadata(**PLACE, broker_id=1, event_timestamp_ms=
 COPY = [segment("a", 0, 9), update("a", COPIED)]
 
 
+def findings_of(*events):
+    reduce = RemoteCheckReducer(0, HOUR)
+    done = reduce(reduce(None, Outcome(number=0, partial=Events("d", 3, list(enumerate(events))))), None)
+    return [(finding.code, finding.message) for finding in done.findings]
+
+
+def copied(name, start, end, *epochs):
+    return [segment(name, start, end, epochs=epochs), update(name, COPIED)]
+
+
 def checked(*events, now=2 * HOUR):
     reduce = RemoteCheckReducer(now, HOUR)
     numbered = list(enumerate(events))
@@ -68,3 +78,29 @@ def test_segments_that_follow_each_other_are_clean():
     )
 
     assert (codes, row["result"], row["copied"], row["remote_bytes"]) == ([], "clean", 1, 1)
+
+
+def test_an_epoch_with_two_beginnings_is_of_two_histories():
+    before, after = copied("a", 0, 9, (0, 0), (1, 5)), copied("b", 10, 19, (1, 10), (2, 15))
+    assert findings_of(*before, *after) == []
+
+    found = findings_of(*copied("a", 0, 9, (0, 0), (1, 5)), *copied("b", 3, 19, (0, 3), (1, 7)))
+    assert [code for code, _ in found] == ["RLMM-018", "RLMM-019"]
+    assert "leader epoch 1 begins at 5 in segment a, in b at 7" in found[0][1]
+
+
+def test_a_segment_that_an_unclean_election_cut_has_offsets_of_a_later_epoch():
+    found = findings_of(
+        *copied("a", 0, 9, (0, 0)), *copied("b", 10, 19, (0, 10)), *copied("c", 10, 29, (3, 10))
+    )
+
+    assert [code for code, _ in found] == ["RLMM-019"]
+    assert "segment b of offsets 10..19: it goes to 19 in leader epoch 0; epoch 3 has 10" in found[0][1]
+
+
+def test_segments_left_of_a_deleted_partition_are_found_and_none_are_if_all_are_deleted():
+    finished = MARKED._replace(state=2)
+    deleted = [*COPY, MARKED, update("a", DELETING), update("a", DELETED)]
+
+    assert [code for code, _ in findings_of(*COPY, MARKED, finished)] == ["RLMM-016"]
+    assert findings_of(*deleted) == findings_of(*deleted, finished) == []
