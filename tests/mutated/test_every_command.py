@@ -32,8 +32,8 @@ PARTS = 4
 """Tests that share the log dirs, so that several processes can."""
 SECONDS = 60
 """More than any command takes for a log dir, by far."""
-NO_LOG_DIR = {"demo", "explain", "help", "salvage", "schema", *READ_NO_FILES}
-"""Commands that take no log dir; `salvage` takes one partition, and has tests of its own."""
+NO_LOG_DIR = {"demo", "explain", "help", "rlmm follow", "salvage", "schema", *READ_NO_FILES}
+"""Commands that take no log dir; `salvage` takes one partition, `rlmm follow` two: see their tests."""
 COMMANDS = (
     "ls --include-leftovers",
     "epoch show",
@@ -60,6 +60,11 @@ COMMANDS = (
     "dump --index-sanity-check -o text",
     "rlmm dump",
     "rlmm state",
+    "rlmm offsets",
+    "rlmm lookup offset 12",
+    "rlmm lookup timestamp 1767225600000",
+    "rlmm coverage",
+    "rlmm retention --retention-bytes 300 --at 2026-11-22",
     "truncate --dry-run --leader-epochs 0:0,1:9,4:30@40",
     "epoch diff",
     "epoch check",
