@@ -194,6 +194,20 @@ def decoded_markers(data):
     return [is_usual and is_marker(raw) for is_usual, raw in zip(markers(data), whole(data), strict=True)]
 
 
+def types_of_markers(data):
+    joined, found = window(data)
+    return bulk.marker_types(joined, found.at, found.fields).tolist()
+
+
+def decoded_types(data):
+    """Return the types of markers by decoding where the fast reader says one; its -1 is no verdict."""
+    decoded = []
+    for fast, raw in zip(types_of_markers(data), whole(data), strict=True):
+        record = next(iter(batch_records(raw, LIMIT)), None) if fast >= 0 else None
+        decoded.append(control_record(record.key, record.value).type if record is not None else -1)
+    return decoded
+
+
 def is_marker(raw):
     try:
         (record,) = batch_records(raw, LIMIT)
@@ -270,6 +284,7 @@ TWINS = {
     "records": Twin((record_columns.record_columns,), fast_records, plain_records, logs),
     "chains": Twin((record_chains.chains,), fast_chains, plain_chains, logs),
     "markers": Twin((bulk.end_markers,), markers, decoded_markers, logs),
+    "types of markers": Twin((bulk.marker_types,), types_of_markers, decoded_types, logs),
     "header rows": Twin(
         (bulk.gathered, bulk.rows, bulk.together, record_columns.headers_at),
         fast_rows,

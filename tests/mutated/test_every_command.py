@@ -120,7 +120,7 @@ def time_limit(seconds: int) -> Iterator[None]:
 
 def problem(command: str, log_dir: Path, schemas: Schemas) -> str | None:
     """Return what is wrong with how a command answers; None for nothing."""
-    words = [*command.split(), *[str(log_dir)] * (2 if command.startswith("replica ") else 1)]
+    words = [*command.split(), *[str(log_dir)] * (2 if command.startswith(("replica ", "epoch diff")) else 1)]
     try:
         with time_limit(SECONDS):
             done = CliRunner().invoke(app, words if "text" in words else [*words, "-o", "json"])

@@ -5,7 +5,7 @@ import numpy as np
 from formats.batch import LOG_OVERHEAD
 from formats.bounds import RAISES_THE_BOUND, describe
 from formats.errors import FormatError
-from formats.magic import is_legacy
+from formats.magic import is_legacy, read_header
 from formats.message_set import message_set, set_records
 from formats.record import batch_records
 from formats.record_columns import FallbackBatch, RecordColumns, record_columns
@@ -48,7 +48,7 @@ def _report(findings: FindingCollector, position: int, offset: int, words: str) 
 def _trouble(raw: bytes, limit: int, position: int) -> str | None:
     """Return why the records of a batch cannot be read; None where they can."""
     try:
-        if is_legacy(raw[16]):
+        if is_legacy(read_header(raw).magic):
             for message in set_records(message_set(raw, limit)):
                 if message.error is not None:
                     return describe(message.error.moved(position))

@@ -212,6 +212,7 @@ def test_names_of_tiered_storage_are_no_odd_ones(kcli, tmp_path):
         done = kcli(command, directory, "-o", "json")
         assert not re.search("LOG-01|not-a-log-dir", done.stdout)
     directory.rename(tmp_path / "orders-0")
+    (tmp_path / "orders-0" / f"{0:020d}.log").write_bytes(b"")  # now it is a partition's directory
     assert "LOG-010" in kcli("dump", tmp_path / "orders-0", "-o", "json").stdout
 
 
