@@ -90,7 +90,9 @@ def state(
         raise UsageError(f"{asked[0]}, {asked[1]}: one question at a time")
     if deleted and asked:
         raise UsageError(f"--deleted with {asked[0]}: for the list of all segments")
-    row_type = {HISTORY: REMOTE_HISTORY, "--highest": REMOTE_HIGHEST}.get(asked[0] if asked else "")
+    row_type = {HISTORY: REMOTE_HISTORY, "--highest": REMOTE_HIGHEST}.get(
+        asked[0] if asked else "", REMOTE_SEGMENT
+    )
     answer = queries[asked[0]] if asked else jobs.every_segment
     command = Command(
         name="rlmm state",
@@ -99,7 +101,7 @@ def state(
             answer, None if history is None else jobs.History(history), keeps_deleted=deleted
         ),
         rows_from_reduce=True,
-        row_types=(row_type or REMOTE_SEGMENT,),
+        possible_types=lambda _: frozenset({row_type.name}),
         topics_of_rows=topics,
         accepts=jobs.ACCEPTS,
         expand=jobs.expand,

@@ -50,7 +50,7 @@ def records_from(segments: Sequence[LoadedSegment], offset: int) -> int | None:
     count = 0
     bases = [segment.base_offset for segment in segments[1:]]
     for segment, end in zip(segments, [*bases, None], strict=True):
-        if end is not None and end <= offset:
+        if segment.log_path is None or (end is not None and end <= offset):
             continue
         try:
             with segment.log() as log:

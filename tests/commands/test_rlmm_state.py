@@ -2,6 +2,7 @@
 
 import json
 
+import jsonschema
 import pytest
 
 FIRST = "SMhZR4WsR5Km8AhfV5FZ5g"
@@ -79,6 +80,15 @@ def test_the_history_of_a_segment(state):
         None,
     )
     assert finished["since_previous_ms"] == finished["event_timestamp_ms"] - started["event_timestamp_ms"] > 0
+
+
+@pytest.mark.parametrize("words", [(), ("--highest", "2"), ("--history", FIRST)])
+def test_rows_match_the_schema(kcli, demo, words):
+    schema = json.loads(kcli("schema", "rlmm", "state").stdout)
+    document = json.loads(kcli("rlmm", "state", demo, *words, "-o", "json").stdout)
+
+    assert document["rows"]
+    jsonschema.validate(document, schema)
 
 
 def test_a_topic_is_the_users(state, kcli, demo):
