@@ -8,7 +8,6 @@ from typing import NamedTuple
 from formats.names import LOG, OFFSET_INDEX, TIME_INDEX, TXN_INDEX, FileName
 from formats.types import TopicPartition
 
-NORMAL = "normal"
 INDEXES = (OFFSET_INDEX, TIME_INDEX, TXN_INDEX)
 BLOCK = 512
 """Bytes of a unit of `st_blocks` (POSIX)."""

@@ -6,7 +6,7 @@ is checked and rebuilt.
 """
 
 from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY, OffsetIndexEntry
-from formats.names import CLUSTER_METADATA, UNKNOWN, parse_file
+from formats.names import CLUSTER_METADATA, DELETE, UNKNOWN, parse_file
 from formats.types import TopicPartition
 from kcli.analysis import epochs
 from kcli.analysis.directory_files import PREALLOCATED, TXN_ENTRY_SIZE, Files, read_aborted, surviving_files
@@ -316,7 +316,7 @@ class LogLoader:
                 self.producers.start_at(self.log_start)
                 self.emptied = True
                 log_end = None
-        else:
+        elif self.partition.state != DELETE:  # a broker removes the files of those one by one
             self.reporter.report("LOG-007", NO_LOG_FILE, None)
         if not self.segments:
             self.segments[self.log_start] = empty_segment(self.log_start)

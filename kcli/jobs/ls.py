@@ -79,7 +79,7 @@ def _row(
 
     totals = inventory.totals(_files(partition, problems))
     loaded = read(lambda: _collected(_start(partition, recover=recover), findings))
-    facts, name = partition.directory, partition.target.name
+    facts = partition.directory
     high_watermark = inventory.checkpointed(facts.high_watermarks, partition.topic, partition.number)
     row = PartitionRow(
         where(partition),
@@ -98,7 +98,7 @@ def _row(
         recovery_point=inventory.checkpointed(facts.recovery_points, partition.topic, partition.number),
         topic_id=_topic_id(partition),
         leftovers=totals.leftovers,
-        state=name.kind if name else inventory.NORMAL,
+        state=partition.state,
     )
     return row, findings
 

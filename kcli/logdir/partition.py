@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from formats.checkpoint import EpochEntry, check_epoch_entries, read_leader_epoch_checkpoint
-from formats.names import FileName, canonical_name, parse_file
+from formats.names import NORMAL, FileName, canonical_name, parse_file
 from formats.properties import read_partition_metadata
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.directory import NO_DIRECTORY, DirectoryFacts, directory_facts
@@ -40,6 +40,11 @@ class Partition:
     def topic(self) -> str | None:
         """The topic by the directory's name; None when the name is no partition's."""
         return self.target.name.topic if self.target.name else None
+
+    @property
+    def state(self) -> str:
+        """normal, delete, stray or future, by the name; normal when that is no partition's."""
+        return self.target.name.kind if self.target.name else NORMAL
 
     @property
     def number(self) -> int | None:

@@ -156,6 +156,16 @@ def test_a_directory_without_a_log(tmp_path):
     assert outcome.findings == [Finding("LOG-007", NO_LOG_FILE, dir=str(tmp_path / "d" / "orders-0"))]
 
 
+@pytest.mark.parametrize("command", [("ls",), ("epoch", "show"), ("scan",), ("lookup", "offset", "latest")])
+def test_a_directory_that_is_deleted_may_have_lost_its_log(kcli, tmp_path, command):
+    directory = log_dir(tmp_path / "d") / "orders-0.0123456789abcdef0123456789abcdef-delete"
+    segment(directory, 0)
+    os.remove(directory / "00000000000000000000.log")
+    document = json.loads(kcli(*command, tmp_path / "d", "--include-leftovers", "-o", "json").stdout)
+
+    assert "LOG-007" not in {finding["code"] for finding in document["findings"]}
+
+
 @pytest.mark.parametrize("words", [("orders-0",), ("orders-0/*.log",), ("orders-0", "orders-0/*.log"), ("",)])
 def test_a_partition_is_not_complete_with_a_segment_that_is_no_file(kcli, data, words):
     (data / "orders-0" / "00000000000000000090.log").symlink_to("nowhere")
