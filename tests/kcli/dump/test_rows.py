@@ -111,11 +111,11 @@ def test_every_kind_of_value(kcli, tmp_path, monkeypatch):
     ]
     path.write_bytes(b"".join(batches))
     for form in ("csv", "ndjson", "json", "tsv"):
-        for words in ((), ("--records",), ("--records", "--null", "none")):
+        for words in ((), ("--records",), ("--records", "--null", "~nil~")):
             shown, _, status = both(kcli, path, words, monkeypatch, form)
             assert shown.count("\n") >= 4
             assert status == bool(words)
-            assert ("none" in shown) == ("--null" in words and form in {"csv", "tsv"})
+            assert ("~nil~" in shown) == ("--null" in words and form in {"csv", "tsv"})
 
 
 @pytest.mark.parametrize("seed", range(5))
