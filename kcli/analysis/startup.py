@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import UNKNOWN_SETTINGS, Checkpoints, LoadedLog, LostBytes, Settings
 from kcli.analysis.log_segment import KAFKA_STORAGE, BrokerError, file_batches, header
-from kcli.analysis.start import start_from
+from kcli.analysis.start import LOAD_FAILED, start_from
 from kcli.analysis.start_files import FileChange, file_changes
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition, shown_path
@@ -54,7 +54,7 @@ def predict(
         loaded = yield from start_from(partition, given, settings=settings)
     except FileError as failure:
         error = failure.__cause__
-        if not isinstance(error, BrokerError):
+        if failure.code != LOAD_FAILED or not isinstance(error, BrokerError):
             raise
         yield refusal(partition, error)
         return Startup(None, error, None, ())

@@ -160,3 +160,12 @@ def test_a_recorded_start_went_as_predicted(unpacked, folder, name, fact):
     )
     epochs = [[entry["epoch"], entry["start_offset"]] for entry in row["epochs"]]
     assert epochs == fact["epochs"][: len(epochs)]
+
+
+def test_a_segment_that_the_broker_would_split_is_not_foreseen(tmp_path):
+    directory = orders(tmp_path / "d", put_range(1 << 54, 1), recovery=0)
+    outcome = startup(unit(directory), request=StartRequest(now_ms=NOW, shutdown="unclean"))
+
+    assert outcome.rows == []
+    assert outcome.error is not None and outcome.error.error == "unsupported"
+    assert "splits the segment" in outcome.error.message
