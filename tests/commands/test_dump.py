@@ -202,6 +202,7 @@ def test_output_is_the_same_however_often_a_scan_stops(kcli, tmp_path, monkeypat
     assert kcli(*command).stdout == whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("-o", "ndjson", "--records"), ("-o", "text", "--print-data-log")])
 def test_processes_print_the_same(kcli, log_dir, words):
     for number in range(4):

@@ -219,6 +219,7 @@ def test_a_tail_is_no_longer_than_asked_whatever_cannot_be_read(kcli, tmp_path):
     assert len(rows) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [(), ("--print-data-log",), ("--print-data-log", "--offsets", "0.."), ("--print-data-log", "--jobs", 2)],
@@ -255,6 +256,7 @@ def leader_change(voters):
     return put_records([put_record(key=struct.pack(">hh", 0, 2), value=value)], ZSTD, attributes=0x20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("-o", "text"), ("-o", "text", "--tail", 1), ("-o", "text", "--layout")])
 def test_a_control_record_that_is_too_long_is_not_read(words, kcli, tmp_path):
     path = tmp_path / LOG

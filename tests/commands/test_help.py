@@ -90,6 +90,7 @@ def test_options_are_listed_in_groups(kcli):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("columns", "widest"), [(80, 80), (100, 100), (120, 120), (200, 120)])
 def test_help_is_as_wide_as_the_terminal(columns, widest):
     for words in ((), ("epoch",), ("dump",)):

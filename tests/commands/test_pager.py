@@ -31,6 +31,7 @@ def test_a_long_table_goes_to_the_pager(many, tmp_path):
     assert len(lines) == 31 and lines[0].split() == ["topic", "partition"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "environment"),
     [

@@ -208,6 +208,7 @@ def offsets_of(topics, partitions):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [(), ("--jobs", 2), pytest.param(("--spark",), marks=pytest.mark.spark)])
 def test_topic_and_partition_are_the_users(log_dir, more):
     assert len(TOPICS) > 1

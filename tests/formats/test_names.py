@@ -284,6 +284,7 @@ def test_round_trip(topic, partition, kind):
     )
 
 
+@pytest.mark.slow
 def test_long_hostile_names_are_quick():
     for name in (
         "-." * 50_000 + " -delete",

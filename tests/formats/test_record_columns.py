@@ -209,6 +209,7 @@ def flipped(batch):
     return found[: 4 * HEADER_SIZE], found[4 * HEADER_SIZE :]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_every_flipped_byte(monkeypatch, name):
     # more records than any of these bytes hold, and few enough to walk in vain again and again
@@ -230,6 +231,7 @@ def test_every_flipped_byte_of_a_batch_in_parts(name):
     assert in_parts(others) == plain(others)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", [0, 4])
 def test_every_flipped_bit_of_plain_records(codec):
     body = b"".join(put_record(n, n << 40, b"k" * n, b"v", ((b"h", None),) * (n % 3)) for n in range(5))

@@ -119,6 +119,7 @@ def test_every_prefix():
     assert ends == set(range(1, len(BYTES) + 1))
 
 
+@pytest.mark.slow
 def test_every_flipped_byte():
     """Nothing but a FormatError, and nothing but the flipped field changes.
 

@@ -61,6 +61,14 @@ def made() -> list[Made]:
     return [message for message in every() if message.framing != "protocol"]
 
 
+def made_of_each_version() -> dict[str, list[Made]]:
+    """Those of the topics' records by type and version, e.g. OffsetCommitKey-1."""
+    found: dict[str, list[Made]] = {}
+    for message in made():
+        found.setdefault(f"{message.name}-{message.version}", []).append(message)
+    return found
+
+
 def small() -> list[Made]:
     """The shortest with all its fields of each type and version: enough for damage."""
     best: dict[tuple[str, int], Made] = {}

@@ -9,7 +9,7 @@ import pytest
 
 from formats.messages.decode import SCHEMAS, Message, decode_remote
 from kcli.analysis.annotated_messages import Contents, message_fields
-from tests.formats.messages.kafka import made, small
+from tests.formats.messages.kafka import made_of_each_version, small
 
 
 def leaves(fields, values):
@@ -28,26 +28,30 @@ def leaves(fields, values):
                 yield from leaves(field.struct, one)
 
 
-@pytest.mark.parametrize("message", made(), ids=lambda message: f"{message.name}-{message.version}")
-def test_messages_by_kafka(message):
-    found = message.decode()
-    assert isinstance(found, Message)
-    schema = SCHEMAS[found.name]
-    parts = list(message_fields(found, message.data))
-    end = 0
-    for part in parts:
-        assert part.start == end
-        end = part.end
-    assert end == len(message.data)
-    names = {field.name for field in plain_fields(schema.fields)}
-    told = sorted(repr((part.field, part.value)) for part in parts[framed(message) :] if part.field in names)
-    assert told == sorted(map(repr, leaves(schema.fields, found.fields)))
-    tagged = {field.name for field in schema.fields if field.tag is not None and field.struct is None}
-    values = {part.field: part.value for part in parts if part.field in tagged}
-    assert values == {name: found.fields[name] for name in values}
-    json.dumps([part.value for part in parts], default=bytes.hex)
+@pytest.mark.parametrize("messages", made_of_each_version().values(), ids=made_of_each_version())
+def test_messages_by_kafka(messages):
+    for message in messages:
+        found = message.decode()
+        assert isinstance(found, Message)
+        schema = SCHEMAS[found.name]
+        parts = list(message_fields(found, message.data))
+        end = 0
+        for part in parts:
+            assert part.start == end
+            end = part.end
+        assert end == len(message.data)
+        names = {field.name for field in plain_fields(schema.fields)}
+        told = sorted(
+            repr((part.field, part.value)) for part in parts[framed(message) :] if part.field in names
+        )
+        assert told == sorted(map(repr, leaves(schema.fields, found.fields)))
+        tagged = {field.name for field in schema.fields if field.tag is not None and field.struct is None}
+        values = {part.field: part.value for part in parts if part.field in tagged}
+        assert values == {name: found.fields[name] for name in values}
+        json.dumps([part.value for part in parts], default=bytes.hex)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("message", small(), ids=lambda message: f"{message.name}-{message.version}")
 def test_damaged_messages_are_told_up_to_the_damage(message):
     whole = list(message_fields(message.decode(), message.data))

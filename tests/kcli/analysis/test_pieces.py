@@ -60,6 +60,7 @@ def joined(path, cuts):
     return reduce(lambda a, b: a and join(a, b), parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["codec-none", "txn", "shapes", "v1-gzip", "v0-none", "metadata"])
 def test_pieces_join_at_any_batch(tmp_path, name):
     path = tmp_path / "log"

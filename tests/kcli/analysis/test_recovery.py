@@ -107,6 +107,7 @@ def replayed(segment):
     return "whole", state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("follow", [recovered, replayed])
 def test_in_windows_as_batch_by_batch(tmp_path, monkeypatch, window, follow):

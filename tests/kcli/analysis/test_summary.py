@@ -86,12 +86,14 @@ def test_markers_that_cannot_be_read(tmp_path, broken):
     assert (piece.unreadable.batches, piece.unreadable.position) == (2, len(in_transaction(0, 7)))
 
 
+@pytest.mark.slow
 def test_every_flipped_byte(tmp_path):
     data = put_range(0, 2) + in_transaction(2, 7, 1) + marker(3, 7) + put_range(4, 1)
     for position in range(len(data)):
         compare(tmp_path / "log", data[:position] + bytes([data[position] ^ 0x81]) + data[position + 1 :])
 
 
+@pytest.mark.slow
 def test_every_prefix(tmp_path):
     for length in range(0, len(VARIED), 3):
         compare(tmp_path / "log", VARIED[:length])

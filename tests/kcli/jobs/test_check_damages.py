@@ -86,6 +86,7 @@ def test_log_dirs_that_a_broker_did_not_start_with_will_not_load(kcli, tmp_path)
     assert results["damaged/d0"] == {"clean", "warning", "damaged"}
 
 
+@pytest.mark.slow
 def test_recordings_without_damage_are_clean(kcli, tmp_path: Path):
     for name in ("single", "tiered", "truncation", "failover"):
         pack.unpack(name, tmp_path)

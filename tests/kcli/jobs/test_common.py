@@ -320,6 +320,7 @@ def test_an_answer_about_a_file_that_shrank_is_tried_again(three):
     assert (outcome.error, outcome.findings, len(attempts)) == (None, [], 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     ["scan", "scan --summary", "dump", "dump --records", "dump --layout", "scan --jobs 2", "dump --jobs 2"],

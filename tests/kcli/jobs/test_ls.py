@@ -133,6 +133,7 @@ def test_an_unreadable_log_leaves_its_values_null(tmp_path):
     assert told == "(None, None, None, None) no-permission\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("nowhere"), lambda path: path.symlink_to(path)],

@@ -185,6 +185,7 @@ def test_every_prefix_of_a_segment(partition):
         assert bool(result.findings) == (length not in {0, len(ONE)})
 
 
+@pytest.mark.slow
 def test_every_flipped_byte_of_a_segment(partition):
     whole = bytearray(ONE + TWO)
     for at in range(len(whole)):

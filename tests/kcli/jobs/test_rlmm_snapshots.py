@@ -14,6 +14,7 @@ REFUSED_SINCE_3_6 = {"damaged/start-offset-negative": ["RLMM-003"], "damaged/end
 """Offsets that the caches of 3.1 to 3.5 load all the same."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SNAPSHOTS)
 def test_every_recorded_snapshot_file(name, tmp_path):
     item = SNAPSHOTS[name]

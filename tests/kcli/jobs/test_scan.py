@@ -350,6 +350,7 @@ def test_a_bug_is_one_units_error(data, monkeypatch):
     assert {o.error.error for o in scanned(data)} == {"internal"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("middle", [b"\xff" * 300_000, bytes(300_000)], ids=["damage", "zeros"])
 def test_the_rate_holds_for_damage_and_zeros_too(tmp_path, middle):
     path = tmp_path / f"{0:020}.log"

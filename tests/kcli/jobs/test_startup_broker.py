@@ -286,6 +286,7 @@ def test_partitions_alone_have_no_row_of_a_broker(dirs):
     assert (row["topic"], rows) == ("orders", [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("trial", "error"),
     [

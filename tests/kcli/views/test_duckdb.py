@@ -170,6 +170,7 @@ def test_one_moment_for_all_rows_of_a_query(duck):
 # What is read
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("condition", "directories"),
     [
@@ -244,6 +245,7 @@ def test_options_work_in_views_and_expressions(duck):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", [view for view, options in OPTIONS.items() if options])
 def test_every_view_takes_its_options_as_nulls(duck, view):
     nulls = ", ".join(f"{option} := NULL" for option in OPTIONS[view])

@@ -78,6 +78,7 @@ def test_every_type_is_tried():
     assert set(ROWS) == set(DRAWINGS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DRAWINGS)
 @examples(30)
 @given(data=st.data(), width=st.sampled_from([40, 80, 200]), is_utf8=st.booleans())
