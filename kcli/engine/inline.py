@@ -34,13 +34,10 @@ def reduced(job: Job, units: Sequence[Unit], outcomes: Iterable[Outcome]) -> Ite
         return
     by_number = {unit.number: unit for unit in units}
     for _, group in groupby(outcomes, key=lambda outcome: by_number[outcome.number].group):
-        left: Outcome | None = None
-        for outcome in group:
-            if left is not None:
-                yield replace(left, partial=None, continuation=left.continuation or by_number[outcome.number])
-                left = Outcome(number=left.number, partial=left.partial)
-            left = job.reduce(left, outcome)
-        assert left is not None
+        left = job.reduce(None, next(group))
+        for outcome in group:  # noqa: B031 - the rest of it
+            yield replace(left, partial=None, continuation=left.continuation or by_number[outcome.number])
+            left = job.reduce(Outcome(number=left.number, partial=left.partial), outcome)
         last = job.reduce(Outcome(number=left.number, partial=left.partial), None)
         adds = bool(last.rows or last.findings or last.error)
         yield replace(left, partial=None, continuation=by_number[left.number] if adds else left.continuation)

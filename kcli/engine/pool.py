@@ -90,11 +90,10 @@ def _mapped(job: Map, work: deque[Sequence[Unit]], window: int, under_way: list[
 
 def _reason(error: OSError | EOFError | RuntimeError) -> str:
     """Return why there can be no worker; the end of the pipe to a helper process is its death."""
-    if isinstance(error, EOFError | ConnectionError):
-        return "a helper process died"
     if isinstance(error, TimeoutError):
         return f"no worker began within {START_SECONDS} s"
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+    died = isinstance(error, EOFError | ConnectionError)
+    return "a helper process died" if died else getattr(error, "strerror", None) or str(error)
 
 
 def _answered(units: Sequence[Unit], path: str, answer: Future[int]) -> tuple[list[Outcome], list[Unit]]:
@@ -162,19 +161,16 @@ def _end_with_owner() -> None:
 
 def _answer(path: str) -> int:
     """Replace units in a file by their outcomes, as many as have a call's share of bytes; return how many."""
-    count = 0
     with open(path, "r+b") as file:
         job, units, most = pickle.load(file)  # noqa: S301 - the owner wrote it
         start = file.seek(0)
-        for outcome in mapped(job, units):
+        for count, outcome in enumerate(mapped(job, units), 1):
             try:
                 pickle.dump(outcome, file, pickle.HIGHEST_PROTOCOL)
             except (pickle.PicklingError, TypeError, AttributeError, RecursionError) as error:
                 unit = next(unit for unit in units if unit.number == outcome.number)
                 file.seek(start)
                 pickle.dump(failed(unit, "internal", described(error)), file)
-            start = file.tell()
-            count += 1
-            if start >= most:
-                break
+            if (start := file.tell()) >= most:
+                return count
     return count
