@@ -295,7 +295,8 @@ INT64 = 2**63 - 1
 MOST_NUMBERS = 1_000_000
 
 
-def _integer(word: str, what: str, low: int, high: int) -> int:
+def integer(word: str, what: str, low: int, high: int) -> int:
+    """Return the number of a word; `what` names it in the UsageError."""
     if not re.fullmatch(r"-?[0-9]{1,19}", word) or not low <= int(word) <= high:
         raise UsageError(f"{what} {word!r}: expected a whole number from {low} to {high}")
     return int(word)
@@ -336,8 +337,8 @@ def _ranges(what: str, words: list[str], low: int, high: int) -> list[range]:
         first, dots, last = word.partition("..")
         if not first or (dots and not last):
             raise UsageError(f"{what} {word!r}: expected a whole number, or a range such as 0..3")
-        begin = _integer(first, what, low, high)
-        end = _integer(last, what, low, high) if dots else begin
+        begin = integer(first, what, low, high)
+        end = integer(last, what, low, high) if dots else begin
         if end < begin:
             raise UsageError(f"{what} {word!r}: the range is empty; did you mean {last}..{first}?")
         ranges.append(range(begin, end + 1))
@@ -352,7 +353,7 @@ def parse_offset(text: str) -> int | str:
         return text
     if not text.isdecimal():
         raise UsageError(f"offset {text!r}: expected a number, earliest or latest")
-    return _integer(text, "offset", 0, INT64)
+    return integer(text, "offset", 0, INT64)
 
 
 def parse_duration(text: str) -> int:

@@ -1,12 +1,28 @@
 """`kcli epoch`: leader epochs of partitions, and the answers to OffsetForLeaderEpoch."""
 
 from functools import partial
-from typing import Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
-from commands._options import INT64, Common, Paths, UsageError, common_options, parse_epochs, parse_offset
+from commands._metadata import metadata_path
+from commands._options import (
+    INT32,
+    INT64,
+    Common,
+    Paths,
+    UsageError,
+    common_options,
+    integer,
+    parse_epochs,
+    parse_offset,
+    split_list,
+)
 from commands._typer import Group
+
+if TYPE_CHECKING:
+    from kcli.analysis.positions import Position
+    from kcli.jobs.fencing import Fence
 
 app = Group(
     no_args_is_help=True,
@@ -35,6 +51,31 @@ Broker = Annotated[
         show_default=False,
         help="starting (the default): the epochs that a broker holds after its start. "
         "running: also keeps an epoch that has no records yet.",
+    ),
+]
+
+RESETS = ("earliest", "latest", "none")
+
+CurrentLeaderEpoch = Annotated[
+    int | None,
+    typer.Option(
+        "--current-leader-epoch",
+        metavar="N",
+        min=0,
+        max=INT32,
+        show_default=False,
+        help="The leader epoch that the request names; a broker that knows another answers with an error.",
+    ),
+]
+
+Metadata = Annotated[
+    str | None,
+    typer.Option(
+        "--metadata",
+        metavar="PATH",
+        show_default=False,
+        help="Take the partition's leader and its epoch from this KRaft metadata log or .checkpoint; without "
+        "it the newest epoch of the cache counts.",
     ),
 ]
 
@@ -79,6 +120,8 @@ def end_offset(
             show_default=False,
         ),
     ] = None,
+    current_leader_epoch: CurrentLeaderEpoch = None,
+    metadata: Metadata = None,
     source: From = "checkpoint",
     broker: Broker = "starting",
     common: Common,
@@ -94,6 +137,7 @@ def end_offset(
         jobs.end_offset,
         asked=parse_epochs(",".join(epoch)),
         log_end_offset=log_end_offset,
+        fence=_fence(current_leader_epoch, metadata),
         **_cache(source, broker),
     )
     run(Command(name="epoch end-offset", job=job, accepts=jobs.ACCEPTS), paths, common)
@@ -120,6 +164,52 @@ def at(
 
     job = partial(jobs.at, offset=parse_offset(offset), **_cache(source, broker))
     run(Command(name="epoch at", job=job, accepts=jobs.ACCEPTS), paths, common)
+
+
+@app.command("validate")
+@common_options
+def validate(
+    paths: Paths = None,
+    *,
+    position: Annotated[
+        list[str],
+        typer.Option(
+            "--position",
+            metavar="OFFSET:EPOCH,...",
+            help="The offset that a consumer reads next, and the leader epoch that it knows of it.",
+        ),
+    ],
+    reset: Annotated[
+        str,
+        typer.Option("--reset", metavar="earliest|latest|none", help="The consumer's auto.offset.reset."),
+    ] = "latest",
+    current_leader_epoch: CurrentLeaderEpoch = None,
+    metadata: Metadata = None,
+    source: From = "checkpoint",
+    broker: Broker = "starting",
+    common: Common,
+) -> None:
+    """Say whether a consumer keeps its position when this replica leads, or where it goes back to.
+
+    Example: kcli epoch validate --position 1200:4 /var/lib/kafka/data/orders-0
+    """
+    if reset not in RESETS:
+        raise UsageError(f"--reset {reset}: expected one of {', '.join(RESETS)}")
+    from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import epoch as epochs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import positions as jobs  # noqa: PLC0415 - kept out of --help
+
+    job = partial(
+        jobs.check,
+        consumer=jobs.Consumer(tuple(map(_position, split_list(position))), reset),
+        fence=_fence(current_leader_epoch, metadata),
+        **_cache(source, broker),
+    )
+    run(
+        Command(name="epoch validate", job=job, accepts=epochs.ACCEPTS, differs=jobs.has_truncated),
+        paths,
+        common,
+    )
 
 
 @app.command("diff")
@@ -179,3 +269,18 @@ def _cache(source: str, broker: str) -> _Cache:
         if word not in words:
             raise UsageError(f"{option} {word}: expected one of {', '.join(words)}")
     return {"source": source, "running": broker == "running"}
+
+
+def _fence(current: int | None, metadata: str | None) -> "Fence":
+    from kcli.jobs.fencing import Fence  # noqa: PLC0415 - kept out of --help
+
+    return Fence(current=-1 if current is None else current, metadata=metadata_path(metadata))
+
+
+def _position(word: str) -> "Position":
+    from kcli.analysis.positions import Position  # noqa: PLC0415 - kept out of --help
+
+    offset, _, epoch = word.partition(":")
+    if not epoch:
+        raise UsageError(f"--position {word!r}: expected OFFSET:EPOCH, as 1200:4")
+    return Position(integer(offset, "offset", 0, INT64), integer(epoch, "leader epoch", -1, INT32))

@@ -1,6 +1,5 @@
 """`kcli replica`: the replicas of a partition, compared."""
 
-import os
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands._brokers import broker_ids
+from commands._metadata import metadata_path
 from commands._options import INT32, Common, Paths, UsageError, common_options, output_options
 from commands._typer import Group
 
@@ -130,7 +130,6 @@ def elect(
     from kcli.analysis.failover import Defaults  # noqa: PLC0415 - kept out of --help
     from kcli.engine.contract import Unit  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import elect as jobs  # noqa: PLC0415 - kept out of --help
-    from kcli.logdir.buffers import FileError  # noqa: PLC0415 - kept out of --help
 
     def grouped(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as Command.split is called
         found = jobs.groups(units)
@@ -138,15 +137,9 @@ def elect(
             raise UsageError("expected two replicas of a partition at least: log dirs or partition dirs")
         return found
 
-    if metadata is not None:
-        metadata = os.path.abspath(metadata)
-        try:
-            jobs.metadata_image(metadata)
-        except FileError as error:
-            raise UsageError(f"--metadata {error}") from error
     electorate = jobs.Electorate(
         isr=None if isr is None else broker_ids(isr, "--isr"),
-        metadata=metadata,
+        metadata=metadata_path(metadata),
         defaults=Defaults(may_be_unclean=unclean_leader_election),
     )
     run(

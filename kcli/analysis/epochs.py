@@ -23,6 +23,7 @@ LATEST = "latest"
 ABOVE_ALL = "above-all"
 BELOW_ALL = "below-all"
 BETWEEN = "between"
+ERROR = "error"
 
 
 class EndOffset(NamedTuple):
@@ -34,6 +35,10 @@ class EndOffset(NamedTuple):
     epoch: int
     end_offset: int
     rule: str
+
+
+NO_END_OFFSET = EndOffset(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, ERROR)
+"""What goes with an error."""
 
 
 class LoadedCache(NamedTuple):

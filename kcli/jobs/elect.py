@@ -1,25 +1,23 @@
 """`replica elect`: each replica of a partition as its leader, what that loses, and who Kafka would elect."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import NamedTuple
 
-from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT
+from formats.names import CLUSTER_METADATA
 from kcli.analysis.candidates import LoadedReplica, Loss, losses
 from kcli.analysis.election import NO_LEADER, Elected, PartitionState, Rules, elect
 from kcli.analysis.failover import Defaults, rules_for
 from kcli.analysis.findings import Finding
-from kcli.analysis.loaded_log import LoadedLog, checkpoints
+from kcli.analysis.loaded_log import checkpoints
 from kcli.analysis.log_segment import BrokerError
-from kcli.analysis.metadata_image import Image
-from kcli.analysis.metadata_source import metadata_of_log, metadata_of_snapshot
 from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.cluster import metadata_image, state_in
 from kcli.jobs.common import Yield, answer, failed, where
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import PARTITION, Selection, Target, find
+from kcli.logdir.tree import Target
 from kcli.rows.elections import ElectionRow
 
 UNKNOWN_ISR = "the ISR is not known: name it with --isr, or --metadata"
@@ -148,12 +146,11 @@ def _verdict(broker: int | None, chosen: Chosen | None) -> tuple[bool | None, bo
 def _chosen(partition: Partition, live: list[int], electorate: Electorate) -> Chosen | None:
     """Return whom Kafka elects if just the replicas here are live."""
     if electorate.metadata is not None:
-        image = metadata_image(electorate.metadata)
-        topic_id = _topic_ids(electorate.metadata).get(partition.topic)
-        state = topic_id and image.topics[topic_id].partitions.get(partition.number or 0)
-        if not topic_id or not state:
+        known = state_in(electorate.metadata, partition)
+        if known is None:
             return None
-        rules = rules_for(image, topic_id, state, electorate.defaults)
+        topic_id, state = known
+        rules = rules_for(metadata_image(electorate.metadata), topic_id, state, electorate.defaults)
         return _elected(state, rules._replace(is_acceptable=live.__contains__))
     if electorate.isr is None:
         return None
@@ -165,42 +162,3 @@ def _chosen(partition: Partition, live: list[int], electorate: Electorate) -> Ch
 
 def _elected(state: PartitionState, rules: Rules) -> Chosen:
     return Chosen(elect(state, state, rules), state.isr or state.elr)
-
-
-@cache
-def _topic_ids(path: str) -> dict[str | None, str]:
-    return {topic.name: topic_id for topic_id, topic in metadata_image(path).topics.items()}
-
-
-@cache
-def metadata_image(path: str) -> Image:
-    """Return the image that a metadata log, the log dir around it, or a snapshot holds.
-
-    FileError where there is none.
-    """
-    found = find([path], Selection())
-    if found.failures:
-        raise found.failures[0]
-    targets = [
-        target
-        for target in found.targets
-        if target.kind == KRAFT_SNAPSHOT
-        or (target.kind == PARTITION and target.name is not None and target.name.topic == CLUSTER_METADATA)
-    ]
-    if len(targets) != 1:
-        raise FileError(path, "wrong-kind", f"expected one {CLUSTER_METADATA}-0, or a .checkpoint of it")
-    target = targets[0]
-    if target.kind == KRAFT_SNAPSHOT:
-        return metadata_of_snapshot(target.path, target.shown).image
-    partition = Partition(target)
-    return metadata_of_log(partition, _loaded(start(partition))).image
-
-
-def _loaded(loading: Generator[Finding, None, LoadedLog]) -> LoadedLog:
-    """Return the log of a start whose findings are left out."""
-    while True:
-        try:
-            next(loading)
-        except StopIteration as done:
-            found: LoadedLog = done.value
-            return found

@@ -10,12 +10,14 @@ from typing import NamedTuple, TypeAlias
 from formats.errors import CorruptError
 from kcli.analysis import epochs
 from kcli.analysis.epochs import EpochCache
+from kcli.analysis.fencing import UNFENCED
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import GIVEN, LoadedLog, checkpoints
 from kcli.analysis.start import start
 from kcli.analysis.start_findings import stop_finding
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
+from kcli.jobs.fencing import NO_FENCE, Fence, answer_to, leadership_of
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
 from kcli.logdir.segment import Walk
@@ -60,13 +62,14 @@ Work: TypeAlias = Callable[[Partition, LogBounds], Yield]
 def show(unit: Unit, *, source: str = CHECKPOINT, running: bool = False) -> Outcome:
     """Return one row per leader epoch of the cache that a starting (or `running`) broker would hold."""
     cache = Cache(source, running)
-    return _answer(unit, cache, partial(_show, cache))
+    return answered(unit, cache, partial(_show, cache))
 
 
 def end_offset(
     unit: Unit,
     *,
     asked: tuple[int, ...] | None,
+    fence: Fence = NO_FENCE,
     log_end_offset: int | None = None,
     source: str = CHECKPOINT,
     running: bool = False,
@@ -77,16 +80,17 @@ def end_offset(
     log is not read.
     """
     cache = Cache(source, running)
-    return _answer(unit, cache, partial(_end_offset, asked, cache), log_end_offset)
+    return answered(unit, cache, partial(_end_offset, asked, cache, fence), log_end_offset)
 
 
 def at(unit: Unit, *, offset: int | str, source: str = CHECKPOINT, running: bool = False) -> Outcome:
     """Return one row: the leader epoch at an offset (or `earliest`, `latest`); null if there is none."""
     cache = Cache(source, running)
-    return _answer(unit, cache, partial(_at, offset, cache))
+    return answered(unit, cache, partial(_at, offset, cache))
 
 
-def _answer(unit: Unit, cache: Cache, work: Work, log_end_offset: int | None = None) -> Outcome:
+def answered(unit: Unit, cache: Cache, work: Work, log_end_offset: int | None = None) -> Outcome:
+    """Return what `work` gives of the unit's partition, or of the one around a leader-epoch-checkpoint."""
     is_file = unit.target.kind != PARTITION
 
     def job(partition: Partition) -> Yield:
@@ -118,30 +122,37 @@ def _log(
 
 
 def _show(cache: Cache, partition: Partition, log: LogBounds) -> Yield:
-    entries = yield from _entries(cache, partition, log)
+    entries = yield from entries_of(cache, partition, log)
     place = where(partition)
     for entry, end in zip(entries, epochs.ends(entries, log.log_end_offset), strict=True):
         yield EpochRow(place, entry.epoch, entry.start_offset, end_offset=end, source=cache.source)
 
 
-def _end_offset(asked: tuple[int, ...] | None, cache: Cache, partition: Partition, log: LogBounds) -> Yield:
-    entries = yield from _entries(cache, partition, log)
+def _end_offset(
+    asked: tuple[int, ...] | None, cache: Cache, fence: Fence, partition: Partition, log: LogBounds
+) -> Yield:
+    entries = yield from entries_of(cache, partition, log)
     place = where(partition)
+    known = yield from leadership_of(partition, fence, entries)
     for requested in epochs.requested_all(entries) if asked is None else asked:
-        answer = epochs.end_offset_for(entries, requested, log.log_end_offset)
+        error, end = answer_to(requested, entries, log.log_end_offset, fence, known)
         yield EndOffsetRow(
             place,
             requested_epoch=requested,
-            leader_epoch=answer.epoch,
-            end_offset=answer.end_offset,
+            leader_epoch=end.epoch,
+            end_offset=end.end_offset,
             log_end_offset=log.log_end_offset,
             log_end_offset_source=log.source,
-            rule=answer.rule,
+            rule=end.rule,
+            current_leader_epoch=None if fence.current == UNFENCED else fence.current,
+            partition_leader_epoch=None if known is None else known.epoch,
+            partition_leader_epoch_source=None if known is None else known.source,
+            error=error,
         )
 
 
 def _at(offset: int | str, cache: Cache, partition: Partition, log: LogBounds) -> Yield:
-    entries = yield from _entries(cache, partition, log)
+    entries = yield from entries_of(cache, partition, log)
     number = resolve(offset, log.log_start_offset, log.log_end_offset)
     if not log.log_start_offset <= number <= log.log_end_offset:
         yield Finding(
@@ -166,7 +177,7 @@ def resolve(offset: int | str, log_start_offset: int, log_end_offset: int) -> in
     return log_start_offset if offset == EARLIEST else log_end_offset
 
 
-def _entries(cache: Cache, partition: Partition, log: LogBounds) -> Generator[Finding, None, EpochCache]:
+def entries_of(cache: Cache, partition: Partition, log: LogBounds) -> Generator[Finding, None, EpochCache]:
     """Yield what there is to report about the epochs; return the cache of the broker."""
     if cache.source == BATCHES and log.loaded is not None:
         before = yield from epochs_of_batches(partition, log.loaded)

@@ -23,6 +23,7 @@ COMMANDS = {
     "epoch show": "epochs",
     "epoch end-offset": "epochs",
     "epoch at": "epochs",
+    "epoch validate": "epochs",
     "epoch diff": "epochs",
     "epoch check": "epochs",
     "epoch rebuild": "epochs",

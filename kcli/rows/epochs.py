@@ -5,6 +5,11 @@ from typing import Annotated, NamedTuple
 from kcli.rows.declare import row_type
 from kcli.rows.places import Where
 
+ERRORS = (
+    "FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER or UNKNOWN_TOPIC_OR_PARTITION; null "
+    "for none"
+)
+
 
 class EpochRow(NamedTuple):
     """One leader epoch of the cache."""
@@ -27,7 +32,15 @@ class EndOffsetRow(NamedTuple):
     log_end_offset_source: Annotated[
         str, "index (last index entry and the tail), recovered, headers or given"
     ]
-    rule: Annotated[str, "undefined-request, latest, above-all, below-all or between"]
+    rule: Annotated[str, "undefined-request, latest, above-all, below-all or between; error where one is"]
+    current_leader_epoch: Annotated[int | None, "that the request names; null for none"]
+    partition_leader_epoch: Annotated[
+        int | None, "that it is compared with; null where nothing is, or the metadata lacks the partition"
+    ]
+    partition_leader_epoch_source: Annotated[
+        str | None, "metadata, or cache: the newest epoch of the cache; null where nothing is compared"
+    ]
+    error: Annotated[str | None, ERRORS]
 
 
 class EpochAtRow(NamedTuple):
@@ -37,6 +50,32 @@ class EpochAtRow(NamedTuple):
     offset: Annotated[int, "the offset asked for"]
     epoch: Annotated[int | None, "the leader epoch at that offset; null where the cache has none"]
     start_offset: Annotated[int | None, "first offset of that epoch"]
+
+
+class PositionRow(NamedTuple):
+    """What a consumer makes of its position, by a replica's answer to OffsetForLeaderEpoch (KIP-320)."""
+
+    where: Where
+    offset: Annotated[int, "position of the consumer: the offset that it reads next"]
+    offset_epoch: Annotated[int, "leader epoch of its position; -1 where it knows none"]
+    outcome: Annotated[
+        str,
+        "valid; truncated where the answer ends below the position; undefined where the answer is; unchecked "
+        "where there is no epoch to ask for; retry after an error",
+    ]
+    error: Annotated[str | None, ERRORS]
+    leader_epoch: Annotated[int, "the epoch answered; -1 undefined"]
+    end_offset: Annotated[int, "exclusive end of the answered epoch: the divergent offset; -1 undefined"]
+    reset: Annotated[str, "auto.offset.reset: earliest, latest or none"]
+    next_offset: Annotated[int | None, "where it reads on; null where it does not, or that is not known"]
+    next_offset_epoch: Annotated[int | None, "leader epoch of that position; null where it has none"]
+    exception: Annotated[str | None, "LogTruncationException without a reset policy; null where none is"]
+    log_start_offset: Annotated[int, "earliest offset of the replica"]
+    high_watermark: Annotated[int | None, "latest offset for consumers; null where it is unknown"]
+    log_end_offset: Annotated[int, "the log end offset that the answer was computed with"]
+    log_end_offset_source: Annotated[
+        str, "index (last index entry and the tail), recovered, headers or given"
+    ]
 
 
 class EpochSpan(NamedTuple):
@@ -94,6 +133,7 @@ class EpochRebuildRow(NamedTuple):
 EPOCH = row_type("epoch", EpochRow)
 END_OFFSET = row_type("end_offset", EndOffsetRow)
 EPOCH_AT = row_type("epoch_at", EpochAtRow)
+POSITION = row_type("position", PositionRow)
 EPOCH_DIFF = row_type("epoch_diff", EpochDiffRow)
 EPOCH_CHECK = row_type("epoch_check", EpochCheckRow)
 EPOCH_REBUILD = row_type("epoch_rebuild", EpochRebuildRow)
@@ -102,6 +142,7 @@ COMMANDS = {
     "epoch show": (EPOCH,),
     "epoch end-offset": (END_OFFSET,),
     "epoch at": (EPOCH_AT,),
+    "epoch validate": (POSITION,),
     "epoch diff": (EPOCH_DIFF,),
     "epoch check": (EPOCH_CHECK,),
     "epoch rebuild": (EPOCH_REBUILD,),

@@ -22,7 +22,7 @@ def words(*line):
     ("line", "expected"),
     [
         (["ep"], ["epoch"]),
-        (["epoch", ""], ["show", "end-offset", "at", "diff", "check", "rebuild"]),
+        (["epoch", ""], ["show", "end-offset", "at", "validate", "diff", "check", "rebuild"]),
         (["epoch", "end-offset", "--fr"], ["--from"]),
         (["epoch", "end-offset", "--from", ""], ["checkpoint", "batches"]),
         (["epoch", "end-offset", "--from=b"], ["--from=batches"]),
@@ -43,7 +43,10 @@ def words(*line):
         (["ls", "/var"], []),
         (["explain", "TRUNC-00"], [code for code in CATALOGUE if code.startswith("TRUNC")]),
         (["help", "trunc"], ["truncation", "truncate"]),
-        (["help", "columns", "epoch", ""], ["show", "end-offset", "at", "diff", "check", "rebuild"]),
+        (
+            ["help", "columns", "epoch", ""],
+            ["show", "end-offset", "at", "validate", "diff", "check", "rebuild"],
+        ),
         (["schema", "lookup", "o"], ["offset"]),
         (["completion", ""], list(SCRIPTS)),
         (["no-such", "x"], []),

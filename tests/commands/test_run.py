@@ -19,6 +19,9 @@ from tests.terminal import terminal
 
 KCLI = [sys.executable, "-m", "kcli"]
 ASK = ("epoch", "end-offset", "--epoch", "2")
+FENCE = ("current_leader_epoch", "partition_leader_epoch", "partition_leader_epoch_source", "error")
+NO_FENCE = "\t\\N" * len(FENCE)
+"""What these columns hold where the request names no leader epoch."""
 
 
 @pytest.fixture
@@ -60,6 +63,7 @@ class TestFormats:
                     "log_end_offset": 40,
                     "log_end_offset_source": "index",
                     "rule": "between",
+                    **dict.fromkeys(FENCE),
                 }
             ],
         }
@@ -85,7 +89,7 @@ class TestFormats:
 
         assert result.stdout.splitlines() == [
             "\t".join(END_OFFSET.names),
-            f"{orders}/orders-0\t1\t{CLUSTER_ID}\torders\t0\t2\t2\t25\t40\trecovered\tbetween",
+            f"{orders}/orders-0\t1\t{CLUSTER_ID}\torders\t0\t2\t2\t25\t40\trecovered\tbetween{NO_FENCE}",
         ]
 
     def test_csv_is_read_back_by_a_csv_reader(self, kcli, log_dir):
@@ -115,6 +119,7 @@ class TestFormats:
             "40",
             "recovered",
             "between",
+            *["-"] * len(FENCE),
         ]
         assert "\x1b" not in result.stdout
 

@@ -11,6 +11,7 @@ RUNS = {
     "epoch show": ("epoch", "show"),
     "epoch end-offset": ("epoch", "end-offset", "--epoch", "all"),
     "epoch at": ("epoch", "at", "12"),
+    "epoch validate": ("epoch", "validate", "--position", "12:0"),
     "truncate": ("truncate", "--dry-run", "--to-offset", "12"),
     "startup": ("startup",),
     "checkpoint show": ("checkpoint", "show"),

@@ -44,6 +44,7 @@ COMMANDS = (
     "epoch end-offset --epoch all",
     "epoch end-offset --epoch all --broker running",
     "epoch at latest",
+    "epoch validate --position 7:-1",
     "lookup offset earliest",
     "lookup offset latest --include-leftovers",
     "lookup timestamp max",

@@ -41,6 +41,7 @@ COMMANDS = (
     "epoch end-offset --epoch all",
     "epoch end-offset --epoch all --broker running",
     "epoch at latest",
+    "epoch validate --position 5:0",
     "lookup offset earliest",
     "lookup offset 12",
     "lookup timestamp max",

@@ -29,6 +29,7 @@ COMMANDS = [
     "epoch end-offset --epoch all {}",
     "epoch end-offset --epoch all --broker running {}",
     "epoch at latest {}",
+    "epoch validate --position 5:0 {}",
     "truncate --dry-run --to-offset 0 {}",
     "truncate --dry-run --to-offset 20 --shutdown unclean {}",
     "truncate --dry-run --to-epoch 0 --shutdown clean {}",

@@ -31,6 +31,8 @@ CASES = {
     "epoch-show-fleet": f"epoch show {LEADER_AND_FOLLOWER} truncation/after-follower-stopped",
     "epoch-end-offset": "epoch end-offset --epoch all kcli-demo/orders-0",
     "epoch-end-offset-replicas": f"epoch end-offset --epoch 0,1,2 {LEADER_AND_FOLLOWER} --topic segments",
+    "epoch-end-offset-fenced": "epoch end-offset --epoch 0,6 --current-leader-epoch 5 kcli-demo/orders-0",
+    "epoch-validate": "epoch validate --position 96:6,50:2,30:8 kcli-demo --topic orders",
     "epoch-at": "epoch at 30 kcli-demo --topic orders",
     "epoch-diff": f"epoch diff {LEADER_AND_FOLLOWER} truncation/after-follower-stopped --topic segments",
     "epoch-diff-many": f"epoch diff {LEADER_AND_FOLLOWER}",

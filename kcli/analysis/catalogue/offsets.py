@@ -49,6 +49,13 @@ OFFSETS: dict[str, Rule] = {
         "Ordinary where a leader wrote nothing. A checkpoint made from the batches does not have them; the "
         "answers for epochs with records stay the same.",
     ),
+    "EPOCH-011": Rule(
+        "info",
+        "The partition's leader epoch is known from the leader epoch cache alone.",
+        "It compares the current leader epoch of a request with the one of the controller: at least "
+        "the newest of its cache.",
+        "Name the KRaft metadata with --metadata: where the partition's epoch is newer, answers differ.",
+    ),
     "LOOKUP-001": Rule(
         "info",
         "A segment has no known timestamp: the modification time of its file counts as its largest.",

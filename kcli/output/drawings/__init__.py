@@ -22,6 +22,7 @@ DRAWINGS = {
     "epoch": "epochs.draw_epochs",
     "end_offset": "end_offsets.draw_end_offsets",
     "epoch_at": "epochs.EPOCH_AT",
+    "position": "positions.POSITIONS",
     "epoch_diff": "epoch_diffs.draw_diffs",
     "epoch_check": "epoch_lines.CHECKED",
     "epoch_rebuild": "epoch_lines.REBUILT",

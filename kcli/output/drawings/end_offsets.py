@@ -25,6 +25,14 @@ RULES = {
 }
 """What each rule of LeaderEpochFileCache.endOffsetFor means."""
 
+ERRORS = {
+    "FENCED_LEADER_EPOCH": "FENCED_LEADER_EPOCH: the partition's epoch is newer",
+    "UNKNOWN_LEADER_EPOCH": "UNKNOWN_LEADER_EPOCH: the partition's epoch is older",
+    "NOT_LEADER_OR_FOLLOWER": "NOT_LEADER_OR_FOLLOWER: another broker leads",
+    "UNKNOWN_TOPIC_OR_PARTITION": "UNKNOWN_TOPIC_OR_PARTITION: the metadata lacks it",
+}
+"""What each error of OffsetForLeaderEpoch means."""
+
 
 def draw_end_offsets(
     rows: Sequence[EndOffsetRow], screen: Screen, findings: Sequence[Finding]
@@ -45,7 +53,23 @@ def _defined(field: str, row: Any) -> int | None:
 
 def _log_end(rows: Sequence[EndOffsetRow]) -> list[str]:
     ends = {(row.log_end_offset, row.log_end_offset_source) for row in rows}
-    return [f"log end {end} ({source})" for end, source in ends] if len(ends) == 1 else []
+    return [f"log end {end} ({source})" for end, source in ends] * (len(ends) == 1) + _fence(rows)
+
+
+def _fence(rows: Sequence[EndOffsetRow]) -> list[str]:
+    fences = {
+        (row.current_leader_epoch, row.partition_leader_epoch, row.partition_leader_epoch_source)
+        for row in rows
+    }
+    if len(fences) > 1:
+        return []
+    current, own, source = fences.pop()
+    asked = [] if current is None else [f"request of epoch {current}"]
+    return asked + ([] if own is None else [f"leader epoch {own} ({source})"])
+
+
+def _why(row: EndOffsetRow) -> str:
+    return RULES.get(row.rule, row.rule) if row.error is None else ERRORS.get(row.error, row.error)
 
 
 END_OFFSETS = TableView(
@@ -53,7 +77,7 @@ END_OFFSETS = TableView(
         ShownColumn("ASKED FOR", "requested_epoch", NUMBER),
         ShownColumn("EPOCH", partial(_defined, "leader_epoch"), NUMBER),
         ShownColumn("ENDS AT", partial(_defined, "end_offset"), NUMBER, style="bold"),
-        ShownColumn("WHY", lambda row: RULES.get(row.rule, row.rule), rank=2, least=12),
+        ShownColumn("WHY", _why, rank=2, least=12),
     ),
     facts=_log_end,
 )
@@ -100,11 +124,13 @@ def _verdict(several: Sequence[Sequence[Replica]]) -> str:
 
 def _answer(place: int, line: _AnswerLine) -> str | None:
     row = line.answers[place]
+    if row is not None and row.error is not None:
+        return row.error
     if row is None or row.end_offset == UNDEFINED:
         return None
     return f"epoch {row.leader_epoch} ends at {row.end_offset}"
 
 
 def _agreement(line: _AnswerLine) -> str:
-    answers = {(row.leader_epoch, row.end_offset) for row in line.answers if row is not None}
+    answers = {(row.leader_epoch, row.end_offset, row.error) for row in line.answers if row is not None}
     return "differ" if len(answers) > 1 else ""

@@ -1,0 +1,20 @@
+"""The option --metadata: KRaft metadata that says what a log dir does not."""
+
+import os
+
+from commands._options import UsageError
+
+
+def metadata_path(path: str | None) -> str | None:
+    """Return the absolute path of metadata that can be read; UsageError where it cannot, None for none."""
+    if path is None:
+        return None
+    from kcli.jobs.cluster import metadata_image  # noqa: PLC0415 - kept out of --help
+    from kcli.logdir.buffers import FileError  # noqa: PLC0415 - kept out of --help
+
+    absolute = os.path.abspath(path)
+    try:
+        metadata_image(absolute)
+    except FileError as error:
+        raise UsageError(f"--metadata {error}") from error
+    return absolute

@@ -1,0 +1,63 @@
+"""What a command is given to know about the cluster: the KRaft metadata that --metadata names."""
+
+from collections.abc import Generator
+from functools import cache
+
+from formats.names import CLUSTER_METADATA, KRAFT_SNAPSHOT
+from kcli.analysis.election import PartitionState
+from kcli.analysis.findings import Finding
+from kcli.analysis.loaded_log import LoadedLog
+from kcli.analysis.metadata_image import Image
+from kcli.analysis.metadata_source import metadata_of_log, metadata_of_snapshot
+from kcli.analysis.start import start
+from kcli.logdir.buffers import FileError
+from kcli.logdir.partition import Partition
+from kcli.logdir.tree import PARTITION, Selection, find
+
+
+@cache
+def metadata_image(path: str) -> Image:
+    """Return the image that a metadata log, the log dir around it, or a snapshot holds.
+
+    FileError where there is none.
+    """
+    found = find([path], Selection())
+    if found.failures:
+        raise found.failures[0]
+    targets = [
+        target
+        for target in found.targets
+        if target.kind == KRAFT_SNAPSHOT
+        or (target.kind == PARTITION and target.name is not None and target.name.topic == CLUSTER_METADATA)
+    ]
+    if len(targets) != 1:
+        raise FileError(path, "wrong-kind", f"expected one {CLUSTER_METADATA}-0, or a .checkpoint of it")
+    target = targets[0]
+    if target.kind == KRAFT_SNAPSHOT:
+        return metadata_of_snapshot(target.path, target.shown).image
+    partition = Partition(target)
+    return metadata_of_log(partition, _loaded(start(partition))).image
+
+
+def state_in(path: str, partition: Partition) -> tuple[str, PartitionState] | None:
+    """Return topic id and state of a partition in the metadata of a path; None where it does not have it."""
+    topic_id = _topic_ids(path).get(partition.topic)
+    if topic_id is None:
+        return None
+    state = metadata_image(path).topics[topic_id].partitions.get(partition.number or 0)
+    return None if state is None else (topic_id, state)
+
+
+@cache
+def _topic_ids(path: str) -> dict[str | None, str]:
+    return {topic.name: topic_id for topic_id, topic in metadata_image(path).topics.items()}
+
+
+def _loaded(loading: Generator[Finding, None, LoadedLog]) -> LoadedLog:
+    """Return the log of a start whose findings are left out."""
+    while True:
+        try:
+            next(loading)
+        except StopIteration as done:
+            found: LoadedLog = done.value
+            return found

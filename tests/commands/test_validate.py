@@ -1,0 +1,164 @@
+"""`kcli epoch validate`, and the current leader epoch of `kcli epoch end-offset`: errors, positions."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.partitions import epoch_lines, orders, put_range, segment
+
+METADATA = Path(__file__).parents[1] / "data" / "metadata" / "failover.log.gz"
+LOG = (put_range(0, 10), put_range(10, 10, epoch=2))
+EPOCHS = ((0, 0), (2, 10))
+POSITIONS = "20:2,25:2,12:0,15:3,5:-1"
+
+
+@pytest.fixture
+def directory(tmp_path):
+    return orders(tmp_path / "d", *LOG, epochs=EPOCHS, watermark=18)
+
+
+@pytest.fixture
+def metadata(tmp_path):
+    """Return the metadata of a cluster in which broker 2 leads f-three-0 in epoch 3."""
+    folder = tmp_path / "__cluster_metadata-0"
+    folder.mkdir()
+    (folder / "00000000000000000000.log").write_bytes(gzip.decompress(METADATA.read_bytes()))
+    return folder
+
+
+def replica(root, broker, topic="f-three"):
+    directory = root / f"{broker}" / f"{topic}-0"
+    segment(directory, 0, b"".join(LOG))
+    (directory / "leader-epoch-checkpoint").write_text(epoch_lines(*EPOCHS))
+    (directory.parent / "meta.properties").write_text(f"version=1\ncluster.id=x\nnode.id={broker}\n")
+    (directory.parent / ".kafka_cleanshutdown").write_text("")
+    return directory
+
+
+def asked(kcli, *words, status=0):
+    done = kcli("epoch", *words, "-o", "json")
+    assert done.exit_code == status, done.output
+    return json.loads(done.stdout)
+
+
+def concluded(document):
+    return [(row["outcome"], row["next_offset"], row["next_offset_epoch"]) for row in document["rows"]]
+
+
+@pytest.mark.parametrize(
+    ("reset", "truncated", "undefined", "exception"),
+    [
+        ("latest", ("truncated", 20, 2), ("undefined", 18, None), None),
+        ("earliest", ("truncated", 20, 2), ("undefined", 0, None), None),
+        ("none", ("truncated", None, None), ("undefined", None, None), "LogTruncationException"),
+    ],
+)
+def test_positions(kcli, directory, reset, truncated, undefined, exception):
+    document = asked(kcli, "validate", "--position", POSITIONS, "--reset", reset, directory, status=1)
+    back = (truncated[0], truncated[1] and 10, truncated[2] and 0)
+
+    assert concluded(document) == [
+        ("valid", 20, 2),
+        truncated,
+        back,
+        undefined,
+        ("unchecked", 5, None),
+    ]
+    assert {row["exception"] for row in document["rows"][1:4]} == {exception}
+    assert [finding["code"] for finding in document["findings"]] == ["EPOCH-005"], "25 is past the log end"
+
+
+def test_latest_is_not_made_up(kcli, tmp_path):
+    """Without a checkpointed high watermark nobody knows where the reset goes."""
+    directory = orders(tmp_path / "d", *LOG, epochs=EPOCHS)
+    document = asked(kcli, "validate", "--position", "15:3", directory, status=1)
+
+    assert concluded(document) == [("undefined", None, None)]
+
+
+def test_a_position_that_stays_is_no_difference(kcli, directory):
+    document = asked(kcli, "validate", "--position", "20:2", "--position", "1:0", directory)
+
+    assert {row["outcome"] for row in document["rows"]} == {"valid"}
+
+
+@pytest.mark.parametrize(
+    ("current", "error", "findings"),
+    [
+        ("1", "FENCED_LEADER_EPOCH", []),
+        ("2", None, ["EPOCH-011"]),
+        ("3", "UNKNOWN_LEADER_EPOCH", ["EPOCH-011"]),
+    ],
+)
+def test_the_current_epoch_by_the_cache(kcli, directory, current, error, findings):
+    document = asked(kcli, "end-offset", "--epoch", "2", "--current-leader-epoch", current, directory)
+    (row,) = document["rows"]
+
+    assert (row["error"], row["partition_leader_epoch"], row["partition_leader_epoch_source"]) == (
+        error,
+        2,
+        "cache",
+    )
+    assert (row["leader_epoch"], row["end_offset"], row["rule"]) == (
+        (-1, -1, "error") if error else (2, 20, "latest")
+    )
+    assert [finding["code"] for finding in document["findings"]] == findings
+
+
+def test_an_epoch_without_records_counts(kcli, tmp_path):
+    """A start drops it from the cache, but the broker was given it."""
+    directory = orders(tmp_path / "d", *LOG, epochs=(*EPOCHS, (4, 20)))
+    document = asked(kcli, "end-offset", "--epoch", "2", "--current-leader-epoch", "3", directory)
+
+    assert [row["error"] for row in document["rows"]] == ["FENCED_LEADER_EPOCH"]
+
+
+@pytest.mark.parametrize(
+    ("broker", "topic", "current", "error"),
+    [
+        (2, "f-three", "3", None),
+        (2, "f-three", "2", "FENCED_LEADER_EPOCH"),
+        (2, "f-three", "4", "UNKNOWN_LEADER_EPOCH"),
+        (1, "f-three", "2", "FENCED_LEADER_EPOCH"),
+        (1, "f-three", "3", "NOT_LEADER_OR_FOLLOWER"),
+        (9, "f-three", "2", "NOT_LEADER_OR_FOLLOWER"),
+        (2, "orders", "3", "UNKNOWN_TOPIC_OR_PARTITION"),
+    ],
+)
+def test_the_current_epoch_by_the_metadata(kcli, tmp_path, metadata, broker, topic, current, error):
+    words = ("--current-leader-epoch", current, "--metadata", metadata, replica(tmp_path, broker, topic))
+    (row,) = asked(kcli, "end-offset", "--epoch", "2", *words)["rows"]
+    (position,) = asked(kcli, "validate", "--position", "20:2", *words)["rows"]
+
+    assert (row["error"], row["partition_leader_epoch_source"]) == (error, "metadata")
+    assert row["partition_leader_epoch"] == (None if topic == "orders" else 3)
+    assert (position["error"], position["outcome"]) == (error, "retry" if error else "valid")
+
+
+def test_without_an_epoch_there_is_nothing_to_compare(kcli, tmp_path):
+    directory = orders(tmp_path / "d", *LOG, epochs=None)
+    (error,) = asked(kcli, "end-offset", "--epoch", "2", "--current-leader-epoch", "3", directory, status=3)[
+        "errors"
+    ]
+
+    assert error["error"] == "unknown-leader-epoch"
+    assert "--metadata" in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--position", "20"), "expected OFFSET:EPOCH"),
+        (("--position", "20:x"), "leader epoch 'x'"),
+        (("--position", "-1:2"), "offset '-1'"),
+        (("--position", "20:2147483648"), "leader epoch"),
+        (("--position", "20:2", "--reset", "soon"), "--reset soon: expected one of earliest, latest, none"),
+        (("--position", "20:2", "--metadata", "/absent"), "--metadata /absent: no such file"),
+    ],
+)
+def test_refusals(kcli, directory, words, message):
+    done = kcli("epoch", "validate", *words, directory)
+
+    assert (done.exit_code, message in done.stderr) == (2, True), done.stderr

@@ -1,0 +1,85 @@
+"""Errors of OffsetForLeaderEpoch, and positions of consumers, against Partition and SubscriptionState."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from formats.checkpoint import EpochEntry
+from kcli.analysis.epochs import NO_END_OFFSET, end_offset_for
+from kcli.analysis.fencing import METADATA, Leadership, request_error
+from kcli.analysis.positions import RESETS, Bounds, Position, validate
+
+from .logs import random_log
+from .oracle import Oracle, cases
+
+pytestmark = pytest.mark.oracle
+
+LOGS = 12
+CASES = 300
+EARLIEST, LATEST = -7, -8
+"""Stand for what ListOffsets would answer."""
+
+
+def case(choose: random.Random, newest: int, end: int) -> dict[str, Any]:
+    leader_epoch = newest + choose.choice([0, 0, 1])
+    return {
+        "current": choose.choice([-1, -1, leader_epoch, leader_epoch, leader_epoch - 1, leader_epoch + 1]),
+        "leader_epoch": leader_epoch,
+        "leads": choose.random() < 0.9,
+        "offset": choose.randrange(end + 10),
+        "epoch": choose.randrange(-1, newest + 3),
+        "reset": choose.choice(RESETS),
+    }
+
+
+def test_random_positions(oracle: Oracle, oracle_seed: int) -> None:
+    choose = random.Random(oracle_seed)
+    outcomes = set()
+    for number in range(cases(LOGS)):
+        log = random_log(oracle, oracle_seed + number, clean=True, damaged=False)
+        newest = max([epoch for epoch, _ in log.facts["epochs"]], default=0)
+        asked = [case(choose, newest, log.facts["log_end_offset"]) for _ in range(CASES)]
+        said = oracle.ask("positions", directory=log.directory, cases=asked, **log.opening)
+        log.remove()
+        cache = tuple(EpochEntry(*entry) for entry in said["epochs"])
+        for node, theirs in zip(asked, said["cases"], strict=True):
+            known = Leadership(node["leader_epoch"], METADATA, is_leader=node["leads"])
+            error = request_error(node["current"], known)
+            end = NO_END_OFFSET
+            if error is None:
+                end = end_offset_for(cache, node["epoch"], said["log_end_offset"])
+            place = f"ORACLE_SEED={oracle_seed} log {number}: {node} {said['epochs']}"
+            assert (error, end.epoch, end.end_offset) == (
+                theirs["error"],
+                theirs["leader_epoch"],
+                theirs["end_offset"],
+            ), place
+            position = Position(node["offset"], node["epoch"])
+            found = validate(position, error, end, node["reset"], Bounds(EARLIEST, LATEST))
+            assert as_kafka(found, end, node["reset"]) == theirs["position"], place
+            outcomes.add((found.outcome, found.exception, error))
+    assert {outcome for outcome, _, _ in outcomes} == {
+        "valid",
+        "truncated",
+        "undefined",
+        "unchecked",
+        "retry",
+    }
+    assert len({error for _, _, error in outcomes}) == 4
+
+
+def as_kafka(found: Any, end: Any, reset: str) -> dict[str, Any]:
+    """Return what is concluded in the judge's words."""
+    if found.outcome == "retry":
+        return {"outcome": "retry"}
+    if found.exception is not None:
+        divergent = {"divergent_offset": end.end_offset, "divergent_epoch": end.epoch}
+        return {"outcome": "exception", **(divergent if found.outcome == "truncated" else {})}
+    if found.outcome == "undefined":
+        assert found.next_offset == {"earliest": EARLIEST, "latest": LATEST}[reset]
+        return {"outcome": "reset", "strategy": reset}
+    outcome = "unchecked" if found.outcome == "unchecked" else "reads"
+    return {"outcome": outcome, "offset": found.next_offset, "epoch": found.next_epoch}
