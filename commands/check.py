@@ -69,7 +69,9 @@ def check(
 
     Example: kcli check --jobs 4 /var/lib/kafka/data
     """
+    from commands._inputs import node_of  # noqa: PLC0415 - kept out of --help
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
+    from kcli.analysis.broker_start import BrokerConfig  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.check import ACCEPTS, CheckLog, expand, reducer  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.scan import ScanLog, ScanOptions, split_segments  # noqa: PLC0415 - kept out of --help
 
@@ -83,13 +85,15 @@ def check(
         rows=frozenset(),
     )
     scan = ScanLog(options)
+    node_id, metadata_log_dir, _ = node_of(common)
+    config = BrokerConfig(node_id=node_id, metadata_log_dir=metadata_log_dir)
     command = Command(
         name="check",
-        job=CheckLog(scan, records, quick),
+        job=CheckLog(scan, records, quick, not common.include_leftovers),
         accepts=ACCEPTS,
         expand=expand,
         split=lambda units, _: split_segments(units if state is None else state.unread(units), 0),
-        reduce=lambda found: reducer(scan, found, state),
+        reduce=lambda found: reducer(scan, found, state, config),
         rows_from_reduce=True,
     )
     try:

@@ -15,7 +15,6 @@ SMALLEST_INDEX = 4
 CLEAN = "clean"
 SHUTDOWNS = (CLEAN, "unclean")
 BROKER = "What the broker knows"
-KAFKA_VERSION = "4.3"
 READ_RATE = "100M"
 
 
@@ -64,14 +63,15 @@ def startup(
         ),
     ] = None,
     kafka_version: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--kafka-version",
             metavar="X.Y",
-            help="The release that starts, from 3.0 on.",
+            help="The release that starts, from 3.0 on; without it 4.3, of log dirs of ZooKeeper 3.9.",
             rich_help_panel=BROKER,
+            show_default=False,
         ),
-    ] = KAFKA_VERSION,
+    ] = None,
     read_rate: Annotated[
         str,
         typer.Option(
@@ -89,13 +89,13 @@ def startup(
     """
     if shutdown is not None and shutdown not in SHUTDOWNS:
         raise UsageError(f"--shutdown {shutdown}: expected one of {', '.join(SHUTDOWNS)}")
-    version = _version(kafka_version)
+    version = None if kafka_version is None else _version(kafka_version)
     rate = parse_rate(read_rate, "--read-rate")
     import time  # noqa: PLC0415 - kept out of --help
 
     from commands._inputs import node_of  # noqa: PLC0415 - kept out of --help
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.analysis.broker_start import BrokerConfig  # noqa: PLC0415 - kept out of --help
+    from kcli.analysis.broker_start import NEWEST, BrokerConfig  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import startup as jobs  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import startup_broker as broker  # noqa: PLC0415 - kept out of --help
 
@@ -105,10 +105,10 @@ def startup(
         index_interval_bytes=index_interval_bytes,
         segment_index_bytes=segment_index_bytes,
         remote_storage=remote_storage,
-        version=version,
+        version=version or NEWEST,
     )
     node_id, metadata_log_dir, log_dirs = node_of(common)
-    config = BrokerConfig(version, node_id, metadata_log_dir)
+    config = BrokerConfig(version or NEWEST, node_id, metadata_log_dir)
     elsewhere = [one for one in (metadata_log_dir,) if one is not None and one not in log_dirs]
     clean = None if shutdown is None else shutdown == CLEAN
     command = Command(
@@ -116,7 +116,7 @@ def startup(
         job=partial(jobs.read, request=request),
         accepts=broker.ACCEPTS,
         expand=broker.expand,
-        reduce=lambda _: broker.StartReducer(config, rate, clean),
+        reduce=lambda _: broker.StartReducer(config, rate, clean, version is not None),
         rows_from_reduce=True,
         usual_type="startup",
         drawn_together=True,

@@ -26,6 +26,7 @@ STRAYS: Version = (3, 6, 2)
 """From here on a directory name may end with -stray."""
 TIERED: Version = (3, 6)
 """From here on topics can be tiered, and keep a log start below their first segment."""
+LAST_WITH_ZOOKEEPER: Version = (3, 9)
 KRAFT_ALONE: Version = (4, 0)
 """From here on there is no ZooKeeper."""
 
@@ -61,6 +62,9 @@ class BrokerConfig(NamedTuple):
     metadata_log_dir: str | None = None
 
 
+UNKNOWN_CONFIG = BrokerConfig()
+
+
 class BrokerStart(NamedTuple):
     """What the log dirs alone make of a start: the failures that end the process, in the broker's order.
 
@@ -70,6 +74,18 @@ class BrokerStart(NamedTuple):
     stops: tuple[StartFailure, ...]
     offline: dict[str, StartFailure]
     metadata_log_dir: str | None
+
+
+def release_of(dirs: Sequence[LogDirState]) -> Version:
+    """Return the newest release whose broker can have written these log dirs.
+
+    Those of ZooKeeper have a meta.properties of version 0; or none, and no topic id, as before 0.9.
+    """
+    known = [one.meta for one in dirs if one.meta is not None]
+    if any(one.has_metadata_log for one in dirs) or any(meta.version for meta in known):
+        return NEWEST
+    is_older = any(one.names for one in dirs) and not any(one.has_topic_ids for one in dirs)
+    return LAST_WITH_ZOOKEEPER if known or is_older else NEWEST
 
 
 def broker_start(dirs: Sequence[LogDirState], config: BrokerConfig) -> BrokerStart:

@@ -82,7 +82,9 @@ def start_from(
     return loaded
 
 
-def inspect(partition: Partition) -> Generator[Finding, None, Inspected]:
+def inspect(
+    partition: Partition, settings: Settings = UNKNOWN_SETTINGS
+) -> Generator[Finding, None, Inspected]:
     """Yield what a start reports of the files of a directory, and of the tail of a cleanly stopped log.
 
     Nothing is recovered and no other batch is read: this is for who reads all batches anyway. FileError as of
@@ -90,7 +92,7 @@ def inspect(partition: Partition) -> Generator[Finding, None, Inspected]:
     """
     given = checkpoints(partition)
     try:
-        loader = LogLoader(partition, given, UNKNOWN_SETTINGS, exact=False)
+        loader = LogLoader(partition, given, settings, exact=False)
         yield from loader.inspect()
         return Inspected(given, loader.epoch_lines, loader.epochs, loader.log_end, loader.topic_id)
     except BrokerError as error:

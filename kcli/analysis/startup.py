@@ -4,15 +4,17 @@ The start itself is `kcli.analysis.start`; this counts what it removes and says 
 (`LogManager.loadLogs`).
 """
 
+import os
 from collections.abc import Generator, Iterable
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from kcli.analysis.broker_start import StartFailure
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import UNKNOWN_SETTINGS, Checkpoints, LoadedLog, LostBytes, Settings
 from kcli.analysis.log_segment import KAFKA_STORAGE, BrokerError, file_batches, header
 from kcli.analysis.start import LOAD_FAILED, start_from
 from kcli.analysis.start_files import FileChange, file_changes
-from kcli.logdir.buffers import FileError
+from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.partition import Partition, shown_path
 from kcli.logdir.segment import only_zeros
 
@@ -66,6 +68,14 @@ def refusal(partition: Partition, error: BrokerError) -> Finding:
     message = f"{error}: {STOPS[is_of_disk(error)]}"
     path = shown_path(partition, error.path)
     return Finding("START-008", message, dir=partition.shown, path=path, position=error.position)
+
+
+def failure(partition: Partition, error: BrokerError) -> StartFailure:
+    """Return the failure of a log: the exception, the file and place, and the partition directory."""
+    place = shown(os.path.basename(error.path))
+    if error.position is not None and not error.message.startswith("byte "):
+        place += f" at byte {error.position}"
+    return StartFailure(error.exception, f"{place}: {error.message}", partition.shown)
 
 
 def is_of_disk(error: BrokerError) -> bool:

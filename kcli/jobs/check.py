@@ -10,22 +10,28 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from formats.names import CLUSTER_METADATA, LOG, PRODUCER_SNAPSHOT, parse_file
+from kcli.analysis.broker_start import UNKNOWN_CONFIG, BrokerConfig, StartFailure
 from kcli.analysis.checks.partitions import PartitionJudge, log_end_of, needs_start, slim
 from kcli.analysis.checks.segments import SegmentFacts, SegmentJudge
-from kcli.analysis.findings import Finding
+from kcli.analysis.findings import SEVERITIES, Finding
 from kcli.analysis.invariants import Offsets, violations
-from kcli.analysis.log_segment import BrokerError
 from kcli.analysis.metadata_log import behind_message, is_behind
-from kcli.analysis.start import Inspected, inspect, start
-from kcli.analysis.startup import refusal
+from kcli.analysis.start import Inspected, inspect
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import scan_logs
 from kcli.jobs.check_dirs import Fleet, is_running, newest_snapshot, without_directory
+from kcli.jobs.check_start import (
+    REFUSED,
+    attempted,
+    log_end_now,
+    start_leftovers,
+    start_settings,
+    what_a_start_does,
+)
 from kcli.jobs.check_state import State
 from kcli.jobs.checkpoint import contradictions, stored_offsets
 from kcli.jobs.common import (
     Yield,
-    answer,
     failed,
     internal_failure,
     log_dir_findings,
@@ -43,8 +49,8 @@ from kcli.rows.places import Where
 
 ACCEPTS = scan_logs.ACCEPTS | {LOG_DIR}
 COMPACTED = frozenset({"__consumer_offsets", "__transaction_state"})
-FAILS_TO_LOAD = frozenset({"START-008", "DIR-005", "DIR-006", "START-009", "LOG-009", "LOG-010"})
-"""Findings that say that the process ends, or that the log dir goes offline."""
+FAILS_TO_LOAD = frozenset({"START-008", "START-009", "START-010"})
+"""Findings of a start: a log that does not load, what ends the process, what takes a log dir offline."""
 
 
 class DirectoryState(NamedTuple):
@@ -77,7 +83,8 @@ class DirectoryState(NamedTuple):
 class Checked(NamedTuple):
     """What is known of consecutive units of one directory: of a scan, of the directory, of its segments.
 
-    `findings` and `failed`, a number of errors, are about the directory or what lies in it.
+    `findings` and `failed`, a number of errors, are about the directory or what lies in it. `stops` are the
+    failures of the start of it, or of a log dir's leftover directories.
     """
 
     scanned: Scanned | Unit
@@ -87,6 +94,7 @@ class Checked(NamedTuple):
     findings: tuple[Finding, ...] = ()
     failed: int = 0
     judge: PartitionJudge | None = None
+    stops: tuple[StartFailure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +102,23 @@ class CheckLog:
     """The map, picklable. A unit is a log dir, a partition directory, or a log.
 
     `records`: the records of batches are read, too. `quick`: of closed segments headers alone are.
+    `starts_leftovers`: the leftover directories of a log dir are no units, and a start loads them.
     """
 
     scan: ScanLog
     records: bool = False
     quick: bool = False
+    starts_leftovers: bool = False
 
     def __call__(self, unit: Unit) -> Outcome:
         """Return what is in a unit, as the partial of a CheckReducer."""
         target = unit.target
         if target.kind == LOG_DIR:
+            stops: list[StartFailure] = []
             findings = [*log_dir_findings(target), *without_directory(target)]
-            return Outcome(number=unit.number, findings=findings, partial=Checked(Scanned(()), target))
+            findings += start_leftovers(target, stops) if self.starts_leftovers else ()
+            partial = Checked(Scanned(()), target, stops=tuple(stops))
+            return Outcome(number=unit.number, findings=findings, partial=partial)
         try:
             return self._read(unit)
         except FileError as error:
@@ -120,8 +133,10 @@ class CheckLog:
         target = unit.target
         if target.kind == PARTITION:
             states: list[DirectoryState] = []
-            found = inspected(unit, lambda partition: _state(partition, states))
-            partial = Checked(Scanned((found,)), target, states[-1] if states else None)
+            stops: list[StartFailure] = []
+            found = inspected(unit, lambda partition: _state(partition, states, stops))
+            state = states[-1] if states and not stops else None
+            partial = Checked(Scanned((found,)), target, state, stops=tuple(stops[-1:]))
             return Outcome(number=unit.number, partial=partial)
         found, segments, findings = self._log(unit)
         directory = scan_logs.directory_of(target)
@@ -150,14 +165,10 @@ def _is_closed(target: Target) -> bool:
     return any(other > name for other in logs if is_segment(replace(target, path=other)))
 
 
-def _state(partition: Partition, states: list[DirectoryState]) -> Yield:
-    """Yield what a start finds; keep what the files of the directory say."""
-    try:
-        found = yield from inspect(partition)
-    except FileError as error:
-        if not isinstance(error.__cause__, BrokerError):
-            raise
-        yield refusal(partition, error.__cause__)
+def _state(partition: Partition, states: list[DirectoryState], stops: list[StartFailure]) -> Yield:
+    """Yield what a start finds; keep what the files of the directory say, or why it does not load."""
+    found = yield from attempted(partition, inspect(partition, start_settings(partition.target)), stops)
+    if found is None:
         return
     offsets = yield from stored_offsets(partition, found.epoch_lines)
     names = (parse_file(name) for name in partition.names if name.endswith(".snapshot"))
@@ -211,21 +222,31 @@ class CheckReducer:
             (*a.findings, *findings),
             failed + (error is not None),
             judge,
+            (*a.stops, *b.stops),
         )
         if self.since is not None and segments and len(known.segments) > 1 and error is None:
             self.since.keep(known.segments[-2], known.findings)
         rows = [] if left is None else [*left.rows]
         if right is None and known.target is not None:
-            last = list(_at_the_end(known))
-            if known.state is not None:
-                has_records = any(one.size for one in known.segments)
-                last += self.fleet.findings(known.target, known.state.topic_id, has_records=has_records)
+            last = list(self._at_the_end(known.target, known))
             findings = [*findings, *last]
             rows.append(self._row(known.target, known._replace(findings=(*known.findings, *last))))
         kept = [] if left is None else left.findings
         return Outcome(
             number=joined.number, rows=rows, findings=[*kept, *findings], error=error, partial=known
         )
+
+    def _at_the_end(self, target: Target, known: Checked) -> Iterator[Finding]:
+        """Yield what is known of a directory once all of it is read."""
+        stops = list(known.stops)
+        if target.kind == LOG_DIR:
+            yield from self.fleet.of_log_dir(target, stops)
+            return
+        yield from _at_the_end(known, stops)
+        self.fleet.add(target, stops)
+        if known.state is not None:
+            has_records = any(one.size for one in known.segments)
+            yield from self.fleet.findings(target, known.state.topic_id, has_records=has_records)
 
     def _row(self, target: Target, known: Checked) -> CheckRow:
         """Return the row of a directory; of several findings that are the same it counts one."""
@@ -260,72 +281,38 @@ def _as_scan(outcome: Outcome | None, known: Checked) -> Outcome | None:
     )
 
 
-def _at_the_end(known: Checked) -> Iterator[Finding]:
-    """Yield what only all segments of a partition show together."""
+def _at_the_end(known: Checked, stops: list[StartFailure]) -> Iterator[Finding]:
+    """Yield what only all segments of a partition show together; add why a start of it fails to `stops`."""
     state, target = known.state, known.target
     if known.judge is not None:
         yield from known.judge.finish()
     if state is None or target is None or known.failed:
         return
     given = state.inspected.given
-    if needs_start(known.segments, given):
-        yield from _start(target)
-    elif not any(one.code == "START-008" for one in known.findings):
-        log_end = state.inspected.log_end
-        if log_end is None:
-            log_end = log_end_of(known.segments, given)
-            if any(violations(state.offsets._replace(log_end=log_end))):
-                if is_running(target):  # it writes them later, and of a topic that is created again
-                    return
-                log_end = _log_end_now(target, log_end)
-        yield from contradictions(target.shown, state.offsets._replace(log_end=log_end))
-        if state.metadata_snapshot is not None and log_end is not None:
-            epoch, end = state.metadata_snapshot
-            if is_behind(known.judge.epoch if known.judge is not None else 0, log_end, epoch, end):
-                words = behind_message(log_end, end)
-                yield Finding("START-007", words, dir=target.shown, expected=end, found=log_end)
-
-
-def _log_end_now(target: Target, before: int | None) -> int | None:
-    """Return the log end offset by headers: a broker may have begun segments since they were listed."""
-    ends = [before]
-
-    def started(partition: Partition) -> Yield:
-        loaded = yield from start(partition, exact=False)
-        ends.append(loaded.log_end_offset)
-
-    answer(Unit(number=0, targets=(target,)), started)
-    return ends[-1]
-
-
-def _start(target: Target) -> Iterator[Finding]:
-    """Yield what recovery would cut, delete or refuse, and what contradicts the log that it leaves."""
-
-    def started(partition: Partition) -> Yield:
-        try:
-            loaded = yield from start(partition)
-        except FileError as error:
-            if not isinstance(error.__cause__, BrokerError):
-                raise
-            yield refusal(partition, error.__cause__)
-            return
-        offsets = yield from stored_offsets(partition, loaded.epoch_lines)
-        yield from contradictions(partition.shown, offsets._replace(log_end=loaded.log_end_offset))
-
-    outcome = answer(Unit(number=0, targets=(target,)), started)
-    yield from (one for one in outcome.findings if one.code in OF_A_RECOVERY)
-
-
-OF_A_RECOVERY = frozenset(
-    {"START-001", "START-002", "START-007", "START-008", "LOG-006", "CKPT-001", "DIR-003"}
-)
-"""Findings of a recovery that a walk over the batches does not make itself."""
+    is_damaged = any(one.severity != SEVERITIES[0] for one in known.findings)
+    if needs_start(known.segments, given, is_damaged=is_damaged):
+        yield from (one for one in what_a_start_does(target, stops) if one not in known.findings)
+        return
+    log_end = state.inspected.log_end
+    if log_end is None:
+        log_end = log_end_of(known.segments, given)
+        if any(violations(state.offsets._replace(log_end=log_end))):
+            if is_running(target):  # it writes them later, and of a topic that is created again
+                return
+            log_end = log_end_now(target, log_end)
+    yield from contradictions(target.shown, state.offsets._replace(log_end=log_end))
+    if state.metadata_snapshot is not None and log_end is not None:
+        epoch, end = state.metadata_snapshot
+        if is_behind(known.judge.epoch if known.judge is not None else 0, log_end, epoch, end):
+            words = behind_message(log_end, end)
+            yield Finding("START-007", words, dir=target.shown, expected=end, found=log_end)
 
 
 def _is_about(finding: Finding, target: Target) -> bool:
     """Whether a finding is about a directory or what lies in it, and not about one around it."""
     if finding.path is not None and target.kind == LOG_DIR:
-        return os.path.dirname(finding.path) == target.shown
+        place = finding.dir if finding.code == REFUSED and finding.dir != target.shown else finding.path
+        return os.path.dirname(place or "") == target.shown
     return finding.dir == target.shown or (finding.dir is None and finding.path == target.shown)
 
 
@@ -337,13 +324,15 @@ def _place(target: Target) -> Where:
 
 
 def expand(found: Found) -> Found:
-    """Return the same with each log dir that was named before its partitions, and with every log."""
+    """Return the same with every log, and each log dir that was named after its partitions."""
     result = scan_logs.expand(found, starts=True)
+    last = {target.log_dir: number for number, target in enumerate(result.targets)}
     log_dirs = {path: _log_dir(path) for path in found.named_log_dirs}
     targets: list[Target] = []
-    for target in result.targets:
-        around = log_dirs.pop(target.log_dir, None) if target.log_dir is not None else None
-        targets += [target] if around is None else [around, target]
+    for number, target in enumerate(result.targets):
+        targets.append(target)
+        if target.log_dir in log_dirs and last[target.log_dir] == number:
+            targets.append(log_dirs.pop(target.log_dir))
     return replace(result, targets=[*targets, *log_dirs.values()])
 
 
@@ -351,10 +340,12 @@ def _log_dir(path: str) -> Target:
     return Target(kind=LOG_DIR, path=path, shown=shown(path), name=None, log_dir=path)
 
 
-def reducer(scan: ScanLog, found: Found, since: State | None = None) -> CheckReducer:
-    """Return the reduce step of what was found."""
+def reducer(
+    scan: ScanLog, found: Found, since: State | None = None, config: BrokerConfig = UNKNOWN_CONFIG
+) -> CheckReducer:
+    """Return the reduce step of what was found; `config` is of the broker whose log dirs they are."""
     notes: dict[str, list[Finding]] = {}
     for one in notes_as_findings(found.notes):
         for directory in {one.dir, one.path, os.path.dirname(one.path or "")} - {None}:
             notes.setdefault(str(directory), []).append(one)
-    return CheckReducer(ScanReducer(scan, scan_logs.unread(found)), notes, Fleet(found), since)
+    return CheckReducer(ScanReducer(scan, scan_logs.unread(found)), notes, Fleet(found, config), since)

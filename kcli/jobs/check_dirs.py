@@ -1,20 +1,22 @@
-"""What `check` finds about log dirs: checkpoint lines without a directory, duplicates, topic ids."""
+"""What `check` finds about log dirs: whether they start, checkpoint lines, duplicates, topic ids."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
 from formats.checkpoint import read_offset_checkpoint
 from formats.names import CLUSTER_METADATA, NORMAL, parse_partition_dir
-from kcli.analysis.broker_start import StartFailure
+from kcli.analysis.broker_start import UNKNOWN_CONFIG, BrokerConfig, StartFailure, release_of
 from kcli.analysis.checks.topics import topic_ids
 from kcli.analysis.findings import Finding
+from kcli.analysis.log_segment import KAFKA_STORAGE
+from kcli.jobs.brokers import by_broker, offline_by_log, start_at_rest, start_findings
 from kcli.jobs.checkpoint import CLEANER
 from kcli.jobs.duplicates import partitions_twice
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
 from kcli.logdir.directory import HIGH_WATERMARK, LOG_START, RECOVERY_POINT, directory_facts
-from kcli.logdir.log_dirs import log_dir_state
-from kcli.logdir.tree import PARTITION, Found, Target
+from kcli.logdir.log_dirs import LogDirState, log_dir_state
+from kcli.logdir.tree import LOG_DIR, LOG_DIR_FILES, PARTITION, Found, Target
 
 CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, CLEANER)
 
@@ -43,16 +45,62 @@ def without_directory(target: Target) -> Iterator[Finding]:
             yield finding._replace(more=len(missing) - 1)
 
 
+def has_own_files(path: str) -> bool:
+    """Whether a directory of partitions has a log dir's own files, and is not just a folder of copies."""
+    return any(os.path.lexists(os.path.join(path, name)) for name in LOG_DIR_FILES)
+
+
 class Fleet:
     """What all inputs together show: partitions that are there twice, and the topic ids of the metadata."""
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: Found, config: BrokerConfig = UNKNOWN_CONFIG) -> None:
         self._targets = [
             one for one in found.targets if one.kind == PARTITION and one.name and one.name.kind == NORMAL
         ]
+        self._log_dirs = [
+            one.path for one in found.targets if one.kind == LOG_DIR and has_own_files(one.path)
+        ]
+        self._config = config
         self._seen: dict[tuple[object, ...], str] = {}
+        self._failed: dict[str, StartFailure] = {}
         self._facts = cache(directory_facts)
         """As they were at first: a run asks for each partition."""
+
+    def add(self, target: Target, stops: Iterable[StartFailure]) -> None:
+        """Keep why a log takes its log dir offline."""
+        for stop in stops:
+            if stop.exception == KAFKA_STORAGE and target.log_dir is not None:
+                self._failed.setdefault(os.path.realpath(target.log_dir), stop)
+
+    def of_log_dir(self, target: Target, stops: Iterable[StartFailure]) -> Iterator[Finding]:
+        """Yield what stops the start of a log dir, its own files and the logs in it, `stops` among them."""
+        self.add(target, stops)
+        of_itself = self._starts.get(target.path, ())
+        yield from of_itself
+        failed = self._failed.get(os.path.realpath(target.path))
+        if failed is not None and not any(one.code == "START-010" for one in of_itself):
+            yield offline_by_log(target.path, failed)
+
+    @cached_property
+    def _starts(self) -> Mapping[str, Sequence[Finding]]:
+        """What stops the process, or takes a log dir offline, by the log dir that it is about.
+
+        What is wrong with one partition is said of the partition.
+        """
+        found: dict[str, list[Finding]] = {}
+        partitions = {one.shown for one in self._targets}
+        for dirs in self._brokers():
+            config = self._config._replace(version=release_of(dirs))
+            at_rest, start = start_at_rest(dirs, config)
+            for finding in start_findings(at_rest, start):
+                if finding.path not in partitions:
+                    found.setdefault(finding.dir or "", []).append(finding)
+        return {one: found.get(shown(one), []) for one in self._log_dirs}
+
+    def _brokers(self) -> list[tuple[LogDirState, ...]]:
+        if self._config.metadata_log_dir is not None:  # server.properties names those of one broker
+            return [tuple(map(log_dir_state, self._log_dirs))]
+        return by_broker(self._log_dirs)
 
     @cached_property
     def _twice(self) -> Mapping[str, StartFailure]:

@@ -1,13 +1,12 @@
 """Partitions that lie in two log dirs of one broker, which does not start with them."""
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from kcli.analysis.broker_start import ILLEGAL_STATE, BrokerConfig, StartFailure, broker_start
+from kcli.jobs.brokers import by_broker
 from kcli.logdir.buffers import shown
 from kcli.logdir.directory import directory_facts
-from kcli.logdir.log_dirs import LogDirState, log_dir_state
 from kcli.logdir.tree import PARTITION, Found, Note, Target
 
 TWICE = "twice"
@@ -17,30 +16,17 @@ TWICE = "twice"
 def partitions_twice(targets: Iterable[Target]) -> Mapping[str, StartFailure]:
     """Return what a start says of partitions that two log dirs of a broker hold, by directory.
 
-    Log dirs with the same directory.id in different places are copies of one, and no two of a broker. Of
-    those of a broker that runs nothing is said: it moves partitions from one to the other.
+    Of those of a broker that runs nothing is said: it moves partitions from one to the other.
     """
-    brokers: dict[tuple[object, ...], dict[str, str]] = {}
-    for log_dir in dict.fromkeys(one.log_dir for one in targets if one.log_dir is not None):
-        facts = directory_facts(log_dir)
-        if facts.broker_id is not None:
-            known = brokers.setdefault((facts.cluster_id, facts.broker_id), {})
-            known.setdefault(os.path.realpath(log_dir), log_dir)
+    log_dirs = dict.fromkeys(one.log_dir for one in targets if one.log_dir is not None)
+    known = [one for one in log_dirs if directory_facts(one).broker_id is not None]
     return {
         shown(stop.path): stop
-        for paths in brokers.values()
-        if len(paths) > 1 and _are_of_one_broker(dirs := tuple(map(log_dir_state, paths.values())))
+        for dirs in (by_broker(known) if len(known) > 1 else ())
+        if len(dirs) > 1 and not any(one.locked_by is not None for one in dirs)
         for stop in broker_start(dirs, BrokerConfig()).stops
         if stop.exception == ILLEGAL_STATE
     }
-
-
-def _are_of_one_broker(dirs: tuple[LogDirState, ...]) -> bool:
-    ids = [one.meta.directory_id for one in dirs if one.meta is not None and one.meta.directory_id]
-    parents = {os.path.dirname(os.path.realpath(one.path)) for one in dirs}
-    if any(one.locked_by is not None for one in dirs):
-        return False
-    return len(set(ids)) == len(ids) or len(parents) == 1
 
 
 def with_duplicates(found: Found) -> Found:

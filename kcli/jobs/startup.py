@@ -1,6 +1,5 @@
 """`startup`: what a starting broker does to each partition, by its log dir's checkpoints."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -14,15 +13,14 @@ from kcli.analysis.loaded_log import (
     Settings,
     checkpoints,
 )
-from kcli.analysis.log_segment import BrokerError
 from kcli.analysis.producers import Producer
 from kcli.analysis.start import lone_finding
 from kcli.analysis.start_files import all_deleted
-from kcli.analysis.startup import Startup, predict
+from kcli.analysis.startup import Startup, failure, predict
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.startup_broker import Replicas, Started, StartedPartition, log_dir_outcome
-from kcli.logdir.buffers import FileError, shown
+from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import PARTITION_METADATA, Partition
 from kcli.logdir.tree import LOG_DIR, Target
 from kcli.rows.startup import StartedProducer, StartupRow
@@ -143,7 +141,7 @@ def _row(partition: Partition, given: Checkpoints, found: Startup) -> StartupRow
         where(partition),
         outcome=found.outcome,
         error=error.exception if error else None,
-        error_message=_message(error) if error else None,
+        error_message=failure(partition, error).message if error else None,
         clean=given.clean,
         log_start_offset=log and log.log_start_offset,
         log_end_offset=log and log.log_end_offset,
@@ -155,14 +153,6 @@ def _row(partition: Partition, given: Checkpoints, found: Startup) -> StartupRow
         bytes_read=log and log.bytes_read,
         records_lost=found.records_lost,
     )
-
-
-def _message(error: BrokerError) -> str:
-    """Return the place of an error and what is wrong there."""
-    place = shown(os.path.basename(error.path))
-    if error.position is not None and not error.message.startswith("byte "):
-        place += f" at byte {error.position}"
-    return f"{place}: {error.message}"
 
 
 def _producers(log: LoadedLog | None) -> tuple[StartedProducer, ...]:

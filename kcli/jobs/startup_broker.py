@@ -12,11 +12,12 @@ from kcli.analysis.broker_start import (
     BrokerConfig,
     BrokerStart,
     StartFailure,
-    broker_start,
+    release_of,
 )
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import KAFKA_STORAGE
 from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.brokers import offline_by_log, start_at_rest, start_findings
 from kcli.logdir.buffers import shown
 from kcli.logdir.log_dirs import LogDirState, log_dir_state
 from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Target
@@ -25,8 +26,6 @@ from kcli.rows.startup import StartedLogDir, StartupBrokerRow, StartupRow
 READ_RATE = 100 << 20
 """Bytes a second that a log dir gives, where nobody says."""
 SECONDS_PER_SEGMENT = 0.001
-ATTEMPTS = 3
-"""How often log dirs are read again that do not fit together."""
 ACCEPTS = frozenset({PARTITION, LOG_DIR})
 
 
@@ -70,12 +69,14 @@ class StartReducer:
     """Collects log dirs and partitions; gives the broker's row and theirs at the end.
 
     Without a log dir among the inputs there is no broker's row. `read_rate` in bytes a second; `clean`: how
-    the broker stopped, where that is not left to the log dirs.
+    the broker stopped, where that is not left to the log dirs. Without `is_release_known` the release is the
+    newest that the log dirs can be of.
     """
 
     config: BrokerConfig
     read_rate: int = READ_RATE
     clean: bool | None = None
+    is_release_known: bool = True
 
     def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
         """Return two neighbours as one, with all rows at the end."""
@@ -92,16 +93,19 @@ class StartReducer:
         return replace(left, rows=[row, *rows], findings=findings + added, partial=known)
 
     def _broker(self, known: Started) -> tuple[StartupBrokerRow, list[Finding]]:
-        known, start = self._at_rest(known)
+        config = self.config
+        if not self.is_release_known:
+            config = config._replace(version=release_of(known.dirs))
+        log_dirs, start = start_at_rest(known.dirs, config)
         if self.clean is not None:
-            known = known._replace(dirs=tuple(one._replace(clean=self.clean) for one in known.dirs))
-        findings = [
-            Finding("START-009", f"{stop.exception}: {stop.message}", dir=None, path=shown(stop.path))
-            for stop in start.stops
-        ]
+            log_dirs = tuple(one._replace(clean=self.clean) for one in log_dirs)
+        known = known._replace(dirs=log_dirs)
+        dirs = tuple(_log_dir(one, start, known.partitions) for one in known.dirs)
+        findings = [*start_findings(known.dirs, start)]
         findings += [
-            Finding("START-010", reason.message, dir=shown(path), path=shown(reason.path))
-            for path, reason in start.offline.items()
+            offline_by_log(one.path, reason)
+            for one in known.dirs
+            if one.path not in start.offline and (reason := _failed_log(one, known.partitions)) is not None
         ]
         findings += [
             Finding(
@@ -113,7 +117,6 @@ class StartReducer:
             if one.locked_by is not None
         ]
         findings += self._strays(known)
-        dirs = tuple(_log_dir(one, start, known.partitions) for one in known.dirs)
         stop = next(iter(self._stops(start, known, dirs)), None)
         meta = next((one.meta for one in known.dirs if one.meta is not None), None)
         rows = [one.row for one in known.partitions]
@@ -125,7 +128,7 @@ class StartReducer:
                 outcome=STARTS if stop is None else FAILS,
                 error=stop.exception if stop else None,
                 error_message=f"{shown(stop.path)}: {stop.message}" if stop else None,
-                kafka_version=".".join(map(str, self.config.version)),
+                kafka_version=".".join(map(str, config.version)),
                 metadata_log_dir=None if start.metadata_log_dir is None else shown(start.metadata_log_dir),
                 log_dirs=dirs,
                 partitions=len(rows),
@@ -168,22 +171,6 @@ class StartReducer:
                 continue
             yield Finding("START-013", reason, dir=one.row.where.dir)
 
-    def _at_rest(self, known: Started) -> tuple[Started, BrokerStart]:
-        """Return what the log dirs make of a start; where they stop it, they are read again.
-
-        A running broker moves partitions from one to the other while they are read.
-        """
-        start = broker_start(known.dirs, self.config)
-        for _ in range(ATTEMPTS):
-            if not start.stops:
-                break
-            dirs = tuple(log_dir_state(one.path) for one in known.dirs)
-            if dirs == known.dirs:
-                break
-            known = known._replace(dirs=dirs)
-            start = broker_start(dirs, self.config)
-        return known, start
-
     def _stops(
         self, start: BrokerStart, known: Started, dirs: tuple[StartedLogDir, ...]
     ) -> Iterable[StartFailure]:
@@ -204,23 +191,31 @@ class StartReducer:
 def _log_dir(one: LogDirState, start: BrokerStart, partitions: Iterable[StartedPartition]) -> StartedLogDir:
     """Return what becomes of a log dir: an error of the disk in one of its logs takes it offline."""
     rows = [each.row for each in partitions if each.log_dir == one.path]
-    failed = next((row for row in rows if row.error == KAFKA_STORAGE), None)
-    error, message = (failed.error, f"{failed.where.dir}: {failed.error_message}") if failed else (None, None)
-    if one.path in start.offline:
-        reason = start.offline[one.path]
-        error, message = reason.exception, reason.message
+    reason = start.offline.get(one.path)
+    failed = _failed_log(one, partitions)
+    if reason is None and failed is not None:
+        reason = failed._replace(message=f"{failed.path}: {failed.message}")
     return StartedLogDir(
         dir=shown(one.path),
         directory_id=one.meta.directory_id if one.meta else None,
-        outcome=ONLINE if error is None else OFFLINE,
-        error=error,
-        error_message=message,
+        outcome=ONLINE if reason is None else OFFLINE,
+        error=reason.exception if reason else None,
+        error_message=reason.message if reason else None,
         clean=one.clean,
         partitions=len(rows),
         failing_partitions=sum(row.error is not None for row in rows),
         segments=sum(row.segments or 0 for row in rows),
         bytes_read=sum(row.bytes_read or 0 for row in rows),
     )
+
+
+def _failed_log(one: LogDirState, partitions: Iterable[StartedPartition]) -> StartFailure | None:
+    """Return why a log takes its log dir offline; None where each loads, or ends the process."""
+    for each in partitions:
+        row = each.row
+        if each.log_dir == one.path and row.error == KAFKA_STORAGE:
+            return StartFailure(row.error, str(row.error_message), row.where.dir)
+    return None
 
 
 def _started(outcome: Outcome | None) -> Started:

@@ -82,11 +82,14 @@ def version_of(path: str) -> tuple[int, int, int] | None:
 
 
 def missing_ids(meta: MetaProperties) -> str | None:
-    """Return in words which of the keys are missing without which KafkaRaftServer does not start.
+    """Return in words which of the keys are missing that every broker of the file's version writes.
 
-    None where none is. Nearly any bytes are Java properties, so a damaged file may just lack them.
+    None where none is. Nearly any bytes are Java properties, so a damaged file may just lack them. With
+    ZooKeeper cluster.id came in 0.10.1, and a file from before goes without.
     """
-    values = {"node.id" if meta.version else "broker.id": meta.node_id, "cluster.id": meta.cluster_id}
+    values: dict[str, int | str | None] = {"broker.id": meta.node_id}
+    if meta.version:
+        values = {"node.id": meta.node_id, "cluster.id": meta.cluster_id}
     missing = [key for key, value in values.items() if value is None]
     return f"version {meta.version} without {' and '.join(missing)}" if missing else None
 

@@ -20,6 +20,7 @@ from kcli.logdir.directory import (
 
 CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, "cleaner-offset-checkpoint")
 METADATA_DIRECTORY = f"{CLUSTER_METADATA}-0"
+PARTITION_METADATA = "partition.metadata"
 LOCK = ".lock"
 FLOCK = struct.Struct("hhqqi4x")
 """`struct flock` of Linux on 64 bits: l_type, l_whence, l_start, l_len, l_pid."""
@@ -31,7 +32,8 @@ class LogDirState(NamedTuple):
     `meta`: None without a meta.properties, or with one that cannot be used (`meta_error`). `names` are the
     directories in it by name, None for a name that is no partition's; `error`: why it cannot be listed.
     `checkpoint_error`: why a file of offsets takes the log dir offline once its logs are loaded. `locked_by`
-    is the process that holds its `.lock`, None for none that can be seen from here.
+    is the process that holds its `.lock`, None for none that can be seen from here. `has_topic_ids`: a
+    partition.metadata lies in it; looked up only where no meta.properties can be used.
     """
 
     path: str
@@ -42,6 +44,7 @@ class LogDirState(NamedTuple):
     error: FileError | None = None
     checkpoint_error: FileError | None = None
     locked_by: int | None = None
+    has_topic_ids: bool = False
 
     @property
     def has_metadata_log(self) -> bool:
@@ -65,6 +68,8 @@ def log_dir_state(path: str) -> LogDirState:
         tuple((name, parse_partition_dir(name)) for name in names if name != REMOTE_LOG_INDEX_CACHE),
         checkpoint_error=next(filter(None, (_checkpoint_error(path, name) for name in CHECKPOINTS)), None),
         locked_by=_locked_by(os.path.join(path, LOCK)),
+        has_topic_ids=meta is None
+        and any(os.path.lexists(os.path.join(path, name, PARTITION_METADATA)) for name in names),
     )
 
 

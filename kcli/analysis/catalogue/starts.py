@@ -33,7 +33,7 @@ STARTS: dict[str, Rule] = {
         "error",
         "A file of the log dir itself is damaged in a way that stops the broker.",
         "A bad meta.properties keeps it from starting; a bad replication-offset-checkpoint takes the log dir "
-        "offline.",
+        "offline, or its partitions are not served where only a number in it is malformed.",
         "Restore meta.properties from another log dir of the same node (directory.id differs); a bad "
         "checkpoint may be removed.",
     ),
@@ -54,7 +54,7 @@ STARTS: dict[str, Rule] = {
     ),
     "DIR-008": Rule(
         "warning",
-        "A meta.properties lacks the id of the node or of the cluster.",
+        "A meta.properties lacks the id of the node, or in version 1 that of the cluster.",
         "From 4.0 on it does not start (RuntimeException: node ID not found, cluster ID not found); a "
         "release with ZooKeeper takes them from elsewhere.",
         "Restore the file from another log dir of the same node (directory.id differs).",

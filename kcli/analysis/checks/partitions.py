@@ -183,16 +183,19 @@ def slim(facts: SegmentFacts) -> SegmentFacts:
     return facts._replace(epochs=(), producers=NO_PRODUCERS, aborted=(), of_indexes=(), if_closed=())
 
 
-def needs_start(segments: Sequence[SegmentFacts], given: Checkpoints) -> bool:
-    """Whether recovery would change a log, so that only a start of it says what is left.
+def needs_start(segments: Sequence[SegmentFacts], given: Checkpoints, *, is_damaged: bool) -> bool:
+    """Whether only a start of a log says what becomes of it.
 
-    A log that was stopped cleanly is not recovered.
+    A start of one without damage reads what it has and changes nothing, but for the end of an unclean one.
     """
+    if is_damaged:
+        return True
     if given.clean or not segments:
         return False
-    unflushed = _unflushed(segments, given)
     log_end = log_end_of(segments, given)
-    return any(one.is_cut for one in unflushed) or log_end is None or log_end < given.log_start_offset
+    return any(one.is_cut for one in _unflushed(segments, given)) or (
+        log_end is None or log_end < given.log_start_offset
+    )
 
 
 def log_end_of(segments: Sequence[SegmentFacts], given: Checkpoints) -> int | None:

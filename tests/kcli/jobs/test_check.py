@@ -1,9 +1,11 @@
 """`check`: one row for each partition and log dir, and what makes it other than clean."""
 
 import json
+import shutil
 
 import pytest
 
+from tests.kcli.jobs.starts import does_not_start, will_not_load
 from tests.partitions import log_dir, put_range, time_entries
 from tests.partitions import orders as without_metadata
 
@@ -37,7 +39,7 @@ def test_a_whole_log_dir_is_clean(check, tmp_path):
     orders(tmp_path / "data", put_range(0, 5), put_range(5, 5), recovery=10, watermark=10)
     found = check(tmp_path / "data")
     assert results(found) == {"data": "clean", "orders-0": "clean"}
-    assert [row["topic"] for row in found["rows"]] == [None, "orders"]
+    assert [row["topic"] for row in found["rows"]] == ["orders", None]
     assert [row["errors"] for row in found["rows"]] == [0, 0]
     assert codes(found) == []
 
@@ -79,7 +81,95 @@ def test_a_log_dir_has_a_row_of_its_own(check, tmp_path):
     orders(root, put_range(0, 5))
     found = check(root)
     assert results(found) == {"data": "will-not-load", "orders-0": "clean"}
-    assert codes(found) == ["DIR-005", "DIR-006"]
+    assert codes(found) == ["DIR-005", "DIR-006", "START-009", "START-010"]
+
+
+CHECKPOINTS = ("recovery-point", "log-start-offset", "replication-offset", "cleaner-offset")
+MALFORMED = ("0\n9\n", "x\n", "7\n0\n", "0\n1\norders 0\n", "0\n1\norders 0 x\n", "0\n-1\n", "\n")
+METAS = ("version=9\n", "version=1\ncluster.id=x\n", "version=0\nbroker.id=7\n", "", None)
+
+
+def changed(path, text):
+    """Write a file; None removes it."""
+    path.unlink(missing_ok=True)
+    if text is not None:
+        path.write_text(text)
+
+
+def directory_for_meta(root):
+    path = root / "meta.properties"
+    path.unlink()
+    path.mkdir()
+
+
+def broken_link(root):
+    (root / "log-start-offset-checkpoint").symlink_to("nowhere")
+
+
+def leftover(kind):
+    def change(root):
+        name = f"orders-1.0123456789abcdef0123456789abcdef-{kind}"
+        shutil.copytree(root / "orders-0", root / name)
+        (root / name / "leader-epoch-checkpoint").write_text("0\n9\n")
+
+    return change
+
+
+def file_changed(name, text):
+    return lambda root: changed(root / name, text)
+
+
+CHANGES = {
+    **{
+        f"{name}-checkpoint: {text!r}": file_changed(
+            f"{name}-checkpoint" if "offset" in name else f"{name}-offset-checkpoint", text
+        )
+        for name in CHECKPOINTS
+        for text in MALFORMED
+    },
+    **{f"meta.properties: {text!r}": file_changed("meta.properties", text) for text in METAS},
+    "meta.properties is a directory": directory_for_meta,
+    "a checkpoint is a broken link": broken_link,
+    "lost+found": lambda root: (root / "lost+found").mkdir(),
+    **{f"a -{kind} directory does not load": leftover(kind) for kind in ("delete", "future", "stray")},
+    "epochs": file_changed("orders-0/leader-epoch-checkpoint", "0\n9\n"),
+    "partition.metadata": file_changed("orders-0/partition.metadata", ""),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_log_dir_will_not_load_where_it_does_not_start(kcli, tmp_path, change):
+    first, second = tmp_path / "d0", tmp_path / "d1"
+    orders(first, put_range(0, 5), recovery=5, watermark=5)
+    change(first)
+    log_dir(second)
+    for paths in ((first,), (first, second)):
+        expected = does_not_start(kcli, *paths)
+        assert will_not_load(kcli, *paths) == {one for one in expected if "orders-1." not in one}
+        assert will_not_load(kcli, "--include-leftovers", *paths) == expected
+
+
+def test_a_malformed_checkpoint_takes_a_log_dir_offline_unless_a_number_is(kcli, tmp_path):
+    results = []
+    for number, text in enumerate(MALFORMED):
+        orders(tmp_path / f"{number}", put_range(0, 5))
+        (tmp_path / f"{number}" / "recovery-point-offset-checkpoint").write_text(text)
+        results.append(bool(will_not_load(kcli, tmp_path / f"{number}")))
+    assert results == [True, True, True, True, False, False, True]
+
+
+def test_log_dirs_of_zookeeper_are_those_of_a_release_with_it(check, kcli, tmp_path):
+    orders(tmp_path / "d", put_range(0, 5))
+    (tmp_path / "d" / "meta.properties").write_text("version=0\nbroker.id=7\n")
+    assert results(check(tmp_path / "d")) == {"d": "clean", "orders-0": "clean"}
+    assert does_not_start(kcli, tmp_path / "d") == set()
+    assert does_not_start(kcli, "--kafka-version", "4.3", tmp_path / "d") == {str(tmp_path / "d")}
+
+
+def test_a_folder_of_copied_partitions_is_no_log_dir(check, tmp_path):
+    directory = orders(tmp_path / "d", put_range(0, 5))
+    shutil.copytree(directory, tmp_path / "copies" / "orders-0")
+    assert results(check(tmp_path / "copies")) == {"copies": "clean", "orders-0": "clean"}
 
 
 def test_a_single_log_and_several_processes(check, kcli, tmp_path):

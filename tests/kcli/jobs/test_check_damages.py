@@ -9,6 +9,7 @@ import pytest
 
 from kcli.analysis.findings import SEVERITIES
 from tests.kcli.jobs.damages import DAMAGES, PARTITION
+from tests.kcli.jobs.starts import does_not_start, will_not_load
 from tests.recordings import pack
 from tests.screens import STARTUP
 
@@ -54,6 +55,17 @@ def test_a_damage_is_found_by_its_code(kcli, recorded, tmp_path, damage):
     severity = SEVERITIES.index(codes[damage.code]["severity"])
     results = {row["result"] for row in document["rows"]}
     assert results > {"clean"} or results - {"clean"} or severity == 0, (results, damage.code)
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=[one.name for one in DAMAGES])
+def test_what_will_not_load_is_what_does_not_start(kcli, recorded, tmp_path, damage):
+    shutil.copytree(recorded, tmp_path / "d0")
+    damage.damage(tmp_path / "d0")
+    for shutdown in ("clean", "unclean"):
+        if shutdown == "unclean":
+            (tmp_path / "d0" / ".kafka_cleanshutdown").unlink()
+        expected = does_not_start(kcli, tmp_path / "d*")
+        assert will_not_load(kcli, tmp_path / "d*", *damage.options) == expected, shutdown
 
 
 def test_a_topic_id_is_held_against_the_metadata_log(kcli, tmp_path):

@@ -32,7 +32,7 @@ HIGH_WATERMARK = "replication-offset-checkpoint"
         (HIGH_WATERMARK, "0\n2\norders 0 3\n", "DIR-005"),
         ("meta.properties", "version=7\n", "DIR-005"),
         ("meta.properties", "\x00\x01 \xff\n", "DIR-008"),
-        ("meta.properties", "broker.id=1\n", "DIR-008"),
+        ("meta.properties", "cluster.id=x\n", "DIR-008"),
         (RECOVERY_POINT, None, "DIR-007"),
     ],
 )

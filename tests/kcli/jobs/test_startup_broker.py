@@ -192,7 +192,7 @@ def test_a_failing_log_ends_the_process_or_takes_its_log_dir_offline(dirs):
         ("online", None),
         ("offline", "KafkaStorageException"),
     ]
-    assert codes(findings) == ["START-008"]
+    assert codes(findings) == ["START-008", "START-010"]
     broker, _, _ = started(*dirs, metadata_log_dir=str(dirs[1]))
     assert (broker["outcome"], broker["error"]) == ("fails", "KafkaStorageException")
     (dirs[1] / "orders-1" / "leader-epoch-checkpoint").write_text("0\n1\n0 -1\n")

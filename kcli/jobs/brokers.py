@@ -1,0 +1,93 @@
+"""The log dirs of each broker among the inputs, and what a start makes of them together.
+
+The rules are those of `kcli.analysis.broker_start`; here the log dirs are read, and what they stop becomes
+findings.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+
+from kcli.analysis.broker_start import BrokerConfig, BrokerStart, StartFailure, broker_start
+from kcli.analysis.findings import Finding
+from kcli.logdir.buffers import shown
+from kcli.logdir.log_dirs import LogDirState, log_dir_state
+
+ATTEMPTS = 3
+"""How often log dirs are read again that do not fit together."""
+
+
+def by_broker(log_dirs: Iterable[str]) -> list[tuple[LogDirState, ...]]:
+    """Return the states of log dirs, those of one broker together; each once, however it is reached.
+
+    Log dirs with the same directory.id in different places are copies of one, and no two of a broker. One
+    whose meta.properties is missing, malformed or lacks an id belongs to the broker of the others, if they
+    are of one and nothing contradicts it.
+    """
+    brokers: dict[tuple[str, int], list[LogDirState]] = {}
+    others: dict[int | None, list[LogDirState]] = {}
+    for path in {os.path.realpath(one): one for one in log_dirs}.values():
+        one = log_dir_state(path)
+        cluster, node = (one.meta.cluster_id, one.meta.node_id) if one.meta else (None, None)
+        if cluster is not None and node is not None:
+            brokers.setdefault((cluster, node), []).append(one)
+        else:
+            others.setdefault(node, []).append(one)
+    groups = list(brokers.values())
+    if len(groups) == 1:
+        ((_, node),) = brokers
+        groups[0] += [*others.pop(node, ()), *others.pop(None, ())]
+    groups += [[one] for one in others.pop(None, ())]
+    groups += others.values()
+    return [
+        tuple(group) for known in groups for group in ([known] if _are_of_one(known) else map(_alone, known))
+    ]
+
+
+def _alone(one: LogDirState) -> list[LogDirState]:
+    return [one]
+
+
+def _are_of_one(dirs: Sequence[LogDirState]) -> bool:
+    ids = [one.meta.directory_id for one in dirs if one.meta is not None and one.meta.directory_id]
+    parents = {os.path.dirname(os.path.realpath(one.path)) for one in dirs}
+    return len(set(ids)) == len(ids) or len(parents) == 1
+
+
+def start_at_rest(
+    dirs: Sequence[LogDirState], config: BrokerConfig
+) -> tuple[tuple[LogDirState, ...], BrokerStart]:
+    """Return the log dirs and what they make of a start; where they stop it, they are read again.
+
+    A running broker moves partitions from one to the other while they are read.
+    """
+    dirs = tuple(dirs)
+    start = broker_start(dirs, config)
+    for _ in range(ATTEMPTS):
+        again = tuple(log_dir_state(one.path) for one in dirs) if start.stops else dirs
+        if again == dirs:
+            break
+        dirs, start = again, broker_start(again, config)
+    return dirs, start
+
+
+def start_findings(dirs: Sequence[LogDirState], start: BrokerStart) -> Iterator[Finding]:
+    """Yield what ends the process, and what takes a log dir offline, as findings about the log dir."""
+    for stop in start.stops:
+        yield _finding("START-009", f"{stop.exception}: {stop.message}", log_dir_of(stop.path, dirs), stop)
+    for path, reason in start.offline.items():
+        yield _finding("START-010", reason.message, path, reason)
+
+
+def offline_by_log(log_dir: str, reason: StartFailure) -> Finding:
+    """Return the finding about a log dir that goes offline because a log in it does not load."""
+    return Finding("START-010", f"{shown(reason.path)}: {reason.message}", dir=shown(log_dir))
+
+
+def log_dir_of(path: str, dirs: Sequence[LogDirState]) -> str:
+    """Return the log dir that a failure's path is, or lies in."""
+    return next((one.path for one in dirs if path == one.path or path.startswith(f"{one.path}/")), path)
+
+
+def _finding(code: str, message: str, log_dir: str, failure: StartFailure) -> Finding:
+    path = None if failure.path == log_dir else shown(failure.path)
+    return Finding(code, message, dir=shown(log_dir), path=path)

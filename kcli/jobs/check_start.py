@@ -1,0 +1,90 @@
+"""Where `check` asks the one start: what it refuses, cuts or deletes, and where the log ends then."""
+
+from collections.abc import Generator, Iterator
+from typing import TypeVar
+
+from formats.names import DELETE, NORMAL
+from kcli.analysis.broker_start import StartFailure
+from kcli.analysis.findings import Finding
+from kcli.analysis.loaded_log import Settings
+from kcli.analysis.log_segment import BrokerError
+from kcli.analysis.start import start
+from kcli.analysis.startup import failure, refusal
+from kcli.engine.contract import Unit
+from kcli.jobs.checkpoint import contradictions, stored_offsets
+from kcli.jobs.common import Yield, answer
+from kcli.logdir.buffers import FileError
+from kcli.logdir.partition import Partition
+from kcli.logdir.tree import PARTITION, Selection, Target, find
+
+T = TypeVar("T")
+
+REFUSED = "START-008"
+OF_A_RECOVERY = frozenset(
+    {"START-001", "START-002", "START-007", REFUSED, "LOG-006", "LOG-009", "CKPT-001", "DIR-003"}
+)
+"""Findings of a start that a walk over the batches does not make itself."""
+
+
+def start_settings(target: Target) -> Settings:
+    """Return the settings of the start of a directory: a -delete one is not recovered."""
+    return Settings(as_deleted=target.name is not None and target.name.kind == DELETE)
+
+
+def attempted(
+    partition: Partition, steps: Generator[Finding, None, T], stops: list[StartFailure]
+) -> Generator[Finding, None, T | None]:
+    """Yield what the steps of a start report; return their result, or None where the log does not load.
+
+    `stops` then has why, and else nothing, whatever was in it before.
+    """
+    stops.clear()
+    try:
+        return (yield from steps)
+    except FileError as error:
+        if not isinstance(error.__cause__, BrokerError):
+            raise
+        stops.append(failure(partition, error.__cause__))
+        yield refusal(partition, error.__cause__)
+        return None
+
+
+def what_a_start_does(target: Target, stops: list[StartFailure]) -> Iterator[Finding]:
+    """Yield what a start cuts, deletes or refuses, and what contradicts the log that it leaves.
+
+    `stops` gets why it fails.
+    """
+    failures: list[StartFailure] = []
+
+    def started(partition: Partition) -> Yield:
+        steps = start(partition, settings=start_settings(target))
+        loaded = yield from attempted(partition, steps, failures)
+        if loaded is not None:
+            offsets = yield from stored_offsets(partition, loaded.epoch_lines)
+            yield from contradictions(partition.shown, offsets._replace(log_end=loaded.log_end_offset))
+
+    outcome = answer(Unit(number=0, targets=(target,)), started)
+    stops += failures
+    yield from (one for one in outcome.findings if one.code in OF_A_RECOVERY)
+
+
+def log_end_now(target: Target, before: int | None) -> int | None:
+    """Return the log end offset by headers: a broker may have begun segments since they were listed."""
+    ends = [before]
+
+    def started(partition: Partition) -> Yield:
+        loaded = yield from start(partition, exact=False)
+        ends.append(loaded.log_end_offset)
+
+    answer(Unit(number=0, targets=(target,)), started)
+    return ends[-1]
+
+
+def start_leftovers(log_dir: Target, stops: list[StartFailure]) -> Iterator[Finding]:
+    """Yield which -delete, -future and -stray directories of a log dir do not load; `stops` gets why.
+
+    A starting broker loads them, too.
+    """
+    for target in find([log_dir.path], Selection(include_leftovers=True)).targets:
+        if target.kind == PARTITION and target.name is not None and target.name.kind != NORMAL:
+            yield from (one for one in what_a_start_does(target, stops) if one.code == REFUSED)

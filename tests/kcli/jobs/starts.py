@@ -1,0 +1,24 @@
+"""Which log dirs and partitions do not start, by `startup` and by `check`: these two never differ."""
+
+import json
+
+
+def will_not_load(kcli, *words):
+    """Return the log dirs and partitions with this result."""
+    document = json.loads(kcli("check", "-o", "json", *words).stdout)
+    return {row["dir"] for row in document["rows"] if row["result"] == "will-not-load"}
+
+
+def does_not_start(kcli, *words):
+    """Return the log dirs and partitions for which `startup` predicts a failure."""
+    document = json.loads(kcli("startup", "-o", "json", *words).stdout)
+    broker = [row for row in document["rows"] if "log_dirs" in row]
+    offline = {one["dir"] for row in broker for one in row["log_dirs"] if one["outcome"] == "offline"}
+    partitions = [row for row in document["rows"] if "log_dirs" not in row]
+    names = {row["dir"] for row in partitions}
+    stops = {
+        one["path"] if one["path"] in names else one["dir"]
+        for one in document["findings"]
+        if one["code"] == "START-009"
+    }
+    return offline | stops | {row["dir"] for row in partitions if row["outcome"] == "fails"}
