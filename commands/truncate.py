@@ -9,7 +9,10 @@ import typer
 from commands._options import INT32, INT64, Common, Paths, RefusedError, UsageError, common_options
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kcli.analysis.replication import Side
+    from kcli.engine.contract import Unit
 
 INDEX_INTERVAL_BYTES = 4096
 SMALLEST_INDEX = 4
@@ -73,6 +76,16 @@ def truncate(
             LEADER,
             "The epoch that it leads in; without: a new one for --leader, none more for --leader-epochs.",
             INT32,
+        ),
+    ] = None,
+    remote_metadata: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--remote-metadata",
+            metavar="PATH",
+            help="Of a tiered log: __remote_log_metadata here, too, not just in the leader's log dir.",
+            rich_help_panel=LEADER,
+            show_default=False,
         ),
     ] = None,
     protocol: Annotated[
@@ -142,20 +155,20 @@ def truncate(
         )
     if protocol not in PROTOCOLS:
         raise UsageError(f"--protocol {protocol}: expected one of {', '.join(PROTOCOLS)}")
+    follows = leader is not None or leader_epochs is not None
     if leader_log_start is not None and leader_epochs is None:
         raise UsageError("--leader-log-start: of the replica that --leader-epochs describes; use it there")
-    follows = leader is not None or leader_epochs is not None
     if leader_epoch is not None and not follows:
         raise UsageError("--leader-epoch: there is no leader; use --leader or --leader-epochs")
+    if remote_metadata and leader is None:
+        raise UsageError("--remote-metadata: about the replica of --leader; use it there")
     if shutdown is not None and shutdown not in SHUTDOWNS:
         raise UsageError(f"--shutdown {shutdown}: expected one of {', '.join(SHUTDOWNS)}")
     import time  # noqa: PLC0415 - kept out of --help
 
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.engine.contract import Unit  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import following as leaders  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import truncate as jobs  # noqa: PLC0415 - kept out of --help
-    from kcli.logdir.tree import find  # noqa: PLC0415 - kept out of --help
 
     following = None
     if follows:
@@ -165,13 +178,6 @@ def truncate(
             leader=None if leader_epochs is None else _described(leader_epochs, leader_log_start or 0),
             epoch=leader_epoch,
         )
-
-    def paired(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as Command.split is called
-        assert leader is not None
-        found = find([leader], common.selection())
-        if found.failures:
-            raise UsageError(f"--leader {found.failures[0]}")
-        return leaders.with_leaders(units, found.targets)
 
     request = jobs.Request(
         now_ms=time.time_ns() // 1_000_000,
@@ -187,7 +193,27 @@ def truncate(
         segment_index_bytes=segment_index_bytes,
     )
     job = partial(jobs.dry_run, request=request)
-    run(Command(name="truncate", job=job, split=None if leader is None else paired), paths, common)
+    split = None if leader is None else _with_leaders(leader, remote_metadata or [], common)
+    run(Command(name="truncate", job=job, split=split), paths, common)
+
+
+def _with_leaders(
+    leader: str, remote_metadata: list[str], common: Common
+) -> "Callable[[list[Unit], bool], list[Unit]]":
+    """Return what gives each unit the leader's replica of its partition, and remote metadata."""
+    from kcli.jobs.following import with_leaders  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm_leader import metadata_targets  # noqa: PLC0415 - kept out of --help
+    from kcli.logdir.tree import find  # noqa: PLC0415 - kept out of --help
+
+    def split(units: "list[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
+        found = find([leader], common.selection())
+        metadata = metadata_targets([leader, *remote_metadata])
+        for option, failures in (("--leader", found.failures), ("--remote-metadata", metadata.failures)):
+            if failures:
+                raise UsageError(f"{option} {failures[0]}")
+        return with_leaders(units, found.targets, metadata.targets)
+
+    return split
 
 
 def _described(text: str, log_start_offset: int) -> "Side":

@@ -16,13 +16,15 @@ from kcli.analysis.truncation import Removed, truncate
 class Loss(NamedTuple):
     """What a follower of a candidate loses; numbers are indexes of the replicas.
 
-    `committed`: those of them that are known to be committed; None where records cannot be counted.
+    `meeting` and `removed` are None where the follower truncates to its high watermark, and that is unknown.
+    `committed`: those that are known to be committed; None where no high watermark says, or records cannot be
+    counted.
     """
 
     candidate: int
     follower: int
-    meeting: Meeting
-    removed: Removed
+    meeting: Meeting | None
+    removed: Removed | None
     committed: int | None
 
 
@@ -37,7 +39,7 @@ def side_of(replica: LoadedReplica) -> Side:
     """Return what counts of a log where it meets another."""
     log, known = replica
     watermark = 0 if known is None else log.bounded(known)
-    return Side(log.epochs, log.log_end_offset, log.log_start_offset, watermark)
+    return Side(log.epochs, log.log_end_offset, log.log_start_offset, watermark, log.local_log_start_offset)
 
 
 def losses(replicas: Sequence[LoadedReplica]) -> Iterator[Loss]:
@@ -47,26 +49,35 @@ def losses(replicas: Sequence[LoadedReplica]) -> Iterator[Loss]:
     pairs = [(one, other) for one in range(len(sides)) for other in range(len(sides)) if one != other]
     meetings = {(one, other): meet(leading(sides[one], epoch), sides[other]) for one, other in pairs}
     for (candidate, follower), meeting in meetings.items():
-        log = replicas[follower].log
+        log, watermark = replicas[follower]
+        if meeting.needs_high_watermark and watermark is None and log.log_end_offset > log.log_start_offset:
+            yield Loss(candidate, follower, None, None, None)
+            continue
         removed = _removed(log, meeting)
-        committed = _committed(follower, sides, meetings)
+        committed = _committed(follower, replicas, meetings)
         lost = removed.records
-        if lost and committed < log.log_end_offset:
+        if lost and committed is None:
+            lost = None
+        elif lost and committed is not None and committed < log.log_end_offset:
             above = _cut(log, max(committed, meeting.truncate_to)).records
             lost = None if above is None else lost - above
         yield Loss(candidate, follower, meeting, removed, lost)
 
 
-def _committed(replica: int, sides: Sequence[Side], meetings: Mapping[tuple[int, int], Meeting]) -> int:
-    """Return the offset below which the records of a replica are known to be committed.
+def _committed(
+    replica: int, replicas: Sequence[LoadedReplica], meetings: Mapping[tuple[int, int], Meeting]
+) -> int | None:
+    """Return the offset below which the records of a replica are known to be committed; None for unknown.
 
     By its own high watermark, or by that of another one as far as their logs agree.
     """
-    known = [sides[replica].high_watermark]
+    watermarks = [None if known is None else log.bounded(known) for log, known in replicas]
+    found = [] if watermarks[replica] is None else [watermarks[replica] or 0]
     for (leader, follower), meeting in meetings.items():
-        if follower == replica and not meeting.starts_anew:
-            known.append(min(sides[leader].high_watermark, meeting.truncate_to))
-    return max(known)
+        known = watermarks[leader]
+        if follower == replica and known is not None and not meeting.starts_anew:
+            found.append(min(known, meeting.truncate_to))
+    return max(found, default=None)
 
 
 def _removed(log: LoadedLog, meeting: Meeting) -> Removed:

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from formats.checkpoint import EpochEntry
 from kcli.analysis.epochs import UNDEFINED_EPOCH, epoch_for_offset
 from kcli.analysis.remote_cache import CachedSegment, RemoteCache
-from kcli.analysis.replication import CONVERGED, Meeting, Side, answer, meet
+from kcli.analysis.replication import CONVERGED, OUT_OF_RANGE, TIERED, Meeting, Side, answer
 
-LOCAL, TIERED, FAILED, OUT_OF_RANGE = "local", "tiered", "failed", "out-of-range"
-"""It fetches from the leader's local log; after state from remote storage; its lookup fails; it is reset."""
+LOCAL, FAILED = "local", "failed"
+"""It fetches from the leader's local log; its lookup in remote storage fails."""
 
 
 class Follow(NamedTuple):
@@ -36,23 +36,15 @@ class Follow(NamedTuple):
     next_offset: int | None = None
 
 
-def follow(leader: Side, local_start: int, remote: RemoteCache, follower: Side) -> Follow:
-    """Return a follower's way from its first fetch; `local_start`: the leader's earliest local offset."""
-    meeting = meet(leader, follower)
-    tiered = [
-        one.fetch_offset
-        for one in meeting.rounds
-        if one.end_offset is None
-        and one.fetch_offset is not None
-        and one.last_fetched_epoch is not None
-        and leader.log_start_offset <= one.fetch_offset < local_start
-    ]
-    at = tiered[0] if tiered else meeting.truncate_to
-    own = follower.cut(at)
+def follow(leader: Side, remote: RemoteCache, meeting: Meeting, follower: Side) -> Follow:
+    """Return how a follower goes on from the fetch with which a meeting ends."""
+    at = meeting.truncate_to
+    own = Side((), at, at) if meeting.starts_anew else follower.cut(at)
     epoch = own.last_epoch if own.epochs else None
-    if not leader.log_start_offset <= at < local_start:
+    if meeting.outcome != TIERED:
         outcome = LOCAL if meeting.outcome == CONVERGED else OUT_OF_RANGE
-        return Follow(outcome, meeting, at, epoch, next_offset=meeting.truncate_to)
+        return Follow(outcome, meeting, at, epoch, next_offset=at)
+    local_start = leader.local_start
     found = epoch_for_offset(leader.epochs, local_start)
     earliest = EpochEntry(UNDEFINED_EPOCH if found is None else found.epoch, local_start)
     asked, answered, target = None, None, earliest.epoch

@@ -25,7 +25,7 @@ FETCH: Final = "fetch"
 PROTOCOLS = (HIGH_WATERMARK, EPOCH_V0, EPOCH, FETCH)
 """How followers truncate: before 0.11; by KIP-101; by KIP-279, from 2.0; while they fetch, from 2.7."""
 
-CONVERGED, OUT_OF_RANGE, STUCK, FAILED = "converged", "out-of-range", "stuck", "failed"
+CONVERGED, OUT_OF_RANGE, STUCK, TIERED = "converged", "out-of-range", "stuck", "tiered"
 
 UNDEFINED_END = "undefined-end"
 UNNAMED_EPOCH = "unnamed-epoch"
@@ -36,15 +36,25 @@ TO_HIGH_WATERMARK = "high-watermark"
 LEADER_END = "leader-end"
 LEADER_START = "leader-start"
 SAME_FETCH = "same-fetch"
+REMOTE_OFFSET = "remote-offset"
 
 
 class Side(NamedTuple):
-    """What counts of a replica's log; `high_watermark` is 0 where it is not known."""
+    """What counts of a replica's log; `high_watermark` is 0 where it is not known.
+
+    `first_local_offset` is above the log start only in a tiered log: what lies between is in remote storage.
+    """
 
     epochs: EpochCache
     log_end_offset: int
     log_start_offset: int = 0
     high_watermark: int = 0
+    first_local_offset: int = 0
+
+    @property
+    def local_start(self) -> int:
+        """The first offset on local disk."""
+        return max(self.log_start_offset, self.first_local_offset)
 
     @property
     def last_epoch(self) -> int:
@@ -71,9 +81,14 @@ class TruncationState(NamedTuple):
 
 
 class FetchAnswer(NamedTuple):
-    """What a leader answers to a fetch: OFFSET_OUT_OF_RANGE, a diverging epoch and its end, or records."""
+    """What a leader answers to a fetch: one of two errors, a diverging epoch and its end, or records.
+
+    The errors are OFFSET_OUT_OF_RANGE, and OFFSET_MOVED_TO_TIERED_STORAGE where remote storage has the
+    offset.
+    """
 
     is_out_of_range: bool = False
+    is_moved_to_tiered: bool = False
     diverging: EpochEntry | None = None
 
 
@@ -100,7 +115,8 @@ class Meeting(NamedTuple):
 
     `starts_anew`: its whole log goes, and it begins at the leader's log start. `outcome` is `converged`;
     `out-of-range` where a fetch was, and the follower was reset to an end of the leader's log; `stuck` where
-    the same fetch would be out of range for ever.
+    the same fetch would be out of range for ever; `tiered` where the fetch at `truncate_to` is of an offset
+    in remote storage: `kcli.analysis.remote_follow` says how it goes on.
     """
 
     truncate_to: int
@@ -129,15 +145,18 @@ def fetch(leader: Side, offset: int, last_fetched_epoch: int | None) -> FetchAns
     """Return what a leader answers to a fetch from an offset, as `Partition.readRecords`.
 
     `last_fetched_epoch` is None in a fetch that names none. An epoch whose end the leader does not know is
-    out of range, as is an offset below its log start; both are tested before the divergence.
+    out of range, as is an offset below its log start; both are tested before the divergence. What is out of
+    range is moved, where remote storage has the offset (`ReplicaManager.handleOffsetOutOfRangeError`).
     """
+    is_in_range = leader.local_start <= offset <= leader.log_end_offset
     if last_fetched_epoch is not None:
         found = answer(leader, last_fetched_epoch)
         if found.start_offset == UNDEFINED_EPOCH_OFFSET or offset < leader.log_start_offset:
-            return FetchAnswer(is_out_of_range=True)
-        if found.epoch < last_fetched_epoch or found.start_offset < offset:
+            is_in_range = False
+        elif found.epoch < last_fetched_epoch or found.start_offset < offset:
             return FetchAnswer(diverging=found)
-    return FetchAnswer(is_out_of_range=not leader.log_start_offset <= offset <= leader.log_end_offset)
+    is_moved = leader.log_start_offset <= offset < leader.local_start
+    return FetchAnswer(is_out_of_range=not is_in_range and not is_moved, is_moved_to_tiered=is_moved)
 
 
 def truncation_state(answered: EpochEntry, follower: Side, initial: int) -> TruncationState:
@@ -171,7 +190,7 @@ def meet(leader: Side, follower: Side, protocol: str = FETCH) -> Meeting:
             rounds.append(one)
             assert one.truncate_to is not None
             follower = follower.cut(one.truncate_to)
-    outcome = CONVERGED
+    outcome, starts_anew = CONVERGED, False
     while True:
         at = follower.log_end_offset
         epoch = follower.last_epoch if protocol == FETCH and follower.epochs else None
@@ -180,7 +199,10 @@ def meet(leader: Side, follower: Side, protocol: str = FETCH) -> Meeting:
             state = truncation_state(found.diverging, follower, at)
             rounds.append(_round((at, epoch, None), found.diverging, state))
         elif not found.is_out_of_range:
-            return Meeting(at, starts_anew=False, outcome=outcome, rounds=tuple(rounds))
+            if found.is_moved_to_tiered:
+                outcome = TIERED
+                rounds.append(Round(at, epoch, None, None, None, None, completed=False, rule=REMOTE_OFFSET))
+            return Meeting(at, starts_anew=starts_anew, outcome=outcome, rounds=tuple(rounds))
         else:
             reset = out_of_range_state(leader, at)
             if reset is None:
@@ -189,7 +211,7 @@ def meet(leader: Side, follower: Side, protocol: str = FETCH) -> Meeting:
             state, outcome = reset, OUT_OF_RANGE
             rounds.append(_round((at, epoch, None), None, state))
             if state.rule == LEADER_START:
-                return Meeting(state.offset, starts_anew=True, outcome=outcome, rounds=tuple(rounds))
+                starts_anew, follower = True, Side((), state.offset, state.offset, state.offset)
         follower = follower.cut(state.offset)
 
 

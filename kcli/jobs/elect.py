@@ -20,6 +20,7 @@ from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Target
 from kcli.rows.elections import ElectionRow
 
+UNKNOWN = "unknown"
 UNKNOWN_ISR = "the ISR is not known: name it with --isr, or --metadata"
 UNKNOWN_BROKER = "the broker is not known: no meta.properties"
 NOT_FIRST = "in sync, but another one comes first"
@@ -107,7 +108,7 @@ def _row(
     brokers: list[int | None],
     chosen: Chosen | None,
 ) -> ElectionRow:
-    candidate, follower, removed = loss.candidate, loss.follower, loss.removed
+    candidate, follower, meeting, removed = loss.candidate, loss.follower, loss.meeting, loss.removed
     is_elected, is_clean, reason = _verdict(brokers[candidate], chosen)
     return ElectionRow(
         where(replicas[candidate]),
@@ -117,13 +118,13 @@ def _row(
         brokers[follower],
         log_end_offset=logs[candidate].log.log_end_offset,
         follower_log_end_offset=logs[follower].log.log_end_offset,
-        truncate_to=loss.meeting.truncate_to,
-        outcome=loss.meeting.outcome,
-        rounds=len(loss.meeting.rounds),
-        records_lost=removed.records,
-        bytes_lost=removed.size,
-        first_lost_timestamp=removed.first_timestamp,
-        last_lost_timestamp=removed.max_timestamp,
+        truncate_to=None if meeting is None else meeting.truncate_to,
+        outcome=UNKNOWN if meeting is None else meeting.outcome,
+        rounds=None if meeting is None else len(meeting.rounds),
+        records_lost=None if removed is None else removed.records,
+        bytes_lost=None if removed is None else removed.size,
+        first_lost_timestamp=None if removed is None else removed.first_timestamp,
+        last_lost_timestamp=None if removed is None else removed.max_timestamp,
         committed_records_lost=loss.committed,
         would_be_elected=is_elected,
         clean=is_clean,

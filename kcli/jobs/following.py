@@ -2,15 +2,18 @@
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.analysis.candidates import LoadedReplica, side_of
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import LoadedLog, checkpoints
 from kcli.analysis.replication import (
+    CONVERGED,
     HIGH_WATERMARK,
     LEADER_START,
     OUT_OF_RANGE,
     STUCK,
+    TIERED,
     Meeting,
     Side,
     leading,
@@ -23,12 +26,18 @@ from kcli.logdir.partition import Partition
 from kcli.logdir.tree import PARTITION, Target
 from kcli.rows.truncation import TruncationRound
 
+if TYPE_CHECKING:
+    from kcli.analysis.remote_cache import RemoteCache
+
 LARGEST_EPOCH = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Following:
     """Whom the replicas follow, and how: `protocol` is one of kcli.analysis.replication's.
+
+    The units' targets are a follower, the leader's replica of the same partition, and those of the topic
+    __remote_log_metadata.
 
     `leader` is what counts of a leader that was described; None: it is the second target of each unit, and
     `path` names what it was looked for in. `epoch` is the epoch that it leads in; None: a new one for a
@@ -41,8 +50,20 @@ class Following:
     epoch: int | None = None
 
 
-def with_leaders(units: Sequence[Unit], leaders: Sequence[Target]) -> list[Unit]:
-    """Return the units, the leader's replica of the same partition as second target where there is one."""
+class FollowedLeader(NamedTuple):
+    """What counts of a leader's log, and its remote segments; None where its log begins on local disk."""
+
+    side: Side
+    remote: "RemoteCache | None" = None
+
+
+def with_leaders(
+    units: Sequence[Unit], leaders: Sequence[Target], metadata: Sequence[Target] = ()
+) -> list[Unit]:
+    """Return the units, the leader's replica of the same partition as second target where there is one.
+
+    Those of __remote_log_metadata come after it.
+    """
     found: dict[object, Target] = {}
     for target in leaders:
         if target.kind == PARTITION and target.name is not None:
@@ -51,26 +72,39 @@ def with_leaders(units: Sequence[Unit], leaders: Sequence[Target]) -> list[Unit]
     for unit in units:
         name = unit.target.name
         leader = found.get((name.topic, name.partition)) if name else None
-        paired.append(unit if leader is None else replace(unit, targets=(unit.target, leader)))
+        paired.append(unit if leader is None else replace(unit, targets=(unit.target, leader, *metadata)))
     return paired
 
 
-def leader_of(following: Following, unit: Unit) -> Generator[Finding, None, Side]:
-    """Return what counts of the leader's log; its start's findings are yielded."""
+def leader_of(following: Following, unit: Unit) -> Generator[Finding, None, FollowedLeader]:
+    """Return what counts of the leader; the findings of its start are yielded."""
     if following.leader is not None:
-        return following.leader
+        return FollowedLeader(following.leader)
     if len(unit.targets) == 1:
         path = unit.target.path
         raise FileError(path, "no-leader", f"{following.path} has no replica of this partition")
     replica = Partition(unit.targets[1])
     log = yield from start(replica)
-    return side_of(LoadedReplica(log, checkpoints(replica).high_watermark))
+    if not log.is_tiered:
+        return FollowedLeader(side_of(LoadedReplica(log, checkpoints(replica).high_watermark)))
+    from kcli.jobs.rlmm_leader import leader_with, side_of_leader  # noqa: PLC0415 - for tiered logs only
+
+    leader = leader_with(replica, log, unit.targets[2:])
+    return FollowedLeader(side_of_leader(leader), leader.remote)
 
 
 def meeting_of(
-    partition: Partition, loaded: LoadedLog, high_watermark: int | None, leader: Side, following: Following
+    partition: Partition,
+    loaded: LoadedLog,
+    high_watermark: int | None,
+    followed: FollowedLeader,
+    following: Following,
 ) -> Meeting:
-    """Return what becomes of a loaded replica; FileError where its high watermark decides and is unknown."""
+    """Return what becomes of a loaded replica; FileError where its high watermark decides and is unknown.
+
+    So it is where a tiered leader's remote segments decide, and no event about them is known.
+    """
+    leader, remote = followed
     follower = side_of(LoadedReplica(loaded, high_watermark))
     epoch = following.epoch
     if epoch is None and following.leader is None:
@@ -93,7 +127,29 @@ def meeting_of(
             "unknown-high-watermark",
             f"no high watermark is known for this partition, and {why}; name it with --high-watermark",
         )
-    return meeting
+    return meeting if meeting.outcome != TIERED else _by_remote(partition, leader, remote, meeting, follower)
+
+
+def _by_remote(
+    partition: Partition, leader: Side, remote: "RemoteCache | None", meeting: Meeting, follower: Side
+) -> Meeting:
+    """Return the meeting of a follower that begins anew past the remote segment whose state it takes."""
+    if remote is None or not remote.segments:
+        raise FileError(
+            partition.path,
+            "unknown-remote-segments",
+            f"the fetch from {meeting.truncate_to} is answered OFFSET_MOVED_TO_TIERED_STORAGE: the leader's "
+            f"local log begins at {leader.local_start}. Where the follower goes on, its remote segments say: "
+            "name __remote_log_metadata with --remote-metadata",
+        )
+    from kcli.analysis.remote_follow import FAILED, follow  # noqa: PLC0415 - for tiered logs only
+
+    found = follow(leader, remote, meeting, follower)
+    if found.outcome == FAILED or found.next_offset is None:
+        return meeting._replace(outcome=FAILED)
+    last = meeting.rounds[-1]._replace(truncate_to=found.next_offset, completed=True)
+    rounds = (*meeting.rounds[:-1], last)
+    return meeting._replace(truncate_to=found.next_offset, starts_anew=True, rounds=rounds)
 
 
 def rounds_of(meeting: Meeting) -> tuple[TruncationRound, ...]:
@@ -105,7 +161,14 @@ def warning_of(meeting: Meeting) -> str | None:
     """Return what a person should know about how the meeting ends."""
     if meeting.outcome == STUCK:
         return "the follower repeats a fetch that is out of range for ever: the leader lacks its newest epoch"
-    if meeting.outcome != OUT_OF_RANGE:
+    if meeting.outcome == TIERED:
+        return (
+            "the leader has the next offset in remote storage alone: every record here goes, and the "
+            f"follower goes on at {meeting.truncate_to} with state from there (kcli rlmm follow shows it)"
+        )
+    if meeting.outcome not in {OUT_OF_RANGE, CONVERGED}:
+        return "no remote segment has the state that the follower needs: it asks again for ever"
+    if meeting.outcome == CONVERGED:
         return None
     if meeting.rounds[-1].rule == LEADER_START:
         return "the leader's log starts past the end of this one: every record here goes"
@@ -117,4 +180,7 @@ def finding_of(partition: Partition, meeting: Meeting) -> Finding | None:
     text = warning_of(meeting)
     if text is None:
         return None
-    return Finding("TRUNC-005" if meeting.outcome == STUCK else "TRUNC-004", text, dir=partition.shown)
+    code = {STUCK: "TRUNC-005", OUT_OF_RANGE: "TRUNC-004", TIERED: "TRUNC-006"}.get(
+        meeting.outcome, "TRUNC-007"
+    )
+    return Finding(code, text, dir=partition.shown)

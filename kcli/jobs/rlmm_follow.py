@@ -16,13 +16,13 @@ from kcli.analysis.candidates import LoadedReplica, side_of
 from kcli.analysis.epochs import EpochCache, replay, truncate_from_end
 from kcli.analysis.loaded_log import checkpoints
 from kcli.analysis.remote_cache import CachedSegment
-from kcli.analysis.remote_follow import LOCAL, OUT_OF_RANGE, Follow, follow
-from kcli.analysis.replication import Side
+from kcli.analysis.remote_follow import LOCAL, Follow, follow
+from kcli.analysis.replication import OUT_OF_RANGE, meet
 from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.following import with_leaders
-from kcli.jobs.rlmm_leader import NEVER_TIERED, Leader, lead, stored_path
+from kcli.jobs.rlmm_leader import NEVER_TIERED, Leader, lead, side_of_leader, stored_path
 from kcli.jobs.rlmm_lookup import place_of
 from kcli.logdir.buffers import FileError, read_optional, reading
 from kcli.logdir.partition import Partition
@@ -70,10 +70,8 @@ def _follow(partition: Partition, unit: Unit, leader_path: str, storage: tuple[s
     leader = yield from lead(Partition(unit.targets[1]), unit.targets[2:])
     given = checkpoints(partition)
     follower = side_of(LoadedReplica(log, given.high_watermark))
-    leading = Side(
-        leader.epochs, leader.log.log_end_offset, leader.log_start_offset, leader.high_watermark or 0
-    )
-    found = follow(leading, leader.local_start, leader.remote, follower)
+    leading = side_of_leader(leader)
+    found = follow(leading, leader.remote, meet(leading, follower), follower)
     auxiliary = _auxiliary(found, leader, storage)
     epochs = follower.cut(found.fetch_offset).epochs if auxiliary is None else auxiliary.epochs
     yield RlmmFollowRow(

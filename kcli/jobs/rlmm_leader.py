@@ -31,6 +31,7 @@ from kcli.analysis.remote_lineage import (
     highest_remote,
     serving,
 )
+from kcli.analysis.replication import Side
 from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import rlmm
@@ -115,6 +116,16 @@ def lead(partition: Partition, metadata: tuple[Target, ...]) -> Generator[Findin
     if cache.segments:
         settings = UNKNOWN_SETTINGS._replace(remote_storage=True)
     log = yield from start(partition, settings=settings)
+    return _leader(partition, topic_id, log, cache)
+
+
+def leader_with(partition: Partition, log: LoadedLog, metadata: tuple[Target, ...]) -> Leader:
+    """Return the leader of a log that is loaded. FileError where a metadata partition cannot be read."""
+    topic_id = partition.topic_id()
+    return _leader(partition, topic_id, log, _cache_of(partition, topic_id, folded(metadata).store))
+
+
+def _leader(partition: Partition, topic_id: str | None, log: LoadedLog, cache: RemoteCache) -> Leader:
     is_tiered = bool(cache.segments) or log.is_tiered
     epochs = running_epochs(log)
     begins, highest = log.log_start_offset, NOTHING_REMOTE
@@ -123,6 +134,17 @@ def lead(partition: Partition, metadata: tuple[Target, ...]) -> Generator[Findin
         begins = begins if first is None else max(begins, first)
         highest = highest_remote(cache, epochs, log.log_end_offset)
     return Leader(partition, topic_id, log, epochs, cache, begins, highest, is_tiered)
+
+
+def side_of_leader(leader: Leader) -> Side:
+    """Return what counts of a leader where a follower meets it."""
+    return Side(
+        leader.epochs,
+        leader.log.log_end_offset,
+        leader.log_start_offset,
+        leader.high_watermark or 0,
+        leader.local_start,
+    )
 
 
 def remote_segment(

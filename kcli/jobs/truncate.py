@@ -20,12 +20,13 @@ from kcli.analysis.loaded_log import (
     checkpoints,
 )
 from kcli.analysis.log_segment import BrokerError, LoadedSegment
-from kcli.analysis.replication import Meeting, Side
+from kcli.analysis.replication import Meeting
 from kcli.analysis.start import lone_finding, start_from
 from kcli.analysis.truncation import FULL, NONE, Prediction, SegmentChange, truncate
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, failed, where
 from kcli.jobs.following import (
+    FollowedLeader,
     Following,
     finding_of,
     leader_of,
@@ -66,7 +67,7 @@ class Request:
 def dry_run(unit: Unit, *, request: Request) -> Outcome:
     """Return one row and the start's findings, or the error that keeps a broker from loading the log.
 
-    The unit's second target, if it has one, is the leader's replica.
+    The unit's second target, if it has one, is the leader's replica; those after it are remote metadata's.
     """
     following = request.following
     if following is None:
@@ -94,7 +95,7 @@ def dry_run(unit: Unit, *, request: Request) -> Outcome:
     return replace(broken[0], findings=[*outcome.findings, *broken[0].findings])
 
 
-def _partition(partition: Partition, request: Request, leader: Side | None) -> Yield:
+def _partition(partition: Partition, request: Request, leader: FollowedLeader | None) -> Yield:
     kind = partition.target.name.kind if partition.target.name else "normal"
     if kind in {"delete", "stray"}:
         raise FileError(partition.path, "leftover", f"the broker never truncates a -{kind} directory")

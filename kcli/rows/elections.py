@@ -17,21 +17,28 @@ class ElectionRow(NamedTuple):
     log_end_offset: Annotated[int, "of the candidate's log"]
     follower_log_end_offset: Annotated[int, "of the follower's log before it truncates"]
     truncate_to: Annotated[
-        int, "log end offset of the follower after it truncates; as before if it keeps all"
+        int | None,
+        "log end offset of the follower after it truncates; as before if it keeps all; null if unknown",
     ]
     outcome: Annotated[
         str,
         "converged; out-of-range where the follower is reset to an end of the candidate's log; stuck where "
-        "the same fetch would fail for ever",
+        "the same fetch would fail for ever; tiered where it goes on with state from remote storage; unknown "
+        "where it truncates to its high watermark, and no checkpoint says that",
     ]
-    rounds: Annotated[int, "answers that make the follower truncate"]
-    records_lost: Annotated[int | None, "that the follower removes; null where they cannot be counted"]
-    bytes_lost: Annotated[int, "of .log files that the follower removes"]
+    rounds: Annotated[
+        int | None, "answers that make the follower truncate; null where the outcome is unknown"
+    ]
+    records_lost: Annotated[
+        int | None, "that the follower removes; null where they cannot be counted or the outcome is unknown"
+    ]
+    bytes_lost: Annotated[int | None, "of .log files that it removes; null where the outcome is unknown"]
     first_lost_timestamp: Annotated[Timestamp | None, "of the first record that is lost"]
     last_lost_timestamp: Annotated[Timestamp | None, "the largest of the records that are lost"]
     committed_records_lost: Annotated[
         int | None,
-        "of them that are known to be committed: below its high watermark, or that of a replica that agrees",
+        "of them that are known to be committed: below its high watermark, or that of a replica that agrees; "
+        "null where no high watermark is known",
     ]
     would_be_elected: Annotated[
         bool | None, "whether Kafka elects the candidate of the replicas here; null if the ISR is unknown"

@@ -97,7 +97,8 @@ class TruncationRow(NamedTuple):
     outcome: Annotated[
         str | None,
         "converged; out-of-range where the follower is reset to an end of the leader's log; stuck where the "
-        "same fetch would fail for ever; null without a leader",
+        "same fetch would fail for ever; tiered where the follower goes on past a remote segment; failed "
+        "where that is not found; null without a leader",
     ]
     warnings: Annotated[tuple[str, ...], "what a person should know before it happens"]
     rescue_command: Annotated[str | None, "saves the records that will be lost; null where none is"]

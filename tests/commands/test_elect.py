@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,41 @@ def test_what_cannot_be_asked(kcli, folder, words, answer):
 
     assert (done.exit_code, done.stdout) == (2, "")
     assert answer in done.stderr
+
+
+@pytest.fixture
+def copies(folder, tmp_path):
+    """Return two replicas without the files of their log dirs: no high watermark is known."""
+    for number, source in enumerate((HERE, THERE), 1):
+        shutil.copytree(folder / source / "segments-0", tmp_path / f"{number}" / "segments-0")
+    return [tmp_path / "1", tmp_path / "2"]
+
+
+def test_an_unknown_high_watermark_is_not_taken_as_0(kcli, copies):
+    rows = elect(kcli, *copies)["rows"]
+
+    assert [(row["truncate_to"], row["records_lost"], row["committed_records_lost"]) for row in rows] == [
+        (40, 60, None),
+        (40, 15, None),
+    ]
+
+
+def test_the_high_watermark_of_a_replica_that_agrees_counts(kcli, copies, folder):
+    """The one with the log dir's checkpoint knows that its records are committed."""
+    rows = elect(kcli, folder / HERE / "segments-0", copies[1])["rows"]
+
+    assert [(row["records_lost"], row["committed_records_lost"]) for row in rows] == [(60, 0), (15, 15)]
+
+
+def test_a_follower_that_truncates_to_an_unknown_high_watermark(kcli, copies):
+    """Without leader epochs it truncates there: nobody can say where that is."""
+    (copies[1] / "segments-0" / "leader-epoch-checkpoint").unlink()
+    (copies[1] / ".kafka_cleanshutdown").touch()
+    rows = elect(kcli, *copies)["rows"]
+
+    assert [(row["outcome"], row["truncate_to"], row["records_lost"], row["bytes_lost"]) for row in rows] == [
+        ("unknown", None, None, None),
+        ("converged", 55, 0, 0),
+    ]
+    shown = kcli("replica", "elect", *copies, "-o", "table").stdout
+    assert "Unknown with" in shown

@@ -9,7 +9,17 @@ import pytest
 
 from formats.checkpoint import EpochEntry
 from kcli.analysis.epochs import EpochCache
-from kcli.analysis.replication import CONVERGED, EPOCH, FETCH, OUT_OF_RANGE, STUCK, Side, leading, meet
+from kcli.analysis.replication import (
+    CONVERGED,
+    EPOCH,
+    FETCH,
+    OUT_OF_RANGE,
+    STUCK,
+    TIERED,
+    Side,
+    leading,
+    meet,
+)
 
 from .oracle import Oracle, cases
 
@@ -53,6 +63,8 @@ def case(choose: random.Random) -> tuple[Side, Side, str]:
         leader = leading(leader, NEW_EPOCH)
     if choose.random() < 0.2:
         leader = leader._replace(log_start_offset=choose.randrange(leader.log_end_offset + 1))
+    if choose.random() < 0.2:
+        leader = leader._replace(first_local_offset=choose.randrange(leader.log_end_offset + 1))
     if choose.random() < 0.1:
         follower = follower._replace(epochs=())
     follower = follower._replace(high_watermark=choose.randrange(follower.log_end_offset + 1))
@@ -83,10 +95,10 @@ def test_rounds(oracle: Oracle, oracle_seed: int) -> None:
             assert rounds == theirs["rounds"], said
             assert ours.truncate_to == theirs["log_end_offset"], said
             assert ours.starts_anew == theirs["starts_anew"], said
-            assert ("stuck" if ours.outcome == STUCK else "fetched") == theirs["outcome"], said
+            assert {STUCK: "stuck", TIERED: "tiered"}.get(ours.outcome, "fetched") == theirs["outcome"], said
             kept = follower.cut(ours.truncate_to).epochs if rounds else follower.epochs
             assert listed(() if ours.starts_anew else kept) == theirs["epochs"], said
             several += len(rounds) > 1
             outcomes.add(ours.outcome)
-    assert outcomes == {CONVERGED, OUT_OF_RANGE, STUCK}
+    assert outcomes == {CONVERGED, OUT_OF_RANGE, STUCK, TIERED}
     assert several > CASES // 10

@@ -206,4 +206,17 @@ STARTS: dict[str, Rule] = {
         "A leader that has written down its own epoch answers: look at its leader-epoch-checkpoint, or name "
         "the epoch that it leads in with --leader-epoch.",
     ),
+    "TRUNC-006": Rule(
+        "info",
+        "The leader has the offset that a follower fetches in remote storage alone.",
+        "It answers OFFSET_MOVED_TO_TIERED_STORAGE. The follower drops its log, takes leader epochs and "
+        "producer state that were uploaded with a segment, and goes on past that segment.",
+        "Nothing is lost that remote storage has. kcli rlmm follow shows the requests and the segment.",
+    ),
+    "TRUNC-007": Rule(
+        "error",
+        "No remote segment has the state that a follower of a tiered log needs.",
+        "The lookup throws RemoteStorageException; the follower asks again for ever, out of the ISR.",
+        "kcli rlmm coverage and kcli rlmm check show which offsets have no remote segment.",
+    ),
 }

@@ -6,11 +6,11 @@ from typing import NamedTuple
 from rich.console import RenderableType
 
 from kcli.analysis.findings import Finding
-from kcli.output.drawings.grid import COUNT, SIZE, ShownColumn
+from kcli.output.drawings.grid import COUNT, NUMBER, SIZE, ShownColumn
 from kcli.output.drawings.places import name_of, short_dirs
 from kcli.output.drawings.tables import TableView, draw_table, sentences
 from kcli.output.screen import Screen
-from kcli.output.units import counted, moment
+from kcli.output.units import counted, moment, number, only_day
 from kcli.output.values import one_line
 from kcli.rows.elections import ElectionRow
 
@@ -18,34 +18,48 @@ from kcli.rows.elections import ElectionRow
 def _severity(row: ElectionRow) -> str | None:
     if row.committed_records_lost or row.outcome == "stuck":
         return "error"
+    if row.outcome == UNKNOWN:
+        return "warning"
     return "warning" if row.bytes_lost else None
 
 
 def _cut(row: ElectionRow) -> str:
     if row.outcome == "stuck":
         return "is stuck"
+    if row.outcome == UNKNOWN:
+        return UNKNOWN
     if row.truncate_to == row.follower_log_end_offset:
         return "keeps all"
     return f"{row.truncate_to} of {row.follower_log_end_offset}"
 
 
-def _span(row: ElectionRow) -> str:
+def _committed(row: ElectionRow) -> str | None:
+    """Return how many of the records that go are committed; `unknown` where no high watermark says."""
+    if row.outcome == UNKNOWN or (row.committed_records_lost is None and row.records_lost != 0):
+        return UNKNOWN
+    return number(row.committed_records_lost) if row.committed_records_lost else None
+
+
+def _span(row: ElectionRow, *, with_day: bool) -> str:
     """Return the times of the records that are lost, on one day without the day again."""
     if row.first_lost_timestamp is None or row.last_lost_timestamp is None:
         return ""
-    first, last = moment(row.first_lost_timestamp), moment(row.last_lost_timestamp)
-    day, _, clock = last.partition(" ")
+    first = moment(row.first_lost_timestamp, with_day=with_day)
+    last = moment(row.last_lost_timestamp, with_day=with_day)
+    day, _, clock = last.rpartition(" ")
     return first if first == last else f"{first} to {clock if first.startswith(day) else last}"
 
 
 class _Line(NamedTuple):
-    """A row with the short names of its replicas."""
+    """A row with the short names of its replicas, and when the records that go were written."""
 
     row: ElectionRow
     leader: str
     follower: str
+    written: str
 
 
+UNKNOWN = "unknown"
 PARTITION = ShownColumn("TOPIC-PARTITION", lambda line: name_of(line.row.where), may_overflow=True)
 ELECTIONS = TableView(
     columns=(
@@ -54,9 +68,9 @@ ELECTIONS = TableView(
         ShownColumn("FOLLOWER", "follower"),
         ShownColumn("TRUNCATES TO", lambda line: _cut(line.row)),
         ShownColumn("LOSES", lambda line: line.row.records_lost or None, COUNT),
-        ShownColumn("COMMITTED", lambda line: line.row.committed_records_lost or None, COUNT),
+        ShownColumn("COMMITTED", lambda line: _committed(line.row), NUMBER),
         ShownColumn("SIZE", lambda line: line.row.bytes_lost or None, SIZE, rank=2),
-        ShownColumn("WRITTEN (UTC)", lambda line: _span(line.row), rank=3),
+        ShownColumn("WRITTEN (UTC)", "written", rank=3),
     ),
     severity=lambda line: _severity(line.row),
 )
@@ -67,13 +81,18 @@ def draw_elections(
 ) -> Iterator[RenderableType]:
     """Yield a line for each candidate and follower, then who is elected."""
     names = _names(rows)
-    lines = [_Line(row, names[row.candidate], names[row.follower]) for row in rows]
+    day = only_day(time for row in rows for time in (row.first_lost_timestamp, row.last_lost_timestamp))
+    lines = [
+        _Line(row, names[row.candidate], names[row.follower], _span(row, with_day=day is None))
+        for row in rows
+    ]
     partitions = list(dict.fromkeys(name_of(row.where) for row in rows))
     clusters = {row.where.cluster_id for row in rows} - {None}
     parts = [
         one_line(partitions[0]) if len(partitions) == 1 else counted(len(partitions), "partition"),
         counted(len(names), "replica") if len(partitions) == 1 else "",
         f"cluster {next(iter(clusters))}" if len(clusters) == 1 else "",
+        f"{day} UTC" if day else "",
     ]
     columns = ELECTIONS.columns if len(partitions) == 1 else (PARTITION, *ELECTIONS.columns)
     view = ELECTIONS._replace(columns=columns, facts=lambda _: list(filter(None, parts)))
@@ -107,8 +126,7 @@ def _closing(rows: Sequence[ElectionRow], names: dict[str, str]) -> list[str]:
             return [f"{counted(partitions, 'partition')}."]
         words = f"Kafka elects a leader for {found} of {counted(partitions, 'partition')}; "
         return [f"{words}{len(lost)} lose committed records by it."]
-    best = min(rows, key=lambda row: _cost(rows, row.candidate))
-    least = f"Least is lost with {names[best.candidate]}: {_in_words(rows, best.candidate)}."
+    least = _least(rows, names)
     for row in rows:
         if row.would_be_elected:
             return [f"Kafka elects {names[row.candidate]}: {row.reason}.", least]
@@ -117,11 +135,22 @@ def _closing(rows: Sequence[ElectionRow], names: dict[str, str]) -> list[str]:
     return ["Kafka elects none of them: no replica here is in sync, and unclean election is off.", least]
 
 
+def _least(rows: Sequence[ElectionRow], names: dict[str, str]) -> str:
+    """Return with which leader the least is lost, of those of which that is known."""
+    unknown = {row.candidate for row in rows if _committed(row) == UNKNOWN}
+    known = [row for row in rows if row.candidate not in unknown]
+    if not known:
+        return "Which of them loses the least is unknown: no checkpoint has a high watermark."
+    best = min(known, key=lambda row: _cost(rows, row.candidate))
+    others = f" Unknown with {', '.join(names[one] for one in names if one in unknown)}." if unknown else ""
+    return f"Least is lost with {names[best.candidate]}: {_in_words(rows, best.candidate)}.{others}"
+
+
 def _cost(rows: Sequence[ElectionRow], candidate: str) -> tuple[int, int]:
     own = [row for row in rows if row.candidate == candidate]
     return (
         max((row.committed_records_lost or 0 for row in own), default=0),
-        max((row.bytes_lost for row in own), default=0),
+        max((row.bytes_lost or 0 for row in own), default=0),
     )
 
 
@@ -131,4 +160,5 @@ def _in_words(rows: Sequence[ElectionRow], candidate: str) -> str:
     committed = max((row.committed_records_lost or 0 for row in own), default=0)
     if not records:
         return "nothing"
-    return f"{counted(records, 'record')}" + (f", {committed} of them committed" if committed else "")
+    known = f"{committed} of them committed" if committed else "none of them known to be committed"
+    return f"{counted(records, 'record')}, {known}"

@@ -19,6 +19,7 @@ CONCLUSIONS = {
     "leader-end": "truncate to the leader's log end {to}",
     "leader-start": "drop everything, begin at the leader's log start {to}",
     "same-fetch": "fetch the same again, for ever",
+    "remote-offset": "drop everything, take remote state, begin at {to}",
 }
 
 
@@ -43,6 +44,8 @@ def _request(one: TruncationRound) -> str:
 def _answer(one: TruncationRound) -> str:
     if one.rule == "high-watermark":
         return ""
+    if one.rule == "remote-offset":
+        return "moved to tiered storage"
     if one.end_offset is None:
         return "out of range"
     if one.end_offset < 0:
@@ -52,6 +55,8 @@ def _answer(one: TruncationRound) -> str:
 
 
 def _conclusion(one: TruncationRound) -> str:
+    if one.rule == "remote-offset" and one.truncate_to is None:
+        return "no remote segment: fetch the same again, for ever"
     return CONCLUSIONS.get(one.rule, one.rule).format(to=one.truncate_to)
 
 

@@ -6,6 +6,7 @@ import kafka.server.AbstractFetcherThread;
 import kafka.server.FailedPartitions;
 import kafka.server.InitialFetchState;
 import kafka.server.OffsetTruncationState;
+import kafka.server.TierAccess;
 
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
@@ -37,7 +38,7 @@ import java.util.Set;
 
 /**
  * The rounds of a follower and a leader: AbstractFetcherThread over two LeaderEpochFileCaches. What the leader
- * answers to a fetch is written here as in Partition.readRecords.
+ * answers to a fetch is written here as in Partition.readRecords and ReplicaManager.handleOffsetOutOfRangeError.
  */
 final class Fetcher {
 
@@ -68,6 +69,7 @@ final class Fetcher {
                 int before = thread.rounds.size();
                 thread.doWork();
                 if (thread.fetched) { outcome = "fetched"; break; }
+                if (end.remoteStateIsAsked) { outcome = "tiered"; break; }
                 if (end.wasOutOfRange && thread.rounds.size() == before) { outcome = "stuck"; break; }
                 if (thread.failed.contains(PARTITION)) { outcome = "failed"; break; }
             }
@@ -83,6 +85,7 @@ final class Fetcher {
     private static final class Log {
         final LeaderEpochFileCache cache;
         final long start;
+        final long localStart;
         final long highWatermark;
         long end;
 
@@ -91,6 +94,7 @@ final class Fetcher {
             Files.writeString(file.toPath(), EpochCache.checkpoint(node.get("epochs")));
             cache = new LeaderEpochFileCache(PARTITION, new LeaderEpochCheckpointFile(file, new LogDirFailureChannel(1)), new Settling());
             start = node.get("log_start_offset").asLong();
+            localStart = Math.max(start, Json.longOf(node, "first_local_offset", 0));
             end = node.get("log_end_offset").asLong();
             highWatermark = node.get("high_watermark").asLong();
         }
@@ -105,6 +109,7 @@ final class Fetcher {
         final Log log;
         final boolean onFetch;
         boolean wasOutOfRange;
+        boolean remoteStateIsAsked;
         FetchRequest.PartitionData fetch;
         /** Fetch offset, last fetched epoch, requested epoch, answered epoch and end of the exchange that goes on. */
         List<Object> exchange;
@@ -120,7 +125,7 @@ final class Fetcher {
         @Override public BrokerEndPoint brokerEndPoint() { return new BrokerEndPoint(2, "leader", 9092); }
         @Override public OffsetAndEpoch fetchEarliestOffset(TopicPartition partition, int epoch) { return new OffsetAndEpoch(log.start, 0); }
         @Override public OffsetAndEpoch fetchLatestOffset(TopicPartition partition, int epoch) { return new OffsetAndEpoch(log.end, 0); }
-        @Override public OffsetAndEpoch fetchEarliestLocalOffset(TopicPartition partition, int epoch) { return fetchEarliestOffset(partition, epoch); }
+        @Override public OffsetAndEpoch fetchEarliestLocalOffset(TopicPartition partition, int epoch) { return new OffsetAndEpoch(log.localStart, 0); }
         @Override public OffsetAndEpoch fetchEarliestPendingUploadOffset(TopicPartition partition, int epoch) { return new OffsetAndEpoch(-1, -1); }
 
         @Override public ResultWithPartitions<Optional<ReplicaFetch>> buildFetch(Map<TopicPartition, PartitionFetchState> states) {
@@ -134,7 +139,7 @@ final class Fetcher {
 
         @Override public Map<TopicPartition, FetchResponseData.PartitionData> fetch(FetchRequest.Builder request) {
             FetchResponseData.PartitionData answer = new FetchResponseData.PartitionData();
-            wasOutOfRange = fetch.fetchOffset < log.start || fetch.fetchOffset > log.end;
+            wasOutOfRange = fetch.fetchOffset < log.localStart || fetch.fetchOffset > log.end;
             Integer epoch = fetch.lastFetchedEpoch.orElse(null);
             exchange = Arrays.asList(fetch.fetchOffset, epoch, null, null, null);
             if (epoch != null) {
@@ -146,7 +151,9 @@ final class Fetcher {
                     answer.setDivergingEpoch(new FetchResponseData.EpochEndOffset().setEpoch(found.get().epoch()).setEndOffset(found.get().offset()));
                 }
             }
-            if (wasOutOfRange) answer.setErrorCode(Errors.OFFSET_OUT_OF_RANGE.code());
+            boolean moved = wasOutOfRange && log.start <= fetch.fetchOffset && fetch.fetchOffset < log.localStart;
+            if (moved) answer.setErrorCode(Errors.OFFSET_MOVED_TO_TIERED_STORAGE.code());
+            else if (wasOutOfRange) answer.setErrorCode(Errors.OFFSET_OUT_OF_RANGE.code());
             return Map.of(PARTITION, answer);
         }
 
@@ -172,7 +179,7 @@ final class Fetcher {
         }
 
         private Follower(Leader end, Log log, FailedPartitions failed) {
-            super("fetcher", "fetcher", end, failed, null, 0, false, new BrokerTopicStats());
+            super("fetcher", "fetcher", end, failed, new TierAccess(end, () -> end.remoteStateIsAsked = true), 0, false, new BrokerTopicStats());
             this.end = end;
             this.log = log;
             this.failed = failed;
