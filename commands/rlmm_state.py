@@ -69,6 +69,7 @@ def state(
     """
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import rlmm_state as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm_fold import ACCEPTS, Asked, by_directory, expand  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm_selection import topics  # noqa: PLC0415 - kept out of --help
     from kcli.rows.remote_state import (  # noqa: PLC0415 - kept out of --help
         REMOTE_HIGHEST,
@@ -77,7 +78,7 @@ def state(
     )
 
     queries: dict[str, Any] = {
-        HISTORY: None if history is None else jobs.nothing,
+        HISTORY: history,
         "--list": None if listed is None else partial(jobs.listed, epoch=listed),
         "--lookup": None if lookup is None else partial(jobs.looked_up, at=_position("--lookup", lookup)),
         "--next-txn": None
@@ -93,18 +94,18 @@ def state(
     row_type = {HISTORY: REMOTE_HISTORY, "--highest": REMOTE_HIGHEST}.get(
         asked[0] if asked else "", REMOTE_SEGMENT
     )
+    events = Asked(common.selection(), _until(at))
     answer = queries[asked[0]] if asked else jobs.every_segment
     command = Command(
         name="rlmm state",
-        job=partial(jobs.read_events, selection=common.selection(), until=_until(at)),
-        reduce=lambda _: jobs.StateReducer(
-            answer, None if history is None else jobs.History(history), keeps_deleted=deleted
-        ),
-        rows_from_reduce=True,
+        job=partial(jobs.state, asked=events, answer=answer, keeps_deleted=deleted)
+        if history is None
+        else partial(jobs.history, asked=events, segment_id=history),
         possible_types=lambda _: frozenset({row_type.name}),
         topics_of_rows=topics,
-        accepts=jobs.ACCEPTS,
-        expand=jobs.expand,
+        accepts=ACCEPTS,
+        expand=expand,
+        split=lambda units, _: by_directory(units),
     )
     run(command, paths, common)
 
@@ -129,19 +130,19 @@ def check(
     Example: kcli rlmm check /var/lib/kafka/data --fail-on warning
     """
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import rlmm_state as jobs  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm_check import RemoteCheckReducer  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm_check import check as job  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm_fold import ACCEPTS, Asked, by_directory, expand  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm_selection import topics  # noqa: PLC0415 - kept out of --help
 
     now_ms, duration_ms = time.time_ns() // 1_000_000, parse_duration(stuck_after)
+    asked = Asked(common.selection())
     command = Command(
         name="rlmm check",
-        job=partial(jobs.read_events, selection=common.selection(), until=jobs.Until()),
-        reduce=lambda _: RemoteCheckReducer(now_ms, duration_ms),
-        rows_from_reduce=True,
+        job=partial(job, asked=asked, now_ms=now_ms, stuck_after_ms=duration_ms),
         topics_of_rows=topics,
-        accepts=jobs.ACCEPTS,
-        expand=jobs.expand,
+        accepts=ACCEPTS,
+        expand=expand,
+        split=lambda units, _: by_directory(units),
     )
     run(command, paths, common)
 
@@ -158,7 +159,7 @@ def _position(option: str, text: str) -> tuple[int, int]:
 
 def _until(at: str | None) -> Any:
     """Return the last event that counts: all digits are an offset of the metadata partition."""
-    from kcli.jobs.rlmm_state import Until  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm_fold import Until  # noqa: PLC0415 - kept out of --help
 
     if at is None:
         return Until()

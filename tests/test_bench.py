@@ -14,7 +14,7 @@ from formats.crc import crc32c
 from tests.bench.__main__ import choose, unjudged
 from tests.bench.checks import counted, same, scanned
 from tests.bench.figures import Figure, Growth, Ratio, Slopes, Target, Together, line, memory, per_unit
-from tests.bench.inputs import STAMP, Facts, Spec, load
+from tests.bench.inputs import ALIVE, STAMP, Facts, Spec, alive, load
 from tests.bench.lines import FULL, QUICK, USUAL, Programs, lines
 from tests.bench.machine import cpu_model, rate
 from tests.bench.make import CODECS, MAKERS, index_entries, make, repeat, tiny_batches
@@ -482,3 +482,18 @@ def test_summary_and_json():
     assert answer["lines"][0]["figures"][0]["value"] == 3.0
     assert answer["lines"][0]["figures"][1]["met"] is False
     assert answer["lines"][0]["commands"]["tool"]["seconds"] == [3.0, 3.0]
+
+
+def test_segments_that_are_left_of_lives(kcli, tmp_path):
+    made = make(tmp_path, Spec("lives.zstd", 2 * ALIVE + 6))
+    rows = kcli("rlmm", "state", made.folder, "-o", "ndjson").stdout.splitlines()
+
+    assert [alive(events) for events in (1, 2, 3, 2 * ALIVE + 1, 2 * ALIVE + 4)] == [
+        1,
+        1,
+        2,
+        ALIVE + 1,
+        ALIVE,
+    ]
+    assert len(rows) == alive(made.facts.records) == ALIVE + 1
+    assert {batch.records_count for _, batch in batches(made.log.read_bytes())} == {50, 6}

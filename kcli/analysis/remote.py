@@ -25,12 +25,18 @@ KIP405_TYPES: dict[type[RemoteLogMetadata], str] = {
     RemotePartitionDeleteMetadata: "DeletePartitionState",
     RemoteLogSegmentMetadataSnapshot: "RemoteLogSegmentMetadataStored",
 }
+STATES: dict[type[RemoteLogMetadata], dict[int, str]] = {
+    RemoteLogSegmentMetadata: SEGMENT_STATES,
+    RemoteLogSegmentMetadataUpdate: SEGMENT_STATES,
+    RemotePartitionDeleteMetadata: PARTITION_DELETE_STATES,
+    RemoteLogSegmentMetadataSnapshot: SEGMENT_STATES,
+}
+"""Kafka's names of the states that a record can have."""
 
 
 def state_name(record: RemoteLogMetadata) -> str:
     """Return Kafka's name of the record's state, or its number as text where Kafka knows none."""
-    names = PARTITION_DELETE_STATES if isinstance(record, RemotePartitionDeleteMetadata) else SEGMENT_STATES
-    return names.get(record.state, str(record.state))
+    return STATES[type(record)].get(record.state, str(record.state))
 
 
 def unreadable(record: RemoteLogMetadata) -> str | None:
@@ -38,9 +44,9 @@ def unreadable(record: RemoteLogMetadata) -> str | None:
 
     The old layout is not asked about here: which release reads it is `record.layout`.
     """
-    if not state_name(record).isupper():
+    if record.state not in STATES[type(record)]:
         return f"state {record.state} is unknown"
-    if not isinstance(record, RemoteLogSegmentMetadata | RemoteLogSegmentMetadataSnapshot):
+    if isinstance(record, (RemoteLogSegmentMetadataUpdate, RemotePartitionDeleteMetadata)):
         return None
     if not record.segment_leader_epochs:
         return "it has no leader epochs"

@@ -4,9 +4,9 @@ The truth is RemoteLogMetadataCache, RemoteLogLeaderEpochState and RemotePartiti
 (KIP-405, KIP-1058).
 """
 
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from formats.remote_metadata import (
     DELETE_SEGMENT_FINISHED,
@@ -42,22 +42,51 @@ UserPartition: TypeAlias = tuple[str, str, int]
 """Topic id, topic, partition: TopicIdPartition."""
 
 
-class CachedSegment(NamedTuple):
+class CachedSegment:
     """A remote segment: what its first event says, with state, broker and custom metadata of the last.
 
-    Times of the first event of each state in ms. `metadata_offset` is of the last event. `epochs`: leader
-    epoch -> first offset, by rising epoch.
+    `begun` is the first event. `times` of the first event of each state in ms, None where none came.
+    `metadata_offset` is of the last event. `epochs`: leader epoch -> first offset, by rising epoch.
     """
 
-    metadata: RemoteLogSegmentMetadata
-    epochs: dict[int, int]
-    metadata_offset: int
-    times: tuple[int | None, int | None, int | None, int | None]
+    __slots__ = ("begun", "epochs", "last", "metadata_offset", "times")
+
+    def __init__(
+        self,
+        begun: RemoteLogSegmentMetadata,
+        epochs: dict[int, int],
+        metadata_offset: int,
+        times: list[int | None],
+    ) -> None:
+        self.begun = begun
+        self.last: RemoteLogSegmentMetadata | RemoteLogSegmentMetadataUpdate = begun
+        self.epochs = epochs
+        self.metadata_offset = metadata_offset
+        self.times = times
+
+    @property
+    def state(self) -> int:
+        """The state that the last event gave it."""
+        return self.last.state
+
+    @property
+    def metadata(self) -> RemoteLogSegmentMetadata:
+        """What a broker's cache holds: `createWithUpdates` with the last event."""
+        last = self.last
+        return self.begun._replace(
+            state=last.state,
+            broker_id=last.broker_id,
+            event_timestamp_ms=last.event_timestamp_ms,
+            custom_metadata=last.custom_metadata,
+        )
 
     def end_of_epoch(self, epoch: int) -> int:
         """Return the last offset (inclusive) that the segment holds of one of its epochs."""
-        following = [start for other, start in self.epochs.items() if other > epoch]
-        return following[0] - 1 if following else self.metadata.end_offset
+        if len(self.epochs) > 1:
+            following = [start for other, start in self.epochs.items() if other > epoch]
+            if following:
+                return following[0] - 1
+        return self.begun.end_offset
 
 
 class _EpochState:
@@ -84,7 +113,7 @@ class _EpochState:
     def deleting(self, start: int, segment_id: str) -> None:
         if self.ids.get(start) == segment_id:
             del self.ids[start]
-            self.starts.remove(start)
+            del self.starts[bisect_left(self.starts, start)]
         self.unreferenced[segment_id] = None
 
     def floor(self, offset: int) -> str | None:
@@ -113,55 +142,53 @@ class RemoteCache:
         self, event: RemoteLogSegmentMetadata | RemoteLogSegmentMetadataUpdate, metadata_offset: int
     ) -> str | None:
         """Take an event; return why it changes nothing, a key of REFUSED_WITH or INVALID_TRANSITION."""
-        if isinstance(event, RemoteLogSegmentMetadata):
-            return self._add(event, metadata_offset)
-        return self._update(event, metadata_offset)
+        if isinstance(event, RemoteLogSegmentMetadataUpdate):
+            return self._update(event, metadata_offset)
+        return self._add(event, metadata_offset)
 
     def _state(self, epoch: int) -> _EpochState:
-        return self._epochs.setdefault(epoch, _EpochState())
+        found = self._epochs.get(epoch)
+        if found is None:
+            found = self._epochs[epoch] = _EpochState()
+        return found
 
     def _add(self, event: RemoteLogSegmentMetadata, metadata_offset: int) -> str | None:
         if event.state != COPY_SEGMENT_STARTED:
             return NOT_STARTED
-        old = self.segments.get(event.segment_id)
-        if event.state not in TRANSITIONS[old.metadata.state if old else None]:
+        segment_id = event.segment_id
+        old = self.segments.get(segment_id)
+        if event.state not in TRANSITIONS[old.state if old else None]:
             return INVALID_TRANSITION
-        times = _timed(old.times if old else (None,) * 4, event)
-        segment = CachedSegment(event, _epochs_of(event), metadata_offset, times)
-        for epoch in segment.epochs:
-            self._state(epoch).unreferenced[event.segment_id] = None
-        self.segments[event.segment_id] = segment
+        times = old.times if old else [event.event_timestamp_ms, None, None, None]
+        epochs = _epochs_of(event)
+        for epoch in epochs:
+            self._state(epoch).unreferenced[segment_id] = None
+        self.segments[segment_id] = CachedSegment(event, epochs, metadata_offset, times)
         return None
 
     def _update(self, event: RemoteLogSegmentMetadataUpdate, metadata_offset: int) -> str | None:
-        old = self.segments.get(event.segment_id)
-        if old is None:
+        segment_id, state = event.segment_id, event.state
+        segment = self.segments.get(segment_id)
+        if segment is None:
             return UNKNOWN_SEGMENT
-        if event.state not in TRANSITIONS[old.metadata.state]:
+        if state not in TRANSITIONS[segment.last.state]:
             return INVALID_TRANSITION
-        if event.state == COPY_SEGMENT_STARTED:
+        if state == COPY_SEGMENT_STARTED:
             return UPDATE_TO_STARTED
-        metadata = old.metadata._replace(
-            state=event.state,
-            broker_id=event.broker_id,
-            event_timestamp_ms=event.event_timestamp_ms,
-            custom_metadata=event.custom_metadata,
-        )
-        segment = CachedSegment(metadata, old.epochs, metadata_offset, _timed(old.times, metadata))
+        segment.last, segment.metadata_offset = event, metadata_offset
+        if segment.times[state] is None:
+            segment.times[state] = event.event_timestamp_ms
         for epoch, start in segment.epochs.items():
-            state = self._state(epoch)
-            if event.state == COPY_SEGMENT_FINISHED:
-                state.copied(start, event.segment_id, segment.end_of_epoch(epoch))
-            elif event.state == DELETE_SEGMENT_STARTED:
-                state.deleting(start, event.segment_id)
+            if state == COPY_SEGMENT_FINISHED:
+                self._epochs[epoch].copied(start, segment_id, segment.end_of_epoch(epoch))
+            elif state == DELETE_SEGMENT_STARTED:
+                self._epochs[epoch].deleting(start, segment_id)
             else:
-                state.unreferenced.pop(event.segment_id, None)
-        if event.state == DELETE_SEGMENT_FINISHED:
-            del self.segments[event.segment_id]
+                self._epochs[epoch].unreferenced.pop(segment_id, None)
+        if state == DELETE_SEGMENT_FINISHED:
+            del self.segments[segment_id]
             if self._keeps_deleted:
                 self.deleted.append(segment)
-        else:
-            self.segments[event.segment_id] = segment
         return None
 
     def find(self, epoch: int, offset: int) -> CachedSegment | None:
@@ -177,8 +204,8 @@ class RemoteCache:
         `nextSegmentWithTxnIndex` of KIP-1058: it ends where the epoch's segments do not follow each other.
         """
         found, before = self.find(epoch, offset), None
-        while found is not None and found is not before and found.metadata.txn_index_empty:
-            before, found = found, self.find(epoch, found.metadata.end_offset + 1)
+        while found is not None and found is not before and found.begun.txn_index_empty:
+            before, found = found, self.find(epoch, found.begun.end_offset + 1)
         return None if found is before else found
 
     def listed(self, epoch: int) -> list[CachedSegment]:
@@ -192,7 +219,7 @@ class RemoteCache:
         ids = [*(state.ids[start] for start in state.starts), *state.unreferenced]
         found = [self.segments[segment_id] for segment_id in ids if segment_id in self.segments]
         if state.unreferenced:
-            found.sort(key=lambda segment: segment.metadata.start_offset)
+            found.sort(key=lambda segment: segment.begun.start_offset)
         return found
 
     def serving(self, epoch: int) -> Iterator[tuple[int, int, CachedSegment]]:
@@ -226,21 +253,26 @@ class RemoteStore:
 
     def apply(self, event: RemoteLogMetadata, metadata_offset: int) -> str | None:
         """Take an event of the topic; return why it changes nothing (as `RemoteCache.apply`)."""
+        if isinstance(event, (RemoteLogSegmentMetadata, RemoteLogSegmentMetadataUpdate)):
+            key = (event.topic_id, event.topic, event.partition)
+            cache = self.caches.get(key)
+            if cache is None:
+                cache = self.caches[key] = RemoteCache(keeps_deleted=self._keeps_deleted)
+            return cache.apply(event, metadata_offset)
         if isinstance(event, RemoteLogSegmentMetadataSnapshot):
             return NOT_STARTED
+        self._delete(event)
+        return None
+
+    def _delete(self, event: RemotePartitionDeleteMetadata) -> None:
         key = (event.topic_id, event.topic, event.partition)
-        if isinstance(event, RemotePartitionDeleteMetadata):
-            if event.state == DELETE_PARTITION_FINISHED:
-                gone = self.caches.pop(key, None)
-                if gone is not None and gone.segments:
-                    self.remnants[key] = len(gone.segments)
-                self.deletions.pop(key, None)
-            else:
-                self.deletions[key] = event
-            return None
-        if key not in self.caches:
-            self.caches[key] = RemoteCache(keeps_deleted=self._keeps_deleted)
-        return self.caches[key].apply(event, metadata_offset)
+        if event.state == DELETE_PARTITION_FINISHED:
+            gone = self.caches.pop(key, None)
+            if gone is not None and gone.segments:
+                self.remnants[key] = len(gone.segments)
+            self.deletions.pop(key, None)
+        else:
+            self.deletions[key] = event
 
     def __iter__(self) -> Iterator[tuple[UserPartition, RemoteCache]]:
         """Yield user partitions by topic, partition and id, with their caches."""
@@ -249,15 +281,5 @@ class RemoteStore:
 
 def _epochs_of(event: RemoteLogSegmentMetadata) -> dict[int, int]:
     """Return the leader epochs of a segment as the TreeMap holds them: of equal epochs the last wins."""
-    return dict(sorted(dict(event.segment_leader_epochs).items()))
-
-
-def _timed(
-    times: tuple[int | None, ...], event: RemoteLogSegmentMetadata
-) -> tuple[int | None, int | None, int | None, int | None]:
-    """Return the times with that of an event's state, where it is the first of that state."""
-    started, copied, deleting, deleted = (
-        event.event_timestamp_ms if state == event.state and time is None else time
-        for state, time in enumerate(times)
-    )
-    return started, copied, deleting, deleted
+    entries = event.segment_leader_epochs
+    return dict(entries if len(entries) == 1 else sorted(dict(entries).items()))

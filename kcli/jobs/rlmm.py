@@ -5,16 +5,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
-from formats.bounds import LARGEST_BATCH
 from formats.checkpoint import read_committed_offsets
 from formats.errors import FormatError
-from formats.legacy import LegacyHeader
-from formats.magic import is_above_latest, is_valid
-from formats.message_set import LegacyRecord, message_set, set_records
-from formats.messages.remote import LAYOUT_3_0
+from formats.message_set import LegacyRecord
 from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_METADATA, REMOTE_LOG_SNAPSHOT
-from formats.record import Record, batch_records
-from formats.remote_metadata import RemoteLogMetadata, RemotePartitionDeleteMetadata, decode
+from formats.record import Record
+from formats.remote_metadata import RemoteLogMetadata, decode
 from formats.remote_snapshot import (
     LENGTH_SIZE,
     SNAPSHOT_HEADER,
@@ -25,15 +21,15 @@ from formats.remote_snapshot import (
 )
 from formats.types import Buffer
 from kcli.analysis.collector import FindingCollector
-from kcli.analysis.log_findings import checksum_message, growth_message, magic_message
 from kcli.analysis.partitioning import partition_of_events
 from kcli.analysis.remote import has_whole_header, refusal
 from kcli.engine.contract import Map, Outcome, ResumePoint, Unit
 from kcli.jobs.common import failed, internal_failure, log_dir_findings
+from kcli.jobs.rlmm_events import read_event, records_of, report_end, report_old_layout
 from kcli.jobs.rlmm_rows import with_record
 from kcli.logdir.buffers import DataFile, FileError, read_whole, reading, shown
 from kcli.logdir.partition import Partition
-from kcli.logdir.segment import TORN, Batch, Stop, Walk, describe_torn
+from kcli.logdir.segment import Walk
 from kcli.logdir.tree import PARTITION, Found, Target, entry_of
 from kcli.rows import Item
 from kcli.rows.remote_metadata import (
@@ -154,13 +150,14 @@ class _Cursor(NamedTuple):
         return _Cursor(cursor >> 1, bool(cursor & 1))
 
 
-def _place(target: Target) -> tuple[str, str]:
+def file_place(target: Target) -> tuple[str, str]:
     """Return the directory and the name of a file."""
     directory, name = os.path.split(target.shown)
     return directory or ".", name
 
 
-def _metadata_partition(target: Target) -> int | None:
+def metadata_partition(target: Target) -> int | None:
+    """Return the partition of __remote_log_metadata that a file is of; None for another directory."""
     return (
         target.name.partition
         if target.name is not None and target.name.topic == REMOTE_LOG_METADATA
@@ -184,117 +181,44 @@ def _paged(unit: Unit, read: _Read) -> Outcome:
 def _events(file: DataFile, unit: Unit, rows: list[Item], findings: FindingCollector) -> Unit | None:
     """Append the rows of as many batches as one call may hold; return the unit for those that are left."""
     cursor = _Cursor.unpack(unit.cursor)
-    event = RlmmEventRow(*_place(unit.target), metadata_partition=_metadata_partition(unit.target))
+    event = RlmmEventRow(*file_place(unit.target), metadata_partition=metadata_partition(unit.target))
     held = 0
     walk = Walk(file, unit.position)
     for batch in walk:
         if len(rows) >= ROWS_PER_CALL or max(held, batch.position - unit.position) >= BYTES_PER_CALL:
             return replace(unit, resume=ResumePoint(batch.position, cursor._replace(shown=0).pack()))
         shown = cursor.shown if batch.position == unit.position else 0
-        for index, record in enumerate(_records(file, batch, findings, again=shown > 0)):
+        for index, record in enumerate(records_of(file, batch, findings, again=shown > 0)):
             if index < shown:
                 continue
             if len(rows) >= ROWS_PER_CALL or held >= BYTES_PER_CALL:
                 return replace(unit, resume=ResumePoint(batch.position, cursor._replace(shown=index).pack()))
-            row, old_layout = _event_row(event, record, batch.position, findings)
-            rows.append(row)
+            metadata, refused = read_event(decode, record.offset, record.value, batch.position, findings)
+            rows.append(_event_row(event, record, metadata, refused))
             held += len(record.value or b"")
-            if old_layout and not cursor.old_layout_reported:
-                findings.add("RLMM-004", batch.position, f"offset {record.offset}: layout {LAYOUT_3_0}")
-                cursor = cursor._replace(old_layout_reported=True)
-    if walk.stop is None:
-        raise AssertionError("a walk that has ended says where")
-    _report_stop(walk.stop, file.grown(is_torn=walk.stop.reason in TORN), findings)
+            if metadata is not None and not cursor.old_layout_reported:
+                is_old = report_old_layout(metadata, record.offset, batch.position, findings)
+                cursor = cursor._replace(old_layout_reported=is_old)
+    report_end(file, walk.stop, findings)
     return None
 
 
-def _records(
-    file: DataFile, batch: Batch, findings: FindingCollector, *, again: bool
-) -> Iterator[Record | LegacyRecord]:
-    """Yield the records of a batch.
-
-    One that is not read, or not to its end, leaves a finding; a wrong CRC does, once.
-    """
-    position, header = batch
-    at = f"offset {header.base_offset}"
-    legacy = isinstance(header, LegacyHeader)
-    if header.is_control:
-        findings.add("RLMM-008", position, f"{at}: a control batch")
-    elif header.size > LARGEST_BATCH:
-        findings.add("LOG-003", position, f"{at}: a batch of {header.size} bytes is beyond the bound")
-    else:
-        raw = file.read(position, header.size)
-        if not again and not is_valid(raw):
-            findings.add("LOG-003", position, checksum_message(header.base_offset))
-        elif not again and is_above_latest(header.magic):
-            findings.add("LOG-015", position, magic_message(header.base_offset, header.magic))
-        try:
-            yield from _messages(raw, batch, findings) if legacy else batch_records(raw, LARGEST_BATCH)
-        except FormatError as error:
-            findings.add("LOG-003", position, f"{at}: {error.moved(position)}")
-
-
-def _messages(raw: bytes, batch: Batch, findings: FindingCollector) -> Iterator[LegacyRecord]:
-    """Yield the records of a message of magic 0 or 1.
-
-    Those in a wrapper have checksums of their own, and can be cut.
-    """
-    position, header = batch
-    opened = message_set(raw, LARGEST_BATCH)
-    for record in set_records(opened):
-        if header.codec and not record.is_valid:
-            findings.add(
-                "LOG-003", position, f"offset {record.offset}: the checksum of this message does not match"
-            )
-        if record.error is None:
-            yield record
-        else:
-            findings.add("LOG-003", position, f"offset {record.offset}: {record.error.moved(position)}")
-    if opened.cut:
-        findings.add(
-            "LOG-003",
-            position,
-            f"offset {header.base_offset}: {opened.cut} bytes of a last message that is cut",
-        )
-
-
 def _event_row(
-    event: RlmmEventRow, record: Record | LegacyRecord, position: int, findings: FindingCollector
-) -> tuple[RlmmEventRow, bool]:
-    """Return the row of a record, and whether its value has the layout that only releases before 3.6 read."""
+    event: RlmmEventRow,
+    record: Record | LegacyRecord,
+    metadata: RemoteLogMetadata | None,
+    refused: str | None,
+) -> RlmmEventRow:
+    """Return the row of a record; without its metadata, what it lacks is why it cannot be decoded."""
     event = event._replace(metadata_offset=record.offset, timestamp=record.timestamp)
-    at = f"offset {record.offset}"
-    if record.value is None:
-        findings.add("RLMM-002", position, f"{at}: null value")
-        return event._replace(error="null value"), False
-    try:
-        metadata = decode(record.value)
-    except FormatError as error:
-        findings.add("RLMM-001", position, f"{at}: {error}")
-        return event._replace(raw=bytes(record.value), error=str(error)), False
-    refused = refusal(metadata, in_topic=True)
-    if refused is not None:
-        findings.add("RLMM-003", position, f"{at}: {refused}")
-    old = metadata.layout == LAYOUT_3_0 and not isinstance(metadata, RemotePartitionDeleteMetadata)
-    return with_record(event, metadata)._replace(raw=_raw(metadata, record.value)), old
+    if metadata is None:
+        return event._replace(raw=None if record.value is None else bytes(record.value), error=refused)
+    return with_record(event, metadata)._replace(raw=_raw(metadata, record.value or b""))
 
 
 def _raw(metadata: RemoteLogMetadata, value: Buffer) -> bytes | None:
     # unknown tags have no column: `raw` shows them
     return bytes(value) if metadata.unknown_tags else None
-
-
-def _report_stop(stop: Stop, grown: int, findings: FindingCollector) -> None:
-    if grown > 0:
-        findings.add("LOG-005", stop.position, growth_message(grown))
-    elif stop.reason == "end":
-        return
-    elif stop.reason in {"short", "incomplete"}:
-        findings.add("LOG-001", stop.position, describe_torn(stop))
-    elif stop.reason == "zeros":
-        findings.add("LOG-004", stop.position, "only zeros follow")
-    else:
-        findings.add("LOG-002", stop.position, f"{stop.reason.replace('-', ' ')} {stop.found}")
 
 
 # The files next to the logs
@@ -305,7 +229,7 @@ def _entries(file: DataFile, unit: Unit, rows: list[Item], findings: FindingColl
 
     Return the unit for the others.
     """
-    place, name = _place(unit.target), unit.target.name
+    place, name = file_place(unit.target), unit.target.name
     raw = file.read(0, SNAPSHOT_HEADER.size)
     header = read_header(raw) if has_whole_header(raw, findings) else None
     if header is None:
@@ -341,7 +265,7 @@ def _committed_offsets(unit: Unit) -> Outcome:
     data = read_whole(target.path)
     with reading(target.path):
         offsets = read_committed_offsets(data)
-    place = _place(target)
+    place = file_place(target)
     rows: list[Item] = [RlmmCommittedOffsetRow(*place, *entry) for entry in offsets.items()]
     return Outcome(number=unit.number, rows=rows)
 

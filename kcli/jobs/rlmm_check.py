@@ -2,10 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 
-from formats.remote_metadata import SEGMENT_STATES, RemoteLogSegmentMetadata, RemotePartitionDeleteMetadata
+from formats.remote_metadata import (
+    SEGMENT_STATES,
+    RemoteLogSegmentMetadata,
+    RemoteLogSegmentMetadataSnapshot,
+    RemotePartitionDeleteMetadata,
+)
 from kcli.analysis.findings import Finding
 from kcli.analysis.remote import state_name
 from kcli.analysis.remote_cache import (
@@ -18,10 +23,12 @@ from kcli.analysis.remote_cache import (
     UPDATE_TO_STARTED,
     CachedSegment,
     RemoteCache,
+    UserPartition,
 )
 from kcli.analysis.remote_histories import contradicting_starts, written_again
-from kcli.engine.contract import Outcome
-from kcli.jobs.rlmm_state import Event, StateReducer
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.rlmm_events import Event
+from kcli.jobs.rlmm_fold import Asked, FoldedDirectory, folding
 from kcli.rows import Item
 from kcli.rows.remote_state import RemoteCheckRow, RemotePartition
 
@@ -40,59 +47,71 @@ RESULTS = {"error": "damaged", "warning": "warning", "info": "clean"}
 class CheckedPartition:
     """What is found about one partition; `counted` are all findings, listed or not."""
 
+    place: RemotePartition
     events: int = 0
     counted: Counter[str] = field(default_factory=Counter)
     listed: list[Finding] = field(default_factory=list)
 
-    def add(self, place: RemotePartition, code: str, message: str) -> None:
+    def add(self, code: str, message: str) -> None:
         """Count a finding, and list it if there is room."""
+        place = self.place
         finding = Finding(code, f"{place.topic}-{place.partition}: {message}", dir=place.dir)
         self.counted[finding.severity] += 1
         if len(self.listed) < MOST_FINDINGS:
             self.listed.append(finding)
 
 
-class RemoteCheckReducer:
-    """Folds events as StateReducer does; gives a row for each partition, and findings, at the end.
+def check(unit: Unit, *, asked: Asked, now_ms: int, stuck_after_ms: int) -> Outcome:
+    """Return a row for each user partition of the unit's metadata partition, and what is wrong with it.
 
     `now_ms`: the time of the check. A copy or deletion that began `stuck_after_ms` before that is taken for
     one that nobody will finish.
     """
+    checking = Checking(now_ms - stuck_after_ms)
+    return folding(unit, asked, checking.found, checking.watch)
 
-    def __init__(self, now_ms: int, stuck_after_ms: int) -> None:
-        self._before_ms = now_ms - stuck_after_ms
-        self._found: dict[RemotePartition, CheckedPartition] = {}
-        self._fold = StateReducer(self._answer, self._watch)
 
-    def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
-        """Return two neighbours as one."""
-        outcome = self._fold(left, right)
-        if right is not None:
-            return outcome
-        for directory, folded in self._fold.folded.items():
-            for key, count in folded.store.remnants.items():
-                place = RemotePartition(directory, folded.metadata_partition, *key)
-                message = f"DELETE_PARTITION_FINISHED, and {count} segments left"
-                self._of(place).add(place, "RLMM-016", message)
-        found = [finding for checked in self._found.values() for finding in checked.listed]
-        return replace(outcome, findings=[*outcome.findings, *found])
+class Checking:
+    """What is found about the user partitions of one metadata partition.
 
-    def _of(self, place: RemotePartition) -> CheckedPartition:
-        return self._found.setdefault(place, CheckedPartition())
+    What began at or before `before_ms`, and is not finished, is stuck.
+    """
 
-    def _watch(self, place: RemotePartition, event: Event, refused: str | None) -> None:
-        checked = self._of(place)
-        checked.events += 1
+    def __init__(self, before_ms: int) -> None:
+        self._before_ms = before_ms
+        self._found: dict[UserPartition, CheckedPartition] = {}
+
+    def found(self, folded: FoldedDirectory) -> Iterator[Item | Finding]:
+        """Yield the rows, then the findings."""
+        for key, cache in folded.store:
+            yield self._row(folded, key, cache)
+        for key, count in folded.store.remnants.items():
+            self._of(folded, key).add("RLMM-016", f"DELETE_PARTITION_FINISHED, and {count} segments left")
+        for checked in self._found.values():
+            yield from checked.listed
+
+    def _of(self, folded: FoldedDirectory, key: UserPartition) -> CheckedPartition:
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = CheckedPartition(folded.place(key))
+        return found
+
+    def watch(self, folded: FoldedDirectory, event: Event, refused: str | None) -> None:
+        """Count an event, and report what is wrong with it."""
         offset, record = event
+        if isinstance(record, RemoteLogSegmentMetadataSnapshot):
+            return
+        checked = self._of(folded, (record.topic_id, record.topic, record.partition))
+        checked.events += 1
         if isinstance(record, RemoteLogSegmentMetadata):
             for reason in contradictions(record):
-                checked.add(place, "RLMM-015", f"segment {record.segment_id}: {reason}")
+                checked.add("RLMM-015", f"segment {record.segment_id}: {reason}")
         if refused is not None and not isinstance(record, RemotePartitionDeleteMetadata):
             what = f"segment {record.segment_id}: {state_name(record)} at offset {offset}"
-            checked.add(place, CODE_OF_REFUSAL[refused], what)
+            checked.add(CODE_OF_REFUSAL[refused], what)
 
-    def _answer(self, place: RemotePartition, cache: RemoteCache) -> Iterator[Item]:
-        checked = self._of(place)
+    def _row(self, folded: FoldedDirectory, key: UserPartition, cache: RemoteCache) -> RemoteCheckRow:
+        checked = self._of(folded, key)
         referenced = cache.referenced()
         states: Counter[str] = Counter()
         for segment in cache.segments.values():
@@ -101,24 +120,23 @@ class RemoteCheckReducer:
             superseded = is_copied and metadata.segment_id not in referenced
             states["superseded" if superseded else SEGMENT_STATES[metadata.state]] += 1
             if superseded:
-                checked.add(place, "RLMM-017", f"{_named(segment)}: no offset leads to it")
+                checked.add("RLMM-017", f"{_named(segment)}: no offset leads to it")
             elif not is_copied and metadata.event_timestamp_ms <= self._before_ms:
                 code = "RLMM-009" if metadata.state == COPY_SEGMENT_STARTED else "RLMM-010"
                 since = f"{state_name(metadata)} by broker {metadata.broker_id}"
-                checked.add(place, code, f"{_named(segment)}: {since}, and nothing after it")
+                checked.add(code, f"{_named(segment)}: {since}, and nothing after it")
         for first, last in gaps([cache.segments[one] for one in referenced if one in cache.segments]):
-            checked.add(place, "RLMM-014", f"no remote segment holds offsets {first}..{last}")
+            checked.add("RLMM-014", f"no remote segment holds offsets {first}..{last}")
         for message in contradicting_starts(cache):
-            checked.add(place, "RLMM-018", message)
+            checked.add("RLMM-018", message)
         for segment, reason in written_again(cache):
-            checked.add(place, "RLMM-019", f"{_named(segment)}: {reason}")
-        if cache.segments and place in self._marked():
-            checked.add(
-                place, "RLMM-016", f"{self._marked()[place]}, and {len(cache.segments)} segments left"
-            )
+            checked.add("RLMM-019", f"{_named(segment)}: {reason}")
+        marked = folded.store.deletions.get(key)
+        if cache.segments and marked is not None:
+            checked.add("RLMM-016", f"{state_name(marked)}, and {len(cache.segments)} segments left")
         worst = next((one for one in ("error", "warning", "info") if checked.counted[one]), "info")
-        yield RemoteCheckRow(
-            place,
+        return RemoteCheckRow(
+            checked.place,
             result=RESULTS[worst],
             events=checked.events,
             copied=states[SEGMENT_STATES[COPY_SEGMENT_FINISHED]],
@@ -128,14 +146,6 @@ class RemoteCheckReducer:
             remote_bytes=sum(one.metadata.segment_size_in_bytes for one in cache.segments.values()),
             findings=checked.counted.total(),
         )
-
-    def _marked(self) -> dict[RemotePartition, str]:
-        """Return the partitions whose deletion was begun, and its state."""
-        return {
-            RemotePartition(directory, folded.metadata_partition, *key): state_name(deletion)
-            for directory, folded in self._fold.folded.items()
-            for key, deletion in folded.store.deletions.items()
-        }
 
 
 def contradictions(record: RemoteLogSegmentMetadata) -> Iterator[str]:

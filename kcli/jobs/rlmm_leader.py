@@ -19,6 +19,7 @@ from formats.names import (
     TRANSACTION_STATE,
     file_prefix,
 )
+from kcli.analysis.collector import FindingCollector
 from kcli.analysis.epochs import EpochCache, load
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import UNKNOWN_SETTINGS, LoadedLog, Settings
@@ -35,13 +36,12 @@ from kcli.analysis.replication import Side
 from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import rlmm
-from kcli.jobs.common import Yield, answer
-from kcli.jobs.rlmm_rows import record_of
-from kcli.logdir.buffers import FileError
+from kcli.jobs.common import Yield, answer, log_dir_findings
+from kcli.jobs.rlmm_events import events
+from kcli.logdir.buffers import DataFile, FileError, reading
 from kcli.logdir.directory import directory_facts
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Found, Selection, Target, find
-from kcli.rows.remote_metadata import RlmmEventRow
 
 NEVER_TIERED = frozenset(
     {REMOTE_LOG_METADATA, CLUSTER_METADATA, CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE}
@@ -212,29 +212,17 @@ def _version(target: Target) -> tuple[int, int] | None:
 def _folded(files: tuple[Target, ...], versions: tuple[tuple[int, int] | None, ...]) -> Folded:  # noqa: ARG001 - a key of the cache
     store, findings = RemoteStore(), list[Finding]()
     seen: dict[tuple[str | None, int | None], int] = {}
-    for target, outcome in _outcomes(files):
-        findings += outcome.findings
-        cluster = None if target.log_dir is None else directory_facts(target.log_dir).cluster_id
-        for row in outcome.rows:
-            if not isinstance(row, RlmmEventRow) or row.metadata_offset is None or row.error is not None:
-                continue
-            record, log = record_of(row), (cluster, row.metadata_partition)
-            if record is not None and row.metadata_offset > seen.get(log, -1):
-                seen[log] = row.metadata_offset
-                store.apply(record, row.metadata_offset)
-    return Folded(store, tuple(findings))
-
-
-def _outcomes(files: tuple[Target, ...]) -> Iterator[tuple[Target, Outcome]]:
     for target in files:
-        unit: Unit | None = Unit(number=0, targets=(target,))
-        while unit is not None:
-            outcome = rlmm.dump(unit)
-            if outcome.error is not None:
-                error = outcome.error
-                raise FileError(target.path, error.error, error.message, error.position)
-            yield target, outcome
-            unit = outcome.continuation
+        findings += log_dir_findings(target)
+        cluster = None if target.log_dir is None else directory_facts(target.log_dir).cluster_id
+        log, collector = (cluster, rlmm.metadata_partition(target)), FindingCollector(target)
+        with DataFile(target.path) as file, reading(target.path):
+            for offset, record in events(file, collector):
+                if offset > seen.get(log, -1):
+                    seen[log] = offset
+                    store.apply(record, offset)
+        findings += collector.take()
+    return Folded(store, tuple(findings))
 
 
 def stored_path(segment: CachedSegment, storage: Iterable[str]) -> str | None:

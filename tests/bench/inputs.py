@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 STAMP = "made.json"
+TIERED_PARTITIONS = 20
+ALIVE = 500 * TIERED_PARTITIONS
+"""Of the segments in `lives`: one is deleted when so many later ones are copied."""
 
 
 class Spec(NamedTuple):
@@ -27,7 +30,7 @@ class Spec(NamedTuple):
     @property
     def about(self) -> int:
         """Bytes on disk, roughly."""
-        each = {"big": 1, "tiny": 1, "partitions": 16 << 10, "events": 280, "small": 200}
+        each = {"big": 1, "tiny": 1, "partitions": 16 << 10, "events": 280, "small": 200, "lives.zstd": 25}
         return self.amount * each.get(self.kind, 130)
 
 
@@ -49,6 +52,12 @@ class Made(NamedTuple):
     @property
     def log(self) -> Path:
         return min(self.folder.rglob("*.log"))
+
+
+def alive(events: int) -> int:
+    """Return how many segments are left after so many events of `lives`."""
+    later = events - 2 * ALIVE
+    return -(-events // 2) if later <= 0 else ALIVE + bool(later % 4)
 
 
 def fingerprint() -> str:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tests.bench.checks import counted, occurrences, parquet_rows, same, scanned
 from tests.bench.figures import Growth, Ratio, Slopes, Target, Together
-from tests.bench.inputs import Made, Spec
+from tests.bench.inputs import Made, Spec, alive
 from tests.bench.process import aside
 
 MIB, GIB = 1 << 20, 1 << 30
@@ -239,6 +239,15 @@ def lines(scale: Scale) -> list[Line]:
             ("rlmm", "dump", "-o", "ndjson"),
             _grown(LINE_END),
         )._replace(most=3),
+        _growth(
+            "growth-lives",
+            "rlmm state -o ndjson, zstd, 50 events a batch",
+            "lives.zstd",
+            scale.events,
+            "event",
+            ("rlmm", "state", "-o", "ndjson"),
+            _grown_states,
+        )._replace(most=3),
         Line(
             "spark-scan",
             "scan, 180-byte batches, local[2] against --jobs 2",
@@ -460,6 +469,14 @@ def _grown_scans(made, outputs):
         wrong
         for step, size in zip(STEPS, made, strict=True)
         for wrong in scanned(outputs[step], size.facts, step)
+    ]
+
+
+def _grown_states(made, outputs):
+    return [
+        wrong
+        for step, size in zip(STEPS, made, strict=True)
+        for wrong in counted(outputs[step], LINE_END, alive(size.facts.records), f"{step}: segments")
     ]
 
 

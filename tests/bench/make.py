@@ -5,6 +5,8 @@ by record and then repeated, base offsets counted on (they are outside the check
 Every input has a `made.json` with what is in it: the judge of what a scan says.
 """
 
+import hashlib
+import itertools
 import json
 import random
 import shutil
@@ -12,13 +14,16 @@ import struct
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from formats.batch import BATCH, CRC_FROM
+from formats.bounds import LARGEST_BATCH
 from formats.compression import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from formats.crc import crc32c
-from tests.bench.inputs import STAMP, Facts, Made, Spec, fingerprint, load
+from formats.record import batch_records
+from tests.bench.inputs import ALIVE, STAMP, TIERED_PARTITIONS, Facts, Made, Spec, fingerprint, load
 from tests.builders import put_batch, put_record, put_records, put_unsigned_varint
 
 START = 1_700_000_000_000
@@ -333,6 +338,52 @@ def make_events(root: Path, events: int) -> tuple[str, Facts]:
     return folder.name, Facts(lives * len(group), total, total, total - 1)
 
 
+def make_lives(codec: str, records: int, root: Path, events: int) -> tuple[str, Facts]:
+    """Write a partition of remote log metadata: segments of many partitions are copied and, later, deleted.
+
+    With so many records in each batch.
+    """
+    parts = [_only_value(batch)[0] for batch in event_batches()]
+    topics = [b"\x07orders" + bytes([number]) * 16 for number in range(TIERED_PARTITIONS)]
+    usual = b"\x07orders" + bytes(range(1, 17))
+
+    def event(step: int, life: int, number: int) -> bytes:
+        turn, partition = divmod(life, TIERED_PARTITIONS)
+        value = parts[step].replace(usual, topics[partition])
+        value = value.replace(
+            SEGMENT_ID, hashlib.md5(life.to_bytes(8, "big"), usedforsecurity=False).digest()
+        )
+        value = value.replace(FIRST, (turn * OFFSETS_PER_SEGMENT).to_bytes(8, "big"))
+        value = value.replace(LAST, ((turn + 1) * OFFSETS_PER_SEGMENT - 1).to_bytes(8, "big"))
+        return value.replace(WRITTEN, (START + number).to_bytes(8, "big"))
+
+    def steps():
+        for life in itertools.count():
+            yield from ((0, life), (1, life))
+            if (old := life - ALIVE) >= 0:
+                yield from ((2, old), (3, old))
+
+    folder, size, batches = root / "__remote_log_metadata-0", 0, 0
+    folder.mkdir()
+    numbered = enumerate(itertools.islice(steps(), events))
+    with (folder / f"{0:020}.log").open("wb") as log:
+        while some := list(itertools.islice(numbered, records)):
+            base = some[0][0]
+            made = [
+                put_record(number - base, number - base, None, event(*step, number)) for number, step in some
+            ]
+            stamps = {"base_timestamp": START + base, "max_timestamp": START + some[-1][0]}
+            data = put_records(
+                made, CODECS[codec], base_offset=base, last_offset_delta=len(made) - 1, **stamps
+            )
+            size, batches = size + log.write(data), batches + 1
+    return folder.name, Facts(size, batches, events, events - 1)
+
+
+def _only_value(batch: bytes) -> tuple[bytes, ...]:
+    return tuple(record.value or b"" for record in batch_records(batch, LARGEST_BATCH))
+
+
 def _big_endian(values):
     import numpy as np
 
@@ -354,6 +405,7 @@ MAKERS = {
     "partitions": make_partitions,
     "events": make_events,
     "commits": make_commits,
+    **{f"lives.{codec}": partial(make_lives, codec, 50) for codec in ("none", "zstd")},
     **{
         f"records.{codec}": (lambda root, records, codec=codec: make_records(codec, root, records))
         for codec in CODECS

@@ -6,6 +6,7 @@ A public function of a fast module is in a row of `TWINS`, or in `NO_TWIN` with 
 after the modules try each of them in depth; here all are tried on the same logs, whole and damaged.
 """
 
+import base64
 import inspect
 import itertools
 import random
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from formats import bulk, checksums, record_chains, record_columns
+from formats import bulk, checksums, record_chains, record_columns, remote_events
 from formats.batch import BATCH, HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAX_INT, SMALLEST_LENGTH, add_sequence
 from formats.control import ABORT, COMMIT, control_record
 from formats.errors import FormatError
@@ -25,9 +26,11 @@ from formats.messages.decode import VALUES, decode_value
 from formats.messages.message import Message
 from formats.primitives import varint
 from formats.record import batch_records, unpacked
+from formats.remote_metadata import decode
 from tests.builders import attempt, put_record, put_records
 from tests.formats.recorded import LOGS, batches, stored
 from tests.formats.test_record_columns import rows as records_of
+from tests.formats.test_remote_metadata import VALUES as VALUES_OF_RELEASES
 from tests.messages import put_message
 
 LIMIT = 1 << 20
@@ -278,6 +281,47 @@ def plain_text(case):
     return printed.value_text(found) if isinstance(found, Message) else str(found)
 
 
+# Events of remote segments
+
+
+def events():
+    """Return sequences of values: what each release wrote, whole, and with damaged copies among them."""
+    chance, found = random.Random("events"), []
+    for values in VALUES_OF_RELEASES.values():
+        own = [base64.b64decode(value["value"]) for value in values]
+        other = [
+            base64.b64decode(value["value"]) for value in chance.choice(list(VALUES_OF_RELEASES.values()))
+        ]
+        mixed = own + other
+        chance.shuffle(mixed)
+        found += [own, mixed]
+        for _ in range(DAMAGED_COPIES):
+            found.append([_damaged(chance, value) if chance.random() < 0.5 else value for value in mixed])
+    return found
+
+
+def _damaged(chance, value):
+    if chance.random() < 0.3:
+        return value[: chance.randrange(len(value) + 1)] + chance.randbytes(chance.randrange(3))
+    at = chance.choice([0, 1, 2, 3, *range(len(value))]) if value else 0
+    return value[:at] + bytes([chance.choice([0, 1, 2, 3, 127, 128, 255])]) + value[at + 1 :]
+
+
+def fast_events(values):
+    read = remote_events.event_decoder()
+    return [outcome(read, value) for value in values]
+
+
+def plain_events(values):
+    return [outcome(decode, value) for value in values]
+
+
+def outcome(read, value):
+    """Return a record with its type, or an error in words."""
+    found = attempt(read, value)
+    return (type(found), str(found) if isinstance(found, FormatError) else found)
+
+
 TWINS = {
     "headers": Twin((bulk.chain, bulk.headers, bulk.checked, bulk.dtype), fast_headers, plain_headers, logs),
     "checksums": Twin((checksums.valid,), fast_checksums, lambda data: [*map(is_valid, whole(data))], logs),
@@ -294,12 +338,13 @@ TWINS = {
     "sequences": Twin(
         (record_columns.add_sequences,), fast_sequence, lambda case: [add_sequence(*case)], sequences
     ),
+    "events of remote segments": Twin((remote_events.event_decoder,), fast_events, plain_events, events),
     "printed values": Twin((flat.flat_printer,), fast_text, plain_text, values),
 }
 
 NO_TWIN = {record_columns.taken: "chooses among columns that are read"}
 
-FAST_MODULES = (bulk, checksums, record_columns, record_chains, flat)
+FAST_MODULES = (bulk, checksums, record_columns, record_chains, flat, remote_events)
 
 
 @pytest.mark.parametrize("name", TWINS)

@@ -2,6 +2,7 @@
 
 import base64
 import random
+import re
 
 import pytest
 
@@ -11,7 +12,12 @@ from formats.remote_metadata import (
     RemoteLogSegmentMetadataUpdate,
     SegmentLeaderEpoch,
 )
-from kcli.analysis.remote_cache import REFUSED_WITH, RemoteCache
+from kcli.analysis.collector import FindingCollector
+from kcli.analysis.remote_cache import REFUSED_WITH, RemoteCache, RemoteStore
+from kcli.jobs.rlmm_events import events as remote_events
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.tree import Selection, find
+from tests.kcli.jobs.rlmm_dumps import LOG, VALUES, batch
 
 from .oracle import Oracle, cases
 
@@ -120,3 +126,54 @@ def test_every_answer_of_the_cache(oracle: Oracle, oracle_seed):
         assert [one and one.metadata.segment_id for one in following] == kafka["next_txn"], seed
         several += len(everything) > 2
     assert several > cases(CASES) // 5, "too few cases hold several segments: this judges little"
+
+
+def recorded_fields(facts):
+    """Return an event as the oracle takes it, by what the release that wrote it said of it."""
+    names = {"class": "type", "segmentSizeInBytes": "segment_size_bytes", "isTxnIdxEmpty": "txn_index_empty"}
+    names |= {"txnIdxEmpty": "txn_index_empty"}
+    snake = {name: re.sub("([A-Z])", r"_\1", name).lower() for name in facts}
+    return {names.get(name, snake[name]): value for name, value in facts.items()}
+
+
+def test_events_of_every_release_in_one_metadata_partition(oracle: Oracle, oracle_seed, tmp_path):
+    choose = random.Random(oracle_seed)
+    waiting = [list(values) for values in VALUES.values()]
+    written = []
+    while waiting := [values for values in waiting if values]:
+        written.append(choose.choice(waiting).pop(0))
+    folder = tmp_path / "__remote_log_metadata-7"
+    folder.mkdir()
+    batches, at = [], 0
+    while at < len(written):
+        values = [base64.b64decode(one["value"]) for one in written[at : at + choose.randint(1, 40)]]
+        fields = {"last_offset_delta": len(values) - 1, "codec": choose.choice([0, 4])}
+        batches.append(batch(at, values, **fields))
+        at += len(values)
+    (folder / LOG).write_bytes(b"".join(batches))
+    (target,) = find([str(folder / LOG)], Selection()).targets
+    with DataFile(target.path) as file:
+        read = list(remote_events(file, FindingCollector(target)))
+    store = RemoteStore()
+    refused = {offset: store.apply(event, offset) for offset, event in read}
+
+    by_partition = {}
+    for offset, one in enumerate(written):
+        facts = one["decoded"]
+        if facts is not None and offset in refused and facts["class"].startswith("RemoteLogSegment"):
+            key = (facts["topicId"], facts["topic"], facts["partition"])
+            by_partition.setdefault(key, []).append((offset, recorded_fields(facts)))
+    caches = dict(store)
+    assert len(caches) > 30
+    segments = 0
+    for key, given in by_partition.items():
+        if key not in caches:  # its deletion was finished
+            continue
+        kafka = oracle.ask("rlmm_cache", events=[fields for _, fields in given], epochs=[])
+        assert [REFUSED_WITH.get(refused[offset] or "") for offset, _ in given] == [
+            answer and answer["error"] for answer in kafka["applied"]
+        ], key
+        found = sorted(shown(segment.metadata) for segment in caches[key].segments.values())
+        assert found == sorted(map(shown, kafka["list_all"])), key
+        segments += len(found)
+    assert segments > 100

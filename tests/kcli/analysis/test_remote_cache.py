@@ -56,7 +56,7 @@ def test_a_segment_can_be_read_from_the_end_of_its_copy_to_the_beginning_of_its_
     cache.apply(update("a", COPIED, time=8, custom=b""), 1)
     found = cache.find(0, 9)
     assert found is not None and found.metadata.custom_metadata == b"" and found.metadata.broker_id == 2
-    assert found.times == (5, 8, None, None) and cache.find(0, 10) is None
+    assert found.times == [5, 8, None, None] and cache.find(0, 10) is None
 
     cache.apply(update("a", DELETING, time=9), 2)
     assert cache.find(0, 3) is None and cache.highest_offset(0) == 9 and len(cache.listed(0)) == 1

@@ -3,9 +3,10 @@
 import pytest
 
 from formats.remote_metadata import RemotePartitionDeleteMetadata
-from kcli.engine.contract import Outcome
-from kcli.jobs.rlmm_check import RemoteCheckReducer
-from kcli.jobs.rlmm_state import Events
+from kcli.analysis.findings import Finding
+from kcli.analysis.remote_cache import RemoteStore
+from kcli.jobs.rlmm_check import Checking
+from kcli.jobs.rlmm_fold import FoldedDirectory, fold
 from tests.kcli.analysis.test_remote_cache import (
     COPIED,
     DELETED,
@@ -22,10 +23,17 @@ MARKED = RemotePartitionDeleteMetadata(**PLACE, broker_id=1, event_timestamp_ms=
 COPY = [segment("a", 0, 9), update("a", COPIED)]
 
 
+def items(events, before_ms):
+    """Return rows and findings about events of one metadata partition."""
+    checking, folded = Checking(before_ms), FoldedDirectory("d", 3, RemoteStore())
+    fold(folded, enumerate(events), checking.watch)
+    found = list(checking.found(folded))
+    findings = [item for item in found if isinstance(item, Finding)]
+    return [item for item in found if not isinstance(item, Finding)], findings
+
+
 def findings_of(*events):
-    reduce = RemoteCheckReducer(0, HOUR)
-    done = reduce(reduce(None, Outcome(number=0, partial=Events("d", 3, list(enumerate(events))))), None)
-    return [(finding.code, finding.message) for finding in done.findings]
+    return [(finding.code, finding.message) for finding in items(events, -HOUR)[1]]
 
 
 def copied(name, start, end, *epochs):
@@ -33,14 +41,8 @@ def copied(name, start, end, *epochs):
 
 
 def checked(*events, now=2 * HOUR):
-    reduce = RemoteCheckReducer(now, HOUR)
-    numbered = list(enumerate(events))
-    half = len(numbered) // 2
-    left = reduce(None, Outcome(number=0, partial=Events("d", 3, numbered[:half])))
-    left = reduce(left, Outcome(number=1, partial=Events("d", 3, numbered[half:])))
-    done = reduce(left, None)
-    (row,) = done.rows
-    return named(row), [finding.code for finding in done.findings]
+    (row,), findings = items(events, now - HOUR)
+    return named(row), [finding.code for finding in findings]
 
 
 @pytest.mark.parametrize(

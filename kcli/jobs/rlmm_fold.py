@@ -1,0 +1,158 @@
+"""The fold of a partition of __remote_log_metadata: its events, in order, into what a broker's cache holds.
+
+A unit is all segments of one directory. All events of a user partition are in one metadata partition: so the
+directories of a cluster are folded side by side, and nothing is left to combine. The segments that are alive
+are in memory, not the events.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+
+from formats.names import LOG, PartitionDir
+from formats.remote_metadata import RemoteLogMetadata, RemoteLogSegmentMetadataSnapshot
+from kcli.analysis.collector import FindingCollector
+from kcli.analysis.findings import Finding
+from kcli.analysis.remote_cache import RemoteCache, RemoteStore, UserPartition
+from kcli.engine.contract import Outcome, Unit
+from kcli.jobs import rlmm
+from kcli.jobs.common import failed, internal_failure, log_dir_findings
+from kcli.jobs.rlmm_events import Event, events
+from kcli.logdir.buffers import DataFile, FileError, reading
+from kcli.logdir.tree import Found, Selection, Target
+from kcli.rows import Failure, Item
+from kcli.rows.remote_state import RemotePartition
+
+ACCEPTS = frozenset({LOG})
+
+
+class Until(NamedTuple):
+    """The last events that count, inclusive: by their offset in the metadata partition or their time (ms)."""
+
+    metadata_offset: int | None = None
+    event_timestamp_ms: int | None = None
+
+    def takes(self, event: Event) -> bool:
+        """Whether an event is not after it."""
+        offset, record = event
+        if self.metadata_offset is not None and offset > self.metadata_offset:
+            return False
+        return self.event_timestamp_ms is None or record.event_timestamp_ms <= self.event_timestamp_ms
+
+
+EVERYTHING = Until()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The events that count: about these user partitions, up to there."""
+
+    selection: Selection
+    until: Until = EVERYTHING
+
+    def of(self, found: Iterator[Event]) -> Iterator[Event]:
+        """Yield the events that count."""
+        if self.selection.names:
+            wants = lru_cache(lambda topic, partition: self.selection.wants(PartitionDir(topic, partition)))
+            found = (event for event in found if wants(*_names(event[1])))
+        return found if self.until == EVERYTHING else filter(self.until.takes, found)
+
+
+def _names(record: RemoteLogMetadata) -> tuple[str, int]:
+    assert not isinstance(record, RemoteLogSegmentMetadataSnapshot), "the topic has none that can be used"
+    return record.topic, record.partition
+
+
+@dataclass(slots=True)
+class FoldedDirectory:
+    """What the events of one directory come to."""
+
+    dir: str
+    metadata_partition: int | None
+    store: RemoteStore
+
+    def place(self, key: UserPartition) -> RemotePartition:
+        """Return the columns about a user partition."""
+        topic_id, topic, partition = key
+        return RemotePartition(self.dir, self.metadata_partition, topic_id, topic, partition)
+
+
+Answer: TypeAlias = Callable[[RemotePartition, RemoteCache], Iterable[Item]]
+"""Returns the rows of one user partition."""
+Watch: TypeAlias = Callable[[FoldedDirectory, Event, str | None], None]
+"""Sees every event with why the cache does not take it."""
+
+
+def expand(found: Found) -> Found:
+    """Return the same with one target per segment of __remote_log_metadata."""
+    expanded = rlmm.expand(found)
+    return replace(expanded, targets=[target for target in expanded.targets if target.kind in ACCEPTS])
+
+
+def by_directory(units: list[Unit]) -> list[Unit]:
+    """Return a unit for each directory, with all its segments in the order given."""
+    directories: dict[str, list[Target]] = {}
+    for unit in units:
+        directories.setdefault(rlmm.file_place(unit.target)[0], []).append(unit.target)
+    return [
+        Unit(number=number, targets=tuple(targets)) for number, targets in enumerate(directories.values())
+    ]
+
+
+def folding(
+    unit: Unit,
+    asked: Asked,
+    answer: Callable[[FoldedDirectory], Iterable[Item | Finding]],
+    watch: Watch | None = None,
+    *,
+    keeps_deleted: bool = False,
+) -> Outcome:
+    """Fold the events of a directory that count; return the rows and findings of `answer`.
+
+    Of files that cannot be read the first is the error; what the others hold is folded.
+    """
+    target = unit.target
+    folded = FoldedDirectory(
+        rlmm.file_place(target)[0], rlmm.metadata_partition(target), RemoteStore(keeps_deleted=keeps_deleted)
+    )
+    findings, errors = list(log_dir_findings(target)), list[Failure]()
+    try:
+        for target in unit.targets:
+            collector = FindingCollector(target)
+            try:
+                with DataFile(target.path) as file, reading(target.path):
+                    fold(folded, asked.of(events(file, collector)), watch)
+                findings += collector.take()
+            except FileError as error:
+                outcome = failed(replace(unit, targets=(target,)), error)
+                findings += [*collector.take(), *outcome.findings]
+                errors += [] if outcome.error is None else [outcome.error]
+        rows: list[Item] = []
+        for item in answer(folded):
+            if isinstance(item, Finding):
+                findings.append(item)
+            else:
+                rows.append(item)
+    except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
+        return Outcome(number=unit.number, error=internal_failure(target.shown, error))
+    return Outcome(number=unit.number, rows=rows, findings=findings, error=_joined(errors))
+
+
+def _joined(errors: list[Failure]) -> Failure | None:
+    """Return the first error, which says how many more files there are."""
+    if not errors:
+        return None
+    first, *others = errors
+    if not others:
+        return first
+    return first._replace(message=f"{first.message}; {len(others)} more files there cannot be read")
+
+
+def fold(folded: FoldedDirectory, found: Iterable[Event], watch: Watch | None = None) -> None:
+    """Take events in order."""
+    apply = folded.store.apply
+    for event in found:
+        refused = apply(event[1], event[0])
+        if watch is not None:
+            watch(folded, event, refused)

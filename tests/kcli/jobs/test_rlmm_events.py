@@ -1,0 +1,104 @@
+"""The events of a segment: those that `rlmm dump` shows and a broker can use, and the same findings."""
+
+import base64
+import gzip
+import random
+
+import pytest
+
+from formats.compression import GZIP, LZ4, NONE, SNAPPY, ZSTD
+from kcli.analysis.collector import FindingCollector
+from kcli.jobs.rlmm_events import events
+from kcli.jobs.rlmm_rows import valid_record
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.tree import Selection, find
+from tests.messages import put_message
+
+from .rlmm_dumps import DATA, DELETE, LOG, VALUES, Result, batch
+
+WRITTEN = [base64.b64decode(value["value"]) for values in VALUES.values() for value in values]
+
+
+def dumped(path):
+    """Return the usable events, and the findings, by `rlmm dump`."""
+    result = Result(path)
+    found = [
+        (row.metadata_offset, record)
+        for row in result.rows
+        if (record := valid_record(row)) is not None and row.record_type != "RemoteLogSegmentMetadataSnapshot"
+    ]
+    return found, result.findings
+
+
+def read(path):
+    (target,) = find([str(path)], Selection()).targets
+    collector = FindingCollector(target)
+    with DataFile(str(path)) as file:
+        found = [(offset, record._replace(unknown_tags=())) for offset, record in events(file, collector)]
+    return found, collector.take()
+
+
+def same(path):
+    found = read(path)
+    assert found == dumped(path)
+    return found
+
+
+def mixed(seed, size=4):
+    """Return what every release wrote, in one log, in batches of all codecs."""
+    chance = random.Random(seed)
+    values = [WRITTEN[number] for number in chance.sample(range(len(WRITTEN)), 400)]
+    batches = []
+    while values:
+        some, values = values[:size], values[size:]
+        codec = chance.choice([NONE, GZIP, SNAPPY, LZ4, ZSTD])
+        batches.append(batch(len(batches) * size, some, codec=codec, last_offset_delta=len(some) - 1))
+        size = chance.randrange(1, 30)
+    return b"".join(batches)
+
+
+@pytest.mark.parametrize("partition", range(4))
+def test_what_a_broker_wrote(tmp_path, partition):
+    path = tmp_path / LOG
+    path.write_bytes(
+        gzip.decompress((DATA / f"tiered/__remote_log_metadata-{partition}/{LOG}.gz").read_bytes())
+    )
+
+    found, findings = same(path)
+    assert findings == [] and (found or partition != 3)
+
+
+def test_every_release_in_one_log(tmp_path):
+    path = tmp_path / LOG
+    path.write_bytes(mixed("releases"))
+
+    found, findings = same(path)
+    assert len(found) > 300 and {finding.code for finding in findings} <= {"RLMM-003", "RLMM-004"}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_damage_of_any_kind(tmp_path, seed):
+    chance, path = random.Random(seed), tmp_path / LOG
+    data = bytearray(mixed(seed))
+    for _ in range(chance.choice([1, 1, 2, 5])):
+        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+    path.write_bytes(data[: chance.randrange(len(data))] if chance.random() < 0.3 else data)
+
+    same(path)
+
+
+def test_batches_that_are_not_ordinary_among_those_that_are(tmp_path):
+    path = tmp_path / LOG
+    path.write_bytes(
+        b"".join([
+            batch(0, [DELETE, None, b"text"]),
+            batch(3, [DELETE], attributes=0x20, producer_id=5),
+            put_message(4, 1, value=DELETE),
+            batch(5, [DELETE], crc=7),
+            batch(6, [DELETE] * 3, codec=ZSTD, last_offset_delta=2),
+        ])
+    )  # fmt: skip
+
+    found, findings = same(path)
+    assert [offset for offset, _ in found] == [0, 4, 5, 6, 7, 8]
+    assert [finding.code for finding in findings] == ["RLMM-002", "RLMM-001", "RLMM-008", "LOG-003"]
