@@ -59,7 +59,7 @@ complete -c kcli -f -k -a '(__kcli_complete)'
 
 DESCRIBED = frozenset({"zsh", "fish"})
 """The shells that show what a word means."""
-LISTS = frozenset({"columns", "sort", "only", "codec"})
+LISTS = frozenset({"columns", "sort", "only", "codec", "partition-by"})
 
 Words: TypeAlias = Iterable[tuple[str, str]]
 """Words that may follow, and what they mean."""
@@ -207,6 +207,7 @@ VALUES: dict[str, Callable[[str], Words]] = {
     "only": _row_types,
     "columns": _columns,
     "sort": _sorting,
+    "partition-by": _columns,
     "fail-on": _severities,
     "color": lambda _: [("auto", ""), ("always", ""), ("never", "")],
     "codec": _codecs,

@@ -5,7 +5,7 @@ import os
 from commands._status import MissingError, RefusedError, UsageError
 from commands._summary import RunSummary
 from kcli.logdir.tree import Found
-from kcli.output.formats import CSV, NDJSON, PARQUET, OutputFormat
+from kcli.output.formats import CSV, NDJSON, PARQUET, OutputFormat, format_of, is_run_directory
 
 INLINE, STDERR, NONE = "inline", "stderr", "none"
 WORDS = (INLINE, STDERR, NONE)
@@ -26,8 +26,6 @@ def check_destination(word: str) -> None:
     from commands._targets import refuse_log_dirs  # noqa: PLC0415 - only for a file
 
     refuse_log_dirs("--findings", word)
-    if not os.path.isdir(os.path.dirname(word) or "."):
-        raise UsageError(f"--findings {word}: no directory {os.path.dirname(word)}")
     if os.path.lexists(word) and not os.path.isfile(word):
         raise RefusedError(f"--findings {word}: this is not a regular file, and kcli would replace it")
 
@@ -45,10 +43,11 @@ def write_findings(word: str, summary: RunSummary) -> None:
     form = None if word in WORDS else _format(word)
     if form is None:
         return
-    from kcli.output.finding_rows import write_finding_rows  # noqa: PLC0415 - only for a file
+    from kcli.output.finding_rows import write_messages  # noqa: PLC0415 - only for a file
 
     try:
-        write_finding_rows(word, form, *summary.messages())
+        os.makedirs(os.path.dirname(word) or ".", exist_ok=True)
+        write_messages(word, form, *summary.messages())
     except OSError as error:
         raise MissingError(
             f"--findings {word}: cannot write: {(error.strerror or str(error)).lower()}"
@@ -56,4 +55,5 @@ def write_findings(word: str, summary: RunSummary) -> None:
 
 
 def _format(word: str) -> OutputFormat | None:
-    return FILES.get(os.path.splitext(word)[1].removeprefix("."))
+    output = format_of(None, word, is_terminal=False) if "." in word else None
+    return output if output in FILES.values() and not is_run_directory(word) else None

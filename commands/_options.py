@@ -122,7 +122,22 @@ class Common:
             "--out",
             panel=OUTPUT,
             metavar="FILE",
-            text="Write rows to this .parquet, .csv or .ndjson; with --spark, a directory.",
+            text="Write rows to this .parquet, .csv, .ndjson (.gz, .zst), or all of the run to NAME/.",
+        ),
+    ] = None
+    partition_by: Annotated[
+        list[str] | None,
+        _option(
+            "--partition-by",
+            panel=OUTPUT,
+            metavar="A,B",
+            text="Columns that name directories of --out NAME/.",
+        ),
+    ] = None
+    label: Annotated[
+        list[str] | None,
+        _option(
+            "--label", panel=OUTPUT, metavar="K=V", text="Label for run.json of --out NAME/; repeatable."
         ),
     ] = None
     columns: Annotated[

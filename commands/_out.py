@@ -1,4 +1,4 @@
-"""`--out FILE`: which targets are refused, and writing rows to a file or a directory of parts."""
+"""`--out`: which targets are refused, and writing rows to a file, a directory of parts or that of a run."""
 
 import errno
 import os
@@ -6,31 +6,22 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 from commands._boundary import UNWRITABLE, say
-from commands._options import Common
+from commands._options import Common, split_list
+from commands._run_record import labels_of, run_record
 from commands._status import MissingError, RefusedError, UsageError
 from commands._summary import RunSummary
 from formats.names import LOG, WELL_KNOWN_KINDS, parse_file, parse_partition_dir
 from kcli.analysis.findings import Finding
 from kcli.logdir.tree import LOG_DIR_FILES, PARTITION, PARTITION_KINDS, Found, Target
-from kcli.output.files import (
-    IncompleteError,
-    Parts,
-    Text,
-    WrittenPart,
-    keep_parts,
-    new_directory,
-    write_rows,
-)
-from kcli.output.formats import TEXT, format_of
+from kcli.output.files import IncompleteError, Text, in_batches, write_rows
+from kcli.output.formats import TEXT, extension_of, format_of, is_run_directory
+from kcli.output.parts import TYPE, Parts, WrittenPart, keep_parts, new_directory
+from kcli.output.run_directory import ROWS, keep_run
 from kcli.output.view import View
 from kcli.rows import Failure, Item
-
-if TYPE_CHECKING:
-    from kcli.engine.spark_worker import Sink
 
 OF_A_LOG_DIR = tuple(name for name in LOG_DIR_FILES if name != ".lock")
 OF_A_PARTITION = tuple(name for name, kind in WELL_KNOWN_KINDS.items() if kind in PARTITION_KINDS)
@@ -42,15 +33,24 @@ class Out:
 
     `word`: as given. `path`: absolute, without symlinks in its directory.
 
-    `as_parts`: a directory that Spark's workers write to. `announces`: a line on stderr says what was
-    written.
+    `extension` of the files that have the rows. `by_workers`: Spark's workers write them, to a directory.
+    `partition_by`: columns whose values name directories, and `labels`: both are of a run's directory.
+    `announces`: a line on stderr says what was written.
     """
 
     word: str
     path: str
     format: str
-    as_parts: bool
+    extension: str
+    by_workers: bool
+    partition_by: tuple[str, ...]
+    labels: dict[str, str]
     announces: bool
+
+    @property
+    def is_run(self) -> bool:
+        """Whether it is a directory for rows, findings, errors and run.json."""
+        return is_run_directory(self.word)
 
     def refuse_inputs(self, found: Found) -> None:
         """Refuse a target that is an input, or inside any log dir or partition directory."""
@@ -73,17 +73,23 @@ class Out:
             )
 
     @contextmanager
-    def sink(self, view: View) -> Iterator["Sink | None"]:
-        """Give the sink that workers write to, None where rows come here.
+    def parts(self, view: View) -> Iterator[Parts | None]:
+        """Give the directory that takes the rows, None where they go to one file.
 
         What it holds is gone unless `write` keeps it.
         """
+        if not (self.by_workers or self.is_run):
+            yield None
+            return
         with ExitStack() as stack:
-            directory = None
-            if self.as_parts:
-                with _explained(self):
-                    directory = stack.enter_context(new_directory(self.path))
-            yield None if directory is None else Parts(directory, view)
+            with _explained(self):
+                os.makedirs(os.path.dirname(self.path), exist_ok=True)
+                directory = stack.enter_context(new_directory(self.path))
+                if self.is_run:
+                    directory = os.path.join(directory, ROWS)
+                    os.mkdir(directory)
+            by = (*((TYPE,) if self.is_run and len(view.types) > 1 else ()), *self.partition_by)
+            yield Parts(directory, view, self.extension, by)
 
     def write(
         self,
@@ -92,7 +98,7 @@ class Out:
         summary: RunSummary,
         *,
         text: Text | None,
-        sink: "Sink | None",
+        parts: Parts | None,
     ) -> bool:
         """Write the rows and return True.
 
@@ -106,24 +112,44 @@ class Out:
 
         try:
             with _explained(self):
-                if isinstance(sink, Parts):
-                    for _ in rows:  # the workers have them
-                        pass
-                    count = keep_parts(
-                        self.path,
-                        sink,
-                        [part for part in summary.parts if isinstance(part, WrittenPart)],
-                        complete,
-                    )
+                if parts is None:
+                    os.makedirs(os.path.dirname(self.path), exist_ok=True)
+                    lines = text if self.format == TEXT.name else None
+                    count = write_rows(self.path, rows, view, complete, lines)
                 else:
-                    count = write_rows(
-                        self.path, rows, view, complete, text if self.format == TEXT.name else None
-                    )
+                    written = _written(rows, parts, summary, by_workers=self.by_workers)
+                    complete()
+                    if self.is_run:
+                        count = keep_run(
+                            self.path, parts, written, summary.messages(), self._record(view, summary)
+                        )
+                    else:
+                        count = keep_parts(self.path, parts, written, complete)
         except IncompleteError:
             return False
         if self.announces:
             say(f"{count} {'lines' if self.format == TEXT.name else 'rows'} written to {self.word}")
         return True
+
+    def _record(self, view: View, summary: RunSummary) -> dict[str, object]:
+        about_rows = {"format": self.format, "partition_by": [*self.partition_by]}
+        return {**run_record(view, summary), **about_rows, "labels": self.labels}
+
+
+def _written(
+    rows: Iterable[Item], parts: Parts, summary: RunSummary, *, by_workers: bool
+) -> list[WrittenPart]:
+    """Return what has all the rows, in their order."""
+    if by_workers:
+        for _ in rows:  # the workers have them
+            pass
+        receipts = [part for part in summary.parts if isinstance(part, tuple)]
+        return [one for receipt in receipts for one in receipt]
+    chosen = replace(parts, view=parts.view._replace(sort=(), limit=None, where=None))
+    with chosen() as part:
+        for some in in_batches(parts.view.chosen(rows)):
+            part.write(some)
+    return [*(part.receipt or ())]
 
 
 def out_of(word: str, common: Common, *, by_workers: bool) -> Out:
@@ -132,28 +158,39 @@ def out_of(word: str, common: Common, *, by_workers: bool) -> Out:
     `by_workers`: Spark's workers write the rows.
     """
     form = _format(word, common)
-    as_parts = by_workers and form != TEXT.name
-    if as_parts and (common.sort is not None or common.limit is not None):
+    is_run = is_run_directory(word)
+    by_workers = by_workers and form != TEXT.name
+    if by_workers and (common.sort is not None or common.limit is not None):
         raise UsageError(
             "--sort and --limit need all rows in one process, but with --spark the workers write --out: use "
             "only one of them"
         )
-    parent, name = os.path.split(word)
-    place = os.path.realpath(parent or ".")
-    if not os.path.isdir(place):
-        raise UsageError(f"--out {word}: no directory {parent}")
-    announces = not common.quiet and (common.verbose > 0 or sys.stderr.isatty())
-    out = Out(word, os.path.join(place, name), form, as_parts, announces)
+    out = Out(
+        word=word,
+        path=os.path.realpath(os.path.dirname(word.rstrip("/")) or ("/" if word[0] == "/" else "."))
+        + "/"
+        + os.path.basename(word.rstrip("/")),
+        format=form,
+        extension=form if is_run else extension_of(word),
+        by_workers=by_workers,
+        partition_by=tuple(split_list(common.partition_by)),
+        labels=labels_of(common.label),
+        announces=not common.quiet and (common.verbose > 0 or sys.stderr.isatty()),
+    )
     _refuse_what_is_there(out)
     return out
 
 
 def _format(word: str, common: Common) -> str:
-    extension = os.path.splitext(word)[1]
-    output = format_of(None, extension, is_terminal=False) if extension else None
+    output = format_of(common.output, word, is_terminal=False)
+    if is_run_directory(word):
+        if "\0" in word or output is None or output.extension is None or output == TEXT:
+            raise UsageError(f"--out {word}: a directory has ndjson, csv or parquet, not {common.output}")
+        return output.name
     if "\0" in word or output is None or (output == TEXT and common.output != TEXT.name):
         raise UsageError(
-            f"--out {word}: expected a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)"
+            f"--out {word}: expected a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o "
+            "text), or a directory, NAME/"
         )
     if common.output not in {None, output.name}:
         raise UsageError(f"--out {word}: the file's name says {output.name}, -o says {common.output}")
@@ -167,11 +204,14 @@ def _refuse_what_is_there(out: Out) -> None:
         return
     except OSError as error:
         raise UsageError(f"--out {out.word}: {(error.strerror or str(error)).lower()}") from error
+    if stat.S_ISDIR(mode) and out.is_run and not os.listdir(out.path):
+        return
     if stat.S_ISDIR(mode):
         raise RefusedError(f"--out {out.word}: this is a directory; remove it, or choose another name")
-    if out.as_parts:
+    if out.by_workers or out.is_run:
+        why = "" if out.is_run else "with --spark "
         raise RefusedError(
-            f"--out {out.word}: with --spark this becomes a directory, and there is a file of this name; "
+            f"--out {out.word}: {why}this becomes a directory, and there is a file of this name; "
             "remove it, or choose another name"
         )
     if not stat.S_ISREG(mode):

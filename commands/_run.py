@@ -28,14 +28,14 @@ from kcli.engine.errors import EngineMissingError, NotWrittenError
 from kcli.jobs.common import PARTITIONS_ONLY, internal_failure, notes_as_findings, plan
 from kcli.logdir.buffers import shown
 from kcli.logdir.tree import Found, Selection, Target, find
-from kcli.output.formats import format_of
+from kcli.output.formats import format_of, is_run_directory
 from kcli.output.view import View, ViewError, make_view
 from kcli.rows import Failure, Item, RowType
 from kcli.rows import row_types as row_types_of
 
 if TYPE_CHECKING:
     from commands._out import Out
-    from kcli.engine.spark_worker import Sink
+    from kcli.output.parts import Parts
 
 __all__ = ["Command", "new_summary", "run", "run_answer", "run_rows"]
 
@@ -100,13 +100,14 @@ def run(command: Command, paths: list[str] | None, common: Common) -> None:
             has_text=command.text is not None,
             stop_at_limit=command.stop_at_limit,
         )
-        with nullcontext() if out is None else out.sink(view) as sink:
-            engine = make_engine(sink)
+        with nullcontext() if out is None else out.parts(view) as parts:
+            by_workers = out is not None and out.by_workers
+            engine = make_engine(parts if by_workers else None)
             job = Job(command.job, command.reduce and command.reduce(found))
             if command.split is not None:
-                units = command.split(units, sink is not None)
+                units = command.split(units, by_workers)
             with closing(_rows(command, engine, job, units, summary, common=common, view=view)) as rows:
-                _write(rows, view, common, summary, text=command.text, out=out, sink=sink)
+                _write(rows, view, common, summary, text=command.text, out=out, parts=parts)
 
 
 def run_rows(name: str, rows: Iterable[Item], common: Common) -> None:
@@ -136,8 +137,11 @@ def run_answer(
     if out is not None:
         out.refuse_inputs(found or Found())
     view = _view(name, common, out, row_types=row_types, possible=possible)
-    with closing(_guarded(iter(rows), summary, common=common, view=view)) as guarded:
-        _write(guarded, view, common, summary, out=out)
+    with (
+        nullcontext() if out is None else out.parts(view) as parts,
+        closing(_guarded(iter(rows), summary, common=common, view=view)) as guarded,
+    ):
+        _write(guarded, view, common, summary, out=out, parts=parts)
 
 
 def new_summary(common: Common) -> RunSummary:
@@ -158,6 +162,9 @@ def _choice(option: str, value: str, allowed: tuple[str, ...]) -> str:
 
 def _out(common: Common, *, by_workers: bool) -> "Out | None":
     """Return where --out sends rows, None where they go to stdout."""
+    if not is_run_directory(common.out) and (common.partition_by or common.label):
+        option = "--partition-by" if common.partition_by else "--label"
+        raise UsageError(f"{option} is for a directory: --out NAME/")
     if common.out is None:
         return None
     from commands._out import out_of  # noqa: PLC0415 - only for --out
@@ -267,6 +274,7 @@ def _view(
             drawn_together=drawn_together,
             stops=stop_at_limit,
             to_file=out is not None,
+            partition_by=out.partition_by if out is not None and out.is_run else None,
         )
     except ViewError as error:
         raise UsageError(str(error)) from error
@@ -337,7 +345,7 @@ def _write(
     *,
     text: Text | None = None,
     out: "Out | None" = None,
-    sink: "Sink | None" = None,
+    parts: "Parts | None" = None,
 ) -> None:
     """Write the rows, then findings and errors; ends with the exit status."""
     if common.quiet and out is None:
@@ -350,10 +358,10 @@ def _write(
             print_rows(rows, view, text, summary, pages=not common.no_pager)
             is_written = True
         else:
-            is_written = out.write(rows, view, summary, text=text, sink=sink)
+            is_written = out.write(rows, view, summary, text=text, parts=parts)
         if not common.quiet:
             sys.stdout.flush()
-            carries_findings = is_written and view.format.carries_findings
+            carries_findings = is_written and (view.format.carries_findings or is_run_directory(common.out))
             on_stderr = common.findings == STDERR or (common.findings == INLINE and not carries_findings)
             print_messages(summary, common, with_findings=on_stderr)
         write_findings(common.findings, summary)

@@ -1,5 +1,6 @@
 """Findings, errors and counts of a run, and the exit status that follows from them."""
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -29,6 +30,7 @@ class RunSummary:
     has_differences: bool = False
     ended: ExitStatus = ExitStatus.CLEAN
     signal_status: int | None = None
+    started_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
 
     def add(self, outcome: Outcome, differs: Callable[[Item], bool] | None = None) -> None:
         """Add the findings, the error and the part of an outcome, and count it if it answers its input.

@@ -69,7 +69,7 @@ def scan(
         split_segments,
     )
     from kcli.jobs.scan_logs import ACCEPTS, expand, unread  # noqa: PLC0415 - kept out of --help
-    from kcli.output.formats import format_of  # noqa: PLC0415 - kept out of --help
+    from kcli.output.formats import format_of, is_run_directory  # noqa: PLC0415 - kept out of --help
     from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT  # noqa: PLC0415 - kept out of --help
 
     if summary and common.only == SCAN_SEGMENT.name:
@@ -77,7 +77,7 @@ def scan(
     output = format_of(common.output, common.out, is_terminal=sys.stdout.isatty())
     if summary:
         types = {SCAN_PARTITION.name}
-    elif common.only is not None or (output is not None and not output.is_flat):
+    elif common.only or is_run_directory(common.out) or (output is not None and not output.is_flat):
         types = {SCAN_SEGMENT.name, SCAN_PARTITION.name}
     else:
         types = {SCAN_SEGMENT.name}

@@ -1,33 +1,22 @@
-"""Rows in files, whole or not at all.
+"""Rows in a file, whole or not at all.
 
-A file is written under a hidden name in the same directory and takes its own name once it is complete.
-Spark's workers write a directory of parts that way: `part-00000-<uuid>.parquet` and so on, sorted by name in
-the order of the rows, and `_SUCCESS` when all of them are there.
+It is written under a hidden name in the same directory and takes its own name once it is complete.
 """
 
-import errno
 import os
-import shutil
-import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
-from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
+from io import BufferedWriter
+from typing import Any, BinaryIO, Protocol, TypeAlias
 
 from kcli.analysis.findings import Finding
 from kcli.logdir.background import BackgroundCall
+from kcli.output.formats import compression_of
 from kcli.output.structured import Tail
 from kcli.output.view import View
 from kcli.rows import ArrowBlock, EncodedRows, Failure, Item, TextBlock, values_of
-
-SUCCESS = "_SUCCESS"
-DIGITS = 5
-"""Of a part's number, as Spark writes it.
-
-More where there are more parts: sorted by name they are in order.
-"""
 
 ROWS_A_BATCH = 2000
 BYTES_A_BATCH = 4 << 20
@@ -36,10 +25,9 @@ BYTES_A_VALUE = 64
 
 Text: TypeAlias = Callable[[Iterable[Item]], Iterable[str | TextBlock]]
 
+BYTES_A_WRITE = 1 << 16
 WORTH_A_THREAD = 1 << 18
 """Bytes that take longer to write than another thread takes to begin."""
-REMOVALS = 50
-REMOVAL_SECONDS = 0.1
 
 _ENCODING = ("utf-8", "backslashreplace")
 """As on stdout."""
@@ -93,7 +81,7 @@ class TextWriter:
         """Write rows."""
         shown = list(self._view.chosen(rows))
         if shown:
-            self._write(shown, self._view, self._text, _nothing)
+            self._write(shown, self._view, self._text, nothing)
             self._view = self._view._replace(headers=False)
             self.rows += sum(row.count if isinstance(row, EncodedRows) else 1 for row in shown)
 
@@ -203,19 +191,22 @@ def _size(values: Iterable[Any]) -> int:
     return total
 
 
-def _hidden(path: str) -> str:
+def hidden_name(path: str) -> str:
     """Return a new path in the directory of a path; the name is short enough for any file system."""
     return os.path.join(os.path.dirname(path), f".kcli-{uuid.uuid4().hex}")
 
 
 @contextmanager
 def new_file(path: str) -> Iterator[BinaryIO]:
-    """Give a file that replaces `path` when the block ends without an exception; else it is removed."""
-    hidden = _hidden(path)
+    """Give a file that replaces `path` when the block ends without an exception; else it is removed.
+
+    What is written is compressed if the name ends in `.gz` or `.zst`.
+    """
+    hidden = hidden_name(path)
     descriptor = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
-        with open(descriptor, "wb") as file:
-            yield file
+        with open(descriptor, "wb") as file, _compressed(file, compression_of(path)) as out:
+            yield out
         os.replace(hidden, path)
     except BaseException:
         with suppress(OSError):
@@ -223,106 +214,19 @@ def new_file(path: str) -> Iterator[BinaryIO]:
         raise
 
 
-class WrittenPart(NamedTuple):
-    """A part that a worker has completed: its name in the directory, and how many rows it has."""
-
-    name: str
-    rows: int
-
-
-class PartWriter:
-    """One part under way: its file is made with its first row, and has its name once the stack is left."""
-
-    def __init__(self, stack: ExitStack, directory: str, view: View) -> None:
-        self._stack = stack
-        self._directory = directory
-        self._view = view
-        self._name = f"{uuid.uuid4().hex}.{view.format.extension}"
-        self._out: Writer | None = None
-
-    @property
-    def receipt(self) -> WrittenPart | None:
-        """What the driver has to know of it; None for a part without rows, which does not exist."""
-        return None if self._out is None else WrittenPart(self._name, self._out.rows)
-
-    def write(self, rows: Sequence[Item]) -> None:
-        """Write the rows that the view shows."""
-        for some in in_batches(self._view.chosen(rows)):
-            if self._out is None:
-                file = self._stack.enter_context(new_file(os.path.join(self._directory, self._name)))
-                self._out = self._stack.enter_context(writer(file, self._view))
-            self._out.write(some)
-
-    def finish(self) -> None:
-        """Write what is held."""
-        if self._out is not None:
-            self._out.finish(_nothing)
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """A sink that can be pickled.
-
-    Every call gives a new part in a directory, which is removed if it is not completed.
-    """
-
-    directory: str
-    view: View
-
-    @contextmanager
-    def __call__(self) -> Iterator[PartWriter]:
-        """Give a part to write to."""
-        with ExitStack() as stack:
-            part = PartWriter(stack, self.directory, self.view)
-            yield part
-            part.finish()
-
-
 @contextmanager
-def new_directory(path: str) -> Iterator[str]:
-    """Give a new hidden directory in the directory of `path`.
+def _compressed(file: BinaryIO, codec: str | None) -> Iterator[BinaryIO]:
+    """Give a file whose bytes go to another one, compressed."""
+    if codec is None:
+        yield file
+        return
+    from pyarrow import CompressedOutputStream  # noqa: PLC0415 - only for compressed files
 
-    It is removed after the block, unless `keep_parts` renamed it.
-    """
-    hidden = _hidden(path)
-    os.mkdir(hidden)
-    try:
-        yield hidden
-    finally:
-        for _ in range(REMOVALS):
-            shutil.rmtree(hidden, ignore_errors=True)
-            if not os.path.lexists(hidden):
-                break
-            time.sleep(REMOVAL_SECONDS)  # a worker that has not ended yet wrote meanwhile
+    # what is left when the block fails goes to a file that nobody keeps
+    with CompressedOutputStream(file, codec) as stream, BufferedWriter(stream, BYTES_A_WRITE) as out:
+        yield out
 
 
-def keep_parts(path: str, parts: Parts, written: Sequence[WrittenPart], tail: Tail) -> int:
-    """Make the directory of parts the one at `path`; returns how many rows it has.
-
-    Parts get names in the order given. What other attempts have left is removed. Findings and errors of
-    ndjson stand in a part of their own, the last; a result without rows is one empty part. FileNotFoundError
-    if a part is not there.
-    """
-    findings, failures = tail()
-    directory, view = parts.directory, parts.view
-    there, known = set(os.listdir(directory)), {part.name for part in written}
-    if known - there:
-        raise FileNotFoundError(errno.ENOENT, "parts that workers have written are not there", directory)
-    for name in there - known:
-        os.unlink(os.path.join(directory, name))
-    run = uuid.uuid4()
-    digits = max(len(str(len(written))), DIGITS)
-    names = [f"part-{number:0{digits}}-{run}.{view.format.extension}" for number in range(len(written) + 1)]
-    for part, name in zip(written, names, strict=False):
-        os.rename(os.path.join(directory, part.name), os.path.join(directory, name))
-    if not written or (view.format.carries_findings and (findings or failures)):
-        with new_file(os.path.join(directory, names[-1])) as file, writer(file, view) as out:
-            out.finish(lambda: (findings, failures))
-    with new_file(os.path.join(directory, SUCCESS)):
-        pass
-    os.rename(directory, path)
-    return sum(part.rows for part in written)
-
-
-def _nothing() -> tuple[list[Finding], list[Failure]]:
+def nothing() -> tuple[list[Finding], list[Failure]]:
+    """Return no findings and no errors."""
     return [], []

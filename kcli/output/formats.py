@@ -106,13 +106,37 @@ FORMATS = {one.name: one for one in (TABLE, WIDE, JSON, NDJSON, CSV, TSV, TEXT, 
 _BY_EXTENSION = {one.extension: one for one in FORMATS.values() if one.extension is not None}
 
 
+_CODECS = {".gz": "gzip", ".zst": "zstd"}
+
+
+def compression_of(path: str) -> str | None:
+    """Return the codec that the end of a file's name says, None for no compression."""
+    return next((codec for ending, codec in _CODECS.items() if path.endswith(ending)), None)
+
+
+def extension_of(path: str) -> str:
+    """Return the end of a file's name that says format and compression, such as `ndjson.gz`."""
+    name = path.rpartition("/")[2]
+    ending = next((ending for ending in _CODECS if name.endswith(ending)), "")
+    stem, _, extension = name.removesuffix(ending).rpartition(".")
+    return extension + ending if stem else ""
+
+
+def is_run_directory(path: str | None) -> bool:
+    """Whether the path of `--out` names a directory for rows, findings and errors."""
+    return path is not None and path.endswith("/")
+
+
 def format_of(name: str | None, path: str | None, *, is_terminal: bool) -> OutputFormat | None:
     """Return the format that `-o` names, that the path of `--out` ends in, or the usual one of stdout.
 
     None for no format.
     """
-    if path is not None:
-        return _BY_EXTENSION.get(path.rpartition(".")[2]) if "." in path else None
+    if path is not None and not is_run_directory(path):
+        found = _BY_EXTENSION.get(extension_of(path).split(".")[0]) if "." in path else None
+        return None if found in {PARQUET, None} and compression_of(path) else found
+    if path is not None and name is None:
+        return NDJSON
     if name is not None:
         return FORMATS.get(name)
     return TABLE if is_terminal else TSV

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Iterator
 
 from kcli.analysis.catalogue import CATALOGUE
-from kcli.analysis.findings import Finding
+from kcli.analysis.findings import SEVERITIES, Finding
 from kcli.analysis.merging import merged
 from kcli.output.values import one_line
 from kcli.rows import Failure
+
+LINES_A_CODE = 10
 
 
 def finding_line(finding: Finding) -> str:
@@ -22,15 +24,27 @@ def failure_line(failure: Failure) -> str:
 
 
 def finding_lines(findings: Iterable[Finding], *, explained: bool) -> Iterator[str]:
-    """Yield a line for each finding.
+    """Yield a line for each finding, those of a code together, the worst first.
 
-    Explained ones are followed by what the broker does and a person should do.
+    Explained codes are followed by what the broker does and a person should do, and all their findings are
+    listed; else some of each and how many more there are.
     """
+    by_code: dict[str, list[Finding]] = {}
     for finding in findings:
-        yield finding_line(finding)
+        by_code.setdefault(finding.code, []).append(finding)
+    for code, group in sorted(by_code.items(), key=lambda item: -_worst(item[1])):
+        shown = group if explained or len(group) <= LINES_A_CODE + 1 else group[:LINES_A_CODE]
+        yield from map(finding_line, shown)
+        if len(shown) < len(group):
+            severity = SEVERITIES[_worst(group)]
+            yield f"{severity} {code}: {len(group) - len(shown)} more; -v lists and explains them"
         if explained:
-            yield f"  broker: {CATALOGUE[finding.code].broker}"
-            yield f"  what to do: {CATALOGUE[finding.code].action}"
+            yield f"  broker: {CATALOGUE[code].broker}"
+            yield f"  what to do: {CATALOGUE[code].action}"
+
+
+def _worst(findings: Iterable[Finding]) -> int:
+    return max(SEVERITIES.index(finding.severity) for finding in findings)
 
 
 def distinct(findings: Iterable[Finding]) -> list[Finding]:

@@ -27,6 +27,7 @@ Shown: TypeAlias = ShownRow | EncodedRows
 
 LONGEST_NULL = 64
 """Characters of the text for a null."""
+SINGLE_VALUES = {"str", "int", "bool", "timestamp"}
 BREAKS_A_CELL = frozenset(',"\t\r\n\0')
 
 
@@ -152,13 +153,15 @@ def make_view(
     drawn_together: bool = False,
     stops: bool = False,
     to_file: bool = False,
+    partition_by: tuple[str, ...] | None = None,
     screen: Screen | None = None,
     null: str | None = None,
     where: str | None = None,
 ) -> View:
     """Return the view that the options describe; ViewError with one line if they name what does not exist.
 
-    `to_file`: rows go to a file of a format that is known to be one. `present` names the row types that these
+    `to_file`: rows go to a file of a format that is known to be one; `partition_by`: to the directory of a
+    run, a file for each type and for the values of these columns. `present` names the row types that these
     inputs can give; None: any of the command's. `usual` is the one that stdout shows where they are several;
     `drawn_together`: its view on a terminal shows the others, too.
     """
@@ -195,7 +198,7 @@ def make_view(
         names = [row_type.name for row_type in types]
         if len(names) > 1 and usual in names and not to_file:
             types = (types[names.index(usual)],)
-        elif len(names) > 1 and not quiet:
+        elif len(names) > 1 and not quiet and partition_by is None:
             raise ViewError(
                 f"{command} has rows of several types here: use --only {'|'.join(names)}, or "
                 f"{'--out FILE.ndjson' if to_file else '-o ndjson'}, for output as {output}"
@@ -210,6 +213,7 @@ def make_view(
     order = (
         () if sort is None else tuple(_sort_word(word.strip(), types, command) for word in sort.split(","))
     )
+    _check_directories(partition_by or (), types, command)
     condition = None if where is None else _condition(where, types, command)
     return View(
         command=command,
@@ -225,6 +229,15 @@ def make_view(
         null=null,
         where=condition,
     )
+
+
+def _check_directories(names: Iterable[str], types: tuple[RowType, ...], command: str) -> None:
+    """Raise ViewError for a column that cannot name directories."""
+    for name in names:
+        _known(name, types, "--partition-by", command)
+        kinds = {column.kind for row_type in types for column in row_type.columns if column.name == name}
+        if not kinds <= SINGLE_VALUES:
+            raise ViewError(f"--partition-by {name}: expected a column of numbers or short texts")
 
 
 def _condition(text: str, types: tuple[RowType, ...], command: str) -> "Condition":

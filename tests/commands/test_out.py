@@ -161,39 +161,21 @@ class TestRows:
         assert Path("x.csv").read_text() == "partition\n0\n1\n"
 
 
+EXPECTED = (
+    "expected a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text), or a directory, NAME/"
+)
+
+
 class TestWords:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            (
-                ["--out", "x.json"],
-                (
-                    "--out x.json: expected a file that ends in .parquet, .csv or .ndjson "
-                    "(or in .txt, with -o text)"
-                ),
-            ),
-            (
-                ["--out", "x"],
-                "--out x: expected a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o text)",
-            ),
-            (
-                ["--out", ".csv"],
-                (
-                    "--out .csv: expected a file that ends in .parquet, .csv or .ndjson (or in .txt, with -o "
-                    "text)"
-                ),
-            ),
-            (
-                ["--out", "x.txt"],
-                (
-                    "--out x.txt: expected a file that ends in .parquet, .csv or .ndjson (or in .txt, with "
-                    "-o "
-                    "text)"
-                ),
-            ),
+            (["--out", "x.json"], f"--out x.json: {EXPECTED}"),
+            (["--out", "x"], f"--out x: {EXPECTED}"),
+            (["--out", ".csv"], f"--out .csv: {EXPECTED}"),
+            (["--out", "x.txt"], f"--out x.txt: {EXPECTED}"),
             (["--out", "x.csv", "-o", "ndjson"], "--out x.csv: the file's name says csv, -o says ndjson"),
             (["--out", "x.csv", "-o", "text"], "--out x.csv: the file's name says csv, -o says text"),
-            (["--out", "no/x.csv"], "--out no/x.csv: no directory no"),
             (
                 ["--out", "x.txt", "-o", "text"],
                 "--output text: ls prints table, wide, json, ndjson, csv, tsv",

@@ -1,5 +1,6 @@
 """Rows that Spark's workers write: each once, in parts in unit order, or nothing at all."""
 
+import gzip
 import json
 import os
 import signal
@@ -14,8 +15,8 @@ import pytest
 from kcli.engine.contract import Job
 from kcli.engine.errors import NotWrittenError
 from kcli.engine.spark import spark
-from kcli.output.files import Parts
 from kcli.output.formats import CSV
+from kcli.output.parts import Parts
 from kcli.output.values import compact
 from kcli.output.view import View
 from tests.engine_suite import EPOCH, scan, units
@@ -40,8 +41,8 @@ def session():
 
 def rows_in(directory, outcomes):
     """Return (unit, row) of the parts that outcomes name, in their order."""
-    parts = [part for outcome in outcomes for part in outcome.parts]
-    lines = [line for part in parts for line in (Path(directory) / part.name).read_text().splitlines()]
+    parts = [part for outcome in outcomes for receipt in outcome.parts for part in receipt]
+    lines = [line for part in parts for line in (Path(directory) / part.path).read_text().splitlines()]
     assert sum(part.rows for part in parts) == len(lines)
     return [tuple(map(int, line.split(",")[:2])) for line in lines]
 
@@ -49,7 +50,7 @@ def rows_in(directory, outcomes):
 class TestEngine:
     def test_workers_write_and_outcomes_have_no_rows(self, session, tmp_path):
         outcomes = list(
-            spark(sink=Parts(str(tmp_path), VIEW))(
+            spark(sink=Parts(str(tmp_path), VIEW, "csv"))(
                 Job(scan), units("answer", "long", "fail", "longest", "raise", "answer")
             )
         )
@@ -77,17 +78,17 @@ class TestEngine:
         ]
 
     def test_a_part_for_each_bin(self, session, tmp_path):
-        outcomes = list(spark(sink=Parts(str(tmp_path), VIEW))(Job(scan), units(*["answer"] * 200)))
+        outcomes = list(spark(sink=Parts(str(tmp_path), VIEW, "csv"))(Job(scan), units(*["answer"] * 200)))
 
         assert rows_in(tmp_path, outcomes) == [(unit, row) for unit in range(200) for row in range(2)]
         assert sorted(os.listdir(tmp_path)) == sorted(
-            part.name for outcome in outcomes for part in outcome.parts
+            part.path for outcome in outcomes for receipt in outcome.parts for part in receipt
         )
         assert len(os.listdir(tmp_path)) == 8
 
     def test_a_dead_worker_costs_its_unit_alone(self, session, tmp_path):
         outcomes = list(
-            spark(sink=Parts(str(tmp_path), VIEW))(
+            spark(sink=Parts(str(tmp_path), VIEW, "csv"))(
                 Job(scan), units(*["answer"] * 19, "die", *["answer"] * 12)
             )
         )
@@ -104,10 +105,10 @@ class TestEngine:
             NotWrittenError,
             match="a Spark worker cannot write there: no such file or directory; it must be a place",
         ):
-            list(spark(sink=Parts(str(tmp_path / "absent"), VIEW))(Job(scan), units(*["answer"] * 9)))
+            list(spark(sink=Parts(str(tmp_path / "absent"), VIEW, "csv"))(Job(scan), units(*["answer"] * 9)))
 
     def test_a_bug_of_the_sink_is_no_death_of_a_worker(self, session, tmp_path):
-        unknown = Parts(str(tmp_path), VIEW._replace(format=CSV._replace(file_writer="files.absent")))
+        unknown = Parts(str(tmp_path), VIEW._replace(format=CSV._replace(file_writer="files.absent")), "csv")
         with pytest.raises(RuntimeError, match="AttributeError"):
             list(spark(sink=unknown)(Job(scan), units("answer")))
 
@@ -122,7 +123,7 @@ from tests.kcli.engine.test_spark_sink import VIEW, Parts, rows_in
 directory, marker = sys.argv[1:]
 work = units(*["answer"] * 31, "die", *["answer"] * 32)
 job = Job(partial(dies_once, marker=marker))
-outcomes = list(spark("local[2,3]", sink=Parts(directory, VIEW))(job, work))
+outcomes = list(spark("local[2,3]", sink=Parts(directory, VIEW, "csv"))(job, work))
 assert not [outcome.error for outcome in outcomes if outcome.error]
 assert rows_in(directory, outcomes) == [(unit, row) for unit in range(64) for row in range(2)]
 """
@@ -195,6 +196,37 @@ class TestCommands:
         assert len(parts) > 1
         assert {part.partition("\n")[0] for part in parts} == {header}
         assert "".join(part.partition("\n")[2] for part in parts) == rows
+
+    def test_the_directory_of_a_run_has_what_this_process_writes(self, ask, session):
+        words = ("dump", "D", "absent", "--partition-by", "topic", "-o", "parquet", "--out")
+        results = [ask(*words, "one/"), ask(*words, "many/", "--spark")]
+        tables = [
+            {
+                str(place.relative_to(name)): [
+                    row for file in sorted(place.glob("*.parquet")) for row in pq.read_table(file).to_pylist()
+                ]
+                for place in Path(name).rglob("*=*")
+            }
+            for name in ("one", "many")
+        ]
+
+        assert [result.exit_code for result in results] == [4, 4]
+        assert tables[0] == tables[1]
+        assert len([rows for rows in tables[0].values() if rows]) > 10
+        one, many = (json.loads(Path(name, "run.json").read_text()) for name in ("one", "many"))
+        changing = {"arguments", "started_timestamp", "ended_timestamp"}
+        assert {**one, **dict.fromkeys(changing)} == {**many, **dict.fromkeys(changing)}
+        batches = session.read.parquet(os.path.abspath("many/rows/type=dump_batch"))
+        assert batches.count() == sum(
+            len(rows) for place, rows in tables[0].items() if "type=dump_batch/" in place
+        )
+
+    def test_compressed_parts(self, ask):
+        ask(*COMMANDS[0], "--out", "x.ndjson.gz", "--spark")
+        printed = ask(*COMMANDS[0], "-o", "ndjson").stdout
+
+        packed = sorted(Path("x.ndjson.gz").glob("part-*.ndjson.gz"))
+        assert b"".join(gzip.decompress(part.read_bytes()) for part in packed).decode() == printed
 
     def test_what_was_written_is_told(self, ask):
         assert (

@@ -1,0 +1,234 @@
+"""`--out DIR/`: all that a run gives in one directory, whole or not there; files that are compressed."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import cramjam
+import pyarrow.parquet as pq
+import pytest
+
+from tests.commands.test_out import EXPECTED
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def log(log_dir):
+    """A log dir with a finding and an error: a cut batch, and a path that is not there."""
+    folder = log_dir.partition("orders-0")
+    log_dir.partition("pay.x-1")
+    log = folder / "00000000000000000000.log"
+    log.write_bytes(log.read_bytes()[:-1])
+    return log_dir.path
+
+
+def lines(path):
+    return [json.loads(line) for file in sorted(path) for line in file.read_text().splitlines()]
+
+
+def test_rows_findings_errors_and_what_the_run_was(kcli, log, tmp_path):
+    out = tmp_path / "runs" / "monday"
+    before = time.time_ns() // 1_000_000
+    printed = kcli("ls", log, tmp_path / "absent", "-o", "json")
+    result = kcli("ls", log, tmp_path / "absent", "--out", f"{out}/", "--label", "host=b1", "--label", "a=")
+
+    assert (result.exit_code, result.stdout) == (printed.exit_code, "") == (4, "")
+    document = json.loads(printed.stdout)
+    assert sorted(os.listdir(out)) == ["errors", "findings", "rows", "run.json"]
+    assert os.listdir(out.parent) == ["monday"]
+    assert [{**row, "type": ...} for row in lines(out.glob("rows/*"))] == [
+        {**row, "type": ...} for row in document["rows"]
+    ]
+    assert [{**one} for one in lines([out / "findings/findings.ndjson"])] == [
+        {"type": "finding", **one} for one in document["findings"]
+    ]
+    assert lines([out / "errors/errors.ndjson"]) == [{"type": "error", **one} for one in document["errors"]]
+    record = json.loads((out / "run.json").read_text())
+    assert before <= record.pop("started_timestamp") <= record.pop("ended_timestamp")
+    assert record.pop("host") and record.pop("kcli_version") and isinstance(record.pop("arguments"), list)
+    counts = {
+        level: sum(one["severity"] == level for one in document["findings"])
+        for level in ("info", "warning", "error")
+    }
+    assert sum(counts.values()) and record == {
+        "command": "ls",
+        "inputs": 3,
+        "answered": 2,
+        "rows": 2,
+        "findings": counts,
+        "errors": 1,
+        "exit_status": 4,
+        "verdict": "some-unanswered",
+        "format": "ndjson",
+        "partition_by": [],
+        "labels": {"host": "b1", "a": ""},
+    }
+
+
+@pytest.mark.parametrize("output", ["ndjson", "csv", "parquet"])
+def test_each_type_of_row_has_its_files(kcli, demo, tmp_path, output):
+    result = kcli("scan", demo, "--out", f"{tmp_path}/x/", "-o", output)
+
+    assert result.exit_code == 0
+    assert sorted(os.listdir(tmp_path / "x/rows")) == ["type=scan_partition", "type=scan_segment"]
+    for kind in ("scan_partition", "scan_segment"):
+        (file,) = (tmp_path / f"x/rows/type={kind}").iterdir()
+        printed = kcli("scan", demo, "--only", kind, "-o", "ndjson" if output == "parquet" else output)
+        if output == "parquet":
+            expected = [one for one in map(json.loads, printed.stdout.splitlines()) if one["type"] == kind]
+            assert [row["dir"] for row in pq.read_table(file).to_pylist()] == [one["dir"] for one in expected]
+        else:
+            kept = [line for line in printed.stdout.splitlines() if '"type":"finding"' not in line]
+            assert file.read_text().splitlines() == kept
+
+
+def test_columns_name_directories(kcli, demo, tmp_path):
+    words = ("dump", demo, "--records", "--only", "dump_record", "--topic", "orders,payments")
+    kcli(*words, "--out", f"{tmp_path}/x/", "--partition-by", "topic,partition")
+    printed = kcli(*words, "-o", "ndjson")
+
+    rows = [row for row in map(json.loads, printed.stdout.splitlines()) if row["type"] == "dump_record"]
+    for topic, partition in {(row["topic"], row["partition"]) for row in rows}:
+        place = tmp_path / f"x/rows/topic={topic}/partition={partition}"
+        assert lines(place.iterdir()) == [
+            row for row in rows if (row["topic"], row["partition"]) == (topic, partition)
+        ]
+
+
+def test_processes_write_the_same(kcli, demo, tmp_path):
+    words = ("dump", demo, "--records", "--partition-by", "partition", "--out")
+    assert (
+        kcli(*words, f"{tmp_path}/one/").exit_code
+        == kcli(*words, f"{tmp_path}/two/", "--jobs", "2").exit_code
+    )
+
+    def files(name):
+        found = sorted((tmp_path / name / "rows").rglob("*.ndjson"))
+        return [
+            (file.parent.relative_to(tmp_path / name), file.name[:10], file.read_text()) for file in found
+        ]
+
+    assert len(files("one")) > 10
+    assert files("one") == files("two")
+
+
+@pytest.mark.parametrize("ending", ["gz", "zst"])
+@pytest.mark.parametrize("output", ["ndjson", "csv", "txt"])
+def test_text_is_compressed_as_the_name_says(kcli, demo, tmp_path, output, ending):
+    more = ("-o", "text") if output == "txt" else ("--only", "dump_batch")
+    kcli("dump", demo / "orders-0", *more, "--out", tmp_path / f"plain.{output}")
+    kcli("dump", demo / "orders-0", *more, "--out", tmp_path / f"new/packed.{output}.{ending}")
+
+    packed = (tmp_path / f"new/packed.{output}.{ending}").read_bytes()
+    opened = gzip.decompress(packed) if ending == "gz" else bytes(cramjam.zstd.decompress(packed))
+    assert opened == (tmp_path / f"plain.{output}").read_bytes() != b""
+
+
+def test_findings_go_to_a_new_directory_and_may_be_compressed(kcli, log, tmp_path):
+    kcli("ls", log, "--findings", tmp_path / "a/b/f.ndjson.gz")
+
+    found = gzip.decompress((tmp_path / "a/b/f.ndjson.gz").read_bytes()).decode().splitlines()
+    assert {json.loads(line)["type"] for line in found} == {"finding"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--out", "x/", "-o", "json"], "--out x/: a directory has ndjson, csv or parquet, not json"),
+        (["--out", "x/", "-o", "text"], "--out x/: a directory has ndjson, csv or parquet, not text"),
+        (
+            ["--out", "x.parquet.gz"],
+            f"--out x.parquet.gz: {EXPECTED}",
+        ),
+        (["--out", "x.csv", "--label", "a=b"], "--label is for a directory: --out NAME/"),
+        (["--partition-by", "topic"], "--partition-by is for a directory: --out NAME/"),
+        (["--label", "a=b"], "--label is for a directory: --out NAME/"),
+        (
+            ["--out", "x/", "--label", "a"],
+            "--label a: expected KEY=VALUE, the key of letters, digits, _ . -",
+        ),
+        (["--out", "x/", "--label", "a=1", "--label", "a=2"], "--label a=2: a has a value already"),
+        (
+            ["--out", "x/", "--partition-by", "topics"],
+            (
+                "--partition-by: no column 'topics'; did you mean topic or topic_id? kcli help columns ls "
+                "lists all"
+            ),
+        ),
+    ],
+)
+def test_wrong_words_are_usage_errors(kcli, demo, tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    result = kcli("ls", demo, *words)
+
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"kcli: {message}\n")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_column_that_is_a_list_names_no_directories(kcli, demo, tmp_path):
+    result = kcli(
+        "truncate",
+        "--dry-run",
+        "--to-offset",
+        5,
+        demo,
+        "--out",
+        f"{tmp_path}/x/",
+        "--partition-by",
+        "segments",
+    )
+
+    assert (result.exit_code, os.listdir(tmp_path)) == (2, [])
+    assert result.stderr == "kcli: --partition-by segments: expected a column of numbers or short texts\n"
+
+
+def test_a_directory_with_something_in_it_is_refused_and_an_empty_one_is_taken(kcli, demo, tmp_path):
+    (tmp_path / "x").mkdir()
+    assert kcli("ls", demo, "--out", f"{tmp_path}/x/").exit_code == 0
+    kept = (tmp_path / "x/run.json").read_bytes()
+    again = kcli("ls", demo, "--out", f"{tmp_path}/x/")
+
+    assert (again.exit_code, (tmp_path / "x/run.json").read_bytes()) == (5, kept)
+    assert "this is a directory; remove it, or choose another name" in again.stderr
+
+
+@pytest.mark.parametrize("place", ["", "orders-0/", "orders-0/new/"])
+def test_a_log_dir_is_never_written(kcli, log, place):
+    before = sorted(log.rglob("*"))
+    result = kcli("ls", log, "--out", f"{log}/{place}x/")
+
+    assert (result.exit_code, sorted(log.rglob("*"))) == (5, before)
+    assert "is a log dir or a partition directory, and kcli never writes there" in result.stderr
+
+
+def test_a_run_that_answers_nothing_leaves_nothing(kcli, tmp_path):
+    result = kcli("ls", tmp_path / "absent", "--out", f"{tmp_path}/new/x/")
+
+    assert result.exit_code == 3
+    assert not any((tmp_path / "new").rglob("*"))
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_leaves_no_directory_of_that_name(demo, tmp_path):
+    words = [
+        sys.executable,
+        "-m",
+        "kcli",
+        "dump",
+        "--records",
+        *[str(demo)] * 2000,
+        "--out",
+        f"{tmp_path}/x/",
+    ]
+    process = subprocess.Popen(words, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    while not any(tmp_path.rglob("rows")):
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+
+    assert not (tmp_path / "x").exists()
