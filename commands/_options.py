@@ -112,8 +112,8 @@ class Common:
             "--output",
             panel=OUTPUT,
             metavar="FORMAT",
-            text="table (on a terminal), wide, json, ndjson, csv, tsv (elsewhere); dump: text; check: "
-            "junit, prometheus.",
+            text="table (on a terminal), wide, json, ndjson, csv, tsv (elsewhere); dump, epoch "
+            "rebuild: text; check: junit, prometheus.",
         ),
     ] = None
     out: Annotated[

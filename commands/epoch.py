@@ -41,6 +41,7 @@ From = Annotated[
     ),
 ]
 
+TEXT = "text"
 BROKERS = ("starting", "running")
 
 Broker = Annotated[
@@ -251,12 +252,27 @@ def check(paths: Paths = None, *, common: Common) -> None:
 def rebuild(paths: Paths = None, *, common: Common) -> None:
     """Print the entries of leader-epoch-checkpoint that the batches give, and what they cannot give back.
 
+    -o text prints the file itself, of one partition.
+
     Example: kcli epoch rebuild /var/lib/kafka/data/orders-0
     """
+    if common.output == TEXT and (
+        common.only or common.columns or common.sort or common.where or common.limit
+    ):
+        raise UsageError(
+            "-o text prints the whole file: leave out --only, --columns, --sort, --where, --limit"
+        )
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
+    from kcli.engine.contract import Unit  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import epoch_lines as jobs  # noqa: PLC0415 - kept out of --help
 
-    run(Command(name="epoch rebuild", job=jobs.rebuild), paths, common)
+    def one(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as Command.split is called
+        if common.output == TEXT and len(units) > 1:
+            raise UsageError(f"-o text prints the file of one partition; {len(units)} are here")
+        return units
+
+    command = Command(name="epoch rebuild", job=jobs.rebuild, split=one, text=jobs.checkpoint_lines)
+    run(command, paths, common)
 
 
 class _Cache(TypedDict):

@@ -3,12 +3,14 @@
 import os
 from collections.abc import Generator, Iterable, Iterator
 
+from formats.checkpoint import EpochEntry
 from kcli.analysis import epochs
 from kcli.analysis.epoch_lines import EXTRA, MISSING, PAST_END, SHIFTED, compared
 from kcli.analysis.epochs import EpochCache
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import LoadedLog
 from kcli.analysis.start import start
+from kcli.analysis.start_files import epoch_bytes
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.epoch import epochs_of_batches
@@ -36,6 +38,15 @@ def check(unit: Unit) -> Outcome:
 def rebuild(unit: Unit) -> Outcome:
     """Return the entries of the checkpoint that the batches give, and findings about what they cannot say."""
     return answer(unit, _rebuild)
+
+
+def checkpoint_lines(rows: Iterable[Item]) -> Iterator[str]:
+    """Yield the lines of a leader-epoch-checkpoint with the entries of a partition; none without entries."""
+    entries = tuple(
+        EpochEntry(row.epoch, row.start_offset) for row in rows if isinstance(row, EpochRebuildRow)
+    )
+    if entries:
+        yield from epoch_bytes(entries).decode().splitlines()
 
 
 def _both(partition: Partition) -> Generator[Finding, None, tuple[LoadedLog, EpochCache, EpochCache]]:

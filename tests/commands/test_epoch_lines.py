@@ -61,3 +61,23 @@ def test_rebuild_is_what_the_batches_say_and_names_what_cannot_come_back(kcli, t
     (finding,) = [one for one in document["findings"] if one["code"] == "EPOCH-010"]
     assert finding["message"].endswith(": 3")
     assert (directory / "leader-epoch-checkpoint").read_text().splitlines()[1] == "3"
+
+
+def test_the_file_itself(kcli, tmp_path):
+    directory = orders(tmp_path / "d", *LOG, epochs=None)
+    done = kcli("epoch", "rebuild", directory, "-o", "text")
+    assert (done.exit_code, done.stdout) == (0, "0\n3\n0 0\n2 20\n5 30\n")
+
+    (directory / "leader-epoch-checkpoint").write_text(done.stdout)
+    rows = ask(kcli, "check", directory)["rows"]
+    assert [row["verdict"] for row in rows] == ["equal"] * 3
+
+
+@pytest.mark.parametrize("words", [("--limit", "1"), ("--sort", "epoch"), ("--where", "epoch > 0"), ()])
+def test_the_file_of_a_partition_is_whole_and_alone(kcli, tmp_path, words):
+    directory = orders(tmp_path / "d", *LOG)
+    orders(tmp_path / "e", *LOG)
+    paths = [directory] if words else [directory, tmp_path / "e"]
+    done = kcli("epoch", "rebuild", *paths, "-o", "text", *words)
+
+    assert (done.exit_code, done.stdout) == (2, "")

@@ -1,0 +1,40 @@
+"""The leader-epoch-checkpoint that `epoch rebuild -o text` prints, opened by Kafka's UnifiedLog."""
+
+from __future__ import annotations
+
+import pytest
+
+from kcli.jobs import epoch_lines
+from tests.partitions import unit
+
+from .logs import random_log
+from .oracle import Oracle, cases
+
+pytestmark = pytest.mark.oracle
+
+LOGS = 25
+
+
+def test_a_broker_starts_with_the_epochs_that_have_records(oracle: Oracle, oracle_seed: int) -> None:
+    several = 0
+    for number in range(cases(LOGS)):
+        log = random_log(oracle, oracle_seed + number, clean=True, damaged=False)
+        file = log.directory / "leader-epoch-checkpoint"
+        lines = list(epoch_lines.checkpoint_lines(epoch_lines.rebuild(unit(log.directory)).rows))
+        begins, end = log.facts["log_start_offset"], log.facts["log_end_offset"]
+        first = log.facts["segments"][0]["base_offset"]
+        written: dict[int, int] = {}
+        for batch in log.facts["batches"]:
+            if batch["base_offset"] >= first and batch["leader_epoch"] >= 0:
+                written.setdefault(batch["leader_epoch"], batch["base_offset"])
+        below = [[epoch, begins] for epoch, start in written.items() if start <= begins]
+        kept = below[-1:] + [[epoch, start] for epoch, start in written.items() if start > begins]
+        file.write_text("".join(f"{line}\n" for line in lines))
+        said = oracle.ask("truncate", directory=log.directory, restart="none", **log.opening)["loaded"]
+
+        place = f"ORACLE_SEED={oracle_seed} log {number}"
+        assert said["log_end_offset"] == end, place
+        assert said["epochs"] == kept, place
+        several += len(kept) > 1
+        log.remove()
+    assert several > LOGS // 4
