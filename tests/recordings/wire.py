@@ -1,4 +1,4 @@
-"""The two requests that the client library does not offer, over a socket.
+"""The requests that the client library does not offer, over a socket.
 
 A request is its size i32, api_key i16, api_version i16, correlation_id i32, client_id string, then its body;
 an answer is its size i32, correlation_id i32, throttle_time_ms i32, then its body. A string has an i16, an
@@ -7,6 +7,13 @@ and of partitions: partition i32, current_leader_epoch i32 (-1: any), leader_epo
 arrays of error_code i16, partition i32, leader_epoch i32, end_offset i64. AlterReplicaLogDirs, version 1: an
 array of log dirs: path string, then arrays of topics and of partitions i32. Answer: arrays of topics and of
 partition i32, error_code i16.
+ListOffsets, version 2: replica_id i32, isolation_level i8, arrays of topics and of partitions: partition i32,
+timestamp i64. Answer: arrays of topics and of partition i32, error_code i16, timestamp i64, offset i64.
+Fetch, version 11: replica_id, max_wait_ms, min_bytes, max_bytes i32, isolation_level i8, session_id and
+session_epoch i32, arrays of topics and of partitions: partition i32, current_leader_epoch i32, fetch_offset
+i64, log_start_offset i64, partition_max_bytes i32; an array of forgotten topics, rack_id string. Answer:
+error_code i16, session_id i32, arrays of topics and of partitions: partition i32, error_code i16,
+high_watermark i64 ...
 """
 
 import socket
@@ -14,18 +21,59 @@ import struct
 
 OFFSET_FOR_LEADER_EPOCH = (23, 3)
 ALTER_REPLICA_LOG_DIRS = (34, 1)
+LIST_OFFSETS = (2, 2)
+FETCH = (1, 11)
+CONSUMER, DEBUGGING_CONSUMER = -1, -2
+"""Replica ids; a debugging consumer is answered by followers, too, and up to the log end."""
+LATEST = -1
 
 
 def offset_for_leader_epoch(port: int, topic: str, partition: int, epoch: int) -> tuple[int, int]:
     """Return (leader_epoch, end_offset) as the broker on this port answers for one partition and requested
     epoch."""
+    error, leader_epoch, end_offset = epoch_answer(port, topic, partition, epoch)
+    assert error == 0, (topic, partition, epoch, error)
+    return leader_epoch, end_offset
+
+
+def epoch_answer(
+    port: int, topic: str, partition: int, epoch: int, current: int = -1
+) -> tuple[int, int, int]:
+    """Return (error_code, leader_epoch, end_offset) to a request that names the current leader epoch."""
     name = topic.encode()
-    body = struct.pack(f">iih{len(name)}siiii", -1, 1, len(name), name, 1, partition, -1, epoch)
+    body = struct.pack(f">iih{len(name)}siiii", -1, 1, len(name), name, 1, partition, current, epoch)
     answer = _ask(port, OFFSET_FOR_LEADER_EPOCH, body)
     after_name = struct.calcsize(f">ih{len(name)}si")
     error, found, leader_epoch, end_offset = struct.unpack_from(">hiiq", answer, after_name)
-    assert (error, found) == (0, partition), (topic, partition, epoch, error)
-    return leader_epoch, end_offset
+    assert found == partition, (topic, partition, found)
+    return error, leader_epoch, end_offset
+
+
+def log_end_offset(port: int, topic: str, partition: int) -> int | None:
+    """Return the log end of a broker's replica, leader or follower; None where it answers with an error."""
+    name = topic.encode()
+    body = struct.pack(
+        f">ibih{len(name)}siiq", DEBUGGING_CONSUMER, 0, 1, len(name), name, 1, partition, LATEST
+    )
+    answer = _ask(port, LIST_OFFSETS, body)
+    found, error, _, offset = struct.unpack_from(">ihqq", answer, struct.calcsize(f">ih{len(name)}si"))
+    assert found == partition, (topic, partition, found)
+    return None if error else int(offset)
+
+
+def high_watermark(port: int, topic: str, partition: int) -> int | None:
+    """Return the high watermark of a broker's replica, leader or follower; None where it has an error."""
+    name = topic.encode()
+    body = struct.pack(
+        f">iiiibiiih{len(name)}siiiqqiih",
+        *(CONSUMER, 0, 0, 1 << 20, 0, 0, -1),
+        *(1, len(name), name, 1, partition, -1, 0, -1, 1 << 20),
+        *(0, 0),
+    )
+    answer = _ask(port, FETCH, body)
+    found, error, offset = struct.unpack_from(">ihq", answer, struct.calcsize(f">hiih{len(name)}si"))
+    assert found == partition, (topic, partition, found)
+    return None if error else int(offset)
 
 
 def alter_replica_log_dirs(port: int, log_dir: str, topic: str, partition: int) -> int:
