@@ -2,7 +2,7 @@
 
 import time
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -10,19 +10,21 @@ from commands._options import INT32, INT64, Common, Paths, UsageError, parse_dur
 
 HISTORY = "--history"
 
+At: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--at",
+        metavar="OFFSET|TIME",
+        help="Events up to this offset of the metadata partition, or up to this time (ISO-8601, @-1h).",
+        show_default=False,
+    ),
+]
+
 
 def state(
     paths: Paths = None,
     *,
-    at: Annotated[
-        str | None,
-        typer.Option(
-            "--at",
-            metavar="OFFSET|TIME",
-            help="Events up to this offset of the metadata partition, or up to this time (ISO-8601, @-1h).",
-            show_default=False,
-        ),
-    ] = None,
+    at: At = None,
     deleted: Annotated[
         bool, typer.Option("--deleted", help="Deleted segments too, which a broker forgets.")
     ] = False,
@@ -121,24 +123,46 @@ def check(
             help="A copy or deletion that is not finished after so long is a finding.",
         ),
     ] = "1h",
+    storage: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--storage",
+            metavar="LISTING",
+            help="Compare with remote storage: a directory of LocalTieredStorage, or a file of object names "
+            "and sizes; repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    at: At = None,
     common: Common,
 ) -> None:
     """Say what is wrong with the remote segments of each partition, by their events.
 
-    Log dirs, or segments of __remote_log_metadata. --topic and --partition are those of the user.
+    Log dirs, or segments of __remote_log_metadata. --topic and --partition are those of the user. With --at
+    ages are counted to then, or to the last event.
 
     Example: kcli rlmm check /var/lib/kafka/data --fail-on warning
     """
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm_check import RemoteCheck  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm_check import check as job  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm_fold import ACCEPTS, Asked, by_directory, expand  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm_selection import topics  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm_storage import Storage, objects_of, reducer  # noqa: PLC0415 - kept out of --help
+    from kcli.logdir.buffers import FileError  # noqa: PLC0415 - kept out of --help
 
-    now_ms, duration_ms = time.time_ns() // 1_000_000, parse_duration(stuck_after)
-    asked = Asked(common.selection())
+    now, selection, until = time.time_ns(), common.selection(), _until(at)
+    listings = Storage(tuple(storage), now) if storage else None
+    now_ms = now // 1_000_000 if at is None else until.event_timestamp_ms
+    options = RemoteCheck(now_ms=now_ms, stuck_after_ms=parse_duration(stuck_after), storage=listings)
+    try:
+        _ = listings and objects_of(listings)
+    except FileError as error:
+        raise UsageError(f"--storage {error}") from error
     command = Command(
         name="rlmm check",
-        job=partial(job, asked=asked, now_ms=now_ms, stuck_after_ms=duration_ms),
+        job=partial(job, asked=Asked(selection, until), options=options),
+        reduce=None if listings is None else partial(reducer, listings, selection),
         topics_of_rows=topics,
         accepts=ACCEPTS,
         expand=expand,

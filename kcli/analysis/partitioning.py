@@ -7,12 +7,16 @@ partition: `RemoteLogMetadataTopicPartitioner`.
 """
 
 import struct
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from formats.primitives import java_int, uuid_bytes
 
 DEFAULT_PARTITIONS = 50
 """Partitions of each of Kafka's internal topics, unless the broker's configuration says otherwise."""
+
+MOST_PARTITIONS = 1000
+"""Of __remote_log_metadata, to look for how many there are."""
 
 _MASK_32 = 0xFFFFFFFF
 _POSITIVE = 0x7FFFFFFF
@@ -40,6 +44,20 @@ def partition_of_text(text: str, partitions: int) -> Placed:
     """
     hashed = hash_code(text)
     return Placed(hashed, 0 if hashed == -(1 << 31) else abs(hashed) % partitions)
+
+
+def events_topic_size(known: Iterable[tuple[tuple[str, str, int], int]]) -> int | None:
+    """Return how many partitions __remote_log_metadata has, by where the events of user partitions are.
+
+    `known`: (topic id, topic, partition) and metadata partition. The usual number where that fits, else the
+    smallest that does; None where none does.
+    """
+    placed = list(known)
+    sizes = (DEFAULT_PARTITIONS, *range(1, MOST_PARTITIONS))
+    fits = (
+        all(partition_of_events(key[0], key[2], size).partition == at for key, at in placed) for size in sizes
+    )
+    return next((size for size, is_it in zip(sizes, fits, strict=True) if is_it), None)
 
 
 def partition_of_events(topic_id: str, partition: int, partitions: int = DEFAULT_PARTITIONS) -> Placed:

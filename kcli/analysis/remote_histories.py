@@ -38,3 +38,27 @@ def written_again(cache: RemoteCache) -> Iterator[tuple[CachedSegment, str]]:
                 yield segment, f"it goes to {last} in leader epoch {epoch}; epoch {later[0]} has {later[1]}"
         if own and (later is None or own[0][0] < later[1]):
             later = epoch, own[0][0]
+
+
+def gaps(cache: RemoteCache) -> Iterator[tuple[int, int, CachedSegment, CachedSegment]]:
+    """Yield offsets (first and last, inclusive) that no segment serves, and the segments on both sides."""
+    serving = [cache.segments[one] for one in cache.referenced() if one in cache.segments]
+    before: CachedSegment | None = None
+    for segment in sorted(serving, key=lambda one: (one.begun.start_offset, one.begun.end_offset)):
+        if before is not None and segment.begun.start_offset > before.begun.end_offset + 1:
+            yield before.begun.end_offset + 1, segment.begun.start_offset - 1, before, segment
+        if before is None or segment.begun.end_offset > before.begun.end_offset:
+            before = segment
+
+
+def overlaps(cache: RemoteCache) -> Iterator[tuple[CachedSegment, str]]:
+    """Yield segments with offsets of a leader epoch that another one serves, which begins later."""
+    for epoch in cache.epochs:
+        before: tuple[int, CachedSegment] | None = None
+        for start, last, segment in cache.serving(epoch):
+            if before is not None and before[0] >= start:
+                both = f"{start}..{min(before[0], last)}"
+                name = segment.begun.segment_id
+                yield before[1], f"offsets {both} of leader epoch {epoch} are in segment {name} too"
+            if before is None or last > before[0]:
+                before = last, segment

@@ -18,6 +18,9 @@ DURATION = re.compile(r"([0-9]{1,12}(ms|[smhdw]))+")
 EXPECTED = "expected epoch milliseconds, ISO-8601, 1h or @-1h (ago), now, today or yesterday"
 
 
+SECOND, MINUTE, HOUR, DAY = UNITS["s"], UNITS["m"], UNITS["h"], UNITS["d"]
+
+
 class TimeWordError(ValueError):
     """Words that are no time; the message says what is expected."""
 
@@ -30,6 +33,23 @@ def duration_ms(text: str) -> int:
     if duration > INT64:
         raise TimeWordError(f"duration {text!r}: more milliseconds than a 64-bit number holds")
     return duration
+
+
+def duration(milliseconds: int) -> str:
+    """Return a span of time in its two largest units: 99 ms, 4.2 s, 3 min 5 s, 2 h 10 min, 3 d 4 h."""
+    if milliseconds < SECOND:
+        return f"{milliseconds} ms"
+    if milliseconds < MINUTE:
+        return f"{milliseconds / SECOND:.1f} s"
+    large, first, small, second = (
+        (MINUTE, "min", SECOND, "s")
+        if milliseconds < HOUR
+        else (HOUR, "h", MINUTE, "min")
+        if milliseconds < DAY
+        else (DAY, "d", HOUR, "h")
+    )
+    rest = milliseconds % large // small
+    return f"{milliseconds // large} {first}" + (f" {rest} {second}" if rest else "")
 
 
 def moment_ms(text: str, now_ms: int | None = None) -> int:

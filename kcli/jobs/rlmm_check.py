@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from formats.remote_metadata import (
@@ -25,10 +25,14 @@ from kcli.analysis.remote_cache import (
     RemoteCache,
     UserPartition,
 )
-from kcli.analysis.remote_histories import contradicting_starts, written_again
+from kcli.analysis.remote_histories import contradicting_starts, gaps, overlaps, written_again
+from kcli.analysis.remote_objects import Stored
+from kcli.analysis.times import duration
 from kcli.engine.contract import Outcome, Unit
+from kcli.jobs import rlmm
 from kcli.jobs.rlmm_events import Event
 from kcli.jobs.rlmm_fold import Asked, FoldedDirectory, folding
+from kcli.jobs.rlmm_storage import Known, Storage, absent_segments, described, missing, objects_of
 from kcli.rows import Item
 from kcli.rows.remote_state import RemoteCheckRow, RemotePartition
 
@@ -61,25 +65,48 @@ class CheckedPartition:
             self.listed.append(finding)
 
 
-def check(unit: Unit, *, asked: Asked, now_ms: int, stuck_after_ms: int) -> Outcome:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteCheck:
+    """What is checked against what.
+
+    `now_ms`: the time of the check, None for that of the last event. A copy or deletion that began
+    `stuck_after_ms` before that is taken for one that nobody will finish. `storage`: what else is looked at.
+    """
+
+    now_ms: int | None
+    stuck_after_ms: int
+    storage: Storage | None = None
+
+
+def check(unit: Unit, *, asked: Asked, options: RemoteCheck) -> Outcome:
     """Return a row for each user partition of the unit's metadata partition, and what is wrong with it.
 
-    `now_ms`: the time of the check. A copy or deletion that began `stuck_after_ms` before that is taken for
-    one that nobody will finish.
+    The partial is what a StorageReducer works on.
     """
-    checking = Checking(now_ms - stuck_after_ms)
-    return folding(unit, asked, checking.found, checking.watch)
+    checking = Checking(options, objects_of(options.storage) if options.storage else None)
+    outcome = folding(unit, asked, checking.found, checking.watch)
+    return replace(outcome, partial=checking.known(rlmm.metadata_partition(unit.target)))
 
 
 class Checking:
     """What is found about the user partitions of one metadata partition.
 
-    What began at or before `before_ms`, and is not finished, is stuck.
+    `stored`: what remote storage holds; None where nothing is known of it.
     """
 
-    def __init__(self, before_ms: int) -> None:
-        self._before_ms = before_ms
+    def __init__(self, options: RemoteCheck, stored: Stored | None = None) -> None:
+        self._now_ms = options.now_ms
+        self._stuck_after_ms = options.stuck_after_ms
+        self._stored = stored
         self._found: dict[UserPartition, CheckedPartition] = {}
+        self._latest = 0
+        self._seen: dict[str, UserPartition] = {}
+        """Segments that have objects, and an event."""
+
+    def known(self, metadata_partition: int | None) -> Known:
+        """Return what a StorageReducer must know."""
+        places = frozenset((key, metadata_partition) for key in self._found)
+        return Known(frozenset(self._seen), places, frozenset({metadata_partition}))
 
     def found(self, folded: FoldedDirectory) -> Iterator[Item | Finding]:
         """Yield the rows, then the findings."""
@@ -87,6 +114,11 @@ class Checking:
             yield self._row(folded, key, cache)
         for key, count in folded.store.remnants.items():
             self._of(folded, key).add("RLMM-016", f"DELETE_PARTITION_FINISHED, and {count} segments left")
+        for segment_id, key in self._seen.items():
+            left = folded.store.caches.get(key)
+            if self._stored is not None and (left is None or segment_id not in left.segments):
+                what = described(self._stored.objects[segment_id])
+                self._of(folded, key).add("RLMM-023", f"segment {segment_id} is deleted, and has {what}")
         for checked in self._found.values():
             yield from checked.listed
 
@@ -101,8 +133,16 @@ class Checking:
         offset, record = event
         if isinstance(record, RemoteLogSegmentMetadataSnapshot):
             return
-        checked = self._of(folded, (record.topic_id, record.topic, record.partition))
+        key = (record.topic_id, record.topic, record.partition)
+        checked = self._of(folded, key)
         checked.events += 1
+        self._latest = max(self._latest, record.event_timestamp_ms)
+        if (
+            self._stored is not None
+            and not isinstance(record, RemotePartitionDeleteMetadata)
+            and record.segment_id in self._stored.objects
+        ):
+            self._seen[record.segment_id] = key
         if isinstance(record, RemoteLogSegmentMetadata):
             for reason in contradictions(record):
                 checked.add("RLMM-015", f"segment {record.segment_id}: {reason}")
@@ -113,7 +153,11 @@ class Checking:
     def _row(self, folded: FoldedDirectory, key: UserPartition, cache: RemoteCache) -> RemoteCheckRow:
         checked = self._of(folded, key)
         referenced = cache.referenced()
+        now = self._latest if self._now_ms is None else self._now_ms
         states: Counter[str] = Counter()
+        absent = 0 if self._stored is None else absent_segments(cache, self._stored)
+        if absent > 1:
+            checked.add("RLMM-021", f"none of its {absent} copied segments has an object in remote storage")
         for segment in cache.segments.values():
             metadata = segment.metadata
             is_copied = metadata.state == COPY_SEGMENT_FINISHED
@@ -121,16 +165,15 @@ class Checking:
             states["superseded" if superseded else SEGMENT_STATES[metadata.state]] += 1
             if superseded:
                 checked.add("RLMM-017", f"{_named(segment)}: no offset leads to it")
-            elif not is_copied and metadata.event_timestamp_ms <= self._before_ms:
+            elif not is_copied and metadata.event_timestamp_ms <= now - self._stuck_after_ms:
                 code = "RLMM-009" if metadata.state == COPY_SEGMENT_STARTED else "RLMM-010"
-                since = f"{state_name(metadata)} by broker {metadata.broker_id}"
-                checked.add(code, f"{_named(segment)}: {since}, and nothing after it")
-        for first, last in gaps([cache.segments[one] for one in referenced if one in cache.segments]):
-            checked.add("RLMM-014", f"no remote segment holds offsets {first}..{last}")
-        for message in contradicting_starts(cache):
-            checked.add("RLMM-018", message)
-        for segment, reason in written_again(cache):
-            checked.add("RLMM-019", f"{_named(segment)}: {reason}")
+                age = duration(now - metadata.event_timestamp_ms)
+                since = f"{state_name(metadata)} by broker {metadata.broker_id}, nothing for {age} after it"
+                checked.add(code, f"{_named(segment)}: {since}{self._objects_of(segment)}")
+            if self._stored is not None and absent <= 1:
+                for code, message in missing(metadata, self._stored):
+                    checked.add(code, f"{_named(segment)}: {message}")
+        _check_histories(checked, cache)
         marked = folded.store.deletions.get(key)
         if cache.segments and marked is not None:
             checked.add("RLMM-016", f"{state_name(marked)}, and {len(cache.segments)} segments left")
@@ -147,6 +190,26 @@ class Checking:
             findings=checked.counted.total(),
         )
 
+    def _objects_of(self, segment: CachedSegment) -> str:
+        """Return in words what of a segment is in remote storage; nothing where that is not known."""
+        if self._stored is None:
+            return ""
+        objects = self._stored.objects.get(segment.begun.segment_id)
+        return f"; {described(objects)}" if objects else "; no object of it in remote storage"
+
+
+def _check_histories(checked: CheckedPartition, cache: RemoteCache) -> None:
+    """Report what does not go together about the offsets and leader epochs of several segments."""
+    for first, last, before, after in gaps(cache):
+        sides = f"after leader epoch {max(before.epochs)}, before {min(after.epochs)}"
+        checked.add("RLMM-014", f"no remote segment holds offsets {first}..{last}, {sides}")
+    for segment, message in overlaps(cache):
+        checked.add("RLMM-024", f"{_named(segment)}: {message}")
+    for message in contradicting_starts(cache):
+        checked.add("RLMM-018", message)
+    for segment, reason in written_again(cache):
+        checked.add("RLMM-019", f"{_named(segment)}: {reason}")
+
 
 def contradictions(record: RemoteLogSegmentMetadata) -> Iterator[str]:
     """Yield what about a segment's offsets and leader epochs contradicts KIP-405.
@@ -162,15 +225,6 @@ def contradictions(record: RemoteLogSegmentMetadata) -> Iterator[str]:
     if entries and entries[-1].offset > record.end_offset:
         last = entries[-1]
         yield f"leader epoch {last.leader_epoch} begins at {last.offset}, after its end {record.end_offset}"
-
-
-def gaps(segments: list[CachedSegment]) -> Iterator[tuple[int, int]]:
-    """Yield ranges of offsets, inclusive, between segments that none of them holds."""
-    end: int | None = None
-    for segment in sorted(segments, key=lambda one: one.metadata.start_offset):
-        if end is not None and segment.metadata.start_offset > end + 1:
-            yield end + 1, segment.metadata.start_offset - 1
-        end = max(end if end is not None else -1, segment.metadata.end_offset)
 
 
 def _named(segment: CachedSegment) -> str:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
+from kcli.analysis.times import DAY
 from kcli.output.values import iso
 
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
-SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
 
 
 def size(count: int) -> str:
@@ -26,23 +26,6 @@ def number(count: int) -> str:
 def counted(count: int, noun: str, plural: str = "") -> str:
     """Return a count and what it counts: 1 batch, 2 batches."""
     return f"{number(count)} {noun if count == 1 else plural or noun + 's'}"
-
-
-def duration(milliseconds: int) -> str:
-    """Return a span of time in its two largest units: 99 ms, 4.2 s, 3 min 5 s, 2 h 10 min, 3 d 4 h."""
-    if milliseconds < SECOND:
-        return f"{milliseconds} ms"
-    if milliseconds < MINUTE:
-        return f"{milliseconds / SECOND:.1f} s"
-    large, first, small, second = (
-        (MINUTE, "min", SECOND, "s")
-        if milliseconds < HOUR
-        else (HOUR, "h", MINUTE, "min")
-        if milliseconds < DAY
-        else (DAY, "d", HOUR, "h")
-    )
-    rest = milliseconds % large // small
-    return f"{milliseconds // large} {first}" + (f" {rest} {second}" if rest else "")
 
 
 def moment(timestamp: int, *, with_day: bool = True, with_ms: bool = False) -> str:

@@ -116,4 +116,40 @@ REMOTE: dict[str, Rule] = {
         "first.",
         "Nothing: an unclean election leaves such segments.",
     ),
+    "RLMM-020": Rule(
+        "warning",
+        "There are objects in remote storage of a segment that no event names.",
+        "It knows nothing of them, and never deletes them.",
+        "Delete the objects, once you are sure that they are of this cluster and that no broker copies now.",
+    ),
+    "RLMM-021": Rule(
+        "error",
+        "A segment is copied by its events, and objects of it are not in remote storage.",
+        "It fails each fetch that needs them with RemoteResourceNotFoundException or RemoteStorageException.",
+        "Restore the objects from a version or a backup of the storage; save the local log if it is there.",
+    ),
+    "RLMM-022": Rule(
+        "error",
+        "The log of a remote segment has another size in remote storage than by its event.",
+        "It reads up to the end of the object: records are missing, or a batch is cut.",
+        "See kcli dump of the object. Compare it with the local log of a replica if that has the offsets.",
+    ),
+    "RLMM-023": Rule(
+        "warning",
+        "A remote segment is deleted by its events, and objects of it are in remote storage.",
+        "It does not try to delete them again.",
+        "Delete the objects; look for errors of the remote storage at the time of the deletion.",
+    ),
+    "RLMM-024": Rule(
+        "info",
+        "Offsets of a leader epoch are in two remote segments.",
+        "It reads them from the segment that begins later.",
+        "Nothing: two brokers that led the partition in turn copied the same offsets.",
+    ),
+    "RLMM-025": Rule(
+        "info",
+        "Objects in remote storage are not judged: their events are in partitions that are not here.",
+        "Nothing.",
+        "Name a replica of every partition of __remote_log_metadata.",
+    ),
 }

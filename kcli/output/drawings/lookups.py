@@ -6,12 +6,13 @@ from typing import Any
 from rich.console import RenderableType
 
 from kcli.analysis.findings import Finding
+from kcli.analysis.times import duration
 from kcli.output.drawings.grid import NUMBER, RANGE, TIME, Lines, ShownColumn, ascii_only
 from kcli.output.drawings.marks import STYLES, findings_line
 from kcli.output.drawings.places import name_of, place_parts, title
 from kcli.output.drawings.tables import TableView, draw_table, sentences
 from kcli.output.screen import Screen
-from kcli.output.units import counted, duration, moment, number
+from kcli.output.units import counted, moment, number
 from kcli.rows.lookups import LookupOffsetRow, LookupTimestampRow
 
 MOST_ANSWERS = 4

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 
 from kcli.analysis.findings import Finding
+from kcli.analysis.times import duration
 from kcli.output.drawings.grid import COUNT, NUMBER, RANGE, SIZE, TEXT, Kind, ShownColumn
 from kcli.output.drawings.marks import joined
 from kcli.output.drawings.places import is_one
 from kcli.output.drawings.tables import TableView, draw_table, time_column
 from kcli.output.screen import Screen
-from kcli.output.units import counted, duration, number
+from kcli.output.units import counted, number
 from kcli.rows.remote_metadata import RlmmEventRow
 
 WORDS = {

@@ -8,12 +8,13 @@ from rich.console import RenderableType
 from kcli.analysis.broker_start import FAILS, OFFLINE
 from kcli.analysis.findings import Finding
 from kcli.analysis.start_files import KEEP, REBUILT, FileChange
+from kcli.analysis.times import duration
 from kcli.output.drawings.grid import COUNT, NUMBER, SIZE, ShownColumn, table
 from kcli.output.drawings.marks import STYLES, findings_line, joined
 from kcli.output.drawings.places import name_of
 from kcli.output.drawings.tables import TableView, draw_table, sentences
 from kcli.output.screen import Screen
-from kcli.output.units import counted, duration, number, size
+from kcli.output.units import counted, number, size
 from kcli.rows.startup import StartedLogDir, StartupBrokerRow, StartupRow
 
 MOST_PLANS = 3

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from rich.console import RenderableType
 
 from kcli.analysis.findings import Finding
+from kcli.analysis.times import DAY
 from kcli.output.drawings.bars import OffsetAxis, labels
 from kcli.output.drawings.grid import COUNT, NUMBER, SIZE, Line, Lines, ShownColumn, span, table
 from kcli.output.drawings.marks import STYLES, findings_line, joined
@@ -15,7 +16,7 @@ from kcli.output.drawings.places import name_of, place_parts, title
 from kcli.output.drawings.rounds import draw_rounds
 from kcli.output.drawings.tables import TableView, draw_table, sentences
 from kcli.output.screen import Screen
-from kcli.output.units import DAY, counted, moment, size
+from kcli.output.units import counted, moment, size
 from kcli.rows.truncation import TruncatedSegment, TruncationRow
 
 MOST_PLANS = 4

@@ -5,7 +5,7 @@ import pytest
 from formats.remote_metadata import RemotePartitionDeleteMetadata
 from kcli.analysis.findings import Finding
 from kcli.analysis.remote_cache import RemoteStore
-from kcli.jobs.rlmm_check import Checking
+from kcli.jobs.rlmm_check import Checking, RemoteCheck
 from kcli.jobs.rlmm_fold import FoldedDirectory, fold
 from tests.kcli.analysis.test_remote_cache import (
     COPIED,
@@ -25,7 +25,8 @@ COPY = [segment("a", 0, 9), update("a", COPIED)]
 
 def items(events, before_ms):
     """Return rows and findings about events of one metadata partition."""
-    checking, folded = Checking(before_ms), FoldedDirectory("d", 3, RemoteStore())
+    checking = Checking(RemoteCheck(now_ms=before_ms, stuck_after_ms=0))
+    folded = FoldedDirectory("d", 3, RemoteStore())
     fold(folded, enumerate(events), checking.watch)
     found = list(checking.found(folded))
     findings = [item for item in found if isinstance(item, Finding)]
@@ -60,6 +61,7 @@ def checked(*events, now=2 * HOUR):
         ([segment("a", 0, 9, epochs=((2, 0), (1, 5))), update("a", COPIED)], "RLMM-015", "damaged"),
         ([*COPY, MARKED], "RLMM-016", "warning"),
         ([*COPY, segment("b", 0, 19), update("b", COPIED)], "RLMM-017", "clean"),
+        ([*COPY, segment("b", 5, 8), update("b", COPIED)], "RLMM-024", "clean"),
     ],
 )
 def test_each_defect_has_its_code(events, code, result):
@@ -87,8 +89,11 @@ def test_an_epoch_with_two_beginnings_is_of_two_histories():
     assert findings_of(*before, *after) == []
 
     found = findings_of(*copied("a", 0, 9, (0, 0), (1, 5)), *copied("b", 3, 19, (0, 3), (1, 7)))
-    assert [code for code, _ in found] == ["RLMM-018", "RLMM-019"]
-    assert "leader epoch 1 begins at 5 in segment a, in b at 7" in found[0][1]
+    assert [code for code, _ in found] == ["RLMM-024", "RLMM-024", "RLMM-018", "RLMM-019"]
+    assert found[0][1].endswith(
+        "segment a of offsets 0..9: offsets 3..4 of leader epoch 0 are in segment b too"
+    )
+    assert "leader epoch 1 begins at 5 in segment a, in b at 7" in found[2][1]
 
 
 def test_a_segment_that_an_unclean_election_cut_has_offsets_of_a_later_epoch():

@@ -2,7 +2,8 @@
 
 import pytest
 
-from kcli.output.units import counted, duration, moment, only_day, size
+from kcli.analysis.times import duration
+from kcli.output.units import counted, moment, only_day, size
 
 
 @pytest.mark.parametrize(

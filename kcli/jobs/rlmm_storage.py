@@ -1,0 +1,142 @@
+"""`rlmm check --storage`: remote segments by their events against the objects that remote storage holds.
+
+Each metadata partition knows its own segments. Only together they know which objects are of
+none: that is the reduce.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple
+
+from formats.names import PartitionDir
+from formats.remote_metadata import RemoteLogSegmentMetadata
+from kcli.analysis.findings import Finding
+from kcli.analysis.partitioning import events_topic_size, partition_of_events
+from kcli.analysis.remote_cache import COPY_SEGMENT_FINISHED, RemoteCache, UserPartition
+from kcli.analysis.remote_objects import RemoteObject, Stored, remote_object, stored
+from kcli.engine.contract import Outcome
+from kcli.logdir.buffers import FileError
+from kcli.logdir.objects import stored_objects
+from kcli.logdir.tree import Found, Selection
+
+MOST_FINDINGS = 1000
+"""Segments without an event that are listed; more are counted."""
+EVIDENCE = 64
+"""User partitions that say how many metadata partitions there are."""
+
+
+class Storage(NamedTuple):
+    """Directories and listings of remote storage, and when (ns) they were named: each run reads them once."""
+
+    paths: tuple[str, ...]
+    named_at: int
+
+
+@lru_cache(maxsize=1)
+def objects_of(storage: Storage) -> Stored:
+    """Return the objects of remote segments that directories or listings hold.
+
+    FileError where one cannot be read, or holds none.
+    """
+    found: list[RemoteObject] = []
+    for path in storage.paths:
+        before, count = len(found), 0
+        for count, (name, size) in enumerate(stored_objects(path), 1):  # noqa: B007 - counted
+            one = remote_object(name, size)
+            if one is not None:
+                found.append(one)
+        if len(found) == before:
+            message = f"none of its {count} objects has the name of a remote segment's"
+            raise FileError(path, "nothing-to-read", message)
+    return stored(found)
+
+
+def absent_segments(cache: RemoteCache, objects: Stored) -> int:
+    """Return how many segments of a partition are copied, where none of them has an object; 0 else."""
+    copied = [key for key, one in cache.segments.items() if one.state == COPY_SEGMENT_FINISHED]
+    return 0 if any(key in objects.objects for key in copied) else len(copied)
+
+
+def missing(metadata: RemoteLogSegmentMetadata, objects: Stored) -> Iterator[tuple[str, str]]:
+    """Yield code and message of what a copied segment lacks in remote storage, and of a wrong size."""
+    if metadata.state != COPY_SEGMENT_FINISHED:
+        return
+    lacks = objects.lacks(metadata.segment_id)
+    if metadata.segment_id not in objects.objects:
+        yield "RLMM-021", "no object of it in remote storage"
+    elif lacks:
+        yield "RLMM-021", f"{', '.join('.' + part for part in lacks)} not in remote storage"
+    log = objects.log(metadata.segment_id)
+    if log is not None and log.size != metadata.segment_size_in_bytes:
+        yield "RLMM-022", f"its log has {log.size} bytes there, by its event {metadata.segment_size_in_bytes}"
+
+
+def described(objects: list[RemoteObject]) -> str:
+    """Return how many objects there are, how large, and the name of one."""
+    size = sum(one.size for one in objects)
+    first = min(one.name for one in objects)
+    count = f"{len(objects)} objects" if len(objects) > 1 else "1 object"
+    return f"{count}, {size} bytes: {first}"
+
+
+class Known(NamedTuple):
+    """What metadata partitions know: ids of segments that have objects, and user partitions with theirs."""
+
+    segments: frozenset[str] = frozenset()
+    partitions: frozenset[tuple[UserPartition, int | None]] = frozenset()
+    metadata_partitions: frozenset[int | None] = frozenset()
+
+
+def reducer(storage: Storage, selection: Selection, _: Found) -> "StorageReducer":
+    """Return the reduce of a check against remote storage."""
+    return StorageReducer(storage, selection)
+
+
+@dataclass(slots=True)
+class StorageReducer:
+    """Puts together what metadata partitions know; at the end gives the objects that no event is about."""
+
+    storage: Storage
+    selection: Selection
+
+    def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
+        """Return two neighbours as one."""
+        given = [each for each in (left, right) if each is not None]
+        parts = [each.partial for each in given if isinstance(each.partial, Known)]
+        known = Known(*(frozenset().union(*sets) for sets in zip(*parts, strict=True))) if parts else Known()
+        findings = [finding for each in given for finding in each.findings]
+        if right is None:
+            findings += self._unknown(known)
+        rows = [row for each in given for row in each.rows]
+        return replace(given[-1], rows=rows, findings=findings, partial=known)
+
+    def _unknown(self, known: Known) -> Iterator[Finding]:
+        """Yield findings about objects of segments that no event names."""
+        listed, elsewhere = 0, 0
+        partitions = {key for key, _ in known.partitions}
+        size = events_topic_size([(key, at) for key, at in known.partitions if at is not None][:EVIDENCE])
+        for segment_id, objects in objects_of(self.storage).objects.items():
+            owner = objects[0].owner
+            if segment_id in known.segments or not self._is_selected(owner):
+                continue
+            if owner is not None and owner not in partitions:
+                at = None if size is None else partition_of_events(owner[0], owner[2], size).partition
+                if at not in known.metadata_partitions:
+                    elsewhere += 1
+                    continue
+            listed += 1
+            if listed <= MOST_FINDINGS:
+                place = "" if owner is None else f"{owner[1]}-{owner[2]}: "
+                what = f"{place}segment {segment_id}: no event names it, {described(objects)}"
+                yield Finding("RLMM-020", what, path=objects[0].name)
+        if listed > MOST_FINDINGS:
+            yield Finding("RLMM-020", f"{listed - MOST_FINDINGS} more segments that no event names")
+        if elsewhere:
+            what = f"{elsewhere} segments in remote storage: their events are in partitions that are not here"
+            yield Finding("RLMM-025", what, path=self.storage.paths[0])
+
+    def _is_selected(self, owner: UserPartition | None) -> bool:
+        if not self.selection.names:
+            return True
+        return owner is not None and self.selection.wants(PartitionDir(owner[1], owner[2]))
