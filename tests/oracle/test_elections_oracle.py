@@ -1,4 +1,4 @@
-"""Elections and epochs of partitions against Kafka's PartitionChangeBuilder and PartitionRegistration."""
+"""Elections of partitions against PartitionChangeBuilder and PartitionRegistration, votes against raft's."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kcli.analysis.election import PartitionState, Rules, changed, merged
+from kcli.analysis.quorum import LogEnd, ballot
 
 from .oracle import Oracle, cases
 
@@ -90,6 +91,34 @@ def ours(node: dict[str, Any]) -> dict[str, Any] | None:
         "adding": list(after.adding),
         "recovering": after.is_recovering,
     }
+
+
+def election(choose: random.Random) -> dict[str, Any]:
+    """Return a candidate and the ends of some voters' logs, many of them equal."""
+    voters = choose.sample(BROKERS, choose.randrange(1, 7))
+    known = [voter for voter in voters if choose.random() < 0.8] or voters[:1]
+    ends = {voter: (choose.randrange(1, 4), choose.choice([10, 20, 20, 30])) for voter in known}
+    candidate = choose.choice(known)
+    return {
+        "voters": voters,
+        "candidate": candidate,
+        "gone": choose.choice([-1, *(voter for voter in BROKERS if voter != candidate)]),
+        "ends": ends,
+    }
+
+
+def test_random_votes(oracle: Oracle, oracle_seed: int) -> None:
+    choose = random.Random(oracle_seed)
+    asked = [election(choose) for _ in range(cases(CASES // 4))]
+    said = oracle.ask("ballot", cases=asked)["cases"]
+    answers = set()
+    for number, (node, theirs) in enumerate(zip(asked, said, strict=True)):
+        ends = {voter: LogEnd(*end) for voter, end in node["ends"].items()}
+        found = ballot(node["candidate"], ends, node["voters"], node["gone"])
+        answer = True if theirs["granted"] else False if theirs["rejected"] else None
+        assert found == (theirs["votes"], answer), f"ORACLE_SEED={oracle_seed} case {number}: {node}"
+        answers.add(answer)
+    assert answers == {True, False, None}
 
 
 def test_random_partitions(oracle: Oracle, oracle_seed: int) -> None:

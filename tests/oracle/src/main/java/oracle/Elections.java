@@ -5,17 +5,24 @@ import com.fasterxml.jackson.databind.JsonNode;
 import org.apache.kafka.common.DirectoryId;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.metadata.PartitionChangeRecord;
+import org.apache.kafka.common.utils.LogContext;
+import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.controller.PartitionChangeBuilder;
 import org.apache.kafka.metadata.LeaderRecoveryState;
 import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.metadata.Replicas;
+import org.apache.kafka.raft.ReplicaKey;
+import org.apache.kafka.raft.UnattachedState;
+import org.apache.kafka.raft.internals.EpochElection;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 import org.apache.kafka.server.common.MetadataVersion;
+import org.apache.kafka.server.common.OffsetAndEpoch;
 
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 
 /** What the controller makes of partitions: PartitionChangeBuilder, then PartitionRegistration.merge. */
@@ -62,6 +69,39 @@ final class Elections {
             "last_known_elr", Replicas.toList(after.lastKnownElr), "removing", Replicas.toList(after.removingReplicas),
             "adding", Replicas.toList(after.addingReplicas),
             "recovering", after.leaderRecoveryState == LeaderRecoveryState.RECOVERING);
+    }
+
+    static Object ballots(JsonNode request) {
+        List<Object> answers = new ArrayList<>();
+        for (JsonNode node : request.get("cases")) answers.add(Json.orError(() -> ballot(node)));
+        return Json.object("cases", answers);
+    }
+
+    /** A candidate asks every voter but the one that is gone; those whose logs are not named do not answer. */
+    private static Object ballot(JsonNode node) {
+        Set<ReplicaKey> voters = new HashSet<>();
+        for (int id : ids(node, "voters")) voters.add(ReplicaKey.of(id, ReplicaKey.NO_DIRECTORY_ID));
+        EpochElection election = new EpochElection(voters);
+        ReplicaKey candidate = ReplicaKey.of(node.get("candidate").asInt(), ReplicaKey.NO_DIRECTORY_ID);
+        OffsetAndEpoch end = end(node, candidate.id());
+        int granted = 0;
+        for (ReplicaKey voter : voters) {
+            if (voter.id() == node.get("gone").asInt()) {
+                election.recordVote(voter.id(), false);
+            } else if (node.get("ends").has(String.valueOf(voter.id()))) {
+                UnattachedState state = new UnattachedState(Time.SYSTEM, 1, OptionalInt.empty(), Optional.empty(), Set.of(), Optional.empty(), 1000, new LogContext());
+                boolean isUpToDate = end.compareTo(end(node, voter.id())) >= 0;
+                boolean isGranted = state.canGrantVote(candidate, isUpToDate, false);
+                election.recordVote(voter.id(), isGranted);
+                if (isGranted) granted++;
+            }
+        }
+        return Json.object("votes", granted, "granted", election.isVoteGranted(), "rejected", election.isVoteRejected());
+    }
+
+    private static OffsetAndEpoch end(JsonNode node, int voter) {
+        JsonNode end = node.get("ends").get(String.valueOf(voter));
+        return new OffsetAndEpoch(end.get(1).asLong(), end.get(0).asInt());
     }
 
     private static List<Integer> ids(JsonNode node, String name) {

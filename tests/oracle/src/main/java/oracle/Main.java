@@ -34,6 +34,7 @@ public final class Main {
         Map.entry("partition_change", Elections::answer),
         Map.entry("metadata_image", MetadataImages::answer),
         Map.entry("follow", Fetcher::answer),
+        Map.entry("ballot", Elections::ballots),
         Map.entry("positions", Positions::answer),
         Map.entry("partition_for", Partitions::answer),
         Map.entry("rlmm_cache", RlmmCache::answer),
