@@ -8,7 +8,19 @@ import typer
 
 from commands._options import INT32, INT64, Common, Paths, UsageError, parse_duration, parse_time
 
-HISTORY = "--history"
+HISTORY, REPLAY = "--history", "--replay"
+SOURCES = ("events", "snapshots")
+
+Source: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="events|snapshots",
+        help="The metadata topic, or the remote_log_snapshot files of 3.1 to 3.7 and the events after them; "
+        "without: events where there are any.",
+        show_default=False,
+    ),
+]
 
 At: TypeAlias = Annotated[
     str | None,
@@ -24,6 +36,7 @@ At: TypeAlias = Annotated[
 def state(
     paths: Paths = None,
     *,
+    source: Source = None,
     at: At = None,
     deleted: Annotated[
         bool, typer.Option("--deleted", help="Deleted segments too, which a broker forgets.")
@@ -32,6 +45,12 @@ def state(
         str | None,
         typer.Option(HISTORY, metavar="SEGMENT_ID", help="Every event of this segment.", show_default=False),
     ] = None,
+    replay: Annotated[
+        bool,
+        typer.Option(
+            REPLAY, help="Which offset each remote_log_snapshot covers, and what a replay of the events adds."
+        ),
+    ] = False,
     listed: Annotated[
         int | None,
         typer.Option(
@@ -71,16 +90,19 @@ def state(
     """
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import rlmm_state as jobs  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm_fold import ACCEPTS, Asked, by_directory, expand  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm_fold import Asked  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm_selection import topics  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm_snapshots import ACCEPTS, expand, grouped  # noqa: PLC0415 - kept out of --help
     from kcli.rows.remote_state import (  # noqa: PLC0415 - kept out of --help
         REMOTE_HIGHEST,
         REMOTE_HISTORY,
+        REMOTE_REPLAY,
         REMOTE_SEGMENT,
     )
 
     queries: dict[str, Any] = {
         HISTORY: history,
+        REPLAY: replay or None,
         "--list": None if listed is None else partial(jobs.listed, epoch=listed),
         "--lookup": None if lookup is None else partial(jobs.looked_up, at=_position("--lookup", lookup)),
         "--next-txn": None
@@ -93,21 +115,27 @@ def state(
         raise UsageError(f"{asked[0]}, {asked[1]}: one question at a time")
     if deleted and asked:
         raise UsageError(f"--deleted with {asked[0]}: for the list of all segments")
-    row_type = {HISTORY: REMOTE_HISTORY, "--highest": REMOTE_HIGHEST}.get(
+    if (source == SOURCES[0] and replay) or (source == SOURCES[1] and history is not None):
+        raise UsageError(f"{REPLAY if replay else HISTORY} with --from {source}: there is no such answer")
+    row_type = {HISTORY: REMOTE_HISTORY, "--highest": REMOTE_HIGHEST, REPLAY: REMOTE_REPLAY}.get(
         asked[0] if asked else "", REMOTE_SEGMENT
     )
     events = Asked(common.selection(), _until(at))
-    answer = queries[asked[0]] if asked else jobs.every_segment
+    if history is not None:
+        job, source = partial(jobs.history, asked=events, segment_id=history), SOURCES[0]
+    elif replay:
+        job, source = partial(jobs.replay, asked=events), SOURCES[1]
+    else:
+        answer = queries[asked[0]] if asked else jobs.every_segment
+        job = partial(jobs.state, asked=events, answer=answer, keeps_deleted=deleted)
     command = Command(
         name="rlmm state",
-        job=partial(jobs.state, asked=events, answer=answer, keeps_deleted=deleted)
-        if history is None
-        else partial(jobs.history, asked=events, segment_id=history),
+        job=job,
         possible_types=lambda _: frozenset({row_type.name}),
         topics_of_rows=topics,
         accepts=ACCEPTS,
-        expand=expand,
-        split=lambda units, _: by_directory(units),
+        expand=partial(expand, _source(source)),
+        split=grouped,
     )
     run(command, paths, common)
 
@@ -133,6 +161,7 @@ def check(
             show_default=False,
         ),
     ] = None,
+    source: Source = None,
     at: At = None,
     common: Common,
 ) -> None:
@@ -146,8 +175,9 @@ def check(
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm_check import RemoteCheck  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm_check import check as job  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm_fold import ACCEPTS, Asked, by_directory, expand  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm_fold import Asked  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm_selection import topics  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm_snapshots import ACCEPTS, expand, grouped  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm_storage import Storage, objects_of, reducer  # noqa: PLC0415 - kept out of --help
     from kcli.logdir.buffers import FileError  # noqa: PLC0415 - kept out of --help
 
@@ -165,10 +195,16 @@ def check(
         reduce=None if listings is None else partial(reducer, listings, selection),
         topics_of_rows=topics,
         accepts=ACCEPTS,
-        expand=expand,
-        split=lambda units, _: by_directory(units),
+        expand=partial(expand, _source(source)),
+        split=grouped,
     )
     run(command, paths, common)
+
+
+def _source(source: str | None) -> str | None:
+    if source is not None and source not in SOURCES:
+        raise UsageError(f"--from {source}: expected events or snapshots")
+    return source
 
 
 def _position(option: str, text: str) -> tuple[int, int]:

@@ -46,7 +46,8 @@ class CachedSegment:
     """A remote segment: what its first event says, with state, broker and custom metadata of the last.
 
     `begun` is the first event. `times` of the first event of each state in ms, None where none came.
-    `metadata_offset` is of the last event. `epochs`: leader epoch -> first offset, by rising epoch.
+    `metadata_offset` is of the last event, None for an entry of a remote_log_snapshot. `epochs`: leader
+    epoch -> first offset, by rising epoch.
     """
 
     __slots__ = ("begun", "epochs", "last", "metadata_offset", "times")
@@ -55,7 +56,7 @@ class CachedSegment:
         self,
         begun: RemoteLogSegmentMetadata,
         epochs: dict[int, int],
-        metadata_offset: int,
+        metadata_offset: int | None,
         times: list[int | None],
     ) -> None:
         self.begun = begun
@@ -146,13 +147,29 @@ class RemoteCache:
             return self._update(event, metadata_offset)
         return self._add(event, metadata_offset)
 
+    def load(self, entry: RemoteLogSegmentMetadataSnapshot, of: UserPartition) -> None:
+        """Take an entry of a remote_log_snapshot, as `RemoteLogMetadataCache.loadRemoteLogSegmentMetadata`.
+
+        A segment of several leader epochs comes several times.
+        """
+        topic_id, topic, partition = of
+        values = entry._asdict() | {"topic": topic, "topic_id": topic_id, "partition": partition}
+        begun = RemoteLogSegmentMetadata(**values)
+        if entry.segment_id not in self.segments:
+            self._add(begun._replace(state=COPY_SEGMENT_STARTED), None)
+        segment = self.segments[entry.segment_id]
+        if entry.state != COPY_SEGMENT_STARTED:
+            segment.times[COPY_SEGMENT_STARTED] = None
+            names = RemoteLogSegmentMetadataUpdate._fields
+            self._update(RemoteLogSegmentMetadataUpdate(**{name: values[name] for name in names}), None)
+
     def _state(self, epoch: int) -> _EpochState:
         found = self._epochs.get(epoch)
         if found is None:
             found = self._epochs[epoch] = _EpochState()
         return found
 
-    def _add(self, event: RemoteLogSegmentMetadata, metadata_offset: int) -> str | None:
+    def _add(self, event: RemoteLogSegmentMetadata, metadata_offset: int | None) -> str | None:
         if event.state != COPY_SEGMENT_STARTED:
             return NOT_STARTED
         segment_id = event.segment_id
@@ -166,7 +183,7 @@ class RemoteCache:
         self.segments[segment_id] = CachedSegment(event, epochs, metadata_offset, times)
         return None
 
-    def _update(self, event: RemoteLogSegmentMetadataUpdate, metadata_offset: int) -> str | None:
+    def _update(self, event: RemoteLogSegmentMetadataUpdate, metadata_offset: int | None) -> str | None:
         segment_id, state = event.segment_id, event.state
         segment = self.segments.get(segment_id)
         if segment is None:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from formats.checkpoint import read_committed_offsets
-from formats.errors import FormatError
 from formats.message_set import LegacyRecord
 from formats.names import COMMITTED_OFFSETS, LOG, REMOTE_LOG_METADATA, REMOTE_LOG_SNAPSHOT
 from formats.record import Record
@@ -15,17 +14,16 @@ from formats.remote_snapshot import (
     LENGTH_SIZE,
     SNAPSHOT_HEADER,
     SnapshotEntry,
-    decode_entry,
     read_entries,
     read_header,
 )
 from formats.types import Buffer
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.partitioning import partition_of_events
-from kcli.analysis.remote import has_whole_header, refusal
+from kcli.analysis.remote import has_whole_header
 from kcli.engine.contract import Map, Outcome, ResumePoint, Unit
 from kcli.jobs.common import failed, internal_failure, log_dir_findings
-from kcli.jobs.rlmm_events import read_event, records_of, report_end, report_old_layout
+from kcli.jobs.rlmm_events import read_entry, read_event, records_of, report_end, report_old_layout
 from kcli.jobs.rlmm_rows import with_record
 from kcli.logdir.buffers import DataFile, FileError, read_whole, reading, shown
 from kcli.logdir.partition import Partition
@@ -249,14 +247,9 @@ def _entries(file: DataFile, unit: Unit, rows: list[Item], findings: FindingColl
 
 
 def _entry_row(event: RlmmEventRow, entry: SnapshotEntry, findings: FindingCollector) -> RlmmEventRow:
-    try:
-        metadata = decode_entry(entry)
-    except FormatError as error:
-        findings.add("RLMM-001", entry.position, f"entry {entry.number}: {error}")
-        return event._replace(raw=entry.value, error=str(error))
-    refused = refusal(metadata, in_topic=False)
-    if refused is not None:
-        findings.add("RLMM-003", entry.position, f"entry {entry.number}: {refused}")
+    metadata, refused = read_entry(entry, findings)
+    if metadata is None:
+        return event._replace(raw=entry.value, error=refused)
     return with_record(event, metadata)._replace(raw=_raw(metadata, entry.value))
 
 

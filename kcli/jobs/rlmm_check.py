@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from formats.names import REMOTE_LOG_SNAPSHOT
 from formats.remote_metadata import (
     SEGMENT_STATES,
     RemoteLogSegmentMetadata,
@@ -32,6 +33,7 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import rlmm
 from kcli.jobs.rlmm_events import Event
 from kcli.jobs.rlmm_fold import Asked, FoldedDirectory, folding
+from kcli.jobs.rlmm_snapshots import FileWork, replaying
 from kcli.jobs.rlmm_storage import Known, Storage, absent_segments, described, missing, objects_of
 from kcli.rows import Item
 from kcli.rows.remote_state import RemoteCheckRow, RemotePartition
@@ -83,9 +85,16 @@ def check(unit: Unit, *, asked: Asked, options: RemoteCheck) -> Outcome:
 
     The partial is what a StorageReducer works on.
     """
-    checking = Checking(options, objects_of(options.storage) if options.storage else None)
+    objects = objects_of(options.storage) if options.storage else None
+    if unit.target.kind == REMOTE_LOG_SNAPSHOT:
+        return replaying(unit, asked, lambda: _work(Checking(options, objects)))
+    checking = Checking(options, objects)
     outcome = folding(unit, asked, checking.found, checking.watch)
     return replace(outcome, partial=checking.known(rlmm.metadata_partition(unit.target)))
+
+
+def _work(checking: "Checking") -> FileWork:
+    return FileWork(lambda each: checking.found(each.folded), checking.watch)
 
 
 class Checking:

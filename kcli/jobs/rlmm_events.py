@@ -17,7 +17,12 @@ from formats.messages.remote import LAYOUT_3_0
 from formats.record import Record, batch_records
 from formats.record_columns import RecordColumns, record_columns
 from formats.remote_events import event_decoder
-from formats.remote_metadata import RemoteLogMetadata, RemotePartitionDeleteMetadata
+from formats.remote_metadata import (
+    RemoteLogMetadata,
+    RemoteLogSegmentMetadataSnapshot,
+    RemotePartitionDeleteMetadata,
+)
+from formats.remote_snapshot import SnapshotEntry, decode_entry
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import checksum_message, growth_message, magic_message
 from kcli.analysis.remote import refusal
@@ -76,6 +81,24 @@ def read_event(
     refused = refusal(metadata, in_topic=True)
     if refused is not None:
         findings.add("RLMM-003", position, f"offset {offset}: {refused}")
+    return metadata, refused
+
+
+def read_entry(
+    entry: SnapshotEntry, findings: FindingCollector
+) -> tuple[RemoteLogSegmentMetadataSnapshot | None, str | None]:
+    """Return what an entry of a remote_log_snapshot says, and why a broker cannot use it.
+
+    What is wrong is reported. None for one that cannot be decoded.
+    """
+    try:
+        metadata = decode_entry(entry)
+    except FormatError as error:
+        findings.add("RLMM-001", entry.position, f"entry {entry.number}: {error}")
+        return None, str(error)
+    refused = refusal(metadata, in_topic=False)
+    if refused is not None:
+        findings.add("RLMM-003", entry.position, f"entry {entry.number}: {refused}")
     return metadata, refused
 
 

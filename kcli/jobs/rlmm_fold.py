@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from formats.names import LOG, PartitionDir
+from formats.names import PartitionDir
 from formats.remote_metadata import RemoteLogMetadata, RemoteLogSegmentMetadataSnapshot
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
@@ -20,11 +20,9 @@ from kcli.jobs import rlmm
 from kcli.jobs.common import failed, internal_failure, log_dir_findings
 from kcli.jobs.rlmm_events import Event, events
 from kcli.logdir.buffers import DataFile, FileError, reading
-from kcli.logdir.tree import Found, Selection, Target
+from kcli.logdir.tree import Selection, Target
 from kcli.rows import Failure, Item
 from kcli.rows.remote_state import RemotePartition
-
-ACCEPTS = frozenset({LOG})
 
 
 class Until(NamedTuple):
@@ -75,19 +73,13 @@ class FoldedDirectory:
     def place(self, key: UserPartition) -> RemotePartition:
         """Return the columns about a user partition."""
         topic_id, topic, partition = key
-        return RemotePartition(self.dir, self.metadata_partition, topic_id, topic, partition)
+        return RemotePartition(self.dir, self.metadata_partition, topic_id or None, topic, partition)
 
 
 Answer: TypeAlias = Callable[[RemotePartition, RemoteCache], Iterable[Item]]
 """Returns the rows of one user partition."""
 Watch: TypeAlias = Callable[[FoldedDirectory, Event, str | None], None]
 """Sees every event with why the cache does not take it."""
-
-
-def expand(found: Found) -> Found:
-    """Return the same with one target per segment of __remote_log_metadata."""
-    expanded = rlmm.expand(found)
-    return replace(expanded, targets=[target for target in expanded.targets if target.kind in ACCEPTS])
 
 
 def by_directory(units: list[Unit]) -> list[Unit]:
@@ -110,32 +102,48 @@ def folding(
 ) -> Outcome:
     """Fold the events of a directory that count; return the rows and findings of `answer`.
 
-    Of files that cannot be read the first is the error; what the others hold is folded.
+    Errors as of `reading_all`.
     """
     target = unit.target
     folded = FoldedDirectory(
         rlmm.file_place(target)[0], rlmm.metadata_partition(target), RemoteStore(keeps_deleted=keeps_deleted)
     )
-    findings, errors = list(log_dir_findings(target)), list[Failure]()
+
+    def read(target: Target, findings: FindingCollector) -> None:
+        with DataFile(target.path) as file, reading(target.path):
+            fold(folded, asked.of(events(file, findings)), watch)
+
+    return reading_all(unit, read, lambda: answer(folded))
+
+
+def reading_all(
+    unit: Unit,
+    read: Callable[[Target, FindingCollector], None],
+    answer: Callable[[], Iterable[Item | Finding]],
+) -> Outcome:
+    """Read all files of a unit, then return the rows and findings of `answer`, after those of the files.
+
+    Of files that cannot be read the first is the error; what the others hold counts.
+    """
+    findings, errors = list(log_dir_findings(unit.target)), list[Failure]()
+    rows: list[Item] = []
     try:
         for target in unit.targets:
             collector = FindingCollector(target)
             try:
-                with DataFile(target.path) as file, reading(target.path):
-                    fold(folded, asked.of(events(file, collector)), watch)
+                read(target, collector)
                 findings += collector.take()
             except FileError as error:
                 outcome = failed(replace(unit, targets=(target,)), error)
                 findings += [*collector.take(), *outcome.findings]
                 errors += [] if outcome.error is None else [outcome.error]
-        rows: list[Item] = []
-        for item in answer(folded):
+        for item in answer():
             if isinstance(item, Finding):
                 findings.append(item)
             else:
                 rows.append(item)
     except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others
-        return Outcome(number=unit.number, error=internal_failure(target.shown, error))
+        return Outcome(number=unit.number, error=internal_failure(unit.target.shown, error))
     return Outcome(number=unit.number, rows=rows, findings=findings, error=_joined(errors))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from formats.checkpoint import EpochEntry
+from formats.names import REMOTE_LOG_SNAPSHOT
 from formats.remote_metadata import (
     SEGMENT_STATES,
     RemoteLogSegmentMetadata,
@@ -13,13 +14,21 @@ from kcli.analysis.remote_cache import CachedSegment, RemoteCache
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.rlmm_events import Event
 from kcli.jobs.rlmm_fold import Answer, Asked, FoldedDirectory, folding
+from kcli.jobs.rlmm_snapshots import FileWork, replay_row, replaying
 from kcli.rows import Item
 from kcli.rows.remote_state import RemoteHighestRow, RemoteHistoryRow, RemotePartition, RemoteSegmentRow
 
 
 def state(unit: Unit, *, asked: Asked, answer: Answer, keeps_deleted: bool = False) -> Outcome:
-    """Return what `answer` gives for each user partition of the unit's metadata partition."""
+    """Return what `answer` gives for each user partition of a metadata partition, or of snapshot files."""
+    if unit.target.kind == REMOTE_LOG_SNAPSHOT:
+        return replaying(unit, asked, lambda: FileWork(lambda each: _answers(answer, each.folded)))
     return folding(unit, asked, partial(_answers, answer), keeps_deleted=keeps_deleted)
+
+
+def replay(unit: Unit, *, asked: Asked) -> Outcome:
+    """Return a row for each remote_log_snapshot of the unit."""
+    return replaying(unit, asked, lambda: FileWork(replay_row))
 
 
 def history(unit: Unit, *, asked: Asked, segment_id: str) -> Outcome:

@@ -11,7 +11,9 @@ class RemotePartition(NamedTuple):
 
     dir: Annotated[str, "directory of the events, as reached from the argument"]
     metadata_partition: Annotated[int | None, "partition of __remote_log_metadata"]
-    topic_id: Annotated[str, "of the user topic"]
+    topic_id: Annotated[
+        str | None, "of the user topic; null of a remote_log_snapshot without partition.metadata"
+    ]
     topic: Annotated[str, "user topic"]
     partition: Annotated[int, "of the user topic"]
 
@@ -36,7 +38,10 @@ class RemoteSegmentRow(NamedTuple):
     copy_finished_ms: Annotated[Timestamp | None, "null where it has not come so far"]
     delete_started_ms: Annotated[Timestamp | None, "null where it has not come so far"]
     delete_finished_ms: Annotated[Timestamp | None, "null but with --deleted: the cache forgets the segment"]
-    metadata_offset: Annotated[int, "offset of the last event in the metadata partition"]
+    metadata_offset: Annotated[
+        int | None,
+        "offset of the last event in the metadata partition; null of a remote_log_snapshot's entry",
+    ]
     broker_id: Annotated[int, "of the last event"]
     txn_index_empty: Annotated[bool | None, "null in the layout of 3.0"]
 
@@ -76,14 +81,33 @@ class RemoteCheckRow(NamedTuple):
     findings: Annotated[int, "findings about it"]
 
 
+class RemoteReplayRow(NamedTuple):
+    """A remote_log_snapshot: which offset it covers, and what a replay of the later events here adds."""
+
+    of: RemotePartition
+    file: Annotated[str, "file name"]
+    covered_offset: Annotated[int, "of the metadata partition: the file holds what events up to it come to"]
+    committed_offset: Annotated[int | None, "of _rlmm_committed_offsets; null for none"]
+    segments: Annotated[int, "remote segments in the file"]
+    is_as_events: Annotated[
+        bool | None, "whether that is what the events up to there come to; null where they are not all here"
+    ]
+    last_offset: Annotated[int | None, "last offset of the metadata partition that is here; null for none"]
+    events_after: Annotated[int, "events about the partition after the covered offset"]
+    segments_added: Annotated[int, "that these events begin"]
+    segments_changed: Annotated[int, "of the file, in another state after them"]
+    segments_removed: Annotated[int, "of the file, deleted by them"]
+
+
 REMOTE_SEGMENT = row_type("remote_segment", RemoteSegmentRow)
 REMOTE_HIGHEST = row_type("remote_highest", RemoteHighestRow)
 REMOTE_HISTORY = row_type("remote_history", RemoteHistoryRow)
+REMOTE_REPLAY = row_type("remote_replay", RemoteReplayRow)
 
 REMOTE_CHECK = row_type("remote_check", RemoteCheckRow)
 
 COMMANDS = {
-    "rlmm state": (REMOTE_SEGMENT, REMOTE_HIGHEST, REMOTE_HISTORY),
+    "rlmm state": (REMOTE_SEGMENT, REMOTE_HIGHEST, REMOTE_HISTORY, REMOTE_REPLAY),
     "rlmm check": (REMOTE_CHECK,),
 }
 """The row types that each command can print, first the usual one."""

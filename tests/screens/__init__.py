@@ -6,12 +6,14 @@
 import gzip
 import shlex
 import tarfile
+from base64 import b64decode
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
 from typer.testing import CliRunner
 
+from tests.kcli.jobs.rlmm_dumps import SNAPSHOTS, snapshot_file
 from tests.recordings import pack
 
 HERE = Path(__file__).parent
@@ -84,6 +86,7 @@ CASES = {
     "rlmm-state-many": "rlmm state tiered/node1 --deleted",
     "rlmm-state-history": "rlmm state kcli-demo --history SMhZR4WsR5Km8AhfV5FZ5g",
     "rlmm-state-highest": "rlmm state kcli-demo --highest 2",
+    "rlmm-state-replay": "rlmm state flat --replay",
     "rlmm-check": "rlmm check tiered/node1",
     "rlmm-partition": "rlmm partition u4NdSfWRQjaZ_ENyxMXLJA:0 u4NdSfWRQjaZ_ENyxMXLJA:7",
     "partition-for": "partition-for --group billing --transactional-id mover-1 --key 21 --partitions 12",
@@ -133,6 +136,11 @@ def unpack(folder: Path) -> Path:
         tarfile.open(fileobj=file) as archive,
     ):
         archive.extractall(folder, filter="data")
+    for name, facts in SNAPSHOTS.items():
+        if name.startswith("3.7.2/history-"):
+            snapshot_file(
+                folder / "flat", f"{facts['topic']}-{facts['partition']}", b64decode(facts["bytes"])
+            )
     return folder
 
 

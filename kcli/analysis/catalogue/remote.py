@@ -152,4 +152,17 @@ REMOTE: dict[str, Rule] = {
         "Nothing.",
         "Name a replica of every partition of __remote_log_metadata.",
     ),
+    "RLMM-026": Rule(
+        "warning",
+        "A remote_log_snapshot does not hold what the events up to its offset come to.",
+        "It takes the file for true, and answers from it until it reads the events anew.",
+        "Compare kcli rlmm state --from snapshots with --from events. Without the file and "
+        "_rlmm_committed_offsets the broker reads all events.",
+    ),
+    "RLMM-027": Rule(
+        "warning",
+        "_rlmm_committed_offsets is ahead of a remote_log_snapshot.",
+        "Up to 3.5 it goes on after the committed offset: it does not see the events between the two.",
+        "Remove both files while the broker is stopped: it reads all events then.",
+    ),
 }

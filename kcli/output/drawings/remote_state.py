@@ -20,6 +20,7 @@ from kcli.rows.remote_state import (
     RemoteHighestRow,
     RemoteHistoryRow,
     RemotePartition,
+    RemoteReplayRow,
     RemoteSegmentRow,
 )
 
@@ -42,7 +43,12 @@ def draw_segments(
             time,
             ShownColumn("TOOK", _took, DURATION, rank=2),
             ShownColumn("BY", "broker_id", NUMBER, rank=1),
-            ShownColumn("STATE", _state, least=12, style=lambda text: STYLES.get(text, "")),
+            ShownColumn(
+                "STATE",
+                _state,
+                least=max(len(_state(row)) for row in rows),
+                style=lambda text: STYLES.get(text, ""),
+            ),
         ),
         closing=_total,
         severity=_severity if any(map(_severity, rows)) else None,
@@ -82,6 +88,45 @@ def draw_highest(
         )
     )
     yield from draw_table(view, rows, screen, findings)
+
+
+def draw_replays(
+    rows: Sequence[RemoteReplayRow], screen: Screen, findings: Sequence[Finding]
+) -> Iterator[RenderableType]:
+    """Yield snapshot files with the offset that each covers, and what a replay adds."""
+    view = TableView(
+        columns=(
+            ShownColumn("TOPIC-PARTITION", _name, may_overflow=True),
+            ShownColumn("COVERS", _covers),
+            ShownColumn("COMMITTED", "committed_offset", NUMBER, rank=1),
+            ShownColumn("SEGMENTS", "segments", COUNT),
+            ShownColumn("AS EVENTS SAY", _as_events, TEXT),
+            ShownColumn("EVENTS AFTER", _events_after),
+            ShownColumn("REPLAY ADDS", _adds, least=12),
+        ),
+        severity=lambda row: "warning" if row.is_as_events is False else None,
+        facts=lambda _: [counted(len(rows), "remote_log_snapshot")],
+    )
+    yield from draw_table(view, rows, screen, findings)
+
+
+def _covers(row: RemoteReplayRow) -> str:
+    return f"{row.of.metadata_partition}: {number(row.covered_offset)}"
+
+
+def _as_events(row: RemoteReplayRow) -> str:
+    return {True: "yes", False: "no", None: "not known"}[row.is_as_events]
+
+
+def _events_after(row: RemoteReplayRow) -> str:
+    return (
+        "no events here" if row.last_offset is None else f"{number(row.events_after)}, to {row.last_offset}"
+    )
+
+
+def _adds(row: RemoteReplayRow) -> str:
+    counts = ((row.segments_added, "more"), (row.segments_changed, "changed"), (row.segments_removed, "gone"))
+    return joined(f"{number(count)} {what}" for count, what in counts if count) or "nothing"
 
 
 def draw_checks(
@@ -134,7 +179,7 @@ def _subject(rows: Sequence[Any]) -> list[str]:
     found = []
     if len(partitions) == 1:
         ((topic, partition, topic_id),) = partitions
-        found += [f"{topic}-{partition}", f"topic id {topic_id}"]
+        found += [f"{topic}-{partition}", *([] if topic_id is None else [f"topic id {topic_id}"])]
     else:
         found.append(counted(len(partitions), "partition"))
     if is_one(row.of.metadata_partition for row in rows):
