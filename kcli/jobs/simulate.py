@@ -91,13 +91,13 @@ def _words(name: str, found: dict[str, Any], key: str, most: int) -> tuple[str, 
 
 def simulated(story: Scenario) -> list[SimulationRow]:
     """Return a row for each replica after each step; ScenarioError for a step that cannot be done."""
-    return [row for view in run(story) for row in _rows(story.name, view)]
+    return [row for view in run(story) for row in _rows(story, view)]
 
 
-def _rows(name: str, view: StepState) -> Iterator[SimulationRow]:
+def _rows(story: Scenario, view: StepState) -> Iterator[SimulationRow]:
     for one in view.replicas:
         yield SimulationRow(
-            name,
+            story.name,
             view.number,
             view.action,
             view.leader_epoch,
@@ -110,4 +110,6 @@ def _rows(name: str, view: StepState) -> Iterator[SimulationRow]:
             epochs=one.epochs,
             log=tuple(SimulatedRecord(*record) for record in one.log),
             events=one.events,
+            title=story.title,
+            protocol=story.protocol,
         )

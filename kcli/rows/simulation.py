@@ -38,6 +38,8 @@ class SimulationRow(NamedTuple):
     epochs: Annotated[tuple[EpochEntry, ...], "its leader epochs"]
     log: Annotated[tuple[SimulatedRecord, ...], "its records from offset 0 on"]
     events: Annotated[tuple[str, ...], "what happened to it in this step"]
+    title: Annotated[str, "what the story shows"]
+    protocol: Annotated[str, "how followers truncate: high-watermark, epoch-v0, epoch or fetch"]
 
 
 class ScenarioRow(NamedTuple):

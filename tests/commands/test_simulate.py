@@ -29,7 +29,8 @@ def test_the_same_story_by_another_protocol(kcli):
     cured = rows(kcli("replica", "simulate", "loss", "--protocol", "epoch", "-o", "json"))
     bundled = rows(kcli("replica", "simulate", "loss-cured", "-o", "json"))
 
-    assert [{**row, "scenario": ""} for row in cured] == [{**row, "scenario": ""} for row in bundled]
+    names = {"scenario": "", "title": ""}
+    assert [{**row, **names} for row in cured] == [{**row, **names} for row in bundled]
 
 
 @pytest.mark.parametrize(

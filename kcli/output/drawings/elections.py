@@ -1,5 +1,6 @@
 """The view of `replica elect`: what each replica as the leader costs the others."""
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -29,7 +30,7 @@ def _cut(row: ElectionRow) -> str:
     if row.outcome == UNKNOWN:
         return UNKNOWN
     if row.truncate_to == row.follower_log_end_offset:
-        return "keeps all"
+        return KEEPS_ALL
     return f"{row.truncate_to} of {row.follower_log_end_offset}"
 
 
@@ -55,16 +56,18 @@ class _Line(NamedTuple):
 
     row: ElectionRow
     leader: str
+    elected: str
     follower: str
     written: str
 
 
 UNKNOWN = "unknown"
+KEEPS_ALL = "keeps all"
 PARTITION = ShownColumn("TOPIC-PARTITION", lambda line: name_of(line.row.where), may_overflow=True)
 ELECTIONS = TableView(
     columns=(
         ShownColumn("LEADER", "leader", style="bold"),
-        ShownColumn("ELECTED", lambda line: _elected(line.row), rank=1),
+        ShownColumn("ELECTED", "elected", rank=1),
         ShownColumn("FOLLOWER", "follower"),
         ShownColumn("TRUNCATES TO", lambda line: _cut(line.row)),
         ShownColumn("LOSES", lambda line: line.row.records_lost or None, COUNT),
@@ -82,14 +85,17 @@ def draw_elections(
     """Yield a line for each candidate and follower, then who is elected."""
     names = _names(rows)
     day = only_day(time for row in rows for time in (row.first_lost_timestamp, row.last_lost_timestamp))
+    partitions: dict[str, list[ElectionRow]] = {}
+    for row in rows:
+        partitions.setdefault(name_of(row.where), []).append(row)
     lines = [
-        _Line(row, names[row.candidate], names[row.follower], _span(row, with_day=day is None))
-        for row in rows
+        line
+        for found in partitions.values()
+        for line in _lines(found, names, is_alone=len(partitions) == 1, with_day=day is None)
     ]
-    partitions = list(dict.fromkeys(name_of(row.where) for row in rows))
     clusters = {row.where.cluster_id for row in rows} - {None}
     parts = [
-        one_line(partitions[0]) if len(partitions) == 1 else counted(len(partitions), "partition"),
+        one_line(next(iter(partitions))) if len(partitions) == 1 else counted(len(partitions), "partition"),
         counted(len(names), "replica") if len(partitions) == 1 else "",
         f"cluster {next(iter(clusters))}" if len(clusters) == 1 else "",
         f"{day} UTC" if day else "",
@@ -101,6 +107,19 @@ def draw_elections(
     yield sentences(screen, *_closing(rows, names))
 
 
+def _lines(
+    rows: Sequence[ElectionRow], names: dict[str, str], *, is_alone: bool, with_day: bool
+) -> Iterator[_Line]:
+    """Yield the lines of a partition: one of several partitions is one line where nothing is cut at all."""
+    if not is_alone and all(_cut(row) == KEEPS_ALL for row in rows):
+        elected = next((names[row.candidate] for row in rows if row.would_be_elected), "")
+        yield _Line(rows[0], "any", elected or _elected(rows[0]), "all", "")
+        return
+    for row in rows:
+        written = _span(row, with_day=with_day)
+        yield _Line(row, names[row.candidate], _elected(row), names[row.follower], written)
+
+
 def _elected(row: ElectionRow) -> str:
     if row.would_be_elected is None:
         return "?"
@@ -108,12 +127,20 @@ def _elected(row: ElectionRow) -> str:
 
 
 def _names(rows: Sequence[ElectionRow]) -> dict[str, str]:
-    """Return short names of replicas: brokers, or directories where these are not known or not different."""
+    """Return short names of replicas: brokers, or log dirs where these are not known or not different."""
     brokers = {row.candidate: row.candidate_broker_id for row in rows}
     brokers.update({row.follower: row.follower_broker_id for row in rows})
-    if None in brokers.values():
-        return short_dirs(brokers)
+    if None in brokers.values() or _are_shared(rows, brokers):
+        dirs = {path: os.path.dirname(path) or path for path in brokers}
+        short = short_dirs(dirs.values())
+        return {path: short[directory] for path, directory in dirs.items()}
     return {path: f"broker {broker}" for path, broker in brokers.items()}
+
+
+def _are_shared(rows: Sequence[ElectionRow], brokers: dict[str, int | None]) -> bool:
+    """Whether two replicas of a partition are of the same broker: copies from different times."""
+    pairs = {(row.candidate, row.follower) for row in rows}
+    return any(brokers[one] == brokers[other] for one, other in pairs)
 
 
 def _closing(rows: Sequence[ElectionRow], names: dict[str, str]) -> list[str]:
@@ -160,5 +187,7 @@ def _in_words(rows: Sequence[ElectionRow], candidate: str) -> str:
     committed = max((row.committed_records_lost or 0 for row in own), default=0)
     if not records:
         return "nothing"
-    known = f"{committed} of them committed" if committed else "none of them known to be committed"
+    known = "none of them known to be committed"
+    if committed:
+        known = "all of them committed" if committed == records else f"{committed} of them committed"
     return f"{counted(records, 'record')}, {known}"

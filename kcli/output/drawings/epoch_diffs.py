@@ -6,8 +6,11 @@ from rich.console import RenderableType
 
 from kcli.analysis.findings import Finding
 from kcli.output.drawings.epochs import draw_epochs
-from kcli.output.drawings.grid import COUNT, NUMBER, ShownColumn
-from kcli.output.drawings.tables import TableView, draw_table
+from kcli.output.drawings.grid import COUNT, NUMBER, ShownColumn, table
+from kcli.output.drawings.marks import findings_line
+from kcli.output.drawings.places import name_of
+from kcli.output.drawings.replicas import replicas
+from kcli.output.drawings.tables import TableView, draw_table, sentences
 from kcli.output.screen import Screen
 from kcli.output.units import counted
 from kcli.rows.epochs import EpochDiffRow, EpochRow, EpochSpan
@@ -28,7 +31,26 @@ def draw_diffs(
             epochs |= dict.fromkeys((*_epochs(row.where, row.epochs), *_epochs(there, row.other_epochs)))
         yield from draw_epochs(list(epochs), screen, ())
         yield ""
-    yield from draw_table(PAIRS, rows, screen, findings)
+        yield from _pairs(rows, list(epochs), screen)
+        yield ""
+        yield sentences(screen, _verdict(rows), findings_line(findings))
+    else:
+        yield from draw_table(PAIRS, rows, screen, findings)
+
+
+def _pairs(
+    rows: Sequence[EpochDiffRow], drawn: Sequence[EpochRow], screen: Screen
+) -> Iterator[RenderableType]:
+    """Yield a table of the pairs, the replicas by the names that they have in the drawing."""
+    names = {one.where.dir: one.name for found in replicas(drawn, screen) for one in found}
+    columns = [
+        ShownColumn("REPLICA", lambda row: names.get(row.where.dir, row.where.dir)),
+        ShownColumn("OTHER", lambda row: names.get(row.other_dir, row.other_dir)),
+        *PAIRS.columns[1:],
+    ]
+    if len({name_of(row.where) for row in rows}) > 1:
+        columns.insert(0, ShownColumn("TOPIC-PARTITION", lambda row: name_of(row.where), may_overflow=True))
+    yield table(columns, rows, screen)
 
 
 def _epochs(where: Where, spans: Sequence[EpochSpan]) -> Iterator[EpochRow]:

@@ -7,8 +7,10 @@ from typing import Any
 from rich.console import RenderableType
 
 from kcli.analysis.findings import Finding
-from kcli.output.drawings.grid import NUMBER, ShownColumn
-from kcli.output.drawings.tables import TableView, draw_table, sentences
+from kcli.output.drawings.grid import NUMBER, Line, Lines, ShownColumn, table
+from kcli.output.drawings.marks import STYLES, findings_line
+from kcli.output.drawings.places import title
+from kcli.output.drawings.tables import TableView, sentences
 from kcli.output.screen import Screen
 from kcli.output.units import counted
 from kcli.rows.simulation import ScenarioRow, SimulationRow
@@ -23,6 +25,10 @@ def _log(row: SimulationRow) -> str:
 def _remote(row: SimulationRow) -> str:
     ends = row.remote_log_end_offsets
     return " ".join(f"{replica} {'?' if end is None else end}" for replica, end in ends)
+
+
+EVENT = " " * 6
+"""Events stand below what happens, which is the second column."""
 
 
 class _Line:
@@ -49,25 +55,51 @@ COLUMNS = (
 def draw_story(
     rows: Sequence[SimulationRow], screen: Screen, findings: Sequence[Finding]
 ) -> Iterator[RenderableType]:
-    """Yield the replicas after each step, then what happened to them, then what it came to."""
+    """Yield the replicas after each step with what happened to them, then what it came to."""
     lines = [
         _Line(row, is_first=not number or rows[number - 1].step != row.step)
         for number, row in enumerate(rows)
     ]
-    stories = {row.scenario for row in rows}
-    view = TableView(columns=COLUMNS, facts=lambda _: sorted(stories))
-    yield from draw_table(view, lines, screen, findings)
-    said = [f"{row.step}  {row.replica} {event}" for row in rows for event in row.events]
-    if said:
-        yield ""
-        yield sentences(screen, *said, indent="    ")
+    first = rows[0]
+    name = [] if first.scenario == first.title else [first.scenario]
+    yield title([*name, first.title, f"protocol {first.protocol}"], screen)
     yield ""
-    yield sentences(screen, _verdict(rows))
+    drawn = table(COLUMNS, lines, screen)
+    yield Lines(_with_events(drawn.lines, rows, screen), screen.width)
+    yield ""
+    yield sentences(screen, _verdict(rows), findings_line(findings))
+
+
+def _with_events(drawn: Sequence[Line], rows: Sequence[SimulationRow], screen: Screen) -> Iterator[Line]:
+    """Yield the lines of the table, after those of each step what happened in it.
+
+    After all of them where the screen is so narrow that rows take several lines.
+    """
+    header, *lines = drawn
+    yield header
+    is_folded = len(lines) != len(rows)
+    if is_folded:
+        yield from lines
+    for _, found in groupby(enumerate(rows), key=lambda pair: pair[1].step):
+        step = list(found)
+        if not is_folded:
+            yield from (lines[number] for number, _ in step)
+        for _, row in step:
+            for event in row.events:
+                text = event if is_loss(event) else f"{row.replica} {event}"
+                style = STYLES["error"] if is_loss(event) else STYLES["warning"]
+                line = f"{EVENT}{screen.symbols.arrow} {text}"
+                yield from sentences(screen, line, style=style, indent=f"{EVENT}  ").lines
+
+
+def is_loss(event: str) -> bool:
+    """Whether an event is that a committed record is lost."""
+    return " is lost: " in event
 
 
 def _verdict(rows: Sequence[SimulationRow]) -> str:
     last = [row for row in rows if row.step == rows[-1].step]
-    lost = sum(" is lost: " in event for row in rows for event in row.events)
+    lost = sum(is_loss(event) for row in rows for event in row.events)
     logs = [row.log for row in last]
     shortest = min(map(len, logs))
     agree = all(log[:shortest] == logs[0][:shortest] for log in logs)
