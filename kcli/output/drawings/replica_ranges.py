@@ -38,6 +38,8 @@ def _total(rows: Sequence[ReplicaRangeRow]) -> str:
             f"{_epoch(row.other_leader_epoch)} there."
         )
     alone = {row.verdict for row in rows if row.verdict.startswith("only-")}
+    if any(row.verdict == "compacted" for row in rows):
+        return "What both hold is the same; compaction removed records of one."
     return "What both hold is the same." if alone else "They hold the same."
 
 
