@@ -119,8 +119,6 @@ class Checking:
 
     def found(self, folded: FoldedDirectory) -> Iterator[Item | Finding]:
         """Yield the rows, then the findings."""
-        for key, cache in folded.store:
-            yield self._row(folded, key, cache)
         for key, count in folded.store.remnants.items():
             self._of(folded, key).add("RLMM-016", f"DELETE_PARTITION_FINISHED, and {count} segments left")
         for segment_id, key in self._seen.items():
@@ -128,6 +126,11 @@ class Checking:
             if self._stored is not None and (left is None or segment_id not in left.segments):
                 what = described(self._stored.objects[segment_id])
                 self._of(folded, key).add("RLMM-023", f"segment {segment_id} is deleted, and has {what}")
+        for key, cache in folded.store:
+            yield self._row(folded, key, cache)
+        for key, checked in self._found.items():
+            if key not in folded.store.caches and checked.listed:
+                yield self._row(folded, key, RemoteCache())
         for checked in self._found.values():
             yield from checked.listed
 
@@ -157,6 +160,8 @@ class Checking:
                 checked.add("RLMM-015", f"segment {record.segment_id}: {reason}")
         if refused is not None and not isinstance(record, RemotePartitionDeleteMetadata):
             what = f"segment {record.segment_id}: {state_name(record)} at offset {offset}"
+            if refused == INVALID_TRANSITION:
+                what += f" after {state_name(folded.store.caches[key].segments[record.segment_id].last)}"
             checked.add(CODE_OF_REFUSAL[refused], what)
 
     def _row(self, folded: FoldedDirectory, key: UserPartition, cache: RemoteCache) -> RemoteCheckRow:

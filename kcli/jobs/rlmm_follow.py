@@ -152,9 +152,9 @@ def _steps(found: Follow, leader: Leader, auxiliary: Auxiliary | None) -> Iterat
     metadata = found.segment.metadata
     yield f"{lookup}: {metadata.segment_id}, offsets {metadata.start_offset} to {metadata.end_offset}"
     yield f"truncate the whole log, and begin at {found.next_offset}; log start {leader.log_start_offset}"
-    where_from = "its leader epoch checkpoint" if auxiliary.source == STORAGE else "the leader's epochs below"
+    where_from = "by the segment's checkpoint" if auxiliary.source == STORAGE else "as the leader's below"
     epochs = ", ".join(f"{entry.epoch} from {entry.start_offset}" for entry in auxiliary.epochs)
-    yield f"leader epochs by {where_from}: {epochs or 'none'}"
+    yield f"its leader epochs, {where_from}: {epochs or 'none'}"
     count = "" if auxiliary.producers is None else f", {auxiliary.producers} producers"
     yield f"producer snapshot {file_prefix(found.next_offset or 0)}.snapshot{count}"
     newest = auxiliary.epochs[-1].epoch if auxiliary.epochs else "none"

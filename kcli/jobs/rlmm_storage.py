@@ -72,12 +72,12 @@ def missing(metadata: RemoteLogSegmentMetadata, objects: Stored) -> Iterator[tup
         yield "RLMM-022", f"its log has {log.size} bytes there, by its event {metadata.segment_size_in_bytes}"
 
 
-def described(objects: list[RemoteObject]) -> str:
-    """Return how many objects there are, how large, and the name of one."""
+def described(objects: list[RemoteObject], *, named: bool = True) -> str:
+    """Return how many objects there are and how large; with the name of one."""
     size = sum(one.size for one in objects)
-    first = min(one.name for one in objects)
     count = f"{len(objects)} objects" if len(objects) > 1 else "1 object"
-    return f"{count}, {size} bytes: {first}"
+    name = f": {min(one.name for one in objects)}" if named else ""
+    return f"{count}, {size} bytes{name}"
 
 
 class Known(NamedTuple):
@@ -128,7 +128,7 @@ class StorageReducer:
             listed += 1
             if listed <= MOST_FINDINGS:
                 place = "" if owner is None else f"{owner[1]}-{owner[2]}: "
-                what = f"{place}segment {segment_id}: no event names it, {described(objects)}"
+                what = f"{place}segment {segment_id}: no event names it; {described(objects, named=False)}"
                 yield Finding("RLMM-020", what, path=objects[0].name)
         if listed > MOST_FINDINGS:
             yield Finding("RLMM-020", f"{listed - MOST_FINDINGS} more segments that no event names")

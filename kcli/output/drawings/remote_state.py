@@ -1,5 +1,6 @@
 """The views of `rlmm state` and `rlmm check`: states of segments, the history of one, verdicts."""
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,8 +11,9 @@ from kcli.analysis.findings import Finding
 from kcli.analysis.times import duration
 from kcli.output.drawings.grid import COUNT, NUMBER, RANGE, SIZE, TEXT, Kind, ShownColumn
 from kcli.output.drawings.marks import joined
-from kcli.output.drawings.places import is_one
+from kcli.output.drawings.places import is_one, short_dirs
 from kcli.output.drawings.remote import AT, COPIED, COPYING, DELETING, STYLES, WORDS
+from kcli.output.drawings.remote_line import DELETED, segments_line
 from kcli.output.drawings.tables import TableView, draw_table, time_column
 from kcli.output.screen import Screen
 from kcli.output.units import counted, number, size
@@ -24,7 +26,6 @@ from kcli.rows.remote_state import (
     RemoteSegmentRow,
 )
 
-DELETED = "DELETE_SEGMENT_FINISHED"
 DURATION = Kind(lambda ms, _: duration(ms), is_right=True)
 
 
@@ -43,6 +44,7 @@ def draw_segments(
             time,
             ShownColumn("TOOK", _took, DURATION, rank=2),
             ShownColumn("BY", "broker_id", NUMBER, rank=1),
+            *_dir_column(rows),
             ShownColumn(
                 "STATE",
                 _state,
@@ -53,6 +55,7 @@ def draw_segments(
         closing=_total,
         severity=_severity if any(map(_severity, rows)) else None,
         facts=lambda _: [*_subject(rows), *day],
+        above=segments_line,
     )
     yield from draw_table(view, rows, screen, findings)
 
@@ -69,8 +72,10 @@ def draw_history(
             time,
             ShownColumn("AFTER", "since_previous_ms", DURATION),
             ShownColumn("BY", "broker_id", NUMBER),
+            *_dir_column(rows),
             ShownColumn("EVENT", _event, least=12, style=lambda text: STYLES.get(text, "")),
         ),
+        closing=_last_event,
         facts=lambda _: [f"segment {rows[0].segment_id}", *_subject(rows), *day],
     )
     yield from draw_table(view, rows, screen, findings)
@@ -85,6 +90,7 @@ def draw_highest(
             ShownColumn("TOPIC-PARTITION", _name, may_overflow=True),
             ShownColumn("EPOCH", "epoch", NUMBER),
             ShownColumn("HIGHEST OFFSET", "highest_offset", NUMBER),
+            *_dir_column(rows),
         )
     )
     yield from draw_table(view, rows, screen, findings)
@@ -97,31 +103,24 @@ def draw_replays(
     view = TableView(
         columns=(
             ShownColumn("TOPIC-PARTITION", _name, may_overflow=True),
-            ShownColumn("COVERS", _covers),
-            ShownColumn("COMMITTED", "committed_offset", NUMBER, rank=1),
+            *_metadata_column(rows),
+            ShownColumn("COVERS TO", "covered_offset", NUMBER),
+            ShownColumn("COMMITTED", "committed_offset", NUMBER, rank=2),
             ShownColumn("SEGMENTS", "segments", COUNT),
-            ShownColumn("AS EVENTS SAY", _as_events, TEXT),
-            ShownColumn("EVENTS AFTER", _events_after),
-            ShownColumn("REPLAY ADDS", _adds, least=12),
+            ShownColumn("AS EVENTS", _as_events, TEXT),
+            ShownColumn("EVENTS TO", "last_offset", NUMBER, rank=1),
+            ShownColumn("AFTER", "events_after", COUNT),
+            ShownColumn("REPLAY ADDS", _adds, least=max(len(_adds(row)) for row in rows)),
+            *_dir_column(rows),
         ),
         severity=lambda row: "warning" if row.is_as_events is False else None,
-        facts=lambda _: [counted(len(rows), "remote_log_snapshot")],
+        facts=lambda _: [counted(len(rows), "remote_log_snapshot"), *_metadata_partition(rows)],
     )
     yield from draw_table(view, rows, screen, findings)
 
 
-def _covers(row: RemoteReplayRow) -> str:
-    return f"{row.of.metadata_partition}: {number(row.covered_offset)}"
-
-
 def _as_events(row: RemoteReplayRow) -> str:
-    return {True: "yes", False: "no", None: "not known"}[row.is_as_events]
-
-
-def _events_after(row: RemoteReplayRow) -> str:
-    return (
-        "no events here" if row.last_offset is None else f"{number(row.events_after)}, to {row.last_offset}"
-    )
+    return {True: "yes", False: "no", None: "?"}[row.is_as_events]
 
 
 def _adds(row: RemoteReplayRow) -> str:
@@ -143,6 +142,7 @@ def draw_checks(
             ShownColumn("BYTES", "remote_bytes", SIZE),
             ShownColumn("EVENTS", "events", COUNT, rank=3),
             ShownColumn("FINDINGS", "findings", COUNT),
+            *_dir_column(rows),
         ),
         closing=_verdict,
         severity=lambda row: {"damaged": "error", "warning": "warning"}.get(row.result),
@@ -157,15 +157,29 @@ def _unfinished(row: RemoteCheckRow) -> int:
 
 def _verdict(rows: Sequence[RemoteCheckRow]) -> str:
     count = Counter(row.result for row in rows)
-    results = joined(f"{number(many)} {result}" for result, many in sorted(count.items()))
-    return f"{counted(len(rows), 'partition')}: {results}."
+    results = joined(f"{number(count[one])} {one}" for one in ("damaged", "warning", "clean") if count[one])
+    copied, unfinished = sum(row.copied for row in rows), sum(map(_unfinished, rows))
+    segments = f"{counted(copied, 'remote segment')} to read"
+    what = counted(unfinished, "unfinished copy or deletion", "unfinished copies or deletions")
+    left = f", {what}" if unfinished else ""
+    return f"{counted(len(rows), 'partition')}: {results}. {segments}{left}."
 
 
 def _partition_column(rows: Sequence[Any]) -> list[ShownColumn]:
     """Return the column of the partition where there are several."""
     return (
-        [] if is_one(row.of for row in rows) else [ShownColumn("TOPIC-PARTITION", _name, may_overflow=True)]
+        []
+        if len({(row.of.topic_id, row.of.topic, row.of.partition) for row in rows}) == 1
+        else [ShownColumn("TOPIC-PARTITION", _name, may_overflow=True)]
     )
+
+
+def _dir_column(rows: Sequence[Any]) -> list[ShownColumn]:
+    """Return the column of the log dir where there are several: replicas of a metadata partition."""
+    dirs = short_dirs({os.path.dirname(row.of.dir) or "." for row in rows})
+    if len(dirs) < 2:
+        return []
+    return [ShownColumn("DIR", lambda row: dirs[os.path.dirname(row.of.dir) or "."])]
 
 
 def _name(row: Any) -> str:
@@ -182,10 +196,19 @@ def _subject(rows: Sequence[Any]) -> list[str]:
         found += [f"{topic}-{partition}", *([] if topic_id is None else [f"topic id {topic_id}"])]
     else:
         found.append(counted(len(partitions), "partition"))
-    if is_one(row.of.metadata_partition for row in rows):
-        found.append(f"__remote_log_metadata-{rows[0].of.metadata_partition}")
+    found += _metadata_partition(rows)
     dirs = {row.of.dir for row in rows}
     return [*found, dirs.pop()] if len(dirs) == 1 else found
+
+
+def _metadata_partition(rows: Sequence[Any]) -> list[str]:
+    """Return the metadata partition that all rows are from; nothing for several."""
+    is_same = is_one(row.of.metadata_partition for row in rows)
+    return [f"__remote_log_metadata-{rows[0].of.metadata_partition}"] if is_same else []
+
+
+def _metadata_column(rows: Sequence[Any]) -> list[ShownColumn]:
+    return [] if _metadata_partition(rows) else [ShownColumn("METADATA", "of.metadata_partition", NUMBER)]
 
 
 def _epochs(row: RemoteSegmentRow) -> str:
@@ -211,6 +234,23 @@ def _state(row: RemoteSegmentRow) -> str:
 
 def _severity(row: RemoteSegmentRow) -> str | None:
     return "warning" if row.state in {COPYING, DELETING} else None
+
+
+def _last_event(rows: Sequence[RemoteHistoryRow]) -> str:
+    """Return what the events of a segment come to, and how long they took."""
+    taken = [row for row in rows if row.refused is None]
+    if not taken or len({row.of for row in rows}) > 1:
+        return ""
+    words = {
+        COPYING: "The copy is not finished",
+        DELETING: "The deletion is not finished",
+        DELETED: "It is deleted",
+    }
+    last = words.get(taken[-1].state, "It is copied")
+    if len(taken) == 1:
+        return f"{last}: no event follows."
+    took = duration(max(taken[-1].event_timestamp_ms - taken[0].event_timestamp_ms, 0))
+    return f"{last}, {took} after the first event."
 
 
 def _event(row: RemoteHistoryRow) -> str:

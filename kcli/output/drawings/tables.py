@@ -19,13 +19,15 @@ from kcli.rows.places import Where
 class TableView(NamedTuple):
     """How rows of one type are shown: the columns, and what a line at the end sums up.
 
-    `severity` gives each row a mark; None: no mark. `facts`: what all rows share, for the title.
+    `severity` gives each row a mark; None: no mark. `facts`: what all rows share, for the title. `above`:
+    what is drawn between the two.
     """
 
     columns: Columns
     closing: Callable[[Sequence[Any]], str] | None = None
     severity: Callable[[Any], str | None] | None = None
     facts: Callable[[Sequence[Any]], Sequence[str]] | None = None
+    above: Callable[[Sequence[Any], Screen], Sequence[RenderableType]] | None = None
 
 
 def draw_table(
@@ -44,6 +46,8 @@ def draw_table(
     if parts:
         yield title(parts, screen)
         yield ""
+    if view.above is not None:
+        yield from view.above(rows, screen)
     if view.severity is not None:
         columns = (_marks(view.severity, screen), *columns)
     yield table(columns, rows, screen)

@@ -219,7 +219,7 @@ def draw_follow(rows: Sequence[Any], screen: Screen, findings: Sequence[Finding]
     for place, row in enumerate(rows):
         if place:
             yield ""
-        yield title([name_of(row.where), *place_parts([row.where])], screen)
+        yield title([name_of(row.where), *place_parts([row.where]), f"leader {row.leader_dir}"], screen)
         for step, text in enumerate(row.steps, 1):
             yield sentences(screen, f"  {step:>3}  {text}", indent="       ")
         style = STYLES["error"] if row.outcome == "failed" else "bold"

@@ -1,0 +1,171 @@
+"""`rlmm check` of a recorded partition whose events, or objects, are damaged: each by its own code."""
+
+import base64
+import json
+
+import pytest
+
+from formats.primitives import uuid_bytes
+from formats.remote_metadata import (
+    RemoteLogSegmentMetadata,
+    RemotePartitionDeleteMetadata,
+    SegmentLeaderEpoch,
+)
+from kcli.analysis.collector import FindingCollector
+from kcli.jobs.rlmm_events import events
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.tree import Selection, find
+from tests.builders import put_unsigned_varint
+from tests.kcli.jobs.rlmm_dumps import LOG, batch
+
+COPIED, DELETING, DELETED = 1, 2, 3
+OTHER = base64.urlsafe_b64encode(bytes(range(16))).decode().rstrip("=")
+DAY_AFTER = "2026-11-23"
+
+
+def number(value, size):
+    return value.to_bytes(size, "big", signed=True)
+
+
+def sized(data):
+    return put_unsigned_varint(0) if data is None else put_unsigned_varint(len(data) + 1) + data
+
+
+def encoded(record):
+    """Return the value of an event as 4.0 writes it."""
+    place = sized(record.topic.encode()) + uuid_bytes(record.topic_id) + number(record.partition, 4) + b"\0"
+    tail = number(record.state, 1) + b"\0"
+    by = number(record.broker_id, 4)
+    time = number(record.event_timestamp_ms, 8)
+    if isinstance(record, RemotePartitionDeleteMetadata):
+        return b"\1\2\0" + place + by + time + tail
+    place += uuid_bytes(record.segment_id) + b"\0"
+    if not isinstance(record, RemoteLogSegmentMetadata):
+        return b"\1\1\0" + place + by + time + sized(record.custom_metadata) + tail
+    entries = record.segment_leader_epochs
+    epochs = b"".join(number(epoch, 4) + number(offset, 8) + b"\0" for epoch, offset in entries)
+    offsets = number(record.start_offset, 8) + number(record.end_offset, 8)
+    times = number(record.max_timestamp_ms, 8) + time
+    size = put_unsigned_varint(len(entries) + 1) + epochs + number(record.segment_size_in_bytes, 4)
+    return b"\1\0\0" + place + offsets + by + times + size + sized(record.custom_metadata) + tail
+
+
+@pytest.fixture(scope="module")
+def recorded(demo):
+    """The events of the demo's tiered partition: eight segments of the leader epochs 0, 2, 4 and 6."""
+    (target,) = find([str(demo / "__remote_log_metadata-1" / LOG)], Selection()).targets
+    with DataFile(target.path) as file:
+        return [record for _, record in events(file, FindingCollector(target))]
+
+
+def written(folder, records):
+    """Write events as a metadata partition; return its directory."""
+    folder = folder / "__remote_log_metadata-1"
+    folder.mkdir()
+    values = [record if isinstance(record, bytes) else encoded(record) for record in records]
+    (folder / LOG).write_bytes(batch(0, values, last_offset_delta=len(values) - 1))
+    return folder
+
+
+def ids(records):
+    return list(dict.fromkeys(record.segment_id for record in records))
+
+
+def without(records, segment, *states):
+    """Return the events but those of a segment, or those alone of it that bring these states."""
+    gone = ids(records)[segment]
+    return [one for one in records if one.segment_id != gone or (states and one.state not in states)]
+
+
+def later(records, segment, *states):
+    """Return the events, and updates of a segment to some states after them."""
+    own = ids(records)[segment]
+    (last,) = [one for one in records if one.segment_id == own and one.state == COPIED]
+    return [*records, *(last._replace(state=state) for state in states)]
+
+
+def changed(records, segment, **fields):
+    """Return the events with other fields in the first one of a segment."""
+    own = ids(records)[segment]
+    return [
+        one._replace(**fields) if one.segment_id == own and isinstance(one, RemoteLogSegmentMetadata) else one
+        for one in records
+    ]
+
+
+def copied_again(records, segment, **fields):
+    """Return the events, and those of another segment like one of them, with other fields."""
+    own = ids(records)[segment]
+    mine = [one._replace(segment_id=OTHER) for one in records if one.segment_id == own]
+    return [*records, mine[0]._replace(**fields), *mine[1:]]
+
+
+def marked(records, state):
+    first = records[0]
+    place = {name: getattr(first, name) for name in ("layout", "version", "topic", "topic_id", "partition")}
+    deletion = RemotePartitionDeleteMetadata(
+        **place, broker_id=1, event_timestamp_ms=first.event_timestamp_ms, state=state, unknown_tags=()
+    )
+    return [*records, deletion]
+
+
+def epochs(*entries):
+    return tuple(SegmentLeaderEpoch(*entry) for entry in entries)
+
+
+DAMAGES = {
+    "a copy is never finished": ("RLMM-009", lambda all_: without(all_, 7, COPIED)),
+    "a deletion is never finished": ("RLMM-010", lambda all_: later(all_, 0, DELETING)),
+    "a deletion that was not begun": ("RLMM-011", lambda all_: later(all_, 0, DELETED)),
+    "the first event of a segment is gone": ("RLMM-012", lambda all_: without(all_, 7, 0)),
+    "a segment begins as copied": (
+        "RLMM-013",
+        lambda all_: [*all_, all_[0]._replace(segment_id=OTHER, state=COPIED)],
+    ),
+    "all events of a segment are gone": ("RLMM-014", lambda all_: without(all_, 3)),
+    "an epoch begins after the end": (
+        "RLMM-015",
+        lambda all_: changed(all_, 7, segment_leader_epochs=epochs((6, 165), (7, 999))),
+    ),
+    "the partition was marked for deletion": ("RLMM-016", lambda all_: marked(all_, 0)),
+    "the partition was deleted, its segments not": ("RLMM-016", lambda all_: marked(all_, 2)),
+    "a longer copy": ("RLMM-017", lambda all_: copied_again(all_, 7, end_offset=199)),
+    "an epoch with two beginnings, so with offsets of a later one": (
+        "RLMM-018 RLMM-019",
+        lambda all_: changed(
+            changed(all_, 3, segment_leader_epochs=epochs((2, 75), (4, 80))),
+            4,
+            segment_leader_epochs=epochs((2, 90), (4, 100)),
+        ),
+    ),
+    "offsets of a later epoch": ("RLMM-019", lambda all_: changed(all_, 3, end_offset=95)),
+    "a copy that begins inside of another": (
+        "RLMM-024",
+        lambda all_: copied_again(
+            all_, 7, start_offset=170, segment_leader_epochs=epochs((6, 170)), end_offset=175
+        ),
+    ),
+    "a value that is cut": ("RLMM-001", lambda all_: [*all_, encoded(all_[0])[:40]]),
+    "an unknown state": ("RLMM-003", lambda all_: [*all_, all_[0]._replace(state=9)]),
+}
+
+
+def check(kcli, path, *words):
+    document = json.loads(kcli("rlmm", "check", path, "--at", DAY_AFTER, "-o", "json", *words).stdout)
+    return document["rows"], [one["code"] for one in document["findings"]]
+
+
+def test_as_recorded_there_is_nothing(kcli, demo, recorded, tmp_path):
+    rows, codes = check(kcli, written(tmp_path, recorded))
+
+    assert (codes, [row["result"] for row in rows], rows[0]["events"]) == ([], ["clean"], 16)
+    assert [{**row, "dir": None} for row in check(kcli, demo / "__remote_log_metadata-1")[0]] == [
+        {**row, "dir": None} for row in rows
+    ]
+
+
+@pytest.mark.parametrize("what", DAMAGES)
+def test_each_damage_has_its_code(kcli, recorded, tmp_path, what):
+    codes, damage = DAMAGES[what]
+
+    assert set(check(kcli, written(tmp_path, damage(recorded)))[1]) == set(codes.split())
