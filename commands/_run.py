@@ -19,11 +19,11 @@ from commands._inputs import inputs, refuse_too_much
 from commands._options import Common, joined, split_list
 from commands._print import Text, print_messages, print_rows, progress
 from commands._signals import Interrupted, deferred, deliver_pending, delivered, interruptible
-from commands._status import ExitStatus, UsageError
+from commands._status import ExitStatus, MissingError, UsageError
 from commands._summary import RunSummary
 from commands._terminal import screen_of
 from kcli.analysis.findings import SEVERITIES
-from kcli.engine.contract import Engine, Job, Map, Reduce, Unit
+from kcli.engine.contract import Engine, Job, Map, Outcome, Reduce, Unit
 from kcli.engine.errors import EngineMissingError, NotWrittenError
 from kcli.jobs.common import PARTITIONS_ONLY, internal_failure, notes_as_findings, plan
 from kcli.logdir.buffers import shown
@@ -42,6 +42,7 @@ __all__ = ["Command", "new_summary", "run", "run_answer", "run_rows"]
 Expand: TypeAlias = Callable[[Found], Found]
 PossibleTypes: TypeAlias = Callable[[Iterable[Target]], frozenset[str]]
 Split: TypeAlias = Callable[[list[Unit], bool], list[Unit]]
+Along: TypeAlias = Callable[[Iterator[Outcome], list[Unit]], Iterator[Outcome]]
 
 COLORS = ("auto", "always", "never")
 
@@ -62,6 +63,8 @@ class Command:
     `differs`: whether a row is a difference, status 1. `topics_of_rows`: the options about topics and
     partitions are about what rows say, and the job heeds them; it returns the topics that are there.
     `unbounded_output`: there are as many rows as the files hold, too many for Spark's driver.
+    `along` goes through the outcomes of the units as they come, and may add findings and errors; rows then
+    come to this process.
     """
 
     name: str
@@ -80,6 +83,7 @@ class Command:
     differs: Callable[[Item], bool] | None = None
     topics_of_rows: Callable[[list[Unit]], Iterable[str]] | None = None
     unbounded_output: bool = False
+    along: Along | None = None
 
 
 def run(command: Command, paths: list[str] | None, common: Common) -> None:
@@ -87,7 +91,7 @@ def run(command: Command, paths: list[str] | None, common: Common) -> None:
     with boundary(verbose=common.verbose):
         summary = new_summary(common)
         make_engine = engine_of(common)
-        out = _out(common, by_workers=uses_spark(common) and not command.rows_from_reduce)
+        out = _out(common, by_workers=uses_spark(common) and not (command.rows_from_reduce or command.along))
         found, units = _units(command, paths, common, out, summary)
         view = _view(
             command.name,
@@ -295,7 +299,10 @@ def _rows(
     def rows() -> Iterator[Item]:
         has_rows = command.topics_of_rows is None or not common.selection().names
         with progress(units, common, view) as done:
-            for outcome in interruptible(iter(engine(job, units) if units else ())):
+            outcomes = iter(engine(job, units) if units else ())
+            if command.along is not None:
+                outcomes = command.along(outcomes, units)
+            for outcome in interruptible(outcomes):
                 summary.add(outcome, command.differs)
                 has_rows = has_rows or bool(outcome.rows or outcome.taken)
                 yield from outcome.rows
@@ -319,7 +326,7 @@ def _guarded(
     """
     try:
         yield from rows
-    except EngineMissingError as error:
+    except (EngineMissingError, MissingError) as error:
         summary.end(ExitStatus.SOME_UNANSWERED, "environment", str(error))
     except UsageError as error:
         summary.end(ExitStatus.USAGE, "usage", str(error))

@@ -11,6 +11,7 @@ from commands._options import INT32, INT64, Common, Paths, RefusedError, UsageEr
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from commands._run import Along
     from kcli.analysis.replication import Side
     from kcli.engine.contract import Unit
 
@@ -97,6 +98,16 @@ def truncate(
             rich_help_panel=LEADER,
         ),
     ] = PROTOCOLS[0],
+    rescue: Annotated[
+        str | None,
+        typer.Option(
+            "--rescue",
+            metavar="FILE",
+            help="Write the records that would be lost to a new file, .ndjson or .parquet.",
+            rich_help_panel=TARGET,
+            show_default=False,
+        ),
+    ] = None,
     high_watermark: Annotated[
         int | None, _offset("--high-watermark", BROKER, "Instead of what replication-offset-checkpoint says.")
     ] = None,
@@ -194,7 +205,8 @@ def truncate(
     )
     job = partial(jobs.dry_run, request=request)
     split = None if leader is None else _with_leaders(leader, remote_metadata or [], common)
-    run(Command(name="truncate", job=job, split=split), paths, common)
+    along = None if rescue is None else _saving(rescue, common)
+    run(Command(name="truncate", job=job, split=split, along=along), paths, common)
 
 
 def _with_leaders(
@@ -214,6 +226,12 @@ def _with_leaders(
         return with_leaders(units, found.targets, metadata.targets)
 
     return split
+
+
+def _saving(path: str, common: Common) -> "Along":
+    from commands._rescue import rescue_to  # noqa: PLC0415 - numpy
+
+    return rescue_to(path, common)
 
 
 def _described(text: str, log_start_offset: int) -> "Side":

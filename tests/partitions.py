@@ -6,6 +6,8 @@ Batches, indexes, checkpoints, and the units of work that read them.
 import struct
 from pathlib import Path
 
+from formats.batch import BATCH
+from formats.record import batch_records
 from kcli.analysis import log_batches
 from kcli.engine.contract import Unit
 from kcli.logdir import bulk
@@ -94,6 +96,21 @@ def codes(outcome):
 def snapshot(directory: Path):
     """Return name -> bytes of all files of a directory: to show that nothing was touched."""
     return {path.name: path.read_bytes() for path in sorted(directory.iterdir()) if path.is_file()}
+
+
+def records_of(directory, first):
+    """Return what the logs have from an offset on, read batch by batch without any of the code of `dump`."""
+    found = []
+    for log in sorted(Path(directory).glob("*.log")):
+        data, position = log.read_bytes(), 0
+        while position < len(data):
+            header = BATCH.read(data, position)
+            size = 12 + header.batch_length
+            for record in batch_records(data[position : position + size], 1 << 20):
+                if record.offset >= first:
+                    found.append((header, record))
+            position += size
+    return found
 
 
 BATCHES = 1200

@@ -131,8 +131,9 @@ def _partition(partition: Partition, request: Request, leader: FollowedLeader | 
             error.path, WOULD_FAIL, f"the truncation would fail: {error}", error.position
         ) from error
     warnings = (*_input_warnings(partition, request), *_warnings(loaded, prediction, partition.path))
-    rescue = _rescue_command(partition, _lost(loaded, prediction))
-    row = _row(where(partition), loaded, prediction, warnings, rescue)
+    lost = _lost(loaded, prediction)
+    row = _row(where(partition), loaded, prediction, warnings)
+    row = row._replace(lost_offsets=lost, rescue_command=_rescue_command(partition, lost))
     if meeting is not None and request.following is not None:
         said = warning_of(meeting)
         row = row._replace(
@@ -192,9 +193,7 @@ def _target(partition: Partition, loaded: LoadedLog, given: Checkpoints, request
     return request.to_offset
 
 
-def _row(
-    place: Where, loaded: LoadedLog, prediction: Prediction, warnings: tuple[str, ...], rescue: str | None
-) -> TruncationRow:
+def _row(place: Where, loaded: LoadedLog, prediction: Prediction, warnings: tuple[str, ...]) -> TruncationRow:
     removed, after = prediction.removed, prediction.after
     return TruncationRow(
         place,
@@ -227,7 +226,8 @@ def _row(
         rounds=(),
         outcome=None,
         warnings=warnings,
-        rescue_command=rescue,
+        lost_offsets=None,
+        rescue_command=None,
     )
 
 

@@ -101,6 +101,11 @@ class TruncationRow(NamedTuple):
         "where that is not found; null without a leader",
     ]
     warnings: Annotated[tuple[str, ...], "what a person should know before it happens"]
+    lost_offsets: Annotated[
+        str | None,
+        "offsets of the records that will be lost, A..B (inclusive), or A.. where damage hides the end; "
+        "null where none is",
+    ]
     rescue_command: Annotated[str | None, "saves the records that will be lost; null where none is"]
 
 

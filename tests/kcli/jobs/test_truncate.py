@@ -152,6 +152,7 @@ def test_every_field_of_a_row(partition):
         "epochs_before": [{"epoch": 0, "start_offset": 5}],
         "epochs_after": [{"epoch": 0, "start_offset": 5}],
         "producer_snapshots": [{"offset": 15, "action": "create"}],
+        "lost_offsets": "10..29",
         "leader_dir": None,
         "protocol": None,
         "rounds": [],

@@ -1,0 +1,171 @@
+"""`truncate --rescue`: the records that truncations lose, read from the logs and written to one file.
+
+The range of a partition is that of its row, `lost_offsets`. The logs are read as `dump` reads them: batches
+past damage are found, and findings say what cannot be read.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from formats.control import control_type
+from formats.names import LOG, parse_file
+from formats.record_columns import RecordColumns
+from kcli.analysis.collector import FindingCollector
+from kcli.analysis.log_findings import report_damage
+from kcli.dump.block import Block, contents_at, record_sizes, records_at
+from kcli.dump.filter import HIGHEST, RecordFilter, in_range
+from kcli.dump.options import DumpOptions
+from kcli.dump.render.batch_columns import batch_columns, is_control, listed
+from kcli.dump.resume import Scanned, scanned
+from kcli.dump.seek import byte_range
+from kcli.dump.source import Log, finished, read_log
+from kcli.engine.contract import Outcome, Unit
+from kcli.engine.inline import mapped
+from kcli.jobs.common import failed, source_of
+from kcli.logdir.buffers import DataFile, FileError
+from kcli.logdir.listing import listed as entries
+from kcli.logdir.tree import Target, entry_of
+from kcli.output.files import new_file, writer
+from kcli.output.formats import NDJSON, PARQUET, OutputFormat
+from kcli.output.view import View
+from kcli.rows.places import FromFile
+from kcli.rows.rescue import RESCUED_RECORD, RescuedHeader, RescuedRecordRow
+from kcli.rows.truncation import TruncationRow
+
+FORMATS = {f".{one.extension}": one for one in (NDJSON, PARQUET)}
+"""Of the files that records are written to, by the end of their names."""
+OF_BATCH = ("timestamp_type", "partition_leader_epoch", "producer_id", "producer_epoch", "is_transactional")
+TWENTY_DIGITS = len(f"{0:020}")
+
+
+class Rescue:
+    """Writes what truncations lose to a new file, which has its name once all of it is there.
+
+    `saved` counts records, `partitions` those that lose any; `is_there`: the file is written.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.saved = self.partitions = 0
+        self.is_there = False
+
+    def along(self, outcomes: Iterator[Outcome], units: list[Unit]) -> Iterator[Outcome]:
+        """Yield the outcomes of truncations, with findings and errors of the records that they lose.
+
+        The records of an outcome are written before it is given. No file is made where there is no outcome
+        with a row. OSError when the file cannot be written.
+        """
+        form: OutputFormat = FORMATS[os.path.splitext(self.path)[1]]
+        view = View("truncate --rescue", form, (RESCUED_RECORD,), tagged=True)
+        answered = 0
+        with ExitStack() as stack:
+            file = out = None
+            for outcome in outcomes:
+                rows = [row for row in outcome.rows if isinstance(row, TruncationRow)]
+                answered += len(rows)
+                if rows and (file is None or out is None):
+                    file = stack.enter_context(new_file(self.path))
+                    out = stack.enter_context(writer(file, view))
+                extra = Outcome(number=outcome.number)
+                for lost in filter(None, (row.lost_offsets for row in rows)):
+                    self.partitions += 1
+                    for part in lost_records(units[outcome.number].target, lost):
+                        assert out is not None
+                        out.write(part.rows)
+                        extra = _both(extra, part)
+                yield _both(outcome, extra)
+            if file is not None and out is not None:
+                out.finish(lambda: ([], []))
+                self.saved = out.rows
+                file.flush()
+                os.fsync(file.fileno())
+        self.is_there = answered > 0
+
+
+def lost_records(target: Target, lost: str) -> Iterator[Outcome]:
+    """Yield outcomes with the rows of a partition's records in `A..B`, inclusive, or `A..`."""
+    first, _, last = lost.partition("..")
+    options = DumpOptions(
+        records=True, filter=RecordFilter(offsets=(int(first), int(last) if last else HIGHEST))
+    )
+    try:
+        files, _ = entries(target.path)
+    except FileError as error:
+        yield failed(Unit(number=0, targets=(target,)), error)
+        return
+    logs = [entry_of(target, name, LOG) for name in sorted(files) if _is_log(name)]
+    units = [Unit(number=number, targets=(log,)) for number, log in enumerate(in_range(logs, options.filter))]
+    yield from mapped(partial(scanned, options=options, read=_read), units)
+
+
+def _is_log(name: str) -> bool:
+    """Whether a broker opens a file as the log of a segment; not a copy that somebody made."""
+    stem, extension = os.path.splitext(name)
+    return extension == ".log" and len(stem) == TWENTY_DIGITS and parse_file(name).kind == LOG
+
+
+def _both(outcome: Outcome, other: Outcome) -> Outcome:
+    """Return an outcome with the findings of another, and its error where it has none."""
+    if not other.findings and other.error is None:
+        return outcome
+    error = outcome.error if outcome.error is not None else other.error
+    return replace(outcome, findings=[*outcome.findings, *other.findings], error=error)
+
+
+def _read(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
+    with DataFile(unit.target.path) as file:
+        log, source = Log(file, unit.target, options, findings), source_of(unit.target)
+        start, end = byte_range(log)
+        for item in read_log(log, unit.position or start, end, cursor=unit.cursor):
+            if not isinstance(item, Block):
+                yield from report_damage(item, findings)
+            elif item.records is not None:
+                yield from _rows(item, item.records, source)
+                yield finished(log, item, int(record_sizes(item.records).sum()))
+
+
+def _rows(block: Block, records: RecordColumns, source: FromFile) -> Iterator[RescuedRecordRow]:
+    """Yield the records of a block."""
+    of_batch = {
+        name: np.array(listed(column), dtype=object)[records.batch].tolist()
+        for name, column in batch_columns(block, OF_BATCH).items()
+    }
+    control = is_control(block)[records.batch].tolist()
+    columns = zip(
+        records_at(records, np.arange(len(control))),
+        records.timestamp.tolist(),
+        of_batch.pop("timestamp_type"),
+        _headers(records),
+        records.sequence.tolist(),
+        control,
+        zip(*of_batch.values(), strict=True),
+        strict=True,
+    )
+    for record, timestamp, kind, headers, sequence, is_marker, (
+        epoch,
+        *producer,
+        is_transactional,
+    ) in columns:
+        name = control_type(record.key) if is_marker else None
+        contents = (record.offset, timestamp, kind, record.key, record.value, headers)
+        yield RescuedRecordRow._make((source, *contents, epoch, *producer, sequence, is_transactional, name))
+
+
+def _headers(records: RecordColumns) -> Iterator[tuple[RescuedHeader, ...]]:
+    keys = contents_at(records.data, records.header_key_start, records.header_key_length)
+    values = contents_at(records.data, records.header_value_start, records.header_value_length)
+    pairs = [_header(key or b"", value) for key, value in zip(keys, values, strict=True)]
+    for first, count in zip(records.headers_first.tolist(), records.headers_count.tolist(), strict=True):
+        yield tuple(pairs[first : first + count])
+
+
+def _header(key: bytes, value: bytes | None) -> RescuedHeader:
+    try:
+        return RescuedHeader(key.decode(), None, value)
+    except UnicodeDecodeError:
+        return RescuedHeader(key.decode(errors="backslashreplace"), key, value)
