@@ -67,6 +67,8 @@ COMMANDS = (
     "rlmm coverage",
     "rlmm retention --retention-bytes 300 --at 2026-11-22",
     "truncate --dry-run --leader-epochs 0:0,1:9,4:30@40",
+    "truncate --dry-run --leader-epoch 9 --leader",
+    "epoch end-offset --epoch all --current-leader-epoch 2",
     "epoch diff",
     "epoch check",
     "epoch rebuild",
@@ -78,6 +80,8 @@ COMMANDS = (
     "startup",
     "failover --broker 1 --all",
 )
+TWICE = ("replica ", "epoch diff", "truncate --dry-run --leader-epoch ")
+"""Commands that are given the log dir twice."""
 IN_WORKERS = ("ls --jobs 2", "scan --jobs 2", "dump --records --jobs 2")
 SPREAD_ONE_IN = 25
 """Log dirs for each that is read by worker processes, too: they take long to start."""
@@ -121,7 +125,7 @@ def time_limit(seconds: int) -> Iterator[None]:
 
 def problem(command: str, log_dir: Path, schemas: Schemas) -> str | None:
     """Return what is wrong with how a command answers; None for nothing."""
-    words = [*command.split(), *[str(log_dir)] * (2 if command.startswith(("replica ", "epoch diff")) else 1)]
+    words = [*command.split(), *[str(log_dir)] * (2 if command.startswith(TWICE) else 1)]
     try:
         with time_limit(SECONDS):
             done = CliRunner().invoke(app, words if "text" in words else [*words, "-o", "json"])
