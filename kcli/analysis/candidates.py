@@ -5,6 +5,7 @@ end; each other replica meets it as a follower does, and its log is truncated as
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from formats.batch import MAX_INT
@@ -54,6 +55,8 @@ def losses(replicas: Sequence[LoadedReplica]) -> Iterator[Loss]:
             yield Loss(candidate, follower, None, None, None)
             continue
         removed = _removed(log, meeting)
+        if log.is_tiered and meeting.truncate_to < log.local_log_start_offset:
+            removed = replace(removed, records=None)  # what is in remote storage goes, too
         committed = _committed(follower, replicas, meetings)
         lost = removed.records
         if lost and committed is None:

@@ -5,11 +5,11 @@ calls; then a clean stop and start with checkpoints that hold the new values.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from formats.batch import LOG_APPEND_TIME, BatchHeader
-from kcli.analysis.epochs import truncate_from_end
+from kcli.analysis.epochs import EpochCache, truncate_from_end
 from kcli.analysis.loaded_log import LoadedLog, check_fits
 from kcli.analysis.log_segment import (
     BrokerError,
@@ -116,6 +116,16 @@ def truncate(
         producers=producers,
     )
     return _prediction(loaded, after, target, kind, (watermark, None if watermark is None else lowered))
+
+
+def with_remote_state(prediction: Prediction, epochs: EpochCache, log_start_offset: int) -> Prediction:
+    """Return the prediction of a follower that goes on with the state of a remote segment.
+
+    As `TierStateMachine.buildRemoteLogAuxState`: the leader's log start, its epochs and a producer snapshot.
+    """
+    after = prediction.after._replace(epochs=epochs, log_start_offset=log_start_offset)
+    snapshots = {**dict(prediction.snapshots), prediction.target: CREATE}
+    return replace(prediction, after=after, snapshots=tuple(sorted(snapshots.items())))
 
 
 def _prediction(

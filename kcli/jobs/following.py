@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kcli.analysis.candidates import LoadedReplica, side_of
+from kcli.analysis.epochs import truncate_from_end
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import LoadedLog, checkpoints
 from kcli.analysis.replication import (
@@ -20,6 +21,7 @@ from kcli.analysis.replication import (
     meet,
 )
 from kcli.analysis.start import start
+from kcli.analysis.truncation import Prediction, with_remote_state
 from kcli.engine.contract import Unit
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
@@ -150,6 +152,26 @@ def _by_remote(
     last = meeting.rounds[-1]._replace(truncate_to=found.next_offset, completed=True)
     rounds = (*meeting.rounds[:-1], last)
     return meeting._replace(truncate_to=found.next_offset, starts_anew=True, rounds=rounds)
+
+
+def with_state_of(leader: FollowedLeader, meeting: Meeting, prediction: Prediction) -> Prediction:
+    """Return what a truncation leaves of a follower, with what it takes from remote storage."""
+    if meeting.outcome != TIERED:
+        return prediction
+    epochs = truncate_from_end(leader.side.epochs, meeting.truncate_to)
+    return with_remote_state(prediction, epochs, leader.side.log_start_offset)
+
+
+def without_remote(lost: str | None, meeting: Meeting, loaded: LoadedLog) -> str | None:
+    """Return the offsets that are lost, `A..B`, but for those that remote storage has.
+
+    The leader's history is the follower's as far as the fetch that is answered with remote storage.
+    """
+    is_kept = meeting.outcome == TIERED and all(one.rule != LEADER_START for one in meeting.rounds)
+    kept = meeting.rounds[-1].fetch_offset if is_kept else None
+    if lost is None or kept is None:
+        return lost
+    return f"{kept}..{lost.rpartition('..')[2]}" if kept < loaded.log_end_offset else None
 
 
 def rounds_of(meeting: Meeting) -> tuple[TruncationRound, ...]:

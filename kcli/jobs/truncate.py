@@ -33,6 +33,8 @@ from kcli.jobs.following import (
     meeting_of,
     rounds_of,
     warning_of,
+    with_state_of,
+    without_remote,
 )
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import PARTITION_METADATA, Partition, shown_path
@@ -130,8 +132,11 @@ def _partition(partition: Partition, request: Request, leader: FollowedLeader | 
         raise FileError(
             error.path, WOULD_FAIL, f"the truncation would fail: {error}", error.position
         ) from error
-    warnings = (*_input_warnings(partition, request), *_warnings(loaded, prediction, partition.path))
     lost = _lost(loaded, prediction)
+    if meeting is not None and leader is not None:
+        prediction = with_state_of(leader, meeting, prediction)
+        lost = without_remote(lost, meeting, loaded)
+    warnings = (*_input_warnings(partition, request), *_warnings(loaded, prediction, partition.path, lost))
     row = _row(where(partition), loaded, prediction, warnings)
     row = row._replace(lost_offsets=lost, rescue_command=_rescue_command(partition, lost))
     if meeting is not None and request.following is not None:
@@ -267,14 +272,13 @@ def _counts(segment: LoadedSegment | None) -> _Counts:
     )
 
 
-def _warnings(loaded: LoadedLog, prediction: Prediction, directory: str) -> Iterator[str]:
+def _warnings(loaded: LoadedLog, prediction: Prediction, directory: str, lost: str | None) -> Iterator[str]:
     """Yield what a person should know before it happens, in plain words."""
     yield from _start_warnings(loaded)
     yield from _target_warnings(loaded, prediction)
     yield from _restart_warnings(prediction)
     if prediction.removed.trouble is not None:
         yield f"not every batch that goes could be counted: {prediction.removed.trouble}"
-    lost = _lost(loaded, prediction)
     if lost is not None:
         yield (
             f"this saves what will be lost: kcli dump --records --offsets {lost} -o ndjson "

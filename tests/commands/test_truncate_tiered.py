@@ -26,15 +26,15 @@ def truncate(story, follower, leader, *words, status=0):
 
 
 @pytest.mark.parametrize(
-    ("records", "epochs", "rounds"),
+    ("records", "rounds", "lost"),
     [
-        ([(0, 0), (1, 0)], [(0, 0)], [("remote-offset", 2, 6)]),
-        ([(0, 0), (1, 0), (2, 0), (3, 0)], [(0, 0)], [("common-epoch", 4, 3), ("remote-offset", 3, 6)]),
+        ([(0, 0), (1, 0)], [("remote-offset", 2, 6)], None),
+        ([(0, 0), (1, 0), (2, 0), (3, 0)], [("common-epoch", 4, 3), ("remote-offset", 3, 6)], "3..3"),
     ],
 )
-def test_a_follower_goes_on_past_the_segment_that_rlmm_follow_names(story, records, epochs, rounds):
+def test_a_follower_goes_on_past_the_segment_that_rlmm_follow_names(story, records, rounds, lost):
     first_segments(story)
-    leader, follower = story.replica("a", LOCAL, EPOCHS), story.replica("b", records, epochs)
+    leader, follower = story.replica("a", LOCAL, EPOCHS), story.replica("b", records, [(0, 0)])
     followed = story.follow(follower, leader)
     document = truncate(story, follower, leader)
     (row,) = document["rows"]
@@ -43,6 +43,10 @@ def test_a_follower_goes_on_past_the_segment_that_rlmm_follow_names(story, recor
     assert row["target_offset"] == row["log_end_offset_after"] == followed["next_fetch_offset"] == 6
     assert [(one["rule"], one["fetch_offset"], one["truncate_to"]) for one in row["rounds"]] == rounds
     assert row["records_removed"] == len(records)
+    assert (f"--offsets {lost} " in row["rescue_command"]) if lost else row["rescue_command"] is None
+    assert row["epochs_after"] == followed["epochs_after"]
+    assert (row["log_start_offset_after"], row["high_watermark_after"]) == (0, 6)
+    assert row["producer_snapshots"] == [{"offset": 6, "action": "create"}]
     assert [finding["code"] for finding in document["findings"] if finding["code"] > "TRUNC-003"] == [
         "TRUNC-006"
     ]
@@ -89,3 +93,17 @@ def test_the_rounds_on_a_terminal(story):
 
     shown = " ".join(done.stdout.split())
     assert "moved to tiered storage drop everything, take remote state, begin at 6" in shown
+
+
+def test_what_an_election_costs_in_remote_storage_is_not_counted(story):
+    """The candidate has less than the other one keeps in remote storage."""
+    first_segments(story)
+    tiered, short = story.replica("a", LOCAL, EPOCHS), story.replica("b", [(0, 0), (1, 0)], [(0, 0)])
+    done = CliRunner().invoke(app, ["replica", "elect", str(tiered), str(short), "-o", "json"])
+    rows = json.loads(done.stdout)["rows"]
+
+    assert [(row["outcome"], row["truncate_to"], row["records_lost"]) for row in rows] == [
+        ("tiered", 2, 0),
+        ("converged", 2, None),
+    ]
+    assert rows[1]["committed_records_lost"] is None

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from rich.console import RenderableType
 
 from kcli.analysis.findings import Finding
-from kcli.output.drawings.grid import COUNT, NUMBER, SIZE, ShownColumn
+from kcli.output.drawings.grid import NUMBER, SIZE, ShownColumn
 from kcli.output.drawings.places import name_of, short_dirs
 from kcli.output.drawings.tables import TableView, draw_table, sentences
 from kcli.output.screen import Screen
@@ -21,7 +21,7 @@ def _severity(row: ElectionRow) -> str | None:
         return "error"
     if row.outcome == UNKNOWN:
         return "warning"
-    return "warning" if row.bytes_lost else None
+    return "warning" if row.records_lost != 0 else None
 
 
 def _cut(row: ElectionRow) -> str:
@@ -30,8 +30,15 @@ def _cut(row: ElectionRow) -> str:
     if row.outcome == UNKNOWN:
         return UNKNOWN
     if row.truncate_to == row.follower_log_end_offset:
-        return KEEPS_ALL
+        return "remote state" if row.outcome == "tiered" else KEEPS_ALL
     return f"{row.truncate_to} of {row.follower_log_end_offset}"
+
+
+def _lost(row: ElectionRow) -> str | None:
+    """Return how many records go; `unknown` where they cannot be counted."""
+    if row.records_lost is None:
+        return UNKNOWN
+    return number(row.records_lost) if row.records_lost else None
 
 
 def _committed(row: ElectionRow) -> str | None:
@@ -70,7 +77,7 @@ ELECTIONS = TableView(
         ShownColumn("ELECTED", "elected", rank=1),
         ShownColumn("FOLLOWER", "follower"),
         ShownColumn("TRUNCATES TO", lambda line: _cut(line.row)),
-        ShownColumn("LOSES", lambda line: line.row.records_lost or None, COUNT),
+        ShownColumn("LOSES", lambda line: _lost(line.row), NUMBER),
         ShownColumn("COMMITTED", lambda line: _committed(line.row), NUMBER),
         ShownColumn("SIZE", lambda line: line.row.bytes_lost or None, SIZE, rank=2),
         ShownColumn("WRITTEN (UTC)", "written", rank=3),

@@ -27,7 +27,7 @@ LEFT = 2
 """Spaces before a plan's lines."""
 
 NONE, FULL = "none", "full"
-CONVERGED = "converged"
+CONVERGED, TIERED = "converged", "tiered"
 KEEP, CUT, DELETE, CREATE = "keep", "cut", "delete", "create"
 SIGNS = {KEEP: "", CUT: "~", DELETE: "-", CREATE: "+"}
 TOGETHER = {KEEP: "that stay", CUT: "that are cut", DELETE: "to delete", CREATE: "to create"}
@@ -189,7 +189,17 @@ def _losses(row: TruncationRow) -> str:
         return f"Lost: {size(row.bytes_removed)} that are no batches."
     lost = f"{records}{counted(row.batches_removed, 'batch', 'batches')}, {size(row.bytes_removed)}"
     last = row.log_end_offset_before - 1 if row.last_removed_offset is None else row.last_removed_offset
-    return f"Lost: {lost}, offsets {span(row.first_removed_offset, last + 1)}{_written(row)}."
+    words = f"{lost}, offsets {span(row.first_removed_offset, last + 1)}{_written(row)}."
+    if row.outcome != TIERED:
+        return f"Lost: {words}"
+    if row.rescue_command is None:
+        return f"Dropped: {words} Remote storage has them."
+    return f"Dropped: {words} Remote storage has those below {row.rounds[-1].fetch_offset}."
+
+
+def _is_lossy(row: TruncationRow) -> bool:
+    """Whether records go that are nowhere else."""
+    return bool(row.bytes_removed) and (row.outcome != TIERED or row.rescue_command is not None)
 
 
 def _written(row: TruncationRow) -> str:
@@ -245,7 +255,7 @@ def _verdict(rows: Sequence[TruncationRow]) -> str:
             f"{count[CREATE]} created" if count[CREATE] else "",
         )
     )
-    losers = [row for row in rows if row.bytes_removed]
+    losers = [row for row in rows if _is_lossy(row)]
     if not losers:
         return f"Plan: {doing}. Nothing is lost."
     records = sum(row.records_removed or 0 for row in losers)
