@@ -19,7 +19,7 @@ from commands._typer import GIVEN, Group, GroupOfCommands, keep_given
 from kcli import __version__
 
 GROUPS = {
-    "What is on disk": ("ls", "check", "salvage", "scan", "dump", "sql"),
+    "What is on disk": ("ls", "check", "diff", "salvage", "scan", "dump", "sql"),
     "What a start does": ("startup",),
     "What a leader change does": ("epoch", "checkpoint", "truncate", "replica", "failover"),
     "Where a record is": ("lookup", "partition-for", "uuid"),

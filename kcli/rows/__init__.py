@@ -52,13 +52,14 @@ COMMANDS = {
     "ls": "places",
     "scan": "scan",
     "check": "check",
+    "diff": "runs",
     "salvage": "salvage",
     "dump": "dump",
 }
 """The module of each command's rows."""
 
-READ_NO_FILES = frozenset({"rlmm partition", "partition-for", "uuid", "replica simulate"})
-"""Commands whose rows come from their words alone."""
+READ_NO_FILES = frozenset({"rlmm partition", "partition-for", "uuid", "replica simulate", "diff"})
+"""Commands whose rows come from their words alone, or from other runs."""
 
 
 def row_types(command: str) -> tuple[RowType, ...]:

@@ -90,6 +90,7 @@ def test_what_salvage_says_matches_its_schema(kcli, log_dir, tmp_path):
 
 
 WORDS_ALONE = {
+    "diff": "{0}/1 {0}/2",
     "rlmm partition": "AAAAAAAAAAAAAAAAAAAAAA:3",
     "partition-for": "--group billing --key 7 --as int --partitions 9",
     "replica simulate": "loss",
@@ -98,8 +99,11 @@ WORDS_ALONE = {
 
 
 @pytest.mark.parametrize("command", sorted(READ_NO_FILES))
-def test_documents_of_commands_without_files_match_their_schema(kcli, command):
-    document = json.loads(kcli(*command.split(), *WORDS_ALONE[command].split(), "-o", "json").stdout)
+def test_documents_of_commands_without_files_match_their_schema(kcli, demo, tmp_path, command):
+    for run, topics in (("1", "orders"), ("2", "orders,clicks")):
+        kcli("scan", demo, "--topic", topics, "--out", f"{tmp_path}/{run}/")
+    words = [word.format(tmp_path) for word in WORDS_ALONE[command].split()]
+    document = json.loads(kcli(*command.split(), *words, "-o", "json").stdout)
 
     jsonschema.validate(document, schema(kcli, command))
     assert document["rows"]

@@ -91,7 +91,10 @@ def test_a_log_dir_is_refused(kcli, demo, tmp_path, inside):
     [
         ((), "after --"),
         (("--conf", "x", "--", "ls", "a"), "--conf x: expected KEY=VALUE"),
-        (("--", "lss", "/a"), "lss is not a command of kcli; expected one of ls, check, salvage, scan,"),
+        (
+            ("--", "lss", "/a"),
+            "lss is not a command of kcli; expected one of ls, check, diff, salvage, scan,",
+        ),
         (("--", "epoch"), "nothing is not a command of kcli; expected one of show,"),
         (("--", "ls", "--jobs", "2", "/a"), "leave out --jobs"),
         (("--", "ls", "--spak", "/a"), "kcli ls --spak /a: No such option: --spak"),

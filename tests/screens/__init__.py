@@ -5,8 +5,10 @@
 
 import gzip
 import shlex
+import shutil
 import tarfile
 from base64 import b64decode
+from contextlib import chdir
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
@@ -66,6 +68,8 @@ CASES = {
     "replica-simulate": "replica simulate loss",
     "replica-simulate-rounds": "replica simulate fast-failovers-cured",
     "replica-simulate-list": "replica simulate --list",
+    "diff": "diff runs/scan-1 runs/scan-2",
+    "diff-check": "diff runs/check-1 runs/check-2",
     "scan-summary": "scan --summary kcli-demo",
     "scan-summary-damaged": "scan --summary damaged/d0 damaged/d1",
     "scan": "scan kcli-demo --topic payments",
@@ -141,7 +145,30 @@ def unpack(folder: Path) -> Path:
             snapshot_file(
                 folder / "flat", f"{facts['topic']}-{facts['partition']}", b64decode(facts["bytes"])
             )
+    _keep_runs(folder)
     return folder
+
+
+def _keep_runs(folder: Path) -> None:
+    """Make two runs of scan and of check: one partition goes, one comes, one is cut, one shorter."""
+    from commands.app import app
+
+    nightly = folder / "nightly"
+    for number, gone in ((1, "orders-1"), (2, "clicks-0")):
+        shutil.copytree(folder / "kcli-demo", nightly)
+        shutil.rmtree(nightly / gone)
+        if number == 2:
+            log = max((nightly / "orders-0").glob("*.log"))
+            log.write_bytes(log.read_bytes()[:-1])
+            for file in (nightly / "payments-0").glob(
+                f"{min((nightly / 'payments-0').glob('*.log')).stem}.*"
+            ):
+                file.unlink()
+        for command in ("scan", "check"):
+            words = [command, "nightly", "--out", f"runs/{command}-{number}/", "-q"]
+            with chdir(folder):
+                CliRunner().invoke(app, words, prog_name="kcli")
+        shutil.rmtree(nightly)
 
 
 def drawn(line: str, setting: Setting, **more: str) -> str:

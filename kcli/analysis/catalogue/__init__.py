@@ -10,9 +10,10 @@ from kcli.analysis.catalogue.metadata import METADATA
 from kcli.analysis.catalogue.offsets import OFFSETS
 from kcli.analysis.catalogue.remote import REMOTE
 from kcli.analysis.catalogue.rule import Rule
+from kcli.analysis.catalogue.runs import RUNS
 from kcli.analysis.catalogue.starts import STARTS
 
-PARTS = (LOGS, OFFSETS, STARTS, CHECKS, REMOTE, METADATA)
+PARTS = (LOGS, OFFSETS, STARTS, CHECKS, REMOTE, METADATA, RUNS)
 CATALOGUE: dict[str, Rule] = {code: rule for part in PARTS for code, rule in part.items()}
 
 __all__ = ["CATALOGUE", "PARTS", "Rule"]

@@ -32,6 +32,7 @@ DRAWINGS = {
     "checkpoint": "checkpoints.CHECKPOINTS",
     "replica_range": "replica_ranges.draw_ranges",
     "check": "checks.draw_checks",
+    "run_diff": "run_diffs.DIFFERENCES",
     "fingerprint": "replica_ranges.FINGERPRINTS",
     "election": "elections.draw_elections",
     "salvage": "salvages.draw_salvages",

@@ -1,0 +1,51 @@
+"""`kcli diff`: what changed from one run to a later one."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from commands._options import Common, UsageError, output_options
+
+
+@output_options
+def diff(
+    first: Annotated[str, typer.Argument(metavar="RUN1", help="A directory of --out NAME/.")],
+    last: Annotated[str, typer.Argument(metavar="RUN2", help="That of a later run of the same command.")],
+    *,
+    all_partitions: Annotated[bool, typer.Option("--all", help="Unchanged partitions, too.")] = False,
+    common: Common,
+) -> None:
+    """Compare two runs of ls, check, scan or startup: new damage, logs that shrank, rewritten epochs.
+
+    A run is what --out NAME/ keeps. A partition that only grew, or lost old segments, is no finding.
+
+    Example: kcli diff /var/lib/kcli/2026-01-30 /var/lib/kcli/2026-01-31
+    """
+    from commands._run import new_summary, run_answer  # noqa: PLC0415 - kept out of --help
+    from kcli.analysis.findings import Finding  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.run_diff import RunError, differences, record_of  # noqa: PLC0415 - kept out of --help
+    from kcli.rows import Failure, Item  # noqa: PLC0415 - kept out of --help
+
+    summary = new_summary(common)
+    summary.inputs = 2
+
+    def rows() -> Iterator[Item]:
+        try:
+            one, other = record_of(first), record_of(last)
+            if one.command != other.command:
+                raise UsageError(
+                    f"{first} is a run of {one.command}, {last} of {other.command}: compare runs of one"
+                )
+            if one.started_timestamp > other.started_timestamp:
+                raise UsageError(f"{first} is the later run: write the earlier one first")
+            for found in differences(one, other, all_of_them=all_partitions):
+                if isinstance(found, Finding):
+                    summary.findings.append(found)
+                else:
+                    yield found
+            summary.answered = 2
+        except RunError as error:
+            summary.failures.append(Failure("", "not-a-run", None, None, str(error)))
+
+    run_answer("diff", rows(), common, summary)

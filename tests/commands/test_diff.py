@@ -1,0 +1,185 @@
+"""`kcli diff`: two runs of one command, partition by partition, and directories that are none."""
+
+import json
+import shutil
+
+import pytest
+
+CUT = 100
+"""Bytes that are cut from a log."""
+
+
+@pytest.fixture
+def runs(kcli, log_dir, tmp_path):
+    """Keep runs of a command, between which partitions grow, shrink, come and go; return their paths."""
+    kept = {}
+
+    def run(command, *more):
+        if (command, more) in kept:
+            return kept[command, more]
+        places = [f"{tmp_path}/{command}-{number}" for number in (1, 2)]
+        shutil.rmtree(log_dir.path)
+        log_dir.path.mkdir()
+        (log_dir.path / "meta.properties").write_text(
+            "version=1\ncluster.id=d4AOWUsZhgy8XcdU-9gSlQ\nnode.id=1\n"
+        )
+        for name in ("same-0", "cut-0", "gone-0", "grown-0"):
+            log_dir.partition(name)
+        kcli(command, log_dir.path, "--out", f"{places[0]}/", *more)
+        shutil.rmtree(log_dir.path / "gone-0")
+        shutil.rmtree(log_dir.path / "grown-0")
+        log_dir.partition("grown-0", end=45)
+        log_dir.partition("new-0")
+        log = log_dir.path / "cut-0" / f"{0:020}.log"
+        log.write_bytes(log.read_bytes()[:-CUT])
+        (log_dir.path / "recovery-point-offset-checkpoint").write_text("0\n1\ncut 0 40\n")
+        kcli(command, log_dir.path, "--out", f"{places[1]}/", *more)
+        kept[command, more] = places
+        return places
+
+    return run
+
+
+def rows_of(result):
+    document = json.loads(result.stdout)
+    return {row["topic"]: row for row in document["rows"]}, [one["code"] for one in document["findings"]]
+
+
+@pytest.mark.parametrize("output", ["ndjson", "parquet"])
+@pytest.mark.parametrize("by", [(), ("--partition-by", "topic,partition")])
+@pytest.mark.parametrize(
+    ("command", "verdicts", "codes"),
+    [
+        (
+            "ls",
+            {"cut": "rewritten", "gone": "gone", "grown": "grown", "new": "new"},
+            {"DIFF-003", "DIFF-004", "DIFF-006"},
+        ),
+        (
+            "scan",
+            {"cut": "rewritten", "gone": "gone", "grown": "grown", "new": "new"},
+            {"DIFF-002", "DIFF-003", "DIFF-004", "DIFF-006"},
+        ),
+        (
+            "startup",
+            {"cut": "rewritten", "gone": "gone", "grown": "grown", "new": "new"},
+            {"DIFF-003", "DIFF-004", "DIFF-006"},
+        ),
+    ],
+)
+def test_what_became_of_each_partition(kcli, runs, command, verdicts, codes, output, by):
+    result = kcli("diff", *runs(command, "-o", output, *by), "-o", "json")
+    rows, found = rows_of(result)
+
+    assert {topic: row["verdict"] for topic, row in rows.items()} == verdicts
+    assert codes <= set(found)
+    assert result.exit_code == 1
+    assert [rows["cut"][name] for name in ("log_end_offset_before", "log_end_offset_after")] == [40, 25]
+    assert [rows["new"][name] for name in ("log_end_offset_before", "log_end_offset_after")] == [None, 40]
+    if command == "scan":
+        assert (rows["cut"]["segments_changed"], rows["grown"]["segments_changed"]) == ([f"{0:020}.log"], [])
+        assert rows["new"]["segments_new"] == rows["gone"]["segments_gone"] == [f"{0:020}.log"]
+
+
+def test_check_is_compared_by_result_and_findings(kcli, runs):
+    rows, found = rows_of(kcli("diff", *runs("check"), "-o", "json"))
+
+    assert rows["cut"]["verdict"] == "changed"
+    assert "LOG-001" in rows["cut"]["findings_new"] and "DIFF-002" in found
+    assert "grown" not in rows
+
+
+def test_all_shows_what_is_unchanged(kcli, runs):
+    rows, _ = rows_of(kcli("diff", *runs("ls"), "--all", "-o", "json"))
+
+    assert rows["same"]["verdict"] == "unchanged"
+
+
+def test_a_run_is_like_itself(kcli, runs):
+    first, _ = runs("scan")
+
+    result = kcli("diff", first, first, "-o", "json")
+    assert (result.exit_code, *rows_of(result)) == (0, {}, [])
+
+
+def test_a_partition_that_could_not_be_read_is_not_gone(kcli, runs, tmp_path):
+    first, last = runs("ls")
+    (file,) = (tmp_path / "ls-1/rows").iterdir()
+    (row,) = [json.loads(line) for line in file.read_text().splitlines() if '"gone"' in line]
+    error = {"type": "error", "path": row["dir"], "error": "unreadable", "position": None, "field": None}
+    (tmp_path / "ls-2/errors/errors.ndjson").write_text(json.dumps({**error, "message": "no access"}) + "\n")
+
+    rows, found = rows_of(kcli("diff", first, last, "-o", "json"))
+    assert (rows["gone"]["verdict"], rows["gone"]["result_after"]) == ("damaged", "unreadable")
+    assert "DIFF-006" not in found
+
+
+def test_partitions_of_a_log_dir_that_could_not_be_read_are_not_gone(kcli, runs, tmp_path, log_dir):
+    first, last = runs("ls")
+    error = {
+        "type": "error",
+        "path": str(log_dir.path),
+        "error": "unreadable",
+        "position": None,
+        "field": None,
+    }
+    (tmp_path / "ls-2/errors/errors.ndjson").write_text(json.dumps({**error, "message": "no access"}) + "\n")
+
+    rows, found = rows_of(kcli("diff", first, last, "-o", "json"))
+    assert (rows["gone"]["verdict"], rows["gone"]["result_after"]) == ("damaged", "unreadable")
+    assert "DIFF-006" not in found
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "message"),
+    [
+        (
+            lambda run: (run / "run.json").unlink(),
+            3,
+            "run.json: not there; expected a directory that --out NAME/",
+        ),
+        (lambda run: (run / "run.json").write_text("[]"), 3, "run.json: this is not what --out NAME/ writes"),
+        (
+            lambda run: (run / "run.json").write_text('{"command": "dump", "started_timestamp": 1}'),
+            3,
+            "run.json: a run of dump; expected one of ls, check, scan, startup",
+        ),
+        (lambda run: shutil.rmtree(run / "rows"), 3, "rows: no such file or directory"),
+        (lambda run: (run / "rows" / "part-9.ndjson").write_text("{"), 3, "line 1: expected a JSON object"),
+        (
+            lambda run: (run / "rows" / "part-9.ndjson").write_text("{}\n[]"),
+            3,
+            "line 2: expected a JSON object",
+        ),
+        (lambda run: (run / "rows" / "part-9.parquet").write_text("PAR1"), 3, "part-9.parquet: "),
+        (
+            lambda run: (run / "rows" / "part-9.csv").touch(),
+            3,
+            "expected a run that was written with -o ndjson",
+        ),
+        (
+            lambda run: (run / "run.json").write_text('{"command": "scan", "started_timestamp": 1}'),
+            2,
+            "compare runs of one",
+        ),
+        (
+            lambda run: (run / "run.json").write_text('{"command": "ls", "started_timestamp": 1}'),
+            2,
+            "is the later run",
+        ),
+        (
+            lambda run: (run / "rows" / "part-9.ndjson").write_text(
+                '{"type": "partition", "dir": "d", "topic": null}\n'
+            ),
+            3,
+            "rows: a row without broker_id",
+        ),
+    ],
+)
+def test_directories_that_are_no_runs(kcli, runs, tmp_path, change, status, message):
+    first, last = runs("ls")
+    change(tmp_path / "ls-2")
+
+    result = kcli("diff", first, last)
+    assert (result.exit_code, result.stdout) == (status, "")
+    assert message in result.stderr and result.stderr.count("\n") == 1
