@@ -161,6 +161,15 @@ def check(
             show_default=False,
         ),
     ] = None,
+    leader: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--leader",
+            metavar="PATH",
+            help="Compare with a leader's epochs and offsets: its log dir or partition; repeatable.",
+            show_default=False,
+        ),
+    ] = None,
     source: Source = None,
     at: At = None,
     common: Common,
@@ -180,11 +189,18 @@ def check(
     from kcli.jobs.rlmm_snapshots import ACCEPTS, expand, grouped  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm_storage import Storage, objects_of, reducer  # noqa: PLC0415 - kept out of --help
     from kcli.logdir.buffers import FileError  # noqa: PLC0415 - kept out of --help
+    from kcli.logdir.tree import Selection, find  # noqa: PLC0415 - kept out of --help
 
     now, selection, until = time.time_ns(), common.selection(), _until(at)
     listings = Storage(tuple(storage), now) if storage else None
     now_ms = now // 1_000_000 if at is None else until.event_timestamp_ms
-    options = RemoteCheck(now_ms=now_ms, stuck_after_ms=parse_duration(stuck_after), storage=listings)
+    leading = find(leader or [], Selection())
+    if leading.failures:
+        raise UsageError(f"--leader {leading.failures[0].path}: {leading.failures[0].message}")
+    leaders = tuple(target for target in leading.targets if target.name is not None)
+    options = RemoteCheck(
+        now_ms=now_ms, stuck_after_ms=parse_duration(stuck_after), storage=listings, leaders=leaders
+    )
     try:
         _ = listings and objects_of(listings)
     except FileError as error:

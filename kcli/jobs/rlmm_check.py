@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from formats.names import REMOTE_LOG_SNAPSHOT
+from formats.names import REMOTE_LOG_SNAPSHOT, PartitionDir
 from formats.remote_metadata import (
     SEGMENT_STATES,
     RemoteLogSegmentMetadata,
@@ -33,8 +33,13 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import rlmm
 from kcli.jobs.rlmm_events import Event
 from kcli.jobs.rlmm_fold import Asked, FoldedDirectory, folding
+from kcli.jobs.rlmm_leader import Leader, lead_of
+from kcli.jobs.rlmm_lineage import against_leader, named
 from kcli.jobs.rlmm_snapshots import FileWork, replaying
 from kcli.jobs.rlmm_storage import Known, Storage, absent_segments, described, missing, objects_of
+from kcli.logdir.buffers import FileError
+from kcli.logdir.partition import Partition
+from kcli.logdir.tree import Target
 from kcli.rows import Item
 from kcli.rows.remote_state import RemoteCheckRow, RemotePartition
 
@@ -72,12 +77,14 @@ class RemoteCheck:
     """What is checked against what.
 
     `now_ms`: the time of the check, None for that of the last event. A copy or deletion that began
-    `stuck_after_ms` before that is taken for one that nobody will finish. `storage`: what else is looked at.
+    `stuck_after_ms` before that is taken for one that nobody will finish. Compared with `storage` and the
+    `leaders`, partition directories.
     """
 
     now_ms: int | None
     stuck_after_ms: int
     storage: Storage | None = None
+    leaders: tuple[Target, ...] = ()
 
 
 def check(unit: Unit, *, asked: Asked, options: RemoteCheck) -> Outcome:
@@ -107,6 +114,7 @@ class Checking:
         self._now_ms = options.now_ms
         self._stuck_after_ms = options.stuck_after_ms
         self._stored = stored
+        self._leaders = {target.name: target for target in options.leaders}
         self._found: dict[UserPartition, CheckedPartition] = {}
         self._latest = 0
         self._seen: dict[str, UserPartition] = {}
@@ -117,7 +125,7 @@ class Checking:
         places = frozenset((key, metadata_partition) for key in self._found)
         return Known(frozenset(self._seen), places, frozenset({metadata_partition}))
 
-    def found(self, folded: FoldedDirectory) -> Iterator[Item | Finding]:
+    def found(self, folded: FoldedDirectory) -> Iterator[Item | Finding | FileError]:
         """Yield the rows, then the findings."""
         for key, count in folded.store.remnants.items():
             self._of(folded, key).add("RLMM-016", f"DELETE_PARTITION_FINISHED, and {count} segments left")
@@ -127,6 +135,10 @@ class Checking:
                 what = described(self._stored.objects[segment_id])
                 self._of(folded, key).add("RLMM-023", f"segment {segment_id} is deleted, and has {what}")
         for key, cache in folded.store:
+            try:
+                self._against_leader(self._of(folded, key), key, cache)
+            except FileError as error:
+                yield error
             yield self._row(folded, key, cache)
         for key, checked in self._found.items():
             if key not in folded.store.caches and checked.listed:
@@ -164,6 +176,26 @@ class Checking:
                 what += f" after {state_name(folded.store.caches[key].segments[record.segment_id].last)}"
             checked.add(CODE_OF_REFUSAL[refused], what)
 
+    def _against_leader(self, checked: CheckedPartition, key: UserPartition, cache: RemoteCache) -> None:
+        """Report what does not go together with the leader's log, if there is one of this partition."""
+        topic_id, topic, number = key
+        target = self._leaders.get(PartitionDir(topic, number))
+        if target is None:
+            return
+        partition = Partition(target)
+        own = partition.topic_id()
+        if own not in {topic_id, None}:
+            return
+        starting = lead_of(partition, own, cache)
+        while True:
+            try:
+                next(starting)  # what a start finds is said by other commands
+            except StopIteration as done:
+                leader: Leader = done.value
+                break
+        for code, message in against_leader(leader):
+            checked.add(code, message)
+
     def _row(self, folded: FoldedDirectory, key: UserPartition, cache: RemoteCache) -> RemoteCheckRow:
         checked = self._of(folded, key)
         referenced = cache.referenced()
@@ -178,15 +210,15 @@ class Checking:
             superseded = is_copied and metadata.segment_id not in referenced
             states["superseded" if superseded else SEGMENT_STATES[metadata.state]] += 1
             if superseded:
-                checked.add("RLMM-017", f"{_named(segment)}: no offset leads to it")
+                checked.add("RLMM-017", f"{named(segment)}: no offset leads to it")
             elif not is_copied and metadata.event_timestamp_ms <= now - self._stuck_after_ms:
                 code = "RLMM-009" if metadata.state == COPY_SEGMENT_STARTED else "RLMM-010"
                 age = duration(now - metadata.event_timestamp_ms)
                 since = f"{state_name(metadata)} by broker {metadata.broker_id}, nothing for {age} after it"
-                checked.add(code, f"{_named(segment)}: {since}{self._objects_of(segment)}")
+                checked.add(code, f"{named(segment)}: {since}{self._objects_of(segment)}")
             if self._stored is not None and absent <= 1:
                 for code, message in missing(metadata, self._stored):
-                    checked.add(code, f"{_named(segment)}: {message}")
+                    checked.add(code, f"{named(segment)}: {message}")
         _check_histories(checked, cache)
         marked = folded.store.deletions.get(key)
         if cache.segments and marked is not None:
@@ -218,11 +250,11 @@ def _check_histories(checked: CheckedPartition, cache: RemoteCache) -> None:
         sides = f"after leader epoch {max(before.epochs)}, before {min(after.epochs)}"
         checked.add("RLMM-014", f"no remote segment holds offsets {first}..{last}, {sides}")
     for segment, message in overlaps(cache):
-        checked.add("RLMM-024", f"{_named(segment)}: {message}")
+        checked.add("RLMM-024", f"{named(segment)}: {message}")
     for message in contradicting_starts(cache):
         checked.add("RLMM-018", message)
     for segment, reason in written_again(cache):
-        checked.add("RLMM-019", f"{_named(segment)}: {reason}")
+        checked.add("RLMM-019", f"{named(segment)}: {reason}")
 
 
 def contradictions(record: RemoteLogSegmentMetadata) -> Iterator[str]:
@@ -239,8 +271,3 @@ def contradictions(record: RemoteLogSegmentMetadata) -> Iterator[str]:
     if entries and entries[-1].offset > record.end_offset:
         last = entries[-1]
         yield f"leader epoch {last.leader_epoch} begins at {last.offset}, after its end {record.end_offset}"
-
-
-def _named(segment: CachedSegment) -> str:
-    metadata = segment.metadata
-    return f"segment {metadata.segment_id} of offsets {metadata.start_offset}..{metadata.end_offset}"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from kcli.analysis.remote_lineage import serving
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, where
+from kcli.jobs.common import where
 from kcli.jobs.rlmm_leader import Leader, led
 from kcli.rows.remote_tier import RlmmCoverageRow
 
@@ -24,10 +24,11 @@ class _Piece(NamedTuple):
 
 def coverage(unit: Unit) -> Outcome:
     """Return a row for each range of offsets of the unit's partition, from log start to log end."""
-    return led(unit, _coverage)
+    return led(unit, ranges)
 
 
-def _coverage(leader: Leader) -> Yield:
+def ranges(leader: Leader) -> Iterator[RlmmCoverageRow]:
+    """Yield the ranges of offsets of a partition, from log start to log end, with their tiers."""
     pieces = list(_pieces(leader))
     sizes = {key: each.metadata.segment_size_in_bytes for key, each in leader.remote.segments.items()}
     begun: set[str] = set()

@@ -17,7 +17,7 @@ from kcli.analysis.findings import Finding
 from kcli.analysis.remote_cache import RemoteCache, RemoteStore, UserPartition
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import rlmm
-from kcli.jobs.common import failed, internal_failure, log_dir_findings
+from kcli.jobs.common import failed, failure_of, internal_failure, log_dir_findings
 from kcli.jobs.rlmm_events import Event, events
 from kcli.logdir.buffers import DataFile, FileError, reading
 from kcli.logdir.tree import Selection, Target
@@ -95,7 +95,7 @@ def by_directory(units: list[Unit]) -> list[Unit]:
 def folding(
     unit: Unit,
     asked: Asked,
-    answer: Callable[[FoldedDirectory], Iterable[Item | Finding]],
+    answer: Callable[[FoldedDirectory], Iterable[Item | Finding | FileError]],
     watch: Watch | None = None,
     *,
     keeps_deleted: bool = False,
@@ -119,11 +119,12 @@ def folding(
 def reading_all(
     unit: Unit,
     read: Callable[[Target, FindingCollector], None],
-    answer: Callable[[], Iterable[Item | Finding]],
+    answer: Callable[[], Iterable[Item | Finding | FileError]],
 ) -> Outcome:
     """Read all files of a unit, then return the rows and findings of `answer`, after those of the files.
 
-    Of files that cannot be read the first is the error; what the others hold counts.
+    Of files that cannot be read the first is the error, one of `answer` among them; what the others hold
+    counts.
     """
     findings, errors = list(log_dir_findings(unit.target)), list[Failure]()
     rows: list[Item] = []
@@ -140,6 +141,8 @@ def reading_all(
         for item in answer():
             if isinstance(item, Finding):
                 findings.append(item)
+            elif isinstance(item, FileError):
+                errors.append(failure_of(item))
             else:
                 rows.append(item)
     except Exception as error:  # noqa: BLE001 - the one boundary: a bug on one input must not stop the others

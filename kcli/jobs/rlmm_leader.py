@@ -111,7 +111,13 @@ def _led(partition: Partition, unit: Unit, work: Callable[[Leader], Yield]) -> Y
 def lead(partition: Partition, metadata: tuple[Target, ...]) -> Generator[Finding, None, Leader]:
     """Yield what the start finds; return the Leader. FileError where a metadata partition cannot be read."""
     topic_id = partition.topic_id()
-    cache = _cache_of(partition, topic_id, folded(metadata).store)
+    return (yield from lead_of(partition, topic_id, _cache_of(partition, topic_id, folded(metadata).store)))
+
+
+def lead_of(
+    partition: Partition, topic_id: str | None, cache: RemoteCache
+) -> Generator[Finding, None, Leader]:
+    """Yield what the start finds; return the Leader of remote segments that are known."""
     settings: Settings = UNKNOWN_SETTINGS
     if cache.segments:
         settings = UNKNOWN_SETTINGS._replace(remote_storage=True)

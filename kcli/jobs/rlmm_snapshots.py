@@ -82,7 +82,7 @@ class SnapshotFile:
 class FileWork(NamedTuple):
     """What is done with one file: what gives its rows and findings, and what sees the events replayed."""
 
-    answer: Callable[[SnapshotFile], Iterable[Item | Finding]]
+    answer: Callable[[SnapshotFile], Iterable[Item | Finding | FileError]]
     watch: Watch | None = None
 
 
@@ -168,7 +168,7 @@ def replaying(unit: Unit, asked: Asked, make: Make) -> Outcome:
             if found is not None:
                 files.setdefault(found.key[1:], []).append((found, make()))
 
-    def found() -> Iterator[Item | Finding]:
+    def found() -> Iterator[Item | Finding | FileError]:
         for each, work in (one for some in files.values() for one in some):
             yield from work.answer(each)
             yield from _compared(each)

@@ -165,4 +165,22 @@ REMOTE: dict[str, Rule] = {
         "Up to 3.5 it goes on after the committed offset: it does not see the events between the two.",
         "Remove both files while the broker is stopped: it reads all events then.",
     ),
+    "RLMM-028": Rule(
+        "warning",
+        "A copied segment is outside the lineage of the leader's epochs.",
+        "It neither reads nor deletes the segment, unless all its epochs are below the leader's first.",
+        "Nothing where an unclean election cut the log; else compare with kcli epoch show on the leader.",
+    ),
+    "RLMM-029": Rule(
+        "error",
+        "Remote storage goes past the leader's last stable offset.",
+        "It copies only below that offset: records of the open transaction are in the segment.",
+        "See whether the leader lost the end of its log; compare with its replicas.",
+    ),
+    "RLMM-030": Rule(
+        "error",
+        "Offsets of the leader's log are in no tier.",
+        "It answers OFFSET_OUT_OF_RANGE for them.",
+        "Look for a replica that still has them, see kcli rlmm coverage.",
+    ),
 }

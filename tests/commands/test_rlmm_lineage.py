@@ -1,0 +1,95 @@
+"""`rlmm check --leader`: segments of other histories, past the last stable offset, offsets in no tier."""
+
+import json
+
+import pytest
+
+from tests.builders import put_record, put_records
+from tests.commands.test_rlmm_follow import EVENTS, Story
+from tests.partitions import put_range, segment
+from tests.tiered import cluster
+
+
+@pytest.fixture
+def story(tmp_path):
+    return Story(tmp_path)
+
+
+@pytest.fixture
+def check(kcli, story):
+    def ask(leader):
+        records = [put_record(n, n, None, value) for n, value in enumerate(story.values)]
+        segment(story.root / "events" / EVENTS, 0, put_records(records))
+        done = kcli("rlmm", "check", story.root / "events", "--leader", leader, "-o", "json")
+        document = json.loads(done.stdout)
+        found = [(one["code"], one["message"]) for one in document["findings"]]
+        return found, document
+
+    return ask
+
+
+def test_a_leader_whose_history_it_is(story, check):
+    story.remote(1, [(0, 0), (1, 0), (2, 0)], [(0, 0)], [(0, 0)])
+    story.remote(2, [(3, 1), (4, 1), (5, 2)], [(1, 3), (2, 5)], [(0, 0), (1, 3), (2, 5)])
+    leader = story.replica("a", [(6, 2), (7, 3)], [(0, 0), (1, 3), (2, 5), (3, 7)])
+
+    assert check(leader)[0] == []
+
+
+def test_a_segment_that_an_unclean_election_cut(story, check):
+    story.remote(1, [(0, 0), (1, 0), (2, 0)], [(0, 0)], [(0, 0)])
+    story.remote(2, [(0, 0), (1, 1)], [(0, 0), (1, 1)], [(0, 0), (1, 1)])
+    found, document = check(story.replica("b", [(2, 1)], [(0, 0), (1, 1)]))
+
+    (message,) = [message for code, message in found if code == "RLMM-028"]
+    assert "offsets 0..2: it ends at 2, and epoch 0 of the leader before 1" in message
+    assert [row["result"] for row in document["rows"]] == ["warning"]
+
+
+def test_offsets_that_are_in_no_tier(story, check):
+    story.remote(1, [(0, 0), (1, 0), (2, 0)], [(0, 0)], [(0, 0)])
+    found, _ = check(story.replica("a", [(5, 2), (6, 2)], [(0, 0), (1, 3), (2, 5)]))
+
+    assert found == [("RLMM-030", "t-0: offsets 3..4 are neither there nor on the leader's disk")]
+
+
+def test_records_of_an_open_transaction_in_remote_storage(story, check):
+    story.remote(1, [(0, 0), (1, 0), (2, 0)], [(0, 0)], [(0, 0)])
+    leader = story.replica("a", [(0, 0)], [(0, 0)])
+    transaction = put_records(
+        [put_record(value=b"x")],
+        base_offset=1,
+        attributes=0x10,
+        producer_id=7,
+        producer_epoch=0,
+        base_sequence=0,
+    )
+    after = b"".join(put_range(offset, 1, 0, timestamp=1000) for offset in (2, 3))
+    segment(leader / "t-0", 0, put_range(0, 1, 0, timestamp=1000) + transaction + after)
+    (leader / ".kafka_cleanshutdown").unlink()  # else a broker without a snapshot takes it for no transaction
+    found, _ = check(leader)
+
+    ((code, message),) = found
+    assert code == "RLMM-029" and message.endswith("the leader's last stable offset is 1")
+
+
+def test_a_leader_that_does_not_load_is_an_error(story, check):
+    story.remote(1, [(0, 0)], [(0, 0)], [(0, 0)])
+    leader = story.replica("a", [(1, 0)], [(0, 0)])
+    (leader / "t-0" / "partition.metadata").write_text("version: 9\ntopic_id: x\n")
+    found, document = check(leader)
+
+    assert document["rows"] and found == []
+    (error,) = document["errors"]
+    assert error["path"].endswith("partition.metadata")
+
+
+def test_a_recorded_leader_has_none_of_it(kcli):
+    node1 = cluster().node1
+    document = json.loads(
+        kcli("rlmm", "check", node1, "--leader", node1, "--at", "2026-11-22", "-o", "json").stdout
+    )
+
+    codes = [one["code"] for one in document["findings"] if one["code"].startswith("RLMM")]
+    assert set(codes) == {"RLMM-009"} and len(codes) == 2
+    assert kcli("rlmm", "check", node1, "--leader", node1 / "nowhere").exit_code == 2
