@@ -73,6 +73,7 @@ def check(
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.analysis.broker_start import BrokerConfig  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.check import ACCEPTS, CheckLog, expand, reducer  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.contradictions import with_damaged_states  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.scan import ScanLog, ScanOptions, split_segments  # noqa: PLC0415 - kept out of --help
 
     if since is not None and quick:
@@ -91,7 +92,7 @@ def check(
         name="check",
         job=CheckLog(scan, records, quick, not common.include_leftovers),
         accepts=ACCEPTS,
-        expand=expand,
+        expand=lambda found: expand(with_damaged_states(found)),
         split=lambda units, _: split_segments(units if state is None else state.unread(units), 0),
         reduce=lambda found: reducer(scan, found, state, config),
         rows_from_reduce=True,

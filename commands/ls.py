@@ -31,10 +31,10 @@ def ls(
     """
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import ls as jobs  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.duplicates import with_duplicates  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.contradictions import with_contradictions  # noqa: PLC0415 - kept out of --help
 
     run(
-        Command(name="ls", job=partial(jobs.ls, recover=recover), expand=with_duplicates),
+        Command(name="ls", job=partial(jobs.ls, recover=recover), expand=with_contradictions),
         paths,
         replace(common, include_leftovers=True),
     )

@@ -59,7 +59,7 @@ def scan(
     Example: kcli scan --summary --jobs 4 /var/lib/kafka/data
     """
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.duplicates import with_duplicates  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.contradictions import with_contradictions  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.scan import (  # noqa: PLC0415 - kept out of --help
         PIECE_BYTES,
         ScanLog,
@@ -96,7 +96,7 @@ def scan(
         name="scan",
         job=ScanLog(options),
         accepts=ACCEPTS,
-        expand=lambda found: expand(with_duplicates(found), starts=True),
+        expand=lambda found: expand(with_contradictions(found), starts=True),
         possible_types=lambda _: options.rows,
         split=lambda units, _: split_segments(units, cuts),
         reduce=lambda found: ScanReducer(ScanLog(options), unread(found)),

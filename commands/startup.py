@@ -98,6 +98,7 @@ def startup(
     from kcli.analysis.broker_start import NEWEST, BrokerConfig  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import startup as jobs  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import startup_broker as broker  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.contradictions import with_quorum_states  # noqa: PLC0415 - kept out of --help
 
     request = jobs.StartRequest(
         now_ms=time.time_ns() // 1_000_000,
@@ -115,7 +116,7 @@ def startup(
         name="startup",
         job=partial(jobs.read, request=request),
         accepts=broker.ACCEPTS,
-        expand=broker.expand,
+        expand=lambda found: broker.expand(with_quorum_states(found)),
         reduce=lambda _: broker.StartReducer(config, rate, clean, version is not None),
         rows_from_reduce=True,
         usual_type="startup",

@@ -36,7 +36,8 @@ def read_object(data: Buffer) -> dict[str, Any]:
     try:
         value, _ = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
-        raise CorruptError(_byte(text, error.pos), "JSON", error.msg[:1].lower() + error.msg[1:]) from error
+        expected = error.msg.removeprefix("Expecting ")
+        raise CorruptError(_byte(text, error.pos), "JSON", expected[:1].lower() + expected[1:]) from error
     except ValueError as error:
         raise CorruptError(_byte(text, start), "JSON", "numbers of JSON") from error
     if not isinstance(value, dict):

@@ -23,6 +23,8 @@ ATTEMPTS = 6
 """How often a directory is read that changes while it is read."""
 ABOUT_FILES = ("LOG-", "IDX-", "EPOCH-", "START-", "TRUNC-003")
 """Codes of findings that a change of the files can cause."""
+CONTRADICTIONS = {"not-together": "START-009", "clusters": "DIR-009", "quorum-state": "DIR-010"}
+"""Codes of what log dirs and their files say against each other, by the kind of note."""
 FIRST_PAUSE = 0.01
 """Seconds between the first two attempts; each further pause is twice as long."""
 
@@ -70,6 +72,8 @@ def notes_as_findings(notes: Iterable[Note]) -> Iterator[Finding]:
             yield _of_entry("LOG-013", message, note)
         elif note.kind == "twice":
             yield Finding("START-009", note.message, dir=note.path)
+        elif note.kind in CONTRADICTIONS:
+            yield _of_entry(CONTRADICTIONS[note.kind], note.message, note)
         elif note.kind == "removed":
             yield Finding("LOG-014", note.message, dir=note.path)
         else:

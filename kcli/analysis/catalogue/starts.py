@@ -59,6 +59,22 @@ STARTS: dict[str, Rule] = {
         "release with ZooKeeper takes them from elsewhere.",
         "Restore the file from another log dir of the same node (directory.id differs).",
     ),
+    "DIR-009": Rule(
+        "warning",
+        "Log dirs side by side are of the same node id, and of different clusters.",
+        "If they are of one broker it does not start (RuntimeException: Invalid cluster.id); brokers of two "
+        "clusters do.",
+        "Ask again with --server-config, or for the log dirs of one broker alone. One of another cluster was "
+        "mounted or copied by mistake: take it out of log.dirs.",
+    ),
+    "DIR-010": Rule(
+        "warning",
+        "The quorum-state of the metadata log is damaged.",
+        "It clears the file and starts without its vote and its epoch of the quorum; it does not start where "
+        "the file is of an unknown version, or cannot be opened.",
+        "On a controller, start it while a majority of the others runs: having forgotten a vote, it may vote "
+        "twice in one epoch. On a broker nothing is lost.",
+    ),
     "START-001": Rule(
         "warning",
         "Recovery cuts a segment at its first bad batch.",
