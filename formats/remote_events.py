@@ -44,6 +44,8 @@ ONE_BYTE = 0x80
 
 _TOPIC_ID_PARTITION = Struct(">16siB")
 """After the name: topic id, partition, count of tags."""
+_BEFORE_SEGMENT = SHORTEST_ENVELOPE + _TOPIC_ID_PARTITION.size
+"""Where the segment id begins, if the name's length (plus one, as stored) is one byte and has no bytes."""
 _BEGIN = Struct(">16sBqqiqqB")
 """Segment id, tags, start and end offset, broker, largest timestamp, time of the event, epochs + 1."""
 _EPOCH = Struct(">iqB")
@@ -88,7 +90,7 @@ def event_decoder() -> EventDecoder:
         ordinary = _ORDINARY.get(value[:SHORTEST_ENVELOPE])
         if ordinary is None or len(value) == SHORTEST_ENVELOPE:
             return decode(value)
-        at = _segment_at(value)
+        at = value[SHORTEST_ENVELOPE] + _BEFORE_SEGMENT
         place = places.get(value[SHORTEST_ENVELOPE:at])
         if place is not None:
             return ordinary(value, at, place, ids) or decode(value)
@@ -145,11 +147,6 @@ _ORDINARY = {
     bytes((FRAME_VERSION, SEGMENT_METADATA_UPDATE, MESSAGE_VERSION)): _update,
 }
 """What reads an ordinary value, by its envelope."""
-
-
-def _segment_at(value: bytes) -> int:
-    """Return where the segment id begins if the length of the name is one byte and no tag is before it."""
-    return SHORTEST_ENVELOPE + value[SHORTEST_ENVELOPE] + _TOPIC_ID_PARTITION.size
 
 
 def _tail(tail: bytes, new: dict[bytes, _Tail]) -> tuple[bytes | None, _Tail | None]:

@@ -144,8 +144,8 @@ class RemoteCache:
     ) -> str | None:
         """Take an event; return why it changes nothing, a key of REFUSED_WITH or INVALID_TRANSITION."""
         if isinstance(event, RemoteLogSegmentMetadataUpdate):
-            return self._update(event, metadata_offset)
-        return self._add(event, metadata_offset)
+            return self.update(event, metadata_offset)
+        return self.add(event, metadata_offset)
 
     def load(self, entry: RemoteLogSegmentMetadataSnapshot, of: UserPartition) -> None:
         """Take an entry of a remote_log_snapshot, as `RemoteLogMetadataCache.loadRemoteLogSegmentMetadata`.
@@ -156,12 +156,12 @@ class RemoteCache:
         values = entry._asdict() | {"topic": topic, "topic_id": topic_id, "partition": partition}
         begun = RemoteLogSegmentMetadata(**values)
         if entry.segment_id not in self.segments:
-            self._add(begun._replace(state=COPY_SEGMENT_STARTED), None)
+            self.add(begun._replace(state=COPY_SEGMENT_STARTED), None)
         segment = self.segments[entry.segment_id]
         if entry.state != COPY_SEGMENT_STARTED:
             segment.times[COPY_SEGMENT_STARTED] = None
             names = RemoteLogSegmentMetadataUpdate._fields
-            self._update(RemoteLogSegmentMetadataUpdate(**{name: values[name] for name in names}), None)
+            self.update(RemoteLogSegmentMetadataUpdate(**{name: values[name] for name in names}), None)
 
     def _state(self, epoch: int) -> _EpochState:
         found = self._epochs.get(epoch)
@@ -169,7 +169,8 @@ class RemoteCache:
             found = self._epochs[epoch] = _EpochState()
         return found
 
-    def _add(self, event: RemoteLogSegmentMetadata, metadata_offset: int | None) -> str | None:
+    def add(self, event: RemoteLogSegmentMetadata, metadata_offset: int | None) -> str | None:
+        """Take the first event of a segment, as `addCopyInProgressSegment`; the answer is that of `apply`."""
         if event.state != COPY_SEGMENT_STARTED:
             return NOT_STARTED
         segment_id = event.segment_id
@@ -183,7 +184,8 @@ class RemoteCache:
         self.segments[segment_id] = CachedSegment(event, epochs, metadata_offset, times)
         return None
 
-    def _update(self, event: RemoteLogSegmentMetadataUpdate, metadata_offset: int | None) -> str | None:
+    def update(self, event: RemoteLogSegmentMetadataUpdate, metadata_offset: int | None) -> str | None:
+        """Take a later event, as `updateRemoteLogSegmentMetadata`."""
         segment_id, state = event.segment_id, event.state
         segment = self.segments.get(segment_id)
         if segment is None:
@@ -270,16 +272,21 @@ class RemoteStore:
 
     def apply(self, event: RemoteLogMetadata, metadata_offset: int) -> str | None:
         """Take an event of the topic; return why it changes nothing (as `RemoteCache.apply`)."""
-        if isinstance(event, (RemoteLogSegmentMetadata, RemoteLogSegmentMetadataUpdate)):
-            key = (event.topic_id, event.topic, event.partition)
-            cache = self.caches.get(key)
-            if cache is None:
-                cache = self.caches[key] = RemoteCache(keeps_deleted=self._keeps_deleted)
-            return cache.apply(event, metadata_offset)
+        if isinstance(event, RemoteLogSegmentMetadataUpdate):
+            return self._cache_of(event).update(event, metadata_offset)
+        if isinstance(event, RemoteLogSegmentMetadata):
+            return self._cache_of(event).add(event, metadata_offset)
         if isinstance(event, RemoteLogSegmentMetadataSnapshot):
             return NOT_STARTED
         self._delete(event)
         return None
+
+    def _cache_of(self, event: RemoteLogSegmentMetadata | RemoteLogSegmentMetadataUpdate) -> RemoteCache:
+        key = (event.topic_id, event.topic, event.partition)
+        cache = self.caches.get(key)
+        if cache is None:
+            cache = self.caches[key] = RemoteCache(keeps_deleted=self._keeps_deleted)
+        return cache
 
     def _delete(self, event: RemotePartitionDeleteMetadata) -> None:
         key = (event.topic_id, event.topic, event.partition)
