@@ -35,10 +35,14 @@ from formats.remote_metadata import (
 )
 
 EventDecoder: TypeAlias = Callable[[bytes], RemoteLogMetadata]
+_Ordinary: TypeAlias = Callable[
+    [bytes, int, "_Place", "_SegmentIds"], RemoteLogSegmentMetadata | RemoteLogSegmentMetadataUpdate | None
+]
 
 MOST_KEPT = 1 << 14
 """Partitions, and segments, whose bytes are remembered."""
 MOST_EPOCHS = 16
+NO_CUSTOM_METADATA = b"\0"
 ONE_BYTE = 0x80
 """An unsigned varint below it is one byte."""
 
@@ -59,6 +63,8 @@ _Tail: TypeAlias = tuple[str, int, bool | None]
 """Layout, state, whether the transaction index is empty."""
 _NEW_UPDATE: dict[bytes, _Tail] = {bytes((state, 0)): (LAYOUT_3_6, state, None) for state in SEGMENT_STATES}
 """The last bytes of a value, after its custom metadata."""
+_USUAL = {NO_CUSTOM_METADATA + tail: found for tail, found in _NEW_UPDATE.items()}
+"""The same with null custom metadata, as nearly all updates end."""
 _NEW_SEGMENT: dict[bytes, _Tail] = {
     **{bytes((state, 0)): (LAYOUT_3_6, state, False) for state in SEGMENT_STATES},
     **{
@@ -83,23 +89,25 @@ class _SegmentIds(dict[bytes, str]):
 
 def event_decoder() -> EventDecoder:
     """Return a decoder that remembers the partitions and segments which it has met; errors as of `decode`."""
-    places: dict[bytes, _Place] = {}
+    known: dict[bytes, tuple[_Ordinary, _Place]] = {}
     ids = _SegmentIds()
 
     def read(value: bytes) -> RemoteLogMetadata:
-        ordinary = _ORDINARY.get(value[:SHORTEST_ENVELOPE])
-        if ordinary is None or len(value) == SHORTEST_ENVELOPE:
+        if len(value) <= SHORTEST_ENVELOPE:
             return decode(value)
         at = value[SHORTEST_ENVELOPE] + _BEFORE_SEGMENT
-        place = places.get(value[SHORTEST_ENVELOPE:at])
-        if place is not None:
-            return ordinary(value, at, place, ids) or decode(value)
+        found = known.get(value[:at])
+        if found is not None:
+            return found[0](value, at, found[1], ids) or decode(value)
         record = decode(value)
-        if isinstance(record, (RemoteLogSegmentMetadata, RemoteLogSegmentMetadataUpdate)):
-            if len(places) >= MOST_KEPT:
-                places.clear()
+        ordinary = _ORDINARY.get(value[:SHORTEST_ENVELOPE])
+        if ordinary is not None and isinstance(
+            record, (RemoteLogSegmentMetadata, RemoteLogSegmentMetadataUpdate)
+        ):
+            if len(known) >= MOST_KEPT:
+                known.clear()
             if value[SHORTEST_ENVELOPE] < ONE_BYTE and not value[at - 1]:
-                places[value[SHORTEST_ENVELOPE:at]] = record.topic, record.topic_id, record.partition
+                known[value[:at]] = ordinary, (record.topic, record.topic_id, record.partition)
         return record
 
     return read
@@ -111,7 +119,10 @@ def _update(value: bytes, at: int, place: _Place, ids: _SegmentIds) -> RemoteLog
     if len(value) < after + TAIL_OF_3_0:
         return None
     raw, tags, broker, time = _UPDATED.unpack_from(value, at)
-    custom, found = _tail(value[after:], _NEW_UPDATE)
+    tail, custom = value[after:], None
+    found = _USUAL.get(tail)
+    if found is None:
+        custom, found = _tail(tail, _NEW_UPDATE)
     if found is None or tags:
         return None
     # what a NamedTuple does, without its arguments by name
@@ -142,7 +153,7 @@ def _segment(value: bytes, at: int, place: _Place, ids: _SegmentIds) -> RemoteLo
     )
 
 
-_ORDINARY = {
+_ORDINARY: dict[bytes, _Ordinary] = {
     bytes((FRAME_VERSION, SEGMENT_METADATA, MESSAGE_VERSION)): _segment,
     bytes((FRAME_VERSION, SEGMENT_METADATA_UPDATE, MESSAGE_VERSION)): _update,
 }

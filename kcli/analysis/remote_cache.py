@@ -47,23 +47,28 @@ class CachedSegment:
 
     `begun` is the first event. `times` of the first event of each state in ms, None where none came.
     `metadata_offset` is of the last event, None for an entry of a remote_log_snapshot. `epochs`: leader
-    epoch -> first offset, by rising epoch.
+    epoch -> first offset, by rising epoch; `entries` the same as pairs.
     """
 
-    __slots__ = ("begun", "epochs", "last", "metadata_offset", "times")
+    __slots__ = ("begun", "entries", "last", "metadata_offset", "times")
 
     def __init__(
         self,
         begun: RemoteLogSegmentMetadata,
-        epochs: dict[int, int],
+        entries: tuple[tuple[int, int], ...],
         metadata_offset: int | None,
         times: list[int | None],
     ) -> None:
         self.begun = begun
         self.last: RemoteLogSegmentMetadata | RemoteLogSegmentMetadataUpdate = begun
-        self.epochs = epochs
+        self.entries = entries
         self.metadata_offset = metadata_offset
         self.times = times
+
+    @property
+    def epochs(self) -> dict[int, int]:
+        """The leader epochs, as the TreeMap of Kafka's object."""
+        return dict(self.entries)
 
     @property
     def state(self) -> int:
@@ -83,8 +88,8 @@ class CachedSegment:
 
     def end_of_epoch(self, epoch: int) -> int:
         """Return the last offset (inclusive) that the segment holds of one of its epochs."""
-        if len(self.epochs) > 1:
-            following = [start for other, start in self.epochs.items() if other > epoch]
+        if len(self.entries) > 1:
+            following = [start for other, start in self.entries if other > epoch]
             if following:
                 return following[0] - 1
         return self.begun.end_offset
@@ -178,10 +183,10 @@ class RemoteCache:
         if event.state not in TRANSITIONS[old.state if old else None]:
             return INVALID_TRANSITION
         times = old.times if old else [event.event_timestamp_ms, None, None, None]
-        epochs = _epochs_of(event)
-        for epoch in epochs:
+        entries = _entries_of(event)
+        for epoch, _ in entries:
             self._state(epoch).unreferenced[segment_id] = None
-        self.segments[segment_id] = CachedSegment(event, epochs, metadata_offset, times)
+        self.segments[segment_id] = CachedSegment(event, entries, metadata_offset, times)
         return None
 
     def update(self, event: RemoteLogSegmentMetadataUpdate, metadata_offset: int | None) -> str | None:
@@ -197,7 +202,7 @@ class RemoteCache:
         segment.last, segment.metadata_offset = event, metadata_offset
         if segment.times[state] is None:
             segment.times[state] = event.event_timestamp_ms
-        for epoch, start in segment.epochs.items():
+        for epoch, start in segment.entries:
             if state == COPY_SEGMENT_FINISHED:
                 self._epochs[epoch].copied(start, segment_id, segment.end_of_epoch(epoch))
             elif state == DELETE_SEGMENT_STARTED:
@@ -303,7 +308,7 @@ class RemoteStore:
         return iter(sorted(self.caches.items(), key=lambda item: (item[0][1], item[0][2], item[0][0])))
 
 
-def _epochs_of(event: RemoteLogSegmentMetadata) -> dict[int, int]:
+def _entries_of(event: RemoteLogSegmentMetadata) -> tuple[tuple[int, int], ...]:
     """Return the leader epochs of a segment as the TreeMap holds them: of equal epochs the last wins."""
     entries = event.segment_leader_epochs
-    return dict(entries if len(entries) == 1 else sorted(dict(entries).items()))
+    return entries if len(entries) == 1 else tuple(sorted(dict(entries).items()))

@@ -68,7 +68,7 @@ def segment(one: dict[str, object]) -> CachedSegment:
         True,
         (),
     )
-    return CachedSegment(metadata, epochs, 0, [0, 0, None, None])
+    return CachedSegment(metadata, tuple(epochs.items()), 0, [0, 0, None, None])
 
 
 def test_lineage(oracle: Oracle, oracle_seed: int) -> None:
