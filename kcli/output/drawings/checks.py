@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 
-from kcli.analysis.catalogue import CATALOGUE
 from kcli.analysis.findings import SEVERITIES, Finding
 from kcli.output.drawings.grid import ShownColumn, table
 from kcli.output.drawings.marks import STYLES, by_dir, findings_line, joined, mark
@@ -15,12 +14,12 @@ from kcli.output.screen import Screen
 from kcli.output.units import counted, number
 from kcli.rows.check import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow
 
-MOST_CLEAN = 25
+MOST_CLEAN = 5
 """Clean rows that are listed where others are not clean."""
 MARKS = {CLEAN: "", WARNING: "warning", DAMAGED: "error", WILL_NOT_LOAD: "error"}
 RESULT_STYLES = {result: STYLES[severity] for result, severity in MARKS.items()}
-MOST_TITLES = 3
-"""Findings of a directory that are named."""
+MOST_CODES = 3
+"""Codes of findings of a directory that are named."""
 
 
 def draw_checks(
@@ -67,11 +66,15 @@ def _of_log_dir(row: CheckRow, findings: Sequence[Finding]) -> Iterator[Finding]
 
 
 def _found(findings: Sequence[Finding]) -> str:
-    """Return what is wrong with a directory: codes and titles, the worst first."""
+    """Return what is wrong with a directory: what the worst finding says, and the codes of the others."""
     above = [one for one in findings if one.severity != SEVERITIES[0]]
-    codes = list(dict.fromkeys(one.code for one in above))
-    words = [f"{code} {CATALOGUE[code].title.removesuffix('.')}" for code in codes[:MOST_TITLES]]
-    return "; ".join([*words, *([f"{len(codes) - MOST_TITLES} more"] if len(codes) > MOST_TITLES else [])])
+    if not above:
+        return ""
+    others = list(dict.fromkeys(one.code for one in above if one.code != above[0].code))
+    more = f"; {' '.join(others[:MOST_CODES])}" if others else ""
+    rest = f" +{len(others) - MOST_CODES}" if len(others) > MOST_CODES else ""
+    message = above[0].message.removeprefix(f"{above[0].dir}/")
+    return f"{above[0].code} {message}{more}{rest}"
 
 
 def _verdict(rows: Sequence[CheckRow]) -> str:

@@ -32,6 +32,19 @@ UNCOMPRESSED = "none"
 BAD_CHECKSUM = "wrong checksum"
 MOST_BYTES = 300
 """Of a key or a value: no terminal shows more in a column."""
+LEAST_KEY, MOST_KEY = 10, 40
+"""Characters of a key that are shown at least, where there is room."""
+TRANSACTION_STATES = (
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "Dead",
+    "PrepareEpochFence",
+)
+"""By transactionStatus of a TransactionLogValue, as Kafka's TransactionState names them."""
 
 
 def _or_null(value: int | None) -> int | None:
@@ -114,7 +127,7 @@ def draw_records(
         columns=(
             ShownColumn("OFFSET", "offset", NUMBER),
             time,
-            ShownColumn("KEY", _key, CONTENTS, least=10, style="cyan"),
+            ShownColumn("KEY", _key, CONTENTS, least=_key_width(rows), style="cyan"),
             ShownColumn("VALUE", _value, CONTENTS, least=24, style=_value_style),
             ShownColumn("HEADERS", _headers, rank=1, least=8),
         ),
@@ -125,9 +138,18 @@ def draw_records(
 
 
 def _key(row: DumpRecordRow) -> Any:
+    """Return the key; of a decoded one its values, which say what the record is about."""
     if row.control_type is not None:
         return ""
-    return row.key if row.decoded_key is None else row.decoded_key
+    if row.decoded_key is None:
+        return row.key
+    return "/".join(_field(value) for value in row.decoded_key.values())
+
+
+def _key_width(rows: Sequence[DumpRecordRow]) -> int:
+    """Return how narrow the keys may become: decoded ones identify groups and transactions."""
+    decoded = (len(_key(row)) for row in rows if row.decoded_key is not None)
+    return min(max(decoded, default=LEAST_KEY), MOST_KEY)
 
 
 def _value(row: DumpRecordRow) -> Any:
@@ -136,8 +158,27 @@ def _value(row: DumpRecordRow) -> Any:
     if row.control_type is not None:
         return f"{row.control_type} marker"
     if row.decoded_value is not None:
-        return row.decoded_value
+        return _decoded(row.decoded_value)
     return row.value
+
+
+def _decoded(value: dict[str, Any]) -> str:
+    """Return the fields of a decoded value in words; of a transaction its state and partitions first."""
+    rest = dict(value)
+    words = []
+    status = rest.pop("transactionStatus", None)
+    if isinstance(status, int):
+        known = status in range(len(TRANSACTION_STATES))
+        partitions = rest.pop("transactionPartitions", None) or []
+        words = [TRANSACTION_STATES[status] if known else f"transactionStatus={status}"]
+        words += [f"{one['topic']}-{number}" for one in partitions for number in one["partitionIds"]]
+    return " ".join(
+        [*words, *(f"{name}={_field(inside)}" for name, inside in rest.items() if inside is not None)]
+    )
+
+
+def _field(value: Any) -> str:
+    return value[:MOST_BYTES] if isinstance(value, str) else beginning(value, MOST_BYTES)
 
 
 def _value_style(value: Any) -> str:
