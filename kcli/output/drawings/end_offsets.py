@@ -28,7 +28,7 @@ RULES = {
 ERRORS = {
     "FENCED_LEADER_EPOCH": "FENCED_LEADER_EPOCH: the partition's epoch is newer",
     "UNKNOWN_LEADER_EPOCH": "UNKNOWN_LEADER_EPOCH: the partition's epoch is older",
-    "NOT_LEADER_OR_FOLLOWER": "NOT_LEADER_OR_FOLLOWER: another broker leads",
+    "NOT_LEADER_OR_FOLLOWER": "NOT_LEADER_OR_FOLLOWER: this broker does not lead",
     "UNKNOWN_TOPIC_OR_PARTITION": "UNKNOWN_TOPIC_OR_PARTITION: the metadata lacks it",
 }
 """What each error of OffsetForLeaderEpoch means."""
@@ -64,8 +64,8 @@ def _fence(rows: Sequence[EndOffsetRow]) -> list[str]:
     if len(fences) > 1:
         return []
     current, own, source = fences.pop()
-    asked = [] if current is None else [f"request of epoch {current}"]
-    return asked + ([] if own is None else [f"leader epoch {own} ({source})"])
+    asked = [] if current is None else [f"request names epoch {current}"]
+    return asked + ([] if own is None else [f"partition in epoch {own} ({source})"])
 
 
 def _why(row: EndOffsetRow) -> str:
