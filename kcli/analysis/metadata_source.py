@@ -7,24 +7,33 @@ records near its end may not be committed.
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from formats.batch import BatchHeader
 from formats.bounds import LARGEST_BATCH
-from formats.control import LEADER_CHANGE, SNAPSHOT_FOOTER, ControlRecord, control_record
+from formats.control import (
+    KRAFT_VOTERS,
+    LEADER_CHANGE,
+    LONGEST_CONTROL,
+    SNAPSHOT_FOOTER,
+    ControlRecord,
+    control_record,
+)
 from formats.errors import FormatError
 from formats.magic import is_valid
 from formats.messages.decode import decode_metadata
 from formats.messages.message import Unknown
-from formats.names import KRAFT_SNAPSHOT, parse_file
+from formats.names import KRAFT_SNAPSHOT, QUORUM_STATE, parse_file
+from formats.quorum import QuorumState, read_quorum_state
 from formats.record import batch_records
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import LoadedLog
 from kcli.analysis.log_findings import checksum_message
 from kcli.analysis.metadata_image import Image
-from kcli.logdir.buffers import DataFile, FileError, file_error, shown
+from kcli.logdir.buffers import DataFile, FileError, file_error, read_optional, shown
 from kcli.logdir.partition import Partition, shown_path
-from kcli.logdir.segment import END, Walk, describe_torn
+from kcli.logdir.segment import END, Header, Walk, describe_torn
 
 MOST_UNFIT = 10
 """Findings about records that do not fit, at most: more say nothing new."""
@@ -32,21 +41,25 @@ MOST_REMOVED = 100
 """Findings about topics that were deleted, at most: those deleted last."""
 UNREADABLE, UNFIT, CUT = "META-001", "META-002", "META-003"
 OPEN_TRANSACTION, TOPIC_REMOVED = "META-004", "META-005"
+NO_QUORUM_STATE = "META-007"
 
 
 class Quorum(NamedTuple):
-    """The last LeaderChange record of a metadata log: who leads the quorum since which offset."""
+    """Who leads the quorum, None for none, in which epoch, and who votes.
 
-    leader: int
+    Of the last LeaderChange record in the log, or of quorum-state, which each election writes first.
+    """
+
+    leader: int | None
     epoch: int
     voters: tuple[int, ...]
-    offset: int
 
 
 class Metadata:
     """The image that files give, the snapshot it began with, and what could not be read of them.
 
-    `end_offset` is one past the last record of the log; `quorum` is None where no record names a leader.
+    `end_offset` is one past the last record of the log; `quorum` is None where nothing names a leader.
+    `voters`: of the last VotersRecord (KIP-853), of a snapshot, too.
     """
 
     def __init__(self, directory: str) -> None:
@@ -55,6 +68,7 @@ class Metadata:
         self.snapshot: str | None = None
         self.end_offset = 0
         self.quorum: Quorum | None = None
+        self.voters: tuple[int, ...] = ()
         self.findings: list[Finding] = []
 
     def read(self, file: DataFile, path: str, start: int = 0, end: int | None = None) -> bool:
@@ -65,6 +79,7 @@ class Metadata:
         walk, ends_with_footer = Walk(file, end=end), False
         for position, header in walk:
             if not isinstance(header, BatchHeader) or header.last_offset < start:
+                self._before(file, position, header)
                 continue
             ends_with_footer = False
             if header.size > LARGEST_BATCH:
@@ -79,7 +94,7 @@ class Metadata:
                     if header.is_control:
                         found = control_record(record.key, record.value)
                         ends_with_footer = found.type == SNAPSHOT_FOOTER
-                        self._control(found, record.offset, header.partition_leader_epoch)
+                        self._control(found, header.partition_leader_epoch)
                     elif record.offset >= start:
                         self._data(record.offset, record.value, path, position)
             except FormatError as error:
@@ -90,11 +105,38 @@ class Metadata:
             self._cut(path, walk)
         return ends_with_footer
 
-    def _control(self, found: ControlRecord, offset: int, epoch: int) -> None:
-        if found.type == LEADER_CHANGE and found.value is not None:
-            fields: dict[str, Any] = found.value.fields
-            voters = tuple(voter["voterId"] for voter in fields["voters"])
-            self.quorum = Quorum(fields["leaderId"], epoch, voters, offset)
+    def _before(self, file: DataFile, position: int, header: Header) -> None:
+        """Take a leader change from before a snapshot, which has none; what is damaged there says nothing."""
+        if not isinstance(header, BatchHeader) or not header.is_control or header.size > LONGEST_CONTROL:
+            return
+        data = file.read(position, header.size)
+        if is_valid(data):
+            with suppress(FormatError):
+                for record in batch_records(data, LONGEST_CONTROL):
+                    found = control_record(record.key, record.value)
+                    if found.type == LEADER_CHANGE:
+                        self._control(found, header.partition_leader_epoch)
+
+    def _control(self, found: ControlRecord, epoch: int) -> None:
+        if found.type not in {LEADER_CHANGE, KRAFT_VOTERS} or found.value is None:
+            return
+        fields: dict[str, Any] = found.value.fields
+        voters = tuple(voter["voterId"] for voter in fields["voters"])
+        if found.type == KRAFT_VOTERS:
+            self.voters = voters
+        else:
+            self.quorum = Quorum(fields["leaderId"], epoch, voters)
+
+    def elected(self, state: QuorumState) -> None:
+        """Take what quorum-state says, if the log does not know of a later epoch."""
+        known = self.quorum
+        if known is not None and known.epoch > state.leader_epoch:
+            return
+        leader = None if state.leader_id < 0 else state.leader_id
+        if known is not None and known.epoch == state.leader_epoch:
+            leader = known.leader if leader is None else leader
+        voters = self.voters or state.current_voters or (() if known is None else known.voters)
+        self.quorum = Quorum(leader, state.leader_epoch, voters)
 
     def _data(self, offset: int, value: bytes | None, path: str, position: int) -> None:
         try:
@@ -165,6 +207,14 @@ def metadata_of_log(partition: Partition, loaded: LoadedLog) -> Metadata:
         if segment.log_path is not None and segment.log_size:
             with segment.log() as file:
                 found.read(file, shown_path(partition, segment.log_path), start, segment.log_size)
+    path = os.path.join(partition.path, QUORUM_STATE)
+    data = read_optional(path)
+    if data is not None:
+        try:
+            found.elected(read_quorum_state(data))
+        except FormatError as error:
+            shown_as = shown_path(partition, path)
+            found.findings.append(Finding(NO_QUORUM_STATE, str(error), found.directory, shown_as))
     return found
 
 

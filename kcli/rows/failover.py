@@ -38,7 +38,10 @@ class FailoverControllerRow(NamedTuple):
 
     dir: Annotated[str, "directory of the metadata, as reached from the argument"]
     node_id: Annotated[int | None, "of its meta.properties"]
-    leader: Annotated[int | None, "active controller by the last leader change in the log; null without one"]
+    leader: Annotated[
+        int | None,
+        "active controller by quorum-state and the last leader change in the log; null without one",
+    ]
     leader_epoch: Annotated[int | None, "of the quorum"]
     voters: Annotated[tuple[int, ...], "controllers that may lead"]
     log_end_offset: Annotated[int, "one past the last record"]

@@ -238,3 +238,47 @@ def test_another_partition_is_no_metadata(kcli, demo):
 
     assert done.exit_code == 3
     assert "this is no directory of __cluster_metadata" in done.stdout
+
+
+def test_a_leader_change_before_the_snapshot_counts(kcli, metadata):
+    before = rows(kcli("failover", "--controller", metadata, "-o", "json"))
+    path = snapshot(metadata)
+    path.rename(path.with_name(f"{before[0]['log_end_offset'] - 10:020}-0000000001.checkpoint"))
+    after = rows(kcli("failover", "--controller", metadata, "-o", "json"))
+
+    assert before[0]["leader"] == 100
+    assert after == before
+
+
+@pytest.mark.parametrize(
+    ("state", "leader", "epoch", "voters"),
+    [
+        ((7, 101), 101, 7, [100, 101]),
+        ((7, -1), None, 7, [100, 101]),
+        ((0, 101), 100, 1, [100]),
+        ((1, -1), 100, 1, [100, 101]),
+    ],
+)
+def test_quorum_state_knows_of_later_elections(kcli, metadata, state, leader, epoch, voters):
+    content = {
+        "clusterId": "",
+        "leaderId": state[1],
+        "leaderEpoch": state[0],
+        "votedId": -1,
+        "appliedOffset": 0,
+        "currentVoters": [{"voterId": 100}, {"voterId": 101}],
+        "data_version": 0,
+    }
+    (metadata / "quorum-state").write_text(json.dumps(content))
+    (row,) = rows(kcli("failover", "--controller", metadata, "-o", "json"))
+
+    assert (row["leader"], row["leader_epoch"], row["voters"]) == (leader, epoch, voters)
+    assert row["next_leader_epoch"] == epoch + 1
+
+
+def test_a_quorum_state_that_cannot_be_read_is_a_finding(kcli, metadata):
+    (metadata / "quorum-state").write_text("{}")
+    found = document(kcli("failover", "--controller", metadata, "-o", "json"))
+
+    assert "META-007" in {finding["code"] for finding in found["findings"]}
+    assert found["rows"][0]["leader"] == 100

@@ -1,6 +1,7 @@
 """Brokers of a real cluster are killed one after the other: the prediction first, then what happens."""
 
 import json
+import time
 from pathlib import Path
 from random import Random
 
@@ -19,7 +20,10 @@ SETTINGS = {
     "broker.heartbeat.interval.ms": 300,
     "metadata.log.max.record.bytes.between.snapshots": 1500,
 }
-ROLES = {100: "controller", 1: "broker", 2: "broker", 3: "broker"}
+CONTROLLERS = (100, 101, 102)
+ROLES = {**dict.fromkeys(CONTROLLERS, "controller"), 1: "broker", 2: "broker", 3: "broker"}
+BEHIND_SECONDS = 2
+"""A record every half a second goes to the metadata log: so long, and a paused controller is behind."""
 NOW = ("leader", "isr", "leader_epoch", "partition_epoch")
 LOST = 8
 """Records that broker 1 alone has when it is killed."""
@@ -62,6 +66,28 @@ def take_away(cluster: Cluster, metadata: Metadata, broker: int, *, cleanly: boo
     return rows
 
 
+def controllers(cluster: Cluster) -> dict[int, dict]:
+    """Return what is said of the quorum by each controller's metadata log."""
+    paths = [cluster.nodes[number].folder / "metadata" / "__cluster_metadata-0" for number in CONTROLLERS]
+    return {row["node_id"]: row for row in asked("failover", "--controller", *paths)["rows"]}
+
+
+def take_the_controller_away(cluster: Cluster) -> None:
+    """Kill the active controller while another one is behind: the third leads, in the epoch that was said."""
+    leader = controllers(cluster)[100]["leader"]
+    behind, ahead = (number for number in CONTROLLERS if number != leader)
+    cluster.nodes[behind].pause()
+    time.sleep(BEHIND_SECONDS)
+    cluster.nodes[leader].kill()
+    said = controllers(cluster)
+    assert [number for number, row in said.items() if row["electable"]] == [ahead]
+    cluster.nodes[behind].resume()
+    before = said[ahead]["leader_epoch"]
+    wait(lambda: controllers(cluster)[ahead]["leader_epoch"] > before, "another controller")
+    now = controllers(cluster)[ahead]
+    assert (now["leader"], now["leader_epoch"]) == (ahead, said[ahead]["next_leader_epoch"])
+
+
 def test_the_controller_does_what_was_foreseen(tmp_path: Path) -> None:
     with Cluster(tmp_path, ROLES, free_base_port(), Random("failover"), SETTINGS) as cluster:
         random = Random("records")
@@ -100,3 +126,4 @@ def test_the_controller_does_what_was_foreseen(tmp_path: Path) -> None:
         assert list(metadata.path.glob("*.checkpoint")), "snapshots were read, too"
         line = rf"lossy-0.*Truncating to offset {with_3['truncate_to']} "
         wait(lambda: bool(cluster.nodes[1].said(line)), "broker 1 to truncate")
+        take_the_controller_away(cluster)

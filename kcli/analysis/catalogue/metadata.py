@@ -39,4 +39,10 @@ METADATA: dict[str, Rule] = {
         "It has already taken the broker's leaderships, and the broker from the ISRs.",
         "Only partitions in whose ISR it is the last one still change.",
     ),
+    "META-007": Rule(
+        "warning",
+        "quorum-state cannot be read.",
+        "A controller with such a file does not start.",
+        "Who leads is taken from the last leader change in the log; quorum-state of another voter says more.",
+    ),
 }
