@@ -59,6 +59,8 @@ complete -c kcli -f -k -a '(__kcli_complete)'
 
 DESCRIBED = frozenset({"zsh", "fish"})
 """The shells that show what a word means."""
+QUOTES = ("'", '"')
+"""What a word may begin with that is not ended yet: bash takes the word back with it, others without."""
 LISTS = frozenset({"columns", "sort", "only", "codec", "partition-by"})
 
 Words: TypeAlias = Iterable[tuple[str, str]]
@@ -67,8 +69,11 @@ Words: TypeAlias = Iterable[tuple[str, str]]
 
 def complete(shell: str, words: list[str]) -> None:
     """Print what may follow `words`; the last of them is incomplete, or empty."""
-    for word, meaning in candidates(words or [""]):
-        sys.stdout.write(f"{word}\t{' '.join(meaning.split())}\n" if shell in DESCRIBED else f"{word}\n")
+    *before, last = words or [""]
+    quote = last[: last[:1] in QUOTES]
+    for word, meaning in candidates([*before, last.removeprefix(quote)]):
+        line = f"{word}\t{' '.join(meaning.split())}" if shell in DESCRIBED else f"{quote}{word}"
+        sys.stdout.write(f"{line}\n")
 
 
 def candidates(words: list[str]) -> Iterator[tuple[str, str]]:
@@ -84,11 +89,8 @@ def candidates(words: list[str]) -> Iterator[tuple[str, str]]:
         name, _, last = last.partition("=")
         option, head = _option(command, name), f"{name}="
     if option is not None:
-        found = values(option, command)
-        if long_name(option) in LISTS and "," in last:
-            listed = last[: last.rindex(",") + 1]
-            used = set(listed.split(","))
-            found = ((listed + word, meaning) for word, meaning in found if word not in used)
+        begun, last, found = _values_after(option, command, last)
+        head += begun
     elif last.startswith("-"):
         found = _options(command, given)
     elif hasattr(command, "list_commands"):
@@ -134,6 +136,19 @@ def _options(command: Any, given: list[str]) -> Iterator[tuple[str, str]]:
             if option.multiple or option.count or not set(names) & set(given):
                 yield from ((name, option.help or "") for name in names if name.startswith("--"))
     yield "--help", "Show the help."
+
+
+def _values_after(option: Any, command: Any, value: str) -> tuple[str, str, Words]:
+    """Return the part of a value that stays, the part that is to be completed, and what it may become."""
+    found = values(option, command)
+    if long_name(option) in LISTS and "," in value:
+        listed = value[: value.rindex(",") + 1]
+        used = set(listed.split(","))
+        return listed, value.removeprefix(listed), ((word, said) for word, said in found if word not in used)
+    if long_name(option) == "where":
+        name = value[len(value.rstrip(NAME)) :]
+        return value.removesuffix(name), name, found
+    return "", value, found
 
 
 def values(option: Any, command: Any) -> Words:
@@ -202,6 +217,29 @@ def _shown_bytes(_command: str) -> Words:
     return [(word, "") for word in MODES]
 
 
+def _conditions(command: str) -> Words:
+    return [*_columns(command), *((word, "") for word in WORDS_OF_CONDITIONS)]
+
+
+def _protocols(command: str) -> Words:
+    from commands.truncate import PROTOCOLS as OF_TRUNCATE  # noqa: PLC0415
+    from kcli.analysis.replication import PROTOCOLS  # noqa: PLC0415
+
+    return [(word, "") for word in (OF_TRUNCATE if command == "truncate" else PROTOCOLS)]
+
+
+def _findings(_command: str) -> Words:
+    return [
+        ("inline", "in the output where its format carries them, else on stderr"),
+        ("stderr", "on stderr"),
+        ("none", "nowhere"),
+    ]
+
+
+WORDS_OF_CONDITIONS = ("and", "or", "not", "is null", "is not null", "in", "like", "contains", "between")
+TIMES = (("now", ""), ("today", "00:00 UTC"), ("yesterday", "00:00 UTC"), ("1h", "an hour ago"))
+NAME = "abcdefghijklmnopqrstuvwxyz0123456789_"
+
 VALUES: dict[str, Callable[[str], Words]] = {
     "output": _formats,
     "only": _row_types,
@@ -213,6 +251,11 @@ VALUES: dict[str, Callable[[str], Words]] = {
     "codec": _codecs,
     "decoder": _decoders,
     "bytes": _shown_bytes,
+    "where": _conditions,
+    "findings": _findings,
+    "time": lambda _: TIMES,
+    "at": lambda _: TIMES,
+    "protocol": _protocols,
 }
 """What returns the values of an option, given its command; other options have them in the metavar."""
 
@@ -246,10 +289,29 @@ def _commands_with_rows(given: list[str]) -> Words:
     return [(word, "") for word in dict.fromkeys(below)]
 
 
+def _scenarios(given: list[str]) -> Words:
+    from kcli.scenarios import NAMES  # noqa: PLC0415
+
+    return [] if given else [(name, "") for name in NAMES]
+
+
+def _first(*words: tuple[str, str]) -> Callable[[list[str]], Words]:
+    """Return what offers words as the first argument."""
+    return lambda given: [] if given else words
+
+
+OFFSETS = (("earliest", "the log start"), ("latest", "the log end"))
+
 ARGUMENTS: dict[str, Callable[[list[str]], Words]] = {
     "explain": _codes,
     "help": _pages,
     "schema": _commands_with_rows,
-    "completion": lambda given: [] if given else [(shell, "") for shell in SCRIPTS],
+    "completion": _first(*((shell, "") for shell in SCRIPTS)),
+    "replica simulate": _scenarios,
+    "epoch at": _first(*OFFSETS),
+    "lookup offset": _first(*OFFSETS),
+    "rlmm lookup offset": _first(*OFFSETS),
+    "lookup timestamp": _first(("max", "the largest timestamp"), *TIMES),
+    "rlmm lookup timestamp": _first(("max", "the largest timestamp"), *TIMES),
 }
-"""What returns the arguments of a command that takes no paths, given those before."""
+"""What returns the arguments of a command that are no paths, given those before."""

@@ -50,6 +50,24 @@ def words(*line):
         (["schema", "lookup", "o"], ["offset"]),
         (["completion", ""], list(SCRIPTS)),
         (["no-such", "x"], []),
+        (["ls", "--findings", ""], ["inline", "stderr", "none"]),
+        (["ls", "--findings", "rep"], []),
+        (
+            ["ls", "--where", "log_"],
+            ["log_bytes", "log_start_offset", "log_end_offset", "log_end_offset_source"],
+        ),
+        (["dump", "--where", "size < 200 and is_tr"], ["size < 200 and is_transactional"]),
+        (["dump", "--where", "size<200 and(is_tr"], ["size<200 and(is_transactional"]),
+        (["ls", "--where", "high_watermark is no"], ["high_watermark is not"]),
+        (["ls", "--where=leftov"], ["--where=leftovers"]),
+        (["truncate", "--protocol", "h"], ["high-watermark"]),
+        (["truncate", "--res"], ["--rescue"]),
+        (["truncate", "--rescue", ""], []),
+        (["dump", "--time", "yes"], ["yesterday"]),
+        (["lookup", "timestamp", "m"], ["max"]),
+        (["lookup", "offset", ""], ["earliest", "latest"]),
+        (["lookup", "offset", "5", ""], []),
+        (["replica", "simulate", "uncl"], ["unclean"]),
         ([""], list(COMMANDS)),
     ],
 )
@@ -116,5 +134,9 @@ def test_tab_completes_in_a_shell(shell):
     assert shell.line_after_tab("kcli epoch at --columns epoch,off") == "kcli epoch at --columns epoch,offset"
     assert shell.line_after_tab("kcli ls --columns=segm") == "kcli ls --columns=segments"
     assert shell.line_after_tab("kcli ls data-of") in {"kcli ls data-of-broker", "kcli ls data-of-broker/"}
+    assert shell.line_after_tab("kcli ls --where high_wat") == "kcli ls --where high_watermark"
+    assert shell.line_after_tab("kcli ls --findings std") == "kcli ls --findings stderr"
+    quoted = shell.line_after_tab("kcli dump --where 'size < 200 and is_tr")
+    assert quoted == "kcli dump --where size < 200 and is_transactional"  # as echo has it
     listed = shell.listed("kcli dump --codec ", "zstd")
     assert all(codec in listed for codec in ("gzip", "snappy", "zstd"))
