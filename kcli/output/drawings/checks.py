@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from kcli.analysis.findings import SEVERITIES, Finding
 from kcli.output.drawings.grid import ShownColumn, table
 from kcli.output.drawings.marks import STYLES, by_dir, findings_line, joined, mark
+from kcli.output.drawings.places import log_dir_column, title
 from kcli.output.drawings.tables import TableView, draw_table, sentences
 from kcli.output.screen import Screen
 from kcli.output.units import counted, number
@@ -39,11 +40,13 @@ def draw_checks(
 
     result = ShownColumn("RESULT", "result", style=lambda text: RESULT_STYLES.get(text, ""))
     what = ShownColumn("FOUND", found, least=24)
-    of_log_dirs = (ShownColumn("LOG DIR", "where.dir"), result, what)
     bad = [row for row in rows if row.where.topic is None and row.result != CLEAN]
     if bad or not partitions:
         marks = ShownColumn("", lambda row: mark(severity(row), screen.symbols))
-        yield table((marks, *of_log_dirs), bad or rows, screen)
+        log_dir, under = log_dir_column(bad or rows, lambda row: str(row.where.dir))
+        if under:
+            yield title(under, screen)
+        yield table((marks, log_dir, result, what), bad or rows, screen)
         yield ""
     if partitions:
         shown = [row for row in partitions if row.result != CLEAN] if leaves_out else partitions

@@ -34,6 +34,8 @@ MOST_BYTES = 300
 """Of a key or a value: no terminal shows more in a column."""
 LEAST_KEY, MOST_KEY = 10, 40
 """Characters of a key that are shown at least, where there is room."""
+LEAST_VALUE, LEAST_DECODED = 24, 12
+"""Characters of a value, and of one next to a decoded key."""
 TRANSACTION_STATES = (
     "Empty",
     "Ongoing",
@@ -128,7 +130,7 @@ def draw_records(
             ShownColumn("OFFSET", "offset", NUMBER),
             time,
             ShownColumn("KEY", _key, CONTENTS, least=_key_width(rows), style="cyan"),
-            ShownColumn("VALUE", _value, CONTENTS, least=24, style=_value_style),
+            ShownColumn("VALUE", _value, CONTENTS, least=_value_width(rows), style=_value_style),
             ShownColumn("HEADERS", _headers, rank=1, least=8),
         ),
         closing=_record_total,
@@ -150,6 +152,10 @@ def _key_width(rows: Sequence[DumpRecordRow]) -> int:
     """Return how narrow the keys may become: decoded ones identify groups and transactions."""
     decoded = (len(_key(row)) for row in rows if row.decoded_key is not None)
     return min(max(decoded, default=LEAST_KEY), MOST_KEY)
+
+
+def _value_width(rows: Sequence[DumpRecordRow]) -> int:
+    return LEAST_VALUE if _key_width(rows) == LEAST_KEY else LEAST_DECODED
 
 
 def _value(row: DumpRecordRow) -> Any:

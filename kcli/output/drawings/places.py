@@ -52,6 +52,17 @@ def short_dirs(dirs: Iterable[str]) -> dict[str, str]:
     return {path: os.path.relpath(path, common) if common else path for path in found}
 
 
+def log_dir_column(rows: Sequence[Any], of: Callable[[Any], str]) -> tuple[ShownColumn, list[str]]:
+    """Return a column of log dirs, of several where they differ, and what a title then says of them."""
+    dirs = list(dict.fromkeys(map(of, rows)))
+    common = common_dir(dirs)
+    if len(dirs) == 1 or not common:
+        return ShownColumn("LOG DIR", lambda row: one_line(of(row))), []
+    short = short_dirs(dirs)
+    column = ShownColumn("LOG DIR", lambda row: one_line(short[of(row)]))
+    return column, [f"{counted(len(dirs), 'log dir')} under {one_line(common)}"]
+
+
 def is_one(values: Iterable[object]) -> bool:
     """Whether there is exactly one value, and no null."""
     found = set(values)

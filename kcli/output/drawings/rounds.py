@@ -10,11 +10,11 @@ from kcli.output.screen import Screen
 from kcli.rows.truncation import TruncationRound, TruncationRow
 
 CONCLUSIONS = {
-    "undefined-end": "it knows no end: truncate to {to}, where this began",
+    "undefined-end": "truncate to {to}, where this began: it knows no end",
     "unnamed-epoch": "truncate to {to}",
-    "unknown-epoch": "unknown here: truncate to {to}, ask again",
-    "common-epoch": "in common: truncate to {to}",
-    "untracked-epoch": "not among the epochs here: truncate to {to}",
+    "unknown-epoch": "truncate to {to}, ask again: not known here",
+    "common-epoch": "truncate to {to}: in common",
+    "untracked-epoch": "truncate to {to}: not among the epochs here",
     "high-watermark": "truncate to the high watermark {to}",
     "leader-end": "truncate to the leader's log end {to}",
     "leader-start": "drop everything, begin at the leader's log start {to}",

@@ -11,7 +11,7 @@ from kcli.analysis.start_files import KEEP, REBUILT, FileChange
 from kcli.analysis.times import duration
 from kcli.output.drawings.grid import COUNT, NUMBER, SIZE, ShownColumn, table
 from kcli.output.drawings.marks import STYLES, findings_line, joined
-from kcli.output.drawings.places import name_of
+from kcli.output.drawings.places import log_dir_column, name_of, title
 from kcli.output.drawings.tables import TableView, draw_table, sentences
 from kcli.output.screen import Screen
 from kcli.output.units import counted, number, size
@@ -45,7 +45,10 @@ def draw_startup(
         for row in partitions:
             yield from _files(row, screen)
     if broker is not None and (len(broker.log_dirs) > 1 or any(map(_is_offline, broker.log_dirs))):
-        yield table(LOG_DIRS, broker.log_dirs, screen)
+        column, under = log_dir_column(broker.log_dirs, lambda one: str(one.dir))
+        if under:
+            yield title(under, screen)
+        yield table((column, *LOG_DIRS), broker.log_dirs, screen)
         yield ""
     failing = [row for row in partitions if row.outcome == FAILS]
     for row in failing[:MOST_FILES] if broker is None or len(failing) > 1 else ():
@@ -149,7 +152,6 @@ PARTITIONS = TableView(
 )
 
 LOG_DIRS = (
-    ShownColumn("LOG DIR", "dir", least=16),
     ShownColumn("STOP", _stop, rank=2),
     ShownColumn("OUTCOME", "outcome", style=lambda text: STYLES["error"] if text == OFFLINE else ""),
     ShownColumn("PARTITIONS", "partitions", COUNT, rank=4),
