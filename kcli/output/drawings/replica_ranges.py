@@ -18,6 +18,10 @@ from kcli.rows.replicas import ReplicaRangeRow
 _SEVERITIES = {"differs": "error", "only-here": "warning", "only-there": "warning"}
 
 
+REASONS = {"boundaries": "other batches", "header": "batch header", "unreadable": "unreadable batch"}
+"""In what the first batch of a range differs, where the word of the row is short."""
+
+
 def _pair(row: ReplicaRangeRow) -> tuple[str, str]:
     return row.where.dir, row.other_dir
 
@@ -66,7 +70,7 @@ RANGES = TableView(
     columns=(
         ShownColumn("OFFSETS", lambda row: span(row.first_offset, row.last_offset + 1)),
         ShownColumn("VERDICT", "verdict", style="bold"),
-        ShownColumn("REASON", "reason", rank=3),
+        ShownColumn("REASON", lambda row: REASONS.get(row.reason, row.reason), rank=3),
         ShownColumn("EPOCH", "leader_epoch", NUMBER, rank=1),
         ShownColumn("THERE", "other_leader_epoch", NUMBER, rank=1),
         ShownColumn("SIZE", "bytes", SIZE, rank=2),
