@@ -9,15 +9,16 @@ states and without unknown tags, with short names, short custom metadata and few
 """
 
 from collections.abc import Callable
-from struct import Struct
 from typing import TypeAlias
 
+from formats.messages.fixed import ONE_BYTE, fixed_run
 from formats.messages.remote import (
     FRAME_VERSION,
     LAYOUT_3_0,
     LAYOUT_3_6,
     LAYOUT_4_0,
     MESSAGE_VERSION,
+    SCHEMAS,
     SEGMENT_METADATA,
     SEGMENT_METADATA_UPDATE,
     SHORTEST_ENVELOPE,
@@ -43,18 +44,19 @@ MOST_KEPT = 1 << 14
 """Partitions, and segments, whose bytes are remembered."""
 MOST_EPOCHS = 16
 NO_CUSTOM_METADATA = b"\0"
-ONE_BYTE = 0x80
-"""An unsigned varint below it is one byte."""
-
-_TOPIC_ID_PARTITION = Struct(">16siB")
+_SEGMENT_FIELDS = SCHEMAS["RemoteLogSegmentMetadataRecord"].fields
+_UPDATE_FIELDS = SCHEMAS["RemoteLogSegmentMetadataUpdateRecord"].fields
+_BY_NAME = {field.name: field for field in _SEGMENT_FIELDS}
+_TOPIC_ID_PARTITION = fixed_run((_BY_NAME["remoteLogSegmentId"].struct or ())[:1], after="name")
 """After the name: topic id, partition, count of tags."""
 _BEFORE_SEGMENT = SHORTEST_ENVELOPE + _TOPIC_ID_PARTITION.size
 """Where the segment id begins, if the name's length (plus one, as stored) is one byte and has no bytes."""
-_BEGIN = Struct(">16sBqqiqqB")
+_BEGIN = fixed_run(_SEGMENT_FIELDS, after="topicIdPartition")
 """Segment id, tags, start and end offset, broker, largest timestamp, time of the event, epochs + 1."""
-_EPOCH = Struct(">iqB")
-_SIZE = Struct(">i")
-_UPDATED = Struct(">16sBiq")
+_EPOCH = fixed_run((_BY_NAME["segmentLeaderEpochs"]._replace(array=False),))
+"""Leader epoch, start offset, tags."""
+_SIZE = fixed_run((_BY_NAME["segmentSizeInBytes"],))
+_UPDATED = fixed_run(_UPDATE_FIELDS, after="topicIdPartition")
 """Segment id, tags, broker, time of the event."""
 
 _Place: TypeAlias = tuple[str, str, int]

@@ -1,0 +1,49 @@
+"""Runs of fields of fixed width in a declared message: one read where a reader has a step for each field."""
+
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from construct import Int8ub, Struct
+
+from formats.layout import Layout
+from formats.messages.declare import Field
+from formats.messages.reader import FIXED
+
+ONE_BYTE = 0x80
+"""An unsigned varint below it is one byte: as such a run has counts of elements (plus one) and of tags."""
+
+
+def fixed_run(fields: Sequence[Field], after: str | None = None) -> struct.Struct:
+    """Return what reads the fields of a flexible struct from one after a field on, to the next of any width.
+
+    None: from the first field on. A nested struct ends with its count of tags; the count of an array ends the
+    run. ValueError without a field of fixed width.
+    """
+    found: list[Any] = []
+    is_in_it = after is None
+    for name, kind in _parts(fields):
+        if is_in_it and kind is None:
+            break
+        if is_in_it:
+            found.append(kind)
+        is_in_it = is_in_it or name == after
+    if not found:
+        raise ValueError(f"no fields of fixed width after {after}")
+    names = [f"field{number}" for number in range(len(found))]
+    row: Any = NamedTuple("Run", [(name, Any) for name in names])  # type: ignore[misc]
+    declaration = Struct(*(name / kind for name, kind in zip(names, found, strict=True)))
+    return Layout(declaration, row, "run of fields").only(*names)
+
+
+def _parts(fields: Sequence[Field]) -> Iterator[tuple[str, Any]]:
+    """Yield the name of each field in order, and its Construct; None for one of any width."""
+    for field in fields:
+        if field.array:
+            yield field.name, Int8ub
+            yield field.name, None
+        elif field.struct is not None:
+            yield from _parts(field.struct)
+            yield field.name, Int8ub
+        else:
+            yield field.name, FIXED[field.type][0] if field.type in FIXED else None
