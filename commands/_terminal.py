@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
 USUAL_WIDTH = 80
 """Columns, where no terminal says how many it has."""
+LEAST_WIDTH = 40
+"""Of lines that are folded."""
 
 
 def is_colored(when: str) -> bool:
@@ -53,3 +55,21 @@ def _is_utf8() -> bool:
     if locale and "UTF" not in locale.upper():
         return False
     return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+
+
+def hanging(head: str, text: str) -> str:
+    """Return a text after its head; on a terminal in lines that fit, the further ones below the first."""
+    if not sys.stdout.isatty():
+        return head + text
+    import textwrap  # noqa: PLC0415 - only on a terminal
+
+    width = max(_width(), LEAST_WIDTH)
+    is_long = len(head) > width // 2
+    folded = textwrap.fill(
+        text,
+        width,
+        initial_indent=" " * 4 if is_long else head,
+        subsequent_indent=" " * (4 if is_long else len(head)),
+        break_on_hyphens=False,
+    )
+    return f"{head.rstrip()}\n{folded}" if is_long else folded

@@ -6,6 +6,7 @@ import typer
 
 from commands._boundary import boundary
 from commands._status import UsageError
+from commands._terminal import hanging
 from kcli.analysis.catalogue import CATALOGUE
 
 
@@ -19,7 +20,7 @@ def explain(
     with boundary():
         if not codes:
             for code, rule in CATALOGUE.items():
-                typer.echo(f"{code}  {rule.severity:7}  {rule.title}")
+                typer.echo(hanging(f"{code}  {rule.severity:7}  ", rule.title))
         for code in map(str.upper, codes or ()):
             if code not in CATALOGUE:
                 from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
@@ -27,6 +28,6 @@ def explain(
                 advice = did_you_mean(code, CATALOGUE).rstrip() or "kcli explain alone lists all"
                 raise UsageError(f"explain {code}: no such code; {advice}")
             rule = CATALOGUE[code]
-            typer.echo(f"{code} ({rule.severity}): {rule.title}")
-            typer.echo(f"  broker: {rule.broker}")
-            typer.echo(f"  what to do: {rule.action}")
+            typer.echo(hanging(f"{code} ({rule.severity}): ", rule.title))
+            typer.echo(hanging("  broker: ", rule.broker))
+            typer.echo(hanging("  what to do: ", rule.action))

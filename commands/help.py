@@ -9,7 +9,7 @@ import typer
 
 from commands._boundary import boundary
 from commands._status import UsageError
-from commands._terminal import is_colored, is_dumb
+from commands._terminal import hanging, is_colored, is_dumb
 from commands._typer import summary
 from kcli.manual import TOPICS, title
 
@@ -70,14 +70,15 @@ def help(  # noqa: A001 - it has the name of its command
 
 
 def _contents(group: Any, commands: list[str]) -> Iterator[str]:
-    yield "kcli reads the files of an Apache Kafka broker, offline. It changes nothing.\n"
+    yield hanging("", "kcli reads the files of an Apache Kafka broker, offline. It changes nothing.")
+    yield ""
     yield "Pages of the manual (kcli help TOPIC):"
     width = max(map(len, (*TOPICS, *commands)))
     for topic in TOPICS:
         yield f"  {topic:{width}}  {title(topic)}"
     yield "\nCommands (kcli COMMAND --help):"
     for name in commands:
-        yield f"  {name:{width}}  {summary(group.get_command(None, name))}"
+        yield hanging(f"  {name:{width}}  ", summary(group.get_command(None, name)))
     yield "\nColumns of a command's rows: kcli help columns COMMAND"
     yield "Begin with: kcli help start"
 
@@ -97,4 +98,4 @@ def _columns(command: str) -> Iterator[str]:
         width = max(map(len, row_type.names))
         for column in row_type.columns:
             kind = f"{column.kind}{' or null' if column.nullable else ''}"
-            yield f"  {column.name:{width}}  {kind:17}  {column.doc}"
+            yield hanging(f"  {column.name:{width}}  {kind:17}  ", column.doc)

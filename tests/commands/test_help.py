@@ -178,3 +178,17 @@ def test_the_man_page_has_every_option_once_and_no_error_of_troff(kcli):
             ["groff", "-man", "-Tutf8", "-ww"], input=printed.encode(), capture_output=True, check=True
         )
         assert done.stderr == b""
+
+
+@pytest.mark.parametrize(
+    "words", [["help"], ["help", "columns", "truncate"], ["explain"], ["explain", "LOG-009", "RLMM-011"]]
+)
+@pytest.mark.parametrize("columns", [60, 100])
+def test_what_is_said_fits_the_terminal_and_is_a_line_in_a_pipe(words, columns):
+    kcli = [sys.executable, "-m", "kcli", *words]
+    shown = terminal(kcli, columns=columns, COLUMNS="")[0].decode().replace("\r\n", "\n")
+    piped = subprocess.run(kcli, capture_output=True, text=True, check=True).stdout
+
+    assert max(map(len, shown.splitlines())) <= columns
+    assert len(piped.splitlines()) < len(shown.splitlines())
+    assert piped.split() == shown.split()

@@ -6,6 +6,7 @@ from functools import partial
 
 from rich.console import RenderableType
 
+from formats.names import CLUSTER_METADATA
 from kcli.analysis.findings import SEVERITIES, Finding
 from kcli.output.drawings.bars import of_largest
 from kcli.output.drawings.grid import NUMBER, SIZE, DrawnColumn, ShownColumn
@@ -57,7 +58,8 @@ def _note(of_dir: dict[str, list[Finding]], row: PartitionRow) -> str:
 
 def _total(rows: Sequence[PartitionRow]) -> str:
     states = Counter(row.state for row in rows if row.state != NORMAL)
-    guessed = sum(row.log_end_offset_source == FROM_HEADERS for row in rows)
+    from_headers = [row for row in rows if row.log_end_offset_source == FROM_HEADERS]
+    guessed = len(from_headers)
     total = joined(
         (
             counted(len(rows), "partition"),
@@ -68,7 +70,7 @@ def _total(rows: Sequence[PartitionRow]) -> str:
     )
     if not guessed:
         return f"Total: {total}."
-    return (
-        f"Total: {total}. The broker was not stopped cleanly: {counted(guessed, 'log end')} from batch "
-        "headers, exact with --recover."
-    )
+    why = "The broker was not stopped cleanly"
+    if all(row.where.topic == CLUSTER_METADATA for row in from_headers):
+        why = "KRaft recovers the metadata log at every start"
+    return f"Total: {total}. {why}: {counted(guessed, 'log end')} from batch headers, exact with --recover."
