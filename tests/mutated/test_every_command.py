@@ -72,7 +72,7 @@ COMMANDS = (
     "epoch diff",
     "epoch check",
     "epoch rebuild",
-    "rlmm check",
+    "rlmm check --leader",
     "replica diff",
     "replica fingerprint",
     "replica elect --isr 1",
@@ -80,7 +80,7 @@ COMMANDS = (
     "startup",
     "failover --broker 1 --all",
 )
-TWICE = ("replica ", "epoch diff", "truncate --dry-run --leader-epoch ")
+TWICE = ("replica ", "epoch diff", "truncate --dry-run --leader-epoch ", "rlmm check --leader")
 """Commands that are given the log dir twice."""
 IN_WORKERS = ("ls --jobs 2", "scan --jobs 2", "dump --records --jobs 2")
 SPREAD_ONE_IN = 25
