@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from formats.names import CLUSTER_METADATA, LOG, PRODUCER_SNAPSHOT, parse_file
+from formats.names import CLUSTER_METADATA, LOG, PRODUCER_SNAPSHOT, REMOTE_LOG_METADATA, parse_file
 from kcli.analysis.broker_start import UNKNOWN_CONFIG, BrokerConfig, StartFailure
 from kcli.analysis.checks.partitions import PartitionJudge, log_end_of, needs_start, slim
 from kcli.analysis.checks.segments import SegmentFacts, SegmentJudge
@@ -20,6 +20,7 @@ from kcli.analysis.start import Inspected, inspect
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import scan_logs
 from kcli.jobs.check_dirs import Fleet, is_running, newest_snapshot, without_directory
+from kcli.jobs.check_remote import remote_findings
 from kcli.jobs.check_start import (
     REFUSED,
     attempted,
@@ -137,7 +138,9 @@ class CheckLog:
             found = inspected(unit, lambda partition: _state(partition, states, stops))
             state = states[-1] if states and not stops else None
             partial = Checked(Scanned((found,)), target, state, stops=tuple(stops[-1:]))
-            return Outcome(number=unit.number, partial=partial)
+            is_remote = target.name is not None and target.name.topic == REMOTE_LOG_METADATA
+            findings = list(remote_findings(target)) if is_remote and state is not None else []
+            return Outcome(number=unit.number, findings=findings, partial=partial)
         found, segments, findings = self._log(unit)
         directory = scan_logs.directory_of(target)
         partial = Checked(Scanned((found,)), directory, segments=segments)

@@ -8,10 +8,14 @@ from pathlib import Path
 import pytest
 
 from kcli.analysis.findings import SEVERITIES
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.segment import Walk
 from tests.kcli.jobs.damages import DAMAGES, PARTITION
+from tests.kcli.jobs.rlmm_dumps import batch
 from tests.kcli.jobs.starts import does_not_start, will_not_load
 from tests.recordings import pack
 from tests.screens import STARTUP
+from tests.tiered import cluster
 
 KEPT = (PARTITION, "plain-0")
 
@@ -77,6 +81,31 @@ def test_a_topic_id_is_held_against_the_metadata_log(kcli, tmp_path):
     document = found(kcli, root)
     (finding,) = (one for one in document["findings"] if one["severity"] != "info")
     assert (finding["code"], finding["expected"]) == ("TOPIC-001", expected)
+
+
+def whole_batches(path):
+    raw = path.read_bytes()
+    with DataFile(str(path)) as log:
+        return [raw[at : at + header.size] for at, header in Walk(log)]
+
+
+@pytest.mark.parametrize(
+    ("code", "change"),
+    [
+        ("RLMM-001", lambda batches: [*batches, batch(9000, [b"\xff\xff"])]),
+        ("RLMM-002", lambda batches: [*batches, batch(9000, [None])]),
+        ("RLMM-012", lambda batches: batches[1:]),
+    ],
+)
+def test_the_events_of_remote_log_metadata_are_checked_with_its_partition(kcli, tmp_path, code, change):
+    directory = tmp_path / "__remote_log_metadata-3"
+    shutil.copytree(cluster().node1 / directory.name, directory)
+    path = directory / f"{0:020d}.log"
+    assert found(kcli, directory)["rows"][0]["result"] == "clean"
+    path.write_bytes(b"".join(change(whole_batches(path))))
+    document = found(kcli, directory)
+    assert code in {one["code"] for one in document["findings"]}
+    assert document["rows"][0]["result"] in {"warning", "damaged"}
 
 
 def test_the_matrix_is_as_large_as_it_should_be():

@@ -1,0 +1,34 @@
+"""What `check` finds in a partition of __remote_log_metadata: what `rlmm check` finds in its events."""
+
+from collections.abc import Iterator
+
+from formats.names import LOG, parse_file
+from kcli.analysis.findings import Finding
+from kcli.engine.contract import Unit
+from kcli.jobs import rlmm_check
+from kcli.jobs.rlmm_fold import Asked
+from kcli.logdir.listing import listed_log
+from kcli.logdir.tree import Selection, Target, entry_of
+
+OF_THE_EVENTS = "RLMM-"
+STUCK_AFTER_MS = 3_600_000
+"""A copy or a deletion that was not finished so long before the last event is a finding."""
+
+
+def remote_findings(directory: Target) -> Iterator[Finding]:
+    """Yield what is wrong with the events in a directory, by user partition.
+
+    Nothing where a segment cannot be read: the events after it would contradict those that are known. That
+    has a finding, or an error, of its own. FileError where the directory cannot be listed.
+    """
+    names = (parse_file(name) for name in listed_log(directory.path)[0])
+    logs = sorted(
+        (name.base_offset, name.name) for name in names if name.kind == LOG and not name.is_inactive
+    )
+    if not logs:
+        return
+    unit = Unit(number=0, targets=tuple(entry_of(directory, name, LOG) for _, name in logs))
+    options = rlmm_check.RemoteCheck(now_ms=None, stuck_after_ms=STUCK_AFTER_MS)
+    outcome = rlmm_check.check(unit, asked=Asked(Selection()), options=options)
+    if outcome.error is None:
+        yield from (one for one in outcome.findings if one.code.startswith(OF_THE_EVENTS))
