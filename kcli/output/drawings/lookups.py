@@ -46,7 +46,7 @@ def _draw(
             yield ""
         yield title([name_of(row.where), _asked(row), *place_parts([row.where])], screen)
         if not row.found:
-            yield sentences(screen, f"  not found   {row.reason}", style=STYLES["warning"])
+            yield sentences(screen, f"  not found   {row.reason}", style=STYLES["warning"], indent="  ")
             continue
         answer = _lines_of_offset(row) if isinstance(row, LookupOffsetRow) else _lines_of_time(row)
         if not screen.is_utf8:

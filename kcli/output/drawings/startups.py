@@ -39,7 +39,7 @@ def draw_startup(
     partitions = [row for row in rows if isinstance(row, StartupRow)]
     broker = next((row for row in rows if isinstance(row, StartupBrokerRow)), None)
     if partitions:
-        yield from draw_table(PARTITIONS, partitions, screen)
+        yield from draw_table(_partitions(partitions), partitions, screen)
         yield ""
     if len(partitions) <= MOST_PLANS:
         for row in partitions:
@@ -60,6 +60,15 @@ def draw_startup(
         yield sentences(screen, _total(partitions), style="" if broker else "bold")
     if findings:
         yield sentences(screen, findings_line(findings))
+
+
+def _partitions(rows: Sequence[StartupRow]) -> TableView:
+    """Return the view of partitions: how their broker stopped is in the title where that is one answer."""
+    stops = {_stop(row) for row in rows}
+    if len(stops) > 1:
+        return PARTITIONS._replace(columns=(STOP, *PARTITIONS.columns))
+    fact = "stopped cleanly" if stops == {CLEAN} else "not stopped cleanly"
+    return PARTITIONS._replace(facts=lambda _: [fact])
 
 
 def _verdict(row: StartupBrokerRow, screen: Screen) -> Iterator[RenderableType]:
@@ -137,16 +146,16 @@ def _file_action(change: FileChange) -> str:
     return change.action
 
 
+STOP = ShownColumn("STOP", _stop, rank=4)
 PARTITIONS = TableView(
     columns=(
-        ShownColumn("STOP", _stop, rank=4),
         ShownColumn("OUTCOME", "outcome"),
         ShownColumn("SEGS", "segments", NUMBER, rank=6),
         ShownColumn("START", "log_start_offset", NUMBER, rank=3),
         ShownColumn("END", "log_end_offset", NUMBER),
         ShownColumn("READS", "bytes_read", SIZE, rank=5),
         ShownColumn("LOSES", "records_lost", COUNT, rank=1),
-        ShownColumn("RECOVERY", _changes, least=12, rank=2, style=STYLES["warning"]),
+        ShownColumn("RECOVERY", _changes, least=26, rank=2, style=STYLES["warning"]),
     ),
     severity=_severity,
 )
