@@ -58,6 +58,7 @@ CASES = {
     "replica-diff": "replica diff truncation/before-follower/segments-0 truncation/before-leader/segments-0",
     "replica-diff-many": f"replica diff {LEADER_AND_FOLLOWER} truncation/after-follower-stopped",
     "check": "check kcli-demo",
+    "check-fails": "check clean-damaged-zero-tail/d0",
     "check-damaged": "check damaged/d0 damaged/d1 damaged-bad-epochs/d0",
     "replica-fingerprint": "replica fingerprint --every 20 truncation/before-leader --topic segments",
     "replica-elect": f"replica elect --isr 2 {LEADER_AND_FOLLOWER} --topic segments",

@@ -86,6 +86,11 @@ def _verdict(rows: Sequence[CheckRow]) -> str:
     of_partitions = Counter(row.result for row in rows if row.where.topic is not None)
     partitions, log_dirs = sum(of_partitions.values()), sum(of_log_dirs.values())
     bad_dirs = log_dirs - of_log_dirs[CLEAN]
+    failing = " and ".join(
+        counted(found[WILL_NOT_LOAD], word)
+        for found, word in ((of_log_dirs, "log dir"), (of_partitions, "partition"))
+        if found[WILL_NOT_LOAD]
+    )
     read = joined(
         (
             counted(log_dirs, "log dir") if log_dirs else "",
@@ -96,9 +101,9 @@ def _verdict(rows: Sequence[CheckRow]) -> str:
         return f"{read}: clean."
     words = joined(
         (
-            f"{counted(bad_dirs, 'log dir')} with findings" if bad_dirs else "",
-            f"{counted(of_partitions[WILL_NOT_LOAD], 'partition')} will not load"
-            if of_partitions[WILL_NOT_LOAD]
+            f"{failing} will not load" if failing else "",
+            f"{counted(other, 'log dir')} with findings"
+            if (other := bad_dirs - of_log_dirs[WILL_NOT_LOAD])
             else "",
             f"{number(of_partitions[DAMAGED])} damaged" if of_partitions[DAMAGED] else "",
             f"{number(of_partitions[WARNING])} with warnings" if of_partitions[WARNING] else "",
