@@ -84,7 +84,7 @@ def _log_dirs(path: str) -> tuple[str, ...]:
     """Return the log dirs that a server.properties names, as the broker reads it."""
     from formats.properties import log_dirs  # noqa: PLC0415 - only --server-config needs it
 
-    names = log_dirs(_properties(path)).log_dirs
+    names = log_dirs(properties_of("--server-config", path)).log_dirs
     if not names:
         raise UsageError(f"--server-config {path}: its log.dirs is empty; a broker does not start with that")
     return names
@@ -96,7 +96,7 @@ def node_of(common: Common) -> tuple[int | None, str | None, tuple[str, ...]]:
         return None, None, ()
     from formats.properties import log_dirs  # noqa: PLC0415 - only --server-config needs it
 
-    properties = _properties(common.server_config)
+    properties = properties_of("--server-config", common.server_config)
     text = properties.get("node.id", properties.get("broker.id", ""))
     node_id = int(text) if re.fullmatch(r"[0-9]{1,9}", text.strip()) else None
     found = log_dirs(properties)
@@ -104,14 +104,15 @@ def node_of(common: Common) -> tuple[int | None, str | None, tuple[str, ...]]:
     return node_id, found.metadata_log_dir.rstrip("/") or None, names
 
 
-def _properties(path: str) -> dict[str, str]:
-    from formats.errors import FormatError  # noqa: PLC0415 - only --server-config needs them
+def properties_of(option: str, path: str) -> dict[str, str]:
+    """Return the properties in a file that an option names; UsageError where it cannot be read."""
+    from formats.errors import FormatError  # noqa: PLC0415 - only for such options
     from formats.properties import read_properties  # noqa: PLC0415
 
     try:
-        return read_properties(_file("--server-config", path))
+        return read_properties(_file(option, path))
     except FormatError as error:
-        raise UsageError(f"--server-config {path}: {error}") from error
+        raise UsageError(f"{option} {path}: {error}") from error
 
 
 def refuse_too_much(units: Iterable[Unit]) -> None:

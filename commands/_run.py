@@ -131,21 +131,33 @@ def run_answer(
     found: Found | None = None,
     row_types: tuple[RowType, ...] | None = None,
     possible: frozenset[str] | None = None,
+    usual: str | None = None,
+    text: Text | None = None,
 ) -> None:
     """Print rows that come from no job of a command; always ends with typer.Exit.
 
     `found`: what they are from, which --out must not replace. `row_types`: theirs, where no command has them;
-    `possible`: which of the command's they can be.
+    `possible`: which of the command's they can be. `usual`, `text`: as in Command; what is drawn together is
+    all of them.
     """
     out = _out(common, by_workers=False)
     if out is not None:
         out.refuse_inputs(found or Found())
-    view = _view(name, common, out, row_types=row_types, possible=possible)
+    view = _view(
+        name,
+        common,
+        out,
+        row_types=row_types,
+        possible=possible,
+        usual=usual,
+        drawn_together=usual is not None,
+        has_text=text is not None,
+    )
     with (
         nullcontext() if out is None else out.parts(view) as parts,
         closing(_guarded(iter(rows), summary, common=common, view=view)) as guarded,
     ):
-        _write(guarded, view, common, summary, out=out, parts=parts)
+        _write(guarded, view, common, summary, text=text, out=out, parts=parts)
 
 
 def new_summary(common: Common) -> RunSummary:

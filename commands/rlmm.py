@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from commands import rlmm_tier
+from commands import rlmm_cluster, rlmm_tier
 from commands._options import INT32, Common, Paths, UsageError, common_options, output_options, parse_integers
 from commands._typer import Group
 from commands.rlmm_state import check, state
@@ -20,6 +20,7 @@ app.command("offsets")(rlmm_tier.offsets)
 app.command("coverage")(rlmm_tier.coverage)
 app.command("retention")(rlmm_tier.retention)
 app.command("follow")(rlmm_tier.follow)
+app.command("bootstrap")(rlmm_cluster.command)
 app.add_typer(rlmm_tier.lookup, name="lookup")
 
 FORMATS = ("kafka", "kip405")

@@ -63,12 +63,13 @@ def read_event(
     read: Callable[[bytes], RemoteLogMetadata],
     offset: int,
     value: bytes | None,
-    position: int,
+    position: int | None,
     findings: FindingCollector,
 ) -> tuple[RemoteLogMetadata | None, str | None]:
     """Return what `read` makes of a value, and why a broker cannot use it; report what is wrong.
 
-    The value is of the record at `offset`, in a batch at `position`. None for one that cannot be decoded.
+    The value is of the record at `offset`, in a batch at `position`, if it is of a file. None for one that
+    cannot be decoded.
     """
     if value is None:
         findings.add("RLMM-002", position, f"offset {offset}: null value")
@@ -103,7 +104,7 @@ def read_entry(
 
 
 def report_old_layout(
-    metadata: RemoteLogMetadata, offset: int, position: int, findings: FindingCollector
+    metadata: RemoteLogMetadata, offset: int, position: int | None, findings: FindingCollector
 ) -> bool:
     """Report an event in the layout that only releases before 3.6 read; return whether it is one."""
     is_old = metadata.layout == LAYOUT_3_0 and not isinstance(metadata, RemotePartitionDeleteMetadata)

@@ -44,6 +44,7 @@ COMMANDS = {
     "rlmm coverage": "remote_tier",
     "rlmm retention": "remote_tier",
     "rlmm follow": "remote_tier",
+    "rlmm bootstrap": "remote_tier",
     "rlmm check": "remote_state",
     "lookup offset": "lookups",
     "lookup timestamp": "lookups",
@@ -61,6 +62,9 @@ COMMANDS = {
 READ_NO_FILES = frozenset({"rlmm partition", "partition-for", "uuid", "replica simulate", "diff"})
 """Commands whose rows come from their words alone, or from other runs."""
 
+ASK_CLUSTERS = frozenset({"rlmm bootstrap"})
+"""Commands that ask brokers, and read files only beside."""
+
 
 def row_types(command: str) -> tuple[RowType, ...]:
     """Return the row types that a command can print, first the usual one."""
@@ -69,6 +73,7 @@ def row_types(command: str) -> tuple[RowType, ...]:
 
 
 __all__ = [
+    "ASK_CLUSTERS",
     "COMMANDS",
     "READ_NO_FILES",
     "AnyRow",

@@ -6,6 +6,8 @@ from formats.checkpoint import EpochEntry
 from kcli.rows.declare import Timestamp, row_type
 from kcli.rows.lookups import FoundBatch, FoundRecord
 from kcli.rows.places import Where
+from kcli.rows.remote_metadata import RLMM_EVENT
+from kcli.rows.remote_state import REMOTE_SEGMENT
 
 
 class RemotePlace(NamedTuple):
@@ -139,6 +141,26 @@ class RlmmFollowRow(NamedTuple):
     steps: Annotated[tuple[str, ...], "requests and answers in order"]
 
 
+class RlmmClusterOffsetRow(NamedTuple):
+    """What a live cluster answers to ListOffsets for a special timestamp, and what a log dir's files give."""
+
+    dir: Annotated[str | None, "partition directory on disk; null where none is known"]
+    broker_id: Annotated[int | None, "of that log dir's meta.properties"]
+    topic: Annotated[str, "user topic"]
+    partition: Annotated[int, "of the user topic"]
+    leader: Annotated[int | None, "broker that answered"]
+    query: Annotated[
+        str, "earliest, earliest-local, latest-tiered, earliest-pending-upload, latest or max-timestamp"
+    ]
+    timestamp: Annotated[int, "the special timestamp of ListOffsets, -1 to -6"]
+    cluster_offset: Annotated[int | None, "-1 where the leader finds none; null where it does not know it"]
+    cluster_epoch: Annotated[int | None, "leader epoch of that answer"]
+    disk_offset: Annotated[int | None, "as rlmm offsets gives it of the directory"]
+    disk_epoch: Annotated[int | None, "its leader epoch"]
+    agrees: Annotated[bool | None, "whether both offsets are equal; null where one is not known"]
+
+
+RLMM_CLUSTER_OFFSET = row_type("rlmm_cluster_offset", RlmmClusterOffsetRow)
 RLMM_OFFSETS = row_type("rlmm_offsets", RlmmOffsetsRow)
 RLMM_LOOKUP_OFFSET = row_type("rlmm_lookup_offset", RlmmLookupOffsetRow)
 RLMM_LOOKUP_TIMESTAMP = row_type("rlmm_lookup_timestamp", RlmmLookupTimestampRow)
@@ -153,5 +175,6 @@ COMMANDS = {
     "rlmm coverage": (RLMM_COVERAGE,),
     "rlmm retention": (RLMM_RETENTION,),
     "rlmm follow": (RLMM_FOLLOW,),
+    "rlmm bootstrap": (REMOTE_SEGMENT, RLMM_CLUSTER_OFFSET, RLMM_EVENT),
 }
 """The row types that each command can print, first the usual one."""

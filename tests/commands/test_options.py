@@ -17,7 +17,7 @@ from commands._options import (
     parse_time,
 )
 from commands.app import app
-from kcli.rows import COMMANDS, READ_NO_FILES
+from kcli.rows import ASK_CLUSTERS, COMMANDS, READ_NO_FILES
 
 NOW = 1_700_000_000_000
 
@@ -133,7 +133,7 @@ def test_a_relative_time_is_taken_from_now():
     assert before - 1000 <= parse_time("@-1s") <= before + 60_000
 
 
-@pytest.mark.parametrize("command", sorted({*COMMANDS} - READ_NO_FILES))
+@pytest.mark.parametrize("command", sorted({*COMMANDS} - READ_NO_FILES - ASK_CLUSTERS))
 def test_every_command_that_reads_files_has_every_shared_option(command):
     found = get_command(app)
     for word in command.split():

@@ -5,7 +5,7 @@ import json
 import jsonschema
 import pytest
 
-from kcli.rows import COMMANDS, READ_NO_FILES
+from kcli.rows import ASK_CLUSTERS, COMMANDS, READ_NO_FILES
 
 RUNS = {
     "epoch show": ("epoch", "show"),
@@ -79,7 +79,7 @@ def test_documents_match_their_schema(kcli, log_dir, command):
 
 
 def test_every_command_that_reads_files_is_run_here():
-    assert set(RUNS) == set(COMMANDS) - READ_NO_FILES - {"rlmm follow", "salvage"}
+    assert set(RUNS) == set(COMMANDS) - READ_NO_FILES - ASK_CLUSTERS - {"rlmm follow", "salvage"}
 
 
 def test_what_salvage_says_matches_its_schema(kcli, log_dir, tmp_path):

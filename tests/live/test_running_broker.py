@@ -13,7 +13,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from commands.app import app
-from kcli.rows import READ_NO_FILES
+from kcli.rows import ASK_CLUSTERS, READ_NO_FILES
 from tests.live.workload import Workload, busy_broker
 
 pytestmark = [pytest.mark.oracle, pytest.mark.moving]
@@ -32,6 +32,7 @@ NOT_OF_ONE_BROKER = {
     "replica elect",
     "schema",
     *READ_NO_FILES,
+    *ASK_CLUSTERS,
 }
 """Commands that read no log dir, or those of two brokers, or compare files that a broker writes in turn."""
 COMMANDS = (

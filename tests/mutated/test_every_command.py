@@ -19,7 +19,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from commands.app import app
-from kcli.rows import READ_NO_FILES
+from kcli.rows import ASK_CLUSTERS, READ_NO_FILES
 from tests.mutated.fleets import PARTITIONS, Source, make, remove, sources
 from tests.mutated.log_ends import answers
 from tests.recordings.watch import tree, watching
@@ -32,7 +32,7 @@ PARTS = 4
 """Tests that share the log dirs, so that several processes can."""
 SECONDS = 60
 """More than any command takes for a log dir, by far."""
-NO_LOG_DIR = {"demo", "explain", "help", "rlmm follow", "salvage", "schema", *READ_NO_FILES}
+NO_LOG_DIR = {"demo", "explain", "help", "rlmm follow", "salvage", "schema", *READ_NO_FILES, *ASK_CLUSTERS}
 """Commands that take no log dir; `salvage` takes one partition, `rlmm follow` two: see their tests."""
 COMMANDS = (
     "ls --include-leftovers",

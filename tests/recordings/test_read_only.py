@@ -11,7 +11,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from kcli.rows import READ_NO_FILES
+from kcli.rows import ASK_CLUSTERS, READ_NO_FILES
 from tests.recordings.watch import tree, watching
 
 pytestmark = pytest.mark.slow
@@ -50,7 +50,7 @@ COMMANDS = [
     "lookup timestamp max {}",
     "lookup timestamp 1767225600000 {}",
 ]
-READ_NO_LOG_DIR = {"schema", "explain", "demo", *READ_NO_FILES}
+READ_NO_LOG_DIR = {"schema", "explain", "demo", *READ_NO_FILES, *ASK_CLUSTERS}
 CAPTURES = ["single/running", "truncation/before-follower", "tiered/node1"]
 
 

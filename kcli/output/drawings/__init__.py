@@ -61,6 +61,7 @@ DRAWINGS = {
     "rlmm_coverage": "tiers.draw_coverage",
     "rlmm_retention": "tiers.RETENTION",
     "rlmm_follow": "tiers.draw_follow",
+    "rlmm_cluster_offset": "cluster_offsets.draw_offsets",
     "dump_batch": "dumps.draw_batches",
     "dump_record": "dumps.draw_records",
     "dump_index": "dumps.OFFSET_INDEX",

@@ -9,6 +9,7 @@ from rich.console import RenderableType
 
 from kcli.analysis.findings import Finding
 from kcli.analysis.times import duration
+from kcli.output.drawings.cluster_offsets import draw_offsets
 from kcli.output.drawings.grid import COUNT, NUMBER, RANGE, SIZE, TEXT, Kind, ShownColumn
 from kcli.output.drawings.marks import joined
 from kcli.output.drawings.places import is_one, short_dirs
@@ -25,14 +26,31 @@ from kcli.rows.remote_state import (
     RemoteReplayRow,
     RemoteSegmentRow,
 )
+from kcli.rows.remote_tier import RlmmClusterOffsetRow
 
 DURATION = Kind(lambda ms, _: duration(ms), is_right=True)
 
 
 def draw_segments(
+    rows: Sequence[RemoteSegmentRow | RlmmClusterOffsetRow], screen: Screen, findings: Sequence[Finding]
+) -> Iterator[RenderableType]:
+    """Yield remote segments, what is unfinished and superseded among them, and how much there is.
+
+    Then what a live cluster answers about their partitions.
+    """
+    segments = [row for row in rows if isinstance(row, RemoteSegmentRow)]
+    offsets = [row for row in rows if isinstance(row, RlmmClusterOffsetRow)]
+    if segments:
+        yield from _segments(segments, screen, [] if offsets else findings)
+    if segments and offsets:
+        yield ""
+    if offsets:
+        yield from draw_offsets(offsets, screen, findings)
+
+
+def _segments(
     rows: Sequence[RemoteSegmentRow], screen: Screen, findings: Sequence[Finding]
 ) -> Iterator[RenderableType]:
-    """Yield remote segments, what is unfinished and superseded among them, and how much there is."""
     time, day = time_column("COPIED", "copy_finished_ms", rows)
     view = TableView(
         columns=(

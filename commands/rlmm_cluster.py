@@ -1,0 +1,159 @@
+"""`kcli rlmm bootstrap`: remote log metadata of a live cluster."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from commands._options import (
+    ENGINE,
+    Common,
+    Paths,
+    RefusedError,
+    UsageError,
+    common_options,
+    parse_duration,
+)
+
+if TYPE_CHECKING:
+    from commands._summary import RunSummary
+    from kcli.broker.settings import ClientSettings
+    from kcli.engine.contract import Outcome
+    from kcli.jobs.rlmm_bootstrap import OffsetsOnDisk
+    from kcli.logdir.tree import Selection
+    from kcli.rows import Item
+
+LONGEST = 600_000
+"""The longest --timeout, in ms."""
+TEXT = "text"
+
+
+def bootstrap(
+    paths: Paths = None,
+    *,
+    bootstrap_server: Annotated[
+        str,
+        typer.Option(
+            "--bootstrap-server", metavar="HOST:PORT,...", help="Brokers of the cluster.", show_default=False
+        ),
+    ],
+    command_config: Annotated[
+        str | None,
+        typer.Option(
+            "--command-config",
+            metavar="FILE",
+            help="Properties of the client: security.protocol, sasl.*, ssl.*.",
+            show_default=False,
+        ),
+    ] = None,
+    events: Annotated[bool, typer.Option("--events", help="Every event, as rlmm dump gives them.")] = False,
+    timeout: Annotated[
+        str, typer.Option("--timeout", metavar="DURATION", help="The longest wait for an answer.")
+    ] = "15s",
+    common: Common,
+) -> None:
+    """Read remote log metadata from a live cluster; ask it for its offsets, beside those of PATHs.
+
+    Nothing is written, no group is joined, nothing is committed. --topic, --partition: of the user.
+
+    Example: kcli rlmm bootstrap --bootstrap-server localhost:9092 /var/lib/kafka/data
+    """
+    from commands._run import new_summary, run_answer  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm_rows import kafka_lines  # noqa: PLC0415 - kept out of --help
+    from kcli.rows.remote_metadata import RLMM_EVENT  # noqa: PLC0415 - kept out of --help
+    from kcli.rows.remote_state import REMOTE_SEGMENT  # noqa: PLC0415 - kept out of --help
+    from kcli.rows.remote_tier import RLMM_CLUSTER_OFFSET  # noqa: PLC0415 - kept out of --help
+
+    has_paths = bool(paths or common.files_from or common.server_config)
+    if events and has_paths:
+        raise UsageError("--events with PATH: rlmm dump PATH prints the events of files")
+    if common.output == TEXT and not events:
+        raise UsageError("-o text needs --events")
+    milliseconds = parse_duration(timeout)
+    if not 0 < milliseconds <= LONGEST:
+        raise UsageError(f"--timeout {timeout}: expected more than 0s and at most {LONGEST // 60_000}m")
+    settings = _settings(bootstrap_server, command_config)
+    summary = new_summary(common)
+    on_disk = _on_disk(paths, common, summary) if has_paths else {}
+    found = _outcomes(settings, milliseconds / 1000, common.selection(), on_disk, events=events)
+    answer = partial(run_answer, "rlmm bootstrap", _rows(found, common, summary), common, summary)
+    if events:
+        answer(possible=frozenset({RLMM_EVENT.name}), text=kafka_lines)
+    else:
+        both = frozenset({REMOTE_SEGMENT.name, RLMM_CLUSTER_OFFSET.name})
+        answer(possible=both, usual=REMOTE_SEGMENT.name)
+
+
+def _rows(found: Iterator["Outcome"], common: Common, summary: "RunSummary") -> Iterator["Item"]:
+    from kcli.rows import Failure  # noqa: PLC0415 - kept out of --help
+
+    has_rows = not common.selection().names
+    for outcome in found:
+        summary.inputs += 1
+        summary.add(outcome)
+        has_rows = has_rows or bool(outcome.rows)
+        yield from outcome.rows
+    if not has_rows and not summary.failures:
+        summary.answered = 0
+        message = "no event is about what was asked for"
+        summary.failures.append(Failure("", "nothing-matched", None, None, message))
+
+
+def _outcomes(
+    settings: "ClientSettings",
+    timeout: float,
+    selection: "Selection",
+    on_disk: "OffsetsOnDisk",
+    *,
+    events: bool,
+) -> Iterator["Outcome"]:
+    """Yield what the cluster gives; one that does not answer is a part of the environment that lacks."""
+    from kcli.broker.cluster import Cluster  # noqa: PLC0415 - kept out of --help
+    from kcli.broker.errors import ClusterError, SettingError  # noqa: PLC0415 - kept out of --help
+    from kcli.engine.errors import EngineMissingError  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs import rlmm_bootstrap as jobs  # noqa: PLC0415 - kept out of --help
+
+    try:
+        cluster = Cluster(settings, timeout)
+    except SettingError as error:
+        raise UsageError(str(error)) from error
+    except ClusterError as error:
+        raise EngineMissingError(str(error)) from error
+    yield from jobs.events(cluster, selection) if events else jobs.state(cluster, selection, on_disk)
+
+
+def _on_disk(paths: list[str] | None, common: Common, summary: "RunSummary") -> "OffsetsOnDisk":
+    """Return the offsets that the files of log dirs give; what cannot be read are errors of the summary."""
+    from commands._inputs import inputs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.common import PARTITIONS_ONLY, notes_as_findings, plan  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm_bootstrap import offsets_on_disk  # noqa: PLC0415 - kept out of --help
+    from kcli.logdir.tree import Selection, find  # noqa: PLC0415 - kept out of --help
+
+    found = find(list(inputs(paths, common)), Selection(include_leftovers=common.include_leftovers))
+    units, failures = plan(found, PARTITIONS_ONLY)
+    summary.failures.extend(failures)
+    summary.findings.extend(notes_as_findings(found.notes))
+    offsets, outcomes = offsets_on_disk(units, common.selection())
+    for outcome in outcomes:
+        summary.inputs += 1
+        summary.add(outcome)
+    return offsets
+
+
+def _settings(servers: str, command_config: str | None) -> "ClientSettings":
+    from commands._inputs import properties_of  # noqa: PLC0415 - kept out of --help
+    from kcli.broker.errors import SettingError, UnsafeSettingError  # noqa: PLC0415 - kept out of --help
+    from kcli.broker.settings import client_settings  # noqa: PLC0415 - kept out of --help
+
+    option = "--command-config"
+    properties = {} if command_config is None else properties_of(option, command_config)
+    try:
+        return client_settings(servers, properties)
+    except UnsafeSettingError as error:
+        raise RefusedError(f"{option} {command_config}: {error}") from error
+    except SettingError as error:
+        raise UsageError(f"{option} {command_config}: {error}") from error
+
+
+command = common_options(bootstrap, left_out={ENGINE})

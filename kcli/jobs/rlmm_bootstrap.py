@@ -1,0 +1,218 @@
+"""`rlmm bootstrap`: remote log metadata of a live cluster as its files would give it, and live offsets."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias
+
+from formats.names import LOG, REMOTE_LOG_METADATA, PartitionDir
+from formats.remote_metadata import (
+    RemoteLogMetadata,
+    RemoteLogSegmentMetadataSnapshot,
+    decode,
+)
+from kcli.analysis.collector import FindingCollector
+from kcli.analysis.remote_cache import RemoteStore
+from kcli.broker.cluster import Cluster, ClusterRecord, TopicPartition
+from kcli.broker.errors import ClusterError
+from kcli.broker.wire import Listed
+from kcli.engine.contract import Job, Outcome, Unit
+from kcli.engine.inline import inline
+from kcli.jobs.rlmm_events import read_event, report_old_layout
+from kcli.jobs.rlmm_leader import with_metadata
+from kcli.jobs.rlmm_offsets import offsets
+from kcli.jobs.rlmm_rows import with_record
+from kcli.jobs.rlmm_state import every_segment
+from kcli.logdir.tree import Selection, Target
+from kcli.rows import Failure, Item
+from kcli.rows.remote_metadata import RlmmEventRow
+from kcli.rows.remote_state import RemotePartition
+from kcli.rows.remote_tier import RlmmClusterOffsetRow, RlmmOffsetsRow
+
+ROWS_PER_OUTCOME = 2000
+
+SPECIAL = {
+    -2: "earliest",
+    -4: "earliest_local",
+    -5: "latest_tiered",
+    -6: "earliest_pending_upload",
+    -1: "latest",
+    -3: "max_timestamp",
+}
+"""A special timestamp of ListOffsets -> the columns of `rlmm offsets` about it, in the order of offsets."""
+
+OffsetsOnDisk: TypeAlias = dict[TopicPartition, list[RlmmOffsetsRow]]
+
+
+class _Event(NamedTuple):
+    """A record of the topic: what it says, None where it cannot be decoded; whether a broker can use it."""
+
+    record: ClusterRecord
+    metadata: RemoteLogMetadata | None
+    refused: str | None
+
+
+def events(cluster: Cluster, selection: Selection) -> Iterator[Outcome]:
+    """Yield the events of each metadata partition in order, as `rlmm dump` gives them of files."""
+    targets = _targets(cluster)
+    if not targets:
+        yield _without_topic(cluster)
+    for target in targets:
+        directory, file = target.path.rsplit("/", 1)
+        event = RlmmEventRow(directory, file, metadata_partition=_number(target))
+        findings, rows = FindingCollector(target), list[Item]()
+        try:
+            for found in _events(cluster, target, findings):
+                row = _row(event, found)
+                if not selection.names or _is_about(found.metadata, selection):
+                    rows.append(row)
+                if len(rows) >= ROWS_PER_OUTCOME:
+                    yield Outcome(number=_number(target), rows=rows)
+                    rows = []
+        except ClusterError as error:
+            yield replace(_failed(target, error), rows=rows, findings=findings.take())
+        else:
+            yield Outcome(number=_number(target), rows=rows, findings=findings.take())
+
+
+def state(cluster: Cluster, selection: Selection, on_disk: OffsetsOnDisk) -> Iterator[Outcome]:
+    """Yield the remote segments of each metadata partition as `rlmm state` does, then live ListOffsets."""
+    partitions: dict[TopicPartition, None] = {}
+    targets = _targets(cluster)
+    if not targets:
+        yield _without_topic(cluster)
+    for target in targets:
+        findings, store = FindingCollector(target), RemoteStore()
+        outcome = Outcome(number=_number(target))
+        try:
+            for record, metadata, refused in _events(cluster, target, findings):
+                if metadata is None or isinstance(metadata, RemoteLogSegmentMetadataSnapshot):
+                    continue
+                if refused is None and (not selection.names or _is_about(metadata, selection)):
+                    store.apply(metadata, record.offset)
+        except ClusterError as error:
+            outcome = _failed(target, error)
+        for (topic_id, topic, partition), cache in store:
+            partitions[topic, partition] = None
+            place = RemotePartition(target.path, _number(target), topic_id, topic, partition)
+            outcome.rows.extend(every_segment(place, cache))
+        yield replace(outcome, findings=findings.take())
+    yield from _offsets(cluster, sorted(partitions), on_disk)
+
+
+def offsets_on_disk(units: list[Unit], selection: Selection) -> tuple[OffsetsOnDisk, list[Outcome]]:
+    """Return the rows of `rlmm offsets` of the units' user partitions, and outcomes without them."""
+    found: OffsetsOnDisk = {}
+    outcomes = []
+    for outcome in inline(Job(offsets), with_metadata(units, selection)):
+        for row in outcome.rows:
+            if (
+                isinstance(row, RlmmOffsetsRow)
+                and row.where.topic is not None
+                and row.where.partition is not None
+            ):
+                found.setdefault((row.where.topic, row.where.partition), []).append(row)
+        outcomes.append(replace(outcome, rows=[]))
+    return found, outcomes
+
+
+def _targets(cluster: Cluster) -> list[Target]:
+    """Return a target for each partition of the topic; nothing of it is opened."""
+    targets = []
+    for topic, partition in sorted(cluster.leaders):
+        if topic == REMOTE_LOG_METADATA:
+            place, name = f"{cluster.settings.servers}/{topic}-{partition}", PartitionDir(topic, partition)
+            targets.append(Target(kind=LOG, path=place, shown=place, name=name, log_dir=None))
+    return targets
+
+
+def _without_topic(cluster: Cluster) -> Outcome:
+    message = f"no {REMOTE_LOG_METADATA} that this client may see: is remote storage enabled there?"
+    failure = Failure(cluster.settings.servers, "nothing-matched", None, None, message)
+    return Outcome(number=0, error=failure)
+
+
+def _number(target: Target) -> int:
+    assert target.name is not None
+    return target.name.partition
+
+
+def _events(cluster: Cluster, target: Target, findings: FindingCollector) -> Iterator[_Event]:
+    bounds = cluster.bounds(REMOTE_LOG_METADATA)[_number(target)]
+    if isinstance(bounds, ClusterError):
+        raise bounds
+    is_old_reported = False
+    for record in cluster.records(REMOTE_LOG_METADATA, _number(target), *bounds):
+        metadata, refused = read_event(decode, record.offset, record.value, None, findings)
+        if metadata is not None and not is_old_reported:
+            is_old_reported = report_old_layout(metadata, record.offset, None, findings)
+        yield _Event(record, metadata, refused)
+
+
+def _row(event: RlmmEventRow, found: _Event) -> RlmmEventRow:
+    record, metadata, refused = found
+    event = event._replace(metadata_offset=record.offset, timestamp=record.timestamp)
+    if metadata is None:
+        return event._replace(raw=record.value, error=refused)
+    return with_record(event, metadata)._replace(raw=record.value if metadata.unknown_tags else None)
+
+
+def _is_about(metadata: RemoteLogMetadata | None, selection: Selection) -> bool:
+    if metadata is None or isinstance(metadata, RemoteLogSegmentMetadataSnapshot):
+        return False
+    return selection.wants(PartitionDir(metadata.topic, metadata.partition))
+
+
+def _failed(target: Target, error: ClusterError) -> Outcome:
+    failure = Failure(target.shown, "cluster", None, None, str(error))
+    return Outcome(number=_number(target), error=failure)
+
+
+def _offsets(
+    cluster: Cluster, partitions: Sequence[TopicPartition], on_disk: OffsetsOnDisk
+) -> Iterator[Outcome]:
+    """Yield the answers to ListOffsets of each partition, beside what the disk's files give."""
+    found: dict[TopicPartition, dict[int, Listed]] = {each: {} for each in partitions}
+    for each, timestamp, listed in cluster.special_offsets(partitions):
+        place = f"{cluster.settings.servers}/{each[0]}-{each[1]}"
+        if isinstance(listed, ClusterError):
+            yield Outcome(number=0, error=Failure(place, "cluster", None, None, str(listed)))
+        elif listed.error:
+            message = f"ListOffsets {timestamp}: error {listed.error}"
+            yield Outcome(number=0, error=Failure(place, "cluster", None, None, message))
+        else:
+            found[each][timestamp] = listed
+    for number, (each, answers) in enumerate(found.items()):
+        rows: list[Item] = []
+        for timestamp in SPECIAL:
+            if timestamp in answers or each in on_disk:
+                rows.extend(
+                    _beside(cluster, each, timestamp, answers.get(timestamp), on_disk.get(each, [None]))
+                )
+        yield Outcome(number=number, rows=rows)
+
+
+def _beside(
+    cluster: Cluster,
+    each: TopicPartition,
+    timestamp: int,
+    listed: Listed | None,
+    on_disk: Sequence[RlmmOffsetsRow | None],
+) -> Iterator[RlmmClusterOffsetRow]:
+    leader = cluster.leaders.get(each)
+    for disk in on_disk:
+        name = SPECIAL[timestamp]
+        offset = None if disk is None else getattr(disk, f"{name}_offset")
+        yield RlmmClusterOffsetRow(
+            dir=None if disk is None else disk.where.dir,
+            broker_id=None if disk is None else disk.where.broker_id,
+            topic=each[0],
+            partition=each[1],
+            leader=None if leader is None else leader.id,
+            query=name.replace("_", "-"),
+            timestamp=timestamp,
+            cluster_offset=None if listed is None else listed.offset,
+            cluster_epoch=None if listed is None or listed.epoch < 0 else listed.epoch,
+            disk_offset=offset,
+            disk_epoch=None if disk is None else getattr(disk, f"{name}_epoch"),
+            agrees=None if listed is None or offset is None else listed.offset == offset,
+        )

@@ -1,0 +1,76 @@
+"""`rlmm bootstrap` where there is no cluster to ask."""
+
+import json
+import socket
+import sys
+from contextlib import closing
+
+import pytest
+
+
+@pytest.fixture
+def nobody():
+    """A port on which nobody listens."""
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"
+
+
+def test_a_cluster_that_cannot_be_reached(kcli, nobody):
+    done = kcli("rlmm", "bootstrap", "--bootstrap-server", nobody)
+    assert done.exit_code == 4
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert f"--bootstrap-server {nobody}: " in done.stderr
+    assert "Connection refused" in done.stderr
+    document = json.loads(kcli("rlmm", "bootstrap", "--bootstrap-server", nobody, "-o", "json").stdout)
+    assert (document["rows"], document["errors"][0]["error"]) == ([], "environment")
+
+
+def test_a_server_that_never_answers_is_waited_for_as_long_as_asked(kcli):
+    with closing(socket.create_server(("127.0.0.1", 0))) as silent:
+        server = f"127.0.0.1:{silent.getsockname()[1]}"
+        done = kcli("rlmm", "bootstrap", "--bootstrap-server", server, "--timeout", "1s")
+    assert done.exit_code == 4
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_without_the_library_one_line_names_the_extra(kcli, nobody, monkeypatch):
+    monkeypatch.setitem(sys.modules, "confluent_kafka", None)
+    done = kcli("rlmm", "bootstrap", "--bootstrap-server", nobody)
+    assert done.exit_code == 4
+    assert done.stderr.count("\n") == 1
+    assert "pip install 'kcli-for-kafka[cluster]'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "message"),
+    [
+        ("transactional.id=x", 5, "transactional.id: is for producers"),
+        ("plugin.library.paths=x", 5, "plugin.library.paths: loads a library"),
+        ("ssl.truststore.location=/x.jks", 2, "found JKS"),
+        ("security.protocol=nothing", 2, "security.protocol"),
+        ("security.protocol=ssl\nssl.ca.location=/no/such", 2, "ssl.ca.location"),
+    ],
+)
+def test_settings_that_cannot_be_used(kcli, nobody, tmp_path, text, status, message):
+    config = tmp_path / "client.properties"
+    config.write_text(text)
+    done = kcli("rlmm", "bootstrap", "--bootstrap-server", nobody, "--command-config", config)
+    assert (done.exit_code, done.stdout) == (status, "")
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--timeout", "0s"],
+        ["--timeout", "1h"],
+        ["--command-config", "no/such.properties"],
+        ["--events", "."],
+        ["-o", "text"],
+    ],
+)
+def test_words_that_make_no_sense(kcli, nobody, words):
+    assert kcli("rlmm", "bootstrap", "--bootstrap-server", nobody, *words).exit_code == 2

@@ -1,0 +1,180 @@
+"""`rlmm bootstrap` beside a live tiered broker: what it reads there, and what kcli reads of its files."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import jsonschema
+import pytest
+from confluent_kafka import Consumer
+from confluent_kafka.admin import ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
+from typer.testing import CliRunner
+
+from commands.app import app
+from kcli.jobs.rlmm_bootstrap import SPECIAL
+from tests.live.test_running_broker import free_base_port
+from tests.recordings.brokers import QUIET, Cluster, remote_storage, wait
+from tests.recordings.client import create, producer, records, write
+
+pytestmark = [pytest.mark.oracle, pytest.mark.slow]
+
+SEGMENTS = {
+    "internal.segment.bytes": 8192,
+    "index.interval.bytes": 512,
+    "file.delete.delay.ms": 300,
+    "remote.storage.enable": "true",
+}
+TOPICS = {
+    "orders": {**SEGMENTS, "local.retention.ms": 1000},
+    "kept": {**SEGMENTS, "local.retention.ms": 604800000},
+}
+PASSWORD = 'p"w,=\\ 1'
+SCHEMA = json.loads(CliRunner().invoke(app, ["schema", "rlmm", "bootstrap"]).stdout)
+OF_FILES = ("dir", "file")
+"""Columns that say where a row is read."""
+
+
+def login(module: str, **options: str) -> str:
+    """Return a JAAS configuration as a properties file holds it."""
+    quoted = (value.replace("\\", "\\\\").replace('"', '\\"') for value in options.values())
+    words = " ".join(f'{name}="{value}"' for name, value in zip(options, quoted, strict=True))
+    line = f"org.apache.kafka.common.security.{module.lower()}.{module}LoginModule required {words};"
+    return line.replace("\\", "\\\\")
+
+
+@contextmanager
+def tiered_broker(folder: Path) -> Iterator[Cluster]:
+    """Start a broker with remote storage, and a second listener that asks for a password."""
+    base = free_base_port()
+    of_listener = "listener.name.sasl_plaintext"
+    listeners = f"PLAINTEXT://127.0.0.1:{base + 1},SASL_PLAINTEXT://127.0.0.1:{base + 2}"
+    settings = {
+        **remote_storage(folder / "remote"),
+        "listeners": f"{listeners},CONTROLLER://127.0.0.1:{base + 501}",
+        "advertised.listeners": f"{listeners},CONTROLLER://127.0.0.1:{base + 501}",
+        "listener.security.protocol.map": (
+            "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT"
+        ),
+        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256",
+        f"{of_listener}.plain.sasl.jaas.config": login("Plain", user_kcli=PASSWORD),
+        f"{of_listener}.scram-sha-256.sasl.jaas.config": login("Scram"),
+    }
+    with Cluster(folder, {1: "broker,controller"}, base, Random("tiered"), settings) as cluster:
+        create(cluster, TOPICS, [[1]] * 2)
+        sender = producer(cluster)
+        for number, topic in enumerate(TOPICS):
+            for partition in range(2):
+                made = records(Random(partition), 300 + 150 * number)
+                write(sender, topic, made, batch=20, partition=partition)
+        yield cluster
+
+
+def run(*words: object, status: int = 0) -> dict[str, Any]:
+    done = CliRunner().invoke(app, ["rlmm", *map(str, words), "-o", "json"])
+    assert done.exit_code == status, (done.stderr, done.stdout[-2000:])
+    document = json.loads(done.stdout)
+    if words[0] == "bootstrap":
+        jsonschema.validate(document, SCHEMA)
+    return document
+
+
+def without_place(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in row.items() if name not in OF_FILES} for row in rows]
+
+
+def of_type(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    return [row for row in document["rows"] if row["type"] == name]
+
+
+def is_settled(log_dir: Path, live: tuple[object, ...]) -> bool:
+    """Whether every segment that is closed is copied, the local log cut, and the checkpoints written."""
+    rows = of_type(run("bootstrap", *live, log_dir), "rlmm_cluster_offset")
+    offsets = {(row["topic"], row["partition"], row["query"]): row["cluster_offset"] for row in rows}
+    return len(rows) == 6 * 4 and all(
+        offsets["orders", number, "earliest-local"] == offsets["orders", number, "latest"]
+        and offsets["kept", number, "latest-tiered"] > 300
+        and all(row["agrees"] for row in rows)
+        for number in range(2)
+    )
+
+
+def test_a_live_cluster_and_the_files_of_its_broker_give_the_same(tmp_path):
+    with tiered_broker(tmp_path / "node") as cluster:
+        log_dir, live = cluster.nodes[1].logs, ("--bootstrap-server", cluster.bootstrap)
+        wait(lambda: is_settled(log_dir, live), "segments to be copied", 60)
+
+        compared = of_type(run("bootstrap", *live, log_dir), "rlmm_cluster_offset")
+        assert [row["query"] for row in compared[:6]] == [name.replace("_", "-") for name in SPECIAL.values()]
+        assert len(compared) == 6 * 4
+        on_disk = {(row["topic"], row["partition"]): row for row in run("offsets", log_dir)["rows"]}
+        for row in compared:
+            disk, name = on_disk[row["topic"], row["partition"]], SPECIAL[row["timestamp"]]
+            assert row["cluster_offset"] == row["disk_offset"] == disk[f"{name}_offset"]
+            assert row["cluster_epoch"] == row["disk_epoch"] == disk[f"{name}_epoch"]
+        kept = {row["query"]: row["cluster_offset"] for row in compared if row["topic"] == "kept"}
+        assert kept["earliest-pending-upload"] == kept["latest-tiered"] + 1
+        assert kept["max-timestamp"] >= 0
+
+        events = run("bootstrap", *live, "--events")
+        assert len(events["rows"]) > 8
+        assert without_place(events["rows"]) == without_place(run("dump", log_dir)["rows"])
+        assert events["rows"][0]["dir"] == cluster.bootstrap
+        state = of_type(run("bootstrap", *live), "remote_segment")
+        assert without_place(state) == without_place(run("state", log_dir)["rows"])
+        only = of_type(run("bootstrap", *live, "--topic", "kept", "--partition", "1"), "remote_segment")
+        assert {(row["topic"], row["partition"]) for row in only} == {("kept", 1)}
+        missing = run("bootstrap", *live, "--topic", "nope", status=3)
+        assert missing["errors"][0]["error"] == "nothing-matched"
+        printed = CliRunner().invoke(app, ["rlmm", "bootstrap", *live, "--events", "-o", "text"]).stdout
+        assert len(printed.splitlines()) == len(events["rows"])
+        assert printed.startswith("partition: 0, offset: 0, value: RemoteLogSegmentMetadata{")
+
+        # so far there was no consumer
+        assert set(cluster.metadata().topics) == {*TOPICS, "__remote_log_metadata"}
+        reads_with_a_password(tmp_path, cluster, without_place(events["rows"]))
+        reads_with_a_consumer(cluster, events["rows"])
+        cluster.nodes[1].stop()
+        assert without_place(run("dump", log_dir)["rows"]) == without_place(events["rows"])
+        gone = run("bootstrap", *live, status=4)
+        assert "Connection refused" in gone["errors"][0]["message"]
+
+
+def reads_with_a_consumer(cluster: Cluster, expected: list[dict[str, Any]]) -> None:
+    """A group of someone else's makes the broker create __consumer_offsets: now kcli reads as a consumer."""
+    other = Consumer(
+        {
+            "bootstrap.servers": cluster.bootstrap,
+            "group.id": "other",
+            "auto.offset.reset": "earliest",
+            **QUIET,
+        }
+    )
+    other.subscribe(["kept"])
+    wait(lambda: "__consumer_offsets" in cluster.metadata().topics and bool(other.poll(1)), "a consumer")
+    other.close()
+
+    assert run("bootstrap", "--bootstrap-server", cluster.bootstrap, "--events")["rows"] == expected
+    groups = cluster.admin.list_consumer_groups().result(20)
+    assert {group.group_id for group in groups.valid} <= {"other"}
+    assert groups.errors == []
+
+
+def reads_with_a_password(folder: Path, cluster: Cluster, expected: list[dict[str, Any]]) -> None:
+    secured, config = f"127.0.0.1:{cluster.base_port + 2}", folder / "client.properties"
+    words = ("bootstrap", "--bootstrap-server", secured, "--command-config", config)
+    credentials = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
+    upsertion = UserScramCredentialUpsertion("kcli", credentials, PASSWORD.encode())
+    cluster.admin.alter_user_scram_credentials([upsertion])["kcli"].result(20)
+    for mechanism, module in (("PLAIN", "Plain"), ("SCRAM-SHA-256", "Scram")):
+        head = f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism={mechanism}\nenable.auto.commit=true\n"
+        config.write_text(
+            f"{head}group.id=mine\nsasl.jaas.config={login(module, username='kcli', password=PASSWORD)}\n"
+        )
+        assert without_place(run(*words, "--events")["rows"]) == expected
+        assert len(of_type(run(*words), "rlmm_cluster_offset")) == 6 * 4
+        config.write_text(f"{head}sasl.jaas.config={login(module, username='kcli', password='wrong')}\n")
+        failed = run(*words, status=4)
+        assert "uthentication" in failed["errors"][0]["message"]
