@@ -15,6 +15,7 @@ import jsonschema
 import pytest
 
 from tests.kcli.views.fleet import fleet
+from tests.partitions import log_dir, put_range, segment
 
 KCLI = [sys.executable, "-m", "kcli"]
 LONG = "SELECT count(*) FROM range(10000000) a, range(1000000) b WHERE (a.range + b.range) % 7 = 1"
@@ -112,6 +113,15 @@ def test_findings_as_rows_do_not_come_twice(kcli, dirs):
     done = kcli("sql", "SELECT code FROM findings WHERE severity = 'error'", *dirs)
 
     assert (done.exit_code, done.stdout, done.stderr) == (0, "code\nLOG-003\n", "")
+
+
+def test_a_log_that_was_not_stopped_cleanly_is_as_often_a_finding_as_in_ls(kcli, tmp_path):
+    for number in range(3):
+        segment(log_dir(tmp_path / "d", clean=False) / f"orders-{number}", 0, put_range(0, 3))
+    query = "SELECT count(*) n FROM findings WHERE code = 'START-005' AND severity = 'info'"
+    listed = json.loads(kcli("ls", tmp_path / "d", "-o", "json").stdout)["findings"]
+    assert [one["code"] for one in listed].count("START-005") == 3
+    assert kcli("sql", query, tmp_path / "d", "-o", "tsv").stdout == "n\n3\n"
 
 
 @pytest.mark.parametrize(

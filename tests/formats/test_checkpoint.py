@@ -204,3 +204,10 @@ def test_round_trip(entries, end):
 def test_noise(data):
     for read in (read_leader_epoch_checkpoint, read_offset_checkpoint, read_committed_offsets):
         survives(read, data)
+
+
+def test_a_wrong_number_of_entries_is_said_as_the_broker_says_it():
+    """`Expected [7] entries in checkpoint file, but found only [2]`."""
+    with pytest.raises(CorruptError) as raised:
+        read_leader_epoch_checkpoint(b"0\n7\n0 0\n2 38\n")
+    assert str(raised.value).endswith("expected 7, found 2")
