@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import shutil
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 from kcli.engine.contract import Unit
 from kcli.jobs.startup import StartRequest, startup
 from kcli.logdir.tree import Selection, find
+from tests.kcli.jobs.starts import does_not_start, will_not_load
 from tests.partitions import recover_in_windows
 from tests.rows import named
 
@@ -30,7 +32,9 @@ pytestmark = pytest.mark.oracle
 
 PARTS = 10
 LOGS = 6
-DAMAGES_EACH = 10
+DAMAGES_EACH = 17
+CHECKED = 5
+"""Of so many damages of a log one is held against `check`, too."""
 METADATA_LOGS = 30
 AT_MOST_UNSUPPORTED = 50
 STRAYS = ("notes.txt", "00000000000000000007.log.1.deleted", "leader-epoch-checkpoint.tmp", "x.index.tmp")
@@ -82,7 +86,13 @@ def assert_agrees(row: dict[str, Any], said: dict[str, Any]) -> None:
     ]
 
 
-def one_case(oracle: Oracle, log: RandomLog, choose: random.Random, into: Path) -> str | None:
+def one_case(
+    oracle: Oracle,
+    log: RandomLog,
+    choose: random.Random,
+    into: Path,
+    kcli: Callable[..., Any] | None,
+) -> str | None:
     unit, done = damaged(log, choose, into)
     directory = into / log.directory.name
     if choose.random() < 0.2:
@@ -116,6 +126,8 @@ def one_case(oracle: Oracle, log: RandomLog, choose: random.Random, into: Path) 
             if reason is None:
                 assert_agrees(row, said)
                 assert_files(before, after, row["files"])
+        if kcli is not None:
+            assert will_not_load(kcli, into) == does_not_start(kcli, into)
     except AssertionError as error:
         raise AssertionError(
             f"log {log.seed} clean={log.clean} {log.damage} {done} tiered={tiered} {into}\n{error}"
@@ -126,7 +138,12 @@ def one_case(oracle: Oracle, log: RandomLog, choose: random.Random, into: Path) 
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_start_goes_as_predicted(
-    oracle: Oracle, oracle_seed: int, tmp_path: Path, part: int, monkeypatch: pytest.MonkeyPatch
+    oracle: Oracle,
+    oracle_seed: int,
+    tmp_path: Path,
+    part: int,
+    monkeypatch: pytest.MonkeyPatch,
+    kcli: Callable[..., Any],
 ) -> None:
     if part % 2:
         recover_in_windows(monkeypatch)
@@ -135,7 +152,8 @@ def test_a_start_goes_as_predicted(
         seed = oracle_seed + 1000 * part + number
         log, choose = random_log(oracle, seed, damaged=False), random.Random(f"startup:{seed}")
         for again in range(DAMAGES_EACH):
-            ends[one_case(oracle, log, choose, tmp_path / f"{number}-{again}")] += 1
+            into = tmp_path / f"{number}-{again}"
+            ends[one_case(oracle, log, choose, into, kcli if again % CHECKED == 0 else None)] += 1
         log.remove()
     print(ends)
     assert ends[UNSUPPORTED] <= sum(ends.values()) // AT_MOST_UNSUPPORTED + 2, ends
