@@ -2,7 +2,7 @@
 
 from functools import partial
 from itertools import chain
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,10 @@ from commands import rlmm_cluster, rlmm_tier
 from commands._options import INT32, Common, Paths, UsageError, common_options, output_options, parse_integers
 from commands._typer import Group
 from commands.rlmm_state import check, state
+
+if TYPE_CHECKING:
+    from commands._print import Text
+    from kcli.analysis.kip405 import LineParts
 
 app = Group(
     no_args_is_help=True,
@@ -23,7 +27,8 @@ app.command("follow")(rlmm_tier.follow)
 app.command("bootstrap")(rlmm_cluster.command)
 app.add_typer(rlmm_tier.lookup, name="lookup")
 
-FORMATS = ("kafka", "kip405")
+KAFKA, KIP, KIP_WITH_PLACES = "kafka", "kip", "kip405"
+FORMATS = (KAFKA, KIP, KIP_WITH_PLACES)
 TEXT = "text"
 DEFAULT_PARTITIONS = 50
 
@@ -42,6 +47,15 @@ def dump(
             show_default=False,
         ),
     ] = None,
+    properties: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--property",
+            metavar="K=V",
+            help="Of --format kip: print.partition=true and others; repeatable.",
+            show_default=False,
+        ),
+    ] = None,
     common: Common,
 ) -> None:
     """Print every event of remote log metadata.
@@ -54,11 +68,16 @@ def dump(
         raise UsageError(f"--format {text_format}: expected one of {', '.join(FORMATS)}")
     if text_format is not None and common.output != TEXT:
         raise UsageError("--format needs -o text")
+    if properties and text_format != KIP:
+        raise UsageError("--property needs --format kip")
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import rlmm as jobs  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm_rows import TEXTS  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm_rows import kafka_lines, kip405_lines  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm_selection import dump_selected, topics  # noqa: PLC0415 - kept out of --help
 
+    texts: dict[str, Text] = {KAFKA: kafka_lines, KIP_WITH_PLACES: kip405_lines}
+    if text_format == KIP:
+        texts[KIP] = partial(kip405_lines, shown=_parts(properties or []))
     command = Command(
         name="rlmm dump",
         job=partial(dump_selected, selection=common.selection()),
@@ -66,9 +85,19 @@ def dump(
         accepts=jobs.ACCEPTS,
         expand=jobs.expand,
         possible_types=jobs.row_types,
-        text=TEXTS[text_format or FORMATS[0]],
+        text=texts[text_format or KAFKA],
     )
     run(command, paths, common)
+
+
+def _parts(properties: list[str]) -> "LineParts":
+    """Return the parts of a line that --property asks for."""
+    from kcli.analysis.kip405 import parts  # noqa: PLC0415 - only for this format
+
+    try:
+        return parts((name, value) for name, _, value in (word.partition("=") for word in properties))
+    except ValueError as error:
+        raise UsageError(f"--property {error}") from error
 
 
 app.command("state")(common_options(state))

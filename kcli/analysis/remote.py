@@ -19,12 +19,6 @@ from formats.remote_metadata import (
 from formats.remote_snapshot import SNAPSHOT_HEADER
 from kcli.analysis.collector import FindingCollector
 
-KIP405_TYPES: dict[type[RemoteLogMetadata], str] = {
-    RemoteLogSegmentMetadata: "RemoteLogSegmentMetadata",
-    RemoteLogSegmentMetadataUpdate: "RemoteLogSegmentMetadataUpdate",
-    RemotePartitionDeleteMetadata: "DeletePartitionState",
-    RemoteLogSegmentMetadataSnapshot: "RemoteLogSegmentMetadataStored",
-}
 STATES: dict[type[RemoteLogMetadata], dict[int, str]] = {
     RemoteLogSegmentMetadata: SEGMENT_STATES,
     RemoteLogSegmentMetadataUpdate: SEGMENT_STATES,
@@ -119,37 +113,6 @@ def java_text(record: RemoteLogMetadata) -> str:
         f"maxTimestampMs={record.max_timestamp_ms}, "
         f"eventTimestampMs={record.event_timestamp_ms}, {tail}"
     )
-
-
-def kip405_text(partition: int | None, offset: int | None, record: RemoteLogMetadata) -> str:
-    """Return the line that KIP-405 specifies for a record: all its parts and the short form of the event.
-
-    Nothing released prints it. `broker-id` stands where the KIP has the event's leader epoch, which no record
-    holds.
-    """
-    head = (
-        f"partition:{_java(partition)},message-offset:{_java(offset)},"
-        f"type:{KIP405_TYPES[type(record)]},version:{record.version}"
-    )
-    state, broker = state_name(record), record.broker_id
-    if isinstance(record, RemotePartitionDeleteMetadata):
-        place = f"{{topicId:{record.topic_id},topicName:{record.topic},partition:{record.partition}}}"
-        return (
-            f"{head},event-value:{{topic-id-partition:{place},broker-id:{broker},"
-            f"remote-partition-delete-state:{state}}}"
-        )
-    offsets = (
-        ""
-        if isinstance(record, RemoteLogSegmentMetadataUpdate)
-        else f"start-offset:{record.start_offset},end-offset:{record.end_offset},"
-    )
-    names = (
-        ""
-        if isinstance(record, RemoteLogSegmentMetadataSnapshot)
-        else f",topicId:{record.topic_id},topicName:{record.topic},partition:{record.partition}"
-    )
-    segment = f"remote-log-segment-id:{{id:{record.segment_id}{names}}}"
-    return f"{head},event-value:{{{segment},{offsets}broker-id:{broker},remote-log-segment-state:{state}}}"
 
 
 def _java(value: int | None) -> str:

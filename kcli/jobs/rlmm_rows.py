@@ -1,6 +1,6 @@
 """Remote log metadata as rows of `kcli.rows`, and rows as the lines that Kafka's formatter prints."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from formats.checkpoint import EpochEntry
@@ -14,7 +14,9 @@ from formats.remote_metadata import (
     RemotePartitionDeleteMetadata,
     SegmentLeaderEpoch,
 )
-from kcli.analysis.remote import java_text, kafka_text, kip405_text, state_name, unreadable
+from kcli.analysis import kip405
+from kcli.analysis.kip405 import EVERY_PART, LineParts
+from kcli.analysis.remote import java_text, kafka_text, state_name, unreadable
 from kcli.rows import Item
 from kcli.rows.remote_metadata import RlmmCommittedOffsetRow, RlmmEventRow, RlmmSnapshotRow
 
@@ -84,19 +86,13 @@ def kafka_lines(rows: Iterable[Item]) -> Iterator[str]:
             yield kafka_text(row.metadata_partition, row.metadata_offset, record)
 
 
-def kip405_lines(rows: Iterable[Item]) -> Iterator[str]:
-    """Yield the lines that KIP-405 specifies, with partition and offset; no release prints them.
-
-    The events have the broker's id where the KIP has a leader epoch: it is printed under its own name.
-    """
+def kip405_lines(rows: Iterable[Item], shown: LineParts = EVERY_PART) -> Iterator[str]:
+    """Yield the lines that KIP-405 specifies, with these parts; no release prints them."""
     for row in rows:
         if not isinstance(row, RlmmEventRow):
-            yield ",".join(f"{name.replace('_', '-')}:{value}" for name, value in _file_values(row))
+            yield shown.sep.join(f"{name.replace('_', '-')}:{value}" for name, value in _file_values(row))
         elif (record := valid_record(row)) is not None:
-            yield kip405_text(row.metadata_partition, row.metadata_offset, record)
-
-
-TEXTS: dict[str, Callable[[Iterable[Item]], Iterator[str]]] = {"kafka": kafka_lines, "kip405": kip405_lines}
+            yield kip405.line(row.metadata_partition, row.metadata_offset, record, shown)
 
 
 def valid_record(row: RlmmEventRow) -> RemoteLogMetadata | None:
