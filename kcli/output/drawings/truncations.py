@@ -26,6 +26,9 @@ MOST_SEGMENTS = 8
 LEFT = 2
 """Spaces before a plan's lines."""
 
+SAVE = "save what will be lost first: the same command with --rescue FILE.ndjson"
+"""Instead of the command line that the row has: it is longer than most terminals are wide."""
+
 NONE, FULL = "none", "full"
 CONVERGED, TIERED = "converged", "tiered"
 KEEP, CUT, DELETE, CREATE = "keep", "cut", "delete", "create"
@@ -67,7 +70,8 @@ def _plan(row: TruncationRow, screen: Screen) -> Iterator[RenderableType]:
         yield ""
         yield sentences(screen, _losses(row))
     yield sentences(screen, _changes(row, screen))
-    for text in row.warnings:
+    for said in row.warnings:
+        text = SAVE if "kcli dump" in said else said
         yield sentences(
             screen, f"{screen.symbols.warning} {text}", style=STYLES["warning"], indent=" " * LEFT
         )
