@@ -9,14 +9,17 @@ from typing import Any
 
 import pytest
 
+from formats.batch import CRC_FROM
 from formats.names import parse_file
 from kcli.engine.contract import Unit
 from kcli.jobs.salvage import INDEXES, Salvage
+from kcli.logdir.buffers import DataFile
+from kcli.logdir.segment import Walk
 from tests.partitions import unit as unit_of
 from tests.rows import named
 
 from .logs import NOW, RandomLog, random_log
-from .oracle import Oracle, cases
+from .oracle import Oracle, cases, encoded
 from .test_start_oracle import damaged
 
 pytestmark = pytest.mark.oracle
@@ -84,6 +87,49 @@ def test_a_copy_loads_without_a_change(oracle: Oracle, oracle_seed: int, tmp_pat
                 raise AssertionError(f"log {seed} {done} {unit.target.path} {out}\n{error}") from error
             shutil.rmtree(out.parent)
         log.remove()
+
+
+def consumed(oracle: Oracle, directory: Path) -> list[int]:
+    """Return the offsets of the records that Kafka reads from the logs of a directory."""
+    found = []
+    for path in sorted(directory.glob("*.log")):
+        said = oracle.ask("records", bytes=encoded(path.read_bytes()))
+        assert said["end"] is None, said
+        found += [record["offset"] for batch in said["batches"] for record in batch["records"]]
+    return found
+
+
+def test_every_record_that_recovery_keeps_is_consumed_from_the_copy(
+    oracle: Oracle, oracle_seed: int, tmp_path: Path
+) -> None:
+    more = 0
+    for number in range(cases(LOGS)):
+        log = random_log(oracle, oracle_seed + number, clean=False, damaged=False)
+        unit, choose = unit_of(log.directory), random.Random(f"consumed:{oracle_seed + number}")
+        path = max(log.directory.glob("*.log"), key=lambda one: one.stat().st_size)
+        with DataFile(str(path)) as file:
+            batches = list(Walk(file))
+        if batches:  # a byte that the checksum covers: an offset that is changed is a question of its own
+            at, header = choose.choice(batches)
+            data = bytearray(path.read_bytes())
+            data[choose.randrange(at + CRC_FROM, at + header.size)] ^= 0x55
+            path.write_bytes(data)
+        out = tmp_path / f"{number}" / log.directory.name
+        out.parent.mkdir()
+        salvaged(unit, log, out)
+        copy = oracle.copy(log.directory)
+        (said,) = oracle.ask(
+            "truncate", directory=copy, restart="none", clean=False, recovery_point=0, **log.settings
+        ).values()
+        after = consumed(oracle, out)
+        assert after == sorted(set(after))
+        if "error" not in said:
+            before = [one for one in consumed(oracle, copy) if one >= said["log_start_offset"]]
+            assert set(before) <= set(after), (log.seed, sorted(set(before) - set(after)))
+            more += len(after) > len(before)
+        oracle.discard(copy)
+        log.remove()
+    assert more, "no damage was passed: this judges nothing"
 
 
 def test_indexes_are_those_of_recovery(oracle: Oracle, oracle_seed: int, tmp_path: Path) -> None:
