@@ -114,12 +114,14 @@ def run(command: Command, paths: list[str] | None, common: Common) -> None:
                 _write(rows, view, common, summary, text=command.text, out=out, parts=parts)
 
 
-def run_rows(name: str, rows: Iterable[Item], common: Common) -> None:
+def run_rows(
+    name: str, rows: Iterable[Item], common: Common, *, row_types: tuple[RowType, ...] | None = None
+) -> None:
     """Print rows that need no files, as `run` does; always ends with typer.Exit."""
     with boundary(verbose=common.verbose):
         summary = new_summary(common)
         summary.answered = 1
-        run_answer(name, rows, common, summary)
+        run_answer(name, rows, common, summary, row_types=row_types)
 
 
 def run_answer(

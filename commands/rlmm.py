@@ -29,6 +29,7 @@ app.add_typer(rlmm_tier.lookup, name="lookup")
 
 KAFKA, KIP, KIP_WITH_PLACES = "kafka", "kip", "kip405"
 FORMATS = (KAFKA, KIP, KIP_WITH_PLACES)
+LAYOUTS = (KAFKA, KIP)
 TEXT = "text"
 DEFAULT_PARTITIONS = 50
 
@@ -111,7 +112,7 @@ def partition(
         list[str],
         typer.Argument(
             metavar="TOPIC_ID:PARTITION...",
-            help="User partitions, topics by id; :0..3 is four.",
+            help="User partitions, topics by id; :0..3 is four. --layout kip: by name.",
             show_default=False,
         ),
     ],
@@ -122,6 +123,9 @@ def partition(
             "--partitions", metavar="N", min=1, max=INT32, help="Partitions of __remote_log_metadata."
         ),
     ] = DEFAULT_PARTITIONS,
+    layout: Annotated[
+        str, typer.Option("--layout", metavar="|".join(LAYOUTS), help="As brokers do, or as KIP-405 says.")
+    ] = KAFKA,
     common: Common,
 ) -> None:
     """Print which partition of __remote_log_metadata holds the events of a user partition.
@@ -129,28 +133,38 @@ def partition(
     Example: kcli rlmm partition u4NdSfWRQjaZ_ENyxMXLJA:0
     """
     from commands._run import run_rows  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm import partition_rows  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm import kip_partition_rows, partition_rows  # noqa: PLC0415 - kept out of --help
+    from kcli.rows.remote_metadata import RLMM_KIP_PARTITION  # noqa: PLC0415 - kept out of --help
 
-    run_rows(
-        "rlmm partition",
-        partition_rows(list(chain.from_iterable(map(_user_partitions, users))), count),
-        common,
-    )
+    if layout not in LAYOUTS:
+        raise UsageError(f"--layout {layout}: expected one of {', '.join(LAYOUTS)}")
+    if layout == KIP:
+        named = list(chain.from_iterable(map(_named, users)))
+        run_rows("rlmm partition", kip_partition_rows(named, count), common, row_types=(RLMM_KIP_PARTITION,))
+    known = list(chain.from_iterable(map(_user_partitions, users)))
+    run_rows("rlmm partition", partition_rows(known, count), common)
+
+
+def _named(word: str, expected: str = "TOPIC:PARTITION, such as orders:0, or :0..3") -> list[tuple[str, int]]:
+    """Return what comes before the last colon, with each partition after it."""
+    name, _, numbers = word.rpartition(":")
+    try:
+        partitions = sorted(parse_integers("partition", [numbers], 0, INT32))
+    except UsageError as error:
+        raise UsageError(f"{word}: expected {expected}") from error
+    if not name:
+        raise UsageError(f"{word}: expected {expected}")
+    return [(name, partition) for partition in partitions]
 
 
 def _user_partitions(word: str) -> list[tuple[str, int]]:
     from formats.errors import FormatError  # noqa: PLC0415 - kept out of --help
     from formats.primitives import uuid_bytes  # noqa: PLC0415 - kept out of --help
 
-    topic_id, _, numbers = word.rpartition(":")
-    try:
-        partitions = sorted(parse_integers("partition", [numbers], 0, INT32))
-    except UsageError as error:
-        raise UsageError(
-            f"{word}: expected TOPIC_ID:PARTITION, for example u4NdSfWRQjaZ_ENyxMXLJA:0, or :0..3"
-        ) from error
+    found = _named(word, "TOPIC_ID:PARTITION, for example u4NdSfWRQjaZ_ENyxMXLJA:0, or :0..3")
+    topic_id = word.rpartition(":")[0]
     try:
         uuid_bytes(topic_id, "topic id")
     except FormatError as error:
         raise UsageError(f"{word}: expected a topic id of 22 characters, as in partition.metadata") from error
-    return [(topic_id, partition) for partition in partitions]
+    return found

@@ -19,7 +19,7 @@ from formats.remote_snapshot import (
 )
 from formats.types import Buffer
 from kcli.analysis.collector import FindingCollector
-from kcli.analysis.partitioning import partition_of_events
+from kcli.analysis.partitioning import partition_of_events, partition_of_key
 from kcli.analysis.remote import has_whole_header
 from kcli.engine.contract import Map, Outcome, ResumePoint, Unit
 from kcli.jobs.common import failed, internal_failure, log_dir_findings
@@ -36,6 +36,7 @@ from kcli.rows.remote_metadata import (
     RLMM_SNAPSHOT,
     RlmmCommittedOffsetRow,
     RlmmEventRow,
+    RlmmKipPartitionRow,
     RlmmPartitionRow,
     RlmmSnapshotRow,
 )
@@ -268,6 +269,16 @@ _DUMPS: dict[str, Map] = {
     REMOTE_LOG_SNAPSHOT: lambda unit: _paged(unit, _entries),
     COMMITTED_OFFSETS: _committed_offsets,
 }
+
+
+def kip_partition_rows(users: Iterable[tuple[str, int]], partitions: int) -> Iterator[RlmmKipPartitionRow]:
+    """Yield where KIP-405 puts the events of each user partition (topic, number); no broker does so.
+
+    By murmur2 of the UTF-8 text of the partition, as `orders-0`.
+    """
+    for topic, partition in users:
+        placed = partition_of_key(f"{topic}-{partition}".encode(), partitions)
+        yield RlmmKipPartitionRow(topic, partition, placed.partition)
 
 
 def partition_rows(users: Iterable[tuple[str, int]], partitions: int) -> Iterator[RlmmPartitionRow]:

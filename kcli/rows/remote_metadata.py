@@ -69,6 +69,16 @@ class RlmmPartitionRow(NamedTuple):
     metadata_partition: Annotated[int, "partition of __remote_log_metadata that holds its events"]
 
 
+class RlmmKipPartitionRow(NamedTuple):
+    """The metadata partition of one user partition by the text of KIP-405."""
+
+    topic: Annotated[str, "user topic"]
+    partition: Annotated[int, "of the user topic"]
+    metadata_partition: Annotated[int, "partition of __remote_log_metadata that the KIP names"]
+
+
+RLMM_KIP_PARTITION = row_type("rlmm_kip_partition", RlmmKipPartitionRow)
+"""Of `rlmm partition --layout kip` alone, which no broker follows."""
 RLMM_EVENT = row_type("rlmm_event", RlmmEventRow)
 RLMM_SNAPSHOT = row_type("rlmm_snapshot", RlmmSnapshotRow)
 RLMM_COMMITTED = row_type("rlmm_committed_offset", RlmmCommittedOffsetRow)

@@ -277,3 +277,24 @@ def test_a_snapshot_belongs_to_the_topic_of_its_directory(tmp_path):
         (tmp_path / name / "remote_log_snapshot").write_bytes(header)
     done = kcli("dump", "-o", "json", tmp_path, "--topic", "b")
     assert [row["dir"] for row in json.loads(done.stdout)["rows"]] == [str(tmp_path / "b-0")]
+
+
+def test_the_partitioner_of_the_kip_is_an_explicit_choice(kcli_of_rows):
+    assert kcli_of_rows("--layout", "kip", "foo:0..1") == [["foo", 0, 45], ["foo", 1, 2]]
+    assert kcli_of_rows("u4NdSfWRQjaZ_ENyxMXLJA:0") == [["u4NdSfWRQjaZ_ENyxMXLJA", 0, 49]]
+
+
+@pytest.fixture
+def kcli_of_rows():
+    def rows(*words):
+        document = json.loads(kcli("partition", *words, "-o", "json").stdout)
+        return [list(row.values()) for row in document["rows"]]
+
+    return rows
+
+
+@pytest.mark.parametrize(
+    "words", [["--layout", "3.6", "foo:0"], ["--layout", "kip", ":0"], ["--layout", "kip", "foo"]]
+)
+def test_words_that_name_no_partition_of_the_kip(words):
+    assert kcli("partition", *words).exit_code == 2

@@ -50,6 +50,7 @@ DRAWINGS = {
     "rlmm_snapshot": "remote.SNAPSHOTS",
     "rlmm_committed_offset": "remote.COMMITTED_OFFSETS",
     "rlmm_partition": "remote.PARTITIONS",
+    "rlmm_kip_partition": "remote.KIP_PARTITIONS",
     "remote_replay": "remote_state.draw_replays",
     "rlmm_offsets": "tiers.OFFSETS",
     "remote_segment": "remote_state.draw_segments",

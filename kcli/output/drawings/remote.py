@@ -151,6 +151,13 @@ COMMITTED_OFFSETS = TableView(
         ShownColumn("COMMITTED OFFSET", "committed_offset", NUMBER),
     ),
 )
+KIP_PARTITIONS = TableView(
+    columns=(
+        ShownColumn("TOPIC", "topic", TEXT),
+        ShownColumn("PARTITION", "partition", NUMBER),
+        ShownColumn("THE KIP NAMES", lambda row: f"__remote_log_metadata-{row.metadata_partition}", TEXT),
+    ),
+)
 PARTITIONS = TableView(
     columns=(
         ShownColumn("TOPIC ID", "topic_id", TEXT),
