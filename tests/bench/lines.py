@@ -17,10 +17,12 @@ MIB, GIB = 1 << 20, 1 << 30
 KCLI, JOBS, SPARK, TOOL = "kcli", "kcli --jobs 2", "kcli --spark", "DumpLogSegments"
 LARGE = " (large)"
 KEY = "key-83212"
+SCAN = "kcli scan"
 TWICE = "kcli twice at once" + LARGE
 TWO = ["--jobs", "2"]
 ON_SPARK = ["--spark-master", "local[2]"]
 STEPS = ("1x", "4x", "16x")
+CHECKED = b'"result":"'
 VALID, RECORD, LINE_END = b" isvalid: true", b" headerKeys: [", b"\n"
 RECORD_ROW = b'{"type":"dump_record",'
 ANSWER = b'"requested_epoch":5,"leader_epoch":5,"end_offset":101,'
@@ -131,6 +133,7 @@ def lines(scale: Scale) -> list[Line]:
         ),
         _scan("scan-big", Spec("big", scale.big), Target(2.5)),
         _scan("scan-tiny", Spec("tiny", scale.tiny_scan), Target(8)),
+        _check("check-big", Spec("big", scale.big), Target(1.5), Target(0.7)),
         _headers("dump-text-big", Spec("big", scale.big), Target(2), None),
         _headers("dump-text-tiny", Spec("tiny", scale.tiny_text), Target(1), Target(1.7)),
         *(_records(codec, scale.records, judged=True) for codec in ("none", "lz4", "zstd")),
@@ -301,6 +304,30 @@ def _scan(name, spec, target):
         (spec,),
         commands,
         (Ratio(KCLI, TOOL, target),),
+        check,
+    )
+
+
+def _check(name, spec, target, of_scan):
+    def commands(programs, made):
+        log = made[0].log
+        return {
+            KCLI: programs.ours("check", "-o", "ndjson", log, "--fail-on", "never"),
+            SCAN: programs.ours("scan", "-o", "ndjson", log),
+            TOOL: programs.tool(log),
+        }
+
+    def check(made, outputs):
+        return scanned(outputs[SCAN], made[0].facts, SCAN) + counted(
+            outputs[KCLI], CHECKED, 1, f"rows of {KCLI} check"
+        )
+
+    return Line(
+        name,
+        f"check, 18 KB batches, {_bytes(spec.amount)}",
+        (spec,),
+        commands,
+        (Ratio(KCLI, TOOL, target), Ratio(KCLI, SCAN, of_scan)),
         check,
     )
 
