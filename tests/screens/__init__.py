@@ -93,6 +93,7 @@ CASES = {
     "rlmm-state-highest": "rlmm state kcli-demo --highest 2",
     "rlmm-state-replay": "rlmm state flat --replay",
     "rlmm-check": "rlmm check tiered/node1",
+    "rlmm-partition-kip": "rlmm partition --layout kip foo:0..1",
     "rlmm-partition": "rlmm partition u4NdSfWRQjaZ_ENyxMXLJA:0 u4NdSfWRQjaZ_ENyxMXLJA:7",
     "partition-for": "partition-for --group billing --transactional-id mover-1 --key 21 --partitions 12",
     "uuid": "uuid u4NdSfWRQjaZ_ENyxMXLJA bb835d49-f591-4236-99fc-4372c4c5cb24",

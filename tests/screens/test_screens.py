@@ -90,4 +90,5 @@ def test_a_terminal_shows_no_line_that_is_wider(name, columns, folder):
 def test_every_type_of_row_has_a_view():
     types = {row_type.name for command in COMMANDS for row_type in row_types(command)}
 
-    assert set(DRAWINGS) == types
+    # what no broker follows is in no schema: the rows of `rlmm partition` stay as they are
+    assert set(DRAWINGS) == types | {"rlmm_kip_partition"}
