@@ -4,9 +4,9 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
-from kcli.analysis.findings import Finding
+from kcli.analysis.findings import SEVERITIES, Finding
 from kcli.analysis.run_diffs import UNREADABLE, LogFacts, Noted, PartitionFacts, compared
 from kcli.output.run_directory import ERRORS, FINDINGS, RECORD, ROWS, FileRowsError, read_rows
 from kcli.rows.places import Where
@@ -14,6 +14,11 @@ from kcli.rows.runs import RunDiffRow
 
 MOST_RECORD_BYTES = 1 << 20
 UNCHANGED = "unchanged"
+TEXTS = frozenset(
+    ("dir", "cluster_id", "topic", "path", "file", "code", "severity", "error", "result", "outcome")
+)
+"""Names whose values are text; the others are numbers, and epochs a list."""
+NEVER_NULL = frozenset(("code", "severity", "error", "epochs", "epoch", "start_offset"))
 Row = Mapping[str, Any]
 
 
@@ -40,12 +45,12 @@ def record_of(path: str) -> RunRecord:
     try:
         with open(place, "rb") as file:
             found = json.loads(file.read(MOST_RECORD_BYTES))
-        record = RunRecord(path, found["command"], found["started_timestamp"])
+        record = RunRecord(path, str(found["command"]), int(found["started_timestamp"]))
     except FileNotFoundError as error:
         raise RunError(f"{place}: not there; expected a directory that --out NAME/ wrote") from error
     except OSError as error:
         raise RunError(f"{place}: {(error.strerror or str(error)).lower()}") from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise RunError(f"{place}: this is not what --out NAME/ writes") from error
     if record.command not in READERS:
         raise RunError(f"{place}: a run of {record.command}; expected one of {', '.join(READERS)}")
@@ -102,22 +107,19 @@ def _read(record: RunRecord) -> dict[str, _Partition]:
     places: dict[str, Where] = {}
     facts: dict[str, PartitionFacts] = {}
     reader = READERS[record.command]
-    for row in read_rows(os.path.join(record.path, ROWS)):
-        if "dir" in row and "topic" in row:
-            try:
-                where = Where(*(row[name] for name in Where._fields))
-                facts[where.dir] = reader(facts.get(where.dir) or PartitionFacts(logs={}), row)
-            except KeyError as error:
-                raise RunError(f"{os.path.join(record.path, ROWS)}: a row without {error.args[0]}") from error
+    for row in _objects(os.path.join(record.path, ROWS)):
+        if row.get("dir") is not None and "topic" in row:
+            where = Where(*(row[name] for name in Where._fields))
+            facts[where.dir] = reader(facts.get(where.dir) or PartitionFacts(logs={}), row)
             places[where.dir] = where
     noted: dict[str, set[Noted]] = {}
-    for row in read_rows(os.path.join(record.path, FINDINGS)):
+    for row in _objects(os.path.join(record.path, FINDINGS)):
         directory = row["dir"] or os.path.dirname(row["path"] or "")
         noted.setdefault(directory, set()).add(
             Noted(row["code"], row["severity"], row["file"], row["position"])
         )
-    for row in read_rows(os.path.join(record.path, ERRORS)):
-        path = row["path"]
+    for row in _objects(os.path.join(record.path, ERRORS)):
+        path = row["path"] or ""
         directory = next((place for place in (path, os.path.dirname(path)) if place in places), path)
         noted.setdefault(directory, set()).add(
             Noted(row["error"], "error", os.path.basename(path), row["position"])
@@ -131,6 +133,36 @@ def _read(record: RunRecord) -> dict[str, _Partition]:
         directory: _Partition(places.get(directory, unknown._replace(dir=directory)), found)
         for directory, found in facts.items()
     }
+
+
+class _Fields(dict[str, Any]):
+    """An object of a file of a run; what is read of it and is absent, or of another type, is a RunError."""
+
+    def __init__(self, fields: Row, place: str) -> None:
+        super().__init__(fields)
+        self.place = place
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self:
+            raise RunError(f"{self.place}: a row without {name}")
+        value = super().__getitem__(name)
+        kind = list if name == "epochs" else str if name in TEXTS else int
+        if value is None and name not in NEVER_NULL:
+            return None
+        if not isinstance(value, kind) or (name == "severity" and value not in SEVERITIES):
+            self.refuse(name, value)
+        return [self._entry(entry) for entry in value] if isinstance(value, list) else value
+
+    def _entry(self, entry: object) -> "_Fields":
+        return _Fields(entry, self.place) if isinstance(entry, Mapping) else self.refuse("epochs", entry)
+
+    def refuse(self, name: str, value: object) -> NoReturn:
+        raise RunError(f"{self.place}: {name}: this is not what --out NAME/ writes: {str(value)[:40]!r}")
+
+
+def _objects(directory: str) -> Iterator[_Fields]:
+    for row in read_rows(directory):
+        yield _Fields(row, directory)
 
 
 def _note_unread(before: dict[str, _Partition], after: dict[str, _Partition]) -> None:

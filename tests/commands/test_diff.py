@@ -174,6 +174,36 @@ def test_partitions_of_a_log_dir_that_could_not_be_read_are_not_gone(kcli, runs,
             3,
             "rows: a row without broker_id",
         ),
+        (
+            lambda run: (run / "run.json").write_text('{"command": ["ls"], "started_timestamp": "x"}'),
+            3,
+            "run.json: this is not what --out NAME/ writes",
+        ),
+        (lambda run: (run / "findings" / "x.ndjson").write_text("{}"), 3, "findings: a row without dir"),
+        (
+            lambda run: (run / "findings" / "x.ndjson").write_text(
+                '{"dir": "d", "path": null, "code": [], "severity": "error"}'
+            ),
+            3,
+            "findings: code: this is not what --out NAME/ writes: '[]'",
+        ),
+        (
+            lambda run: (run / "findings" / "x.ndjson").write_text(
+                '{"dir": "d", "path": null, "code": "LOG-001", "severity": "x"}'
+            ),
+            3,
+            "findings: severity: this is not what --out NAME/ writes: 'x'",
+        ),
+        (
+            lambda run: (run / "errors" / "x.ndjson").write_text('{"path": 3}'),
+            3,
+            "errors: path: this is not what --out NAME/ writes: '3'",
+        ),
+        (
+            lambda run: (run / "rows" / "x.ndjson").write_text('{"dir": 3, "topic": "t"}'),
+            3,
+            "rows: dir: this is not what --out NAME/ writes: '3'",
+        ),
     ],
 )
 def test_directories_that_are_no_runs(kcli, runs, tmp_path, change, status, message):
