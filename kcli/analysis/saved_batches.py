@@ -3,6 +3,7 @@
 What is left out is said, range by range.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -75,7 +76,7 @@ def _of_window(window: Window, base: int, after: int) -> Iterator[Kept | LeftOut
     if window.valid is not None:
         reasons[~window.valid] = 1
     reasons[(reasons == 0) & ((first < base) | (last - base > MAX_INT))] = 4
-    _mark_falling(reasons, first, last, after)
+    _mark_out_of_order(reasons, first, last, after)
     begins = np.flatnonzero(np.append(True, (reasons[1:] != reasons[:-1]) | (reasons[1:] > 0)))
     ends = np.append(begins[1:], len(positions))
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
@@ -87,19 +88,35 @@ def _of_window(window: Window, base: int, after: int) -> Iterator[Kept | LeftOut
             yield Kept(start, stop, end - begin, int(last[end - 1]))
 
 
-def _mark_falling(
+def _mark_out_of_order(
     reasons: "np.ndarray[tuple[int], np.dtype[np.int8]]",
     first: "np.ndarray[tuple[int], np.dtype[np.int64]]",
     last: "np.ndarray[tuple[int], np.dtype[np.int64]]",
     after: int,
 ) -> None:
-    """Mark the batches whose offsets are not above those of the batches that are kept before."""
+    """Mark the fewest batches without which offsets rise, from above `after`.
+
+    No checksum covers a base offset: one that is changed to a large one must not cost all batches after it.
+    """
     good = np.flatnonzero(reasons == 0)
     highest = np.maximum.accumulate(np.append(after, last[good]))[:-1]
     if (first[good] > highest).all():
         return
-    for number in good.tolist():  # one that is left out does not count for those after it
-        if first[number] > after:
-            after = int(last[number])
-        else:
-            reasons[number] = 4
+    lowest: list[int] = []  # the last offset of a chain of 1, 2, ... batches, as low as it can be
+    ends: list[int] = []  # the batch that such a chain ends with
+    before: dict[int, int | None] = {}  # the batch before it in its chain
+    reasons[good] = 4
+    for number in good.tolist():
+        if first[number] <= after:
+            continue
+        length = bisect_left(lowest, first[number])
+        before[number] = ends[length - 1] if length else None
+        if length == len(lowest):
+            lowest.append(int(last[number]))
+            ends.append(number)
+        elif last[number] < lowest[length]:
+            lowest[length], ends[length] = int(last[number]), number
+    kept = ends[-1] if ends else None
+    while kept is not None:
+        reasons[kept] = 0
+        kept = before[kept]

@@ -77,6 +77,25 @@ def test_offsets_that_do_not_rise_are_left_out(kcli, tmp_path):
     assert document["rows"][0]["log_end_offset"] == 10
 
 
+@pytest.mark.parametrize(
+    ("bases", "kept"),
+    [
+        ((0, 5, 900, 15, 20), (0, 5, 15, 20)),  # no checksum covers a base offset
+        ((0, 5, 1, 15, 20), (0, 5, 15, 20)),
+        ((900, 5, 10, 901, 15, 20), (5, 10, 15, 20)),
+        ((0, 500, 505, 10, 15, 20, 25), (0, 10, 15, 20, 25)),
+        ((0, 5, 10, 3, 8), (0, 5, 10)),
+    ],
+)
+def test_as_few_batches_as_can_be_are_left_out_for_their_offsets(kcli, tmp_path, bases, kept):
+    directory = orders(tmp_path / "data", *(put_range(base, 5) for base in bases))
+    _, document = salvage(kcli, directory, tmp_path / "out")
+    (row,) = document["rows"]
+    assert (tmp_path / "out" / f"{0:020d}.log").read_bytes() == b"".join(put_range(base, 5) for base in kept)
+    assert {one["reason"] for one in row["lost"]} == {"offsets"}
+    assert row["batches_lost"] == len(bases) - len(kept)
+
+
 def test_no_copy_lands_in_a_log_dir_or_over_files(kcli, damaged, tmp_path):
     other = log_dir(tmp_path / "other")
     taken = tmp_path / "taken"
