@@ -29,6 +29,7 @@ def test_a_broker_starts_with_the_epochs_that_have_records(oracle: Oracle, oracl
                 written.setdefault(batch["leader_epoch"], batch["base_offset"])
         below = [[epoch, begins] for epoch, start in written.items() if start <= begins]
         kept = below[-1:] + [[epoch, start] for epoch, start in written.items() if start > begins]
+        kept = [[epoch, start] for epoch, start in kept if start < end]
         file.write_text("".join(f"{line}\n" for line in lines))
         said = oracle.ask("truncate", directory=log.directory, restart="none", **log.opening)["loaded"]
 
