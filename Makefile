@@ -1,4 +1,4 @@
-# Five verbs: demo, test (all), check (no JVM, nothing slow), bench, dist; oracle and spark are parts of test;
+# Five verbs: demo, test (all), check (no JVM, nothing slow), bench, dist; oracle and spark are parts of test, lint and quick of check;
 # golden makes the recorded outputs anew.
 PYTHON ?= python3
 VENV := .venv
@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest -q
 
-.PHONY: demo test oracle spark check lint bench dist golden clean
+.PHONY: demo test oracle spark check quick lint bench dist golden clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "kcli needs Python 3.11 or newer; set PYTHON=..." >&2; exit 1; }
@@ -27,8 +27,11 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-check: lint
-	$(PYTEST) -n 2 -m 'not oracle and not spark and not slow' --hypothesis-profile=quick
+check: $(READY)
+	$(MAKE) --no-print-directory -j 2 lint quick
+
+quick: $(READY)
+	$(PYTEST) -n 2 --capture=sys -p no:logging -m 'not oracle and not spark and not slow' --hypothesis-profile=quick
 
 test: lint
 	$(BIN)/python -m tests.tools

@@ -45,6 +45,7 @@ def rows_of(result):
     return {row["topic"]: row for row in document["rows"]}, [one["code"] for one in document["findings"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", ["ndjson", "parquet"])
 @pytest.mark.parametrize("by", [(), ("--partition-by", "topic,partition")])
 @pytest.mark.parametrize(
@@ -130,6 +131,7 @@ def test_partitions_of_a_log_dir_that_could_not_be_read_are_not_gone(kcli, runs,
     assert "DIFF-006" not in found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "status", "message"),
     [

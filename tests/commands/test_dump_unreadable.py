@@ -60,6 +60,7 @@ def torn(offset):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("asked", [("--grep", "zz"), ("--key", "zz"), ("--key", "k"), ("--time", "5..9")])
 @pytest.mark.parametrize("unreadable", [bomb, torn])

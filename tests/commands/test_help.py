@@ -180,6 +180,7 @@ def test_the_man_page_has_every_option_once_and_no_error_of_troff(kcli):
         assert done.stderr == b""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [["help"], ["help", "columns", "truncate"], ["explain"], ["explain", "LOG-009", "RLMM-011"]]
 )

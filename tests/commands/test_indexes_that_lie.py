@@ -45,6 +45,7 @@ def partition(request, log_dir):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "offsets"),
     [

@@ -51,6 +51,7 @@ def odd(tmp_path_factory):
     return os.fsdecode(root)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "inside", ["", os.fsdecode(b"\xfe-0"), os.fsdecode(b"\xfd-0/" + LOG), os.fsdecode(b"gone\xff")]
 )

@@ -48,6 +48,7 @@ def answer(kcli, folder, command, *engine):
     return done.stdout, done.exit_code
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_with_jobs(kcli, folder, command):
     assert answer(kcli, folder, command, "--jobs", "2") == answer(kcli, folder, command)

@@ -16,6 +16,7 @@ def nobody():
         return f"127.0.0.1:{probe.getsockname()[1]}"
 
 
+@pytest.mark.slow
 def test_a_cluster_that_cannot_be_reached(kcli, nobody):
     done = kcli("rlmm", "bootstrap", "--bootstrap-server", nobody)
     assert done.exit_code == 4
@@ -27,6 +28,7 @@ def test_a_cluster_that_cannot_be_reached(kcli, nobody):
     assert (document["rows"], document["errors"][0]["error"]) == ([], "environment")
 
 
+@pytest.mark.slow
 def test_a_server_that_never_answers_is_waited_for_as_long_as_asked(kcli):
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
         server = f"127.0.0.1:{silent.getsockname()[1]}"

@@ -38,6 +38,7 @@ def session():
 WORDS = [("state",), ("state", "--deleted", "--topic", "telemetry.eu"), ("check",)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", WORDS)
 def test_processes_give_the_same(kcli, cluster, words):
     ask = ("rlmm", words[0], cluster, *words[1:], "-o", "ndjson")

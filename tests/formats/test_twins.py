@@ -347,6 +347,7 @@ NO_TWIN = {record_columns.taken: "chooses among columns that are read"}
 FAST_MODULES = (bulk, checksums, record_columns, record_chains, flat, remote_events)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TWINS)
 def test_the_fast_reader_gives_what_the_plain_one_gives(name):
     twin = TWINS[name]

@@ -29,6 +29,7 @@ def recorded(name):
     return zip(SETTINGS, (section.splitlines() for section in sections), strict=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_screen_is_as_recorded(name, folder):
     with chdir(folder):
@@ -42,6 +43,7 @@ def test_no_recorded_line_is_wider_than_its_terminal(name):
         assert "LC_ALL" not in setting.environment or "".join(lines).isascii()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_colours_change_nothing_but_colours(name, folder):
     with chdir(folder):

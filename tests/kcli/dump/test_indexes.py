@@ -121,6 +121,7 @@ def wrong(chance, entries, size):
     return bytes(data) + chance.choice([b"", b"", bytes(ENTRY * 3), b"abc"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("seed", range(40))
 def test_entries_in_a_block_give_what_each_alone_gives(log, monkeypatch, capsys, name, seed):

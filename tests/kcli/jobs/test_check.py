@@ -137,6 +137,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_a_log_dir_will_not_load_where_it_does_not_start(kcli, tmp_path, change):
     first, second = tmp_path / "d0", tmp_path / "d1"

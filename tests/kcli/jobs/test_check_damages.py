@@ -61,6 +61,7 @@ def test_a_damage_is_found_by_its_code(kcli, recorded, tmp_path, damage):
     assert results > {"clean"} or results - {"clean"} or severity == 0, (results, damage.code)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES, ids=[one.name for one in DAMAGES])
 def test_what_will_not_load_is_what_does_not_start(kcli, recorded, tmp_path, damage):
     shutil.copytree(recorded, tmp_path / "d0")

@@ -86,6 +86,7 @@ def test_every_event_reads_as_kafkas_formatter_prints_it(log_dir):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", VALUES)
 @pytest.mark.parametrize("codec", [0, 1, 2, 3, 4])
 def test_every_value_version_in_a_segment(partition, version, codec):

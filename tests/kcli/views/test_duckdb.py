@@ -137,6 +137,7 @@ def test_types_reach_the_answer(duck):
     assert schema.types[4] == pa.string()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("view", "words", "kind"),
     [
