@@ -87,6 +87,8 @@ def _runs(view: str, scan_time: datetime, all_rows: Iterable[Rows]) -> Iterator[
     held: list[Item] = []
     weight, of = 0, _head(scan_time, None)
     for target, rows in all_rows:
+        if not rows:
+            continue
         head = _head(scan_time, target)
         for is_block, several in groupby(rows, key=lambda row: isinstance(row, ArrowBlock)):
             if held and (is_block or head != of or len(held) >= ROWS_A_BATCH or weight >= BYTES_A_BATCH):
