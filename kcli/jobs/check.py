@@ -287,12 +287,12 @@ def _as_scan(outcome: Outcome | None, known: Checked) -> Outcome | None:
 def _at_the_end(known: Checked, stops: list[StartFailure]) -> Iterator[Finding]:
     """Yield what only all segments of a partition show together; add why a start of it fails to `stops`."""
     state, target = known.state, known.target
-    if known.judge is not None:
-        yield from known.judge.finish()
+    of_last = list(known.judge.finish()) if known.judge is not None else []
+    yield from of_last
     if state is None or target is None or known.failed:
         return
     given = state.inspected.given
-    is_damaged = any(one.severity != SEVERITIES[0] for one in known.findings)
+    is_damaged = any(one.severity != SEVERITIES[0] for one in (*known.findings, *of_last))
     if needs_start(known.segments, given, is_damaged=is_damaged):
         yield from (one for one in what_a_start_does(target, stops) if one not in known.findings)
         return

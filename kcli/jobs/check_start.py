@@ -8,7 +8,7 @@ from kcli.analysis.broker_start import StartFailure
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import Settings
 from kcli.analysis.log_segment import BrokerError
-from kcli.analysis.start import start
+from kcli.analysis.start import LOAD_FAILED, start
 from kcli.analysis.startup import failure, refusal
 from kcli.engine.contract import Unit
 from kcli.jobs.checkpoint import contradictions, stored_offsets
@@ -42,7 +42,7 @@ def attempted(
     try:
         return (yield from steps)
     except FileError as error:
-        if not isinstance(error.__cause__, BrokerError):
+        if error.code != LOAD_FAILED or not isinstance(error.__cause__, BrokerError):
             raise
         stops.append(failure(partition, error.__cause__))
         yield refusal(partition, error.__cause__)

@@ -19,9 +19,10 @@ CHECKS: dict[str, Rule] = {
     ),
     "LOG-018": Rule(
         "error",
-        "A segment holds a batch below its base offset.",
+        "A segment holds a batch below its base offset, or more than 2147483647 offsets above it.",
         "Its indexes hold offsets relative to the base offset: recovery fails, and lookups miss the batch.",
-        "The file has a wrong name, or belongs elsewhere: compare with another replica.",
+        "The file has a wrong name or place, or the batch is damaged (the checksum does not cover "
+        "its base offset): compare with another replica.",
     ),
     "LOG-019": Rule(
         "warning",

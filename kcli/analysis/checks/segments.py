@@ -193,6 +193,14 @@ class SegmentJudge:
         if self._first is None and len(low):
             words = f"offset {base[0]}: below the base offset {self.base} of its segment"
             self._of_log.add("LOG-018", int(batches.positions[0]), words)
+        # the sum of a base offset and its delta may wrap
+        beyond = np.flatnonzero(
+            (base >= self.base) & ((base - self.base > MAX_INT) | (last - self.base > MAX_INT))
+        )
+        if len(beyond):
+            at = int(beyond[0])
+            words = f"offset {base[at]}: more than {MAX_INT} above the base offset {self.base} of its segment"
+            self._of_log.add("LOG-018", int(batches.positions[at]), words)
         self._first = int(base[0]) if self._first is None else self._first
         self._end = int(last[-1]) + 1
 

@@ -21,6 +21,8 @@ MOST_PLANS = 3
 """Partitions whose files are listed; of more there is the table alone."""
 MOST_FILES = 12
 """Files that are listed of a partition."""
+LONGEST_SECONDS = 1e12
+"""Of an estimate, so that it can be counted in ms."""
 CLEAN, UNCLEAN = "clean", "unclean"
 DONE = {"truncate": "cut", "delete": "deleted", "rename": "renamed"}
 ACTION_STYLES = {
@@ -80,7 +82,9 @@ def _verdict(row: StartupBrokerRow, screen: Screen) -> Iterator[RenderableType]:
         return
     offline = sum(map(_is_offline, row.log_dirs))
     without = f", without {counted(offline, 'log dir')}" if offline else ""
-    seconds = f"about {duration(round(row.seconds * 1000))}" if row.seconds >= 1 else "less than a second"
+    seconds = "less than a second"
+    if row.seconds >= 1:
+        seconds = f"about {duration(round(min(row.seconds, LONGEST_SECONDS) * 1000))}"
     text = (
         f"{name} would start (Kafka {row.kafka_version}){without}: {size(row.bytes_read)} of logs to read, "
         f"{seconds}."

@@ -207,6 +207,8 @@ DAMAGES = (
     Damage("log: more records than offsets", "LOG-017", header(FIRST, 0, records_count=9)),
     Damage("log: a negative last offset delta", "LOG-017", header(FIRST, 0, last_offset_delta=-1)),
     Damage("log: a batch of another segment", "LOG-018", header(MIDDLE, 0, base_offset=3)),
+    Damage("log: an offset out of reach of the indexes", "LOG-018", header(LAST, -1, base_offset=1 << 54)),
+    Damage("log: an offset after which none fits", "LOG-018", header(LAST, -1, base_offset=(1 << 63) - 1)),
     Damage("log: batches change places", "LOG-011", batches(FIRST, 0, 2, 1, 3, 4, 5, 6, 7, 8, 9)),
     Damage("log: a batch twice", "LOG-011", batches(FIRST, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9)),
     Damage("log: a segment is missing", "LOG-019", without_segment(MIDDLE)),
