@@ -205,7 +205,7 @@ class EngineSuite:
         assert os.path.abspath(path) == os.path.abspath("dir/answer")
         assert os.path.abspath(log_dir) == os.path.abspath("dir")
 
-    def test_stopping_early_leaves_nothing_behind(self, engine):
+    def test_stopping_early_leaves_nothing(self, engine):
         outcomes = iter(engine(Job(scan), units(*["answer"] * 50)))
 
         assert next(outcomes).number == 0

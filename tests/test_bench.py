@@ -349,7 +349,7 @@ def test_a_run_that_fails_says_why(tmp_path):
         run(python("import sys; print('no such thing', file=sys.stderr); sys.exit(3)"), tmp_path / "out")
 
 
-def test_a_run_waits_for_what_it_left_behind(tmp_path):
+def test_a_run_waits_for_what_it_left(tmp_path):
     left = "import os, time\nif not os.fork():\n    time.sleep(0.3)"
     start = time.monotonic()
     run(python(left), tmp_path / "out")

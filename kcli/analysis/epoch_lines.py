@@ -31,7 +31,7 @@ def compared(
     loaded = {
         entry.epoch: entry.start_offset for entry in load(replayed, log_end_offset, log_start_offset).entries
     }
-    told = {
+    of_batches = {
         entry.epoch: entry.start_offset for entry in load(batches, log_end_offset, log_start_offset).entries
     }
     written = {entry.epoch: entry.start_offset for entry in replayed}
@@ -39,18 +39,18 @@ def compared(
         ComparedEpoch(
             epoch,
             written.get(epoch),
-            told.get(epoch),
-            _verdict(written.get(epoch), loaded.get(epoch), told.get(epoch), log_end_offset),
+            of_batches.get(epoch),
+            _verdict(written.get(epoch), loaded.get(epoch), of_batches.get(epoch), log_end_offset),
         )
-        for epoch in sorted(written.keys() | told.keys())
+        for epoch in sorted(written.keys() | of_batches.keys())
     ]
 
 
-def _verdict(written: int | None, loaded: int | None, told: int | None, log_end_offset: int) -> str:
+def _verdict(written: int | None, loaded: int | None, of_batches: int | None, log_end_offset: int) -> str:
     if written is None:
         return MISSING
     if loaded is None and written >= log_end_offset:
         return PAST_END
-    if told is None:
+    if of_batches is None:
         return BELOW_START if loaded is None else EXTRA
-    return EQUAL if loaded == told else SHIFTED
+    return EQUAL if loaded == of_batches else SHIFTED

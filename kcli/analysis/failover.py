@@ -72,11 +72,11 @@ def rules_for(
     topic = image.topics[topic_id]
     min_isr = image.config(topic.name, MIN_ISR)
     unclean = image.config(topic.name, UNCLEAN_ELECTION)
-    wanted = int(min_isr) if min_isr is not None and min_isr.isdecimal() else defaults.min_isr
+    configured = int(min_isr) if min_isr is not None and min_isr.isdecimal() else defaults.min_isr
     first = topic.partitions.get(0, partition)
     return Rules(
         is_acceptable=lambda broker: broker not in gone and image.is_acceptable(partition, broker),
-        min_isr=min(wanted, len(first.replicas)),
+        min_isr=min(configured, len(first.replicas)),
         may_be_unclean=defaults.may_be_unclean if unclean is None else unclean.lower() == "true",
         has_elr=image.features.get(ELR_FEATURE, 0) > 0,
         metadata_version=image.features.get(METADATA_VERSION, NEWEST_VERSION),

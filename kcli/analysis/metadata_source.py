@@ -1,7 +1,7 @@
 """The records of a metadata log, or of a snapshot of it, read into an image.
 
 As `KafkaRaftLog` and `RecordsSnapshotReader` read them: first the newest snapshot that is whole, then the log
-from the snapshot's end offset on. Nobody but the quorum knows the high watermark of the metadata log, so
+from the snapshot's end offset on. Only the quorum knows the high watermark of the metadata log, so
 records near its end may not be committed.
 """
 

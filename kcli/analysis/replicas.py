@@ -112,14 +112,14 @@ class ReplicaLog:
         return self._batch
 
     def skip(self) -> None:
-        """Leave the next batch behind."""
+        """Pass over the next batch."""
         if self._batch is None:
             raise AssertionError("batch() has returned one")
         self._position += self._batch.size
         self._batch = None
 
     def jump(self, length: int) -> None:
-        """Leave so many bytes behind, all of them batches."""
+        """Pass over so many bytes, all of them batches."""
         self._position += length
         self._batch = self._walk = None
         if not self.left:
@@ -211,7 +211,7 @@ def _ranges(here: ReplicaLog, there: ReplicaLog, *, ignore_compression: bool) ->
 
 
 def _equal_chunk(here: ReplicaLog, there: ReplicaLog) -> ReplicaRange | None:
-    """Return the batches that the next chunks of both logs hold, and leave them behind.
+    """Return the batches that the next chunks of both logs hold, and pass over them.
 
     None if the chunks have other bytes, or do not hold one whole batch.
     """

@@ -41,7 +41,7 @@ class Written(NamedTuple):
 class Simulated:
     """One replica: its log from offset 0 on, and what it knows.
 
-    `remote`: while it leads, the log end of each follower as its last fetch told it; None before the first.
+    `remote`: while it leads, the log end of each follower as its last fetch said; None before the first.
     `is_checked`: whether its log is known to be a part of the leader's.
     """
 

@@ -130,9 +130,9 @@ def _action(path: str, before: int, after: _After) -> FileAction:
 
 def _begins_as(file: DataFile, content: bytes, size: int) -> bool:
     """Whether a file has some bytes, then zeros, up to a size."""
-    told = file.read(0, size)
+    found = file.read(0, size)
     content = content[:size]
-    return told.startswith(content) and not told[len(content) :].strip(b"\0")
+    return found.startswith(content) and not found[len(content) :].strip(b"\0")
 
 
 def _why_deleted(name: str) -> str:

@@ -86,15 +86,15 @@ class Cluster:
 
         Nothing for a timestamp that a leader does not know, or a partition without a leader.
         """
-        wanted = [each for each in partitions if self.leaders.get(each) is not None]
+        with_leader = [each for each in partitions if self.leaders.get(each) is not None]
         if not is_supported(self.settings.security):
             spec = self._admin_module.OffsetSpec
             for timestamp, which in ((-1, spec.latest()), (-2, spec.earliest()), (-3, spec.max_timestamp())):
-                answers = self._listed(wanted, which)
-                yield from ((each, timestamp, answers[each]) for each in wanted)
+                answers = self._listed(with_leader, which)
+                yield from ((each, timestamp, answers[each]) for each in with_leader)
             return
-        for broker in sorted({broker for each in wanted if (broker := self.leaders[each]) is not None}):
-            led = [each for each in wanted if self.leaders[each] == broker]
+        for broker in sorted({broker for each in with_leader if (broker := self.leaders[each]) is not None}):
+            led = [each for each in with_leader if self.leaders[each] == broker]
             try:
                 with self._connection(broker) as connection:
                     for timestamp in LISTED_SINCE:
@@ -240,7 +240,7 @@ def _batches(data: bytes, place: str) -> Iterator[tuple[int, list[ClusterRecord]
 
 
 def _may_pass(error: Any, codes: Any) -> bool:
-    """Whether an error is one that the library gets over, or is about the group that nobody joins."""
+    """Whether an error is one that the library gets over, or is about the group, which kcli never joins."""
     return error.retriable() or error.code() in {
         codes._TRANSPORT,  # noqa: SLF001 - its public name
         codes._ALL_BROKERS_DOWN,  # noqa: SLF001 - its public name

@@ -20,7 +20,7 @@ from kcli.rows.epochs import EpochCheckRow, EpochRebuildRow
 
 
 def is_wrong(row: Item) -> bool:
-    """Whether a row of `epoch check` is about an epoch whose start followers would be told wrongly."""
+    """Whether a row of `epoch check` is about an epoch whose start followers would get wrong."""
     if not isinstance(row, EpochCheckRow):
         return False
     if row.verdict == SHIFTED:
@@ -55,23 +55,23 @@ def _both(partition: Partition) -> Generator[Finding, None, tuple[LoadedLog, Epo
     if lines is None:
         path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
         yield Finding("EPOCH-001", "no such file; the cache starts empty", dir=partition.shown, path=path)
-    told = yield from epochs_of_batches(partition, loaded)
-    return loaded, epochs.replay(lines or ()), told
+    of_batches = yield from epochs_of_batches(partition, loaded)
+    return loaded, epochs.replay(lines or ()), of_batches
 
 
 def _check(partition: Partition) -> Yield:
-    loaded, replayed, told = yield from _both(partition)
+    loaded, replayed, of_batches = yield from _both(partition)
     place = where(partition)
     start_offset = loaded.checkpoints.log_start_offset
-    for found in compared(replayed, told, loaded.log_end_offset, start_offset):
+    for found in compared(replayed, of_batches, loaded.log_end_offset, start_offset):
         yield EpochCheckRow(place, *found)
 
 
 def _rebuild(partition: Partition) -> Iterable[Item | Finding]:
-    loaded, replayed, told = yield from _both(partition)
+    loaded, replayed, of_batches = yield from _both(partition)
     start_offset = loaded.checkpoints.log_start_offset
-    found = compared(replayed, told, loaded.log_end_offset, start_offset)
-    rebuilt = epochs.load(told, loaded.log_end_offset, start_offset).entries
+    found = compared(replayed, of_batches, loaded.log_end_offset, start_offset)
+    rebuilt = epochs.load(of_batches, loaded.log_end_offset, start_offset).entries
     known = {one.epoch: one.verdict for one in found}
     place = where(partition)
     for entry, end in zip(rebuilt, epochs.ends(rebuilt, loaded.log_end_offset), strict=True):

@@ -77,7 +77,7 @@ class RemoteCheck:
     """What is checked against what.
 
     `now_ms`: the time of the check, None for that of the last event. A copy or deletion that began
-    `stuck_after_ms` before that is taken for one that nobody will finish. Compared with `storage` and the
+    `stuck_after_ms` before that is taken for one that will not be finished. Compared with `storage` and the
     `leaders`, partition directories.
     """
 

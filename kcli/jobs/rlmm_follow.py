@@ -127,8 +127,8 @@ def _steps(found: Follow, leader: Leader, auxiliary: Auxiliary | None) -> Iterat
     for one in found.meeting.rounds:
         if one.end_offset is not None:
             asked = f"fetch from {one.fetch_offset}, last epoch {one.last_fetched_epoch}"
-            told = f"it diverges: epoch {one.leader_epoch} ends at {one.end_offset}"
-            yield f"{asked}: {told}; truncate to {one.truncate_to}"
+            answer = f"it diverges: epoch {one.leader_epoch} ends at {one.end_offset}"
+            yield f"{asked}: {answer}; truncate to {one.truncate_to}"
     epoch = "none" if found.last_fetched_epoch is None else found.last_fetched_epoch
     fetch = f"fetch from {found.fetch_offset}, last epoch {epoch}"
     if found.outcome in {LOCAL, OUT_OF_RANGE}:

@@ -24,7 +24,7 @@ from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Target
 from kcli.rows.startup import StartedLogDir, StartupBrokerRow, StartupRow
 
 READ_RATE = 100 << 20
-"""Bytes a second that a log dir gives, where nobody says."""
+"""Bytes a second that a log dir gives, where no --read-rate is given."""
 SECONDS_PER_SEGMENT = 0.001
 ACCEPTS = frozenset({PARTITION, LOG_DIR})
 

@@ -1,4 +1,4 @@
-"""Paths that arguments stand for: globs, where nothing is left out in silence."""
+"""Paths that arguments stand for: globs, where nothing is left out without a note."""
 
 import fnmatch
 import glob
@@ -20,7 +20,7 @@ def expand(arguments: Iterable[str]) -> Iterator[str]:
 
 
 def _matches(pattern: str) -> Iterator[str]:
-    """Yield what `glob.glob` does, and where it could not look: it would leave that out in silence."""
+    """Yield what `glob.glob` does, and where it could not look: it would leave that out without a note."""
     around, name = os.path.split(pattern)
     for directory in _matches(around) if glob.has_magic(around) else (around,):
         try:

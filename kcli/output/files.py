@@ -222,7 +222,7 @@ def _compressed(file: BinaryIO, codec: str | None) -> Iterator[BinaryIO]:
         return
     from pyarrow import CompressedOutputStream  # noqa: PLC0415 - only for compressed files
 
-    # what is left when the block fails goes to a file that nobody keeps
+    # what is left when the block fails goes to a file that is not kept
     with CompressedOutputStream(file, codec) as stream, BufferedWriter(stream, BYTES_A_WRITE) as out:
         yield out
 

@@ -349,7 +349,7 @@ def test_a_batch_beyond_the_bound_names_the_switch_that_raises_it(dump, tmp_path
 # Indexes
 
 
-def test_a_preallocated_tail_is_told_apart_from_entries(dump, long_log):
+def test_a_preallocated_tail_is_distinguished_from_entries(dump, long_log):
     path = long_log / "00000000000000000000.index"
     path.write_bytes(path.read_bytes() + bytes(8 * 1000))
     rows, document = dump(path)

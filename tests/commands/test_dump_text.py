@@ -177,7 +177,7 @@ def test_a_tail_is_of_records_where_they_are_printed(kcli, log_of_tens, count, l
     assert shown(kcli("dump", "-o", "text", "--tail", 2, log_of_tens)) == [70, 80]
 
 
-def test_what_is_selected_is_printed_from_behind_damage_too(kcli, log_of_tens):
+def test_what_is_selected_is_printed_from_after_damage_too(kcli, log_of_tens):
     data = bytearray((log_of_tens / LOG).read_bytes())
     size = len(data) // 9
     data[2 * size + 8] = 0x40
@@ -193,7 +193,7 @@ def test_what_is_selected_is_printed_from_behind_damage_too(kcli, log_of_tens):
     assert shown(kcli("dump", "-o", "text", log_of_tens)) == [0, 10]
 
 
-def test_gaps_are_told_at_the_end(kcli, tmp_path):
+def test_gaps_are_reported_at_the_end(kcli, tmp_path):
     offsets = [0, 2, 3, 7, 5]
     (tmp_path / LOG).write_bytes(
         put_records([put_record(offset, value=b"v") for offset in offsets], last_offset_delta=7)

@@ -64,7 +64,7 @@ def torn(offset):
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("asked", [("--grep", "zz"), ("--key", "zz"), ("--key", "k"), ("--time", "5..9")])
 @pytest.mark.parametrize("unreadable", [bomb, torn])
-def test_what_could_not_be_searched_is_told(kcli, log, form, asked, unreadable):
+def test_what_could_not_be_searched_is_reported(kcli, log, form, asked, unreadable):
     batch = unreadable(0)
     late = (
         batch[:35] + (99).to_bytes(8, "big") + batch[43:]
@@ -135,7 +135,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("kind", BROKEN)
-def test_a_control_record_that_cannot_be_read_is_told_in_every_format(kcli, log, form, kind):
+def test_a_control_record_that_cannot_be_read_is_reported_in_every_format(kcli, log, form, kind):
     done = kcli("dump", "--records", *FORMATS[form], log(one(0), BROKEN[kind], control(2, COMMIT, MARKER)))
 
     assert done.exit_code == 1

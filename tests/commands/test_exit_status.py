@@ -183,7 +183,7 @@ def test_a_broken_pipe_is_quiet(many, output):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_pipe_that_nobody_reads_is_quiet_at_the_last_flush(orders):
+def test_a_pipe_without_a_reader_is_quiet_at_the_last_flush(orders):
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
@@ -429,7 +429,7 @@ def test_a_line_feed_in_a_name_starts_no_new_line(kcli, tmp_path):
     assert not any(text.startswith("error b") for text in done.stderr.splitlines())
 
 
-def test_lines_are_written_many_at_once_though_python_is_told_not_to_buffer():
+def test_lines_are_written_many_at_once_though_python_is_asked_not_to_buffer():
     """Images for servers set PYTHONUNBUFFERED: two system calls a line take a quarter of the time."""
     code = (
         "import kcli.__main__ as door, sys; door._complete_streams();"

@@ -205,7 +205,7 @@ def test_topics_that_were_deleted_are_named(kcli, demo):
     assert {finding["severity"] for finding in document(done)["findings"]} <= {"info"}
 
 
-def test_a_record_that_nobody_knows_is_a_finding(kcli, metadata):
+def test_a_record_of_an_unknown_type_is_a_finding(kcli, metadata):
     data = (metadata / LOG).read_bytes()
     end = 231
     unknown = put_batch(put_record(value=b"\x01\x7f\x00\x00"), 1, base_offset=end, partition_leader_epoch=1)

@@ -43,7 +43,7 @@ def test_the_same_story_by_another_protocol(kcli):
         (("absent.toml",), "absent.toml: no such file"),
     ],
 )
-def test_what_cannot_be_told_is_refused(kcli, words, answer):
+def test_what_cannot_be_decided_is_refused(kcli, words, answer):
     done = kcli("replica", "simulate", *words)
 
     assert (done.exit_code, done.stdout) == (2, "")

@@ -64,7 +64,7 @@ def test_values_that_json_has_no_word_for_are_text(kcli, dirs):
     assert row == {"d": "2020-01-02", "f": "NaN", "t": "10:00:00", "m": [["a", 1]], "x": 1.5}
 
 
-def test_columns_of_one_name_are_told_apart(kcli, dirs):
+def test_columns_of_one_name_are_distinguished(kcli, dirs):
     done = kcli("sql", "SELECT 1 AS x, 2 AS x, 3 AS x", dirs[0], "-o", "ndjson")
 
     assert json.loads(done.stdout) == {"type": "row", "x": 1, "x_1": 2, "x_2": 3}

@@ -139,7 +139,7 @@ def test_a_message_without_a_codec_is_its_own_record():
     )
 
 
-def test_null_is_not_empty_and_bytes_behind_the_value_are_passed_over():
+def test_null_is_not_empty_and_bytes_after_the_value_are_passed_over():
     assert read(put_message(0, key=b"", value=None, tail=b"more"))[0][-5:-1] == (b"", None, 0, -1)
     assert read(put_message(0, key=None, value=b"", tail=b"more"))[0][-5:-1] == (None, b"", -1, 0)
     assert read(put_message(0, key=(-2, b""), value=(-3, b"")))[0][-5:-1] == (None, None, -2, -3)

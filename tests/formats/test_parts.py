@@ -184,7 +184,7 @@ def test_messages_with_every_flipped_byte(magic, mask):
             check_messages(whole[:at] + bytes([whole[at] ^ mask]) + whole[at + 1 :])
 
 
-def test_bytes_behind_a_value():
+def test_bytes_after_a_value():
     *_, last = message_parts(put_message(0, value=None, tail=b"zz"))
     assert (last.field, last.value) == ("trailing", b"zz")
 

@@ -215,7 +215,7 @@ def test_records_before_the_damage_are_yielded():
         next(found)
 
 
-def test_damage_behind_a_codec_names_the_stream_and_the_decompressed_byte():
+def test_damage_after_a_codec_names_the_stream_and_the_decompressed_byte():
     with pytest.raises(TruncatedError) as caught:
         list(batch_records(put_batch(compress(4, RECORD[:-1]), 1, attributes=4), LIMIT))
     assert (caught.value.position, caught.value.field) == (HEADER_SIZE, "record at decompressed byte 0")
@@ -256,7 +256,7 @@ def test_a_header_that_cannot_be(batch, error):
         list(batch_records(batch, LIMIT))
 
 
-def test_bytes_behind_the_batch_do_not_matter():
+def test_bytes_after_the_batch_do_not_matter():
     assert list(batch_records(memoryview(TWO_RECORDS + b"more"), LIMIT)) == list(
         batch_records(TWO_RECORDS, LIMIT)
     )

@@ -88,7 +88,7 @@ def take_the_controller_away(cluster: Cluster) -> None:
     assert (now["leader"], now["leader_epoch"]) == (ahead, said[ahead]["next_leader_epoch"])
 
 
-def test_the_controller_does_what_was_foreseen(tmp_path: Path) -> None:
+def test_the_controller_does_what_was_predicted(tmp_path: Path) -> None:
     with Cluster(tmp_path, ROLES, free_base_port(), Random("failover"), SETTINGS) as cluster:
         random = Random("records")
         create(

@@ -89,7 +89,7 @@ def came_of(oracle: Oracle, directory: Path, bases: set[int], name: str) -> str:
     return "segment"
 
 
-def test_odd_names_stop_the_start_or_become_segments_as_foreseen(oracle: Oracle, oracle_seed: int):
+def test_unexpected_names_stop_the_start_or_become_segments_as_predicted(oracle: Oracle, oracle_seed: int):
     choose, met = random.Random(oracle_seed), set()
     directory, facts = written(oracle, batches=30, roll_every=10)
     bases = {segment["base_offset"] for segment in facts["segments"]}

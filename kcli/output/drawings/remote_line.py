@@ -37,11 +37,11 @@ def segments_line(rows: Sequence[RemoteSegmentRow], screen: Screen) -> list[Rend
 def _drawn(rows: Sequence[RemoteSegmentRow], axis: OffsetAxis) -> list[str]:
     """Return what each column of the axis shows; offsets in no segment always show."""
     drawn = [NOWHERE] * axis.width
-    for wanted in (IS_DELETED, OTHERS, TO_READ):
+    for kind in (IS_DELETED, OTHERS, TO_READ):
         for row in rows:
-            if _kind(row) == wanted:
+            if _kind(row) == kind:
                 left, right = axis.stretch(row.start_offset, row.end_offset + 1)
-                drawn[left:right] = [wanted] * (right - left)
+                drawn[left:right] = [kind] * (right - left)
     covered = axis.first
     for row in sorted(rows, key=lambda row: row.start_offset):
         if row.start_offset > covered:

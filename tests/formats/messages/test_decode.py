@@ -126,7 +126,7 @@ def test_tombstone_and_null_key():
         decode_metadata(None)
 
 
-def test_bytes_behind_a_message():
+def test_bytes_after_a_message():
     """Kafka does not look at them behind a coordinator's record, and refuses a metadata record."""
     assert decode_key(CONSUMER_OFFSETS, OFFSET_KEY + b"x").rest == b"x"
     with pytest.raises(CorruptError) as raised:

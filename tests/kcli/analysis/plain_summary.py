@@ -140,9 +140,9 @@ def ends(raw):
         return False
 
 
-def read(path, start=0, end=None, **wanted):
+def read(path, start=0, end=None, **selected):
     with DataFile(str(path)) as file:
-        return read_piece(file, start, end, ReadOptions(**wanted))
+        return read_piece(file, start, end, ReadOptions(**selected))
 
 
 def compare(path, data):

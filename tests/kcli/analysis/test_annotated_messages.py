@@ -41,10 +41,10 @@ def test_messages_by_kafka(messages):
             end = part.end
         assert end == len(message.data)
         names = {field.name for field in plain_fields(schema.fields)}
-        told = sorted(
+        reported = sorted(
             repr((part.field, part.value)) for part in parts[framed(message) :] if part.field in names
         )
-        assert told == sorted(map(repr, leaves(schema.fields, found.fields)))
+        assert reported == sorted(map(repr, leaves(schema.fields, found.fields)))
         tagged = {field.name for field in schema.fields if field.tag is not None and field.struct is None}
         values = {part.field: part.value for part in parts if part.field in tagged}
         assert values == {name: found.fields[name] for name in values}
@@ -53,7 +53,7 @@ def test_messages_by_kafka(messages):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("message", small(), ids=lambda message: f"{message.name}-{message.version}")
-def test_damaged_messages_are_told_up_to_the_damage(message):
+def test_damaged_messages_are_reported_up_to_the_damage(message):
     whole = list(message_fields(message.decode(), message.data))
     for size in range(len(message.data)):
         contents = Contents(message.topic)
@@ -66,9 +66,11 @@ def test_damaged_messages_are_told_up_to_the_damage(message):
             assert part.start == end
             end = part.end
         assert end <= size
-        told = [repr(part) for part in split.parts if part.field != "frame"]  # as text: NaN is not NaN
-        assert told == [repr(part) for part in whole[framed(message) :] if part.end <= end][: len(told)]
-        assert not told or split.parts[0].field == "frame"
+        reported = [repr(part) for part in split.parts if part.field != "frame"]  # as text: NaN is not NaN
+        assert (
+            reported == [repr(part) for part in whole[framed(message) :] if part.end <= end][: len(reported)]
+        )
+        assert not reported or split.parts[0].field == "frame"
 
 
 def framed(message):

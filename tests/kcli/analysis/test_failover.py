@@ -37,7 +37,7 @@ def who_goes(messages):
     return found[0] if len(found) == 1 else None
 
 
-def test_every_recorded_failure_of_a_broker_is_foreseen(tmp_path):
+def test_every_recorded_failure_of_a_broker_is_predicted(tmp_path):
     path = tmp_path / "log"
     path.write_bytes(gzip.decompress(RECORDED.read_bytes()))
     image, foreseen = Image(), 0

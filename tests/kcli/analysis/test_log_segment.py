@@ -60,8 +60,8 @@ def test_the_first_offset_of_batches(start):
 def test_offsets_are_found_in_wrappers(start):
     (found,) = start(A + B + C).segments
     a, b = len(A), len(A + B)
-    wanted = [0, 0, 0, a, a, b, b, b, b, b, None]
-    assert [translate_offset(found, offset) for offset in range(11)] == wanted
+    expected = [0, 0, 0, a, a, b, b, b, b, b, None]
+    assert [translate_offset(found, offset) for offset in range(11)] == expected
     assert read_next_offset(found) == 10
 
 
@@ -72,9 +72,9 @@ LONG = put_wrapper(4, put_message(0, value=bytes(5000)) + put_message(1))
 def test_a_wrapper_too_large_to_be_opened_has_the_offset_in_its_header(start, monkeypatch, bound, firsts):
     """Before it is decompressed and after; searches end at the same batch."""
     (found,) = start(A + LONG + C).segments
-    wanted = [translate_offset(found, offset) for offset in range(11)]
+    expected = [translate_offset(found, offset) for offset in range(11)]
     monkeypatch.setattr(log_segment, "LARGEST_WRAPPER", bound)
-    assert [translate_offset(found, offset) for offset in range(11)] == wanted
+    assert [translate_offset(found, offset) for offset in range(11)] == expected
     with found.log() as log:
         assert [first_offset(log, place) for place in file_batches(log, 0, found.log_size)] == firsts
 
@@ -105,7 +105,7 @@ def test_what_the_search_does_not_reach_is_not_opened(start):
     assert start(BROKEN + put_set(10, [1, 2]), offset_entries((11, len(BROKEN)))).log_end_offset == 12
 
 
-def test_recovery_does_not_cut_what_has_a_right_checksum_but_fails_behind_it(start):
+def test_recovery_does_not_cut_what_has_a_right_checksum_but_fails_after_it(start):
     with pytest.raises(BrokerError):
         start(A + BROKEN, clean=False)
     found = start(A + put_message(9, attributes=1, crc=1), clean=False)

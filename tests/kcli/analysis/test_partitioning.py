@@ -73,9 +73,9 @@ def test_metadata_partition_of_recorded_values_is_where_their_partitioner_put_th
     checked = 0
     for version, items in VALUES.items():
         for item in items:
-            told = item["decoded"]
-            if version != "3.0.2" and "topicId" in told:
-                placed = partition_of_events(told["topicId"], told["partition"], 5)
+            reported = item["decoded"]
+            if version != "3.0.2" and "topicId" in reported:
+                placed = partition_of_events(reported["topicId"], reported["partition"], 5)
                 assert placed.partition == item["partition"]
                 checked += 1
     assert checked > 700

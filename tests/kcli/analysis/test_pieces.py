@@ -1,4 +1,4 @@
-"""Pieces of a log: they join to what one walk finds, or not at all; damage is bounded and told."""
+"""Pieces of a log: they join to what one walk finds, or not at all; damage is bounded and reported."""
 
 import itertools
 import random
@@ -34,7 +34,7 @@ def test_damage_and_tails(tmp_path, tail):
         compare(tmp_path / "log", put_range(0, 3) + middle + tail)
 
 
-def test_a_batch_that_cannot_be_read_twice_over_is_told_once(tmp_path):
+def test_a_batch_that_cannot_be_read_twice_over_is_reported_once(tmp_path):
     (tmp_path / "log").write_bytes(
         put_batch(b"no gzip", 1, attributes=1 | TRANSACTIONAL | CONTROL, producer_id=7)
     )

@@ -183,7 +183,7 @@ def test_a_file_of_lying_headers_meets_the_bound(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("suffix", ["", ".deleted"])
 @pytest.mark.parametrize("entries", [(0, 3), (3,), (-1, 1, 3, 4), (3, 3, 1 << 30)])
-def test_behind_the_bound_the_index_leads_on(tmp_path, monkeypatch, suffix, entries):
+def test_after_the_bound_the_index_leads_on(tmp_path, monkeypatch, suffix, entries):
     """Places of the index are counted in lying headers here: only the fourth is a batch."""
     monkeypatch.setattr("kcli.analysis.salvage.LEAST_BUDGET", 1 << 20)
     monkeypatch.setattr("kcli.analysis.salvage.BUDGET_A_BYTE", 0)

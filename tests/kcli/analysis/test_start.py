@@ -86,7 +86,7 @@ def test_a_batch_that_runs_past_the_end_is_not_seen_by_a_clean_start(orders):
     )
 
 
-def test_a_clean_start_fails_on_zeros_behind_the_last_batch(orders):
+def test_a_clean_start_fails_on_zeros_after_the_last_batch(orders):
     with (orders / f"{20:020d}.log").open("ab") as file:
         file.write(bytes(100))
     error = refused(orders)

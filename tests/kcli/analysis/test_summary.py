@@ -152,7 +152,7 @@ def test_what_each_codec_saves(tmp_path):
     assert read(tmp_path / "log").summary.codecs[0] == Codec(1, len(batch_of[0]), 0, 0)
 
 
-def test_what_cannot_be_decompressed_is_told(tmp_path):
+def test_what_cannot_be_decompressed_is_reported(tmp_path):
     (tmp_path / "log").write_bytes(
         put_range(0, 1)
         + put_batch(b"no zstd", 1, attributes=4, base_offset=1)
@@ -230,7 +230,7 @@ def test_no_timestamp_is_left_out_of_both_ends(times, least, most):
         assert (whole.min_timestamp, whole.max_timestamp) == (least, most)
 
 
-def test_nothing_is_missing_behind_the_highest_offset():
+def test_nothing_is_missing_after_the_highest_offset():
     raws = [put_batch(b"", 0, base_offset=offset) for offset in (2**63 - 1, 5)]
     whole = summary_of(raws)
 

@@ -151,7 +151,7 @@ def test_the_high_watermark_is_taken_within_the_log(orders):
     assert truncate(log, 110, 0).high_watermark == 105
 
 
-def test_snapshots_are_told_relative_to_the_disk_now(orders):
+def test_snapshots_are_reported_relative_to_the_disk_now(orders):
     for offset in (5, 100, 200, 220, 300):
         (orders / f"{offset:020d}.snapshot").write_bytes(b"")
     found = truncate(loaded(orders), 115, None)
@@ -218,7 +218,7 @@ def test_a_delete_horizon_is_no_timestamp(tmp_path):
     assert (found.removed.first_timestamp, found.removed.max_timestamp) == (None, 5)
 
 
-def test_damage_behind_the_last_time_index_entry_fails_the_truncation(orders):
+def test_damage_after_the_last_time_index_entry_fails_the_truncation(orders):
     (orders / f"{0:020d}.log").write_bytes(tens(0) + bytes(SIZE) + tens(20))
     with pytest.raises(BrokerError) as thrown:
         truncate(loaded(orders), 29, None)

@@ -83,7 +83,7 @@ class PlainDump:
             return
         is_open = asked.contents or (asked.times is not None and header.max_timestamp > asked.times[1])
         records = list(self.records(item)) if options.records or is_open else []
-        matching = [record for record in records if is_wanted(asked, record)]
+        matching = [record for record in records if is_selected(asked, record)]
         if is_open and not matching:
             self.report()
             return
@@ -283,7 +283,7 @@ def can_hold(asked, header):
     )
 
 
-def is_wanted(asked, record):
+def is_selected(asked, record):
     """Whether a record of a batch that may hold matching ones matches."""
     headers = record.headers if isinstance(record, Record) else ()
     parts = [record.key, record.value, *(part for header in headers for part in header)]

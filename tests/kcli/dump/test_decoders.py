@@ -129,7 +129,7 @@ def test_a_record(topic: str, key: bytes | None, value: bytes | None, expected: 
         ),
     ],
 )
-def test_unknown_types_and_versions_are_told_and_are_no_damage(
+def test_unknown_types_and_versions_are_reported_and_are_no_damage(
     topic: str, key: bytes | None, value: bytes | None, expected: DecodedRecord
 ):
     assert decoded(topic, record(key, value)) == expected
@@ -156,23 +156,23 @@ def test_unknown_types_and_versions_are_told_and_are_no_damage(
 def test_damage(
     topic: str, key: bytes | None, value: bytes | None, name: str | None, version: int | None, words: str
 ):
-    told = decoded(topic, record(key, value))
-    assert (told.record_type, told.record_version, told.decoded_value, told.damaged) == (
+    reported = decoded(topic, record(key, value))
+    assert (reported.record_type, reported.record_version, reported.decoded_value, reported.damaged) == (
         name,
         version,
         None,
         True,
     )
-    assert words in told.error
+    assert words in reported.error
 
 
 def test_a_damaged_key_does_not_hide_the_value():
-    told = decoded(OFFSETS, record(OFFSET_KEY[:-1], OFFSET_VALUE))
-    assert told == DecodedRecord("OffsetCommit", 3, None, VALUE, told.error, damaged=True)
-    assert "OffsetCommitKey" in told.error
+    reported = decoded(OFFSETS, record(OFFSET_KEY[:-1], OFFSET_VALUE))
+    assert reported == DecodedRecord("OffsetCommit", 3, None, VALUE, reported.error, damaged=True)
+    assert "OffsetCommitKey" in reported.error
 
 
-def test_what_json_does_not_show_is_told():
+def test_what_json_does_not_show_is_reported():
     behind = decoded(OFFSETS, record(OFFSET_KEY + b"x", OFFSET_VALUE + b"abc"))
     assert behind == DecodedRecord(
         "OffsetCommit", 3, KEY, VALUE, "bytes after OffsetCommitKey: 1; bytes after OffsetCommitValue: 3"
@@ -185,7 +185,7 @@ def test_what_json_does_not_show_is_told():
     assert tags == DecodedRecord("NO_OP_RECORD", 0, None, {}, f"unknown tagged fields: {named} and 2 more")
 
 
-def test_tagged_fields_that_come_again_are_told():
+def test_tagged_fields_that_come_again_are_reported():
     value = bytes.fromhex("01 17 00 02 00 02 0261 00 02 0262")
     again = "tagged fields that come again, of which the last is shown: BeginTransactionRecord 0, 1 in all"
     assert decoded(METADATA, record(None, value)) == DecodedRecord(
@@ -205,17 +205,17 @@ def test_tagged_fields_that_come_again_are_told():
 def test_text_that_is_not_utf_8_is_an_error_in_rows_and_marked_in_lines(
     topic: str, key: bytes | None, value: bytes | None
 ):
-    told = decoded(topic, record(key, value))
-    assert (told.decoded_key, told.decoded_value, told.damaged) == (None, None, True)
-    assert "expected UTF-8" in told.error
+    reported = decoded(topic, record(key, value))
+    assert (reported.decoded_key, reported.decoded_value, reported.damaged) == (None, None, True)
+    assert "expected UTF-8" in reported.error
     shown, trouble = shown_by(topic, record(key, value))
     assert trouble is None
     assert "a\ufffd" in (shown.key or "") + shown.payload
 
 
 def test_remote_metadata_that_kafka_refuses_is_shown_with_the_reason():
-    told = decoded(REMOTE, record(None, DELETE[:-2] + b"\7\0"))
-    assert (told.decoded_value["remotePartitionDeleteState"], told.error, told.damaged) == (
+    reported = decoded(REMOTE, record(None, DELETE[:-2] + b"\7\0"))
+    assert (reported.decoded_value["remotePartitionDeleteState"], reported.error, reported.damaged) == (
         7,
         "state 7 is unknown",
         True,
@@ -226,9 +226,13 @@ def test_remote_metadata_as_rlmm_dump_names_it():
     kinds = set()
     for items in json.loads(gzip.decompress(RLMM.read_bytes())).values():
         for item in items:
-            told = decoded(REMOTE, record(None, base64.b64decode(item["value"])))
-            assert (told.record_type, told.record_version, told.error) == (item["decoded"]["class"], 0, None)
-            kinds.add(told.record_type)
+            reported = decoded(REMOTE, record(None, base64.b64decode(item["value"])))
+            assert (reported.record_type, reported.record_version, reported.error) == (
+                item["decoded"]["class"],
+                0,
+                None,
+            )
+            kinds.add(reported.record_type)
     assert len(kinds) == 4
 
 
@@ -245,16 +249,16 @@ def test_every_type_and_version_is_json(topic: str):
         if message.topic != topic or message.framing == "key":
             continue
         key = None if topic == METADATA else keys[message.name.removesuffix("Value")]
-        told = decoded(topic, record(key.data if key else None, message.data))
-        found = told.decoded_value
+        reported = decoded(topic, record(key.data if key else None, message.data))
+        found = reported.decoded_value
         if message.name == "GroupMetadataValue":  # its members' bytes can be of the consumer protocol
             assert found.keys() == json.loads(message.json).keys()
         else:
             assert json.loads(json.dumps(found, allow_nan=False)) == json.loads(message.json)
-        assert told.record_version == message.version
-        assert told.decoded_key == (json.loads(key.json) if key else None)
-        assert not told.damaged
-        assert bool(told.error) == bool(message.unknown_tags or (key and key.unknown_tags))
+        assert reported.record_version == message.version
+        assert reported.decoded_key == (json.loads(key.json) if key else None)
+        assert not reported.damaged
+        assert bool(reported.error) == bool(message.unknown_tags or (key and key.unknown_tags))
         compared += 1
     assert compared
 
@@ -263,8 +267,8 @@ def test_members_of_a_consumer_group():
     subscription = bytes.fromhex("0000 00000001 0001 74 ffffffff")
     sized = len(subscription).to_bytes(4, "big") + subscription + bytes(4)
     value = b"\0\0\0\x08consumer" + bytes(4) + b"\xff\xff" * 2 + b"\0\0\0\1\0\1m\0\1c\0\1h" + bytes(4) + sized
-    told = decoded(OFFSETS, record(b"\0\2\0\1g", value))
-    (member,) = told.decoded_value["members"]
+    reported = decoded(OFFSETS, record(b"\0\2\0\1g", value))
+    (member,) = reported.decoded_value["members"]
     assert (member["subscription"], member["assignment"]) == ({"topics": ["t"], "userData": None}, "")
 
 
@@ -346,14 +350,14 @@ def test_other_classes_are_not_known(name: str):
     ids=lambda message: message.name,
 )
 def test_what_a_preview_wrote(message):
-    told = decoded(message.topic, record(preview_key(message.topic, message.api_key), message.data))
-    assert (told.record_type, told.record_version, told.damaged) == (
+    reported = decoded(message.topic, record(preview_key(message.topic, message.api_key), message.data))
+    assert (reported.record_type, reported.record_version, reported.damaged) == (
         message.name.removesuffix("Value"),
         0,
         False,
     )
-    assert told.decoded_value == message.json
-    assert told.error == f"only Kafka {message.release[:3]} reads it: written in preview"
+    assert reported.decoded_value == message.json
+    assert reported.error == f"only Kafka {message.release[:3]} reads it: written in preview"
 
 
 def preview_key(topic: str, number: int) -> bytes:
@@ -370,8 +374,8 @@ def preview_key(topic: str, number: int) -> bytes:
 
 
 def test_damage_of_what_a_preview_alone_wrote():
-    told = decoded(OFFSETS, record(preview_key(OFFSETS, 9), b"\0\0\7"))
+    reported = decoded(OFFSETS, record(preview_key(OFFSETS, 9), b"\0\0\7"))
     name = "ShareGroupPartitionMetadata"
-    assert told == DecodedRecord(
-        name, 0, told.decoded_key, None, f"no {name} as a preview wrote it", damaged=True
+    assert reported == DecodedRecord(
+        name, 0, reported.decoded_key, None, f"no {name} as a preview wrote it", damaged=True
     )

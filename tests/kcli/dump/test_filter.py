@@ -125,20 +125,20 @@ def test_every_filter_is_that_of_looking_at_every_record(kcli, made):
             lambda _, batch: (batch["producer_id"], batch["compression"]) == (8, "zstd"),
         ),
     ]
-    for words, is_wanted in asked:
-        wanted = [row for row, batch in zip(records, batch_of, strict=True) if is_wanted(row, batch)]
-        assert dumped(kcli, "--records", *words, made) == wanted, words
-        places = {(row["file"], row["position"]) for row in wanted}
+    for words, is_selected in asked:
+        expected = [row for row, batch in zip(records, batch_of, strict=True) if is_selected(row, batch)]
+        assert dumped(kcli, "--records", *words, made) == expected, words
+        places = {(row["file"], row["position"]) for row in expected}
         assert dumped(kcli, *words, made) == [
             batch for batch in batches if (batch["file"], batch["position"]) in places
         ], words
-        assert dumped(kcli, "--records", "--tail", 3, *words, made) == wanted[-3:], words
+        assert dumped(kcli, "--records", "--tail", 3, *words, made) == expected[-3:], words
         text = kcli("dump", "-o", "text", "--deep-iteration", *words, made).stdout.splitlines()
         assert [int(line.split()[2]) for line in text if line.startswith("| offset")] == [
-            row["offset"] for row in wanted
+            row["offset"] for row in expected
         ], words
         assert sum(line.startswith("baseOffset") for line in text) == len(places), words
-    for words, is_wanted in [
+    for words, is_selected in [
         (("--key", "k2"), lambda row: data(row["key"]) == b"k2"),
         (("--key", ""), lambda row: data(row["key"]) == b""),
         (("--grep", "value 1"), lambda row: matches(b"value 1", row)),
@@ -147,7 +147,7 @@ def test_every_filter_is_that_of_looking_at_every_record(kcli, made):
         (("--grep", "h"), lambda row: matches(b"h", row)),
         (("--grep", "k[13]", "--key", "k1"), lambda row: data(row["key"]) == b"k1"),
     ]:
-        assert dumped(kcli, *words, made) == [row for row in records if is_wanted(row)], words
+        assert dumped(kcli, *words, made) == [row for row in records if is_selected(row)], words
 
 
 DAMAGES = [
@@ -208,12 +208,12 @@ def test_the_first_of_findings_is_that_of_the_first_byte(kcli, tmp_path, second,
     bad[-1 if second == "checksum" else 16] ^= 1
     partition = log_dir(tmp_path / "d") / "orders-0"
     segment(partition, 0, wrapper + bytes(bad) + put_range(3, 2), b"", b"")
-    told = []
+    reported = []
     for limit in ((), ("--limit", "99")):
         done = kcli("dump", *shape, *words, *limit, partition / f"{0:020}.log")
-        told.append((done.stdout, done.stderr))
-    assert told[0] == told[1]
-    assert ("the checksum of a message inside a wrapper" in "".join(told[0])) is (
+        reported.append((done.stdout, done.stderr))
+    assert reported[0] == reported[1]
+    assert ("the checksum of a message inside a wrapper" in "".join(reported[0])) is (
         "--records" in shape or "--deep-iteration" in shape or "--key" in words
     )
 
@@ -355,7 +355,7 @@ def test_one_batch_of_a_high_base_offset_does_not_end_a_selection(kcli, tmp_path
     assert ("LOG-003" in result.stdout) is not valid
 
 
-def test_a_selection_ends_behind_the_last_offset(kcli, tmp_path):
+def test_a_selection_ends_after_the_last_offset(kcli, tmp_path):
     segment(
         tmp_path / "orders-0",
         0,

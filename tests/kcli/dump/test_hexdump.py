@@ -27,7 +27,7 @@ def test_a_field():
     )
 
 
-def test_long_bytes_are_wrapped_and_repetitions_told_once():
+def test_long_bytes_are_wrapped_and_repetitions_reported_once():
     data = bytes(range(16)) + bytes(64) + b"end"
     found = lines(row("record 0", "value", 100, data, f"0x{data.hex()}"))[2:]
     assert [line.split()[0] for line in found] == ["00000100", "00000116", "*", "00000180"]

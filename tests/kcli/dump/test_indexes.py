@@ -71,8 +71,8 @@ def test_without_entries_the_log_is_walked_once(log, monkeypatch):
     monkeypatch.setattr(indexed_batches, "Walk", Counted)
     file, places = log
     finder = Finder(file, None)
-    wanted = sorted({last for last, _ in places if last > 2})
-    assert [finder.batch(last).header.last_offset for last in wanted] == wanted
+    expected = sorted({last for last, _ in places if last > 2})
+    assert [finder.batch(last).header.last_offset for last in expected] == expected
     assert [finder.batch(10**6 + more) for more in range(100)] == [None] * 100
     assert walked <= 3 * BATCHES
 
@@ -86,7 +86,7 @@ OPTIONS = {
 }
 
 
-def told(path, options, capsys):
+def reported(path, options, capsys):
     outcomes = list(mapped(Dump(options), [Unit(number=0, targets=(file_target(str(path)),))]))
     rows = [row for outcome in outcomes for row in outcome.rows]
     if options.text:
@@ -147,11 +147,11 @@ def test_entries_in_a_block_give_what_each_alone_gives(log, monkeypatch, capsys,
             data.write(bytes([byte]))
         if seed % 5 == 0:
             data.truncate(file.size - chance.randrange(200))
-    at_once = told(path, options, capsys)
+    at_once = reported(path, options, capsys)
     with monkeypatch.context() as patch:
         patch.setattr(indexes, "ENTRIES_PER_BLOCK", 1)
         patch.setattr(indexes, "leads_to_its_batch", lambda *_: False)
-        assert told(path, options, capsys) == at_once
+        assert reported(path, options, capsys) == at_once
     if options.text and not options.verify_index_only:
         assert at_once[0][0]
 

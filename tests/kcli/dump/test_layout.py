@@ -173,11 +173,11 @@ def test_every_flipped_byte_of_a_log(tmp_path):
         bad = data[:at] + bytes([data[at] ^ mask]) + data[at + 1 :]
         rows, codes, errors = run(written(tmp_path, bad))
         assert errors == []
-        told = {}
+        reported = {}
         for row in rows:
             if row["position"] is not None:
-                told.update(zip(itertools.count(row["position"]), row["bytes"], strict=False))
-        assert bytes(told[place] for place in range(len(bad))) == bad
+                reported.update(zip(itertools.count(row["position"]), row["bytes"], strict=False))
+        assert bytes(reported[place] for place in range(len(bad))) == bad
         if not codes:
             check_no_gap(rows, bad)
 
@@ -273,10 +273,10 @@ def test_what_follows_a_message_of_an_internal_topic(tmp_path):
         tmp_path, put_records([put_record(key=key, value=b"\0\x63new")]), topic="__consumer_offsets"
     )
     rows, codes, _ = run(path)
-    told = [
+    reported = [
         (row["structure"], row["field"], row["value"]) for row in rows if "record 0" not in row["structure"]
     ][13:]
-    assert told == [
+    assert reported == [
         ("OffsetCommitKey", "record type", "1"),
         ("OffsetCommitKey", "group", "g"),
         ("OffsetCommitKey", "topic", "t"),
@@ -302,10 +302,10 @@ def test_what_follows_a_message_of_an_internal_topic(tmp_path):
 def test_a_record_field_by_field(tmp_path):
     record = put_record(key=b"\0k", value=None, headers=((b"h", b"x"),), timestamp_delta=5)
     rows, _, _ = run(written(tmp_path, put_records([record], base_offset=42, attributes=0x18)))
-    told = [(row["structure"], row["field"], row["position"], row["size"], row["value"]) for row in rows]
-    assert told[0] == ("batch header", "base_offset", 0, 8, "42")
-    assert told[5] == ("batch header", "attributes", 21, 2, "24 (none, LogAppendTime, transactional)")
-    assert told[13:] == [
+    reported = [(row["structure"], row["field"], row["position"], row["size"], row["value"]) for row in rows]
+    assert reported[0] == ("batch header", "base_offset", 0, 8, "42")
+    assert reported[5] == ("batch header", "attributes", 21, 2, "24 (none, LogAppendTime, transactional)")
+    assert reported[13:] == [
         ("record 0", "length", 61, 1, "12"),
         ("record 0", "attributes", 62, 1, "0"),
         ("record 0", "timestamp_delta", 63, 1, "5"),
@@ -354,7 +354,7 @@ def test_attributes(attributes, magic, said):
     assert attributes_text(attributes, magic) == said
 
 
-def test_only_the_wanted_batches(tmp_path):
+def test_only_the_selected_batches(tmp_path):
     parts = [put_range(0, 3), put_range(3, 3), put_range(6, 3)]
     path = written(tmp_path, b"".join(parts))
     firsts = lambda options: [

@@ -167,7 +167,7 @@ def test_workers_that_die_while_they_wait_are_no_fault_of_a_unit(tmp_path, jobs)
 
 @pytest.mark.parametrize("at", [0, 1, LONG // 2, LONG])
 def test_a_worker_that_dies_in_the_middle_of_a_unit_costs_no_row_and_repeats_none(tmp_path, at):
-    def told(engine, marker=None):
+    def reported(engine, marker=None):
         outcomes = engine(Job(partial(long_units, marker=marker, at=at)), units(*["answer"] * 5))
         return [
             (outcome.number, row[:3], outcome.continuation is None)
@@ -176,5 +176,5 @@ def test_a_worker_that_dies_in_the_middle_of_a_unit_costs_no_row_and_repeats_non
         ]
 
     marker = str(tmp_path / "died")
-    assert told(pool(2), marker) == told(inline)
+    assert reported(pool(2), marker) == reported(inline)
     assert os.path.exists(marker)

@@ -225,11 +225,11 @@ def ls_over_spark(log_dir, master="local[1]", **environment):
 def test_a_wrong_master_is_named_with_what_spark_says(log_dir):
     done = ls_over_spark(log_dir, "mesos:7077")
 
-    told = (
+    reported = (
         "Spark does not start with master mesos:7077: SparkException: Master must either be yarn or start "
         "with spark, k8s, or local"
     )
-    assert (done.returncode, done.stdout, done.stderr) == (4, "", f"error --spark: {told}\n")
+    assert (done.returncode, done.stdout, done.stderr) == (4, "", f"error --spark: {reported}\n")
 
 
 def test_a_wrong_spark_home_is_named(log_dir):
@@ -256,7 +256,7 @@ def test_a_java_that_does_not_run_is_to_blame(log_dir, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (
             ": org.x.SparkException: Could not parse Master URL: 'local[x]'\n\tat a.B.c(D.scala:1)",
@@ -272,11 +272,12 @@ def test_a_java_that_does_not_run_is_to_blame(log_dir, tmp_path):
         ),
     ],
 )  # fmt: skip
-def test_the_exception_is_told_and_not_the_end_of_its_trace(words, told, monkeypatch):
+def test_the_exception_is_reported_and_not_the_end_of_its_trace(words, reported, monkeypatch):
     monkeypatch.delenv("SPARK_HOME", raising=False)
 
     assert (
-        spark_session._why(RuntimeError("gone"), words, "m") == f"Spark does not start with master m: {told}"
+        spark_session._why(RuntimeError("gone"), words, "m")
+        == f"Spark does not start with master m: {reported}"
     )
 
 

@@ -111,10 +111,10 @@ def test_every_view_over_a_server(server, environment, demo):
     counts = {line.split()[0]: [int(word) for word in line.split()[1:]] for line in done.stdout.splitlines()}
     for view, command in (("segments", "scan"), ("offsets", "ls")):
         ask = [*KCLI, command, demo, "-o", "csv", "--no-headers"]
-        told = subprocess.run(
+        reported = subprocess.run(
             ask, env=environment, capture_output=True, text=True, check=True
         ).stdout.splitlines()
-        assert counts[view][0] == len(told) > 0
+        assert counts[view][0] == len(reported) > 0
     assert all(
         total > of_topic > 0
         for total, of_topic in (counts[view] for view in ("batches", "records", "epochs"))
@@ -139,12 +139,12 @@ def test_a_signal_ends_the_wait_for_a_server_that_is_not_there(environment, demo
     time.sleep(3)
     asking.send_signal(number)
     began = time.monotonic()
-    told, _ = asking.communicate(timeout=SECONDS)
+    reported, _ = asking.communicate(timeout=SECONDS)
     assert (asking.returncode, time.monotonic() - began < 5) == (status, True)
-    assert '"error": "interrupted"' in told
+    assert '"error": "interrupted"' in reported
 
 
-def test_a_server_that_is_not_there_is_told(environment, demo):
+def test_a_server_that_is_not_there_is_reported(environment, demo):
     command = [*KCLI, "ls", demo, "--spark-remote", f"sc://127.0.0.1:{free_port()}"]
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, check=False, timeout=SECONDS

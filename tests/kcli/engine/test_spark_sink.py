@@ -228,7 +228,7 @@ class TestCommands:
         packed = sorted(Path("x.ndjson.gz").glob("part-*.ndjson.gz"))
         assert b"".join(gzip.decompress(part.read_bytes()) for part in packed).decode() == printed
 
-    def test_what_was_written_is_told(self, ask):
+    def test_what_was_written_is_reported(self, ask):
         assert (
             ask("ls", "D", "--topic", "orders", "--out", "x.csv", "--spark", "-v").stderr
             == "2 rows written to x.csv\n"

@@ -52,7 +52,7 @@ def test_files_of_the_log_dir_that_cannot_be_used(tmp_path, name, content, code)
     ]
 
 
-def test_they_are_told_beside_an_error_too(tmp_path):
+def test_they_are_reported_beside_an_error_too(tmp_path):
     directory = orders(tmp_path / "d", put_range(0, 5))
     (directory.parent / HIGH_WATERMARK).write_text("0\n2\norders 0 3\n")
     outcome = truncate.dry_run(unit(directory), request=truncate.Request(now_ms=0, to_high_watermark=True))
@@ -157,7 +157,7 @@ def test_a_log_that_a_start_renames_to_another_name(kcli, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("names", "told"),
+    ("names", "reported"),
     [
         (["99.log", f"{99:020d}.log.swap"], []),
         (["99.log", f"{99:020d}.log.swap", f"{27:020d}.log.cleaned"], ["99.log"]),
@@ -166,7 +166,7 @@ def test_a_log_that_a_start_renames_to_another_name(kcli, tmp_path):
         (["99.log.swap", f"{100:020d}.log.cleaned"], ["99.log.swap"]),
     ],
 )
-def test_what_a_start_makes_of_names_counts(kcli, tmp_path, names, told):
+def test_what_a_start_makes_of_names_counts(kcli, tmp_path, names, reported):
     directory = orders(tmp_path / "d", put_range(0, 5))
     for name in names:
         (directory / name).write_bytes(b"")
@@ -175,9 +175,9 @@ def test_what_a_start_makes_of_names_counts(kcli, tmp_path, names, told):
         assert (
             words,
             [finding["file"] for finding in found["findings"] if finding["code"] == "LOG-013"],
-        ) == (words, told)
+        ) == (words, reported)
         errors = [error["error"] for error in found["errors"]]
-        assert errors == (["unsupported"] if told and words != ("scan",) else []), words
+        assert errors == (["unsupported"] if reported and words != ("scan",) else []), words
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_log_that_is_not_read_is_missing_from_a_scan(kcli, tmp_path, name, is_
 
 
 @pytest.mark.parametrize("name", ["x.swap", "42.old.log", "87.log"])
-def test_odd_names_beside_remote_log_metadata(kcli, tmp_path, name):
+def test_unexpected_names_beside_remote_log_metadata(kcli, tmp_path, name):
     directory = log_dir(tmp_path / "d") / "__remote_log_metadata-0"
     segment(directory, 0, b"")
     (directory / name).mkdir() if name == "87.log" else (directory / name).write_bytes(b"")
@@ -202,7 +202,7 @@ def test_odd_names_beside_remote_log_metadata(kcli, tmp_path, name):
     assert done.exit_code == 1
 
 
-def test_names_of_tiered_storage_are_no_odd_ones(kcli, tmp_path):
+def test_names_of_tiered_storage_are_expected(kcli, tmp_path):
     uuid = "yW3JJjv6TtONh_sVFuEf3g"
     directory = tmp_path / f"orders-0-{uuid}"
     directory.mkdir()
@@ -263,7 +263,7 @@ def three(tmp_path):
     return directory
 
 
-def test_an_answer_is_tried_again_where_a_file_was_removed_meanwhile(three):
+def test_an_answer_is_tried_again_where_a_file_was_removed(three):
     attempts = []
 
     def work(partition):
@@ -341,13 +341,13 @@ def test_a_segment_that_is_removed_after_it_was_listed_is_one_finding_and_the_re
 
     monkeypatch.setattr(_run, "plan", plan_and_remove)
     done = kcli(*words.split(), three.parent, "-o", "json", "--fail-on", "warning")
-    told = json.loads(done.stdout)
-    assert (done.exit_code, told["errors"]) == (0, [])
-    found = [(finding["code"], finding["file"]) for finding in told["findings"]]
-    assert all(finding["path"] == str(three / finding["file"]) for finding in told["findings"])
+    reported = json.loads(done.stdout)
+    assert (done.exit_code, reported["errors"]) == (0, [])
+    found = [(finding["code"], finding["file"]) for finding in reported["findings"]]
+    assert all(finding["path"] == str(three / finding["file"]) for finding in reported["findings"])
     files = ["log"] if words.startswith("scan") else ["index", "log", "timeindex"]
     assert found == [("LOG-014", f"{5:020}.{extension}") for extension in files]
-    assert [row["base_offset"] for row in told["rows"] if row["type"] == "scan_segment"] == (
+    assert [row["base_offset"] for row in reported["rows"] if row["type"] == "scan_segment"] == (
         [0, 10] if words in {"scan", "scan --jobs 2"} else []
     )
 
@@ -386,6 +386,6 @@ def test_a_finding_that_the_question_calls_for_is_no_reason_to_read_again(three)
 
 def test_a_path_that_never_was_stays_an_error(three, kcli):
     done = kcli("scan", three.parent / "orders-1", three, "-o", "json")
-    told = json.loads(done.stdout)
+    reported = json.loads(done.stdout)
     assert done.exit_code == 4
-    assert [error["error"] for error in told["errors"]] == ["not-found"]
+    assert [error["error"] for error in reported["errors"]] == ["not-found"]

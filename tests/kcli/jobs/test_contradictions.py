@@ -39,8 +39,10 @@ def findings(command, *paths):
     """Return code and path of what a command finds about log dirs, and its exit status."""
     done = CliRunner().invoke(app, [command, *map(str, paths), "-o", "json"])
     found = json.loads(done.stdout)["findings"]
-    told = [(one["code"], one["path"]) for one in found if one["code"] in {"START-009", "DIR-009", "DIR-010"}]
-    return told, done.exit_code
+    reported = [
+        (one["code"], one["path"]) for one in found if one["code"] in {"START-009", "DIR-009", "DIR-010"}
+    ]
+    return reported, done.exit_code
 
 
 COMMANDS = ("ls", "scan", "check")

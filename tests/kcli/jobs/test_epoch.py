@@ -156,7 +156,7 @@ def test_at_an_offset_that_the_cache_does_not_reach(tmp_path):
     assert (row["epoch"], row["start_offset"]) == (None, None)
 
 
-def test_the_checkpoint_file_stands_for_its_partition(tmp_path):
+def test_the_checkpoint_file_leads_to_its_partition(tmp_path):
     directory = orders(tmp_path / "d", *LOG, epochs=EPOCHS)
     outcome = epoch.show(unit(directory / "leader-epoch-checkpoint"))
     assert [row["dir"] for row in rows(outcome)] == [str(directory)] * 3
@@ -296,7 +296,7 @@ def test_an_interrupted_swap_is_finished_first(tmp_path):
     assert "START-003" in codes(outcome)
 
 
-def test_damage_in_an_earlier_segment_is_told(tmp_path):
+def test_damage_in_an_earlier_segment_is_reported(tmp_path):
     directory = orders(tmp_path / "d", LOG[0] + b"\xff" * 40, epochs=None)
     segment(directory, 10, LOG[1])
     outcome = epoch.show(unit(directory), source="batches")

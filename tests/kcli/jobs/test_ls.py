@@ -124,13 +124,13 @@ def test_a_segment_without_its_index_is_recovered_after_a_clean_stop_too(tmp_pat
 def test_an_unreadable_log_leaves_its_values_null(tmp_path):
     directory = orders(tmp_path / "d", *LOG)
     (directory / f"{0:020d}.log").chmod(0)
-    told = as_nobody(
+    reported = as_nobody(
         "from kcli.jobs import ls; from tests.partitions import unit; from pathlib import Path; from "
         "tests.rows import named",
         "o = ls.ls(unit(Path(sys.argv[1]))); print(tuple(named(o.rows[0]).values())[10:14], o.error.error)",
         directory,
     )
-    assert told == "(None, None, None, None) no-permission\n"
+    assert reported == "(None, None, None, None) no-permission\n"
 
 
 @pytest.mark.slow
@@ -147,10 +147,10 @@ def test_what_is_no_file_is_passed_over_as_the_broker_does(tmp_path, kcli, name,
     make(directory / name)
     for command in EVERY:
         was, now = json.loads(before[command]), json.loads(kcli(*command, directory, "-o", "json").stdout)
-        told = [
+        reported = [
             (finding["dir"], finding["file"]) for finding in now["findings"] if finding["code"] == "LOG-012"
         ]
-        assert told == [(str(directory), name)]
+        assert reported == [(str(directory), name)]
         now["findings"] = [finding for finding in now["findings"] if finding["code"] != "LOG-012"]
         if command == ("scan",):
             assert [row.pop("is_complete") for row in now["rows"] if "is_complete" in row] == [

@@ -120,7 +120,7 @@ def test_a_compacted_batch_with_another_record_differs(tmp_path):
     assert compared(tmp_path, [put_range(0, 10)], [changed])[1] == [(0, 9, "differs", "records")]
 
 
-def test_another_codec_differs_unless_told(tmp_path):
+def test_another_codec_differs_unless_asked(tmp_path):
     here, there = [put_range(0, 10, codec=GZIP)], [put_range(0, 10, codec=ZSTD)]
     assert compared(tmp_path / "1", here, there)[1] == [(0, 9, "differs", "compression")]
     assert compared(tmp_path / "2", here, there, ignore_compression=True)[1] == [(0, 9, "equal", None)]

@@ -41,8 +41,8 @@ def test_every_recorded_snapshot_file(name, tmp_path):
             expected = [entry["toString"][:-1] + ", txnIdxEmpty=false}" for entry in item["read"]["entries"]]
             assert list(kafka_lines(result.rows))[1:] == [f"value: {text}" for text in expected]
     else:
-        told = any(CATALOGUE[code].severity == "error" for code in result.codes)
-        assert told or [failure.error for failure in result.failures] in (
+        reported = any(CATALOGUE[code].severity == "error" for code in result.codes)
+        assert reported or [failure.error for failure in result.failures] in (
             ["truncated"],
             ["corrupt"],
             ["unsupported"],

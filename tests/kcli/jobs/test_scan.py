@@ -84,14 +84,14 @@ def test_rows(data):
 
 
 def test_findings(data):
-    told = [
+    reported = [
         (finding.code, os.path.basename(finding.file), finding.position)
         for o in scanned(data)
         for finding in o.findings
     ]
     size = len(put_range(0, 2))
 
-    assert told == [
+    assert reported == [
         ("LOG-003", "00000000000000000000.log", 9 * size),
         ("DUMP-001", "00000000000000000040.log", 10 * size),
         ("LOG-001", "00000000000000000040.log", 11 * size + 64),
@@ -163,7 +163,7 @@ def test_means_are_of_the_batches_that_are_believed(tmp_path):
         assert row["records_per_batch"] == row["records"] / believed
 
 
-def test_overlaps_and_unreadable_markers_are_told(tmp_path):
+def test_overlaps_and_unreadable_markers_are_reported(tmp_path):
     segment(
         tmp_path / "t-0",
         0,
@@ -177,7 +177,7 @@ def test_overlaps_and_unreadable_markers_are_told(tmp_path):
     assert outcome.findings[0].code == "DUMP-002"
 
 
-def test_only_the_wanted_rows(data):
+def test_only_the_selected_rows(data):
     for kind in ("scan_segment", "scan_partition"):
         outcomes = scanned(data, rows=frozenset({kind}))
         assert {type_name(row) for o in outcomes for row in o.rows} == {kind}
@@ -320,7 +320,7 @@ def test_ratio_of_batches_that_are_too_large(tmp_path):
 
 @pytest.mark.parametrize("bound", [1 << 20, 700, 100, 65])
 @pytest.mark.parametrize("codec", [1, 2, 3, 4, 7])
-def test_what_cannot_be_decompressed_is_told_as_dump_does(tmp_path, codec, bound):
+def test_what_cannot_be_decompressed_is_reported_as_dump_does(tmp_path, codec, bound):
     raw = (
         put_batch(b"?", 1, attributes=7, base_offset=1)
         if codec == 7
@@ -328,11 +328,11 @@ def test_what_cannot_be_decompressed_is_told_as_dump_does(tmp_path, codec, bound
     )
     segment(tmp_path / "t-0", 0, raw + put_batch(b"no zstd", 1, attributes=4, base_offset=2))
     dump = Dump(DumpOptions(records=True, max_batch_bytes=bound))
-    told = [finding for unit in units_of(tmp_path / "t-0") for finding in dump(unit).findings]
+    reported = [finding for unit in units_of(tmp_path / "t-0") for finding in dump(unit).findings]
     (outcome,) = scanned(tmp_path / "t-0", ratio=True, max_batch_bytes=bound)
 
-    assert [finding.code for finding in told] == ["DUMP-002"]
-    assert outcome.findings == told
+    assert [finding.code for finding in reported] == ["DUMP-002"]
+    assert outcome.findings == reported
 
 
 def test_a_batch_without_records_is_decompressed_to_nothing(tmp_path):

@@ -104,7 +104,7 @@ def test_leftovers_are_read_where_they_are_named(data):
     [(put_range(2, 4), 0), (put_range(4, 1), 0), (put_range(1, 1) + put_range(1, 1), 1)],
     ids=["two", "one", "again"],
 )
-def test_a_segment_that_reaches_back_into_the_one_before_is_told(tmp_path, second, more):
+def test_a_segment_that_reaches_back_into_the_one_before_is_reported(tmp_path, second, more):
     segment(tmp_path / "t-0", 0, put_range(0, 3) + put_range(3, 2))
     segment(tmp_path / "t-0", 2)
     segment(tmp_path / "t-0", 4, second)
@@ -169,8 +169,8 @@ def test_a_directory_that_is_deleted_may_have_lost_its_log(kcli, tmp_path, comma
 @pytest.mark.parametrize("words", [("orders-0",), ("orders-0/*.log",), ("orders-0", "orders-0/*.log"), ("",)])
 def test_a_partition_is_not_complete_with_a_segment_that_is_no_file(kcli, data, words):
     (data / "orders-0" / "00000000000000000090.log").symlink_to("nowhere")
-    told = json.loads(kcli("scan", "-o", "json", *(data / word for word in words)).stdout)
-    complete = {row["partition"]: row["is_complete"] for row in told["rows"] if "is_complete" in row}
+    reported = json.loads(kcli("scan", "-o", "json", *(data / word for word in words)).stdout)
+    complete = {row["partition"]: row["is_complete"] for row in reported["rows"] if "is_complete" in row}
 
     assert complete == {0: False, **({1: True} if words == ("",) else {})}
 

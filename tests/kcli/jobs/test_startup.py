@@ -162,7 +162,7 @@ def test_a_recorded_start_went_as_predicted(unpacked, folder, name, fact):
     assert epochs == fact["epochs"][: len(epochs)]
 
 
-def test_a_segment_that_the_broker_would_split_is_not_foreseen(tmp_path):
+def test_a_segment_that_the_broker_would_split_is_refused(tmp_path):
     directory = orders(tmp_path / "d", put_range(1 << 54, 1), recovery=0)
     outcome = startup(unit(directory), request=StartRequest(now_ms=NOW, shutdown="unclean"))
 

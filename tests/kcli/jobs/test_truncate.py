@@ -100,7 +100,7 @@ def test_what_will_be_lost_is_saved_from_no_copy(partition):
 
 
 @pytest.mark.parametrize("name", ["42.old.log", "42.log", "+42.log", "\u0664\u0662.log"])
-def test_a_log_that_stands_for_one_that_is_not_there_is_refused(partition, name):
+def test_a_log_that_is_named_like_one_that_is_not_there_is_refused(partition, name):
     (partition / name).write_bytes(tens(42)[0])
     error = run(partition, to_offset=15).error
     assert (error.error, error.path) == ("unsupported", str(partition / name))

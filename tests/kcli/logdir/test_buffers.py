@@ -39,12 +39,12 @@ def test_no_permission(tmp_path):
     secret = tmp_path / "secret"
     secret.write_bytes(b"x")
     secret.chmod(0)
-    told = as_nobody(
+    reported = as_nobody(
         "from kcli.logdir.buffers import DataFile, FileError",
         "try:\n    DataFile(sys.argv[1])\nexcept FileError as error:\n    print(error.code, error, sep='|')",
         secret,
     )
-    assert told == f"no-permission|{secret}: permission denied\n"
+    assert reported == f"no-permission|{secret}: permission denied\n"
 
 
 def test_reading_by_position(tmp_path):

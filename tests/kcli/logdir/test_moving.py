@@ -1,6 +1,6 @@
 """What a running broker did to a path that was listed.
 
-Told from a path that never was, and from a disk that is gone.
+Distinguished from a path that never was, and from a disk that is gone.
 """
 
 import time

@@ -51,8 +51,8 @@ def test_a_bad_epoch_checkpoint(tmp_path, text):
     (directory / "leader-epoch-checkpoint").write_text(text, errors="surrogateescape")
     with pytest.raises(FileError) as error:
         partition(directory).epoch_entries()
-    told = shown_error(partition(directory), error.value)
-    assert told.path == f"{directory}/leader-epoch-checkpoint"
+    reported = shown_error(partition(directory), error.value)
+    assert reported.path == f"{directory}/leader-epoch-checkpoint"
 
 
 def test_paths_as_reached_from_the_argument(tmp_path, monkeypatch):

@@ -209,7 +209,7 @@ def test_a_glob_does_not_pass_over_what_may_not_be_searched(tmp_path, mode, patt
     for root in roots:
         segment(root / "orders-0", 0, put_range(0, 5))
     roots[1].chmod(mode)
-    told = as_nobody(
+    reported = as_nobody(
         "from kcli.logdir.tree import Selection, find; import os",
         f"found = find([sys.argv[1] + '/{pattern}'], Selection())\n"
         "print(*(f.path for f in found.failures), *(t.path for t in found.targets if not os.access(t.path, "
@@ -218,7 +218,7 @@ def test_a_glob_does_not_pass_over_what_may_not_be_searched(tmp_path, mode, patt
     )
     roots[1].chmod(0o755)
     may_go_through = mode == 0o111 and pattern in {"*/orders-0", "**/orders-0/*.log"}
-    assert (f"{around}/b" in told) is not may_go_through
+    assert (f"{around}/b" in reported) is not may_go_through
 
 
 def test_names_that_are_hard_to_read(tmp_path):
@@ -266,13 +266,13 @@ def test_a_loop_inside_a_log_dir(kafka):
 def test_a_directory_that_may_not_be_listed(tmp_path):
     root = log_dir(tmp_path / "d")
     root.chmod(0)
-    told = as_nobody(
+    reported = as_nobody(
         "from kcli.logdir.tree import Selection, find",
         "print([(failure.path, failure.code) for failure in find(sys.argv[1:], Selection()).failures])",
         root,
     )
     root.chmod(0o755)
-    assert told == f"{[(str(root), 'no-permission')]}\n"
+    assert reported == f"{[(str(root), 'no-permission')]}\n"
 
 
 def test_a_long_topic(tmp_path):

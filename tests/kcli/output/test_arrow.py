@@ -101,34 +101,34 @@ def filled(column, *, null):
     return example(column.nested)
 
 
-def example(wanted):
-    if "enum" in wanted:
-        return wanted["enum"][0]
-    kind = wanted["type"] if isinstance(wanted["type"], str) else wanted["type"][0]
+def example(selected):
+    if "enum" in selected:
+        return selected["enum"][0]
+    kind = selected["type"] if isinstance(selected["type"], str) else selected["type"][0]
     if kind == "array":
-        return [example(wanted["items"])] if "items" in wanted else [1]
+        return [example(selected["items"])] if "items" in selected else [1]
     if kind == "object":
-        return {name: example(inside) for name, inside in wanted.get("properties", {}).items()}
-    if wanted.get("contentEncoding") == "base64":
+        return {name: example(inside) for name, inside in selected.get("properties", {}).items()}
+    if selected.get("contentEncoding") == "base64":
         return b"\0"
     return {"integer": 5, "number": 0.5, "string": "t", "boolean": False}[kind]
 
 
-def is_as_declared(field, wanted):
+def is_as_declared(field, selected):
     """Assert that a field says what a JSON Schema says."""
-    kinds = wanted.get("type", "string")
+    kinds = selected.get("type", "string")
     kinds = [kinds] if isinstance(kinds, str) else kinds
     assert field.nullable == ("null" in kinds), field
     kind = field.type
     if pa.types.is_list(kind):
         assert "array" in kinds
-        is_as_declared(kind.value_field, wanted["items"])
+        is_as_declared(kind.value_field, selected["items"])
     elif pa.types.is_struct(kind):
-        assert [inside.name for inside in kind] == list(wanted["properties"]) == wanted["required"]
+        assert [inside.name for inside in kind] == list(selected["properties"]) == selected["required"]
         for inside in kind:
-            is_as_declared(inside, wanted["properties"][inside.name])
+            is_as_declared(inside, selected["properties"][inside.name])
     elif pa.types.is_binary(kind):
-        assert wanted["contentEncoding"] == "base64"
+        assert selected["contentEncoding"] == "base64"
     elif "integer" in kinds:
         assert kind == pa.int64()
     elif "number" in kinds:
@@ -136,24 +136,24 @@ def is_as_declared(field, wanted):
     elif "boolean" in kinds:
         assert kind == pa.bool_()
     elif "object" in kinds:
-        assert "properties" not in wanted
+        assert "properties" not in selected
         assert kind == pa.string()
     else:
         assert "string" in kinds
-        assert "contentEncoding" not in wanted
+        assert "contentEncoding" not in selected
         assert kind == pa.string()
 
 
 @pytest.mark.parametrize("name", ROW_TYPES)
 def test_the_arrow_schema_says_what_the_json_schema_says(name):
     row_type = ROW_TYPES[name]
-    found, wanted = schema(row_type), row_schema(row_type)
+    found, selected = schema(row_type), row_schema(row_type)
 
-    assert found.names == list(wanted["properties"])
+    assert found.names == list(selected["properties"])
     assert found.metadata == {b"row_type": name.encode()}
     for field in found:
-        is_as_declared(field, wanted["properties"][field.name])
-        assert field.metadata[b"description"].decode() == wanted["properties"][field.name]["description"]
+        is_as_declared(field, selected["properties"][field.name])
+        assert field.metadata[b"description"].decode() == selected["properties"][field.name]["description"]
 
 
 @pytest.mark.parametrize("name", ROW_TYPES)

@@ -24,11 +24,11 @@ print("data")
 
 @pytest.mark.parametrize(("patience", "drawn"), [(0, True), (60, False)])
 def test_drawn_only_after_patience(patience, drawn):
-    shown, told, status = terminal(
+    shown, reported, status = terminal(
         [sys.executable, "-c", CODE.format(patience=patience, seconds=0.05)], stream="stderr", COLUMNS="80"
     )
 
-    assert (told, status) == (b"data\n", 0)
+    assert (reported, status) == (b"data\n", 0)
     assert (b"3 of 3, 3.0 kB" in shown) == drawn
     assert drawn or shown == b""
 

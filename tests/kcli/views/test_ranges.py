@@ -1,4 +1,4 @@
-"""Offsets and times that are wanted of logs: what comes out is what a filter over everything leaves."""
+"""Offsets and times that are selected of logs: what comes out is what a filter over everything leaves."""
 
 import json
 import random
@@ -70,11 +70,11 @@ def test_random_logs_and_damage(seed, view, tmp_path, monkeypatch):
             "times": some(chance, [row[time] for row in everything]),
         }
         options.pop(chance.choice(["offsets", "times", "neither"]), None)
-        left, wanted = found(view, path, **options), filtered(view, path, **options)
+        left, expected = found(view, path, **options), filtered(view, path, **options)
         if rise or "offsets" not in options:
-            assert left == wanted
+            assert left == expected
         else:
-            assert all(row in wanted for row in left)
+            assert all(row in expected for row in left)
 
 
 @pytest.mark.parametrize("view", ["batches", "records"])
@@ -103,11 +103,13 @@ def test_offsets_are_those_of_dump_where_base_offsets_or_indexes_are_wrong(
         done = kcli(
             "dump", *(["--records"] if view == "records" else []), "--offsets", words, "-o", "ndjson", folder
         )
-        wanted = [row for row in map(json.loads, done.stdout.splitlines()) if row["type"].startswith("dump_")]
+        expected = [
+            row for row in map(json.loads, done.stdout.splitlines()) if row["type"].startswith("dump_")
+        ]
         names = ("file", "position", "offset" if view == "records" else "base_offset")
 
         assert [[row[name] for name in names] for row in found(view, folder, offsets=words)] == [
-            [row[name] for name in names] for row in wanted
+            [row[name] for name in names] for row in expected
         ]
 
 

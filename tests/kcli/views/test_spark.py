@@ -60,7 +60,7 @@ def printed(kcli, *words):
 
 
 def test_which_topics_have_most_small_batches(spark, views, dirs, kcli):
-    wanted = Counter(
+    expected = Counter(
         row["topic"]
         for row in printed(kcli, "dump", *dirs)
         if row["type"] == "dump_batch" and row["size"] < 200
@@ -70,28 +70,28 @@ def test_which_topics_have_most_small_batches(spark, views, dirs, kcli):
         "SELECT topic, count(*) FROM batches WHERE size < 200 GROUP BY topic ORDER BY 2 DESC"
     ).collect()
 
-    assert [tuple(row) for row in found] == wanted.most_common()
+    assert [tuple(row) for row in found] == expected.most_common()
     assert found[0][0] == "clicks"
 
 
 def test_epochs_per_partition(spark, views, dirs, kcli):
-    wanted = Counter(row["dir"] for row in printed(kcli, "epoch", "show", *dirs) if row["type"] == "epoch")
+    expected = Counter(row["dir"] for row in printed(kcli, "epoch", "show", *dirs) if row["type"] == "epoch")
 
     found = spark.sql("SELECT dir, count(DISTINCT epoch) FROM epochs GROUP BY dir ORDER BY dir").collect()
 
-    assert [tuple(row) for row in found] == sorted(wanted.items())
+    assert [tuple(row) for row in found] == sorted(expected.items())
     assert len(found) == 80
 
 
 def test_which_segments_are_damaged(spark, views, dirs, kcli):
-    told = [row for row in printed(kcli, "dump", *dirs) if row["type"] == "finding"]
-    wanted = sorted((row["code"], row["file"], row["position"]) for row in told)
+    reported = [row for row in printed(kcli, "dump", *dirs) if row["type"] == "finding"]
+    expected = sorted((row["code"], row["file"], row["position"]) for row in reported)
 
     found = spark.sql(
         "SELECT code, file, position FROM findings WHERE severity = 'error' ORDER BY code, file"
     ).collect()
 
-    assert [tuple(row) for row in found] == wanted
+    assert [tuple(row) for row in found] == expected
     assert Counter(row.code for row in found) == {"LOG-003": 4, "DUMP-001": 2}
 
 
@@ -182,26 +182,26 @@ def test_records_of_internal_topics_are_decoded(spark, kcli, tmp_path):
     segment(
         log_dir(tmp_path / "d") / "__consumer_offsets-0", 0, put_records([put_record(key=key, value=value)])
     )
-    (wanted,) = (
+    (expected,) = (
         row for row in printed(kcli, "dump", "--records", tmp_path / "d") if row["type"] == "dump_record"
     )
 
     (row,) = spark.read.format("kcli").option("view", "records").load(str(tmp_path / "d")).collect()
 
     assert (row.record_type, row.record_version, row.error) == (
-        wanted["record_type"],
-        wanted["record_version"],
+        expected["record_type"],
+        expected["record_version"],
         None,
     )
     assert [json.loads(row.decoded_key), json.loads(row.decoded_value)] == [
-        wanted["decoded_key"],
-        wanted["decoded_value"],
+        expected["decoded_key"],
+        expected["decoded_value"],
     ]
     assert row.record_type == "OffsetCommit"
 
 
 @pytest.mark.parametrize(
-    ("schema", "told"),
+    ("schema", "reported"),
     [
         (
             "max_timestamp TIMESTAMP",
@@ -211,8 +211,8 @@ def test_records_of_internal_topics_are_decoded(spark, kcli, tmp_path):
         ("size BIGINT, size BIGINT", "schema: column size appears twice"),
     ],
 )
-def test_a_schema_that_is_not_the_views_is_refused(spark, dirs, schema, told):
-    with pytest.raises(Exception, match=told):
+def test_a_schema_that_is_not_the_views_is_refused(spark, dirs, schema, reported):
+    with pytest.raises(Exception, match=reported):
         spark.read.format("kcli").schema(schema).load(str(dirs[0])).collect()
 
 

@@ -84,10 +84,10 @@ def as_printed(row, view):
 )
 def test_a_view_has_the_rows_of_its_command_in_its_order(view, small, dirs, kcli, monkeypatch):
     monkeypatch.setattr(planning, "SMALL_LOG", small)
-    wanted, _ = printed(kcli, COMMANDS[view], dirs, VIEWS[view].name)
+    expected, _ = printed(kcli, COMMANDS[view], dirs, VIEWS[view].name)
 
-    assert [as_printed(row, view) for row in rows(view, dirs)] == wanted
-    assert len(wanted) >= len(dirs)
+    assert [as_printed(row, view) for row in rows(view, dirs)] == expected
+    assert len(expected) >= len(dirs)
 
 
 @pytest.mark.parametrize("small", [0, planning.SMALL_LOG])
@@ -96,20 +96,20 @@ def test_rows_of_recorded_logs_of_every_magic_and_codec(view, small, kcli, tmp_p
     monkeypatch.setattr(planning, "SMALL_LOG", small)
     for number, name in enumerate((*recorded.LOGS, *recorded.LEGACY)):
         segment(log_dir(tmp_path / "d") / f"orders-{number}", 0, recorded.stored(f"{name}.log"), None, None)
-    wanted, _ = printed(kcli, COMMANDS[view], [tmp_path / "d"], VIEWS[view].name)
+    expected, _ = printed(kcli, COMMANDS[view], [tmp_path / "d"], VIEWS[view].name)
 
-    assert [as_printed(row, view) for row in rows(view, [tmp_path / "d"])] == wanted
-    assert len({row["magic"] for row in wanted if view == "batches"}) == (3 if view == "batches" else 0)
+    assert [as_printed(row, view) for row in rows(view, [tmp_path / "d"])] == expected
+    assert len({row["magic"] for row in expected if view == "batches"}) == (3 if view == "batches" else 0)
 
 
 def told_by_commands(kcli, paths):
-    told = [
+    reported = [
         line
         for command in (*COMMANDS.values(), ("rlmm", "dump"))
         for line in printed(kcli, command, paths, "")[1]
     ]
-    told = [line for line in told if line.get("error") not in {"nothing-matched", "nothing-to-read"}]
-    return {(line.get("code") or line["error"], line["message"]) for line in told}
+    reported = [line for line in reported if line.get("error") not in {"nothing-matched", "nothing-to-read"}]
+    return {(line.get("code") or line["error"], line["message"]) for line in reported}
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -130,7 +130,7 @@ def test_findings_of_damage_are_counted_as_the_commands_do(seed, kcli, tmp_path)
 
 
 def test_checksums_are_verified_once_where_they_match(dirs, monkeypatch):
-    wanted = rows("findings", dirs, of="records,segments")
+    expected = rows("findings", dirs, of="records,segments")
     verified = []
     read_piece = scan.read_piece
     monkeypatch.setattr(
@@ -142,7 +142,7 @@ def test_checksums_are_verified_once_where_they_match(dirs, monkeypatch):
     )
 
     assert [{**row, "scan_time": 0} for row in rows("findings", dirs, of="records,segments")] == [
-        {**row, "scan_time": 0} for row in wanted
+        {**row, "scan_time": 0} for row in expected
     ]
     assert Counter(verified) == {False: 7 * 4 * 3 - 2, True: 2}
 
@@ -344,9 +344,11 @@ def test_leftovers_only_on_request(tmp_path):
 
 def test_decoded_records_equal_those_of_dump(demo, kcli):
     paths = [*sorted(demo.glob("__*-*")), *sorted(demo.rglob("*.checkpoint")), demo / "orders-0"]
-    wanted, _ = printed(kcli, ("dump", "--records"), paths, "dump_record")
-    wanted = [
-        row for row in wanted if row["file"].endswith(".log") or row["file"] in {path.name for path in paths}
+    expected, _ = printed(kcli, ("dump", "--records"), paths, "dump_record")
+    expected = [
+        row
+        for row in expected
+        if row["file"].endswith(".log") or row["file"] in {path.name for path in paths}
     ]
     found = [as_printed(row, "records") for row in rows("records", paths)]
     for row in found:
@@ -356,8 +358,8 @@ def test_decoded_records_equal_those_of_dump(demo, kcli):
             if row[name] is not None
         )
 
-    assert found == wanted
-    assert len({row["record_type"] for row in wanted}) > 5
+    assert found == expected
+    assert len({row["record_type"] for row in expected}) > 5
 
 
 def test_records_are_not_decoded_unless_a_decoded_column_is_selected(demo, monkeypatch):
@@ -432,10 +434,10 @@ def test_segments_that_overlap_are_found(kcli, tmp_path, of):
     for base, count in ((0, 10), (5, 10), (40, 3)):
         segment(partition, base, put_range(base, count))
     segment(log_dir(tmp_path / "d") / "orders-1", 0, put_range(0, 3))
-    told = [
+    reported = [
         (row["code"], row["message"])
         for row in rows("findings", [tmp_path / "d"], **of)
         if row["severity"] == "error"
     ]
-    assert told == [("LOG-011", "offset 5: not above 9, the last of the segment before")]
-    assert set(told) <= told_by_commands(kcli, [tmp_path / "d"])
+    assert reported == [("LOG-011", "offset 5: not above 9, the last of the segment before")]
+    assert set(reported) <= told_by_commands(kcli, [tmp_path / "d"])
