@@ -20,6 +20,7 @@ and words between (`42.old.log`); but it opens the name with 20 and none.
 """
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from formats.java_text import INT_BITS, LONG_BITS, integer
@@ -90,6 +91,9 @@ DELETE = "delete"
 STRAY = "stray"
 FUTURE = "future"
 DIRECTORY_SUFFIXES = {"-delete": DELETE, "-future": FUTURE, "-stray": STRAY}
+
+SAME_NAMES = 4096
+"""Names that are kept parsed: most partitions have files of the same names."""
 
 LONGEST_DIRECTORY_NAME = 255
 """Characters to which the topic is cut in the names of -delete and -stray directories."""
@@ -164,6 +168,7 @@ def file_prefix(offset: int) -> str:
     return f"{'-' * (offset < 0)}{abs(offset):020d}"
 
 
+@lru_cache(maxsize=SAME_NAMES)
 def canonical_name(name: str) -> str | None:
     """Return the name that a broker opens for the offset and the kind that a file's name says.
 
@@ -176,6 +181,7 @@ def canonical_name(name: str) -> str | None:
     )
 
 
+@lru_cache(maxsize=SAME_NAMES)
 def parse_file(name: str) -> FileName:
     """Return what the name of a file says, of kind `unknown` if no rule fits; never an error."""
     return (

@@ -168,8 +168,8 @@ class ScanReducer:
         """
         known = _joined(_scanned(left), _scanned(right))
         if left is None and known.ranges:
-            directory = identity(directory_of(known.ranges[0].unit.target).shown, os.path.realpath)
-            known = known._replace(is_first=True, total=Total(complete=directory not in self.unread))
+            total = Total(complete=not self._lacks_a_log(known.ranges[0].unit.target))
+            known = known._replace(is_first=True, total=total)
         known = known._replace(is_last=known.is_last or right is None)
         count = len(known.ranges) - (not known.is_last) if known.is_first else 0
         outcome = Outcome(
@@ -185,6 +185,10 @@ class ScanReducer:
             has_partitions = SCAN_PARTITION.name in self.read_whole.options.rows
             outcome.rows.extend([_partition_row(known.where, known.total)] if has_partitions else [])
         return replace(outcome, partial=known._replace(ranges=known.ranges[count:]))
+
+    def _lacks_a_log(self, target: Target) -> bool:
+        """Whether a log of the target's directory is not read."""
+        return bool(self.unread) and identity(directory_of(target).shown, os.path.realpath) in self.unread
 
     def _report(self, found: ScannedRange, known: Scanned, outcome: Outcome) -> Scanned:
         """Add the row and the findings of a whole log to an outcome; return what is known then."""
@@ -241,13 +245,13 @@ def _joined(left: Scanned, right: Scanned) -> Scanned:
 def split_segments(units: Sequence[Unit], size: int) -> list[Unit]:
     """Return units with each directory as a group, large segments in ranges of about `size` bytes, if any."""
     groups = enumerate(groupby(units, key=lambda unit: directory_of(unit.target)))
-    ranges = [
-        replace(each, group=group)
+    ranges = (
+        (group, each)
         for group, (_, some) in groups
         for unit in some
         for each in (cut(unit, size) if size else [unit])
-    ]
-    return [replace(each, number=number) for number, each in enumerate(ranges)]
+    )
+    return [replace(each, number=number, group=group) for number, (group, each) in enumerate(ranges)]
 
 
 def piece_bytes(workers: int) -> int:

@@ -69,7 +69,12 @@ NO_DIRECTORY = DirectoryFacts(
 
 def directory_facts(log_dir: str) -> DirectoryFacts:
     """Return what the files of a log dir say; never raises for a bad file. Unchanged files are read once."""
-    return _facts(log_dir, tuple(version_of(os.path.join(log_dir, name)) for name in FILES))
+    return _facts(log_dir, tuple(map(version_of, _paths(log_dir))))
+
+
+@lru_cache(maxsize=512)
+def _paths(log_dir: str) -> tuple[str, ...]:
+    return tuple(os.path.join(log_dir, name) for name in FILES)
 
 
 def version_of(path: str) -> tuple[int, int, int] | None:

@@ -8,7 +8,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -218,11 +218,12 @@ def file_target(path: str) -> Target:
 
 def entry_of(directory: Target, name: str, kind: str) -> Target:
     """Return the target of an entry of a directory, of the partition that the directory is of."""
-    return replace(
-        directory,
+    return Target(
         kind=kind,
         path=os.path.join(directory.path, name),
         shown=os.path.join(directory.shown, shown(name)),
+        name=directory.name,
+        log_dir=directory.log_dir,
     )
 
 

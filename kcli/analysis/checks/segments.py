@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -108,8 +107,10 @@ class SegmentJudge:
         return self._of_indexes[-1]
 
     def _beside(self, extension: str) -> Target:
-        path, shown = (word.removesuffix("log") for word in (self.target.path, self.target.shown))
-        return replace(self.target, kind=extension, path=path + extension, shown=shown + extension)
+        path, shown = (word.removesuffix("log") + extension for word in (self.target.path, self.target.shown))
+        return Target(
+            kind=extension, path=path, shown=shown, name=self.target.name, log_dir=self.target.log_dir
+        )
 
     def _index(self, extension: str, judge: type[Judged]) -> Judged | None:
         """Return the judge of an index; None where it cannot be read."""
