@@ -5,7 +5,7 @@ what was found from the first segment to the last and gives the row of each dire
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -231,29 +231,29 @@ class CheckReducer:
             self.since.keep(known.segments[-2], known.findings)
         rows = [] if left is None else [*left.rows]
         if right is None and known.target is not None:
-            last = list(self._at_the_end(known.target, known))
+            last, log_end = self._at_the_end(known.target, known)
             findings = [*findings, *last]
-            rows.append(self._row(known.target, known._replace(findings=(*known.findings, *last))))
+            rows.append(self._row(known.target, known._replace(findings=(*known.findings, *last)), log_end))
         kept = [] if left is None else left.findings
         return Outcome(
             number=joined.number, rows=rows, findings=[*kept, *findings], error=error, partial=known
         )
 
-    def _at_the_end(self, target: Target, known: Checked) -> Iterator[Finding]:
-        """Yield what is known of a directory once all of it is read."""
+    def _at_the_end(self, target: Target, known: Checked) -> tuple[list[Finding], int | None]:
+        """Return what is known of a directory once all of it is read, and its log end offset."""
         stops = list(known.stops)
         if target.kind == LOG_DIR:
-            yield from self.fleet.of_log_dir(target, stops)
-            return
-        yield from _at_the_end(known, stops)
+            return list(self.fleet.of_log_dir(target, stops)), None
+        findings, log_end = _at_the_end(known, stops)
         self.fleet.add(target, stops)
         if known.state is not None:
             has_records = any(one.size for one in known.segments)
-            yield from self.fleet.findings(target, known.state.topic_id, has_records=has_records)
+            findings += self.fleet.findings(target, known.state.topic_id, has_records=has_records)
+        return findings, log_end
 
-    def _row(self, target: Target, known: Checked) -> CheckRow:
+    def _row(self, target: Target, known: Checked, log_end: int | None) -> CheckRow:
         """Return the row of a directory; of several findings that are the same it counts one."""
-        scanned = known.scanned.where if isinstance(known.scanned, Scanned) else None
+        scanned = known.scanned if isinstance(known.scanned, Scanned) else Scanned(())
         notes = self.notes.get(target.shown, ())
         about = {one for one in (*known.findings, *notes) if _is_about(one, target)}
         errors = sum(one.severity == "error" for one in about) + known.failed
@@ -261,8 +261,16 @@ class CheckReducer:
         result = DAMAGED if errors else WARNING if warnings else CLEAN
         if any(one.code in FAILS_TO_LOAD for one in about):
             result = WILL_NOT_LOAD
-        place = scanned or _place(target)
-        return CheckRow(place, result, len(about) + known.failed, errors, warnings)
+        place, total = scanned.where or _place(target), scanned.total
+        row = CheckRow(place, result, len(about) + known.failed, errors, warnings, None, None, None, None)
+        if target.kind == LOG_DIR:
+            return row
+        return row._replace(
+            segments=total.segments,
+            batches=total.summary.batches,
+            log_bytes=total.size,
+            log_end_offset=log_end,
+        )
 
 
 def _checked(outcome: Outcome | None) -> Checked:
@@ -284,31 +292,35 @@ def _as_scan(outcome: Outcome | None, known: Checked) -> Outcome | None:
     )
 
 
-def _at_the_end(known: Checked, stops: list[StartFailure]) -> Iterator[Finding]:
-    """Yield what only all segments of a partition show together; add why a start of it fails to `stops`."""
+def _at_the_end(known: Checked, stops: list[StartFailure]) -> tuple[list[Finding], int | None]:
+    """Return what only all segments of a partition show together, and the log end offset after a start.
+
+    That is None where it is not known; `stops` gets why a start fails.
+    """
     state, target = known.state, known.target
     of_last = list(known.judge.finish()) if known.judge is not None else []
-    yield from of_last
     if state is None or target is None or known.failed:
-        return
+        return of_last, None
     given = state.inspected.given
     is_damaged = any(one.severity != SEVERITIES[0] for one in (*known.findings, *of_last))
     if needs_start(known.segments, given, is_damaged=is_damaged):
-        yield from (one for one in what_a_start_does(target, stops) if one not in known.findings)
-        return
+        found, log_end = what_a_start_does(target, stops)
+        return [*of_last, *(one for one in found if one not in known.findings)], log_end
     log_end = state.inspected.log_end
     if log_end is None:
         log_end = log_end_of(known.segments, given)
         if any(violations(state.offsets._replace(log_end=log_end))):
             if is_running(target):  # it writes them later, and of a topic that is created again
-                return
+                return of_last, log_end
             log_end = log_end_now(target, log_end)
-    yield from contradictions(target.shown, state.offsets._replace(log_end=log_end))
+    of_last += contradictions(target.shown, state.offsets._replace(log_end=log_end))
     if state.metadata_snapshot is not None and log_end is not None:
         epoch, end = state.metadata_snapshot
         if is_behind(known.judge.epoch if known.judge is not None else 0, log_end, epoch, end):
             words = behind_message(log_end, end)
-            yield Finding("START-007", words, dir=target.shown, expected=end, found=log_end)
+            of_last.append(Finding("START-007", words, dir=target.shown, expected=end, found=log_end))
+            log_end = end
+    return of_last, log_end
 
 
 def _is_about(finding: Finding, target: Target) -> bool:

@@ -49,23 +49,25 @@ def attempted(
         return None
 
 
-def what_a_start_does(target: Target, stops: list[StartFailure]) -> Iterator[Finding]:
-    """Yield what a start cuts, deletes or refuses, and what contradicts the log that it leaves.
+def what_a_start_does(target: Target, stops: list[StartFailure]) -> tuple[list[Finding], int | None]:
+    """Return what a start cuts, deletes or refuses, and what contradicts the log that it leaves; its log end.
 
-    `stops` gets why it fails.
+    That is None where it fails; `stops` then gets why.
     """
     failures: list[StartFailure] = []
+    ends: list[int | None] = [None]
 
     def started(partition: Partition) -> Yield:
         steps = start(partition, settings=start_settings(target))
         loaded = yield from attempted(partition, steps, failures)
         if loaded is not None:
+            ends.append(loaded.log_end_offset)
             offsets = yield from stored_offsets(partition, loaded.epoch_lines)
             yield from contradictions(partition.shown, offsets._replace(log_end=loaded.log_end_offset))
 
     outcome = answer(Unit(number=0, targets=(target,)), started)
     stops += failures
-    yield from (one for one in outcome.findings if one.code in OF_A_RECOVERY)
+    return [one for one in outcome.findings if one.code in OF_A_RECOVERY], ends[-1]
 
 
 def log_end_now(target: Target, before: int | None) -> int | None:
@@ -87,4 +89,5 @@ def start_leftovers(log_dir: Target, stops: list[StartFailure]) -> Iterator[Find
     """
     for target in find([log_dir.path], Selection(include_leftovers=True)).targets:
         if target.kind == PARTITION and target.name is not None and target.name.kind != NORMAL:
-            yield from (one for one in what_a_start_does(target, stops) if one.code == REFUSED)
+            findings, _ = what_a_start_does(target, stops)
+            yield from (one for one in findings if one.code == REFUSED)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from formats.names import CLUSTER_METADATA
 from kcli.analysis.candidates import LoadedReplica, Loss, losses
-from kcli.analysis.election import NO_LEADER, Elected, PartitionState, Rules, elect
+from kcli.analysis.election import NO_LEADER, Elected, PartitionState, Rules, changed, merged
 from kcli.analysis.failover import Defaults, rules_for
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import checkpoints
@@ -162,4 +162,10 @@ def _chosen(partition: Partition, live: list[int], electorate: Electorate) -> Ch
 
 
 def _elected(state: PartitionState, rules: Rules) -> Chosen:
-    return Chosen(elect(state, state, rules), state.isr or state.elr)
+    """Return whom the controller elects once the replicas that are not live have left the ISR."""
+    isr = tuple(filter(rules.is_acceptable, state.isr))
+    change, elected = changed(state, isr, rules)
+    if isr or elected.is_unclean:
+        return Chosen(elected, isr)
+    after = state if change is None else merged(state, change)
+    return Chosen(elected, (*after.isr, *after.elr))

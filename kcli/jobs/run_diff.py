@@ -219,7 +219,7 @@ def _of_scan(known: PartitionFacts, row: Row) -> PartitionFacts:
 
 
 def _of_check(_: PartitionFacts, row: Row) -> PartitionFacts:
-    return PartitionFacts(result=row["result"])
+    return PartitionFacts(result=row["result"], log_end_offset=row.get("log_end_offset"))
 
 
 def _of_startup(_: PartitionFacts, row: Row) -> PartitionFacts:

@@ -14,6 +14,10 @@ class CheckRow(NamedTuple):
     findings: Annotated[int, "findings about it, those of info included"]
     errors: Annotated[int, "of these, errors; and files that could not be read"]
     warnings: Annotated[int, "of these, warnings"]
+    segments: Annotated[int | None, "segments that were read; null of a log dir"]
+    batches: Annotated[int | None, "batches in them"]
+    log_bytes: Annotated[int | None, "bytes of them"]
+    log_end_offset: Annotated[int | None, "after a start; null of a log dir and of a log that does not load"]
 
 
 CHECK = row_type("check", CheckRow)

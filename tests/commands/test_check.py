@@ -75,9 +75,12 @@ def test_a_segment_without_its_records_read_is_read_again_for_them(kcli, data, t
 
 def test_the_checkpoints_are_held_against_segments_that_are_passed_over(kcli, data, tmp_path):
     (data / "replication-offset-checkpoint").write_text("0\n1\norders 0 99\n")
-    found = [kcli("check", "-o", "json", "--since", tmp_path / "state", data).stdout for _ in range(2)]
-    assert found[0] == found[1]
-    assert [one["code"] for one in json.loads(found[1])["findings"]] == ["CKPT-001"]
+    words = ("check", "-o", "json", "--since", tmp_path / "state", data)
+    found = [json.loads(kcli(*words).stdout) for _ in range(2)]
+    assert found[0]["findings"] == found[1]["findings"]
+    assert [one["code"] for one in found[1]["findings"]] == ["CKPT-001"]
+    assert [one["rows"][0]["segments"] for one in found] == [3, 1]
+    assert [one["rows"][0]["log_end_offset"] for one in found] == [30, 30]
 
 
 def test_a_state_in_a_log_dir_is_refused(kcli, data):

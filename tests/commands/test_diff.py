@@ -82,12 +82,12 @@ def test_what_became_of_each_partition(kcli, runs, command, verdicts, codes, out
         assert rows["new"]["segments_new"] == rows["gone"]["segments_gone"] == [f"{0:020}.log"]
 
 
-def test_check_is_compared_by_result_and_findings(kcli, runs):
+def test_check_is_compared_by_result_log_end_and_findings(kcli, runs):
     rows, found = rows_of(kcli("diff", *runs("check"), "-o", "json"))
 
-    assert rows["cut"]["verdict"] == "changed"
-    assert "LOG-001" in rows["cut"]["findings_new"] and "DIFF-002" in found
-    assert "grown" not in rows
+    assert rows["cut"]["verdict"] == "shrunk"
+    assert "LOG-001" in rows["cut"]["findings_new"] and {"DIFF-002", "DIFF-003"} <= set(found)
+    assert rows["grown"]["verdict"] == "grown"
 
 
 def test_all_shows_what_is_unchanged(kcli, runs):

@@ -62,7 +62,7 @@ def misfits(
         if run.epoch > newest and not is_clean:
             continue
         for offset in (max(run.first, log_start), run.last):
-            if offset < log_start:
+            if offset < log_start or offset > run.last:
                 continue
             entry = epoch_for_offset(cache, offset)
             if entry is None:

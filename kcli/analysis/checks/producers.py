@@ -266,6 +266,11 @@ def _continued(before: ProducerRun, run: ProducerRun) -> ProducerRun:
     return run
 
 
+def of_entry(entry: AbortedTxn) -> Aborted:
+    """Return the aborted transaction that an entry of a transaction index is about."""
+    return Aborted(entry.producer_id, entry.first_offset, entry.last_offset)
+
+
 def txn_index_misfits(
     entries: tuple[AbortedTxn, ...], expected: frozenset[Aborted], log_start: int, end: int
 ) -> Iterator[tuple[str, int | None, str]]:
@@ -274,9 +279,9 @@ def txn_index_misfits(
     A code, the entry's number and words. What began before the first offset of the log is not known; `end` is
     where the segment ends.
     """
-    known = {Aborted(one.producer_id, one.first_offset, one.last_offset) for one in entries}
+    known = set(map(of_entry, entries))
     for number, entry in enumerate(entries):
-        one = Aborted(entry.producer_id, entry.first_offset, entry.last_offset)
+        one = of_entry(entry)
         if one not in expected and entry.first_offset >= log_start:
             words = f"producer {one.producer_id}, offsets {one.first_offset} to {one.last_offset}"
             yield "IDX-008", number, f"entry {number}: no such aborted transaction ends here: {words}"

@@ -36,6 +36,11 @@ FOREIGN = (
 """What other files begin with, and what they are."""
 
 
+def txn_entries(data: bytes) -> tuple[AbortedTxn, ...]:
+    """Return the whole entries of a transaction index."""
+    return tuple(TXN_INDEX_ENTRY.rows(data[: len(data) - len(data) % TXN_INDEX_ENTRY.size]))
+
+
 class GoodEnd(NamedTuple):
     """Where the good batches of a segment end that follow its beginning without a break.
 
@@ -136,7 +141,7 @@ class SegmentJudge:
         if partial:
             words = f"{partial} bytes are left, an entry has {TXN_INDEX_ENTRY.size}"
             findings.add("DUMP-006", len(data) - partial, words)
-        return tuple(TXN_INDEX_ENTRY.rows(data[: len(data) - partial]))
+        return txn_entries(data)
 
     def observe(self, window: Window) -> None:
         """Look at the batches of a window; many windows are looked at together."""

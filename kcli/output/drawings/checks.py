@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from rich.console import RenderableType
 
@@ -12,15 +13,36 @@ from kcli.output.drawings.marks import STYLES, by_dir, findings_line, joined, ma
 from kcli.output.drawings.places import log_dir_column, title
 from kcli.output.drawings.tables import TableView, draw_table, sentences
 from kcli.output.screen import Screen
-from kcli.output.units import counted, number
+from kcli.output.units import counted, number, size
 from kcli.rows.check import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow
 
 MOST_CLEAN = 5
 """Clean rows that are listed where others are not clean."""
 MARKS = {CLEAN: "", WARNING: "warning", DAMAGED: "error", WILL_NOT_LOAD: "error"}
 RESULT_STYLES = {result: STYLES[severity] for result, severity in MARKS.items()}
+OF_INDEXES = frozenset({"index", "timeindex", "txnindex"})
+PHASES = {
+    "LOG": "batches",
+    "DUMP": "batches",
+    "IDX": "indexes",
+    "EPOCH": "leader epochs",
+    "PROD": "producers",
+    "CKPT": "checkpoints",
+    "DIR": "checkpoints",
+    "START": "start-up",
+    "RLMM": "tiered metadata",
+}
+"""By the first word of a finding's code: what was looked at."""
 MOST_CODES = 3
 """Codes of findings of a directory that are named."""
+
+
+class Phase(NamedTuple):
+    """What was looked at in all partitions: the worst severity, "" for none, and what was found."""
+
+    name: str
+    severity: str
+    found: str
 
 
 def draw_checks(
@@ -55,9 +77,46 @@ def draw_checks(
         line = f"{mark('', screen.symbols)}  {number(len(clean))} more are clean: -o wide lists them"
         yield sentences(screen, line, style=STYLES[""])
     yield ""
+    if partitions:
+        yield table(
+            (
+                ShownColumn("", lambda phase: mark(phase.severity, screen.symbols)),
+                ShownColumn("CHECKED", "name"),
+                ShownColumn("FOUND", "found", least=24),
+            ),
+            list(_phases(partitions, findings)),
+            screen,
+        )
+        yield ""
     yield sentences(screen, _verdict(rows), style="bold")
     if findings:
         yield sentences(screen, findings_line(findings))
+
+
+def _phases(partitions: Sequence[CheckRow], findings: Sequence[Finding]) -> Iterator[Phase]:
+    """Yield what was looked at, with the codes that were found there."""
+    found: dict[str, list[Finding]] = {phase: [] for phase in PHASES.values()}
+    for one in findings:
+        if one.severity != SEVERITIES[0]:
+            found[_phase_of(one)].append(one)
+    batches, segments, size_read = (
+        sum(getattr(row, name) or 0 for row in partitions) for name in ("batches", "segments", "log_bytes")
+    )
+    read = f"{number(batches)} in {counted(segments, 'segment')}, {size(size_read)}"
+    for phase, some in found.items():
+        if some or phase != "tiered metadata":
+            codes = Counter(one.code for one in some)
+            words = [f"{code} ({number(count)})" if count > 1 else code for code, count in codes.items()]
+            severity = max((one.severity for one in some), key=SEVERITIES.index, default="")
+            yield Phase(phase, severity, joined((*([read] if phase == "batches" else []), *words)))
+
+
+def _phase_of(finding: Finding) -> str:
+    """Return what a finding is about; a DUMP- code says it by its file."""
+    word, extension = finding.code.partition("-")[0], (finding.file or "").rpartition(".")[2]
+    if word == "DUMP" and extension in OF_INDEXES:
+        word = "IDX"
+    return PHASES.get("PROD" if word == "DUMP" and extension == "snapshot" else word, PHASES["LOG"])
 
 
 def _of_log_dir(row: CheckRow, findings: Sequence[Finding]) -> Iterator[Finding]:

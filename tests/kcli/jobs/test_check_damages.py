@@ -13,6 +13,7 @@ from kcli.logdir.segment import Walk
 from tests.kcli.jobs.damages import DAMAGES, PARTITION
 from tests.kcli.jobs.rlmm_dumps import batch
 from tests.kcli.jobs.starts import does_not_start, will_not_load
+from tests.partitions import orders, put_range
 from tests.recordings import pack
 from tests.screens import STARTUP
 from tests.tiered import cluster
@@ -136,3 +137,12 @@ def test_recordings_without_damage_are_clean(kcli, tmp_path: Path):
         document = found(kcli, path, "--records")
         above = [one for one in document["findings"] if one["severity"] != "info"]
         assert above == [], path
+
+
+def test_batches_below_the_log_start_have_epochs_of_their_own(kcli, tmp_path):
+    """As after DeleteRecords: the segment keeps batches whose epochs the checkpoint has no more."""
+    batches = put_range(0, 10, epoch=0) + put_range(10, 15, epoch=2) + put_range(25, 5, epoch=4)
+    directory = orders(tmp_path / "d", batches, epochs=((4, 25),), log_start=25, watermark=30, recovery=30)
+    document = found(kcli, directory)
+    assert [row["log_end_offset"] for row in document["rows"]] == [30]
+    assert not {"EPOCH-007", "EPOCH-009"} & {one["code"] for one in document["findings"]}
