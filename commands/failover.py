@@ -58,7 +58,7 @@ def failover(
     Example: kcli failover --broker 1 /var/lib/kafka/metadata/__cluster_metadata-0
     """
     if not (broker or controller or everything):
-        raise UsageError("use --broker N, --controller, or both: who goes away? --all shows what is")
+        raise UsageError("use --broker N or --controller: who goes away? --all shows what is")
     if controller and zk:
         raise UsageError("--controller is about a quorum of KRaft; leave out --zk")
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help

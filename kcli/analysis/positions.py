@@ -9,12 +9,13 @@ from typing import NamedTuple
 from kcli.analysis.epochs import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, EndOffset
 
 VALID, TRUNCATED, UNDEFINED = "valid", "truncated", "undefined"
-UNCHECKED, RETRY = "unchecked", "retry"
+UNCHECKED, RETRY, OUT_OF_RANGE = "unchecked", "retry", "out-of-range"
 EARLIEST, LATEST, NO_RESET = "earliest", "latest", "none"
 RESETS = (EARLIEST, LATEST, NO_RESET)
 """The values of auto.offset.reset that matter here."""
 
 LOG_TRUNCATION = "LogTruncationException"
+OFFSET_OUT_OF_RANGE = "OffsetOutOfRangeException"
 
 
 class Position(NamedTuple):
@@ -35,7 +36,8 @@ class Validation(NamedTuple):
     """What becomes of a position.
 
     `outcome`: `valid`; `truncated`, where the answer names an offset to go back to; `undefined`, where it
-    names none; `unchecked`, where the position has no epoch to ask for; `retry` after an error.
+    names none; `unchecked`, where the position has no epoch to ask for; `retry` after an error;
+    `out-of-range`, where the fetch that follows is answered with that.
     `next_offset`, `next_epoch`: the position then; None where it is not known, or `exception` is thrown.
     """
 
@@ -66,3 +68,17 @@ def validate(
     if is_undefined:
         return Validation(UNDEFINED, bounds.earliest if reset == EARLIEST else bounds.latest, None)
     return Validation(TRUNCATED, answer.end_offset, answer.epoch)
+
+
+def fetched(found: Validation, reset: str, bounds: Bounds, log_end_offset: int) -> Validation:
+    """Return what becomes of a position with the first fetch from it: below the log or past it, it is reset.
+
+    The truth is `FetchCollector.handleInitializeErrors`, and `UnifiedLog.read` of the leader.
+    """
+    if found.outcome not in {VALID, UNCHECKED} or found.next_offset is None:
+        return found
+    if (bounds.earliest or 0) <= found.next_offset <= log_end_offset:
+        return found
+    if reset == NO_RESET:
+        return Validation(OUT_OF_RANGE, None, None, OFFSET_OUT_OF_RANGE)
+    return Validation(OUT_OF_RANGE, bounds.earliest if reset == EARLIEST else bounds.latest, None)

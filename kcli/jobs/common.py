@@ -202,6 +202,25 @@ def _answer(unit: Unit, work: Callable[[Partition], Yield]) -> Outcome:
     return Outcome(number=unit.number, rows=rows, findings=findings)
 
 
+def other_identity(here: Partition, there: Partition) -> Iterator[Finding]:
+    """Yield that two directories of one name are not of one partition: of other clusters, of other topics."""
+    for words, one, other in (
+        ("cluster", here.directory.cluster_id, there.directory.cluster_id),
+        ("topic id", _topic_id(here), _topic_id(there)),
+    ):
+        if one is not None and other is not None and one != other:
+            message = f"another {words} than {there.shown}: no replicas of one partition"
+            yield Finding("REPL-003", message, dir=here.shown, expected=other, found=one)
+
+
+def _topic_id(partition: Partition) -> str | None:
+    """Return the topic id; None where partition.metadata is missing or damaged, as a start reports."""
+    try:
+        return partition.topic_id()
+    except FileError:
+        return None
+
+
 def directory_findings(partition: Partition) -> Iterator[Finding]:
     """Yield findings about the log dir's own files, and about entries that are not what their names say."""
     yield from log_dir_findings(partition.target)
@@ -242,6 +261,7 @@ __all__ = [
     "internal_failure",
     "moved",
     "notes_as_findings",
+    "other_identity",
     "plan",
     "source_of",
     "undisturbed",

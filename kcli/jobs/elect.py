@@ -14,7 +14,7 @@ from kcli.analysis.log_segment import BrokerError
 from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.cluster import metadata_image, state_in
-from kcli.jobs.common import Yield, answer, failed, where
+from kcli.jobs.common import Yield, answer, failed, other_identity, where
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Target
@@ -64,6 +64,8 @@ def show(unit: Unit, *, electorate: Electorate) -> Outcome:
         outcomes.clear()
         replicas = [partition, *map(Partition, unit.targets[1:])]
         logs = []
+        for replica in replicas[1:]:
+            yield from other_identity(replica, partition)
         for replica in replicas:
             try:
                 log = yield from start(replica)

@@ -203,6 +203,12 @@ def entries_of(cache: Cache, partition: Partition, log: LogBounds) -> Generator[
     return cut.entries
 
 
+def no_checkpoint(partition: Partition) -> Finding:
+    """Return the finding about a partition without leader-epoch-checkpoint."""
+    path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
+    return Finding("EPOCH-001", "no such file; the cache starts empty", dir=partition.shown, path=path)
+
+
 def checkpointed_epochs(
     partition: Partition, loaded: LoadedLog | None, *, running: bool = False
 ) -> Generator[Finding, None, EpochCache]:
@@ -213,7 +219,7 @@ def checkpointed_epochs(
     path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
     lines = partition.epoch_entries() if loaded is None else loaded.epoch_lines
     if lines is None:
-        yield Finding("EPOCH-001", "no such file; the cache starts empty", dir=partition.shown, path=path)
+        yield no_checkpoint(partition)
     before = epochs.replay(lines or ())
     if lines is not None and epochs.contradicts(lines, before):
         message = f"{len(lines)} lines leave {len(before)} entries: {_listed(before)}"

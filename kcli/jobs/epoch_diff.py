@@ -9,7 +9,8 @@ from kcli.analysis.histories import part, records_from
 from kcli.analysis.loaded_log import LoadedLog
 from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, answer, failed, where
+from kcli.jobs.common import Yield, answer, failed, other_identity, where
+from kcli.jobs.epoch import no_checkpoint
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
 from kcli.rows import Item
@@ -36,6 +37,10 @@ def diff(unit: Unit) -> Outcome:
         except FileError as error:
             broken.append(failed(replace(unit, targets=unit.targets[1:]), error))
             return
+        yield from other_identity(partition, other)
+        for replica, log in ((partition, here), (other, there)):
+            if log.epoch_lines is None:
+                yield no_checkpoint(replica)
         yield from _row(partition, here, other, there)
 
     outcome = answer(unit, work)

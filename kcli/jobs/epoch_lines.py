@@ -1,6 +1,5 @@
 """`epoch check` and `epoch rebuild`: the leader-epoch-checkpoint, and the one that the batches would give."""
 
-import os
 from collections.abc import Generator, Iterable, Iterator
 
 from formats.checkpoint import EpochEntry
@@ -13,8 +12,8 @@ from kcli.analysis.start import start
 from kcli.analysis.start_files import epoch_bytes
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
-from kcli.jobs.epoch import epochs_of_batches
-from kcli.logdir.partition import LEADER_EPOCH_CHECKPOINT, Partition
+from kcli.jobs.epoch import epochs_of_batches, no_checkpoint
+from kcli.logdir.partition import Partition
 from kcli.rows import Item
 from kcli.rows.epochs import EpochCheckRow, EpochRebuildRow
 
@@ -53,8 +52,7 @@ def _both(partition: Partition) -> Generator[Finding, None, tuple[LoadedLog, Epo
     loaded = yield from start(partition)
     lines = loaded.epoch_lines
     if lines is None:
-        path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
-        yield Finding("EPOCH-001", "no such file; the cache starts empty", dir=partition.shown, path=path)
+        yield no_checkpoint(partition)
     of_batches = yield from epochs_of_batches(partition, loaded)
     return loaded, epochs.replay(lines or ()), of_batches
 

@@ -73,7 +73,7 @@ def elected(left: Outcome | None, right: Outcome | None) -> Outcome:
 
 
 def _voted(row: FailoverControllerRow, ends: dict[int, LogEnd]) -> FailoverControllerRow:
-    if row.node_id is None or not row.voters:
+    if row.node_id not in row.voters:
         return row
     found = ballot(row.node_id, ends, row.voters, row.leader)
     return row._replace(votes=found.votes, electable=found.is_electable)

@@ -4,6 +4,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from formats.names import CLUSTER_METADATA
 from kcli.analysis.candidates import LoadedReplica, side_of
 from kcli.analysis.epochs import truncate_from_end
 from kcli.analysis.findings import Finding
@@ -23,6 +24,7 @@ from kcli.analysis.replication import (
 from kcli.analysis.start import start
 from kcli.analysis.truncation import Prediction, with_remote_state
 from kcli.engine.contract import Unit
+from kcli.jobs.common import other_identity
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import PARTITION, Target
@@ -86,6 +88,7 @@ def leader_of(following: Following, unit: Unit) -> Generator[Finding, None, Foll
         path = unit.target.path
         raise FileError(path, "no-leader", f"{following.path} has no replica of this partition")
     replica = Partition(unit.targets[1])
+    yield from other_identity(Partition(unit.target), replica)
     log = yield from start(replica)
     if not log.is_tiered:
         return FollowedLeader(side_of(LoadedReplica(log, checkpoints(replica).high_watermark)))
@@ -117,6 +120,12 @@ def meeting_of(
             raise FileError(partition.path, "older-epoch", message)
         leader = leading(leader, epoch)
     meeting = meet(leader, follower, following.protocol)
+    if partition.topic == CLUSTER_METADATA and _lacks_offsets(meeting):
+        message = (
+            f"the leader's metadata log has offsets {leader.log_start_offset} to {leader.log_end_offset}: "
+            "its follower fetches the newest snapshot, and what follows is not predicted here"
+        )
+        raise FileError(partition.path, "unsupported", message)
     is_empty = follower.log_end_offset == follower.log_start_offset
     if meeting.needs_high_watermark and high_watermark is None and not is_empty:
         why = (
@@ -130,6 +139,12 @@ def meeting_of(
             f"no high watermark is known for this partition, and {why}; name it with --high-watermark",
         )
     return meeting if meeting.outcome != TIERED else _by_remote(partition, leader, remote, meeting, follower)
+
+
+def _lacks_offsets(meeting: Meeting) -> bool:
+    """Whether the leader's log begins after, or ends before, what the follower fetches."""
+    is_out = meeting.outcome in {OUT_OF_RANGE, TIERED}
+    return is_out or any(one.rule == LEADER_START for one in meeting.rounds)
 
 
 def _by_remote(

@@ -5,7 +5,15 @@ from typing import NamedTuple
 
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import checkpoints
-from kcli.analysis.positions import TRUNCATED, UNDEFINED, Bounds, Position, validate
+from kcli.analysis.positions import (
+    OUT_OF_RANGE,
+    TRUNCATED,
+    UNDEFINED,
+    Bounds,
+    Position,
+    fetched,
+    validate,
+)
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, where
 from kcli.jobs.epoch import CHECKPOINT, Cache, LogBounds, answered, entries_of
@@ -24,7 +32,7 @@ class Consumer(NamedTuple):
 
 def has_truncated(row: Item) -> bool:
     """Whether a row is about a position that its consumer cannot keep."""
-    return isinstance(row, PositionRow) and row.outcome in {TRUNCATED, UNDEFINED}
+    return isinstance(row, PositionRow) and row.outcome in {TRUNCATED, UNDEFINED, OUT_OF_RANGE}
 
 
 def check(
@@ -51,6 +59,7 @@ def _check(consumer: Consumer, cache: Cache, fence: Fence, partition: Partition,
     for position in consumer.positions:
         error, end = answer_to(position.epoch, entries, log.log_end_offset, fence, known)
         found = validate(position, error, end, consumer.reset, bounds)
+        found = fetched(found, consumer.reset, bounds, log.log_end_offset)
         yield PositionRow(
             place,
             position.offset,

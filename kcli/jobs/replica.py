@@ -11,7 +11,7 @@ from kcli.analysis.replicas import DIFFERS, ReplicaLog, ReplicaRange, compared
 from kcli.analysis.start import start
 from kcli.analysis.start_findings import stop_finding
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.common import Yield, answer, directory_findings, failed, undisturbed, where
+from kcli.jobs.common import Yield, answer, directory_findings, failed, other_identity, undisturbed, where
 from kcli.jobs.fingerprint import compare, is_of_manifests
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
@@ -74,6 +74,7 @@ def _attempt(unit: Unit, there: Target, ignore_compression: bool) -> Outcome:  #
 
 
 def _diff(here: Partition, there: Partition, ignore_compression: bool) -> Yield:  # noqa: FBT001
+    yield from other_identity(here, there)
     loaded = yield from start(here, exact=False)
     other = yield from start(there, exact=False)
     with closing(ReplicaLog(loaded)) as first, closing(ReplicaLog(other)) as second:

@@ -61,7 +61,7 @@ class PositionRow(NamedTuple):
     outcome: Annotated[
         str,
         "valid; truncated where the answer ends below the position; undefined where the answer is; unchecked "
-        "where there is no epoch to ask for; retry after an error",
+        "where there is no epoch to ask for; retry after an error; out-of-range where the next fetch is",
     ]
     error: Annotated[str | None, ERRORS]
     leader_epoch: Annotated[int, "the epoch answered; -1 undefined"]
@@ -69,7 +69,10 @@ class PositionRow(NamedTuple):
     reset: Annotated[str, "auto.offset.reset: earliest, latest or none"]
     next_offset: Annotated[int | None, "where it reads on; null where it does not, or that is not known"]
     next_offset_epoch: Annotated[int | None, "leader epoch of that position; null where it has none"]
-    exception: Annotated[str | None, "LogTruncationException without a reset policy; null where none is"]
+    exception: Annotated[
+        str | None,
+        "LogTruncationException or OffsetOutOfRangeException without a reset policy; null where none is",
+    ]
     log_start_offset: Annotated[int, "earliest offset of the replica"]
     high_watermark: Annotated[int | None, "latest offset for consumers; null where it is unknown"]
     log_end_offset: Annotated[int, "the log end offset that the answer was computed with"]

@@ -87,3 +87,28 @@ def test_a_replica_that_does_not_load_is_an_error_of_its_directory(kcli, tmp_pat
     (error,) = diff(kcli, here, there, status=3)["errors"]
 
     assert error["path"].startswith(str(there))
+
+
+def test_a_replica_without_checkpoint_is_a_finding(kcli, tmp_path):
+    here = made(tmp_path / "a", put_range(0, 20), epochs=[(0, 0)])
+    there = made(tmp_path / "b", put_range(0, 5), put_range(5, 9, 1), epochs=None)
+    document = diff(kcli, here, there)
+
+    assert [(one["code"], one["dir"]) for one in document["findings"]] == [("EPOCH-001", str(there))]
+    screen = kcli("epoch", "diff", here, there, "-o", "table").stdout
+    assert "In 1 of 1 pair a replica has no leader epochs" in screen
+    assert "same as far" not in screen
+
+
+def test_directories_of_two_topics_are_no_replicas(kcli, tmp_path):
+    here, there = (made(tmp_path / name, put_range(0, 20), epochs=[(0, 0)]) for name in "ab")
+    for directory, topic_id in ((here, "u4NdSfWRQjaZ_ENyxMXLJA"), (there, "h7885PJcQ9Wnp4ffyEaxMg")):
+        (directory / "partition.metadata").write_text(f"version: 0\ntopic_id: {topic_id}\n")
+    for words in (
+        ("epoch", "diff", here, there),
+        ("replica", "diff", here, there),
+        ("replica", "elect", here, there),
+        ("truncate", "--dry-run", "--leader", there, here),
+    ):
+        found = json.loads(kcli(*words, "-o", "json").stdout)["findings"]
+        assert "REPL-003" in {one["code"] for one in found}, words

@@ -182,3 +182,11 @@ def test_an_epoch_older_than_the_leaders_log_is_an_error(kcli, follower):
     document = ask(kcli, "--leader-epochs", "0:0,3:40@70", "--leader-epoch", "2", follower, status=3)
 
     assert [error["error"] for error in document["errors"]] == ["older-epoch"]
+
+
+def test_a_follower_of_the_metadata_log_that_needs_a_snapshot_is_refused(kcli, tmp_path):
+    directory = orders(tmp_path / "d", put_range(0, 20, epoch=1), epochs=[(1, 0)])
+    log = directory.rename(directory.parent / "__cluster_metadata-0")
+    words = ("--leader-epochs", "1:300,3:350@500", "--leader-log-start", "400", log)
+    (error,) = ask(kcli, *words, status=3)["errors"]
+    assert error["error"] == "unsupported" and "snapshot" in error["message"]

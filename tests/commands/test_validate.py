@@ -162,3 +162,21 @@ def test_refusals(kcli, directory, words, message):
     done = kcli("epoch", "validate", *words, directory)
 
     assert (done.exit_code, message in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("reset", "expected"),
+    [
+        ("latest", ("out-of-range", 18, None)),
+        ("earliest", ("out-of-range", 12, None)),
+        ("none", ("out-of-range", None, None)),
+    ],
+)
+def test_a_valid_position_below_the_log_is_reset_by_its_fetch(kcli, tmp_path, reset, expected):
+    directory = orders(tmp_path / "d", *LOG, epochs=EPOCHS, log_start=12, watermark=18)
+    words = ("validate", "--position", "5:0,25:-1,15:2", "--reset", reset, directory)
+    document = asked(kcli, *words, status=1)
+
+    assert concluded(document) == [expected, expected, ("valid", 15, 2)]
+    exceptions = {row["exception"] for row in document["rows"][:2]}
+    assert exceptions == {"OffsetOutOfRangeException" if reset == "none" else None}

@@ -45,9 +45,10 @@ OFFSETS: dict[str, Rule] = {
     "EPOCH-010": Rule(
         "info",
         "Epochs of the leader-epoch-checkpoint have no records.",
-        "It answers a follower that asks for one of them with the epoch before and the same end.",
-        "Ordinary where a leader wrote nothing. A checkpoint made from the batches does not have them; the "
-        "answers for epochs with records stay the same.",
+        "It answers for such an epoch as for others; without its line the epoch before ends later.",
+        "Ordinary where a leader wrote nothing, or compaction removed what it wrote. A checkpoint made from "
+        "the batches does not have them: of a compacted topic other answers change with it, and a "
+        "divergence there can go unseen.",
     ),
     "EPOCH-011": Rule(
         "info",

@@ -187,6 +187,13 @@ STARTS: dict[str, Rule] = {
         "Nothing.",
         "Name the log dir of another broker that has a replica.",
     ),
+    "REPL-003": Rule(
+        "warning",
+        "Two directories of one name are no replicas of one partition: another cluster, or another topic id.",
+        "A follower fetches by topic id. After a topic was created again the broker renames the directory "
+        "of the old one to -stray.",
+        "Compare directories of one cluster and one topic id: what these two say together means nothing.",
+    ),
     "TRUNC-001": Rule(
         "error",
         "A leader epoch has no end offset in this replica.",

@@ -119,8 +119,11 @@ def _lines(
 ) -> Iterator[_Line]:
     """Yield the lines of a partition: one of several partitions is one line where nothing is cut at all."""
     if not is_alone and all(_cut(row) == KEEPS_ALL for row in rows):
-        elected = next((names[row.candidate] for row in rows if row.would_be_elected), "")
-        yield _Line(rows[0], "any", elected or _elected(rows[0]), "all", "")
+        elected = next((row for row in rows if row.would_be_elected), None)
+        words = _elected(rows[0])
+        if elected is not None:
+            words = names[elected.candidate] + ("" if elected.clean else ", unclean")
+        yield _Line(rows[0], "any", words, "all", "")
         return
     for row in rows:
         written = _span(row, with_day=with_day)

@@ -60,10 +60,24 @@ def _epochs(where: Where, spans: Sequence[EpochSpan]) -> Iterator[EpochRow]:
 
 def _verdict(rows: Sequence[EpochDiffRow]) -> str:
     parted = sum(row.divergence_offset is not None for row in rows)
-    if not parted:
-        return "The epochs are the same as far as both replicas go."
+    unknown = sum(map(_is_unknown, rows))
     pairs = counted(len(rows), "pair")
-    return f"Epochs part in {parted} of {pairs}. Next: kcli truncate --dry-run --leader LEADER FOLLOWER"
+    words = []
+    if unknown:
+        words.append(f"In {unknown} of {pairs} a replica has no leader epochs: see kcli replica diff.")
+    if parted:
+        words.append(f"Epochs part in {parted} of {pairs}.")
+        words.append("Next: kcli truncate --dry-run --leader LEADER FOLLOWER")
+    elif unknown < len(rows):
+        others = "In the others they" if unknown else "The epochs"
+        words.append(f"{others} are the same as far as both replicas go.")
+    return " ".join(words)
+
+
+def _is_unknown(row: EpochDiffRow) -> bool:
+    """Whether one of the replicas has records, and no epochs to compare."""
+    sides = ((row.epochs, row.log_end_offset), (row.other_epochs, row.other_log_end_offset))
+    return any(not epochs for epochs, _ in sides) and all(end for _, end in sides)
 
 
 def _other(row: EpochDiffRow) -> str:

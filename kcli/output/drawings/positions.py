@@ -32,13 +32,13 @@ def _conclusion(row: PositionRow) -> str:
     if row.outcome == "retry":
         return "asks again with new metadata"
     if row.exception is not None:
-        divergent = "" if row.outcome == "undefined" else f", divergent offset {row.end_offset}"
+        divergent = f", divergent offset {row.end_offset}" if row.outcome == "truncated" else ""
         return f"{row.exception}{divergent}"
-    if row.next_offset is None:
-        return f"truncated: resets to {row.reset}, which is unknown here"
-    if row.outcome == "undefined":
-        return f"truncated: resets to {row.reset}, {row.next_offset}"
-    return f"truncated: goes back to {row.next_offset}, epoch {row.next_offset_epoch}"
+    if row.outcome == "truncated" and row.next_offset is not None:
+        return f"truncated: goes back to {row.next_offset}, epoch {row.next_offset_epoch}"
+    why = "out of range" if row.outcome == "out-of-range" else "truncated"
+    known = "which is unknown here" if row.next_offset is None else row.next_offset
+    return f"{why}: resets to {row.reset}, {known}"
 
 
 def _severity(row: PositionRow) -> str | None:
@@ -48,7 +48,7 @@ def _severity(row: PositionRow) -> str | None:
 
 
 def _verdict(rows: Sequence[PositionRow]) -> str:
-    truncated = sum(row.outcome in {"truncated", "undefined"} for row in rows)
+    truncated = sum(row.outcome in {"truncated", "undefined", "out-of-range"} for row in rows)
     retried = sum(row.outcome == "retry" for row in rows)
     if not truncated and not retried:
         return "The consumer reads on where it is."
