@@ -5,12 +5,12 @@ and `.cleaned` files go, `.swap` files replace what they were made from, an inde
 """
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from formats.index import OFFSET_INDEX_ENTRY, TXN_INDEX_ENTRY, AbortedTxn
 from formats.java_text import LONG_BITS, integer
-from formats.names import canonical_name
+from formats.names import canonical_name, file_prefix
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import (
     KAFKA_EXCEPTION,
@@ -25,7 +25,7 @@ from kcli.analysis.log_segment import (
 from kcli.logdir.buffers import DataFile, read_whole
 from kcli.logdir.leftovers import CLEANED, DELETED, SWAP, leftovers
 from kcli.logdir.listing import is_misnamed
-from kcli.logdir.partition import Partition, misnamed
+from kcli.logdir.partition import Partition, misnamed, shown_path
 
 INDEX_KINDS = ("index", "timeindex", "txnindex")
 TXN_ENTRY_SIZE = TXN_INDEX_ENTRY.size
@@ -98,7 +98,20 @@ def surviving_files(partition: Partition, findings: list[Finding]) -> Files:
                 dir=partition.shown,
             )
         )
-    return _classified(partition, present, known)._replace(deleted=gone, renamed=renamed)
+    files = _classified(partition, present, known)
+    findings += _without_log(partition, files)
+    return files._replace(deleted=gone, renamed=renamed)
+
+
+def _without_log(partition: Partition, files: Files) -> Iterator[Finding]:
+    """Yield the indexes whose log is gone; one that a broker is deleting has its log as a .deleted file."""
+    of_base = {base: path for (base, _), path in sorted(files.indexes.items(), reverse=True)}
+    for base, path in sorted(of_base.items()):
+        log = os.path.join(partition.path, f"{file_prefix(base)}.log")
+        if base in files.logs or not os.path.lexists(path) or os.path.lexists(log + DELETED):
+            continue
+        words = "there is no log of this segment: its records are lost, and a start deletes its indexes"
+        yield Finding("IDX-011", words, dir=partition.shown, path=shown_path(partition, path))
 
 
 def _replaced(

@@ -59,6 +59,14 @@ def has_unknown_codec(fields: "Fields") -> "NDArray[np.bool_]":
     return (codec > LZ4) & ((codec > ZSTD) | is_legacy(fields["magic"]))
 
 
+def contradicts_itself(fields: "Fields") -> "NDArray[np.bool_]":
+    """Return which headers no broker writes: more records than offsets, or a negative number of either."""
+    count, delta = fields["records_count"], fields["last_offset_delta"]
+    wrong = (count < 0) | (delta < 0) | (count > delta + 1)
+    found: NDArray[np.bool_] = wrong & ~is_legacy(fields["magic"])
+    return found
+
+
 def unknown_codec_text(position: int, fields: "np.void") -> str:
     """Return what reading the records of a batch with an unknown codec says."""
     is_v2 = not is_legacy(fields["magic"])

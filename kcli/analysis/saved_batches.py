@@ -10,18 +10,20 @@ from typing import NamedTuple
 import numpy as np
 
 from formats.batch import LOG_OVERHEAD, MAX_INT
-from formats.magic import is_above_latest, is_legacy
+from formats.magic import is_above_latest
+from kcli.analysis.log_findings import contradicts_itself, has_unknown_codec
 from kcli.analysis.salvage import DamagedRange, verified_windows
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import Window
 from kcli.logdir.segment import TORN, ZEROS
 
-DAMAGED, CHECKSUM, MAGIC, HEADER, OFFSETS, TRANSACTION = (
+DAMAGED, CHECKSUM, MAGIC, HEADER, OFFSETS, CODEC, TRANSACTION = (
     "damaged",
     "checksum",
     "magic",
     "header",
     "offsets",
+    "codec",
     "transaction",
 )
 """Why bytes are left out."""
@@ -69,9 +71,8 @@ def _of_window(window: Window, base: int, after: int) -> Iterator[Kept | LeftOut
     first = fields["base_offset"].astype(np.int64)
     last = first + fields["last_offset_delta"]
     reasons = np.zeros(len(positions), np.int8)
-    count, delta = fields["records_count"], fields["last_offset_delta"]
-    bad_header = ~is_legacy(fields["magic"]) & ((count < 0) | (delta < 0) | (count > delta + 1))
-    reasons[bad_header] = 3
+    reasons[has_unknown_codec(fields)] = 5
+    reasons[contradicts_itself(fields)] = 3
     reasons[is_above_latest(fields["magic"])] = 2
     if window.valid is not None:
         reasons[~window.valid] = 1
@@ -82,7 +83,7 @@ def _of_window(window: Window, base: int, after: int) -> Iterator[Kept | LeftOut
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
         start, stop = int(positions[begin]), int(positions[end - 1] + sizes[end - 1])
         if reasons[begin]:
-            reason = (CHECKSUM, MAGIC, HEADER, OFFSETS)[int(reasons[begin]) - 1]
+            reason = (CHECKSUM, MAGIC, HEADER, OFFSETS, CODEC)[int(reasons[begin]) - 1]
             yield LeftOut(start, stop, int(first[begin]), reason, end - begin)
         else:
             yield Kept(start, stop, end - begin, int(last[end - 1]))

@@ -46,7 +46,7 @@ from kcli.rows.scan import (
 PIECE_BYTES = 64 << 20
 """Of a piece of a big segment, at least."""
 OF_A_START = frozenset(
-    {"IDX-002", "LOG-006", "LOG-007", "LOG-009", "LOG-014", "START-003", "START-004", "START-008"}
+    {"IDX-002", "IDX-011", "LOG-006", "LOG-007", "LOG-009", "LOG-014", "START-003", "START-004", "START-008"}
 )
 """Findings of a start that a walk over the bytes of the logs does not make itself."""
 UNFORESEEN = "unsupported"

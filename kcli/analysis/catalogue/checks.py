@@ -36,6 +36,12 @@ CHECKS: dict[str, Rule] = {
         "Consumers get them in a wrong order, or pass them over.",
         "No producer writes such a batch: compare with another replica.",
     ),
+    "LOG-021": Rule(
+        "error",
+        "A segment that is not the last ends with bytes that are no batch.",
+        "A start does not look there. Consumers and followers that come there fail, or get no further.",
+        "kcli salvage writes a copy without these bytes; or copy the segment from another replica.",
+    ),
     "IDX-004": Rule(
         "error",
         "An entry of an offset index leads to a byte at which no good batch begins.",
@@ -126,6 +132,13 @@ CHECKS: dict[str, Rule] = {
         "Batches lie before the first entry of the leader-epoch-checkpoint.",
         "It answers for their epoch with the first entry's start: a follower keeps less than it could.",
         "Ordinary where a truncation lowered the log start, or the file was lost once.",
+    ),
+    "IDX-011": Rule(
+        "error",
+        "A segment has indexes, and no log.",
+        "It deletes the indexes (Found an orphaned index file) and goes on without the segment.",
+        "No broker removes a log and leaves its indexes: compare with another replica (kcli replica diff), "
+        "and copy the segment from there before a start.",
     ),
     "IDX-010": Rule(
         "info",

@@ -6,7 +6,7 @@ from contextlib import suppress
 from formats.batch import NO_PARTITION_LEADER_EPOCH
 from formats.errors import FormatError
 from formats.index import TXN_INDEX_ENTRY
-from formats.names import file_prefix
+from formats.names import NORMAL, file_prefix
 from formats.producer_snapshot import read_snapshot
 from kcli.analysis.checks.epochs import misfits
 from kcli.analysis.checks.producers import (
@@ -65,6 +65,7 @@ class PartitionJudge:
         if self._before is not None:
             yield from self._of_indexes(self._before, facts.base)
             yield from self._between(self._before, facts)
+            yield from self._tail(self._before, facts.base)
         if self.log_start is None:
             self.log_start = facts.base if facts.first is None else facts.first
         yield from self._snapshots_up_to(facts.base)
@@ -97,15 +98,17 @@ class PartitionJudge:
             yield from self._of_indexes(self._before, None)
         if self.end is not None:
             yield from self._snapshots_up_to(self.end, last=True)
-        if self.epochs is None and self._has_epochs:
-            yield Finding("EPOCH-001", f"no {LEADER_EPOCH_CHECKPOINT}", dir=self.target.shown)
+        if self._has_epochs and (self.epochs is None or (self.given.clean and not self.epochs)):
+            what = "no" if self.epochs is None else "no entry in"
+            yield Finding("EPOCH-001", f"{what} {LEADER_EPOCH_CHECKPOINT}", dir=self.target.shown)
 
     def _of_indexes(self, facts: SegmentFacts, following: int | None) -> Iterator[Finding]:
         """Yield what is wrong with the indexes of a segment, given the base offset of the next; None: none.
 
         Those that recovery writes anew may be stale, as truncation leaves them.
         """
-        is_closed = following is not None or (self.given.clean and self.has_log_dir)
+        is_left = self.target.name is not None and self.target.name.kind != NORMAL
+        is_closed = following is not None or (self.given.clean and self.has_log_dir and not is_left)
         found = [*facts.of_indexes, *self._of_transactions, *(facts.if_closed if is_closed else ())]
         if self.given.clean or (following is not None and following <= self.given.recovery_point):
             yield from found
@@ -125,6 +128,13 @@ class PartitionJudge:
         if facts.base > end and not is_cleaned and not before.is_cut and self.has_log_dir:
             words = f"the segment before ends at offset {end}: {facts.base - end} offsets are missing"
             yield FindingCollector(facts.target).finding("LOG-019", None, words)
+
+    def _tail(self, before: SegmentFacts, following: int) -> Iterator[Finding]:
+        """Yield that bytes follow the batches of a segment that is not the last, and not recovered."""
+        is_recovered = not self.given.clean and following > self.given.recovery_point
+        if before.tail > 0 and not is_recovered:
+            words = f"{before.tail} bytes follow the last batch, and another segment follows at {following}"
+            yield FindingCollector(before.target).finding("LOG-021", before.size - before.tail, words)
 
     def _transactions(self, facts: SegmentFacts) -> Iterator[Finding]:
         """Yield how the transaction index differs from the markers of its segment."""

@@ -8,7 +8,6 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from formats.batch import HEADER_UP_TO_MAGIC, LOG_OVERHEAD, MAX_INT
-from formats.bulk import Fields
 from formats.index import TXN_INDEX_ENTRY, AbortedTxn
 from formats.magic import LATEST, is_legacy
 from kcli.analysis.checks.batches import Batches, Held, held, joined
@@ -18,6 +17,7 @@ from kcli.analysis.checks.producers import ProducerFacts, ProducerJudge
 from kcli.analysis.checks.records import report_records
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
+from kcli.analysis.log_findings import contradicts_itself
 from kcli.analysis.pieces import BATCHES_A_BLOCK, Piece
 from kcli.logdir.buffers import DataFile, FileError, read_optional
 from kcli.logdir.bulk import Window
@@ -71,6 +71,8 @@ class SegmentFacts(NamedTuple):
     aborted: tuple[AbortedTxn, ...] = ()
     of_indexes: tuple[Finding, ...] = ()
     if_closed: tuple[Finding, ...] = ()
+    tail: int = 0
+    """Bytes after the last batch: zeros, or part of a batch."""
 
     @property
     def is_cut(self) -> bool:
@@ -212,7 +214,7 @@ class SegmentJudge:
 
     def _implausible(self, batches: Batches, sparse: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> None:
         """Keep findings about headers that contradict themselves; fewer records than offsets do not."""
-        for at in np.flatnonzero(sparse & _impossible(batches.fields)).tolist():
+        for at in np.flatnonzero(sparse & contradicts_itself(batches.fields)).tolist():
             fields = batches.fields[at]
             words = (
                 f"offset {fields['base_offset']}: {fields['records_count']} records, "
@@ -246,6 +248,7 @@ class SegmentJudge:
             self._txn_index,
             tuple(one for findings in self._of_indexes for one in findings.take()),
             tuple(self._if_closed()),
+            piece.size - piece.stop.position,
         )
 
     def _report_foreign(self) -> None:
@@ -283,10 +286,3 @@ class SegmentJudge:
     def take(self) -> list[Finding]:
         """Return the findings about the log itself."""
         return self._of_log.take()
-
-
-def _impossible(fields: Fields) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-    """Return which headers no broker writes: more records than offsets, or a negative number of either."""
-    count, delta = fields["records_count"], fields["last_offset_delta"]
-    found: np.ndarray[tuple[int], np.dtype[np.bool_]] = (count < 0) | (delta < 0) | (count > delta + 1)
-    return found

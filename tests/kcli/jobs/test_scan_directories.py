@@ -153,7 +153,9 @@ def test_a_directory_without_a_log(tmp_path):
         row["is_complete"],
         row["largest_batch_bytes"],
     ) == ("orders", 0, 0, True, None)
-    assert outcome.findings == [Finding("LOG-007", NO_LOG_FILE, dir=str(tmp_path / "d" / "orders-0"))]
+    orphan, missing = outcome.findings
+    assert (orphan.code, orphan.file) == ("IDX-011", "00000000000000000000.index")
+    assert missing == Finding("LOG-007", NO_LOG_FILE, dir=str(tmp_path / "d" / "orders-0"))
 
 
 @pytest.mark.parametrize("command", [("ls",), ("epoch", "show"), ("scan",), ("lookup", "offset", "latest")])
