@@ -44,20 +44,23 @@ def _show(partition: Partition, width: int) -> Yield:
     loaded = yield from start(partition, exact=False)
     with closing(ReplicaLog(loaded)) as log:
         place, ends = where(partition), (loaded.log_start_offset, loaded.log_end_offset)
-        is_empty = True
+        held: Fingerprint | None = None
         for found in fingerprints(log, width):
-            is_empty = False
-            yield _of(place, ends, width, found)
-        if is_empty:
-            nothing = Fingerprint(ends[1], ends[1] - 1, leader_epoch=-1, batches=0, size=0, hash=NOTHING)
-            yield _of(place, ends, width, nothing)
+            if held is not None:
+                yield _of(place, ends, held, is_last=False)
+            held = found
+        if held is None:
+            held = Fingerprint(
+                ends[1], ends[1] - 1, leader_epoch=-1, batches=0, size=0, hash=NOTHING, width=width
+            )
+        yield _of(place, ends, held, is_last=True)
         for path, stop in log.broken:
             yield from stop_finding(partition, path, stop)
 
 
-def _of(place: Where, ends: tuple[int, int], width: int, found: Fingerprint) -> FingerprintRow:
-    first, last, epoch, batches, size, digest = found
-    return FingerprintRow(place, *ends, width, first, last, epoch, batches, size, digest)
+def _of(place: Where, ends: tuple[int, int], found: Fingerprint, *, is_last: bool) -> FingerprintRow:
+    first, last, epoch, batches, size, digest, width = found
+    return FingerprintRow(place, *ends, width, first, last, epoch, batches, size, digest, is_last)
 
 
 def expand(found: Found, selection: Selection) -> Found:
@@ -113,13 +116,18 @@ def _row(path: str, line: bytes, position: int) -> FingerprintRow | None:
             return None
         place = Where(*(fields.pop(name) for name in Where._fields))
         row = FingerprintRow(place, **fields)
-        texts, numbers = (row.hash, place.dir), row[1:-1]
+        texts, numbers = (row.hash, place.dir), row[1:-2]
         is_good = all(isinstance(text, str) for text in texts) and all(
             type(number) is int for number in (*numbers, place.partition)
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise _bad(path, position) from error
-    if not is_good or row.range_offsets < 1 or not isinstance(place.topic, str):
+    if (
+        not is_good
+        or not isinstance(row.is_last, bool)
+        or row.range_offsets < 1
+        or not isinstance(place.topic, str)
+    ):
         raise _bad(path, position)
     return row
 
@@ -130,11 +138,12 @@ def _bad(path: str, position: int) -> FileError:
 
 
 def _taken(path: str, rows: Sequence[FingerprintRow]) -> Fingerprinted:
-    first = rows[0]
-    if len({row[:4] for row in rows}) > 1:
-        name = f"{first.where.topic}-{first.where.partition}"
+    first, name = rows[0], f"{rows[0].where.topic}-{rows[0].where.partition}"
+    if len({row[:3] for row in rows}) > 1 or sum(row.is_last for row in rows) > 1:
         raise FileError(path, "corrupt", f"{name} is there twice; name one replica in a file")
-    ranges = tuple(Fingerprint(*row[4:]) for row in rows if row.batches)
+    if not rows[-1].is_last:
+        raise FileError(path, "corrupt", f"{name}: the last of its fingerprints is missing")
+    ranges = tuple(Fingerprint(*row[4:-1], row.range_offsets) for row in rows if row.batches)
     return Fingerprinted(first.where, Print(*first[1:4], ranges))
 
 

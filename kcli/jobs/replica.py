@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import repeat
 
 from kcli.analysis.findings import Finding
+from kcli.analysis.fingerprints import UNKNOWN
 from kcli.analysis.replicas import DIFFERS, ReplicaLog, ReplicaRange, compared
 from kcli.analysis.start import start
 from kcli.analysis.start_findings import stop_finding
@@ -121,4 +122,12 @@ def _differs(here: Where, there: Where, ranges: Sequence[ReplicaRange]) -> Itera
                 f"{found.here.epoch} here, {found.there.epoch} there ({found.reason})"
             )
             yield Finding("REPL-001", message, dir=here.dir, found=found.first_offset)
+            return
+    for found in ranges:
+        if found.verdict == UNKNOWN:
+            message = (
+                f"offsets {found.first_offset} to {found.last_offset} cannot be compared with {there.dir}: "
+                "one of both has one fingerprint of them, and the log of the other ends among them"
+            )
+            yield Finding("REPL-004", message, dir=here.dir)
             return

@@ -14,7 +14,7 @@ class ReplicaRangeRow(NamedTuple):
     other_broker_id: Annotated[int | None, "of its meta.properties"]
     first_offset: Annotated[int, "of the range"]
     last_offset: Annotated[int, "inclusive; below first_offset where neither replica has a batch"]
-    verdict: Annotated[str, "equal, differs, only-here, only-there or compacted"]
+    verdict: Annotated[str, "equal, differs, only-here, only-there, compacted or unknown"]
     reason: Annotated[
         str | None,
         "in what the first batch differs: boundaries, header, records, compression or unreadable; of "

@@ -59,9 +59,51 @@ def test_two_manifests_say_what_one_and_a_log_say_of_whole_ranges(kcli, folder, 
     by_both, by_one = ranges(kcli, mine, theirs), ranges(kcli, mine, folder / THERE, "--topic", "segments")
 
     assert by_one[-1][1:4] == ((55, 99, "only-there"))
-    assert [one for one in by_both if one[3] == "equal"] == [one for one in by_one if one[3] == "equal"]
     first = min(one[1] for one in by_one if one[3] == "differs")
     assert 40 - every < first <= 40
+    # both logs end in the last ranges, which are there in parts
+    equal, differs = ((one[1], one[2]) for one in by_both[:2])
+    assert (by_both[0][3], by_both[1][3]) == ("equal", "differs")
+    assert first <= differs[0] <= 40 and equal == (0, differs[0] - 1)
+    # one log goes 45 offsets further than the other: that far from its end its parts are not narrow
+    assert sum(one[2] - one[1] + 1 for one in by_both if one[3] == "unknown") <= 10
+
+
+def test_two_manifests_find_every_pair_that_differs(kcli, folder, taken):
+    mine, theirs = taken("here", folder / HERE), taken("there", folder / THERE)
+    found, expected = (
+        {one[0] for one in ranges(kcli, *words) if one[3] == "differs"}
+        for words in ((mine, theirs), (folder / HERE, folder / THERE))
+    )
+    assert found == expected and len(found) > 3
+
+
+def test_what_is_too_wide_to_compare_is_no_difference_and_no_equality(kcli, tmp_path, taken):
+    batches = [batch(offset) for offset in range(900)]
+    short = write(tmp_path / "a" / "t-0", (0, batches[:150]))
+    long = write(tmp_path / "b" / "t-0", (0, [*batches[:140], batch(140, size=9), *batches[141:]]))
+    files = [taken(name, path, "--every", "100") for name, path in (("a", short), ("b", long))]
+    done = kcli("replica", "diff", *files, "-o", "json")
+    document = json.loads(done.stdout)
+
+    assert [(row["first_offset"], row["verdict"]) for row in document["rows"]] == [
+        (0, "equal"),
+        (100, "unknown"),
+        (200, "only-there"),
+    ]
+    assert [one["code"] for one in document["findings"]] == ["REPL-004"]
+    screen = kcli("replica", "diff", *files, "-o", "table").stdout
+    assert "What was compared is the same; some offsets that both hold were not." in screen
+    assert [one[3] for one in ranges(kcli, long, files[0])][:2] == ["equal", "differs"]
+
+
+def test_a_manifest_without_its_end_is_refused(kcli, folder, taken):
+    path = taken("cut", folder / HERE / "segments-0")
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:2]))
+    done = kcli("replica", "diff", path, folder / THERE, "-o", "json")
+
+    assert done.exit_code == 4
+    assert "the last of its fingerprints is missing" in done.stdout
 
 
 def test_equal_replicas_are_equal_and_the_exit_status_says_so(kcli, folder, taken):
@@ -90,7 +132,13 @@ def batch(offset, epoch=0, size=100):
 
 def hashes(kcli, folder, *words):
     done = kcli("replica", "fingerprint", *words, folder, "-o", "json")
-    return [(row["first_offset"], row["last_offset"], row["hash"]) for row in json.loads(done.stdout)["rows"]]
+    rows = json.loads(done.stdout)["rows"]
+    widest = max(row["range_offsets"] for row in rows)
+    return [
+        (row["first_offset"], row["last_offset"], row["hash"])
+        for row in rows
+        if row["range_offsets"] == widest
+    ]
 
 
 def test_epochs_and_segments_make_no_difference(kcli, tmp_path):

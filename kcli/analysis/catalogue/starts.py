@@ -194,6 +194,13 @@ STARTS: dict[str, Rule] = {
         "of the old one to -stray.",
         "Compare directories of one cluster and one topic id: what these two say together means nothing.",
     ),
+    "REPL-004": Rule(
+        "warning",
+        "Offsets that both replicas hold were not compared: their fingerprints are too wide.",
+        "Nothing.",
+        "Take both fingerprints at about the same time, or with a smaller --every; or compare one of them "
+        "with the other's log dir.",
+    ),
     "TRUNC-001": Rule(
         "error",
         "A leader epoch has no end offset in this replica.",

@@ -1,7 +1,7 @@
 """The view of `replica diff`: the ranges of offsets of a pair of replicas, and a verdict."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from rich.console import RenderableType
 
@@ -15,7 +15,7 @@ from kcli.output.values import one_line
 from kcli.rows.fingerprints import FingerprintRow
 from kcli.rows.replicas import ReplicaRangeRow
 
-_SEVERITIES = {"differs": "error", "only-here": "warning", "only-there": "warning"}
+_SEVERITIES = {"differs": "error", "only-here": "warning", "only-there": "warning", "unknown": "warning"}
 
 
 REASONS = {"boundaries": "other batches", "header": "batch header", "unreadable": "unreadable batch"}
@@ -33,18 +33,28 @@ def _total(rows: Sequence[ReplicaRangeRow]) -> str:
     for row in rows:
         if row.verdict == "differs":
             differing.setdefault(_pair(row), row)
+    unknown = {_pair(row) for row in rows if row.verdict == "unknown"} - differing.keys()
     if len(pairs) > 1:
-        parted = f"{len(differing)} of {counted(len(pairs), 'pair')} of replicas differ"
-        return f"{parted}." if differing else f"{counted(len(pairs), 'pair')} of replicas: none differs."
+        several = counted(len(pairs), "pair")
+        not_all = f" {len(unknown)} could not be compared as far as both go." if unknown else ""
+        if differing:
+            return f"{len(differing)} of {several} of replicas differ.{not_all}"
+        return f"{several} of replicas: none differs.{not_all}"
     for row in differing.values():
         return (
             f"They differ from offset {row.first_offset} on: leader epoch {_epoch(row.leader_epoch)} here, "
             f"{_epoch(row.other_leader_epoch)} there."
         )
-    alone = {row.verdict for row in rows if row.verdict.startswith("only-")}
-    if any(row.verdict == "compacted" for row in rows):
+    return _same({row.verdict for row in rows})
+
+
+def _same(verdicts: Collection[str]) -> str:
+    """Return in what way two replicas are the same that nowhere differ."""
+    if "unknown" in verdicts:
+        return "What was compared is the same; some offsets that both hold were not."
+    if "compacted" in verdicts:
         return "What both hold is the same; compaction removed records of one."
-    return "What both hold is the same." if alone else "They hold the same."
+    return "They hold the same." if set(verdicts) <= {"equal"} else "What both hold is the same."
 
 
 def _epoch(epoch: int | None) -> str:
@@ -79,6 +89,16 @@ RANGES = TableView(
     closing=_total,
     severity=lambda row: _SEVERITIES.get(row.verdict),
 )
+
+
+def draw_fingerprints(
+    rows: Sequence[FingerprintRow], screen: Screen, findings: Sequence[Finding]
+) -> Iterator[RenderableType]:
+    """Yield the ranges of replicas, without the parts that some of them have."""
+    widest = max((row.range_offsets for row in rows), default=0)
+    yield from draw_table(
+        FINGERPRINTS, [row for row in rows if row.range_offsets == widest], screen, findings
+    )
 
 
 def _log(row: FingerprintRow) -> str:
