@@ -115,7 +115,9 @@ class Model:
         self.isr = list(scenario.replicas)
         self.leader: str | None = None
         self.leader_epoch = -1
-        self.committed: dict[int, str] = {}
+        self.committed: dict[tuple[int, str], None] = {}
+        """Offsets and values of every record that was below a high watermark, in that order."""
+        self.lost: set[tuple[int, str]] = set()
         self.said: set[str] = set()
         self.events: dict[str, list[str]] = {}
         self.elect(scenario.leader)
@@ -267,10 +269,15 @@ class Model:
         if self.leader is None:
             return
         leader = self.replicas[self.leader]
-        for offset, value in self.committed.items():
-            here = leader.log[offset].value if offset < leader.log_end_offset else None
-            if here != value:
-                self._once(leader.name, f"{value} is lost: offset {offset} was committed")
+        for one in self.committed:
+            offset, value = one
+            is_here = offset < leader.log_end_offset and leader.log[offset].value == value
+            if is_here and one in self.lost:
+                self.lost.discard(one)
+                self.say(leader.name, f"{value} is back: offset {offset}")
+            elif not is_here and one not in self.lost:
+                self.lost.add(one)
+                self.say(leader.name, f"{value} is lost: offset {offset} was committed")
         for other in self.replicas.values():
             if other.is_up and other is not leader and other.is_checked:
                 for offset, (one, two) in enumerate(zip(leader.log, other.log, strict=False)):
@@ -304,7 +311,7 @@ class Model:
         ends += [leader.remote.get(name) or 0 for name in self.isr if name != leader.name]
         leader.high_watermark = max(leader.high_watermark, min(ends))
         for offset in range(leader.high_watermark):
-            self.committed.setdefault(offset, leader.log[offset].value)
+            self.committed.setdefault((offset, leader.log[offset].value))
 
     def _cut(self, follower: Simulated, offset: int, why: str) -> None:
         gone = follower.cut(offset)

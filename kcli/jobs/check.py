@@ -30,7 +30,7 @@ from kcli.jobs.check_start import (
     what_a_start_does,
 )
 from kcli.jobs.check_state import State
-from kcli.jobs.checkpoint import contradictions, stored_offsets
+from kcli.jobs.checkpoint import COMPACTED_TOPICS, contradictions, stored_offsets
 from kcli.jobs.common import (
     Yield,
     failed,
@@ -49,7 +49,6 @@ from kcli.rows.check import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow
 from kcli.rows.places import Where
 
 ACCEPTS = scan_logs.ACCEPTS | {LOG_DIR}
-COMPACTED = frozenset({"__consumer_offsets", "__transaction_state"})
 FAILS_TO_LOAD = frozenset({"START-008", "START-009", "START-010"})
 """Findings of a start: a log that does not load, what ends the process, what takes a log dir offline."""
 
@@ -76,7 +75,7 @@ class DirectoryState(NamedTuple):
             found.given,
             None if found.epoch_lines is None else found.epochs,
             self.snapshots,
-            is_compacted=self.offsets.cleaner_point is not None or topic in COMPACTED,
+            is_compacted=self.offsets.cleaner_point is not None or topic in COMPACTED_TOPICS,
             has_log_dir=target.log_dir is not None,
         )
 

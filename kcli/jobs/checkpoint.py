@@ -18,6 +18,8 @@ from kcli.logdir.partition import Partition
 from kcli.rows.checkpoints import CheckpointRow
 
 CLEANER = "cleaner-offset-checkpoint"
+COMPACTED_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
+"""Topics that every cluster compacts."""
 
 
 def show(unit: Unit) -> Outcome:
@@ -59,7 +61,7 @@ def stored_offsets(
         log_start=checkpointed(facts.log_start_offsets, topic, number),
         recovery_point=checkpointed(facts.recovery_points, topic, number),
         high_watermark=checkpointed(facts.high_watermarks, topic, number),
-        cleaner_point=(yield from _cleaner_point(partition)),
+        cleaner_point=(yield from cleaner_point(partition)),
         epoch_start=lines[-1].start_offset if lines else None,
         log_end=None,
     )
@@ -77,8 +79,8 @@ def contradictions(directory: str, offsets: Offsets) -> Iterator[Finding]:
         )
 
 
-def _cleaner_point(partition: Partition) -> Generator[Finding, None, int | None]:
-    """Yield why the cleaner's checkpoint cannot be used; return the partition's line of it."""
+def cleaner_point(partition: Partition) -> Generator[Finding, None, int | None]:
+    """Yield why the cleaner's checkpoint cannot be used; return the partition's line of it, None without."""
     log_dir = partition.target.log_dir
     if log_dir is None or partition.topic is None or partition.number is None:
         return None

@@ -8,10 +8,11 @@ from itertools import repeat
 
 from kcli.analysis.findings import Finding
 from kcli.analysis.fingerprints import UNKNOWN
-from kcli.analysis.replicas import DIFFERS, ReplicaLog, ReplicaRange, compared
+from kcli.analysis.replicas import COMPACTED, DIFFERS, ReplicaLog, ReplicaRange, compared
 from kcli.analysis.start import start
 from kcli.analysis.start_findings import stop_finding
 from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.checkpoint import COMPACTED_TOPICS, cleaner_point
 from kcli.jobs.common import Yield, answer, directory_findings, failed, other_identity, undisturbed, where
 from kcli.jobs.fingerprint import compare, is_of_manifests
 from kcli.logdir.buffers import FileError
@@ -86,6 +87,7 @@ def _diff(here: Partition, there: Partition, ignore_compression: bool) -> Yield:
     places = where(here), where(there)
     yield from (_row(*places, found) for found in ranges or [ReplicaRange.empty(loaded.log_end_offset)])
     yield from _differs(*places, ranges)
+    yield from _missing(here, there, ranges)
     yield from directory_findings(there)
 
 
@@ -111,6 +113,23 @@ def _row(here: Where, there: Where, found: ReplicaRange) -> ReplicaRangeRow:
         bytes=found.here.size,
         other_bytes=found.there.size,
     )
+
+
+def _missing(here: Partition, there: Partition, ranges: Sequence[ReplicaRange]) -> Yield:
+    """Yield that one replica lacks whole batches of a partition that neither broker's cleaner knows."""
+    gone = [one for one in ranges if one.verdict == COMPACTED and 0 in {one.here.batches, one.there.batches}]
+    if not gone or here.topic in COMPACTED_TOPICS or None in {here.target.log_dir, there.target.log_dir}:
+        return
+    for replica in (here, there):
+        if (yield from cleaner_point(replica)) is not None:
+            return
+    for one in gone[:1]:
+        lacking = there if one.here.batches else here
+        message = (
+            f"offsets {one.first_offset} to {one.last_offset} are missing, and no cleaner-offset-checkpoint "
+            "has the partition: lost, unless the broker fetched them from a leader that had compacted them"
+        )
+        yield Finding("REPL-005", message, dir=lacking.shown)
 
 
 def _differs(here: Where, there: Where, ranges: Sequence[ReplicaRange]) -> Iterable[Finding]:

@@ -201,6 +201,12 @@ STARTS: dict[str, Rule] = {
         "Take both fingerprints at about the same time, or with a smaller --every; or compare one of them "
         "with the other's log dir.",
     ),
+    "REPL-005": Rule(
+        "warning",
+        "A replica lacks batches that another one holds, and no cleaner of either broker knows the topic.",
+        "It serves what it has: consumers pass over the missing offsets.",
+        "Where the topic is not compacted they are lost: let another replica lead, and this one fetch anew.",
+    ),
     "TRUNC-001": Rule(
         "error",
         "A leader epoch has no end offset in this replica.",

@@ -86,7 +86,8 @@ def _with_events(drawn: Sequence[Line], rows: Sequence[SimulationRow], screen: S
             yield from (lines[number] for number, _ in step)
         for _, row in step:
             for event in row.events:
-                text = event if is_loss(event) else f"{row.replica} {event}"
+                is_of_record = is_loss(event) or is_return(event)
+                text = event if is_of_record else f"{row.replica} {event}"
                 style = STYLES["error"] if is_loss(event) else STYLES["warning"]
                 line = f"{EVENT}{screen.symbols.arrow} {text}"
                 yield from sentences(screen, line, style=style, indent=f"{EVENT}  ").lines
@@ -97,9 +98,14 @@ def is_loss(event: str) -> bool:
     return " is lost: " in event
 
 
+def is_return(event: str) -> bool:
+    """Whether an event is that a leader holds a record that was lost."""
+    return " is back: " in event
+
+
 def _verdict(rows: Sequence[SimulationRow]) -> str:
     last = [row for row in rows if row.step == rows[-1].step]
-    lost = sum(is_loss(event) for row in rows for event in row.events)
+    lost = sum(is_loss(event) - is_return(event) for row in rows for event in row.events)
     logs = [row.log for row in last]
     shortest = min(map(len, logs))
     agree = all(log[:shortest] == logs[0][:shortest] for log in logs)
