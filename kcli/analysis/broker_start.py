@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from formats.names import DELETE, FUTURE, NORMAL, STRAY
 from formats.properties import MetaProperties
 from kcli.analysis.log_segment import KAFKA_EXCEPTION, KAFKA_STORAGE
-from kcli.logdir.buffers import CANNOT_READ
+from kcli.logdir.buffers import CANNOT_READ, FileError
 from kcli.logdir.directory import META_PROPERTIES
 from kcli.logdir.log_dirs import METADATA_DIRECTORY, LogDirState
 
@@ -22,6 +22,8 @@ NEWEST: Version = (4, 3)
 ENSEMBLE: Version = (3, 7)
 """From here on meta.properties of all log dirs are verified together, with the ids of directories (KIP-858),
 and a log without a topic id is renamed to -stray."""
+QUORUM_STATE_STOPS: Version = (3, 9)
+"""From here on a quorum-state that cannot be read ends the process: before, the file was cleared."""
 STRAYS: Version = (3, 6, 2)
 """From here on a directory name may end with -stray."""
 TIERED: Version = (3, 6)
@@ -33,6 +35,11 @@ KRAFT_ALONE: Version = (4, 0)
 RUNTIME = "RuntimeException"
 ILLEGAL_STATE = "IllegalStateException"
 IO = "IOException"
+QUORUM_STATE_FIELDS = frozenset(
+    {"leaderId", "leaderEpoch", "votedId", "votedDirectoryId", "clusterId", "appliedOffset"}
+    | {"currentVoters", "voterId"}
+)
+"""Missing or of another type, these are no IOException."""
 RESERVED_IDS = 100
 """The first so many ids are no directory's (`DirectoryId.reserved`)."""
 NOT_FOUND = "not-found"
@@ -143,9 +150,19 @@ def _metadata_stops(
         exception = RUNTIME if config.version >= ENSEMBLE else KAFKA_EXCEPTION
         yield StartFailure(exception, f"I/O error in the metadata log dir: {reason.message}", reason.path)
     for one in dirs:
+        error = one.quorum_state_error
+        if error is not None and one.path == metadata_dir and config.version >= QUORUM_STATE_STOPS:
+            yield StartFailure(_of_quorum_state(error), error.message, error.path)
         if one.has_metadata_log and one.path != metadata_dir:
             message = f"the metadata log lies here, and in the metadata log dir {metadata_dir}"
             yield StartFailure(KAFKA_EXCEPTION, message, f"{one.path}/{METADATA_DIRECTORY}")
+
+
+def _of_quorum_state(error: FileError) -> str:
+    """Return the exception of `FileQuorumStateStore.readElectionState`."""
+    if error.code == "unsupported":
+        return ILLEGAL_STATE
+    return RUNTIME if error.field in QUORUM_STATE_FIELDS else "UncheckedIOException"
 
 
 def _identities(known: Sequence[tuple[str, MetaProperties]], config: BrokerConfig) -> Iterator[StartFailure]:

@@ -9,18 +9,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from formats.names import CLUSTER_METADATA, NORMAL
-from formats.quorum import read_quorum_state
 from kcli.analysis.broker_start import BrokerConfig, broker_start, release_of
 from kcli.jobs.brokers import by_broker
 from kcli.jobs.duplicates import with_duplicates
-from kcli.logdir.buffers import FileError, read_optional, reading, shown
+from kcli.logdir.buffers import shown
 from kcli.logdir.directory import META_PROPERTIES
-from kcli.logdir.log_dirs import LogDirState
+from kcli.logdir.log_dirs import QUORUM_STATE, LogDirState, quorum_state_error
 from kcli.logdir.tree import LOG_DIR_FILES, PARTITION, Found, Note, Target
 
 NOT_TOGETHER, CLUSTERS, QUORUM = "not-together", "clusters", "quorum-state"
 """Kinds of notes: log dirs that do not start together, of different clusters, and a file that is damaged."""
-QUORUM_STATE = "quorum-state"
 
 
 def with_contradictions(found: Found) -> Found:
@@ -81,11 +79,6 @@ def _quorum_states(targets: Iterable[Target]) -> Iterator[Note]:
         name = target.name
         if target.kind != PARTITION or name is None or (name.topic, name.kind) != (CLUSTER_METADATA, NORMAL):
             continue
-        path = os.path.join(target.path, QUORUM_STATE)
-        try:
-            data = read_optional(path)
-            if data is not None:
-                with reading(path):
-                    read_quorum_state(data)
-        except FileError as error:
+        error = quorum_state_error(target.path)
+        if error is not None:
             yield Note(QUORUM, os.path.join(target.shown, QUORUM_STATE), error.message)

@@ -9,6 +9,7 @@ from formats.checkpoint import IO_EXCEPTION, java_exception, read_offset_checkpo
 from formats.errors import FormatError
 from formats.names import CLUSTER_METADATA, REMOTE_LOG_INDEX_CACHE, PartitionDir, parse_partition_dir
 from formats.properties import MetaProperties, read_meta_properties
+from formats.quorum import read_quorum_state
 from kcli.logdir.buffers import FileError, file_error, read_optional, reading
 from kcli.logdir.directory import (
     CLEAN_SHUTDOWN,
@@ -21,6 +22,7 @@ from kcli.logdir.directory import (
 CHECKPOINTS = (RECOVERY_POINT, LOG_START, HIGH_WATERMARK, "cleaner-offset-checkpoint")
 METADATA_DIRECTORY = f"{CLUSTER_METADATA}-0"
 PARTITION_METADATA = "partition.metadata"
+QUORUM_STATE = "quorum-state"
 LOCK = ".lock"
 FLOCK = struct.Struct("hhqqi4x")
 """`struct flock` of Linux on 64 bits: l_type, l_whence, l_start, l_len, l_pid."""
@@ -45,6 +47,8 @@ class LogDirState(NamedTuple):
     checkpoint_error: FileError | None = None
     locked_by: int | None = None
     has_topic_ids: bool = False
+    quorum_state_error: FileError | None = None
+    """Why the quorum-state of the metadata log in it cannot be used."""
 
     @property
     def has_metadata_log(self) -> bool:
@@ -70,7 +74,21 @@ def log_dir_state(path: str) -> LogDirState:
         locked_by=_locked_by(os.path.join(path, LOCK)),
         has_topic_ids=meta is None
         and any(os.path.lexists(os.path.join(path, name, PARTITION_METADATA)) for name in names),
+        quorum_state_error=quorum_state_error(os.path.join(path, METADATA_DIRECTORY)),
     )
+
+
+def quorum_state_error(metadata_log: str) -> FileError | None:
+    """Return why the quorum-state in a directory of the metadata log cannot be used; None without one."""
+    path = os.path.join(metadata_log, QUORUM_STATE)
+    try:
+        data = read_optional(path)
+        if data is not None:
+            with reading(path):
+                read_quorum_state(data)
+    except FileError as error:
+        return None if error.code == "not-a-directory" else error
+    return None
 
 
 def _meta(path: str) -> tuple[MetaProperties | None, FileError | None]:

@@ -70,8 +70,8 @@ STARTS: dict[str, Rule] = {
     "DIR-010": Rule(
         "warning",
         "The quorum-state of the metadata log is damaged.",
-        "It clears the file and starts without its vote and its epoch of the quorum; it does not start where "
-        "the file is of an unknown version, or cannot be opened.",
+        "From 3.9 on it does not start (START-009). A release before clears the file and starts without its "
+        "vote and its epoch of the quorum, unless the file is of an unknown version or cannot be opened.",
         "On a controller, start it while a majority of the others runs: having forgotten a vote, it may vote "
         "twice in one epoch. On a broker nothing is lost.",
     ),

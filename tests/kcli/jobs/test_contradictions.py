@@ -79,7 +79,30 @@ def test_startup_takes_them_for_one_broker(log_dirs):
 def test_a_damaged_quorum_state(log_dirs, command, text):
     path = log_dirs[0] / "__cluster_metadata-0" / "quorum-state"
     path.write_text(text)
-    assert findings(command, *log_dirs)[0] == [("DIR-010", str(path))]
+    expected = [("DIR-010", str(path))]
+    if command in {"startup", "check"}:
+        expected.append(("START-009", str(path)))
+    assert sorted(findings(command, *log_dirs)[0]) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "exception"),
+    [
+        ("", "UncheckedIOException"),
+        ("{broken", "UncheckedIOException"),
+        ("[1]", "UncheckedIOException"),
+        (STATE.replace('"data_version":1', '"data_version":2'), "IllegalStateException"),
+        (STATE.replace('"leaderEpoch":2,', ""), "RuntimeException"),
+    ],
+)
+def test_a_damaged_quorum_state_ends_the_process_from_3_9_on(log_dirs, text, exception):
+    (log_dirs[0] / "__cluster_metadata-0" / "quorum-state").write_text(text)
+    for version, expected in (("4.3", ("fails", exception)), ("3.9", ("fails", exception)), ("3.6", None)):
+        words = ["startup", *map(str, log_dirs), "-o", "json", "--kafka-version", version]
+        rows = json.loads(CliRunner().invoke(app, words).stdout)["rows"]
+        (broker,) = (row for row in rows if row["type"] == "startup_broker")
+        if expected is not None or exception == "UncheckedIOException":
+            assert (broker["outcome"], broker["error"]) == (expected or ("starts", None)), version
 
 
 def test_ids_that_lack_are_said_once(log_dirs):
