@@ -130,4 +130,10 @@ def _version(text: str) -> tuple[int, ...]:
     found = re.fullmatch(r"([3-9])\.([0-9]{1,2})(?:\.([0-9]{1,2}))?", text)
     if found is None:
         raise UsageError(f"--kafka-version {text}: expected a release such as 3.9 or 4.3.1, from 3.0 on")
-    return tuple(int(number) for number in found.groups() if number is not None)
+    version = tuple(int(number) for number in found.groups() if number is not None)
+    from kcli.analysis.broker_start import NEWEST  # noqa: PLC0415 - kept out of --help
+
+    if version[:2] > NEWEST:
+        newest = ".".join(map(str, NEWEST))
+        raise UsageError(f"--kafka-version {text}: {newest} is the newest release whose start kcli knows")
+    return version

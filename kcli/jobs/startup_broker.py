@@ -117,6 +117,7 @@ class StartReducer:
             if one.locked_by is not None
         ]
         findings += self._strays(known)
+        findings += self._without_metadata(known)
         stop = next(iter(self._stops(start, known, dirs)), None)
         meta = next((one.meta for one in known.dirs if one.meta is not None), None)
         rows = [one.row for one in known.partitions]
@@ -149,6 +150,19 @@ class StartReducer:
             ),
             findings,
         )
+
+    def _without_metadata(self, known: Started) -> Iterator[Finding]:
+        """Yield that the metadata log dir that server.properties names holds no metadata log."""
+        path = self.config.metadata_log_dir
+        here = next((one for one in known.dirs if one.path == path), None)
+        if here is None or here.error is not None or here.has_metadata_log or not known.partitions:
+            return
+        if any(one.meta is not None and one.meta.version for one in known.dirs):
+            message = (
+                "no metadata log: the node fetches the metadata from the quorum, and one that is the whole "
+                "quorum begins with none, and renames every log to -stray"
+            )
+            yield Finding("START-014", message, dir=shown(here.path))
 
     def _strays(self, known: Started) -> Iterator[Finding]:
         """Yield the partitions that the metadata log does not assign to this broker.

@@ -165,6 +165,13 @@ STARTS: dict[str, Rule] = {
         "Where the topic was deleted, or the partition moved away, nothing. Else find out why "
         "partition.metadata names another topic id (kcli dump partition.metadata).",
     ),
+    "START-014": Rule(
+        "warning",
+        "The metadata log dir has no metadata log.",
+        "A broker fetches the metadata from the controllers. A controller that is alone begins with an empty "
+        "log: its broker then takes every log for a stray one and renames the directory to -stray.",
+        "Restore __cluster_metadata-0 before a start of a single combined node; else nothing.",
+    ),
     "CKPT-001": Rule(
         "warning",
         "Offsets of the checkpoint files and the log contradict each other.",

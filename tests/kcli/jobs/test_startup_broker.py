@@ -322,3 +322,12 @@ def test_a_log_that_the_metadata_does_not_assign_to_the_broker_is_a_stray_one(de
     strays = [finding for finding in started(copy)[2] if finding.code == "START-013"]
     assert len(strays) > 2
     assert any(finding.message == "its replicas are on brokers 1, not on 2" for finding in strays)
+
+
+def test_a_metadata_log_dir_without_its_log_is_a_finding_where_it_is_configured(demo, tmp_path):
+    copy = tmp_path / "demo"
+    shutil.copytree(demo, copy)
+    shutil.rmtree(copy / "__cluster_metadata-0")
+    assert "START-014" not in codes(started(copy)[2])
+    assert "START-014" in codes(started(copy, metadata_log_dir=str(copy))[2])
+    assert "START-014" not in codes(started(demo, metadata_log_dir=str(demo))[2])
