@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from formats.batch import HEADER_SIZE, MAGIC_V2
+from formats.batch import HEADER_SIZE
 from formats.bulk import Fields, headers
-from formats.magic import read_header
+from formats.magic import is_legacy, read_header
 from formats.types import Buffer
 from kcli.analysis.replicas import (
     BOUNDARIES,
@@ -199,7 +199,7 @@ def _runs(log: ReplicaLog, found_levels: Sequence[Level], cuts: tuple[int, int])
             header.partition_leader_epoch,
             1,
             batch.size,
-            _pieces(log, batch.size, has_epoch=header.magic >= MAGIC_V2),
+            _pieces(log, batch.size, has_epoch=not is_legacy(header.magic)),
         )
         log.skip()
 
@@ -213,7 +213,7 @@ def _parted(
 ) -> Iterator[_Run]:
     """Yield batches by the range that they belong to; `places` is where each begins, and the end of all."""
     at = np.array(places[:-1], np.int64)
-    with_epoch = at[fields["magic"] >= MAGIC_V2, None] + np.arange(EPOCH_BYTES.start, EPOCH_BYTES.stop)
+    with_epoch = at[~is_legacy(fields["magic"]), None] + np.arange(EPOCH_BYTES.start, EPOCH_BYTES.stop)
     np.frombuffer(data, np.uint8)[with_epoch] = 0
     base = fields["base_offset"].astype(np.int64)
     begins = np.zeros(len(base) - 1, np.bool_)

@@ -13,11 +13,11 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from formats.batch import COMPRESSION_CODEC_MASK, DELETE_HORIZON_MASK, HEADER_SIZE, MAGIC_V2, BatchHeader
+from formats.batch import COMPRESSION_CODEC_MASK, DELETE_HORIZON_MASK, HEADER_SIZE, BatchHeader
 from formats.bounds import LARGEST_BATCH
 from formats.bulk import headers
 from formats.errors import FormatError
-from formats.magic import read_header
+from formats.magic import is_legacy, read_header
 from formats.record import Record, batch_records
 from kcli.analysis.loaded_log import LoadedLog
 from kcli.logdir.buffers import DataFile
@@ -319,7 +319,7 @@ def _have_same_bytes(here: ReplicaLog, there: ReplicaLog, size: int, *, has_epoc
         one, other = here.read(length, done), there.read(length, done)
         if one == other:
             continue
-        if done or not has_epoch or one[EPOCH_BYTES.stop] < MAGIC_V2:
+        if done or not has_epoch or is_legacy(one[EPOCH_BYTES.stop]):
             return False
         if (
             one[: EPOCH_BYTES.start] != other[: EPOCH_BYTES.start]

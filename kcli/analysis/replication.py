@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from formats.checkpoint import EpochEntry
 from kcli.analysis.epochs import (
+    BELOW_ALL,
     UNDEFINED_EPOCH,
     UNDEFINED_EPOCH_OFFSET,
     EpochCache,
@@ -136,9 +137,17 @@ def leading(side: Side, epoch: int) -> Side:
 
 
 def answer(leader: Side, asked: int, *, names_epoch: bool = True) -> EpochEntry:
-    """Return epoch and end offset, as OffsetForLeaderEpoch answers; its version 0 names no epoch."""
+    """Return epoch and end offset, as OffsetForLeaderEpoch answers.
+
+    Its version 0 names no epoch, and the releases that have no other one, 0.11 to 1.1, know no end of an
+    epoch that is older than all of the leader's (`LeaderEpochFileCache.endOffsetFor` of those).
+    """
     found = end_offset_for(leader.epochs, asked, leader.log_end_offset)
-    return EpochEntry(found.epoch if names_epoch else UNDEFINED_EPOCH, found.end_offset)
+    if names_epoch:
+        return EpochEntry(found.epoch, found.end_offset)
+    return EpochEntry(
+        UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET if found.rule == BELOW_ALL else found.end_offset
+    )
 
 
 def fetch(leader: Side, offset: int, last_fetched_epoch: int | None) -> FetchAnswer:

@@ -161,3 +161,14 @@ def test_protocols(protocol, truncations):
     assert (meeting.truncate_to, meeting.outcome) == (truncations[-1], CONVERGED)
     assert (meeting.rounds[0].rule == UNKNOWN_EPOCH) == (len(truncations) > 1)
     assert meeting.needs_high_watermark == (protocol == HIGH_WATERMARK)
+
+
+def test_before_2_0_the_end_of_an_epoch_older_than_all_is_unknown():
+    """KIP-101: such a follower truncates to its high watermark, and may stay diverged."""
+    leader = Side((EpochEntry(1, 0),), 2)
+    follower = Side((EpochEntry(0, 0),), 3, high_watermark=3)
+
+    old = meet(leader, follower, EPOCH_V0).rounds[0]
+    assert (old.end_offset, old.truncate_to, old.rule) == (-1, 3, "undefined-end")
+    new = meet(leader, follower, EPOCH).rounds[0]
+    assert (new.leader_epoch, new.end_offset, new.truncate_to) == (0, 0, 0)
