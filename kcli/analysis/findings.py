@@ -41,5 +41,10 @@ class Finding(NamedTuple):
         return CATALOGUE[self.code].severity
 
 
+OFFSETS_FALL = (
+    "offsets do not rise here: recovery notices it only where it makes an index entry, each "
+    "index.interval.bytes; it then empties the segment"
+)
+"""The message of START-015."""
 NO_LOG_FILE = "no .log file; the log end offset is taken as the log start offset"
 """The message of LOG-007."""

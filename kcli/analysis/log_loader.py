@@ -11,7 +11,7 @@ from formats.types import TopicPartition
 from kcli.analysis import epochs
 from kcli.analysis.directory_files import PREALLOCATED, TXN_ENTRY_SIZE, Files, read_aborted, surviving_files
 from kcli.analysis.epochs import EpochCache
-from kcli.analysis.findings import NO_LOG_FILE, Finding
+from kcli.analysis.findings import NO_LOG_FILE, OFFSETS_FALL, Finding
 from kcli.analysis.loaded_log import (
     HEADERS,
     INDEX,
@@ -271,6 +271,8 @@ class LogLoader:
         self.segments[segment.base_offset] = done.segment
         self.epochs_written |= done.epochs != self.epochs
         self.epochs = done.epochs
+        if done.falls_at is not None:
+            self.reporter.report("START-015", OFFSETS_FALL, segment.log_path, done.falls_at)
         if done.truncated:
             self.lost.append(LostBytes(segment, done.segment.log_size))
             self.reporter.report_cut(segment, done.segment.log_size, done.truncated, done.reason)

@@ -42,12 +42,16 @@ NO_TIMESTAMP = -1
 
 
 class Recovered(NamedTuple):
-    """A recovered segment: the epochs after it, the number of bytes cut, and the BrokerError of a cut."""
+    """A recovered segment: the epochs after it, the number of bytes cut, and the BrokerError of a cut.
+
+    `falls_at`: the byte at which a batch begins whose offsets do not rise above those before; None for none.
+    """
 
     segment: LoadedSegment
     epochs: EpochCache
     truncated: int
     reason: BrokerError | None
+    falls_at: int | None = None
 
 
 class RecoveryError(BrokerError):
@@ -81,6 +85,9 @@ class _Rebuild:
     last_timestamp_offset: int = 0
     max_timestamp: int = NO_TIMESTAMP
     max_timestamp_offset: int = 0
+    highest_offset: int = -1
+    falls_at: int | None = None
+    """Where the first batch begins whose offsets do not rise."""
 
     def add_batch(self, batch: LogBatch) -> None:
         """Index one good batch; BrokerError for an offset that no index of this segment can hold."""
@@ -92,6 +99,9 @@ class _Rebuild:
                 batch.position,
                 f"last offset {last} is out of the segment's range",
             )
+        if last <= self.highest_offset and self.falls_at is None:
+            self.falls_at = batch.position
+        self.highest_offset = max(self.highest_offset, last)
         if batch.max_timestamp > self.max_timestamp:
             self.max_timestamp, self.max_timestamp_offset = batch.max_timestamp, last
         if self.valid - self.last_indexed_at > self.index_interval_bytes:
@@ -211,7 +221,7 @@ def recover(
     except BrokerError as error:
         _explain(error, built, log_size, epochs)
         raise
-    return Recovered(built.segment(log_size), epochs, segment.log_size - log_size, reason)
+    return Recovered(built.segment(log_size), epochs, segment.log_size - log_size, reason, built.falls_at)
 
 
 def _explain(error: BrokerError, built: _Rebuild, log_size: int, epochs: EpochCache) -> None:

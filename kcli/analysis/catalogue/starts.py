@@ -172,6 +172,14 @@ STARTS: dict[str, Rule] = {
         "log: its broker then takes every log for a stray one and renames the directory to -stray.",
         "Restore __cluster_metadata-0 before a start of a single combined node; else nothing.",
     ),
+    "START-015": Rule(
+        "warning",
+        "Offsets of a segment that is recovered do not rise.",
+        "Recovery notices that only where it makes an index entry, each index.interval.bytes: it then "
+        "empties the segment, and else keeps it.",
+        "Name the topic's setting with --index-interval-bytes of kcli startup; kcli takes 4096. Compare with "
+        "another replica before a start.",
+    ),
     "CKPT-001": Rule(
         "warning",
         "Offsets of the checkpoint files and the log contradict each other.",

@@ -331,3 +331,14 @@ def test_a_metadata_log_dir_without_its_log_is_a_finding_where_it_is_configured(
     assert "START-014" not in codes(started(copy)[2])
     assert "START-014" in codes(started(copy, metadata_log_dir=str(copy))[2])
     assert "START-014" not in codes(started(demo, metadata_log_dir=str(demo))[2])
+
+
+@pytest.mark.parametrize("batches", [(0, 10, 20), (0, 10, 10, 20), (0, 20, 10)])
+def test_offsets_that_do_not_rise_are_a_finding_of_recovery(tmp_path, batches):
+    directory = orders(
+        tmp_path / "d", *(put_range(base, 10) for base in batches), clean=False, recovery=0, watermark=5
+    )
+    _, rows, findings = started(directory.parent)
+    falls = [(one.file, one.position) for one in findings if one.code == "START-015"]
+    assert [row["outcome"] for row in rows] == ["loads"]
+    assert len(falls) == (list(batches) != sorted(set(batches)))
