@@ -22,10 +22,10 @@ from formats.types import Buffer
 from kcli.analysis.replicas import (
     BOUNDARIES,
     CHUNK,
-    COMPACTED,
     DIFFERS,
     EPOCH_BYTES,
     EQUAL,
+    MISSING,
     ONLY_HERE,
     ONLY_THERE,
     Extent,
@@ -291,7 +291,7 @@ def _compared(
         if verdict == UNKNOWN and below and all(_has_parts(one, width, bounds[0]) for one in (here, there)):
             yield from _compared(here, there, sides, below, bounds)
             continue
-        if verdict == COMPACTED and (_covered(mine, there.ranges) or _covered(theirs, here.ranges)):
+        if reason == MISSING and (_covered(mine, there.ranges) or _covered(theirs, here.ranges)):
             verdict, reason = DIFFERS, BOUNDARIES
         known = [found for found in (mine, theirs) if found is not None]
         yield ReplicaRange(
@@ -324,7 +324,9 @@ def _verdict(
         return EQUAL, None
     (start, end), (other_start, other_end) = windows
     if (start, end) == (other_start, other_end):
-        return (COMPACTED, None) if mine is None or theirs is None else (DIFFERS, FINGERPRINT)
+        if mine is not None and theirs is not None:
+            return DIFFERS, FINGERPRINT
+        return (ONLY_HERE if theirs is None else ONLY_THERE), MISSING
     if mine is not None and theirs is not None:
         return UNKNOWN, PARTIAL
     return (ONLY_HERE if end - start > other_end - other_start else ONLY_THERE), None

@@ -3,7 +3,9 @@
 Both logs are read once, in order, aligned by offset. As long as the bytes are equal they are compared as they
 come, in chunks that hold many batches; else batch by batch. What brokers do to one replica alone is no
 difference: where segments roll, the leader epoch in a batch's header (its CRC leaves it out), and what
-compaction removes. Records are decoded only where two batches of the same offsets have other bytes.
+compaction removes. Batches that one log lacks are `compacted` where something shows compaction; a hole from
+the end of one segment to the base offset of another is also what a lost segment leaves. Records are decoded
+only where two batches of the same offsets have other bytes.
 
 Sources: `DefaultRecordBatch` for the fields; `MemoryRecords.filterTo` keeps the base and the last offset of a
 batch that it compacts, and may set a delete horizon.
@@ -27,6 +29,8 @@ EQUAL, DIFFERS, COMPACTED = "equal", "differs", "compacted"
 ONLY_HERE, ONLY_THERE = "only-here", "only-there"
 BOUNDARIES, HEADER, RECORDS, COMPRESSION = "boundaries", "header", "records", "compression"
 UNREADABLE = "unreadable"
+MISSING = "missing"
+"""Why batches are in one log alone that lie between the log start and the log end of the other."""
 CHUNK = 1 << 20
 MOST_RANGES = 1000
 """Ranges that are kept apart; of more the last one holds the rest."""
@@ -45,7 +49,7 @@ class Extent(NamedTuple):
 
 
 class ReplicaRange(NamedTuple):
-    """Offsets, inclusive, that have one verdict; `reason` says in what the first batch `differs`."""
+    """Offsets, inclusive, that have one verdict; `reason` says in what the first batch differs."""
 
     first_offset: int
     last_offset: int
@@ -125,6 +129,19 @@ class ReplicaLog:
         if not self.left:
             self._next_segment()
 
+    def is_after_whole_segments(self) -> bool:
+        """Whether the next batch is the one that its segment was rolled for, or the log ends.
+
+        Compaction keeps the base offset of a segment when it removes the first batch. A batch of magic 0 or 1
+        may have the offset of its last record, so its place in the file has to do.
+        """
+        batch = self.batch()
+        if batch is None:
+            return True
+        header = read_header(batch.window, batch.at)
+        base = self._segments[self._number].base_offset
+        return self._position == 0 and (is_legacy(header.magic) or header.base_offset == base)
+
     def _next_segment(self) -> None:
         self._open.close()
         self._number += 1
@@ -136,17 +153,33 @@ class ReplicaLog:
             self._size = segment.log_size
 
 
-def compared(here: ReplicaLog, there: ReplicaLog, *, ignore_compression: bool = False) -> list[ReplicaRange]:
+def compared(
+    here: ReplicaLog, there: ReplicaLog, *, is_compacted: bool = False, ignore_compression: bool = False
+) -> list[ReplicaRange]:
     """Return ranges in the order of offsets, neighbours of one verdict as one.
 
-    Equal batches between compacted ones count as these. With `ignore_compression` batches that hold the same
-    records in another codec, or packed in another way, are equal.
+    Equal batches between compacted ones count as these. `is_compacted`: a cleaner knows the partition. With
+    `ignore_compression` batches that hold the same records in another codec, or packed in another way, are
+    equal.
     """
-    return neighbours_joined(_ranges(here, there, ignore_compression=ignore_compression))
+    found = _ranges(here, there, ignore_compression=ignore_compression)
+    return neighbours_joined(found, is_compacted=is_compacted)
 
 
-def neighbours_joined(found: Iterable[ReplicaRange]) -> list[ReplicaRange]:
-    """Return ranges in the order of offsets, neighbours of one verdict as one."""
+def neighbours_joined(found: Iterable[ReplicaRange], *, is_compacted: bool) -> list[ReplicaRange]:
+    """Return ranges in the order of offsets, neighbours of one verdict as one.
+
+    What is `missing` is `compacted` if a cleaner knows the partition, or another range shows compaction.
+    """
+    ranges = _joined_in_order(found)
+    if not (is_compacted or any(one.verdict == COMPACTED for one in ranges)):
+        return ranges
+    return _joined_in_order(
+        one._replace(verdict=COMPACTED, reason=None) if one.reason == MISSING else one for one in ranges
+    )
+
+
+def _joined_in_order(found: Iterable[ReplicaRange]) -> list[ReplicaRange]:
     ranges: list[ReplicaRange] = []
     for one in found:
         _add(ranges, one)
@@ -236,13 +269,12 @@ def _equal_chunk(here: ReplicaLog, there: ReplicaLog) -> ReplicaRange | None:
 
 def _alone(log: ReplicaLog, other: ReplicaLog, header: Header, verdict: str) -> ReplicaRange:
     """Return the verdict on the next batch of a log, at whose offsets the other has none; skip it."""
-    if other.start <= header.base_offset and header.last_offset < other.end:
-        verdict_here = COMPACTED
-    else:
-        verdict_here = verdict
     extent, nothing = _taken(log), Extent()
     sides = (extent, nothing) if verdict == ONLY_HERE else (nothing, extent)
-    return ReplicaRange(header.base_offset, header.last_offset, verdict_here, None, *sides)
+    reason = None
+    if other.start <= header.base_offset and header.last_offset < other.end:
+        verdict, reason = (verdict, MISSING) if other.is_after_whole_segments() else (COMPACTED, None)
+    return ReplicaRange(header.base_offset, header.last_offset, verdict, reason, *sides)
 
 
 def _taken(log: ReplicaLog) -> Extent:

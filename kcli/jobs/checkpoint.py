@@ -93,6 +93,14 @@ def cleaner_point(partition: Partition) -> Generator[Finding, None, int | None]:
     return points.get(TopicPartition(partition.topic, partition.number))
 
 
+def is_compacted(*replicas: Partition) -> Generator[Finding, None, bool]:
+    """Yield why a cleaner's checkpoint cannot be used; return whether a cleaner compacts the partition."""
+    for replica in replicas:
+        if replica.topic in COMPACTED_TOPICS or (yield from cleaner_point(replica)) is not None:
+            return True
+    return False
+
+
 @lru_cache(maxsize=64)
 def _points(path: str, _version: tuple[int, int, int] | None) -> Mapping[TopicPartition, int]:
     """Return the offsets of a checkpoint file; a file that did not change is read once."""

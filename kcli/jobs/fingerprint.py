@@ -14,6 +14,7 @@ from kcli.analysis.replicas import ReplicaLog, ReplicaRange, neighbours_joined
 from kcli.analysis.start import start
 from kcli.analysis.start_findings import stop_finding
 from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.checkpoint import COMPACTED_TOPICS, is_compacted
 from kcli.jobs.common import Yield, answer, where
 from kcli.logdir.buffers import DataFile, FileError, read_whole
 from kcli.logdir.partition import Partition
@@ -164,17 +165,19 @@ def compare(unit: Unit) -> Generator[Finding, None, tuple[list[Where], list[Repl
         raise FileError(unit.targets[1].path, "corrupt", message)
     other = next(iter(known.values())).taken
     sides: list[Fingerprinted] = []
+    cleaned = unit.targets[0].name is not None and unit.targets[0].name.topic in COMPACTED_TOPICS
     for target in unit.targets:
         if target in known:
             sides.append(known[target])
             continue
         partition = Partition(target)
+        cleaned = cleaned or (yield from is_compacted(partition))
         loaded = yield from start(partition, exact=False)
         with closing(ReplicaLog(loaded)) as log:
             sides.append(Fingerprinted(where(partition), print_like(log, other)))
             for path, stop in log.broken:
                 yield from stop_finding(partition, path, stop)
-    found = neighbours_joined(compared_prints(sides[0].taken, sides[1].taken))
+    found = neighbours_joined(compared_prints(sides[0].taken, sides[1].taken), is_compacted=cleaned)
     return [side.where for side in sides], found
 
 

@@ -8,11 +8,11 @@ from itertools import repeat
 
 from kcli.analysis.findings import Finding
 from kcli.analysis.fingerprints import UNKNOWN
-from kcli.analysis.replicas import COMPACTED, DIFFERS, ReplicaLog, ReplicaRange, compared
+from kcli.analysis.replicas import DIFFERS, MISSING, ONLY_HERE, ONLY_THERE, ReplicaLog, ReplicaRange, compared
 from kcli.analysis.start import start
 from kcli.analysis.start_findings import stop_finding
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.checkpoint import COMPACTED_TOPICS, cleaner_point
+from kcli.jobs.checkpoint import is_compacted
 from kcli.jobs.common import Yield, answer, directory_findings, failed, other_identity, undisturbed, where
 from kcli.jobs.fingerprint import compare, is_of_manifests
 from kcli.logdir.buffers import FileError
@@ -79,15 +79,15 @@ def _diff(here: Partition, there: Partition, ignore_compression: bool) -> Yield:
     yield from other_identity(here, there)
     loaded = yield from start(here, exact=False)
     other = yield from start(there, exact=False)
+    cleaned = yield from is_compacted(here, there)
     with closing(ReplicaLog(loaded)) as first, closing(ReplicaLog(other)) as second:
-        ranges = compared(first, second, ignore_compression=ignore_compression)
+        ranges = compared(first, second, is_compacted=cleaned, ignore_compression=ignore_compression)
     for partition, log in ((here, first), (there, second)):
         for path, stop in log.broken:
             yield from stop_finding(partition, path, stop)
     places = where(here), where(there)
     yield from (_row(*places, found) for found in ranges or [ReplicaRange.empty(loaded.log_end_offset)])
     yield from _differs(*places, ranges)
-    yield from _missing(here, there, ranges)
     yield from directory_findings(there)
 
 
@@ -115,25 +115,9 @@ def _row(here: Where, there: Where, found: ReplicaRange) -> ReplicaRangeRow:
     )
 
 
-def _missing(here: Partition, there: Partition, ranges: Sequence[ReplicaRange]) -> Yield:
-    """Yield that one replica lacks whole batches of a partition that neither broker's cleaner knows."""
-    gone = [one for one in ranges if one.verdict == COMPACTED and 0 in {one.here.batches, one.there.batches}]
-    if not gone or here.topic in COMPACTED_TOPICS or None in {here.target.log_dir, there.target.log_dir}:
-        return
-    for replica in (here, there):
-        if (yield from cleaner_point(replica)) is not None:
-            return
-    for one in gone[:1]:
-        lacking = there if one.here.batches else here
-        message = (
-            f"offsets {one.first_offset} to {one.last_offset} are missing, and no cleaner-offset-checkpoint "
-            "has the partition: lost, unless the broker fetched them from a leader that had compacted them"
-        )
-        yield Finding("REPL-005", message, dir=lacking.shown)
-
-
 def _differs(here: Where, there: Where, ranges: Sequence[ReplicaRange]) -> Iterable[Finding]:
-    """Yield the first offset at which two replicas differ, and the leader epochs that wrote it."""
+    """Yield what each replica lacks, and the first offset at which they differ or cannot be compared."""
+    yield from _missing(here, there, ranges)
     for found in ranges:
         if found.verdict == DIFFERS:
             message = (
@@ -150,3 +134,18 @@ def _differs(here: Where, there: Where, ranges: Sequence[ReplicaRange]) -> Itera
             )
             yield Finding("REPL-004", message, dir=here.dir)
             return
+
+
+def _missing(here: Where, there: Where, ranges: Sequence[ReplicaRange]) -> Iterable[Finding]:
+    """Yield for each replica the first offsets that it lacks, though its log goes on after them."""
+    for replica, verdict in ((here, ONLY_THERE), (there, ONLY_HERE)):
+        lacking = [one for one in ranges if one.reason == MISSING and one.verdict == verdict]
+        if not lacking:
+            continue
+        first = lacking[0]
+        more = f", the first of {len(lacking)} such ranges," if len(lacking) > 1 else ""
+        message = (
+            f"offsets {first.first_offset} to {first.last_offset}{more} are missing here, and nothing shows "
+            "that the log cleaner removed them"
+        )
+        yield Finding("REPL-005", message, dir=replica.dir, found=first.first_offset)

@@ -18,7 +18,7 @@ class ReplicaRangeRow(NamedTuple):
     reason: Annotated[
         str | None,
         "in what the first batch differs: boundaries, header, records, compression or unreadable; of "
-        "fingerprints: fingerprint or partial",
+        "fingerprints: fingerprint or partial; missing where the log of the other has a hole",
     ]
     leader_epoch: Annotated[int | None, "of the first batch of the range here; null without one"]
     other_leader_epoch: Annotated[int | None, "of the first batch of the range there"]

@@ -19,17 +19,53 @@ def replica(root, *bases, cleaned=None):
     return root
 
 
-@pytest.mark.parametrize(("cleaned", "codes"), [(None, {"REPL-005"}), (20, set())])
-def test_a_lost_segment_is_not_taken_for_compaction(kcli, tmp_path, cleaned, codes):
-    whole = replica(tmp_path / "a", 0, 10, 20)
-    other = replica(tmp_path / "b", 0, 20, cleaned=cleaned)
-    document = json.loads(kcli("replica", "diff", whole, other, "-o", "json").stdout)
-
-    assert [(row["first_offset"], row["verdict"]) for row in document["rows"]] == [
-        (0, "equal"),
-        (10, "compacted"),
-        (20, "equal"),
-    ]
+def compared(kcli, *paths):
+    result = kcli("replica", "diff", *paths, "-o", "json")
+    document = json.loads(result.stdout)
+    rows = [(row["first_offset"], row["verdict"], row["reason"]) for row in document["rows"]]
     found = {one["code"]: one["dir"] for one in document["findings"] if one["severity"] != "info"}
-    assert found.keys() == codes
-    assert not codes or found["REPL-005"] == str(other / "orders-0")
+    return result.exit_code, rows, found
+
+
+WHOLE = (0, 10, 20, 30)
+MIDDLE = [(10, "only-here", "missing"), (20, "equal", None)]
+
+
+@pytest.mark.parametrize("is_alone", [False, True], ids=["log-dir", "partition-directory"])
+def test_a_lost_segment_is_missing(kcli, tmp_path, is_alone):
+    whole, other = replica(tmp_path / "a", *WHOLE), replica(tmp_path / "b", 0, 20, 30)
+    if is_alone:
+        whole, other = whole / "orders-0", other / "orders-0"
+        for path in (tmp_path / "a", tmp_path / "b"):
+            (path / "meta.properties").unlink()
+    status, rows, found = compared(kcli, whole, other)
+
+    assert (status, rows) == (1, [(0, "equal", None), *MIDDLE])
+    assert found == {"REPL-005": str(tmp_path / "b" / "orders-0")}
+    status, rows, found = compared(kcli, other, whole)
+    assert (status, rows[1]) == (1, (10, "only-there", "missing"))
+    assert found == {"REPL-005": str(tmp_path / "b" / "orders-0")}
+
+
+def test_where_a_cleaner_knows_the_partition_it_is_compacted(kcli, tmp_path):
+    whole, other = replica(tmp_path / "a", *WHOLE), replica(tmp_path / "b", 0, 20, 30, cleaned=20)
+    rows = [(0, "equal", None), (10, "compacted", None), (20, "equal", None)]
+    assert compared(kcli, whole, other) == (0, rows, {})
+
+
+def test_where_another_hole_shows_compaction_it_is_compacted(kcli, tmp_path):
+    """The segment of base offset 20 begins with offset 25: only the cleaner leaves that."""
+    whole, other = replica(tmp_path / "a", *WHOLE[:2]), replica(tmp_path / "b", 0)
+    segment(whole / "orders-0", 20, put_range(20, 5) + put_range(25, 5))
+    segment(other / "orders-0", 20, put_range(25, 5))
+    rows = [(0, "equal", None), (10, "compacted", None), (25, "equal", None)]
+    assert compared(kcli, whole, other) == (0, rows, {})
+
+
+def test_fingerprints_show_a_lost_segment(kcli, tmp_path):
+    whole, other = replica(tmp_path / "a", *WHOLE), replica(tmp_path / "b", 0, 20, 30)
+    manifest = tmp_path / "a.ndjson"
+    kcli("replica", "fingerprint", whole, "--every", "10", "-o", "ndjson", "--out", manifest)
+    status, rows, found = compared(kcli, manifest, other)
+    assert (status, rows) == (1, [(0, "equal", None), *MIDDLE])
+    assert found == {"REPL-005": str(other / "orders-0")}

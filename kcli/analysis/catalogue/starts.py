@@ -217,10 +217,12 @@ STARTS: dict[str, Rule] = {
         "with the other's log dir.",
     ),
     "REPL-005": Rule(
-        "warning",
-        "A replica lacks batches that another one holds, and no cleaner of either broker knows the topic.",
+        "error",
+        "A replica lacks batches between its log start and its log end that another replica holds, and no "
+        "cleaner-offset-checkpoint and no other batch shows compaction: a segment is lost.",
         "It serves what it has: consumers pass over the missing offsets.",
-        "Where the topic is not compacted they are lost: let another replica lead, and this one fetch anew.",
+        "Let another replica lead, and this one fetch anew. Where the topic was compacted until lately, or "
+        "its leader was, nothing is lost.",
     ),
     "TRUNC-001": Rule(
         "error",

@@ -26,12 +26,16 @@ def _pair(row: ReplicaRangeRow) -> tuple[str, str]:
     return row.where.dir, row.other_dir
 
 
+def _severity(row: ReplicaRangeRow) -> str | None:
+    return "error" if row.reason == "missing" else _SEVERITIES.get(row.verdict)
+
+
 def _total(rows: Sequence[ReplicaRangeRow]) -> str:
     """Return how many pairs hold the same, and where the first of the others begins to differ."""
     pairs = list(dict.fromkeys(map(_pair, rows)))
     differing: dict[tuple[str, str], ReplicaRangeRow] = {}
     for row in rows:
-        if row.verdict == "differs":
+        if _severity(row) == "error":
             differing.setdefault(_pair(row), row)
     unknown = {_pair(row) for row in rows if row.verdict == "unknown"} - differing.keys()
     if len(pairs) > 1:
@@ -41,6 +45,9 @@ def _total(rows: Sequence[ReplicaRangeRow]) -> str:
             return f"{len(differing)} of {several} of replicas differ.{not_all}"
         return f"{several} of replicas: none differs.{not_all}"
     for row in differing.values():
+        if row.verdict != "differs":
+            replica = "The second" if row.verdict == "only-here" else "The first"
+            return f"{replica} lacks offsets {row.first_offset} to {row.last_offset}, which the other holds."
         return (
             f"They differ from offset {row.first_offset} on: leader epoch {_epoch(row.leader_epoch)} here, "
             f"{_epoch(row.other_leader_epoch)} there."
@@ -87,7 +94,7 @@ RANGES = TableView(
         ShownColumn("THERE", "other_bytes", SIZE, rank=2),
     ),
     closing=_total,
-    severity=lambda row: _SEVERITIES.get(row.verdict),
+    severity=_severity,
 )
 
 
