@@ -8,6 +8,7 @@ from formats.names import CLUSTER_METADATA
 from kcli.analysis.candidates import LoadedReplica, side_of
 from kcli.analysis.epochs import truncate_from_end
 from kcli.analysis.findings import Finding
+from kcli.analysis.histories import part
 from kcli.analysis.loaded_log import LoadedLog, checkpoints
 from kcli.analysis.replication import (
     CONVERGED,
@@ -138,7 +139,13 @@ def meeting_of(
             "unknown-high-watermark",
             f"no high watermark is known for this partition, and {why}; name it with --high-watermark",
         )
-    return meeting if meeting.outcome != TIERED else _by_remote(partition, leader, remote, meeting, follower)
+    if meeting.outcome == TIERED:
+        return _by_remote(partition, leader, remote, meeting, follower)
+    if meeting.starts_anew:
+        return meeting
+    kept = follower.cut(meeting.truncate_to)
+    parted = part(leader.epochs, leader.log_end_offset, kept.epochs, kept.log_end_offset)
+    return meeting._replace(differs_from=parted.offset)
 
 
 def _lacks_offsets(meeting: Meeting) -> bool:
@@ -206,10 +213,16 @@ def warning_of(meeting: Meeting) -> str | None:
     if meeting.outcome not in {OUT_OF_RANGE, CONVERGED}:
         return "no remote segment has the state that the follower needs: it asks again for ever"
     if meeting.outcome == CONVERGED:
-        return None
+        return None if meeting.differs_from is None else _kept_differs(meeting.differs_from)
     if meeting.rounds[-1].rule == LEADER_START:
         return "the leader's log starts past the end of this one: every record here goes"
     return "the fetch is out of the leader's range: the follower goes on from the leader's log end"
+
+
+def _kept_differs(offset: int) -> str:
+    return (
+        f"the logs differ from offset {offset} on, below the end of what is kept: no later fetch finds that"
+    )
 
 
 def finding_of(partition: Partition, meeting: Meeting) -> Finding | None:
@@ -217,7 +230,6 @@ def finding_of(partition: Partition, meeting: Meeting) -> Finding | None:
     text = warning_of(meeting)
     if text is None:
         return None
-    code = {STUCK: "TRUNC-005", OUT_OF_RANGE: "TRUNC-004", TIERED: "TRUNC-006"}.get(
-        meeting.outcome, "TRUNC-007"
-    )
+    codes = {STUCK: "TRUNC-005", OUT_OF_RANGE: "TRUNC-004", TIERED: "TRUNC-006", CONVERGED: "TRUNC-008"}
+    code = codes.get(meeting.outcome, "TRUNC-007")
     return Finding(code, text, dir=partition.shown)

@@ -111,6 +111,7 @@ def follower(tmp_path):
         (["0:0,2:30@70", "--protocol", "epoch"], 15, "partial", "converged", None),
         (["0:0,3:40@70", "--protocol", "epoch"], 60, "none", "converged", None),
         (["0:0,3:40@70", "--protocol", "high-watermark"], 15, "partial", "converged", None),
+        (["0:0,2:10@70", "--protocol", "high-watermark"], 15, "partial", "converged", "TRUNC-008"),
         (["@70"], 60, "none", "stuck", "TRUNC-005"),
         (["@9", "--protocol", "high-watermark"], 9, "partial", "out-of-range", "TRUNC-004"),
     ],

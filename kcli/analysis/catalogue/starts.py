@@ -247,7 +247,8 @@ STARTS: dict[str, Rule] = {
         "warning",
         "A follower's fetch is out of the range of its leader's log.",
         "The follower cuts its log to the leader's end, or begins anew at the leader's start where that lies "
-        "past its own end. Without epochs in fetches nothing compares what is left.",
+        "past its own end. Without epochs in fetches nothing compares what is left. Before 2.0 a follower's "
+        "broker exits instead of cutting to the leader's end, if unclean leader election is off.",
         "Ordinary after a long outage, when the leader has deleted what the follower had; else compare the "
         "replicas (kcli replica diff) before the follower starts.",
     ),
@@ -271,5 +272,12 @@ STARTS: dict[str, Rule] = {
         "No remote segment has the state that a follower of a tiered log needs.",
         "The lookup throws RemoteStorageException; the follower asks again for ever, out of the ISR.",
         "kcli rlmm coverage and kcli rlmm check show which offsets have no remote segment.",
+    ),
+    "TRUNC-008": Rule(
+        "warning",
+        "A follower keeps records in another leader epoch than its leader has at their offsets.",
+        "It fetches from its log end on, and the replicas stay different: nothing compares what lies below. "
+        "Truncation to the high watermark does so, and KIP-101's after several quick leader changes.",
+        "Compare the replicas (kcli replica diff). Brokers from 2.0 on truncate to where the epochs part.",
     ),
 }
