@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
-from formats.batch import COMPRESSION_NAMES
 from formats.bounds import LARGEST_BATCH
 from formats.names import IN_PARTITION, LOG, parse_file
 from kcli.analysis.collector import FindingCollector
@@ -19,11 +18,11 @@ from kcli.analysis.findings import Finding
 from kcli.analysis.pieces import Piece, ReadOptions, join, read_piece
 from kcli.analysis.salvage import DamagedRange
 from kcli.analysis.start import inspect
-from kcli.analysis.summary import EMPTY, Codec, Summary, merge
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import answer, failed, internal_failure, log_dir_findings, moved, source_of
 from kcli.jobs.cuts import cut
 from kcli.jobs.scan_logs import directory_of, identity
+from kcli.jobs.scan_rows import Total, partition_row, segment_row, with_segment
 from kcli.logdir.buffers import DataFile, FileError, Reading
 from kcli.logdir.bulk import Window, hints_of
 from kcli.logdir.files import sibling
@@ -34,14 +33,7 @@ from kcli.logdir.segment import Stop
 from kcli.logdir.tree import PARTITION, Target
 from kcli.rows import Failure, Item
 from kcli.rows.places import FromFile, Where
-from kcli.rows.scan import (
-    SCAN_PARTITION,
-    SCAN_SEGMENT,
-    CodecUse,
-    ScanPartitionRow,
-    ScanSegmentRow,
-    ScanSummary,
-)
+from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT
 
 PIECE_BYTES = 64 << 20
 """Of a piece of a big segment, at least."""
@@ -57,21 +49,6 @@ MANY_WORKERS = 8
 
 Observe: TypeAlias = Callable[[Window], None]
 Inspection: TypeAlias = Callable[[Partition], Iterable[Item | Finding]]
-
-
-class Total(NamedTuple):
-    """What the segments of a directory hold together, sizes in bytes.
-
-    Not `complete` if one could not be read.
-    """
-
-    summary: Summary = EMPTY
-    segments: int = 0
-    size: int = 0
-    damaged_ranges: int = 0
-    damaged_bytes: int = 0
-    tail: int = 0
-    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +160,7 @@ class ScanReducer:
             outcome = replace(outcome, number=whole.unit.number, error=whole.error or outcome.error)
         if known.is_first and known.is_last and known.where is not None:
             has_partitions = SCAN_PARTITION.name in self.read_whole.options.rows
-            outcome.rows.extend([_partition_row(known.where, known.total)] if has_partitions else [])
+            outcome.rows.extend([partition_row(known.where, known.total)] if has_partitions else [])
         return replace(outcome, partial=known._replace(ranges=known.ranges[count:]))
 
     def _lacks_a_log(self, target: Target) -> bool:
@@ -196,10 +173,10 @@ class ScanReducer:
         outcome.findings.extend(found.findings)
         total, end = known.total, known.end
         if source is not None and piece is not None:
-            total = _added(total, piece)
+            total = with_segment(total, piece)
             is_one = is_segment(target)
             if SCAN_SEGMENT.name in self.read_whole.options.rows:
-                outcome.rows.append(_segment_row(source, piece))
+                outcome.rows.append(segment_row(source, piece))
             outcome.findings.extend(_findings(target, piece, end if is_one else None))
             if is_one and piece.summary.last_offset is not None:
                 end = piece.summary.last_offset
@@ -312,88 +289,6 @@ def _is_clean(piece: Piece) -> bool:
         piece.summary.backwards.times,
     )
     return piece.stop.reason == "end" and piece.grown <= 0 and not any(troubles)
-
-
-def _added(total: Total, piece: Piece) -> Total:
-    """Return a total with one more segment.
-
-    Bytes that are neither of a valid batch nor of the tail count as damaged.
-    """
-    tail = _tail(piece)
-    return Total(
-        merge(total.summary, piece.summary),
-        total.segments + 1,
-        total.size + piece.size,
-        total.damaged_ranges + piece.gap_count,
-        total.damaged_bytes + piece.size - piece.summary.bytes - tail,
-        total.tail + tail,
-        total.complete,
-    )
-
-
-def _segment_row(source: FromFile, piece: Piece) -> ScanSegmentRow:
-    summary = _summary(_added(Total(), piece))
-    return ScanSegmentRow(source.where, source.file, piece.size, summary, stop=piece.stop.reason)
-
-
-def _partition_row(place: Where, total: Total) -> ScanPartitionRow:
-    return ScanPartitionRow(place, total.segments, total.complete, total.size, _summary(total))
-
-
-def _summary(total: Total) -> ScanSummary:
-    """Return the columns that segments and partitions share."""
-    whole = total.summary
-    believed = whole.batches - whole.invalid
-    counted = believed - whole.uncounted
-    opened = whole.transactions.open if whole.transactions is not None else None
-    return ScanSummary(
-        batches=whole.batches,
-        batch_bytes=whole.bytes,
-        records=whole.records if counted or not whole.uncounted else None,
-        uncounted_batches=whole.uncounted,
-        base_offset=whole.base_offset,
-        last_offset=whole.last_offset,
-        min_timestamp=whole.min_timestamp,
-        max_timestamp=whole.max_timestamp,
-        first_epoch=whole.first_epoch,
-        last_epoch=whole.last_epoch,
-        epochs=None if whole.epochs is None else len(whole.epochs),
-        producers=None if whole.producers is None else len(whole.producers),
-        transactional_batches=whole.transactional,
-        control_batches=whole.control,
-        open_transactions=None if opened is None else len(opened),
-        first_open_offset=min(opened.values(), default=None) if opened is not None else None,
-        codecs=tuple(_codec(number, codec) for number, codec in enumerate(whole.codecs) if codec.batches),
-        largest_batch_bytes=whole.largest if believed else None,
-        mean_batch_bytes=round(whole.bytes / believed) if believed else None,
-        records_per_batch=round(whole.records / counted, 2) if counted else None,
-        valid_batches=whole.valid,
-        invalid_batches=whole.invalid,
-        unchecked_batches=whole.unchecked,
-        offset_gaps=whole.gaps.times,
-        first_gap_offset=whole.gaps.first,
-        offset_overlaps=whole.backwards.times,
-        first_overlap_offset=whole.backwards.first,
-        damaged_ranges=total.damaged_ranges,
-        damaged_bytes=total.damaged_bytes,
-        tail_bytes=total.tail,
-    )
-
-
-def _tail(piece: Piece) -> int:
-    """Return the bytes after the last batch, unless they are a damaged range."""
-    is_damaged = bool(piece.gaps) and piece.gaps[-1].next_offset is None
-    return 0 if is_damaged else piece.size - piece.stop.position
-
-
-def _codec(number: int, codec: Codec) -> CodecUse:
-    return CodecUse(
-        COMPRESSION_NAMES.get(number, str(number)),
-        codec.batches,
-        codec.bytes,
-        decompressed_bytes=codec.unpacked if codec.opened else None,
-        ratio=round(codec.unpacked / codec.packed, 2) if codec.packed else None,
-    )
 
 
 __all__ = ["ScanLog", "ScanOptions", "ScanReducer", "inspected", "split_segments"]

@@ -3,13 +3,10 @@
 Nothing is written: the start of the broker, the truncation and the restart after it are worked out in memory.
 """
 
-import os
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from formats.names import CLUSTER_METADATA
 from kcli.analysis.epochs import UNDEFINED_EPOCH_OFFSET, end_offset_for
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import (
@@ -22,7 +19,7 @@ from kcli.analysis.loaded_log import (
 from kcli.analysis.log_segment import BrokerError, LoadedSegment
 from kcli.analysis.replication import Meeting
 from kcli.analysis.start import lone_finding, start_from
-from kcli.analysis.truncation import FULL, NONE, Prediction, SegmentChange, truncate
+from kcli.analysis.truncation import NONE, Prediction, SegmentChange, truncate
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, failed, where
 from kcli.jobs.following import (
@@ -36,8 +33,9 @@ from kcli.jobs.following import (
     with_state_of,
     without_remote,
 )
+from kcli.jobs.truncation_warnings import input_warnings, rescue_command, warnings_of
 from kcli.logdir.buffers import FileError
-from kcli.logdir.partition import PARTITION_METADATA, Partition, shown_path
+from kcli.logdir.partition import Partition, shown_path
 from kcli.rows.places import Where
 from kcli.rows.truncation import TruncatedSegment, TruncatedSnapshot, TruncationRow
 
@@ -136,9 +134,12 @@ def _partition(partition: Partition, request: Request, leader: FollowedLeader | 
     if meeting is not None and leader is not None:
         prediction = with_state_of(leader, meeting, prediction)
         lost = without_remote(lost, meeting, loaded)
-    warnings = (*_input_warnings(partition, request), *_warnings(loaded, prediction, partition.path, lost))
+    warnings = (
+        *input_warnings(partition, is_shutdown_given=request.shutdown is not None),
+        *warnings_of(loaded, prediction, partition.path, lost),
+    )
     row = _row(where(partition), loaded, prediction, warnings)
-    row = row._replace(lost_offsets=lost, rescue_command=_rescue_command(partition, lost))
+    row = row._replace(lost_offsets=lost, rescue_command=rescue_command(partition, lost))
     if meeting is not None and request.following is not None:
         said = warning_of(meeting)
         row = row._replace(
@@ -163,23 +164,6 @@ def _checkpoints(partition: Partition, request: Request) -> Checkpoints:
         found.log_start_offset if request.log_start_offset is None else request.log_start_offset,
         found.high_watermark if request.high_watermark is None else request.high_watermark,
     )
-
-
-def _input_warnings(partition: Partition, request: Request) -> Iterator[str]:
-    """Yield what must be said about where the values come from that a starting broker would use."""
-    if request.shutdown is None:
-        if partition.topic == CLUSTER_METADATA:
-            yield "KRaft recovers the metadata log from its beginning at every start, also after a clean stop"
-        elif partition.target.log_dir is None:
-            yield (
-                "no log dir around this directory: taken as stopped cleanly (--shutdown unclean for the "
-                "other case)"
-            )
-    if PARTITION_METADATA not in partition.names:
-        yield (
-            "no partition.metadata: a broker of Kafka 4 renames such a directory to -stray and never "
-            "truncates it"
-        )
 
 
 def _target(partition: Partition, loaded: LoadedLog, given: Checkpoints, request: Request) -> int | None:
@@ -272,45 +256,6 @@ def _counts(segment: LoadedSegment | None) -> _Counts:
     )
 
 
-def _warnings(loaded: LoadedLog, prediction: Prediction, directory: str, lost: str | None) -> Iterator[str]:
-    """Yield what a person should know before it happens, in plain words."""
-    yield from _start_warnings(loaded)
-    yield from _target_warnings(loaded, prediction)
-    yield from _restart_warnings(prediction)
-    if prediction.removed.trouble is not None:
-        yield f"not every batch that goes could be counted: {prediction.removed.trouble}"
-    if lost is not None:
-        yield (
-            f"this saves what will be lost: kcli dump --records --offsets {lost} -o ndjson "
-            f"{_quoted(directory)}/{LOGS}"
-        )
-
-
-def _rescue_command(partition: Partition, lost: str | None) -> str | None:
-    """Return the command line that writes the records of some offsets to a file in the working directory."""
-    if lost is None:
-        return None
-    name = os.path.basename(os.path.abspath(partition.path))
-    out = _quoted(f"{name}-{lost.rstrip('.').replace('..', '-')}.ndjson")
-    return f"kcli dump --records --offsets {lost} --out {out} {_quoted(partition.path)}/{LOGS}"
-
-
-LOGS = "?" * len(f"{0:020}") + ".log"
-"""What a shell takes for the logs of a directory, not for copies that somebody made of them."""
-
-
-def _quoted(path: str) -> str:
-    """Return a path as a POSIX shell takes it, whatever bytes it is made of."""
-    if path.startswith("-"):
-        path = f"./{path}"
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        octal = "".join(f"\\{byte:03o}" for byte in os.fsencode(path))
-        return f"\"$(printf '{octal}')\""
-    return shlex.quote(path)
-
-
 def _lost(loaded: LoadedLog, prediction: Prediction) -> str | None:
     """Return the offsets that are gone when all is done, as `kcli dump` takes them.
 
@@ -329,53 +274,6 @@ def _lost(loaded: LoadedLog, prediction: Prediction) -> str | None:
         return f"{min(first + before)}.."
     last = prediction.after.log_end_offset - 1 if removed.last_offset is None else removed.last_offset
     return f"{min(first)}..{last}"
-
-
-def _start_warnings(loaded: LoadedLog) -> Iterator[str]:
-    if loaded.deleted:
-        bases = ", ".join(map(str, loaded.deleted))
-        yield f"the start itself deletes segments first (base offsets {bases}): see the findings"
-    if any(finding.code == "START-001" for finding in loaded.findings):
-        yield f"recovery cuts the log first: it then ends at offset {loaded.log_end_offset}"
-
-
-def _target_warnings(loaded: LoadedLog, prediction: Prediction) -> Iterator[str]:
-    target, watermark = prediction.target, prediction.high_watermark_before
-    if prediction.kind == NONE:
-        yield f"nothing is cut: the log ends at offset {loaded.log_end_offset}"
-    elif watermark is None:
-        yield (
-            "the high watermark is unknown: records that consumers may have read could be among those that go"
-        )
-    elif target < watermark:
-        yield f"the target lies below the high watermark {watermark}: committed records go"
-    if prediction.kind == FULL and target < loaded.log_end_offset:
-        yield (
-            "every segment goes: the target lies below the first one, and the log begins anew, empty, at "
-            f"offset {target}"
-        )
-    if target < loaded.log_start_offset:
-        yield f"the target lies below the log start offset {loaded.log_start_offset}, which is lowered to it"
-    recordless = [entry.epoch for entry in loaded.epochs if entry.start_offset >= loaded.log_end_offset]
-    if recordless:
-        yield f"epochs without records are dropped: {', '.join(map(str, recordless))}"
-
-
-def _restart_warnings(prediction: Prediction) -> Iterator[str]:
-    after, restarted = prediction.after, prediction.log_end_offset_after_restart
-    if restarted is None:
-        yield f"after a clean restart the broker would not load this log: {prediction.restart_error}"
-    elif prediction.restart_deletes_all:
-        yield (
-            "after a restart nothing is left: the log would end below its log start offset "
-            f"{after.log_start_offset}, "
-            "and then the broker deletes every segment"
-        )
-    elif restarted < after.log_end_offset:
-        yield (
-            f"after a restart the log ends at offset {restarted}, not at {after.log_end_offset}: "
-            "the batch that holds the target goes as a whole"
-        )
 
 
 def _findings(partition: Partition, prediction: Prediction) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from kcli.analysis.catalogue import CATALOGUE
-from kcli.jobs import truncate
+from kcli.jobs import truncation_warnings
 from kcli.jobs.truncate import Request, dry_run
 from kcli.rows import row_schema
 from kcli.rows.truncation import TRUNCATION
@@ -358,9 +358,9 @@ def test_the_work_can_be_sent_to_another_process(partition):
     ],
 )
 def test_the_command_that_saves_can_be_pasted(name, written):
-    assert f"{truncate._quoted(name)}/*.log" == written
+    assert f"{truncation_warnings._quoted(name)}/*.log" == written
     shown = subprocess.run(
-        ["sh", "-c", f"printf %s {truncate._quoted(name)}"], capture_output=True, check=True
+        ["sh", "-c", f"printf %s {truncation_warnings._quoted(name)}"], capture_output=True, check=True
     )
     assert shown.stdout.endswith(os.fsencode(name))
 
