@@ -73,7 +73,9 @@ FORMATS = {
 }
 
 
-LARGEST_HEADER = max(form.layout.size for form in FORMATS.values())
+HEADER_SIZES = tuple(form.layout.size for form in FORMATS.values())
+"""Bytes of a header by magic, from 0 on."""
+LARGEST_HEADER = max(HEADER_SIZES)
 """Bytes that hold the header of any batch."""
 
 

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from formats.batch import HEADER_SIZE
 from formats.bulk import Fields, headers
-from formats.magic import is_legacy, read_header
+from formats.magic import LARGEST_HEADER, is_legacy, read_header
 from formats.types import Buffer
 from kcli.analysis.replicas import (
     BOUNDARIES,
@@ -179,7 +178,7 @@ def _number(base: Any, width: int, cuts: tuple[int, int]) -> Any:
 def _runs(log: ReplicaLog, found_levels: Sequence[Level], cuts: tuple[int, int]) -> Iterator[_Run]:
     while True:
         size = min(log.left, CHUNK)
-        data = bytearray(log.read(size)) if size >= HEADER_SIZE else bytearray()
+        data = bytearray(log.read(size)) if size >= LARGEST_HEADER else bytearray()
         found = headers(data, len(data), log.left)
         places, after = list(found.chain.positions), found.chain.next
         while places and after > size:

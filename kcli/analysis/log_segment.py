@@ -23,8 +23,8 @@ from formats.index import (
     truncated_entries_time_index,
 )
 from formats.layout import Layout
-from formats.legacy import MESSAGE_V0, read_header
-from formats.magic import is_legacy
+from formats.legacy import MESSAGE_V0
+from formats.magic import format_of, is_legacy, read_header
 from kcli.logdir.buffers import DataFile, FileError, file_error
 from kcli.logdir.indexes import IndexFile
 from kcli.logdir.segment import BAD_LENGTH, SKIP_FROM, FileBatch, Header, Stop, batches
@@ -146,7 +146,6 @@ def header(log: DataFile, batch: FileBatch) -> Header:
     """Return the header of a batch, of whichever magic; BrokerError for a negative magic or a cut header."""
     if not is_legacy(batch.magic):
         _whole_header(log, batch)
-        return BATCH.read(batch.window, batch.at)
     try:
         return read_header(batch.window, batch.at)
     except FormatError as error:
@@ -155,7 +154,7 @@ def header(log: DataFile, batch: FileBatch) -> Header:
 
 
 def _whole_header(log: DataFile, batch: FileBatch) -> None:
-    if batch.at + BATCH.size > len(batch.window):
+    if batch.at + format_of(batch.magic).layout.size > len(batch.window):
         raise BrokerError(KAFKA_EXCEPTION, log.path, batch.position, "the file ends inside a batch header")
 
 

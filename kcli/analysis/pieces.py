@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from formats.batch import BATCH, CONTROL_MASK, LOG_OVERHEAD, NO_PRODUCER_ID
+from formats.batch import CONTROL_MASK, LOG_OVERHEAD, NO_PRODUCER_ID
 from formats.bounds import LARGEST_BATCH, RAISES_THE_BOUND, describe
 from formats.bulk import end_markers, together
 from formats.errors import FormatError
-from formats.magic import is_above_latest, is_legacy
+from formats.magic import HEADER_SIZES, is_above_latest, is_legacy
 from kcli.analysis.log_findings import checksum_message, has_unknown_codec, magic_message, unknown_codec_text
 from kcli.analysis.salvage import Budget, DamagedRange, resumed
 from kcli.analysis.summary import EMPTY, NOT_OPENED, BatchRun, Summary, merge, summary
@@ -240,7 +240,8 @@ def _sizes(
 
     fields = window.fields
     old = is_legacy(fields["magic"])
-    packed = fields["batch_length"].astype(np.int64) + (LOG_OVERHEAD - BATCH.size)
+    header_sizes = np.take(HEADER_SIZES, fields["magic"], mode="clip")
+    packed = fields["batch_length"].astype(np.int64) + LOG_OVERHEAD - header_sizes
     whole = packed.copy()
     for number in np.flatnonzero((fields["attributes"] & 7 != 0) | old).tolist():
         packed[number] = whole[number] = NOT_OPENED
@@ -256,7 +257,7 @@ def _sizes(
                 opened = message_set(raw, options.largest)
                 sizes = (len(raw) - (opened.stream or 0), len(opened.body))
             else:
-                sizes = (len(raw) - BATCH.size, len(unpacked(raw, options.largest)[1]))
+                sizes = (len(raw) - int(header_sizes[number]), len(unpacked(raw, options.largest)[1]))
             packed[number], whole[number] = sizes
         except FormatError as error:
             bad.append(_trouble(window, number, error))

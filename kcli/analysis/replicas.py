@@ -15,11 +15,11 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from formats.batch import COMPRESSION_CODEC_MASK, DELETE_HORIZON_MASK, HEADER_SIZE, BatchHeader
+from formats.batch import COMPRESSION_CODEC_MASK, DELETE_HORIZON_MASK, BatchHeader
 from formats.bounds import LARGEST_BATCH
 from formats.bulk import headers
 from formats.errors import FormatError
-from formats.magic import is_legacy, read_header
+from formats.magic import LARGEST_HEADER, is_legacy, read_header
 from formats.record import Record, batch_records
 from kcli.analysis.loaded_log import LoadedLog
 from kcli.logdir.buffers import DataFile
@@ -249,14 +249,14 @@ def _equal_chunk(here: ReplicaLog, there: ReplicaLog) -> ReplicaRange | None:
     None if the chunks have other bytes, or do not hold one whole batch.
     """
     size = min(here.left, there.left, CHUNK)
-    if size < HEADER_SIZE:
+    if size < LARGEST_HEADER:
         return None
     data = here.read(size)
     if data != there.read(size):
         return None
     found = headers(data, size, max(here.left, there.left)).chain
     places, end = found.positions, found.next
-    while places and (places[-1] + HEADER_SIZE > size or end > size):
+    while places and (places[-1] + LARGEST_HEADER > size or end > size):
         end = places.pop()
     if not places:
         return None

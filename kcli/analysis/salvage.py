@@ -22,7 +22,6 @@ from formats.bounds import LARGEST_BATCH
 from formats.errors import FormatError
 from formats.legacy import MESSAGE_V0, MESSAGE_V1
 from formats.magic import (
-    FORMATS,
     LARGEST_HEADER,
     LATEST,
     LENGTH_SIZE,
@@ -303,7 +302,7 @@ def _candidates(window: bytes, position: int, end: int, most: int) -> list[int]:
     fits = (size <= LARGEST_FOUND) & (size <= end - position - at)
     at, size = at[fits], size[fits]
     magic = magics[at]
-    at = at[np.where(magic == LATEST, _plausible(data, at, size), _plausible_legacy(data, at, size, magic))]
+    at = at[np.where(is_legacy(magic), _plausible_legacy(data, at, size, magic), _plausible(data, at, size))]
     found: list[int] = at.tolist()
     return found
 
@@ -316,7 +315,7 @@ def _plausible(data: bytes, at: Ints, size: Ints) -> NDArray[np.bool_]:
     known = (attributes >= 0) & (attributes <= KNOWN_ATTRIBUTES)
     known &= attributes & COMPRESSION_CODEC_MASK <= HIGHEST_CODEC
     result: NDArray[np.bool_] = (
-        known & (size >= FORMATS[LATEST].layout.size) & (delta >= 0) & (count >= 0) & (count <= delta + 1)
+        known & (size >= BATCH.size) & (delta >= 0) & (count >= 0) & (count <= delta + 1)
     )
     return result
 

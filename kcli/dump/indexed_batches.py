@@ -6,7 +6,7 @@ from typing import NamedTuple
 from formats.batch import BATCH, LOG_OVERHEAD
 from formats.errors import FormatError
 from formats.legacy import MESSAGE_V1
-from formats.magic import FORMATS, LARGEST_HEADER, LATEST, is_legacy
+from formats.magic import LARGEST_HEADER, format_of, is_above_latest, is_legacy
 from formats.message_set import message_set, messages
 from formats.record import batch_records
 from kcli.analysis.collector import FindingCollector
@@ -104,9 +104,9 @@ def leads_to_its_batch(log: DataFile, entry: tuple[int, int], options: DumpOptio
         return False
     first, length, magic, delta = _LAST_OFFSET.unpack(head)
     in_reach: int = min(log.size - position, options.max_message_size) - LOG_OVERHEAD
-    return bool(
-        first + delta == offset and magic == LATEST and FORMATS[LATEST].smallest_length <= length <= in_reach
-    )
+    if is_legacy(magic) or is_above_latest(magic):
+        return False
+    return bool(first + delta == offset and format_of(magic).smallest_length <= length <= in_reach)
 
 
 class Finder:

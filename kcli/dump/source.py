@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formats.batch import BATCH, LOG_OVERHEAD
+from formats.batch import LOG_OVERHEAD
 from formats.bounds import RAISES_THE_BOUND
-from formats.magic import is_above_latest, is_legacy, read_header
+from formats.magic import LARGEST_HEADER, is_above_latest, is_legacy, read_header
 from formats.record_columns import FallbackBatch, record_columns, taken
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import (
@@ -146,7 +146,7 @@ def verified_batch(log: Log, block: Block, number: int) -> VerifiedBatch:
     position = int(block.positions[number])
     size = LOG_OVERHEAD + int(block.fields["batch_length"][number])
     is_small = size <= log.options.max_batch_bytes
-    raw = log.file.read(position, size if is_small else min(size, BATCH.size))
+    raw = log.file.read(position, size if is_small else min(size, LARGEST_HEADER))
     return VerifiedBatch(
         Batch(position, read_header(raw)), raw if is_small else None, bool(block.valid[number])
     )

@@ -11,7 +11,7 @@ from formats.batch import CONTROL_MASK, LOG_OVERHEAD
 from formats.bounds import LARGEST_BATCH
 from formats.errors import FormatError
 from formats.legacy import LegacyHeader
-from formats.magic import LARGEST_HEADER, LATEST, is_above_latest, is_valid, read_header
+from formats.magic import LARGEST_HEADER, is_above_latest, is_legacy, is_valid, read_header
 from formats.message_set import LegacyRecord, message_set, set_records
 from formats.messages.remote import LAYOUT_3_0
 from formats.record import Record, batch_records
@@ -132,11 +132,12 @@ def _values(file: DataFile, window: Window, findings: FindingCollector) -> Itera
 
 
 def _are_ordinary(window: Window) -> NDArray[np.bool_]:
-    """Return which batches are whole ones of records, of the latest magic and within the bound."""
+    """Return which batches are whole record batches, without markers and within the bound."""
     fields = window.fields
     sizes = fields["batch_length"].astype(np.int64) + LOG_OVERHEAD
     is_control = fields["attributes"] & CONTROL_MASK != 0
-    ordinary: NDArray[np.bool_] = (fields["magic"] == LATEST) & ~is_control & (sizes <= LARGEST_BATCH)
+    known = ~is_legacy(fields["magic"]) & ~is_above_latest(fields["magic"])
+    ordinary: NDArray[np.bool_] = known & ~is_control & (sizes <= LARGEST_BATCH)
     if window.valid is None:
         raise AssertionError("a verified window knows its checksums")
     return ordinary & window.valid if window.data else np.zeros_like(ordinary)
