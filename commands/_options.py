@@ -268,11 +268,11 @@ def common_options(
     own = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters if p.name not in groups]
 
     def wrapper(**given: Any) -> None:
-        values = {
-            name: group(**{option.name: given.pop(option.name) for option in options[name]})
-            for name, group in groups.items()
-        }
-        with boundary(verbose=values["common"].verbose):
+        with boundary(verbose=given["verbose"]):
+            values = {
+                name: group(**{option.name: given.pop(option.name) for option in options[name]})
+                for name, group in groups.items()
+            }
             command(**given, **values)
 
     shown = [*own, *chain.from_iterable(options.values())]

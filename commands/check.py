@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from commands._options import INT32, Common, Paths, UsageError, common_options
+from commands._options import Common, Paths, UsageError, common_options
+from commands._reading_options import ReadingOptions
 from commands._targets import read_text, refuse_log_dirs, replace_file
-from commands.scan import parse_rate
-from formats.bounds import LARGEST_BATCH
 
 if TYPE_CHECKING:
     from kcli.jobs.check_state import State
@@ -36,31 +35,7 @@ def check(
             show_default=False,
         ),
     ] = None,
-    rate: Annotated[
-        str | None,
-        typer.Option(
-            "--rate",
-            metavar="BYTES",
-            help="Read at most 50M a second in each process; implies --cold.",
-            show_default=False,
-        ),
-    ] = None,
-    cold: Annotated[
-        bool,
-        typer.Option(
-            "--cold", help="Give what was read back to the system: its page cache is left to others."
-        ),
-    ] = False,
-    max_batch_bytes: Annotated[
-        int,
-        typer.Option(
-            "--max-batch-bytes",
-            metavar="N",
-            min=1,
-            max=INT32,
-            help="Bound on one batch whose records are read.",
-        ),
-    ] = LARGEST_BATCH,
+    reading: ReadingOptions,
     common: Common,
 ) -> None:
     """Read everything that a broker relies on, and say for each partition whether it is whole.
@@ -80,9 +55,9 @@ def check(
         raise UsageError("--since and --quick contradict each other: headers alone prove nothing for later")
     state = None if since is None else _state(since, records=records)
     options = ScanOptions(
-        max_batch_bytes=max_batch_bytes,
-        rate=parse_rate(rate) if rate is not None else 0,
-        cold=cold or rate is not None,
+        max_batch_bytes=reading.max_batch_bytes,
+        rate=reading.bytes_per_second,
+        cold=reading.is_cold,
         rows=frozenset(),
     )
     scan = ScanLog(options)

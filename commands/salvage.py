@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands._options import Common, Paths, RefusedError, UsageError, common_options
+from commands._start_options import INDEX_INTERVAL_BYTES, IndexIntervalBytes
 from commands._targets import refuse_log_dirs
 
 if TYPE_CHECKING:
     from kcli.logdir.tree import Found
 
-INDEX_INTERVAL_BYTES = 4096
 WHAT = ("all", "indexes")
 
 
@@ -25,10 +25,7 @@ def salvage(
         str,
         typer.Option("--what", metavar="all|indexes", help="The whole partition, or indexes alone."),
     ] = "all",
-    index_interval_bytes: Annotated[
-        int,
-        typer.Option("--index-interval-bytes", metavar="N", min=0, help="The topic's index.interval.bytes."),
-    ] = INDEX_INTERVAL_BYTES,
+    index_interval_bytes: IndexIntervalBytes = INDEX_INTERVAL_BYTES,
     common: Common,
 ) -> None:
     """Write a clean copy of a partition to the new directory --out DIR, and say what could not be saved.

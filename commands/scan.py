@@ -1,15 +1,12 @@
 """`kcli scan`: what segments and partitions hold, and whether every checksum is right."""
 
-import re
 import sys
 from typing import Annotated
 
 import typer
 
-from commands._options import INT32, Common, Paths, UsageError, common_options
-from formats.bounds import LARGEST_BATCH
-
-MULTIPLES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+from commands._options import Common, Paths, UsageError, common_options
+from commands._reading_options import ReadingOptions
 
 
 @common_options
@@ -23,31 +20,7 @@ def scan(
     ratio: Annotated[
         bool, typer.Option("--ratio", help="Decompress every batch, to tell how well each codec does.")
     ] = False,
-    rate: Annotated[
-        str | None,
-        typer.Option(
-            "--rate",
-            metavar="BYTES",
-            help="Read at most 50M a second in each process; implies --cold.",
-            show_default=False,
-        ),
-    ] = None,
-    cold: Annotated[
-        bool,
-        typer.Option(
-            "--cold", help="Give what was read back to the system: its page cache is left to others."
-        ),
-    ] = False,
-    max_batch_bytes: Annotated[
-        int,
-        typer.Option(
-            "--max-batch-bytes",
-            metavar="N",
-            min=1,
-            max=INT32,
-            help="Bound on one batch that is decompressed.",
-        ),
-    ] = LARGEST_BATCH,
+    reading: ReadingOptions,
     common: Common,
 ) -> None:
     """Verify every checksum, and count what segments and partitions hold.
@@ -84,9 +57,9 @@ def scan(
     options = ScanOptions(
         verify=verify,
         ratio=ratio,
-        max_batch_bytes=max_batch_bytes,
-        rate=parse_rate(rate) if rate is not None else 0,
-        cold=cold or rate is not None,
+        max_batch_bytes=reading.max_batch_bytes,
+        rate=reading.bytes_per_second,
+        cold=reading.is_cold,
         rows=frozenset(types),
     )
     spreads = bool(common.spark or common.spark_master or common.spark_remote or common.spark_conf)
@@ -103,12 +76,3 @@ def scan(
         rows_from_reduce=True,
     )
     run(command, paths, common)
-
-
-def parse_rate(text: str, option: str = "--rate") -> int:
-    """Return the bytes of words like 50M: K, M and G are binary."""
-    found = re.fullmatch(r"([0-9]{1,12})([KMG]?)", text)
-    rate = int(found[1]) * MULTIPLES[found[2]] if found else 0
-    if not rate:
-        raise UsageError(f"{option} {text}: expected a rate such as 500K, 50M or 1G")
-    return rate

@@ -8,13 +8,9 @@ from typing import Annotated
 import typer
 
 from commands._options import Common, Paths, UsageError, common_options
-from commands.scan import parse_rate
+from commands._reading_options import parse_rate
+from commands._start_options import BROKER, CLEAN, StartOptions
 
-INDEX_INTERVAL_BYTES = 4096
-SMALLEST_INDEX = 4
-CLEAN = "clean"
-SHUTDOWNS = (CLEAN, "unclean")
-BROKER = "What the broker knows"
 READ_RATE = "100M"
 
 
@@ -22,37 +18,6 @@ READ_RATE = "100M"
 def startup(
     paths: Paths = None,
     *,
-    shutdown: Annotated[
-        str | None,
-        typer.Option(
-            "--shutdown",
-            metavar="clean|unclean",
-            help="How the broker stopped; by default as the log dir's clean shutdown marker says.",
-            rich_help_panel=BROKER,
-            show_default=False,
-        ),
-    ] = None,
-    index_interval_bytes: Annotated[
-        int,
-        typer.Option(
-            "--index-interval-bytes",
-            metavar="N",
-            min=0,
-            help="The topic's index.interval.bytes.",
-            rich_help_panel=BROKER,
-        ),
-    ] = INDEX_INTERVAL_BYTES,
-    segment_index_bytes: Annotated[
-        int | None,
-        typer.Option(
-            "--segment-index-bytes",
-            metavar="N",
-            min=SMALLEST_INDEX,
-            help="The topic's segment.index.bytes; without it an index of any length fits.",
-            rich_help_panel=BROKER,
-            show_default=False,
-        ),
-    ] = None,
     remote_storage: Annotated[
         bool | None,
         typer.Option(
@@ -81,14 +46,13 @@ def startup(
             rich_help_panel=BROKER,
         ),
     ] = READ_RATE,
+    start: StartOptions,
     common: Common,
 ) -> None:
     """Show whether a broker would start with these log dirs, and what it would do to each partition.
 
     Example: kcli startup /var/lib/kafka/data
     """
-    if shutdown is not None and shutdown not in SHUTDOWNS:
-        raise UsageError(f"--shutdown {shutdown}: expected one of {', '.join(SHUTDOWNS)}")
     version = None if kafka_version is None else _version(kafka_version)
     rate = parse_rate(read_rate, "--read-rate")
     import time  # noqa: PLC0415 - kept out of --help
@@ -102,16 +66,16 @@ def startup(
 
     request = jobs.StartRequest(
         now_ms=time.time_ns() // 1_000_000,
-        shutdown=shutdown,
-        index_interval_bytes=index_interval_bytes,
-        segment_index_bytes=segment_index_bytes,
+        shutdown=start.shutdown,
+        index_interval_bytes=start.index_interval_bytes,
+        segment_index_bytes=start.segment_index_bytes,
         remote_storage=remote_storage,
         version=version or NEWEST,
     )
     node_id, metadata_log_dir, log_dirs = node_of(common)
     config = BrokerConfig(version or NEWEST, node_id, metadata_log_dir)
     elsewhere = [one for one in (metadata_log_dir,) if one is not None and one not in log_dirs]
-    clean = None if shutdown is None else shutdown == CLEAN
+    clean = None if start.shutdown is None else start.shutdown == CLEAN
     command = Command(
         name="startup",
         job=partial(jobs.read, request=request),

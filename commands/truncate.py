@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands._options import INT32, INT64, Common, Paths, RefusedError, UsageError, common_options
+from commands._start_options import BROKER, StartOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,10 +16,7 @@ if TYPE_CHECKING:
     from kcli.analysis.replication import Side
     from kcli.engine.contract import Unit
 
-INDEX_INTERVAL_BYTES = 4096
-SMALLEST_INDEX = 4
-SHUTDOWNS = ("clean", "unclean")
-TARGET, LEADER, BROKER = "Target", "Leader", "What the broker knows"
+TARGET, LEADER = "Target", "Leader"
 PROTOCOLS = ("fetch", "epoch", "high-watermark")
 DESCRIBED = re.compile(r"((?:\d+:\d+,)*\d+:\d+)?@(\d+)", re.ASCII)
 
@@ -118,37 +116,7 @@ def truncate(
         int | None,
         _offset("--recovery-point", BROKER, "Instead of what recovery-point-offset-checkpoint says."),
     ] = None,
-    shutdown: Annotated[
-        str | None,
-        typer.Option(
-            "--shutdown",
-            metavar="clean|unclean",
-            help="How the broker stopped; by default as the log dir's clean shutdown marker says.",
-            rich_help_panel=BROKER,
-            show_default=False,
-        ),
-    ] = None,
-    index_interval_bytes: Annotated[
-        int,
-        typer.Option(
-            "--index-interval-bytes",
-            metavar="N",
-            min=0,
-            help="The topic's index.interval.bytes.",
-            rich_help_panel=BROKER,
-        ),
-    ] = INDEX_INTERVAL_BYTES,
-    segment_index_bytes: Annotated[
-        int | None,
-        typer.Option(
-            "--segment-index-bytes",
-            metavar="N",
-            min=SMALLEST_INDEX,
-            help="The topic's segment.index.bytes; without it an index of any length fits.",
-            rich_help_panel=BROKER,
-            show_default=False,
-        ),
-    ] = None,
+    start: StartOptions,
     common: Common,
 ) -> None:
     """Show what truncating each partition would delete, cut and lose.
@@ -173,8 +141,6 @@ def truncate(
         raise UsageError("--leader-epoch: there is no leader; use --leader or --leader-epochs")
     if remote_metadata and leader is None:
         raise UsageError("--remote-metadata: about the replica of --leader; use it there")
-    if shutdown is not None and shutdown not in SHUTDOWNS:
-        raise UsageError(f"--shutdown {shutdown}: expected one of {', '.join(SHUTDOWNS)}")
     import time  # noqa: PLC0415 - kept out of --help
 
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
@@ -199,9 +165,9 @@ def truncate(
         high_watermark=high_watermark,
         log_start_offset=log_start_offset,
         recovery_point=recovery_point,
-        shutdown=shutdown,
-        index_interval_bytes=index_interval_bytes,
-        segment_index_bytes=segment_index_bytes,
+        shutdown=start.shutdown,
+        index_interval_bytes=start.index_interval_bytes,
+        segment_index_bytes=start.segment_index_bytes,
     )
     job = partial(jobs.dry_run, request=request)
     split = None if leader is None else _with_leaders(leader, remote_metadata or [], common)

@@ -1,0 +1,59 @@
+"""What a command that predicts a start asks about the broker; `common_options` unfolds it."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from commands._status import UsageError
+
+BROKER = "What the broker knows"
+CLEAN = "clean"
+SHUTDOWNS = (CLEAN, "unclean")
+INDEX_INTERVAL_BYTES = 4096
+"""Kafka's default."""
+SMALLEST_INDEX = 4
+
+IndexIntervalBytes = Annotated[
+    int,
+    typer.Option(
+        "--index-interval-bytes",
+        metavar="N",
+        min=0,
+        help="The topic's index.interval.bytes.",
+        rich_help_panel=BROKER,
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartOptions:
+    """How the broker stopped, and the settings of topics that recovery uses."""
+
+    shutdown: Annotated[
+        str | None,
+        typer.Option(
+            "--shutdown",
+            metavar="clean|unclean",
+            help="How the broker stopped; by default as the log dir's clean shutdown marker says.",
+            rich_help_panel=BROKER,
+            show_default=False,
+        ),
+    ] = None
+    index_interval_bytes: IndexIntervalBytes = INDEX_INTERVAL_BYTES
+    segment_index_bytes: Annotated[
+        int | None,
+        typer.Option(
+            "--segment-index-bytes",
+            metavar="N",
+            min=SMALLEST_INDEX,
+            help="The topic's segment.index.bytes; without it an index of any length fits.",
+            rich_help_panel=BROKER,
+            show_default=False,
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for another word than `clean` or `unclean`."""
+        if self.shutdown is not None and self.shutdown not in SHUTDOWNS:
+            raise UsageError(f"--shutdown {self.shutdown}: expected one of {', '.join(SHUTDOWNS)}")
