@@ -96,7 +96,7 @@ def _run() -> int:
     if shell:
         return _complete(shell)
     _prepare_workers(sys.argv[1:])
-    import typer  # noqa: PLC0415 - the start-up is mostly this: a signal may come meanwhile
+    import typer  # noqa: PLC0415 - the start-up is mostly this: a signal may come during it
 
     from commands._boundary import boundary  # noqa: PLC0415
     from commands.app import app  # noqa: PLC0415

@@ -160,8 +160,7 @@ def _classified(partition: Partition, present: Mapping[str, str], known: frozens
             continue
         offset = offset_of(partition, name)
         if kind != "snapshot" and name != canonical_name(name):
-            # It stands for the file of the name that Kafka writes, which is read instead; an index that has
-            # no log goes.
+            # The file of the name that Kafka writes is read instead; an index that has no log goes.
             if is_misnamed(name, present):
                 raise misnamed(path, name)
             continue

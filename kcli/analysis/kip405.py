@@ -1,6 +1,6 @@
 """Remote log metadata as the text that KIP-405 specifies for a formatter; no release prints it.
 
-Where the KIP has the leader epoch of an event, `broker-id` stands: records have the broker and no such epoch.
+Where the KIP has the leader epoch of an event, the text has `broker-id`: records have no such epoch.
 The KIP prints `<vs>` once and says nowhere what it is: the separator is taken. It closes no brace of
 DeletePartitionState: one is closed here. It does not lay out all fields: they follow one another as in the
 record, named as the short form names them.

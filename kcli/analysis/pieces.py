@@ -43,7 +43,7 @@ class Piece(NamedTuple):
 
     `above_v2`: batches of a magic above 2. `gaps` are the first MOST_GAPS damaged ranges of `gap_count`, and
     one with no batch after it. `suspect` is where the batches of wrong checksum begin that reach up to the
-    end. `grown`: bytes that the file, `size` long when it was opened, gained meanwhile.
+    end. `grown`: bytes that the file, `size` long when it was opened, has gained since.
     """
 
     start: int

@@ -1,7 +1,7 @@
 """The batches of a log that is damaged: past what cannot be read, on with the next batch that proves itself.
 
 Kafka has nothing like it: its walk ends at the first impossible length. Here a bad range is a value,
-`DamagedRange`, and the walk goes on at the next place where a plausible header and a matching checksum stand.
+`DamagedRange`, and the walk goes on at the next plausible header with a matching checksum.
 Nothing is passed over unsaid.
 """
 

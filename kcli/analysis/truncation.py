@@ -212,7 +212,7 @@ def _removed(changes: Iterable[SegmentChange]) -> Removed:
 def _first_timestamp(batch: Header) -> int | None:
     """Return the timestamp of a batch's first record; None where the header does not tell.
 
-    That is where a delete horizon stands in its place, and for what is inside a compressed message of magic 0
+    That is where a delete horizon takes its place, and for what is inside a compressed message of magic 0
     or 1.
     """
     if batch.timestamp_type == LOG_APPEND_TIME:

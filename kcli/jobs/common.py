@@ -167,7 +167,7 @@ def failed(unit: Unit, error: FileError) -> Outcome:
 
 
 def moved(target: Target, error: FileError) -> Finding | None:
-    """Return the finding about a file that a running broker removed, renamed or cut meanwhile.
+    """Return the finding about a file that a running broker removed, renamed or cut while it was read.
 
     None for other errors.
     """

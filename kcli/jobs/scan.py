@@ -187,7 +187,7 @@ class ScanReducer:
 def inspected(unit: Unit, inspection: Inspection) -> ScannedRange:
     """Return what a start finds in a partition directory and the bytes of its logs do not show."""
     target = unit.target
-    listed_log(target.path)  # FileError where it was removed meanwhile
+    listed_log(target.path)  # FileError where it has been removed since
     found = answer(unit, inspection)
     source = source_of(replace(target, shown=os.path.join(target.shown, "-")))
     findings = tuple(each for each in found.findings if each.code in OF_A_START or each.code[:4] == "DIR-")

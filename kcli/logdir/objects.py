@@ -31,7 +31,7 @@ def stored_objects(path: str) -> Iterator[tuple[str, int]]:
             try:
                 yield inside, os.lstat(inside).st_size
             except FileNotFoundError:
-                continue  # a broker deleted it meanwhile
+                continue  # a running broker deleted it
             except OSError as error:
                 refuse(error)
 

@@ -105,7 +105,7 @@ class Note(NamedTuple):
 
     `unknown` to Kafka, an `unknown-directory`, a `leftover` directory; `no-file` where one of a log or of a
     log dir could be (`message` says what is there), a file with `no-offset` in its name, a log with a
-    `non-canonical-name` whose canonical file is missing; `removed` by a broker meanwhile (`message` says
+    `non-canonical-name` whose canonical file is missing; `removed` by a running broker (`message` says
     how); a partition that is there `twice`, in two log dirs of its broker.
     """
 
@@ -138,7 +138,7 @@ class Found:
     def miss(self, target: Target, error: FileError) -> None:
         """Keep why a target could not be listed.
 
-        A note where a broker removed it meanwhile, else a failure.
+        A note where a running broker removed it, else a failure.
         """
         gone = removal(error)
         if gone is None:

@@ -191,7 +191,7 @@ def new_directory(path: str) -> Iterator[str]:
             shutil.rmtree(hidden, ignore_errors=True)
             if not os.path.lexists(hidden):
                 break
-            time.sleep(REMOVAL_SECONDS)  # a worker that has not ended yet wrote meanwhile
+            time.sleep(REMOVAL_SECONDS)  # a worker that has not ended yet wrote again
 
 
 def keep_parts(path: str, parts: Parts, written: Sequence[WrittenPart], tail: Tail) -> int:

@@ -21,7 +21,7 @@ def progress(total: int, total_bytes: int = 0) -> Iterator[Done]:
 
     The time that is left is estimated from the bytes, or from the inputs where their bytes are not known.
     Nothing is drawn in the first second. A timer draws the bar: an engine may take seconds to start, and
-    calls nothing meanwhile.
+    calls nothing.
     """
     bar: Progress | None = None
     over = False

@@ -165,37 +165,19 @@ def make_view(
     inputs can give; None: any of the command's. `usual` is the one that stdout shows where they are several;
     `drawn_together`: its view on a terminal shows the others, too.
     """
-    possible = {
-        name: one for name, one in FORMATS.items() if (text or one is not TEXT) and one.of in {None, command}
-    }
-    formats = [name for name, one in possible.items() if one.on_stdout]
-    if output not in (possible if to_file else formats):
-        from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
-
-        advice = did_you_mean(output, formats)
-        raise ViewError(f"--output {output}: {advice}{command} prints {', '.join(formats)}")
-    output_format = FORMATS[output]
-    tagged = len(types) > 1
+    output_format = _format(command, output, text=text, to_file=to_file)
     if null is not None and (len(null) > LONGEST_NULL or not BREAKS_A_CELL.isdisjoint(null)):
         raise ViewError(
             f"--null {null!r}: expected at most {LONGEST_NULL} characters, no comma, quote, tab or line end"
         )
+    tagged = len(types) > 1
     if only is not None:
-        names = [row_type.name for row_type in types]
-        if only not in names:
-            from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
-
-            raise ViewError(
-                f"--only {only}: {did_you_mean(only, names)}{command} has rows of type {', '.join(names)}"
-            )
-        types = (types[names.index(only)],)
+        types = (_only(only, types, command),)
     elif drawn_together and output_format is TABLE and columns is None and headers:
         types = (*(one for one in types if one.name == usual), *(one for one in types if one.name != usual))
     elif tagged and output_format.is_flat:
-        types = (
-            tuple(row_type for row_type in types if present is None or row_type.name in present) or types[:1]
-        )
-        names = [row_type.name for row_type in types]
+        types = tuple(one for one in types if present is None or one.name in present) or types[:1]
+        names = [one.name for one in types]
         if len(names) > 1 and usual in names and not to_file:
             types = (types[names.index(usual)],)
         elif len(names) > 1 and not quiet and partition_by is None:
@@ -203,16 +185,8 @@ def make_view(
                 f"{command} has rows of several types here: use --only {'|'.join(names)}, or "
                 f"{'--out FILE.ndjson' if to_file else '-o ndjson'}, for output as {output}"
             )
-    shown = (
-        None
-        if columns is None
-        else tuple(_known(word.strip(), types, "--columns", command) for word in columns.split(","))
-    )
-    if shown is not None and len(set(shown)) < len(shown):
-        raise ViewError(f"--columns {columns}: a column is named twice")
-    order = (
-        () if sort is None else tuple(_sort_word(word.strip(), types, command) for word in sort.split(","))
-    )
+    words = () if sort is None else sort.split(",")
+    order = tuple(_sort_word(word.strip(), types, command) for word in words)
     _check_directories(partition_by or (), types, command)
     condition = None if where is None else _condition(where, types, command)
     return View(
@@ -220,7 +194,7 @@ def make_view(
         format=output_format,
         types=types,
         tagged=tagged,
-        columns=shown,
+        columns=_columns(columns, types, command),
         sort=order,
         limit=limit,
         headers=headers,
@@ -229,6 +203,42 @@ def make_view(
         null=null,
         where=condition,
     )
+
+
+def _format(command: str, output: str, *, text: bool, to_file: bool) -> OutputFormat:
+    """Return the output format of a name, one that the command has."""
+    possible = {
+        name: one for name, one in FORMATS.items() if (text or one is not TEXT) and one.of in {None, command}
+    }
+    on_stdout = [name for name, one in possible.items() if one.on_stdout]
+    if output in (possible if to_file else on_stdout):
+        return FORMATS[output]
+    from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
+
+    advice = did_you_mean(output, on_stdout)
+    raise ViewError(f"--output {output}: {advice}{command} prints {', '.join(on_stdout)}")
+
+
+def _only(name: str, types: tuple[RowType, ...], command: str) -> RowType:
+    """Return the row type of a name, one of the command's."""
+    names = [one.name for one in types]
+    if name in names:
+        return types[names.index(name)]
+    from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
+
+    raise ViewError(
+        f"--only {name}: {did_you_mean(name, names)}{command} has rows of type {', '.join(names)}"
+    )
+
+
+def _columns(text: str | None, types: tuple[RowType, ...], command: str) -> tuple[str, ...] | None:
+    """Return the columns of a list, each there once; None of none."""
+    if text is None:
+        return None
+    names = tuple(_known(word.strip(), types, "--columns", command) for word in text.split(","))
+    if len(set(names)) < len(names):
+        raise ViewError(f"--columns {text}: a column is named twice")
+    return names
 
 
 def _check_directories(names: Iterable[str], types: tuple[RowType, ...], command: str) -> None:

@@ -101,7 +101,7 @@ REMOTE: dict[str, Rule] = {
         "info",
         "A remote segment is superseded: it is copied, and another one serves its offsets.",
         "It deletes the segment with those beyond retention.",
-        "Nothing. It takes space in the remote storage meanwhile.",
+        "Nothing. Until then it takes space in the remote storage.",
     ),
     "RLMM-018": Rule(
         "warning",

@@ -28,7 +28,7 @@ NO_TIMESTAMP_TYPE = len(TIMESTAMP_TYPES)
 
 
 class DictionaryColumn(NamedTuple):
-    """A column of few texts, and which of them stands in each row."""
+    """A column of few texts, and which of them each row has."""
 
     texts: Sequence[str]
     which: NDArray[np.integer[Any]]

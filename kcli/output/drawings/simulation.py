@@ -28,7 +28,7 @@ def _remote(row: SimulationRow) -> str:
 
 
 EVENT = " " * 6
-"""Events stand below what happens, which is the second column."""
+"""Events are drawn below what happens, which is the second column."""
 
 
 class _Line:
