@@ -42,6 +42,13 @@ CHECKS: dict[str, Rule] = {
         "A start does not look there. Consumers and followers that come there fail, or get no further.",
         "kcli salvage writes a copy without these bytes; or copy the segment from another replica.",
     ),
+    "LOG-022": Rule(
+        "warning",
+        "Offsets are missing between two batches of a log, and nothing else shows that it was cleaned.",
+        "It does not notice: consumers and followers go on at the next batch.",
+        "Fetch the batches from another replica (kcli replica diff), if one has them. Nothing is lost where "
+        "this broker fetched the log from a leader that had compacted it.",
+    ),
     "IDX-004": Rule(
         "error",
         "An entry of an offset index leads to a byte at which no good batch begins.",

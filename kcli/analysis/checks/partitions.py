@@ -71,6 +71,10 @@ class PartitionJudge:
         yield from self._snapshots_up_to(facts.base)
         self._of_transactions = tuple(self._transactions(facts))
         of_log = FindingCollector(facts.target)
+        if facts.hole is not None and self.has_log_dir and not self.is_compacted:
+            first, end, position = facts.hole
+            words = f"the batch before ends with offset {first - 1}: {end - first} offsets are missing"
+            of_log.add("LOG-022", position, words)
         compacted = self.is_compacted or facts.is_compacted
         for one in facts.producers.breaks:
             _add(of_log, one, is_compacted=compacted)

@@ -277,7 +277,8 @@ def txn_index_misfits(
     """Yield how the entries of a transaction index differ from the aborted transactions of its segment.
 
     A code, the entry's number and words. What began before the first offset of the log is not known; `end` is
-    where the segment ends.
+    where the segment ends. The last stable offset may lie after the marker: a follower that appends many
+    batches at once writes where a transaction begins that is still open after them.
     """
     known = set(map(of_entry, entries))
     for number, entry in enumerate(entries):

@@ -26,6 +26,8 @@ from kcli.logdir.tree import Target
 Judged = TypeVar("Judged", OffsetIndexJudge, TimeIndexJudge)
 
 LARGEST_TXN_INDEX = 64 << 20
+MOST_HOLES = 2
+"""Holes of a segment that are kept: what is asked is whether there is one alone."""
 FOREIGN = (
     (b"version https://git-lfs", "a git-lfs pointer"),
     (b"\x1f\x8b", "a gzip file"),
@@ -51,6 +53,14 @@ class GoodEnd(NamedTuple):
     offset: int | None = None
 
 
+class Hole(NamedTuple):
+    """Offsets, `end` exclusive, that no batch has; the batch after them is at a byte of the segment."""
+
+    first: int
+    end: int
+    position: int
+
+
 class SegmentFacts(NamedTuple):
     """What `check` knows of a segment once it is read: of base offset `base`, `size` bytes long.
 
@@ -73,6 +83,8 @@ class SegmentFacts(NamedTuple):
     if_closed: tuple[Finding, ...] = ()
     tail: int = 0
     """Bytes after the last batch: zeros, or part of a batch."""
+    hole: Hole | None = None
+    """The only hole in its offsets, where nothing else in the segment shows cleaning or damage."""
 
     @property
     def is_cut(self) -> bool:
@@ -106,7 +118,8 @@ class SegmentJudge:
         self._count = 0
         self._first: int | None = None
         self._end: int | None = None
-        self._is_compacted = False
+        self._is_compacted = self._is_sparse = False
+        self._holes: list[Hole] = []
         self._has_new = False
 
     def _collector(self, target: Target) -> FindingCollector:
@@ -193,10 +206,13 @@ class SegmentJudge:
         sparse = ~is_old & (count != delta + 1)
         if sparse.any():
             self._implausible(batches, sparse)
-            self._is_compacted = True
+            self._is_compacted = self._is_sparse = True
         before = base[0] if self._end is None else self._end
         follows = np.append(before, last[:-1] + 1)
-        self._is_compacted = self._is_compacted or bool((~is_old & (base > follows)).any())
+        after_holes = np.flatnonzero(~is_old & (base > follows))
+        self._is_compacted = self._is_compacted or bool(len(after_holes))
+        for at in after_holes[: MOST_HOLES - len(self._holes)].tolist():
+            self._holes.append(Hole(int(follows[at]), int(base[at]), int(batches.positions[at])))
         low = np.flatnonzero(~is_old & (base < self.base) & (np.arange(len(base)) < 1))
         if self._first is None and len(low):
             words = f"offset {base[0]}: below the base offset {self.base} of its segment"
@@ -249,6 +265,7 @@ class SegmentJudge:
             tuple(one for findings in self._of_indexes for one in findings.take()),
             tuple(self._if_closed()),
             piece.size - piece.stop.position,
+            self._holes[0] if len(self._holes) == 1 and not (self._is_sparse or self._is_broken) else None,
         )
 
     def _report_foreign(self) -> None:
