@@ -223,7 +223,7 @@ def diff(paths: Paths = None, *, common: Common) -> None:
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.engine.contract import Unit  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import epoch_diff as jobs  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.replica import pairs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.pairs import pairs  # noqa: PLC0415 - kept out of --help
 
     def paired(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as Command.split is called
         found = pairs(units)

@@ -56,7 +56,7 @@ def offset(
     from kcli.jobs import lookup as jobs  # noqa: PLC0415 - kept out of --help
 
     def split(units: "list[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
-        from kcli.jobs.rlmm_leader import metadata_targets  # noqa: PLC0415 - only with remote metadata
+        from kcli.jobs.rlmm.leader import metadata_targets  # noqa: PLC0415 - only with remote metadata
 
         found = metadata_targets(remote_metadata or [])
         if found.failures:

@@ -43,6 +43,7 @@ def diff(
     from kcli.engine.contract import Unit  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import fingerprint  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import replica as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.pairs import pairs  # noqa: PLC0415 - kept out of --help
 
     unreadable: list[FileError] = []
 
@@ -51,8 +52,8 @@ def diff(
         unreadable.extend(opened.failures)
         return opened
 
-    def pairs(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as Command.split is called
-        found = jobs.pairs(units)
+    def split(units: list[Unit], _: bool) -> list[Unit]:  # noqa: FBT001 - as Command.split is called
+        found = pairs(units)
         if found and not unreadable and all(len(unit.targets) == 1 for unit in found):
             raise UsageError("expected two replicas of a partition at least: log dirs or partition dirs")
         return found
@@ -62,7 +63,7 @@ def diff(
         job=partial(jobs.diff, ignore_compression=ignore_compression),
         accepts=fingerprint.ACCEPTS,
         expand=expand,
-        split=pairs,
+        split=split,
     )
     if any(map(fingerprint.is_manifest, paths or ())):  # its partitions are known when it is open
         unselected = replace(common, topic=None, topic_regex=None, partition=None, exclude_internal=False)

@@ -72,9 +72,9 @@ def dump(
     if properties and text_format != KIP:
         raise UsageError("--property needs --format kip")
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import rlmm as jobs  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm_rows import kafka_lines, kip405_lines  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm_selection import dump_selected, topics  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm import dump as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.rows import kafka_lines, kip405_lines  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.selection import dump_selected, topics  # noqa: PLC0415 - kept out of --help
 
     texts: dict[str, Text] = {KAFKA: kafka_lines, KIP_WITH_PLACES: kip405_lines}
     if text_format == KIP:
@@ -133,7 +133,7 @@ def partition(
     Example: kcli rlmm partition u4NdSfWRQjaZ_ENyxMXLJA:0
     """
     from commands._run import run_rows  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm import kip_partition_rows, partition_rows  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.dump import kip_partition_rows, partition_rows  # noqa: PLC0415 - kept out of --help
     from kcli.rows.remote_metadata import RLMM_KIP_PARTITION  # noqa: PLC0415 - kept out of --help
 
     if layout not in LAYOUTS:

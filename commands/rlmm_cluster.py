@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from commands._summary import RunSummary
     from kcli.broker.settings import ClientSettings
     from kcli.engine.contract import Outcome
-    from kcli.jobs.rlmm_bootstrap import OffsetsOnDisk
+    from kcli.jobs.rlmm.bootstrap import OffsetsOnDisk
     from kcli.logdir.tree import Selection
     from kcli.rows import Item
 
@@ -60,7 +60,7 @@ def bootstrap(
     Example: kcli rlmm bootstrap --bootstrap-server localhost:9092 /var/lib/kafka/data
     """
     from commands._run import new_summary, run_answer  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm_rows import kafka_lines  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.rows import kafka_lines  # noqa: PLC0415 - kept out of --help
     from kcli.rows.remote_metadata import RLMM_EVENT  # noqa: PLC0415 - kept out of --help
     from kcli.rows.remote_state import REMOTE_SEGMENT  # noqa: PLC0415 - kept out of --help
     from kcli.rows.remote_tier import RLMM_CLUSTER_OFFSET  # noqa: PLC0415 - kept out of --help
@@ -112,7 +112,7 @@ def _outcomes(
     from kcli.broker.cluster import Cluster  # noqa: PLC0415 - kept out of --help
     from kcli.broker.errors import ClusterError, SettingError  # noqa: PLC0415 - kept out of --help
     from kcli.engine.errors import EngineMissingError  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import rlmm_bootstrap as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm import bootstrap as jobs  # noqa: PLC0415 - kept out of --help
 
     try:
         cluster = Cluster(settings, timeout)
@@ -127,7 +127,7 @@ def _on_disk(paths: list[str] | None, common: Common, summary: "RunSummary") -> 
     """Return the offsets that the files of log dirs give; what cannot be read are errors of the summary."""
     from commands._inputs import inputs  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.common import PARTITIONS_ONLY, notes_as_findings, plan  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm_bootstrap import offsets_on_disk  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.bootstrap import offsets_on_disk  # noqa: PLC0415 - kept out of --help
     from kcli.logdir.tree import Selection, find  # noqa: PLC0415 - kept out of --help
 
     found = find(list(inputs(paths, common)), Selection(include_leftovers=common.include_leftovers))

@@ -89,10 +89,10 @@ def state(
     Example: kcli rlmm state /var/lib/kafka/data --topic orders
     """
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import rlmm_state as jobs  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm_fold import Asked  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm_selection import topics  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm_snapshots import ACCEPTS, expand, grouped  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm import state as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.fold import Asked  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.selection import topics  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.snapshots import ACCEPTS, expand, grouped  # noqa: PLC0415 - kept out of --help
     from kcli.rows.remote_state import (  # noqa: PLC0415 - kept out of --help
         REMOTE_HIGHEST,
         REMOTE_HISTORY,
@@ -182,12 +182,12 @@ def check(
     Example: kcli rlmm check /var/lib/kafka/data --fail-on warning
     """
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm_check import RemoteCheck  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm_check import check as job  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm_fold import Asked  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm_selection import topics  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm_snapshots import ACCEPTS, expand, grouped  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm_storage import Storage, objects_of, reducer  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.check import RemoteCheck  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.check import check as job  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.fold import Asked  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.selection import topics  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.snapshots import ACCEPTS, expand, grouped  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.storage import Storage, objects_of, reducer  # noqa: PLC0415 - kept out of --help
     from kcli.logdir.buffers import FileError  # noqa: PLC0415 - kept out of --help
     from kcli.logdir.tree import Selection, find  # noqa: PLC0415 - kept out of --help
 
@@ -235,7 +235,7 @@ def _position(option: str, text: str) -> tuple[int, int]:
 
 def _until(at: str | None) -> Any:
     """Return the last event that counts: all digits are an offset of the metadata partition."""
-    from kcli.jobs.rlmm_fold import Until  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.fold import Until  # noqa: PLC0415 - kept out of --help
 
     if at is None:
         return Until()

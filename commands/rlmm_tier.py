@@ -35,7 +35,7 @@ Storage: TypeAlias = Annotated[
 def _run(name: str, job: "Map", paths: list[str] | None, metadata: list[str] | None, common: Common) -> None:
     """Run a job over the selected user partitions, each with the directories of the metadata topic."""
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm_leader import topics, with_metadata  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.leader import topics, with_metadata  # noqa: PLC0415 - kept out of --help
 
     selection = common.selection()
     command = Command(
@@ -55,7 +55,7 @@ def offsets(paths: Paths = None, *, remote_metadata: RemoteMetadata = None, comm
 
     Example: kcli rlmm offsets /var/lib/kafka/data
     """
-    from kcli.jobs import rlmm_offsets as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm import offsets as jobs  # noqa: PLC0415 - kept out of --help
 
     _run("rlmm offsets", jobs.offsets, paths, remote_metadata, common)
 
@@ -79,7 +79,7 @@ def lookup_offset(
 
     Example: kcli rlmm lookup offset 1200 /var/lib/kafka/data --topic orders
     """
-    from kcli.jobs import rlmm_lookup as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm import lookup as jobs  # noqa: PLC0415 - kept out of --help
 
     job = partial(jobs.offset, offset=parse_offset(offset), storage=tuple(storage or ()))
     _run("rlmm lookup offset", job, paths, remote_metadata, common)
@@ -101,7 +101,7 @@ def lookup_timestamp(
 
     Example: kcli rlmm lookup timestamp 2026-01-31T12:00 /var/lib/kafka/data --topic orders
     """
-    from kcli.jobs import rlmm_lookup as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm import lookup as jobs  # noqa: PLC0415 - kept out of --help
 
     job = partial(jobs.timestamp, timestamp=parse_time(timestamp), storage=tuple(storage or ()))
     _run("rlmm lookup timestamp", job, paths, remote_metadata, common)
@@ -115,7 +115,7 @@ def coverage(paths: Paths = None, *, remote_metadata: RemoteMetadata = None, com
 
     Example: kcli rlmm coverage /var/lib/kafka/data
     """
-    from kcli.jobs import rlmm_coverage as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm import coverage as jobs  # noqa: PLC0415 - kept out of --help
 
     _run("rlmm coverage", jobs.coverage, paths, remote_metadata, common)
 
@@ -168,7 +168,7 @@ def retention(
     Example: kcli rlmm retention --retention-ms 604800000 --local-retention-ms 3600000 /var/lib/kafka/data
     """
     from kcli.analysis.remote_retention import Limits  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import rlmm_retention as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm import retention as jobs  # noqa: PLC0415 - kept out of --help
 
     now_ms = int(time.time() * 1000) if at is None else parse_time(at)
     limits = Limits(retention_ms, retention_bytes, local_retention_ms, local_retention_bytes)
@@ -206,8 +206,8 @@ def follow(
     """
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from formats.names import REMOTE_LOG_METADATA  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs import rlmm_follow as jobs  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm_leader import NEVER_TIERED, topics  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm import follow as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.leader import NEVER_TIERED, topics  # noqa: PLC0415 - kept out of --help
     from kcli.logdir.tree import Selection, find  # noqa: PLC0415 - kept out of --help
 
     found = find([leader, *(remote_metadata or [])], Selection())

@@ -179,8 +179,8 @@ def _with_leaders(
     leader: str, remote_metadata: list[str], common: Common
 ) -> "Callable[[list[Unit], bool], list[Unit]]":
     """Return what gives each unit the leader's replica of its partition, and remote metadata."""
-    from kcli.jobs.following import with_leaders  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm_leader import metadata_targets  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.pairs import with_leaders  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.leader import metadata_targets  # noqa: PLC0415 - kept out of --help
     from kcli.logdir.tree import find  # noqa: PLC0415 - kept out of --help
 
     def split(units: "list[Unit]", _: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called

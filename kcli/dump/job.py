@@ -12,7 +12,7 @@ from kcli.dump.readers import ACCEPTS, LOGS, has_lines, read_log, reader_for, ro
 from kcli.dump.resume import Pause, Scanned, scanned
 from kcli.dump.shown_bytes import shown_as, shown_row
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs import rlmm
+from kcli.jobs.rlmm import dump as rlmm
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.listing import listed, unexpected_names
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS

@@ -21,7 +21,7 @@ from kcli.dump.render.index_text import index_text, producers_text
 from kcli.dump.render.lines import StderrLine, line
 from kcli.dump.resume import Reader, Scanned
 from kcli.engine.contract import Unit
-from kcli.jobs import rlmm
+from kcli.jobs.rlmm import dump as rlmm
 from kcli.logdir.files import file_name
 from kcli.logdir.tree import PARTITION, Target
 from kcli.rows.dump import (

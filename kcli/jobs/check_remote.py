@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from formats.names import LOG, parse_file
 from kcli.analysis.findings import Finding
 from kcli.engine.contract import Unit
-from kcli.jobs import rlmm_check
-from kcli.jobs.rlmm_fold import Asked
+from kcli.jobs.rlmm import check as rlmm_check
+from kcli.jobs.rlmm.fold import Asked
 from kcli.logdir.listing import listed_log
 from kcli.logdir.tree import Selection, Target, entry_of
 

@@ -1,7 +1,7 @@
 """A replica that follows a leader: who the leader is, and the rounds in which they meet."""
 
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from formats.names import CLUSTER_METADATA
@@ -28,7 +28,6 @@ from kcli.engine.contract import Unit
 from kcli.jobs.common import other_identity
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
-from kcli.logdir.tree import PARTITION, Target
 from kcli.rows.truncation import TruncationRound
 
 if TYPE_CHECKING:
@@ -62,25 +61,6 @@ class FollowedLeader(NamedTuple):
     remote: "RemoteCache | None" = None
 
 
-def with_leaders(
-    units: Sequence[Unit], leaders: Sequence[Target], metadata: Sequence[Target] = ()
-) -> list[Unit]:
-    """Return the units, the leader's replica of the same partition as second target where there is one.
-
-    Those of __remote_log_metadata come after it.
-    """
-    found: dict[object, Target] = {}
-    for target in leaders:
-        if target.kind == PARTITION and target.name is not None:
-            found.setdefault((target.name.topic, target.name.partition), target)
-    paired = []
-    for unit in units:
-        name = unit.target.name
-        leader = found.get((name.topic, name.partition)) if name else None
-        paired.append(unit if leader is None else replace(unit, targets=(unit.target, leader, *metadata)))
-    return paired
-
-
 def leader_of(following: Following, unit: Unit) -> Generator[Finding, None, FollowedLeader]:
     """Return what counts of the leader; the findings of its start are yielded."""
     if following.leader is not None:
@@ -93,7 +73,7 @@ def leader_of(following: Following, unit: Unit) -> Generator[Finding, None, Foll
     log = yield from start(replica)
     if not log.is_tiered:
         return FollowedLeader(side_of(LoadedReplica(log, checkpoints(replica).high_watermark)))
-    from kcli.jobs.rlmm_leader import leader_with, side_of_leader  # noqa: PLC0415 - for tiered logs only
+    from kcli.jobs.rlmm.leader import leader_with, side_of_leader  # noqa: PLC0415 - for tiered logs only
 
     leader = leader_with(replica, log, unit.targets[2:])
     return FollowedLeader(side_of_leader(leader), leader.remote)

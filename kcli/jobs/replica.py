@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
-from itertools import repeat
 
 from kcli.analysis.findings import Finding
 from kcli.analysis.fingerprints import UNKNOWN
@@ -20,26 +19,6 @@ from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Target
 from kcli.rows.places import Where
 from kcli.rows.replicas import ReplicaRangeRow
-
-
-def pairs(units: Sequence[Unit]) -> list[Unit]:
-    """Return a unit for each pair of replicas of a partition, in the order of the partitions.
-
-    A directory that no other is a replica of is a unit of its own. Two directories whose names are no
-    partition's are a pair if nothing else is there.
-    """
-    partitions: dict[object, list[Target]] = {}
-    is_one_pair = len(units) == 2 and None in [unit.target.name for unit in units]
-    for unit in units:
-        name = unit.target.name
-        key = None if is_one_pair else (name.topic, name.partition) if name else unit.target.path
-        partitions.setdefault(key, []).append(unit.target)
-    found: list[tuple[Target, ...]] = [
-        targets
-        for first, *others in partitions.values()
-        for targets in (zip(repeat(first), others) if others else [(first,)])
-    ]
-    return [Unit(number=number, targets=targets) for number, targets in enumerate(found)]
 
 
 def diff(unit: Unit, *, ignore_compression: bool = False) -> Outcome:

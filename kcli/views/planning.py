@@ -19,9 +19,10 @@ from kcli.dump.job import Dump, DumpOptions
 from kcli.engine.contract import Job, Map, Outcome, Unit
 from kcli.engine.inline import inline
 from kcli.engine.spark_bins import COST_OF_A_UNIT, bin_count, consecutive_bins, size_of
-from kcli.jobs import epoch, rlmm, scan, scan_logs
+from kcli.jobs import epoch, scan, scan_logs
 from kcli.jobs.common import PARTITIONS_ONLY, log_dir_findings, notes_as_findings, plan
 from kcli.jobs.ls import ls
+from kcli.jobs.rlmm import dump as rlmm
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.listing import listed, unexpected_names
 from kcli.logdir.tree import PARTITION, Found, Selection, Target, find

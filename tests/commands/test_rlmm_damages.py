@@ -12,11 +12,11 @@ from formats.remote_metadata import (
     SegmentLeaderEpoch,
 )
 from kcli.analysis.collector import FindingCollector
-from kcli.jobs.rlmm_events import events
+from kcli.jobs.rlmm.events import events
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.tree import Selection, find
 from tests.builders import put_unsigned_varint
-from tests.kcli.jobs.rlmm_dumps import LOG, batch
+from tests.kcli.jobs.rlmm.dumps import LOG, batch
 
 COPIED, DELETING, DELETED = 1, 2, 3
 OTHER = base64.urlsafe_b64encode(bytes(range(16))).decode().rstrip("=")

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tests.kcli.jobs.rlmm_dumps import VALUES, batch
+from tests.kcli.jobs.rlmm.dumps import VALUES, batch
 from tests.nobody import as_nobody
 
 LOG = "{:020}.log"

@@ -14,7 +14,7 @@ from confluent_kafka.admin import ScramCredentialInfo, ScramMechanism, UserScram
 from typer.testing import CliRunner
 
 from commands.app import app
-from kcli.jobs.rlmm_bootstrap import SPECIAL
+from kcli.jobs.rlmm.bootstrap import SPECIAL
 from tests.live.test_running_broker import free_base_port
 from tests.recordings.brokers import QUIET, Cluster, remote_storage, wait
 from tests.recordings.client import create, producer, records, write

@@ -14,10 +14,10 @@ from formats.remote_metadata import (
 )
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.remote_cache import REFUSED_WITH, RemoteCache, RemoteStore
-from kcli.jobs.rlmm_events import events as remote_events
+from kcli.jobs.rlmm.events import events as remote_events
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.tree import Selection, find
-from tests.kcli.jobs.rlmm_dumps import LOG, VALUES, batch
+from tests.kcli.jobs.rlmm.dumps import LOG, VALUES, batch
 
 from .oracle import Oracle, cases
 

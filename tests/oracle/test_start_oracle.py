@@ -20,7 +20,7 @@ from kcli.analysis.loaded_log import DEFAULT_INDEX_INTERVAL_BYTES
 from kcli.analysis.start import LOAD_FAILED
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import epoch, lookup, ls
-from kcli.jobs.lookup import LOOKUP_FAILED
+from kcli.jobs.searches import LOOKUP_FAILED
 from kcli.jobs.truncate import Request, dry_run
 from kcli.logdir.tree import Selection, find
 from tests.partitions import recover_in_windows

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from typer.testing import CliRunner
 
-from tests.kcli.jobs.rlmm_dumps import SNAPSHOTS, snapshot_file
+from tests.kcli.jobs.rlmm.dumps import SNAPSHOTS, snapshot_file
 from tests.recordings import pack
 
 HERE = Path(__file__).parent

@@ -11,7 +11,7 @@ from kcli.analysis.findings import SEVERITIES
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.segment import Walk
 from tests.kcli.jobs.damages import DAMAGES, PARTITION
-from tests.kcli.jobs.rlmm_dumps import batch
+from tests.kcli.jobs.rlmm.dumps import batch
 from tests.kcli.jobs.starts import does_not_start, will_not_load
 from tests.partitions import orders, put_range
 from tests.recordings import pack

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcli.analysis import replicas
-from kcli.jobs.replica import diff, pairs
+from kcli.jobs.pairs import pairs
+from kcli.jobs.replica import diff
 from tests.builders import put_record, put_records
 from tests.partitions import codes, epoch_lines, log_dir, orders, put_range, rows, segment, snapshot, unit
 

@@ -16,9 +16,9 @@ from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
 from kcli.analysis.remote_cache import RemoteCache, RemoteStore, UserPartition
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs import rlmm
 from kcli.jobs.common import failed, failure_of, internal_failure, log_dir_findings
-from kcli.jobs.rlmm_events import Event, events
+from kcli.jobs.rlmm import dump as rlmm
+from kcli.jobs.rlmm.events import Event, events
 from kcli.logdir.buffers import DataFile, FileError, reading
 from kcli.logdir.tree import Selection, Target
 from kcli.rows import Failure, Item

@@ -6,7 +6,7 @@ from dataclasses import replace
 from formats.names import PartitionDir
 from kcli.engine.contract import Job, Outcome, Unit
 from kcli.engine.inline import inline
-from kcli.jobs.rlmm import dump
+from kcli.jobs.rlmm.dump import dump
 from kcli.logdir.tree import Selection, Target
 from kcli.rows import Item
 from kcli.rows.remote_metadata import RlmmEventRow, RlmmSnapshotRow

@@ -23,8 +23,8 @@ from kcli.analysis.partitioning import partition_of_events, partition_of_key
 from kcli.analysis.remote import has_whole_header
 from kcli.engine.contract import Map, Outcome, ResumePoint, Unit
 from kcli.jobs.common import failed, internal_failure, log_dir_findings
-from kcli.jobs.rlmm_events import read_entry, read_event, records_of, report_end, report_old_layout
-from kcli.jobs.rlmm_rows import with_record
+from kcli.jobs.rlmm.events import read_entry, read_event, records_of, report_end, report_old_layout
+from kcli.jobs.rlmm.rows import with_record
 from kcli.logdir.buffers import DataFile, FileError, read_whole, reading, shown
 from kcli.logdir.partition import Partition
 from kcli.logdir.segment import Walk

@@ -25,9 +25,9 @@ from kcli.analysis.findings import Finding
 from kcli.analysis.remote import has_whole_header
 from kcli.analysis.remote_cache import RemoteCache, RemoteStore, UserPartition
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs import rlmm
-from kcli.jobs.rlmm_events import events, read_entry
-from kcli.jobs.rlmm_fold import Asked, FoldedDirectory, Watch, by_directory, reading_all
+from kcli.jobs.rlmm import dump as rlmm
+from kcli.jobs.rlmm.events import events, read_entry
+from kcli.jobs.rlmm.fold import Asked, FoldedDirectory, Watch, by_directory, reading_all
 from kcli.logdir.buffers import DataFile, FileError, read_optional, reading
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import PARTITION, Found, Target

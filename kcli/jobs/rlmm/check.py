@@ -30,13 +30,13 @@ from kcli.analysis.remote_histories import contradicting_starts, gaps, overlaps,
 from kcli.analysis.remote_objects import Stored
 from kcli.analysis.times import duration
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs import rlmm
-from kcli.jobs.rlmm_events import Event
-from kcli.jobs.rlmm_fold import Asked, FoldedDirectory, folding
-from kcli.jobs.rlmm_leader import Leader, lead_of
-from kcli.jobs.rlmm_lineage import against_leader, named
-from kcli.jobs.rlmm_snapshots import FileWork, replaying
-from kcli.jobs.rlmm_storage import Known, Storage, absent_segments, described, missing, objects_of
+from kcli.jobs.rlmm import dump as rlmm
+from kcli.jobs.rlmm.events import Event
+from kcli.jobs.rlmm.fold import Asked, FoldedDirectory, folding
+from kcli.jobs.rlmm.leader import Leader, lead_of
+from kcli.jobs.rlmm.lineage import against_leader, named
+from kcli.jobs.rlmm.snapshots import FileWork, replaying
+from kcli.jobs.rlmm.storage import Known, Storage, absent_segments, described, missing, objects_of
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Target

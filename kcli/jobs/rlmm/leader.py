@@ -35,9 +35,9 @@ from kcli.analysis.remote_lineage import (
 from kcli.analysis.replication import Side
 from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs import rlmm
 from kcli.jobs.common import Yield, answer, log_dir_findings
-from kcli.jobs.rlmm_events import events
+from kcli.jobs.rlmm import dump as rlmm
+from kcli.jobs.rlmm.events import events
 from kcli.logdir.buffers import DataFile, FileError, reading
 from kcli.logdir.directory import directory_facts
 from kcli.logdir.partition import Partition

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from kcli.analysis.remote_lineage import serving
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import where
-from kcli.jobs.rlmm_leader import Leader, led
+from kcli.jobs.rlmm.leader import Leader, led
 from kcli.rows.remote_tier import RlmmCoverageRow
 
 TIERS = {(True, True): "both", (True, False): "local", (False, True): "remote", (False, False): "none"}

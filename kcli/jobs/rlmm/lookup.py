@@ -19,9 +19,9 @@ from kcli.analysis.remote_lineage import outside_lineage, serving, with_records
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, where
 from kcli.jobs.epoch import resolve
-from kcli.jobs.lookup import at_or_after, failing_lookup, first_batch, search
-from kcli.jobs.lookup import batch_of as batch_in
-from kcli.jobs.rlmm_leader import Leader, cached_indexes, led, stored_segment
+from kcli.jobs.rlmm.leader import Leader, cached_indexes, led, stored_segment
+from kcli.jobs.searches import at_or_after, failing_lookup, first_batch, search
+from kcli.jobs.searches import batch_of as batch_in
 from kcli.rows.lookups import FoundBatch, FoundRecord
 from kcli.rows.remote_tier import RemotePlace, RlmmLookupOffsetRow, RlmmLookupTimestampRow
 

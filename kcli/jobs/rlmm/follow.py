@@ -21,9 +21,9 @@ from kcli.analysis.replication import OUT_OF_RANGE, meet
 from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
-from kcli.jobs.following import with_leaders
-from kcli.jobs.rlmm_leader import NEVER_TIERED, Leader, lead, side_of_leader, stored_path
-from kcli.jobs.rlmm_lookup import place_of
+from kcli.jobs.pairs import with_leaders
+from kcli.jobs.rlmm.leader import NEVER_TIERED, Leader, lead, side_of_leader, stored_path
+from kcli.jobs.rlmm.lookup import place_of
 from kcli.logdir.buffers import FileError, read_optional, reading
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Selection, Target

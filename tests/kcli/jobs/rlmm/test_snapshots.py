@@ -5,10 +5,10 @@ import base64
 import pytest
 
 from kcli.analysis.catalogue import CATALOGUE
-from kcli.jobs.rlmm_rows import kafka_lines
+from kcli.jobs.rlmm.rows import kafka_lines
 from kcli.rows import type_name
 from kcli.rows.remote_metadata import RLMM_COMMITTED, RLMM_EVENT, RLMM_SNAPSHOT
-from tests.kcli.jobs.rlmm_dumps import OFFSETS, SNAPSHOTS, Result, snapshot_file
+from tests.kcli.jobs.rlmm.dumps import OFFSETS, SNAPSHOTS, Result, snapshot_file
 
 REFUSED_SINCE_3_6 = {"damaged/start-offset-negative": ["RLMM-003"], "damaged/end-before-start": ["RLMM-003"]}
 """Offsets that the caches of 3.1 to 3.5 load all the same."""

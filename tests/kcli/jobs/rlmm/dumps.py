@@ -4,13 +4,13 @@ import gzip
 import json
 from pathlib import Path
 
-from kcli.jobs import rlmm
 from kcli.jobs.common import plan
+from kcli.jobs.rlmm import dump as rlmm
 from kcli.logdir.tree import Selection, find
 from tests.builders import put_record, put_records
 from tests.rows import named
 
-DATA = Path(__file__).parents[2] / "data" / "rlmm"
+DATA = Path(__file__).parents[3] / "data" / "rlmm"
 LOG = "00000000000000000000.log"
 
 

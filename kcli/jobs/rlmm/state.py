@@ -12,9 +12,9 @@ from formats.remote_metadata import (
 )
 from kcli.analysis.remote_cache import CachedSegment, RemoteCache
 from kcli.engine.contract import Outcome, Unit
-from kcli.jobs.rlmm_events import Event
-from kcli.jobs.rlmm_fold import Answer, Asked, FoldedDirectory, folding
-from kcli.jobs.rlmm_snapshots import FileWork, replay_row, replaying
+from kcli.jobs.rlmm.events import Event
+from kcli.jobs.rlmm.fold import Answer, Asked, FoldedDirectory, folding
+from kcli.jobs.rlmm.snapshots import FileWork, replay_row, replaying
 from kcli.rows import Item
 from kcli.rows.remote_state import RemoteHighestRow, RemoteHistoryRow, RemotePartition, RemoteSegmentRow
 

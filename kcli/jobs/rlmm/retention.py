@@ -18,7 +18,7 @@ from kcli.analysis.remote_retention import (
 )
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, where
-from kcli.jobs.rlmm_leader import Leader, led
+from kcli.jobs.rlmm.leader import Leader, led
 from kcli.rows.remote_tier import RlmmRetentionRow
 
 

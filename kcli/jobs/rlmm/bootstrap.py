@@ -17,11 +17,11 @@ from kcli.broker.errors import ClusterError
 from kcli.broker.wire import Listed
 from kcli.engine.contract import Job, Outcome, Unit
 from kcli.engine.inline import inline
-from kcli.jobs.rlmm_events import read_event, report_old_layout
-from kcli.jobs.rlmm_leader import with_metadata
-from kcli.jobs.rlmm_offsets import offsets
-from kcli.jobs.rlmm_rows import with_record
-from kcli.jobs.rlmm_state import every_segment
+from kcli.jobs.rlmm.events import read_event, report_old_layout
+from kcli.jobs.rlmm.leader import with_metadata
+from kcli.jobs.rlmm.offsets import offsets
+from kcli.jobs.rlmm.rows import with_record
+from kcli.jobs.rlmm.state import every_segment
 from kcli.logdir.tree import Selection, Target
 from kcli.rows import Failure, Item
 from kcli.rows.remote_metadata import RlmmEventRow

@@ -10,8 +10,8 @@ from formats.bounds import LARGEST_BATCH
 from kcli.analysis.epochs import epoch_for_offset
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, where
-from kcli.jobs.lookup import failing_lookup, largest
-from kcli.jobs.rlmm_leader import Leader, led
+from kcli.jobs.rlmm.leader import Leader, led
+from kcli.jobs.searches import failing_lookup, largest
 from kcli.rows.lookups import FoundRecord
 from kcli.rows.remote_tier import RlmmOffsetsRow
 

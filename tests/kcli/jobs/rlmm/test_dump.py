@@ -6,13 +6,13 @@ import gzip
 import pytest
 
 from kcli.engine.contract import Unit
-from kcli.jobs import rlmm
-from kcli.jobs.rlmm_rows import kafka_lines, kip405_lines, record_of, with_record
+from kcli.jobs.rlmm import dump as rlmm
+from kcli.jobs.rlmm.rows import kafka_lines, kip405_lines, record_of, with_record
 from kcli.logdir.tree import Selection, find
 from kcli.rows import type_name
 from kcli.rows.remote_metadata import RLMM_COMMITTED, RLMM_EVENT, RLMM_SNAPSHOT, RlmmEventRow
 from tests.builders import put_batch
-from tests.kcli.jobs.rlmm_dumps import (
+from tests.kcli.jobs.rlmm.dumps import (
     DATA,
     DELETE,
     EVENTS,

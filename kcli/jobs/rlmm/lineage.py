@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from kcli.analysis.remote_cache import COPY_SEGMENT_FINISHED, CachedSegment
 from kcli.analysis.remote_lineage import outside_lineage, with_records
-from kcli.jobs.rlmm_coverage import ranges
-from kcli.jobs.rlmm_leader import Leader
+from kcli.jobs.rlmm.coverage import ranges
+from kcli.jobs.rlmm.leader import Leader
 
 
 def against_leader(leader: Leader) -> Iterator[tuple[str, str]]:

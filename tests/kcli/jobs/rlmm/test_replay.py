@@ -7,10 +7,10 @@ import shutil
 import pytest
 
 from kcli.analysis.collector import FindingCollector
-from kcli.jobs.rlmm_snapshots import Here, _loaded
+from kcli.jobs.rlmm.snapshots import Here, _loaded
 from kcli.logdir.tree import Selection, find
 
-from .rlmm_dumps import LOG, SNAPSHOTS, batch, recorded, snapshot_file
+from .dumps import LOG, SNAPSHOTS, batch, recorded, snapshot_file
 
 CACHES = recorded("snapshot-caches.json.gz")
 TOPIC_ID = "u4NdSfWRQjaZ_ENyxMXLJA"

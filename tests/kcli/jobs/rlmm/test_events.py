@@ -8,13 +8,13 @@ import pytest
 
 from formats.compression import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from kcli.analysis.collector import FindingCollector
-from kcli.jobs.rlmm_events import events
-from kcli.jobs.rlmm_rows import valid_record
+from kcli.jobs.rlmm.events import events
+from kcli.jobs.rlmm.rows import valid_record
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.tree import Selection, find
 from tests.messages import put_message
 
-from .rlmm_dumps import DATA, DELETE, LOG, VALUES, Result, batch
+from .dumps import DATA, DELETE, LOG, VALUES, Result, batch
 
 WRITTEN = [base64.b64decode(value["value"]) for values in VALUES.values() for value in values]
 

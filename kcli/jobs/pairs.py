@@ -1,0 +1,47 @@
+"""Units of two replicas of a partition: each with the first that was named, or each with its leader."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import repeat
+
+from kcli.engine.contract import Unit
+from kcli.logdir.tree import PARTITION, Target
+
+
+def pairs(units: Sequence[Unit]) -> list[Unit]:
+    """Return a unit for each pair of replicas of a partition, in the order of the partitions.
+
+    A directory that no other is a replica of is a unit of its own. Two directories whose names are no
+    partition's are a pair if nothing else is there.
+    """
+    partitions: dict[object, list[Target]] = {}
+    is_one_pair = len(units) == 2 and None in [unit.target.name for unit in units]
+    for unit in units:
+        name = unit.target.name
+        key = None if is_one_pair else (name.topic, name.partition) if name else unit.target.path
+        partitions.setdefault(key, []).append(unit.target)
+    found: list[tuple[Target, ...]] = [
+        targets
+        for first, *others in partitions.values()
+        for targets in (zip(repeat(first), others) if others else [(first,)])
+    ]
+    return [Unit(number=number, targets=targets) for number, targets in enumerate(found)]
+
+
+def with_leaders(
+    units: Sequence[Unit], leaders: Sequence[Target], metadata: Sequence[Target] = ()
+) -> list[Unit]:
+    """Return the units, the leader's replica of the same partition as second target where there is one.
+
+    Those of __remote_log_metadata come after it.
+    """
+    found: dict[object, Target] = {}
+    for target in leaders:
+        if target.kind == PARTITION and target.name is not None:
+            found.setdefault((target.name.topic, target.name.partition), target)
+    paired = []
+    for unit in units:
+        name = unit.target.name
+        leader = found.get((name.topic, name.partition)) if name else None
+        paired.append(unit if leader is None else replace(unit, targets=(unit.target, leader, *metadata)))
+    return paired

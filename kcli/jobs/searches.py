@@ -1,0 +1,215 @@
+"""Where a broker finds an offset or a timestamp in a loaded log: the batch, the record, and why.
+
+Only headers are read, through the indexes; a batch is unpacked when the answer may lie inside it.
+"""
+
+import os
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from formats.batch import NO_PARTITION_LEADER_EPOCH
+from formats.bounds import describe
+from formats.errors import FormatError, LimitError
+from formats.legacy import LegacyHeader
+from formats.magic import is_legacy
+from formats.message_set import message_set, messages
+from formats.record import Record, batch_records, streamed_records
+from kcli.analysis import lookup
+from kcli.analysis.findings import Finding
+from kcli.analysis.loaded_log import LoadedLog
+from kcli.analysis.log_segment import (
+    BrokerError,
+    LoadedSegment,
+    file_batches,
+    has_zero_tail,
+    header,
+    is_wrapper,
+    last_offset,
+    start_of_search,
+    translate_offset,
+)
+from kcli.analysis.lookup import LargestTimestamp, Timed
+from kcli.logdir.buffers import DataFile, FileError
+from kcli.logdir.partition import Partition, shown_path
+from kcli.logdir.segment import Batch
+from kcli.rows.lookups import FoundBatch, FoundRecord
+
+LOOKUP_FAILED = "lookup-failed"
+"""The code of the error for a lookup at which the broker fails."""
+
+Answer: TypeAlias = FoundRecord | str
+"""What was found, or why nothing was."""
+
+
+def first_batch(partition: Partition, loaded: LoadedLog, number: int) -> tuple[FoundBatch, str] | None:
+    """Return what `LocalLog.read` returns first, and why it is the answer; None for nothing."""
+    bases = [segment.base_offset for segment in loaded.segments]
+    for segment in loaded.segments[lookup.floor_segment(bases, number) :]:
+        found = batch_of(segment, number)
+        if found is not None:
+            batch, why = found
+            return batch._replace(path=shown_path(partition, segment.log_path or "")), why
+    return None
+
+
+def batch_of(segment: LoadedSegment, number: int) -> tuple[FoundBatch, str] | None:
+    """Return the first batch of a segment that holds an offset or lies above it, and why it is the answer.
+
+    None past the segment's end. FileError `lookup-failed` where a broker fails at it.
+    """
+    with failing_lookup():
+        position = translate_offset(segment, number)
+        if position is None:
+            return None
+        entry = segment.index_entry(number)
+        with segment.log() as log:
+            batch = next(file_batches(log, position, segment.log_size))
+            last = last_offset(log, batch)
+            is_message = is_legacy(batch.magic)
+            epoch = NO_PARTITION_LEADER_EPOCH if is_message else header(log, batch).partition_leader_epoch
+    found = FoundBatch(
+        segment_base_offset=segment.base_offset,
+        file=os.path.basename(segment.log_path or ""),
+        path=segment.log_path,
+        position=position,
+        batch_base_offset=batch.base_offset,
+        batch_last_offset=last,
+        leader_epoch=epoch,
+        index_entry_offset=entry[0],
+        index_entry_position=entry[1],
+    )
+    return found, lookup.reason_of(batch.base_offset, number, is_wrapper=is_wrapper(batch))
+
+
+@contextmanager
+def failing_lookup() -> Iterator[None]:
+    """Turn what the broker throws at a lookup into the FileError that says so."""
+    try:
+        yield
+    except BrokerError as error:
+        message = f"the broker fails at this lookup: {error}"
+        raise FileError(error.path, LOOKUP_FAILED, message, error.position) from error
+
+
+def at_or_after(
+    partition: Partition, loaded: LoadedLog, asked: int, limit: int
+) -> Generator[Finding, None, Answer]:
+    """Return the answer of UnifiedLog.searchOffsetInLocalLog."""
+    if loaded.is_tiered:
+        message = (
+            f"records below {loaded.local_log_start_offset} are in remote storage, where the broker would "
+            "look first"
+        )
+        yield Finding("LOOKUP-004", message, dir=partition.shown)
+    seen = lookup.NO_TIMESTAMP
+    segments = [segment for segment in loaded.segments if segment.log_path is not None]
+    for segment in segments:
+        reaches = segment.last_time_entry()[0]
+        seen = max(seen, reaches)
+        path = shown_path(partition, segment.log_path or "")
+        if has_zero_tail(segment.time_index):
+            index = shown_path(partition, segment.time_index.path or "")
+            yield Finding("LOOKUP-003", "its last slot is zero", dir=partition.shown, path=index)
+        if reaches < 0:
+            with segment.log() as log:
+                reaches = log.mtime_ms
+            if segment.log_size:
+                message = (
+                    f"no timestamp is known; the file's modification time, {reaches}, counts as the largest"
+                )
+                yield Finding("LOOKUP-001", message, dir=partition.shown, path=path, found=reaches)
+        if reaches < asked:
+            continue
+        with failing_lookup():
+            answer = search(segment, asked, loaded.log_start_offset, limit)
+        if answer is None and segment is not segments[-1]:
+            message = "no such record in it; later segments are not searched"
+            yield Finding("LOOKUP-002", message, dir=partition.shown, path=path)
+        if answer is None and seen >= asked:
+            return (
+                f"{lookup.NOT_IN_SEGMENT}: segment {segment.base_offset} alone is searched, and has no such "
+                "record"
+            )
+        if answer is not None:
+            return answer
+        break
+    return f"{lookup.AFTER_ALL}: the largest timestamp is {seen}" if seen >= 0 else lookup.NO_TIMESTAMPS
+
+
+def search(segment: LoadedSegment, asked: int, start_offset: int, limit: int) -> Answer | None:
+    """Return LogSegment.findOffsetByTimestamp: from where both indexes lead, the first record that fits.
+
+    FileRecords.searchForTimestamp reads the records of batches below the start, too, and a compressed batch
+    to its end before it looks at a record: damage there fails the lookup.
+    """
+    earlier = segment.time_entry(asked)[1]
+    position = start_of_search(segment, max(earlier, start_offset))
+    with segment.log() as log:
+        for found in file_batches(log, position, segment.log_size):
+            batch = Batch(found.position, header(log, found))
+            if batch.header.max_timestamp >= asked:
+                records = _records(log, batch, limit, batch_records)
+                if batch.header.codec:
+                    records = iter([*records])
+                record = lookup.first_record(records, asked, start_offset)
+                if record is not None:
+                    return _found(segment, batch, record)
+    return None
+
+
+def largest(loaded: LoadedLog, limit: int) -> Answer:
+    """Return the answer to MAX_TIMESTAMP: the first record that has the largest timestamp of all segments."""
+    segments = [segment for segment in loaded.segments if segment.log_path is not None]
+    entries = [LargestTimestamp(*segment.last_time_entry()) for segment in segments]
+    if not entries:
+        return lookup.NO_TIMESTAMPS
+    place = lookup.largest_place(entries)
+    segment, (timestamp, offset) = segments[place], entries[place]
+    with segment.log() as log:
+        for found in file_batches(log, start_of_search(segment, offset), segment.log_size):
+            batch = Batch(found.position, header(log, found))
+            if batch.header.max_timestamp == timestamp:
+                record = (
+                    lookup.record_of_max(_records(log, batch, limit, streamed_records), timestamp)
+                    if batch.header.magic
+                    else None
+                )
+                return lookup.NO_TIMESTAMPS if record is None else _found(segment, batch, record)
+    return lookup.NO_TIMESTAMPS
+
+
+def _records(
+    file: DataFile, batch: Batch, limit: int, read: Callable[[bytes, int], Iterator[Record]]
+) -> Iterator[Timed]:
+    """Yield a batch's records, unpacked; a message of magic 0 or 1 without a codec is its own only record."""
+    header = batch.header
+    if isinstance(header, LegacyHeader) and not header.codec:
+        yield header
+        return
+    if header.size > limit:
+        raise _unread(file, LimitError(batch.position, "batch size", f"at most {limit} bytes", header.size))
+    raw = file.read(batch.position, header.size)
+    try:
+        if isinstance(header, LegacyHeader):
+            yield from messages(message_set(raw, limit))
+        else:
+            yield from read(raw, limit)
+    except FormatError as error:
+        raise _unread(file, error.moved(batch.position)) from error
+
+
+def _unread(file: DataFile, error: FormatError) -> FileError:
+    return FileError(file.path, error.code, describe(error), error.position, error.field)
+
+
+def _found(segment: LoadedSegment, batch: Batch, record: Timed) -> FoundRecord:
+    return FoundRecord(
+        offset=record.offset,
+        record_timestamp=record.timestamp,
+        leader_epoch=batch.header.partition_leader_epoch,
+        segment_base_offset=segment.base_offset,
+        file=os.path.basename(segment.log_path or ""),
+        path=segment.log_path,
+        position=batch.position,
+    )
