@@ -34,11 +34,15 @@ ASCII = Symbols("-", "->", "..", "ok", "x", "!", ".", "#", ".", "=", "|", "v", "
 
 
 class Screen(NamedTuple):
-    """What a drawing is made for: columns, and whether there are colours and characters beyond ASCII."""
+    """What a drawing is made for: columns, and whether there are colours and characters beyond ASCII.
+
+    `is_part`: --where or --limit left rows out, so that nothing is concluded from those that are shown.
+    """
 
     width: int = 80
     is_colored: bool = False
     is_utf8: bool = True
+    is_part: bool = False
 
     @property
     def symbols(self) -> Symbols:

@@ -35,7 +35,8 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
         return
     from kcli.output.console import Console  # noqa: PLC0415 - slow to import, only for views
 
-    screen = view.screen
+    is_limited = len(found) == view.limit
+    screen = view.screen._replace(is_part=is_limited or view.where is not None)
     console = Console(
         file=out,
         width=screen.width,
@@ -50,7 +51,9 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
     )
     for drawn in draw(found, screen, [*findings, *_unreadable(failures)]):
         console.print(drawn, crop=False)
-    if len(found) == view.limit:
+    if view.where is not None:
+        console.print("Only the rows that meet --where: no verdict on the others.", style="dim")
+    if is_limited and view.limit is not None:
         console.print(f"The first {counted(view.limit, 'row')} alone: --limit.", style="dim")
 
 

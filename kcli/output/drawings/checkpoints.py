@@ -26,6 +26,6 @@ CHECKPOINTS = TableView(
         ShownColumn("EPOCH", "latest_epoch", NUMBER, rank=2),
         ShownColumn("VIOLATED", lambda row: ", ".join(row.violations), style="bold", least=12),
     ),
-    closing=_total,
+    verdict=_total,
     severity=lambda row: "warning" if row.violations else None,
 )

@@ -11,7 +11,7 @@ from kcli.analysis.findings import SEVERITIES, Finding
 from kcli.output.drawings.grid import ShownColumn, table
 from kcli.output.drawings.marks import STYLES, by_dir, findings_line, joined, mark
 from kcli.output.drawings.places import log_dir_column, title
-from kcli.output.drawings.tables import TableView, draw_table, sentences
+from kcli.output.drawings.tables import TableView, conclusion, draw_table, sentences
 from kcli.output.screen import Screen
 from kcli.output.units import counted, number, size
 from kcli.rows.check import CLEAN, DAMAGED, WARNING, WILL_NOT_LOAD, CheckRow
@@ -76,8 +76,8 @@ def draw_checks(
     if leaves_out:
         line = f"{mark('', screen.symbols)}  {number(len(clean))} more are clean: -o wide lists them"
         yield sentences(screen, line, style=STYLES[""])
-    yield ""
-    if partitions:
+    if partitions and not screen.is_part:
+        yield ""
         yield table(
             (
                 ShownColumn("", lambda phase: mark(phase.severity, screen.symbols)),
@@ -87,8 +87,8 @@ def draw_checks(
             list(_phases(partitions, findings)),
             screen,
         )
-        yield ""
-    yield sentences(screen, _verdict(rows), style="bold")
+    yield ""
+    yield from conclusion(screen, _verdict(rows), style="bold")
     if findings:
         yield sentences(screen, findings_line(findings))
 

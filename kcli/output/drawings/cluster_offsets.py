@@ -49,7 +49,7 @@ def draw_offsets(
                 for query, header in QUERIES.items()
             ),
         ),
-        closing=lambda _: closing if compared else "",
+        verdict=lambda _: closing if compared else "",
     )
     yield from draw_table(view, list(_sides(rows)), screen, findings)
 

@@ -110,8 +110,9 @@ def draw_elections(
     columns = ELECTIONS.columns if len(partitions) == 1 else (PARTITION, *ELECTIONS.columns)
     view = ELECTIONS._replace(columns=columns, facts=lambda _: list(filter(None, parts)))
     yield from draw_table(view, lines, screen, findings)
-    yield ""
-    yield sentences(screen, *_closing(rows, names))
+    if not screen.is_part:
+        yield ""
+        yield sentences(screen, *_closing(rows, names))
 
 
 def _lines(

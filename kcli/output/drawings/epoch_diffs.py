@@ -24,7 +24,7 @@ def draw_diffs(
     rows: Sequence[EpochDiffRow], screen: Screen, findings: Sequence[Finding]
 ) -> Iterator[RenderableType]:
     """Yield the epochs of the replicas of each partition side by side, and a table of the pairs."""
-    if len(rows) <= MOST_DRAWN:
+    if len(rows) <= MOST_DRAWN and not screen.is_part:
         epochs: dict[EpochRow, None] = {}
         for row in rows:
             there = row.where._replace(dir=row.other_dir, broker_id=row.other_broker_id)
@@ -93,5 +93,5 @@ PAIRS = TableView(
         ShownColumn("ONLY HERE", "records_only_here", COUNT),
         ShownColumn("ONLY THERE", "records_only_there", COUNT),
     ),
-    closing=_verdict,
+    verdict=_verdict,
 )

@@ -52,7 +52,7 @@ CHECKED = TableView(
         ShownColumn("BATCHES", "batches_start_offset", NUMBER),
         ShownColumn("", _meaning, style=_style),
     ),
-    closing=_verdict,
+    verdict=_verdict,
 )
 REBUILT = TableView(
     columns=(

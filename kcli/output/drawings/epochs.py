@@ -72,7 +72,7 @@ EPOCHS = TableView(
         ShownColumn("OFFSETS", lambda row: row.end_offset - row.start_offset, COUNT, rank=2),
         DrawnColumn("", _ranges, least=8, most=40, rank=3),
     ),
-    closing=_epoch_total,
+    verdict=_epoch_total,
     facts=_source,
 )
 

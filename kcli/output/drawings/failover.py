@@ -90,7 +90,7 @@ FAILOVER = TableView(
         ShownColumn("EPOCH", lambda row: (row.leader_epoch, row.next_leader_epoch), STEP),
         ShownColumn("", _note, rank=1, least=16, style="yellow"),
     ),
-    closing=_total,
+    verdict=_total,
     severity=_severity,
     facts=lambda rows: [f"metadata of {one_line(rows[0].dir)}"],
 )

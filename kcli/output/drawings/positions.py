@@ -75,7 +75,7 @@ POSITIONS = TableView(
         ShownColumn("ANSWER", _answer, rank=1, least=12),
         ShownColumn("SO THE CONSUMER", _conclusion, least=20, style=_style),
     ),
-    closing=_verdict,
+    verdict=_verdict,
     severity=_severity,
     facts=_log,
 )

@@ -162,7 +162,7 @@ def draw_checks(
             ShownColumn("FINDINGS", "findings", COUNT),
             *_dir_column(rows),
         ),
-        closing=_verdict,
+        verdict=_verdict,
         severity=lambda row: {"damaged": "error", "warning": "warning"}.get(row.result),
         facts=lambda _: _subject(rows),
     )

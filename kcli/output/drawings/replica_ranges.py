@@ -93,7 +93,7 @@ RANGES = TableView(
         ShownColumn("SIZE", "bytes", SIZE, rank=2),
         ShownColumn("THERE", "other_bytes", SIZE, rank=2),
     ),
-    closing=_total,
+    verdict=_total,
     severity=_severity,
 )
 

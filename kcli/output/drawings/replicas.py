@@ -59,6 +59,9 @@ def draw_by_partition(
 
     Of many partitions those whose replicas agree are one table, of the first replica.
     """
+    if screen.is_part:
+        yield from draw_table(alone, rows, screen, findings)
+        return
     partitions = replicas(rows, screen)
     single = [row for found in partitions if len(found) == 1 for row in found[0].rows]
     several = [found for found in partitions if len(found) > 1]

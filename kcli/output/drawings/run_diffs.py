@@ -57,6 +57,6 @@ DIFFERENCES = TableView(
         ShownColumn("SEGMENTS", _segments, rank=6),
         ShownColumn("NEW", lambda row: ", ".join(row.findings_new), least=12),
     ),
-    closing=_total,
+    verdict=_total,
     severity=lambda row: SEVERITIES.get(row.verdict),
 )

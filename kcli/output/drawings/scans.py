@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from kcli.analysis.findings import Finding
 from kcli.output.drawings.grid import COUNT, NUMBER, RANGE, SIZE, TIME, Columns, ShownColumn
 from kcli.output.drawings.marks import STYLES, findings_line, joined, mark, severity_of
-from kcli.output.drawings.tables import TableView, draw_table, sentences
+from kcli.output.drawings.tables import TableView, conclusion, draw_table, sentences
 from kcli.output.screen import Screen
 from kcli.output.units import counted, number, size
 from kcli.rows.scan import ScanPartitionRow, ScanSegmentRow, ScanSummary
@@ -109,7 +109,7 @@ def _draw(
     yield ""
     yield sentences(screen, _total(rows))
     count = Counter(severities.values())
-    yield sentences(screen, _verdict(count, len(rows), first[0]), style="bold")
+    yield from conclusion(screen, _verdict(count, len(rows), first[0]), style="bold")
     if findings:
         yield sentences(screen, findings_line(findings))
 

@@ -10,7 +10,7 @@ from kcli.analysis.findings import Finding
 from kcli.output.drawings.grid import NUMBER, Line, Lines, ShownColumn, table
 from kcli.output.drawings.marks import STYLES, findings_line
 from kcli.output.drawings.places import title
-from kcli.output.drawings.tables import TableView, sentences
+from kcli.output.drawings.tables import TableView, conclusion, sentences
 from kcli.output.screen import Screen
 from kcli.output.units import counted
 from kcli.rows.simulation import ScenarioRow, SimulationRow
@@ -67,7 +67,7 @@ def draw_story(
     drawn = table(COLUMNS, lines, screen)
     yield Lines(_with_events(drawn.lines, rows, screen), screen.width)
     yield ""
-    yield sentences(screen, _verdict(rows), findings_line(findings))
+    yield from conclusion(screen, _verdict(rows), findings_line(findings))
 
 
 def _with_events(drawn: Sequence[Line], rows: Sequence[SimulationRow], screen: Screen) -> Iterator[Line]:

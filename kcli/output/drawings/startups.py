@@ -12,7 +12,7 @@ from kcli.analysis.times import duration
 from kcli.output.drawings.grid import COUNT, NUMBER, SIZE, ShownColumn, table
 from kcli.output.drawings.marks import STYLES, findings_line, joined
 from kcli.output.drawings.places import log_dir_column, name_of, title
-from kcli.output.drawings.tables import TableView, draw_table, sentences
+from kcli.output.drawings.tables import TableView, conclusion, draw_table, sentences
 from kcli.output.screen import Screen
 from kcli.output.units import counted, number, size
 from kcli.rows.startup import StartedLogDir, StartupBrokerRow, StartupRow
@@ -59,7 +59,7 @@ def draw_startup(
     if broker is not None:
         yield from _verdict(broker, screen)
     if partitions:
-        yield sentences(screen, _total(partitions), style="" if broker else "bold")
+        yield from conclusion(screen, _total(partitions), style="" if broker else "bold")
     if findings:
         yield sentences(screen, findings_line(findings))
 

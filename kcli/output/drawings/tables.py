@@ -19,12 +19,14 @@ from kcli.rows.places import Where
 class TableView(NamedTuple):
     """How rows of one type are shown: the columns, and what a line at the end sums up.
 
+    `verdict` is such a line in place of `closing` that concludes something from all rows.
     `severity` gives each row a mark; None: no mark. `facts`: what all rows share, for the title. `above`:
     what is drawn between the two.
     """
 
     columns: Columns
     closing: Callable[[Sequence[Any]], str] | None = None
+    verdict: Callable[[Sequence[Any]], str] | None = None
     severity: Callable[[Any], str | None] | None = None
     facts: Callable[[Sequence[Any]], Sequence[str]] | None = None
     above: Callable[[Sequence[Any], Screen], Sequence[RenderableType]] | None = None
@@ -52,6 +54,8 @@ def draw_table(
         columns = (_marks(view.severity, screen), *columns)
     yield table(columns, rows, screen)
     closing = view.closing(rows) if view.closing is not None else ""
+    if view.verdict is not None and not screen.is_part:
+        closing = view.verdict(rows)
     if closing or findings:
         yield ""
         yield sentences(screen, closing, findings_line(findings))
@@ -85,6 +89,13 @@ def sentences(screen: Screen, *texts: str, style: str = "", indent: str = "") ->
         for line in wrap(text, screen.width, break_on_hyphens=False, subsequent_indent=indent)
     ]
     return Lines([[(line if screen.is_utf8 else ascii_only(line), style)] for line in lines], screen.width)
+
+
+def conclusion(screen: Screen, text: str, *more: str, style: str = "") -> Iterator[Lines]:
+    """Yield what all rows say together, unless the screen shows a part of them, and further sentences."""
+    texts = [*([] if screen.is_part else [text]), *more]
+    if any(texts):
+        yield sentences(screen, *texts, style=style)
 
 
 def _marks(severity: Callable[[Any], str | None], screen: Screen) -> ShownColumn:

@@ -46,7 +46,7 @@ OFFSETS = TableView(
         ShownColumn("EPOCH", "latest_epoch", NUMBER, rank=3),
         ShownColumn("NEWEST LOCAL (UTC)", _known("max_timestamp"), TIME, rank=2),
     ),
-    closing=_tiered,
+    verdict=_tiered,
 )
 
 
@@ -148,7 +148,7 @@ def draw_coverage(
             ShownColumn("REMOTE", lambda bar: bar.bytes("remote_bytes"), SIZE, rank=1),
             ShownColumn("SAFE TO LOSE", lambda bar: bar.bytes("safe_to_lose_bytes"), SIZE),
         ),
-        closing=lambda _: _covered(bars, cells),
+        verdict=lambda _: _covered(bars, cells),
     )
     yield from draw_table(view, bars, screen, findings)
 
@@ -199,7 +199,7 @@ RETENTION = TableView(
         ShownColumn("RULE", "rule"),
         ShownColumn("WHY", "reason", rank=1, least=20),
     ),
-    closing=_goes,
+    verdict=_goes,
 )
 
 

@@ -14,7 +14,7 @@ from kcli.output.drawings.grid import COUNT, NUMBER, SIZE, Line, Lines, ShownCol
 from kcli.output.drawings.marks import STYLES, findings_line, joined
 from kcli.output.drawings.places import name_of, place_parts, title
 from kcli.output.drawings.rounds import draw_rounds
-from kcli.output.drawings.tables import TableView, draw_table, sentences
+from kcli.output.drawings.tables import TableView, conclusion, draw_table, sentences
 from kcli.output.screen import Screen
 from kcli.output.units import counted, moment, size
 from kcli.rows.truncation import TruncatedSegment, TruncationRow
@@ -48,7 +48,7 @@ def draw_truncations(
     else:
         yield from draw_table(MANY, rows, screen)
         yield ""
-    yield sentences(screen, _verdict(rows), style="bold")
+    yield from conclusion(screen, _verdict(rows), style="bold")
     if findings:
         yield sentences(screen, findings_line(findings))
 
