@@ -177,6 +177,8 @@ def out_of(word: str, common: Common, *, by_workers: bool) -> Out:
         labels=labels_of(common.label),
         announces=not common.quiet and (common.verbose > 0 or sys.stderr.isatty()),
     )
+    if common.findings is not None and os.path.realpath(common.findings) == out.path:
+        raise UsageError(f"--out {word}: --findings names the same file")
     _refuse_what_is_there(out)
     return out
 

@@ -119,6 +119,6 @@ def _is_shown(finding: Finding, common: Common) -> bool:
 
 def _count_unanswered(failures: list[Failure], inputs: int) -> Iterator[str]:
     """Yield the line that counts the inputs that could not be read, if there were several inputs."""
-    count = len({failure.path for failure in failures if failure.path})
+    count = min(len({failure.path for failure in failures if failure.path}), inputs)
     if count and inputs > 1:
         yield f"kcli: {count} of {inputs} inputs could not be read"

@@ -7,7 +7,7 @@ engine, writes the rows and ends with `typer.Exit`. `run_rows` does the same for
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import typer
@@ -16,12 +16,13 @@ from commands._boundary import TRACEBACKS_FROM, boundary, internal
 from commands._engine import engine_of, uses_spark
 from commands._findings import INLINE, STDERR, check_destination, refuse_input, write_findings
 from commands._inputs import inputs, refuse_too_much
-from commands._options import Common, joined, split_list
+from commands._options import Common, joined
 from commands._print import Text, print_messages, print_rows, progress
 from commands._signals import Interrupted, deferred, deliver_pending, delivered, interruptible
 from commands._status import ExitStatus, MissingError, UsageError
 from commands._summary import RunSummary
 from commands._terminal import screen_of
+from commands._unmatched import advice, nothing_matched, other_topics, topics_not_found
 from kcli.analysis.findings import SEVERITIES
 from kcli.engine.contract import Engine, Job, Map, Outcome, Reduce, Unit
 from kcli.engine.errors import EngineMissingError, NotWrittenError
@@ -203,6 +204,7 @@ def _units(
             if out is not None:
                 out.refuse_inputs(found)
             refuse_input(common.findings, found)
+            summary.inputs = len(found.targets) + len(found.failures)
             if command.expand is not None:
                 found = command.expand(found)
             units, failures = plan(found, command.accepts)
@@ -212,12 +214,15 @@ def _units(
         summary.interrupt(error)
         return Found(), []
     summary.failures.extend(map(_with_cause, failures))
-    summary.inputs = len(units) + len(failures)
     summary.findings.extend(notes_as_findings(found.notes))
     if not units and not failures:
         path = shown(paths[0]) if paths and len(paths) == 1 else ""
-        message = _nothing_matched(found) + _other_topics(paths, common)
+        message = nothing_matched(found) + other_topics(paths, common)
         summary.failures.append(Failure(path, "nothing-matched", None, None, message))
+    elif command.topics_of_rows is None and not found.failures:
+        missing = [*topics_not_found(found, paths, common)]
+        summary.inputs += len(missing)
+        summary.failures.extend(missing)
     return found, units
 
 
@@ -226,36 +231,6 @@ def _with_cause(failure: Failure) -> Failure:
     return (
         failure if failure.path else failure._replace(message="'': an empty path; is a shell variable unset?")
     )
-
-
-def _nothing_matched(found: Found) -> str:
-    """Return why there is nothing to answer."""
-    leftovers = sum(note.kind == "leftover" for note in found.notes)
-    hint = (
-        f"; {leftovers} -delete, -stray or -future left out; --include-leftovers reads them"
-        if leftovers
-        else ""
-    )
-    return f"no partition or file here matches what was asked for{hint}"
-
-
-def _other_topics(paths: list[str] | None, common: Common) -> str:
-    """Return a suggestion where --topic names none of the topics that are here."""
-    if not common.topic or not paths or "-" in paths:
-        return ""
-    targets = find(paths, replace(common, topic=None, topic_regex=None).selection()).targets
-    return _advice(common, {target.name.topic for target in targets if target.name is not None})
-
-
-def _advice(common: Common, known: Iterable[str]) -> str:
-    """Return which of the known topics --topic may mean."""
-    from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
-
-    topics = sorted(set(known))
-    advice = " ".join(
-        filter(None, (did_you_mean(word, topics).rstrip() for word in split_list(common.topic)))
-    )
-    return f"; {advice}" if advice else ""
 
 
 def _view(
@@ -323,7 +298,7 @@ def _rows(
                 done(outcome)
         if not has_rows and units and command.topics_of_rows is not None and not summary.failures:
             message = (
-                f"no row here is about what was asked for{_advice(common, command.topics_of_rows(units))}"
+                f"no row here is about what was asked for{advice(common, command.topics_of_rows(units))}"
             )
             summary.answered = 0
             summary.failures.append(Failure("", "nothing-matched", None, None, message))

@@ -34,7 +34,14 @@ def opened_session(found: Found, summary: RunSummary, common: Common) -> "Iterat
             f"sql needs DuckDB, of the extra sql: pip install 'kcli-for-kafka[sql]' ({error})"
         ) from error
     engine = engine_of(common)(None)
-    source = Source(found, engine, summary.add, jobs=common.jobs, leftovers=common.include_leftovers)
+    source = Source(
+        found,
+        engine,
+        summary.add,
+        jobs=common.jobs,
+        leftovers=common.include_leftovers,
+        users=common.selection(),
+    )
     try:
         place = scratch_directory()
         if is_of_a_log_dir(place):

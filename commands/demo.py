@@ -111,4 +111,7 @@ def _unpack(folder: str) -> None:
         )
     for entry in packed:
         with entry.open("rb") as file, tarfile.open(fileobj=file, mode="r:gz") as tar:
-            tar.extractall(folder, filter="data")
+            if hasattr(tarfile, "data_filter"):
+                tar.extractall(folder, filter="data")
+            else:  # before Python 3.11.4
+                tar.extractall(folder)  # noqa: S202 - kcli's own archive

@@ -7,6 +7,7 @@ import typer
 
 from commands._options import Common, Paths, common_options
 from commands._status import UsageError
+from formats.names import REMOTE_LOG_METADATA
 
 if TYPE_CHECKING:
     from commands._sql import Find
@@ -66,17 +67,22 @@ def _finder(paths: list[str] | None, common: Common) -> "Find":
     from commands._run import new_summary  # noqa: PLC0415
     from commands._signals import delivered  # noqa: PLC0415
     from kcli.jobs.common import failure_of, notes_as_findings  # noqa: PLC0415
-    from kcli.logdir.tree import find  # noqa: PLC0415
+    from kcli.logdir.tree import Selection, find  # noqa: PLC0415
     from kcli.rows import Failure  # noqa: PLC0415
 
     listed = list(inputs(paths, common))
 
     def find_now() -> "tuple[Found, RunSummary]":
         with delivered():
-            found, summary = find(listed, common.selection()), new_summary(common)
+            users = common.selection()
+            found, summary = find(listed, users), new_summary(common)
+            selected = len(found.targets)
+            if users.names:  # events of these topics are in the partitions of another one
+                metadata = find(listed, Selection(topics=(REMOTE_LOG_METADATA,))).targets
+                found.targets += [one for one in metadata if not users.wants(one.name)]
         summary.failures.extend(map(failure_of, found.failures))
         summary.findings.extend(notes_as_findings(found.notes))
-        summary.inputs = len(found.targets) + len(found.failures)
+        summary.inputs = selected + len(found.failures)
         if not summary.inputs:
             message = "no partition or file here matches what was asked for"
             summary.failures.append(Failure("", "nothing-matched", None, None, message))

@@ -100,6 +100,9 @@ class Selection:
         return not (self.exclude_internal and INTERNAL_TOPICS.fullmatch(name.topic))
 
 
+ALL_PARTITIONS = Selection()
+
+
 class Note(NamedTuple):
     """An entry that was met and not read.
 
@@ -206,13 +209,14 @@ def _advice(entries: list[Entry]) -> str:
 
 def file_target(path: str) -> Target:
     """Return the target of a single file; the partition's name comes from the directory around it."""
-    around = os.path.dirname(os.path.abspath(path))
+    directory = os.path.dirname(path) or "."
+    kind = parse_file(os.path.basename(path)).kind
     return Target(
-        kind=parse_file(os.path.basename(path)).kind,
+        kind=kind,
         path=path,
         shown=shown(path),
-        name=partition_around(around),
-        log_dir=enclosing_log_dir(os.path.dirname(path) or "."),
+        name=partition_around(os.path.abspath(directory)),
+        log_dir=directory if kind in LOG_DIR_KINDS else enclosing_log_dir(directory),
     )
 
 

@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TextIO
+from functools import partial
+from typing import TYPE_CHECKING, Any, TextIO
 
 from kcli.analysis.findings import Finding
 from kcli.output.drawings import drawing_of
@@ -12,22 +13,28 @@ from kcli.output.structured import Tail
 from kcli.output.units import counted
 from kcli.output.values import cell, iso, one_line
 from kcli.output.view import ShownRow, View
-from kcli.rows import Column, Failure, Item, Value
+from kcli.rows import Column, Failure, Item, Value, values_of
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 SHOWN_OF_A_LONG_VALUE = 1000
 """Characters."""
+LEAST_OF_A_TEXT = 24
+"""Characters that a text of a column is cut to where there is no room."""
 NOTHING = "No rows."
 
 
 def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> None:
     """Write rows as people read them: the view of their type, which needs all of them.
 
-    Columns that were named, and rows without a header, are written as `write_wide` does.
+    Columns that were named, and rows without a header, are written as `write_wide` does. Rows of a type
+    without a view are a table of the first columns, as many as fit.
     """
-    draw = drawing_of(view.types[0].name)
-    if draw is None or view.columns is not None or not view.headers:
+    if view.columns is not None or not view.headers:
         write_wide(rows, view, out, tail)
         return
+    draw = drawing_of(view.types[0].name) or partial(_draw_columns, view.types[0].columns)
     found = list(view.chosen(rows))
     findings, failures = tail()
     if not found:
@@ -57,11 +64,39 @@ def write_table(rows: Iterable[Item], view: View, out: TextIO, tail: Tail) -> No
         console.print(f"The first {counted(view.limit, 'row')} alone: --limit.", style="dim")
 
 
+def _draw_columns(
+    columns: Sequence[Column], rows: Sequence[Any], screen: Screen, _: Sequence[Finding]
+) -> "Iterator[RenderableType]":
+    """Yield a table of the values as they are: the later columns go first where there is no room."""
+    from kcli.output.drawings.grid import TEXT, Kind, ShownColumn, left_out, table  # noqa: PLC0415 - imports rich
+
+    number = Kind(lambda value, _: str(value), is_right=True)
+    shown = [
+        ShownColumn(
+            column.name,
+            partial(_value_of, place, column),
+            number if column.kind == "int" else TEXT,
+            rank=place + 1,
+            least=None if column.kind == "int" else LEAST_OF_A_TEXT,
+        )
+        for place, column in enumerate(columns)
+    ]
+    shown[0] = shown[0]._replace(rank=0)
+    yield table(shown, rows, screen)
+    missing = left_out(shown, rows, screen)
+    if missing:
+        yield f"{counted(missing, 'more column')}: -o wide shows them."
+
+
+def _value_of(place: int, column: Column, row: Any) -> str:
+    return _cell(values_of(row)[place], column)
+
+
 def _unreadable(failures: Iterable[Failure]) -> Iterator[Finding]:
     """Yield a finding for each error about a file, so that its row has a mark."""
     for failure in failures:
         directory = os.path.dirname(failure.path)
-        if directory:
+        if directory and failure.error != "not-found":
             yield Finding("LOG-008", failure.message, directory, failure.path, failure.position)
 
 

@@ -34,7 +34,7 @@ from pyarrow import dataset, fs
 from kcli.engine.contract import Engine, Job, Outcome
 from kcli.logdir.buffers import shown
 from kcli.logdir.directory import NO_DIRECTORY, directory_facts
-from kcli.logdir.tree import Found, Target
+from kcli.logdir.tree import ALL_PARTITIONS, Found, Selection, Target
 from kcli.output.arrow import schema as arrow_schema
 from kcli.rows import ArrowBlock, RowType
 from kcli.views.definitions import BATCHES, FINDINGS, MOMENT, RECORDS, RLMM, VIEWS, view_columns
@@ -70,12 +70,23 @@ class SqlError(Exception):
 class Source:
     """What the tables of a session read, without its connection: DuckDB keeps them, and this, alive.
 
-    `note` gets each outcome of a scan, from other threads. `stopped`: no more rows are needed. `failed` is
-    what a scan or an option raised, of which DuckDB only passes on the text.
+    `users`: the partitions that were selected; `found` has those of __remote_log_metadata, too. `note` gets
+    each outcome of a scan, from other threads. `stopped`: no more rows are needed. `failed` is what a scan or
+    an option raised, of which DuckDB only passes on the text.
     """
 
-    def __init__(self, found: Found, engine: Engine, note: Note, *, jobs: int, leftovers: bool) -> None:
+    def __init__(
+        self,
+        found: Found,
+        engine: Engine,
+        note: Note,
+        *,
+        jobs: int,
+        leftovers: bool,
+        users: Selection = ALL_PARTITIONS,
+    ) -> None:
         self.found = found
+        self.users = users
         self.engine = engine
         self.note = note
         self.jobs = jobs
@@ -85,6 +96,12 @@ class Source:
         self.failed: BaseException | None = None
         self.missing: list[tuple[str, ViewTable]] = []
         self._named: dict[tuple[str, tuple[str | None, ...]], str] = {}
+
+    def found_for(self, view: str) -> Found:
+        """Return what the paths lead to as far as a view reads it."""
+        if view == RLMM or not self.users.names:
+            return self.found
+        return replace(self.found, targets=[one for one in self.found.targets if self.users.wants(one.name)])
 
     def name(self, view: str, values: Sequence[str | None]) -> str:
         """Return the name of the table of a view with some options: DuckDB calls it to bind a macro."""
@@ -126,8 +143,7 @@ class Session:
         )
         for view, options in OPTIONS.items():
             self._connection.register(view, ViewTable(source, view, {}))
-            if options:
-                self._connection.execute(_macro(view, options))
+            self._connection.execute(_macro(view, options))
         self._connection.execute("SET lock_configuration = true")
 
     def close(self) -> None:
@@ -221,6 +237,8 @@ def opened(source: Source, place: str) -> Iterator[Session]:
 
 def _macro(view: str, options: Sequence[str]) -> str:
     """Return the statement that makes the macro of a view."""
+    if not options:
+        return f"CREATE MACRO {view}() AS TABLE FROM {view}"
     parameters = ", ".join(f"{option} := NULL" for option in options)
     values = ", ".join(f"CAST({option} AS VARCHAR)" for option in options)
     return f"CREATE MACRO {view}({parameters}) AS TABLE FROM query_table(kcli_view('{view}', [{values}]))"
@@ -242,7 +260,7 @@ class ViewTable(dataset.Dataset):  # type: ignore[misc]
         self._source = source
         # what the paths lead to is known: the path is only for the form
         words = {"view": view, "path": os.sep, "leftovers": str(source.leftovers).lower(), **options}
-        self._query: Query = query(words)
+        self._query: Query = replace(query(words), users=source.users)
         self._schema = view_schema(view)
 
     @property
@@ -289,7 +307,7 @@ class Scan:
 
     def _rows(self) -> Iterator[Any]:
         source, asked = self._source, self._query
-        found = source.found
+        found = source.found_for(asked.view)
         if self._condition is not None:
             found = replace(found, targets=_kept(asked.view, found.targets, self._condition))
         decodes = not DECODED.isdisjoint(self._read.names)

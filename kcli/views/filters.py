@@ -7,9 +7,13 @@ later Spark adds is simply not used.
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
 
 PUSHING_PLANNER = "pyspark.sql.worker.data_source_pushdown_filters"
+
+MATCHES = "Matches"
+"""The kind of a filter of the option `topic`: names or globs, one of which a topic meets. Spark has none."""
 
 LOWEST = -(2**63)
 HIGHEST = 2**63 - 1
@@ -58,10 +62,14 @@ class Range:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pushed:
-    """What the filters of a query leave: topics (None: all), and ranges of numbers by column."""
+    """What the filters of a query leave: topics (None: all), and ranges of numbers by column.
+
+    A topic meets one at least of each tuple of `globs`.
+    """
 
     topics: frozenset[str] | None = None
     prefixes: tuple[str, ...] = ()
+    globs: tuple[tuple[str, ...], ...] = ()
     ranges: dict[str, Range]
 
     def range(self, *columns: str) -> Range:
@@ -81,8 +89,12 @@ class Pushed:
     def wants_topic(self, topic: str | None) -> bool:
         """Whether rows of this topic can pass; those without one cannot where the topic is compared."""
         if topic is None:
-            return self.topics is None and not self.prefixes
-        return (self.topics is None or topic in self.topics) and all(map(topic.startswith, self.prefixes))
+            return self.topics is None and not self.prefixes and not self.globs
+        return (
+            (self.topics is None or topic in self.topics)
+            and all(map(topic.startswith, self.prefixes))
+            and all(any(fnmatchcase(topic, glob) for glob in globs) for globs in self.globs)
+        )
 
     def wants_partition(self, number: int | None) -> bool:
         """Whether rows of this partition can pass."""
@@ -130,6 +142,8 @@ def pushed(filters: Iterable[Filter]) -> Pushed:
 def _topic(found: Pushed, kind: str, value: Any) -> Pushed:
     if kind == "StringStartsWith" and isinstance(value, str):
         return replace(found, prefixes=(*found.prefixes, value))
+    if kind == MATCHES:
+        return replace(found, globs=(*found.globs, tuple(value)))
     values = (value,) if kind in _EQUAL else value if kind == "In" else None
     if not isinstance(values, (list, tuple)) or not all(isinstance(one, str) for one in values):
         return found

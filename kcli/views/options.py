@@ -7,7 +7,7 @@
 | `paths`           | the same as a JSON list, as `load([...])` writes it |
 | `of`              | view findings: of which views, with commas; by default of all |
 | `leftovers`       | true: directories -delete, -stray, -future and files that wait for removal, too |
-| `topic`           | only these topics, with commas; not for rlmm, whose events are about many |
+| `topic`           | only these topics, names or globs with commas; not for rlmm: its events are about many |
 | `partition`       | only these partitions, like `0..3,7`; not for rlmm |
 | `offsets`         | batches, records: from the first to the last offset, `A..B`, `A..` or `..B`, inclusive |
 |                   | like `kcli dump --offsets`: found by names and indexes, to two rising batches after B |
@@ -26,8 +26,9 @@ from dataclasses import dataclass
 
 from formats.bounds import LARGEST_BATCH
 from kcli.analysis.times import TimeWordError, moment_ms
+from kcli.logdir.tree import ALL_PARTITIONS, Selection
 from kcli.views.definitions import BATCHES, EPOCHS, FINDINGS, OFFSETS, RECORDS, RLMM, SEGMENTS, VIEWS
-from kcli.views.filters import HIGHEST, LOWEST, Filter
+from kcli.views.filters import HIGHEST, LOWEST, MATCHES, Filter
 
 RANGES = {
     "offsets": {BATCHES: ("last_offset", "base_offset"), RECORDS: ("offset", "offset")},
@@ -81,6 +82,8 @@ class Query:
     filters: tuple[Filter, ...]
     partitions: int | None
     max_batch_bytes: int
+    users: Selection = ALL_PARTITIONS
+    """Of the view rlmm: which user partitions its events are about."""
 
 
 def view_of(options: Mapping[str, str]) -> str:
@@ -131,7 +134,7 @@ def _filters(view: str, options: Mapping[str, str]) -> Iterator[Filter]:
         if name in options and (view == RLMM or (name in ABOUT_BATCHES and view not in {BATCHES, RECORDS})):
             raise OptionError(f"option {name}: it is not for the view {view}; compare columns in the query")
     if "topic" in options:
-        yield "In", "topic", tuple(_topic(word.strip()) for word in options["topic"].split(","))
+        yield MATCHES, "topic", tuple(_topic(word.strip()) for word in options["topic"].split(","))
     if "partition" in options:
         yield "In", "partition", tuple(_partitions(options["partition"]))
     for name, column in LISTS.items():

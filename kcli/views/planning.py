@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ from kcli.jobs import epoch, scan, scan_logs
 from kcli.jobs.common import PARTITIONS_ONLY, log_dir_findings, notes_as_findings, plan
 from kcli.jobs.ls import ls
 from kcli.jobs.rlmm import dump as rlmm
+from kcli.jobs.rlmm.selection import dump_selected
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.listing import listed, unexpected_names
 from kcli.logdir.tree import PARTITION, Found, Selection, Target, find
@@ -142,7 +144,8 @@ def _works(
     if view == RLMM:
         expanded = rlmm.expand(found)
         targets = [target for target in expanded.targets if _holds_metadata(pushed, target)]
-        return _of_units(rlmm.dump, replace(expanded, targets=targets), rlmm.ACCEPTS)
+        job = partial(dump_selected, selection=query.users)
+        return _of_units(job, replace(expanded, targets=targets), rlmm.ACCEPTS)
     if view == SEGMENTS:
         return _of_units(SEGMENT, scan_logs.expand(found), scan_logs.ACCEPTS)
     if view == EPOCHS:

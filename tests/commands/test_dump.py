@@ -127,6 +127,15 @@ def test_files_and_directories_mixed(dump, log_dir):
     assert rows["dump_meta_properties"][0]["node_id"] == 1
 
 
+def test_a_file_of_a_log_dir_has_the_facts_of_it(dump, log_dir):
+    log_dir.partition("orders-0")
+    named, _ = dump(log_dir.path / "meta.properties")
+    found, _ = dump(log_dir.path, "--only", "dump_meta_properties")
+
+    assert named == {"dump_meta_properties": found["dump_meta_properties"]}
+    assert named["dump_meta_properties"][0]["cluster_id"]
+
+
 def test_keys_of_a_batch_are_those_of_the_contract(dump, log_dir):
     rows, _ = dump(log_dir.partition("orders-0") / LOG)
 

@@ -233,6 +233,14 @@ class TestInputs:
         else:
             assert [answer[1] for answer in answers(result)] == partitions
 
+    def test_a_topic_that_is_not_here_is_an_error_and_the_others_are_answered(self, kcli, orders):
+        result = kcli(*ASK, orders, "--topic", "ordres,orders", "-o", "json")
+
+        document = json.loads(result.stdout)
+        assert (result.exit_code, {row["topic"] for row in document["rows"]}) == (4, {"orders"})
+        (error,) = document["errors"]
+        assert error["message"].startswith("--topic ordres: no partition") and "orders?" in error["message"]
+
     def test_paths_from_stdin(self, kcli, orders):
         result = kcli(*ASK, "-", "-o", "json", input=f"{orders}/orders-0\n\n{orders}/orders-1\n")
 

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 from tests.kcli.views.fleet import fleet
 from tests.partitions import log_dir, put_range, segment
 
+TIERED = Path(__file__).parents[1] / "data" / "rlmm" / "cluster.tar.gz"
 KCLI = [sys.executable, "-m", "kcli"]
 LONG = "SELECT count(*) FROM range(10000000) a, range(1000000) b WHERE (a.range + b.range) % 7 = 1"
 ENDLESS = "SELECT a.range FROM range(100000000) a, range(100000) b"
@@ -186,6 +188,25 @@ def test_selection_of_partitions_is_that_of_every_command(kcli, dirs):
                 "--partition", "1", "--no-headers")  # fmt: skip
 
     assert done.stdout == "clicks\t1\n"
+
+
+def test_a_topic_of_the_view_rlmm_is_the_user_s(kcli, tmp_path):
+    with tarfile.open(TIERED) as archive:
+        archive.extractall(tmp_path, filter="data")
+    for words in (["--topic", "t-txn"], ["--partition", "0"], []):
+        rows = kcli("rlmm", "dump", tmp_path / "cluster" / "node1", *words, "-o", "tsv", "--no-headers").stdout
+        for view in ("rlmm", "rlmm()"):
+            query = f"SELECT count(*) FROM {view}"
+            done = kcli("sql", query, tmp_path / "cluster" / "node1", *words, "-o", "tsv", "--no-headers")
+            assert int(done.stdout) == len(rows.splitlines())
+
+
+def test_a_topic_of_a_view_may_be_a_glob(kcli, dirs):
+    counts = [
+        kcli("sql", f"SELECT count(*) FROM batches({option})", dirs[0], "-o", "tsv", "--no-headers", *words)
+        for option, words in (("topic := 'cl*,or?ers'", ()), ("", ("--topic", "cl*,or?ers")))
+    ]
+    assert int(counts[0].stdout) == int(counts[1].stdout) > 0
 
 
 def test_the_schema_of_a_document_holds(kcli, dirs):

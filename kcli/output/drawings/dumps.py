@@ -22,7 +22,7 @@ from kcli.output.drawings.grid import (
 from kcli.output.drawings.marks import joined
 from kcli.output.drawings.tables import TableView, draw_table, time_column
 from kcli.output.long_values import beginning
-from kcli.output.screen import Screen
+from kcli.output.screen import ASCII, Screen
 from kcli.output.units import counted, moment, number, size
 from kcli.output.values import cell, one_line
 from kcli.rows.dump import DumpBatchRow, DumpRecordRow
@@ -32,10 +32,10 @@ UNCOMPRESSED = "none"
 BAD_CHECKSUM = "wrong checksum"
 MOST_BYTES = 300
 """Of a key or a value: no terminal shows more in a column."""
-LEAST_KEY, MOST_KEY = 10, 40
-"""Characters of a key that are shown at least, where there is room."""
-LEAST_VALUE, LEAST_DECODED = 24, 12
-"""Characters of a value, and of one next to a decoded key."""
+LEAST_KEY, LEAST_VALUE = 10, 24
+"""Characters of a key and of a value that are shown at least, where there is room."""
+MOST_FIRST = 40
+"""Characters of the first field of a decoded value that are never cut."""
 TRANSACTION_STATES = (
     "Empty",
     "Ongoing",
@@ -125,11 +125,14 @@ def draw_records(
 ) -> Iterator[RenderableType]:
     """Yield records with the beginnings of their keys and values; those of internal topics decoded."""
     time, day = time_column("TIME", "timestamp", rows, rank=2)
+    key = ShownColumn("KEY", _key, CONTENTS, least=LEAST_KEY, style="cyan")
+    if any(row.decoded_key is not None for row in rows):  # a group, a transaction: never cut
+        key = key._replace(least=None, may_overflow=True)
     view = TableView(
         columns=(
             ShownColumn("OFFSET", "offset", NUMBER),
             time,
-            ShownColumn("KEY", _key, CONTENTS, least=_key_width(rows), style="cyan"),
+            key,
             ShownColumn("VALUE", _value, CONTENTS, least=_value_width(rows), style=_value_style),
             ShownColumn("HEADERS", _headers, rank=1, least=8),
         ),
@@ -148,14 +151,12 @@ def _key(row: DumpRecordRow) -> Any:
     return "/".join(_field(value) for value in row.decoded_key.values())
 
 
-def _key_width(rows: Sequence[DumpRecordRow]) -> int:
-    """Return how narrow the keys may become: decoded ones identify groups and transactions."""
-    decoded = (len(_key(row)) for row in rows if row.decoded_key is not None)
-    return min(max(decoded, default=LEAST_KEY), MOST_KEY)
-
-
 def _value_width(rows: Sequence[DumpRecordRow]) -> int:
-    return LEAST_VALUE if _key_width(rows) == LEAST_KEY else LEAST_DECODED
+    """Return how narrow the values may become: the first field of a decoded one, an offset, stays whole."""
+    firsts = (
+        len(_decoded(row.decoded_value).partition(" ")[0]) for row in rows if row.decoded_value is not None
+    )
+    return min(max(firsts, default=LEAST_VALUE), MOST_FIRST) + len(ASCII.more)
 
 
 def _value(row: DumpRecordRow) -> Any:

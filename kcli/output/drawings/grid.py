@@ -179,14 +179,27 @@ def table(columns: Columns, rows: Sequence[Any], screen: Screen) -> Lines:
 
     A long name, of a column that `may_overflow`, ends its line where the others have no room beside it.
     """
+    return Lines(_lines(_fitted(_chosen(columns, rows, screen), screen.width), rows, screen), screen.width)
+
+
+def left_out(columns: Columns, rows: Sequence[Any], screen: Screen) -> int:
+    """Return for how many columns `table` has no room."""
+    return len(columns) - len(_chosen(columns, rows, screen))
+
+
+def _chosen(columns: Columns, rows: Sequence[Any], screen: Screen) -> list[_Laid]:
+    """Return the columns that have room, and how narrow each may become."""
     laid = [found for column in columns if (found := _laid(column, rows, screen)) is not None]
     if _least(laid) > screen.width:
         laid = list(map(_usual, laid))
     while _least(laid) > screen.width and (optional := [one for one in laid if one.column.rank]):
         laid.remove(max(optional, key=lambda one: one.column.rank))
+    excess = _least(laid) - screen.width
+    if excess > 0:
+        laid = [_narrower(one, excess) if one.may_overflow else one for one in laid]
     if _least(laid) > screen.width:
         laid = [one._replace(least=min(one.least, SHORTEST)) if one.is_cut else one for one in laid]
-    return Lines(_lines(_fitted(laid, screen.width), rows, screen), screen.width)
+    return laid
 
 
 def _usual(one: _Laid) -> _Laid:
@@ -195,6 +208,12 @@ def _usual(one: _Laid) -> _Laid:
         return one
     lengths = sorted(map(length, one.cells))
     width = max(lengths[int(len(lengths) * MOST_NAMES)], len(one.column.header))
+    return one._replace(width=width, least=width)
+
+
+def _narrower(one: _Laid, excess: int) -> _Laid:
+    """Return a column of names so much narrower: longer ones have lines of their own."""
+    width = max(one.least - excess, min(one.least, SHORTEST), len(one.column.header))
     return one._replace(width=width, least=width)
 
 

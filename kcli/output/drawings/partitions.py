@@ -27,6 +27,7 @@ def draw_partitions(
     of_dir = by_dir(findings)
     severities = {path: severity_of(found) for path, found in of_dir.items()}
     bad = {path: severity for path, severity in severities.items() if severity != SEVERITIES[0]}
+    note_rank = 0 if any(row.state != NORMAL for row in rows) else 4
     view = TableView(
         columns=(
             ShownColumn("LOG", "log_bytes", SIZE),
@@ -38,7 +39,7 @@ def draw_partitions(
             ShownColumn("END", "log_end_offset", NUMBER),
             ShownColumn("HW", "high_watermark", NUMBER, rank=2),
             ShownColumn("EPOCH", "latest_epoch", NUMBER, rank=1),
-            ShownColumn("NOTE", partial(_note, of_dir), rank=4, least=12, style=STYLES["warning"]),
+            ShownColumn("NOTE", partial(_note, of_dir), rank=note_rank, least=12, style=STYLES["warning"]),
         ),
         closing=_total,
         severity=(lambda row: bad.get(row.where.dir)) if bad else None,

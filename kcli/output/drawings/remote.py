@@ -16,16 +16,16 @@ from kcli.output.units import counted, number
 from kcli.rows.remote_metadata import RlmmEventRow
 
 WORDS = {
-    "COPY_SEGMENT_STARTED": "copy started",
+    "COPY_SEGMENT_STARTED": "copying",
     "COPY_SEGMENT_FINISHED": "copied",
-    "DELETE_SEGMENT_STARTED": "delete started",
+    "DELETE_SEGMENT_STARTED": "deleting",
     "DELETE_SEGMENT_FINISHED": "deleted",
     "DELETE_PARTITION_MARKED": "partition marked for deletion",
     "DELETE_PARTITION_STARTED": "partition deletion started",
     "DELETE_PARTITION_FINISHED": "partition deleted",
 }
 """Kafka's states, and its states of partitions, in words."""
-STYLES = {"copied": "green", "deleted": "red", "delete started": "red"}
+STYLES = {"copied": "green", "deleted": "red", "deleting": "red"}
 UNREADABLE = "cannot be decoded"
 COPYING, COPIED, DELETING = "COPY_SEGMENT_STARTED", "COPY_SEGMENT_FINISHED", "DELETE_SEGMENT_STARTED"
 

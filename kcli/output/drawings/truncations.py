@@ -215,12 +215,16 @@ def _written(row: TruncationRow) -> str:
     return f", written {moment(first)} to {moment(last, with_day=first // DAY != last // DAY)} UTC"
 
 
+MOST_EPOCHS = 8
+"""Of a longer history the first and the last two are shown."""
+
+
 def _changes(row: TruncationRow, screen: Screen) -> str:
     """Return what changes apart from segments: ends, checkpoints, epochs, snapshots."""
-    arrow = screen.symbols.arrow
+    symbols = screen.symbols
 
     def change(name: str, before: Any, after: Any) -> str:
-        return "" if before == after else f"{name} {_shown(before)} {arrow} {_shown(after)}"
+        return "" if before == after else f"{name} {_shown(before)} {symbols.arrow} {_shown(after)}"
 
     created, deleted = (
         sum(one.action == action for one in row.producer_snapshots) for action in (CREATE, DELETE)
@@ -230,7 +234,7 @@ def _changes(row: TruncationRow, screen: Screen) -> str:
         change("log end", row.log_end_offset_before, row.log_end_offset_after),
         change("high watermark", row.high_watermark_before, row.high_watermark_after),
         change("recovery point", row.recovery_point_before, row.recovery_point_after),
-        change("epochs", _epochs(row.epochs_before), _epochs(row.epochs_after)),
+        change("epochs", *(_epochs(one, symbols.more) for one in (row.epochs_before, row.epochs_after))),
         f"snapshots +{created} -{deleted}" if created or deleted else "",
     ]
     found = [text for text in changes if text]
@@ -241,8 +245,11 @@ def _shown(value: Any) -> str:
     return "unknown" if value is None else str(value)
 
 
-def _epochs(entries: Sequence[Any]) -> str:
-    return "/".join(str(entry.epoch) for entry in entries) or "none"
+def _epochs(entries: Sequence[Any], more: str) -> str:
+    words = [str(entry.epoch) for entry in entries]
+    if len(words) > MOST_EPOCHS:
+        words[2:-2] = [more]
+    return "/".join(words) or "none"
 
 
 def _verdict(rows: Sequence[TruncationRow]) -> str:
