@@ -194,7 +194,9 @@ def test_a_topic_of_the_view_rlmm_is_the_user_s(kcli, tmp_path):
     with tarfile.open(TIERED) as archive:
         archive.extractall(tmp_path, filter="data")
     for words in (["--topic", "t-txn"], ["--partition", "0"], []):
-        rows = kcli("rlmm", "dump", tmp_path / "cluster" / "node1", *words, "-o", "tsv", "--no-headers").stdout
+        rows = kcli(
+            "rlmm", "dump", tmp_path / "cluster" / "node1", *words, "-o", "tsv", "--no-headers"
+        ).stdout
         for view in ("rlmm", "rlmm()"):
             query = f"SELECT count(*) FROM {view}"
             done = kcli("sql", query, tmp_path / "cluster" / "node1", *words, "-o", "tsv", "--no-headers")
