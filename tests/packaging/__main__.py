@@ -4,6 +4,7 @@ The one file is a zip of kcli and the packages that it needs, without what they 
 headers, Arrow's servers). It unpacks them once, the first time that it is run.
 """
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -39,7 +40,11 @@ def main():
     target = Path(sys.argv[1] if len(sys.argv) > 1 else "dist").resolve()
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    wheel = packages(target)
+    with open(
+        ROOT / "pyproject.toml", encoding="utf-8"
+    ) as lock:  # two builds of one checkout break each other
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        wheel = packages(target)
     (target / "kcli.1").write_text(output("-m", "kcli", "help", "--man"))
     with tempfile.TemporaryDirectory() as folder:
         one_file(wheel, Path(folder), target / "kcli.pyz")
