@@ -40,9 +40,8 @@ def main():
     target = Path(sys.argv[1] if len(sys.argv) > 1 else "dist").resolve()
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    with open(
-        ROOT / "pyproject.toml", encoding="utf-8"
-    ) as lock:  # two builds of one checkout break each other
+    # two builds of one checkout break each other
+    with open(ROOT / "pyproject.toml", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         wheel = packages(target)
     (target / "kcli.1").write_text(output("-m", "kcli", "help", "--man"))
