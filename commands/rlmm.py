@@ -13,7 +13,7 @@ from commands.rlmm_state import check, state
 
 if TYPE_CHECKING:
     from commands._print import Text
-    from kcli.analysis.kip405 import LineParts
+    from kcli.analysis.remote.kip405 import LineParts
 
 app = Group(
     no_args_is_help=True,
@@ -93,7 +93,7 @@ def dump(
 
 def _parts(properties: list[str]) -> "LineParts":
     """Return the parts of a line that --property asks for."""
-    from kcli.analysis.kip405 import parts  # noqa: PLC0415 - only for this format
+    from kcli.analysis.remote.kip405 import parts  # noqa: PLC0415 - only for this format
 
     try:
         return parts((name, value) for name, _, value in (word.partition("=") for word in properties))

@@ -167,7 +167,7 @@ def retention(
 
     Example: kcli rlmm retention --retention-ms 604800000 --local-retention-ms 3600000 /var/lib/kafka/data
     """
-    from kcli.analysis.remote_retention import Limits  # noqa: PLC0415 - kept out of --help
+    from kcli.analysis.remote.retention import Limits  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm import retention as jobs  # noqa: PLC0415 - kept out of --help
 
     now_ms = int(time.time() * 1000) if at is None else parse_time(at)

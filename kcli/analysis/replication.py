@@ -117,7 +117,7 @@ class Meeting(NamedTuple):
     `starts_anew`: its whole log goes, and it begins at the leader's log start. `outcome` is `converged`;
     `out-of-range` where a fetch was, and the follower was reset to an end of the leader's log; `stuck` where
     the same fetch would be out of range for ever; `tiered` where the fetch at `truncate_to` is of an offset
-    in remote storage: `kcli.analysis.remote_follow` says how it goes on. `differs_from` is the first offset
+    in remote storage: `kcli.analysis.remote.follow` says how it goes on. `differs_from` is the first offset
     of what the follower keeps that the leader has in another leader epoch; no fetch finds that.
     """
 

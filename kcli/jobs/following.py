@@ -31,7 +31,7 @@ from kcli.logdir.partition import Partition
 from kcli.rows.truncation import TruncationRound
 
 if TYPE_CHECKING:
-    from kcli.analysis.remote_cache import RemoteCache
+    from kcli.analysis.remote.cache import RemoteCache
 
 LARGEST_EPOCH = 2**31 - 1
 
@@ -146,7 +146,7 @@ def _by_remote(
             f"local log begins at {leader.local_start}. Where the follower goes on, its remote segments say: "
             "name __remote_log_metadata with --remote-metadata",
         )
-    from kcli.analysis.remote_follow import FAILED, follow  # noqa: PLC0415 - for tiered logs only
+    from kcli.analysis.remote.follow import FAILED, follow  # noqa: PLC0415 - for tiered logs only
 
     found = follow(leader, remote, meeting, follower)
     if found.outcome == FAILED or found.next_offset is None:

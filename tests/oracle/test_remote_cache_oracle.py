@@ -13,7 +13,7 @@ from formats.remote_metadata import (
     SegmentLeaderEpoch,
 )
 from kcli.analysis.collector import FindingCollector
-from kcli.analysis.remote_cache import REFUSED_WITH, RemoteCache, RemoteStore
+from kcli.analysis.remote.cache import REFUSED_WITH, RemoteCache, RemoteStore
 from kcli.jobs.rlmm.events import events as remote_events
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.tree import Selection, find

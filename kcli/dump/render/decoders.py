@@ -88,7 +88,7 @@ def _remote() -> tuple[Any, ...]:
     """Return the functions that `_remote_text` calls, for the same reason."""
     from formats.remote_metadata import decode  # noqa: PLC0415 - most dumps decode nothing
     from kcli.analysis.contents import longest_for  # noqa: PLC0415 - as above
-    from kcli.analysis.remote import java_text, unreadable  # noqa: PLC0415 - as above
+    from kcli.analysis.remote.events import java_text, unreadable  # noqa: PLC0415 - as above
 
     return decode, longest_for, java_text, unreadable
 

@@ -11,7 +11,7 @@ from formats.remote_metadata import (
     decode,
 )
 from kcli.analysis.collector import FindingCollector
-from kcli.analysis.remote_cache import RemoteStore
+from kcli.analysis.remote.cache import RemoteStore
 from kcli.broker.cluster import Cluster, ClusterRecord, TopicPartition
 from kcli.broker.errors import ClusterError
 from kcli.broker.wire import Listed

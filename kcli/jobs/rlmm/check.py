@@ -13,8 +13,7 @@ from formats.remote_metadata import (
     RemotePartitionDeleteMetadata,
 )
 from kcli.analysis.findings import Finding
-from kcli.analysis.remote import state_name
-from kcli.analysis.remote_cache import (
+from kcli.analysis.remote.cache import (
     COPY_SEGMENT_FINISHED,
     COPY_SEGMENT_STARTED,
     DELETE_SEGMENT_STARTED,
@@ -26,8 +25,9 @@ from kcli.analysis.remote_cache import (
     RemoteCache,
     UserPartition,
 )
-from kcli.analysis.remote_histories import contradicting_starts, gaps, overlaps, written_again
-from kcli.analysis.remote_objects import Stored
+from kcli.analysis.remote.events import state_name
+from kcli.analysis.remote.histories import contradicting_starts, gaps, overlaps, written_again
+from kcli.analysis.remote.objects import Stored
 from kcli.analysis.times import duration
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.rlmm import dump as rlmm

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from kcli.analysis.remote_lineage import serving
+from kcli.analysis.remote.lineage import serving
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import where
 from kcli.jobs.rlmm.leader import Leader, led

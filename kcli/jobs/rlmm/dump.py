@@ -20,7 +20,7 @@ from formats.remote_snapshot import (
 from formats.types import Buffer
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.partitioning import partition_of_events, partition_of_key
-from kcli.analysis.remote import has_whole_header
+from kcli.analysis.remote.events import has_whole_header
 from kcli.engine.contract import Map, Outcome, ResumePoint, Unit
 from kcli.jobs.common import failed, internal_failure, log_dir_findings
 from kcli.jobs.rlmm.events import read_entry, read_event, records_of, report_end, report_old_layout

@@ -25,7 +25,7 @@ from formats.remote_metadata import (
 from formats.remote_snapshot import SnapshotEntry, decode_entry
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_findings import checksum_message, growth_message, magic_message
-from kcli.analysis.remote import refusal
+from kcli.analysis.remote.events import refusal
 from kcli.logdir.buffers import DataFile
 from kcli.logdir.bulk import BulkWalk, Window
 from kcli.logdir.segment import TORN, Batch, Stop, describe_torn

@@ -14,7 +14,7 @@ from formats.names import PartitionDir
 from formats.remote_metadata import RemoteLogMetadata, RemoteLogSegmentMetadataSnapshot
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
-from kcli.analysis.remote_cache import RemoteCache, RemoteStore, UserPartition
+from kcli.analysis.remote.cache import RemoteCache, RemoteStore, UserPartition
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed, failure_of, internal_failure, log_dir_findings
 from kcli.jobs.rlmm import dump as rlmm

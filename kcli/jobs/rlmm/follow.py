@@ -15,8 +15,8 @@ from formats.producer_snapshot import read_snapshot
 from kcli.analysis.candidates import LoadedReplica, side_of
 from kcli.analysis.epochs import EpochCache, replay, truncate_from_end
 from kcli.analysis.loaded_log import checkpoints
-from kcli.analysis.remote_cache import CachedSegment
-from kcli.analysis.remote_follow import LOCAL, Follow, follow
+from kcli.analysis.remote.cache import CachedSegment
+from kcli.analysis.remote.follow import LOCAL, Follow, follow
 from kcli.analysis.replication import OUT_OF_RANGE, meet
 from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit

@@ -24,8 +24,8 @@ from kcli.analysis.epochs import EpochCache, load
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import UNKNOWN_SETTINGS, LoadedLog, Settings
 from kcli.analysis.log_segment import NO_OFFSETS, NO_TIMES, LoadedSegment, file_index, size_of
-from kcli.analysis.remote_cache import CachedSegment, RemoteCache, RemoteStore
-from kcli.analysis.remote_lineage import (
+from kcli.analysis.remote.cache import CachedSegment, RemoteCache, RemoteStore
+from kcli.analysis.remote.lineage import (
     NOTHING_REMOTE,
     HighestRemote,
     first_remote_offset,

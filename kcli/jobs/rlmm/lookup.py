@@ -14,8 +14,8 @@ from formats.bounds import LARGEST_BATCH
 from formats.remote_metadata import SEGMENT_STATES
 from kcli.analysis import lookup
 from kcli.analysis.findings import Finding
-from kcli.analysis.remote_cache import COPY_SEGMENT_FINISHED, CachedSegment
-from kcli.analysis.remote_lineage import outside_lineage, serving, with_records
+from kcli.analysis.remote.cache import COPY_SEGMENT_FINISHED, CachedSegment
+from kcli.analysis.remote.lineage import outside_lineage, serving, with_records
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, where
 from kcli.jobs.epoch import resolve

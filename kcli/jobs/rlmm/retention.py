@@ -6,8 +6,8 @@ from itertools import count
 
 from formats.remote_metadata import SEGMENT_STATES
 from kcli.analysis.log_segment import LoadedSegment
-from kcli.analysis.remote_cache import CachedSegment
-from kcli.analysis.remote_retention import (
+from kcli.analysis.remote.cache import CachedSegment
+from kcli.analysis.remote.retention import (
     DELETE,
     LeaderLog,
     Limits,

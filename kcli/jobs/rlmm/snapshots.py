@@ -22,8 +22,8 @@ from formats.remote_metadata import (
 from formats.remote_snapshot import SNAPSHOT_HEADER, RemoteLogSnapshotHeader, read_entries, read_header
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.findings import Finding
-from kcli.analysis.remote import has_whole_header
-from kcli.analysis.remote_cache import RemoteCache, RemoteStore, UserPartition
+from kcli.analysis.remote.cache import RemoteCache, RemoteStore, UserPartition
+from kcli.analysis.remote.events import has_whole_header
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.events import events, read_entry

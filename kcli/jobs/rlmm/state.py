@@ -10,7 +10,7 @@ from formats.remote_metadata import (
     RemoteLogSegmentMetadata,
     RemoteLogSegmentMetadataUpdate,
 )
-from kcli.analysis.remote_cache import CachedSegment, RemoteCache
+from kcli.analysis.remote.cache import CachedSegment, RemoteCache
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.rlmm.events import Event
 from kcli.jobs.rlmm.fold import Answer, Asked, FoldedDirectory, folding

@@ -13,8 +13,8 @@ from formats.names import PartitionDir
 from formats.remote_metadata import RemoteLogSegmentMetadata
 from kcli.analysis.findings import Finding
 from kcli.analysis.partitioning import events_topic_size, partition_of_events
-from kcli.analysis.remote_cache import COPY_SEGMENT_FINISHED, RemoteCache, UserPartition
-from kcli.analysis.remote_objects import RemoteObject, Stored, remote_object, stored
+from kcli.analysis.remote.cache import COPY_SEGMENT_FINISHED, RemoteCache, UserPartition
+from kcli.analysis.remote.objects import RemoteObject, Stored, remote_object, stored
 from kcli.engine.contract import Outcome
 from kcli.logdir.buffers import FileError
 from kcli.logdir.objects import stored_objects

@@ -4,10 +4,10 @@ import pytest
 
 from formats.remote_metadata import RemotePartitionDeleteMetadata
 from kcli.analysis.findings import Finding
-from kcli.analysis.remote_cache import RemoteStore
+from kcli.analysis.remote.cache import RemoteStore
 from kcli.jobs.rlmm.check import Checking, RemoteCheck
 from kcli.jobs.rlmm.fold import FoldedDirectory, fold
-from tests.kcli.analysis.test_remote_cache import (
+from tests.kcli.analysis.remote.test_cache import (
     COPIED,
     DELETED,
     DELETING,

@@ -17,7 +17,7 @@ from formats.remote_metadata import (
     RemoteLogSegmentMetadataUpdate,
     RemotePartitionDeleteMetadata,
 )
-from kcli.analysis.remote import state_name
+from kcli.analysis.remote.events import state_name
 
 TYPES: dict[type[RemoteLogMetadata], str] = {
     RemoteLogSegmentMetadata: "RemoteLogSegmentMetadata",

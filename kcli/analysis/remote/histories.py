@@ -1,11 +1,11 @@
 """Whether the remote segments of a partition are of one history, by their leader epochs alone.
 
-With the leader's own epochs `kcli.analysis.remote_lineage` answers as a broker does.
+With the leader's own epochs `kcli.analysis.remote.lineage` answers as a broker does.
 """
 
 from collections.abc import Iterator
 
-from kcli.analysis.remote_cache import CachedSegment, RemoteCache
+from kcli.analysis.remote.cache import CachedSegment, RemoteCache
 
 
 def contradicting_starts(cache: RemoteCache) -> Iterator[str]:

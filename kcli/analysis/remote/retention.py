@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from formats.remote_metadata import RemoteLogSegmentMetadata
 from kcli.analysis.epochs import EpochCache
-from kcli.analysis.remote_cache import (
+from kcli.analysis.remote.cache import (
     COPY_SEGMENT_FINISHED,
     DELETE_SEGMENT_STARTED,
     CachedSegment,
     RemoteCache,
 )
-from kcli.analysis.remote_lineage import outside_lineage, with_records
+from kcli.analysis.remote.lineage import outside_lineage, with_records
 
 DELETE, KEEP = "delete", "keep"
 RETRY, LOG_START, TIME, SIZE, BELOW_LINEAGE = "retry", "log-start", "time", "size", "below-lineage"

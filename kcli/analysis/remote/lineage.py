@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from kcli.analysis.epochs import EpochCache, end_offset_for, epoch_for_offset
-from kcli.analysis.remote_cache import CachedSegment, RemoteCache
+from kcli.analysis.remote.cache import CachedSegment, RemoteCache
 
 
 class HighestRemote(NamedTuple):

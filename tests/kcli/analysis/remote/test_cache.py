@@ -6,7 +6,7 @@ from formats.remote_metadata import (
     RemotePartitionDeleteMetadata,
     SegmentLeaderEpoch,
 )
-from kcli.analysis.remote_cache import (
+from kcli.analysis.remote.cache import (
     INVALID_TRANSITION,
     NOT_STARTED,
     UNKNOWN_SEGMENT,

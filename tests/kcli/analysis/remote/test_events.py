@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from formats.remote_metadata import decode
-from kcli.analysis.remote import java_text, kafka_text, refusal, unreadable
+from kcli.analysis.remote.events import java_text, kafka_text, refusal, unreadable
 
-DATA = Path(__file__).parents[2] / "data" / "rlmm"
+DATA = Path(__file__).parents[3] / "data" / "rlmm"
 
 
 def recorded(name):

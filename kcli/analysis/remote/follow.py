@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from formats.checkpoint import EpochEntry
 from kcli.analysis.epochs import UNDEFINED_EPOCH, epoch_for_offset
-from kcli.analysis.remote_cache import CachedSegment, RemoteCache
+from kcli.analysis.remote.cache import CachedSegment, RemoteCache
 from kcli.analysis.replication import CONVERGED, OUT_OF_RANGE, TIERED, Meeting, Side, answer
 
 LOCAL, FAILED = "local", "failed"
