@@ -69,6 +69,11 @@ class LogDir:
         return folder
 
 
+def pytest_collection_modifyitems(items):
+    """Begin with the tests that take a minute: at the end one worker would run them while the others wait."""
+    items.sort(key=lambda item: "tests/mutated/" not in item.nodeid)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def at_rest(request):
     """Files that a test has just written are taken as they are.
