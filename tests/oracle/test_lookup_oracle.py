@@ -25,6 +25,8 @@ pytestmark = pytest.mark.oracle
 CASES = 150
 OFFSETS_ASKED = 60
 MAX_TIMESTAMP = -3
+UNSUPPORTED, AT_MOST_UNSUPPORTED = "unsupported", 50
+"""A flipped offset makes the broker split a segment, which kcli refuses to foresee: one log in so many."""
 
 
 def unit_of(directory: Path) -> Unit:
@@ -93,6 +95,7 @@ def ask(oracle: Oracle, log: RandomLog, choose: random.Random) -> tuple[dict[str
 
 
 def test_random_logs(oracle: Oracle, oracle_seed: int) -> None:
+    unsupported = 0
     for number in range(cases(CASES)):
         seed = oracle_seed + number
         log, choose = random_log(oracle, seed), random.Random(seed)
@@ -104,7 +107,12 @@ def test_random_logs(oracle: Oracle, oracle_seed: int) -> None:
             assert outcome.error is not None and said["error"] in outcome.error.message, output
             log.remove()
             continue
-        listed = row(ls.ls(unit, recover=True))
+        outcome = ls.ls(unit, recover=True)
+        if outcome.error is not None and outcome.error.error == UNSUPPORTED:  # the broker splits a segment
+            unsupported += 1
+            log.remove()
+            continue
+        listed = row(outcome)
         assert (listed["log_start_offset"], listed["log_end_offset"]) == (
             said["log_start_offset"],
             said["log_end_offset"],
@@ -124,6 +132,7 @@ def test_random_logs(oracle: Oracle, oracle_seed: int) -> None:
             asked = None if timestamp == MAX_TIMESTAMP else timestamp
             assert_same_timestamp(unit, asked, answer, f"{output} timestamp {timestamp}")
         log.remove()
+    assert unsupported <= cases(CASES) // AT_MOST_UNSUPPORTED + 1
 
 
 def test_end_offsets_after_loading(oracle: Oracle, oracle_seed: int) -> None:

@@ -276,9 +276,9 @@ def txn_index_misfits(
 ) -> Iterator[tuple[str, int | None, str]]:
     """Yield how the entries of a transaction index differ from the aborted transactions of its segment.
 
-    A code, the entry's number and words. What began before the first offset of the log is not known; `end` is
-    where the segment ends. The last stable offset may lie after the marker: a follower that appends many
-    batches at once writes where a transaction begins that is still open after them.
+    A code, the entry's number and words. Of a transaction whose first segment is deleted the entry alone has
+    the first offset. `end` is where the segment ends. The last stable offset may lie after the marker: a
+    follower that appends many batches at once writes where a transaction begins that they leave open.
     """
     known = set(map(of_entry, entries))
     for number, entry in enumerate(entries):
@@ -291,7 +291,10 @@ def txn_index_misfits(
                 f"the last stable offset {entry.last_stable_offset} is not in the log, which ends at {end}"
             )
             yield "IDX-008", number, f"entry {number}: {words}"
+    begun_before = {(one.producer_id, one.last_offset) for one in known if one.first_offset < log_start}
     for one in sorted(expected - known):
+        if (one.producer_id, one.last_offset) in begun_before:
+            continue
         words = f"producer {one.producer_id}, offsets {one.first_offset} to {one.last_offset}"
         yield "IDX-009", None, f"an aborted transaction without an entry: {words}"
 
