@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 
 from kcli.analysis.findings import Finding
-from kcli.output.drawings.grid import NUMBER, SIZE, ShownColumn, table
+from kcli.output.drawings.grid import NUMBER, SIZE, ShownColumn, span, table
 from kcli.output.drawings.places import name_of, place_parts, title
 from kcli.output.drawings.tables import sentences
 from kcli.output.screen import Screen
@@ -44,7 +44,7 @@ def draw_salvages(
 
 
 def _written(row: SalvageRow) -> str:
-    held = f"offsets {row.log_start_offset} to {row.log_end_offset}"
+    held = f"offsets {span(row.log_start_offset, row.log_end_offset)}"
     if row.batches is None:
         return f"{counted(len(row.files), 'index', 'indexes')} of {held} in {one_line(row.out_dir)}."
     what = (
