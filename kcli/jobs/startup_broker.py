@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
+from formats.names import UNKNOWN
 from kcli.analysis.broker_start import (
     FAILS,
     OFFLINE,
@@ -53,8 +54,14 @@ class Started(NamedTuple):
 
 
 def expand(found: Found) -> Found:
-    """Return the same with the log dirs that were named before everything in them."""
-    named = [*found.named_log_dirs, *(failure.path for failure in found.failures if found.named_log_dirs)]
+    """Return the same with the log dirs that were named before everything in them.
+
+    Beside a log dir, an argument that is missing, unreadable or a file of no kind is a log dir, too.
+    """
+    named = [*found.named_log_dirs]
+    if named:
+        named += [failure.path for failure in found.failures]
+        named += [one.path for one in found.targets if one.kind == UNKNOWN and one.name is None]
     targets = [Target(kind=LOG_DIR, path=path, shown=shown(path), name=None, log_dir=path) for path in named]
     return replace(found, targets=[*targets, *found.targets])
 

@@ -12,7 +12,7 @@ from kcli.analysis.broker_start import BrokerConfig
 from kcli.engine.contract import Job, Unit
 from kcli.engine.inline import inline
 from kcli.jobs.startup import StartRequest, read
-from kcli.jobs.startup_broker import StartReducer, expand
+from kcli.jobs.startup_broker import ACCEPTS, StartReducer, expand
 from kcli.logdir.tree import Selection, find
 from tests.partitions import log_dir, orders, put_range, segment
 from tests.rows import named
@@ -25,7 +25,8 @@ STARTUP = Path(__file__).parents[2] / "data" / "startup" / "damaged.tar.gz"
 def started(*paths, version=(4, 3), **config):
     """Return the broker's row, the rows of partitions and the findings of a start."""
     found = expand(find(list(map(str, paths)), Selection(include_leftovers=True)))
-    units = [Unit(number=number, targets=(target,)) for number, target in enumerate(found.targets)]
+    targets = [target for target in found.targets if target.kind in ACCEPTS]
+    units = [Unit(number=number, targets=(target,)) for number, target in enumerate(targets)]
     job = Job(
         lambda unit: read(unit, request=StartRequest(now_ms=1, version=version)),
         StartReducer(BrokerConfig(version, **config)),
@@ -252,6 +253,21 @@ def test_a_log_dir_that_is_missing_was_not_formatted_and_an_unreadable_one_is_of
     broker, _, findings = started(*dirs, tmp_path / "file" / "x")
     assert [one["outcome"] for one in broker["log_dirs"]] == ["online", "online", "offline"]
     assert "START-010" in codes(findings)
+
+
+def test_a_file_in_the_place_of_a_log_dir_is_offline_unless_it_is_that_of_the_metadata_log(dirs, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("x")
+    broker, rows, findings = started(*dirs, file)
+    assert broker["outcome"] == "starts"
+    assert [(one["dir"], one["outcome"], one["error"]) for one in broker["log_dirs"]] == [
+        (str(dirs[0]), "online", None),
+        (str(dirs[1]), "online", None),
+        (str(file), "offline", "IOException"),
+    ]
+    assert codes(findings) == ["START-010"]
+    assert len(rows) == 2
+    assert started(*dirs, file, metadata_log_dir=str(file))[0]["outcome"] == "fails"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="locks of other processes")
