@@ -5,15 +5,17 @@ The truth is `KafkaRaftServer.initializeLogDirs` with `MetaPropertiesEnsemble.ve
 `BrokerMetadataCheckpoint.getBrokerMetadataAndOfflineDirs`. The failures come in the broker's order.
 """
 
+import os
 from base64 import urlsafe_b64decode
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from formats.names import DELETE, FUTURE, NORMAL, STRAY
 from formats.properties import MetaProperties
+from kcli.analysis.bootstrap_metadata import bootstrap_error
 from kcli.analysis.log_segment import KAFKA_EXCEPTION, KAFKA_STORAGE
 from kcli.logdir.buffers import CANNOT_READ, FileError
-from kcli.logdir.directory import META_PROPERTIES
+from kcli.logdir.directory import LOG_START, META_PROPERTIES, RECOVERY_POINT
 from kcli.logdir.log_dirs import METADATA_DIRECTORY, LogDirState
 
 Version: TypeAlias = tuple[int, ...]
@@ -24,6 +26,8 @@ ENSEMBLE: Version = (3, 7)
 and a log without a topic id is renamed to -stray."""
 QUORUM_STATE_STOPS: Version = (3, 9)
 """From here on a quorum-state that cannot be read ends the process: before, the file was cleared."""
+BOOTSTRAP_READ: Version = (3, 3)
+"""From here on each node of KRaft reads bootstrap.checkpoint at its start."""
 STRAYS: Version = (3, 6, 2)
 """From here on a directory name may end with -stray."""
 TIERED: Version = (3, 6)
@@ -125,6 +129,16 @@ def broker_start(dirs: Sequence[LogDirState], config: BrokerConfig) -> BrokerSta
     return BrokerStart(tuple(stops), offline, metadata_dir)
 
 
+def is_offline_before_its_logs(one: LogDirState) -> bool:
+    """Whether a log dir goes offline by a checkpoint file that is read before its logs.
+
+    They are loaded all the same; one that reads itself then, for its first unstable offset, fails, and that
+    ends the process (`LocalLog.read`, `LogManager.loadLogs`).
+    """
+    error = one.checkpoint_error
+    return error is not None and os.path.basename(error.path) in {RECOVERY_POINT, LOG_START}
+
+
 def _metadata_log_dir(dirs: Sequence[LogDirState], config: BrokerConfig) -> str | None:
     """Return the log dir of the metadata log: as configured, else where it lies, else the first."""
     if config.metadata_log_dir is not None:
@@ -153,6 +167,10 @@ def _metadata_stops(
         error = one.quorum_state_error
         if error is not None and one.path == metadata_dir and config.version >= QUORUM_STATE_STOPS:
             yield StartFailure(_of_quorum_state(error), error.message, error.path)
+        if one.path == metadata_dir and config.version >= BOOTSTRAP_READ:
+            error = bootstrap_error(one.path)
+            if error is not None:
+                yield StartFailure(RUNTIME, error.message, error.path)
         if one.has_metadata_log and one.path != metadata_dir:
             message = f"the metadata log lies here, and in the metadata log dir {metadata_dir}"
             yield StartFailure(KAFKA_EXCEPTION, message, f"{one.path}/{METADATA_DIRECTORY}")

@@ -89,7 +89,7 @@ class LogLoader:
         self.producers.remove_stray_snapshots([segment.base_offset for segment in segments])
         if self.exact:
             rebuild(self.producers, segments, start, log_end, clean_start=self.clean)
-            self._find_first_open_transaction(segments, start, log_end)
+            self._find_first_unstable_offset(segments, start, log_end)
         check_partition_metadata(self.partition)
         loaded = LoadedLog(
             path=self.partition.path,
@@ -176,16 +176,17 @@ class LogLoader:
         checkpointed = facts.log_start_offsets.get(TopicPartition(name.topic, name.partition))
         return checkpointed is not None and checkpointed < first_base_offset
 
-    def _find_first_open_transaction(
+    def _find_first_unstable_offset(
         self, segments: tuple[LoadedSegment, ...], start: int, log_end: int
     ) -> None:
-        """Look up where the oldest open transaction begins, as `UnifiedLog` does.
+        """Look up where the first unstable offset lies, as `UnifiedLog` does.
 
         BrokerError where that fails.
         """
-        if not self.producers.ongoing:
+        first = self.producers.first_unstable_offset
+        if first is None:
             return
-        offset = max(min(self.producers.ongoing), start)
+        offset = max(first, start)
         floor = max(
             (segment.base_offset for segment in segments if segment.base_offset <= offset), default=offset
         )

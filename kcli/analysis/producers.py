@@ -93,10 +93,21 @@ class ProducerState:
     known: set[int] = field(default_factory=set)
     producers: dict[int, Producer] = field(default_factory=dict)
     ongoing: dict[int, int] = field(default_factory=dict)
+    first_unreplicated: int | None = None
+    """Where the first transaction begins that was completed since a snapshot was loaded."""
     map_end: int = 0
     last_snapshot: int = 0
     bytes_replayed: int = 0
     """Bytes of logs that were followed from a snapshot on."""
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """The first offset of an open transaction, or of one completed above the high watermark.
+
+        None without either.
+        """
+        unreplicated = () if self.first_unreplicated is None else (self.first_unreplicated,)
+        return min((*self.ongoing, *unreplicated), default=None)
 
     def fresh(self) -> "ProducerState":
         """Return an empty state over the same directory that knows all its snapshots."""
@@ -113,6 +124,7 @@ class ProducerState:
             known=set(self.known),
             producers=dict(self.producers),
             ongoing=dict(self.ongoing),
+            first_unreplicated=self.first_unreplicated,
             map_end=self.map_end,
             last_snapshot=self.last_snapshot,
             bytes_replayed=self.bytes_replayed,
@@ -133,8 +145,7 @@ class ProducerState:
 
     def start_at(self, offset: int) -> None:
         """Forget every producer and delete every known snapshot."""
-        self.producers.clear()
-        self.ongoing.clear()
+        self._clear()
         for known in sorted(self.known):
             self.delete_snapshot(known)
         self.last_snapshot, self.map_end = 0, offset
@@ -200,6 +211,8 @@ class ProducerState:
                 position,
                 f"a marker ends a transaction at offset {ended.first_offset} that was not started",
             )
+        if self.first_unreplicated is None or ended.first_offset < self.first_unreplicated:
+            self.first_unreplicated = ended.first_offset
 
     def truncate_and_reload(self, log_start_offset: int, log_end_offset: int) -> None:
         """Delete snapshots outside (log start, log end]; load the newest unless the map ends there."""
@@ -210,9 +223,13 @@ class ProducerState:
             self.map_end = max(self.map_end, log_start_offset)
             self.last_snapshot = max(self.known, default=log_start_offset)
             return
+        self._clear()
+        self._load_newest(log_start_offset)
+
+    def _clear(self) -> None:
         self.producers.clear()
         self.ongoing.clear()
-        self._load_newest(log_start_offset)
+        self.first_unreplicated = None
 
     def _load_newest(self, log_start_offset: int) -> None:
         while self.known:

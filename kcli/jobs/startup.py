@@ -60,10 +60,17 @@ def read(unit: Unit, *, request: StartRequest) -> Outcome:
     logs: list[LoadedLog] = []
     outcome = startup(unit, request=request, logs=logs)
     rows = [row for row in outcome.rows if isinstance(row, StartupRow)]
+    log = logs[-1] if logs else None
     partitions = tuple(
-        StartedPartition(row, unit.target.log_dir, _topic_id(unit.target, row)) for row in rows
+        StartedPartition(
+            row,
+            unit.target.log_dir,
+            _topic_id(unit.target, row),
+            None if log is None else log.producers.first_unstable_offset,
+        )
+        for row in rows
     )
-    replicas = _replicas(unit.target, logs[-1]) if rows and logs else None
+    replicas = _replicas(unit.target, log) if rows and log is not None else None
     return replace(outcome, rows=[], partial=Started(partitions=partitions, replicas=replicas))
 
 

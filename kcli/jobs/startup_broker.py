@@ -13,6 +13,7 @@ from kcli.analysis.broker_start import (
     BrokerConfig,
     BrokerStart,
     StartFailure,
+    is_offline_before_its_logs,
     release_of,
 )
 from kcli.analysis.findings import Finding
@@ -35,14 +36,16 @@ Replicas: TypeAlias = Mapping[tuple[str, int], tuple[int, ...]]
 
 
 class StartedPartition(NamedTuple):
-    """A partition's row with its log dir, and its topic id.
+    """A partition's row with its log dir, its topic id, and its first unstable offset once it is loaded.
 
-    None where no file says it, or where the broker asks for none.
+    `topic_id` is None where no file says it, or where the broker asks for none; `first_unstable_offset`
+    without a transaction that is open, or completed in what the start replays.
     """
 
     row: StartupRow
     log_dir: str | None
     topic_id: str | None
+    first_unstable_offset: int | None = None
 
 
 class Started(NamedTuple):
@@ -197,9 +200,16 @@ class StartReducer:
     ) -> Iterable[StartFailure]:
         """Yield what ends the process, in the broker's order."""
         yield from start.stops
+        early = {one.path for one in known.dirs if is_offline_before_its_logs(one)}
         for one in known.partitions:
             if one.log_dir not in start.offline and one.row.error not in {None, KAFKA_STORAGE}:
                 yield StartFailure(str(one.row.error), str(one.row.error_message), one.row.where.dir)
+            if one.log_dir in early and one.first_unstable_offset is not None:
+                message = (
+                    f"the log dir is offline, and the start of a log reads its first unstable offset "
+                    f"{one.first_unstable_offset}"
+                )
+                yield StartFailure(KAFKA_STORAGE, message, one.row.where.dir)
         for each in dirs:
             if each.outcome == OFFLINE and each.dir == shown(start.metadata_log_dir or ""):
                 yield StartFailure(

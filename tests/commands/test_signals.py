@@ -167,14 +167,15 @@ def test_signals_that_the_parent_ignores_are_ignored(many):
     assert process.returncode == 0
 
 
-@pytest.mark.parametrize("moment", [0.4, 0.8])
+@pytest.mark.parametrize("moment", [0.4, 0.6])
 def test_a_signal_ends_a_table_at_once(many, moment):
     process = start("epoch", "end-offset", "--epoch", "all", many, "-o", "table")
     time.sleep(moment)
     process.send_signal(signal.SIGINT)
     out, error = ended(process)
 
-    assert (process.returncode, out) == (130, "")
+    assert process.returncode == 130
+    assert len(out.splitlines()) < MANY  # nothing, or where the table had begun its head
     # while the directories are listed, and later
     assert error in {"error interrupted: the rows are not complete\n", "kcli: interrupted\n"}
 

@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from kcli.analysis.broker_start import BrokerConfig
+from kcli.analysis.producers import EMPTY_SNAPSHOT
 from kcli.engine.contract import Job, Unit
 from kcli.engine.inline import inline
 from kcli.jobs.startup import StartRequest, read
 from kcli.jobs.startup_broker import ACCEPTS, StartReducer, expand
 from kcli.logdir.tree import Selection, find
+from tests.builders import put_record, put_records
 from tests.partitions import log_dir, orders, put_range, segment
 from tests.rows import named
 
@@ -227,6 +229,66 @@ def test_a_checkpoint_of_offsets_takes_its_log_dir_offline_unless_a_number_is_no
     file.write_text("0\n9\n")
     broker, _, _ = started(*dirs, metadata_log_dir=str(dirs[1]))
     assert (broker["outcome"], broker["error"]) == ("fails", "KafkaStorageException")
+
+
+OPEN = put_range(10, 2, producer_id=5, producer_epoch=0, base_sequence=0, attributes=0x10)
+COMMIT = put_records(
+    [put_record(key=b"\0\0\0\1", value=bytes(6))],
+    base_offset=12,
+    producer_id=5,
+    producer_epoch=0,
+    attributes=0x30,
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "tail", "error"),
+    [
+        ("recovery-point-offset-checkpoint", OPEN, "KafkaStorageException"),
+        ("log-start-offset-checkpoint", OPEN, "KafkaStorageException"),
+        ("log-start-offset-checkpoint", OPEN + COMMIT, "KafkaStorageException"),
+        ("replication-offset-checkpoint", OPEN, None),
+        ("cleaner-offset-checkpoint", OPEN, None),
+        ("recovery-point-offset-checkpoint", b"", None),
+    ],
+)
+def test_a_log_with_a_transaction_in_an_offline_log_dir_ends_the_process(dirs, name, tail, error):
+    segment(dirs[1] / "orders-1", 0, LOG + tail)
+    (dirs[1] / "orders-1" / f"{10:020d}.snapshot").write_bytes(EMPTY_SNAPSHOT)
+    assert started(*dirs)[0]["outcome"] == "starts"
+    (dirs[1] / name).write_text("0\n9\n")
+    broker, _, _ = started(*dirs)
+    assert broker["error"] == error
+    if error:
+        assert "orders-1: the log dir is offline" in broker["error_message"]
+        assert "first unstable offset 10" in broker["error_message"]
+
+
+def bootstrap(directory, *values):
+    records = [put_record(offset_delta=number, value=value) for number, value in enumerate(values)]
+    (directory / "bootstrap.checkpoint").write_bytes(put_records(records))
+
+
+LEVEL_30 = b"\1\x0c\0" + b"\x11metadata.version" + b"\0\x1e\0"
+
+
+def test_a_bootstrap_checkpoint_without_a_metadata_version_ends_the_process(dirs):
+    bootstrap(dirs[0], LEVEL_30)
+    assert started(*dirs)[0]["outcome"] == "starts"
+    good = (dirs[0] / "bootstrap.checkpoint").read_bytes()
+    for data, words in (
+        (b"", "no FeatureLevelRecord for metadata.version"),
+        (good[:-1], "no FeatureLevelRecord for metadata.version"),
+        (good.replace(b"\0\x1e\0", b"\0\x63\0"), "metadata.version 99"),
+        (good.replace(b"\1\x0c\0", b"\1\x7c\0"), "type 124"),
+    ):
+        (dirs[0] / "bootstrap.checkpoint").write_bytes(data)
+        broker, _, findings = started(*dirs)
+        assert (broker["outcome"], broker["error"]) == ("fails", "RuntimeException"), data
+        assert words in broker["error_message"], broker["error_message"]
+        assert "START-009" in codes(findings)
+    shutil.move(dirs[0] / "bootstrap.checkpoint", dirs[1] / "bootstrap.checkpoint")
+    assert started(*dirs)[0]["outcome"] == "starts"
 
 
 def test_the_process_ends_with_its_last_log_dir(dirs):

@@ -23,6 +23,7 @@ public final class Main {
         Map.entry("truncate", Truncate::answer),
         Map.entry("lookup", Lookup::answer),
         Map.entry("metadata_log", MetadataLog::answer),
+        Map.entry("bootstrap", Bootstrap::answer),
         Map.entry("index", Indexes::answer),
         Map.entry("producer_snapshot", Indexes::producerSnapshot),
         Map.entry("records", Formats::records),
