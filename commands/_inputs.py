@@ -90,18 +90,23 @@ def _log_dirs(path: str) -> tuple[str, ...]:
     return names
 
 
-def node_of(common: Common) -> tuple[int | None, str | None, tuple[str, ...]]:
-    """Return the node.id, the metadata log dir and the log dirs that --server-config says, if it is given."""
+def node_of(common: Common) -> tuple[int | None, str | None, list[str]]:
+    """Return the node.id and the metadata log dir that --server-config says, if it is given.
+
+    Then the log dirs that it does not name in log.dirs: the metadata log dir may be apart.
+    """
     if common.server_config is None:
-        return None, None, ()
+        return None, None, []
     from formats.properties import log_dirs  # noqa: PLC0415 - only --server-config needs it
 
     properties = properties_of("--server-config", common.server_config)
     text = properties.get("node.id", properties.get("broker.id", ""))
     node_id = int(text) if re.fullmatch(r"[0-9]{1,9}", text.strip()) else None
     found = log_dirs(properties)
-    names = tuple(name.rstrip("/") or "/" for name in found.log_dirs)
-    return node_id, found.metadata_log_dir.rstrip("/") or None, names
+    names = {name.rstrip("/") for name in found.log_dirs}
+    metadata_log_dir = found.metadata_log_dir.rstrip("/")
+    apart = [metadata_log_dir] if metadata_log_dir and metadata_log_dir not in names else []
+    return node_id, metadata_log_dir or None, apart
 
 
 def properties_of(option: str, path: str) -> dict[str, str]:

@@ -61,7 +61,7 @@ def check(
         rows=frozenset(),
     )
     scan = ScanLog(options)
-    node_id, metadata_log_dir, _ = node_of(common)
+    node_id, metadata_log_dir, apart = node_of(common)
     config = BrokerConfig(node_id=node_id, metadata_log_dir=metadata_log_dir)
     command = Command(
         name="check",
@@ -73,7 +73,7 @@ def check(
         rows_from_reduce=True,
     )
     try:
-        run(command, paths, common)
+        run(command, [*(paths or []), *apart], common)
     finally:
         if state is not None and since is not None:
             replace_file("--since", since, state.dumps())

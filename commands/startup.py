@@ -72,9 +72,8 @@ def startup(
         remote_storage=remote_storage,
         version=version or NEWEST,
     )
-    node_id, metadata_log_dir, log_dirs = node_of(common)
+    node_id, metadata_log_dir, apart = node_of(common)
     config = BrokerConfig(version or NEWEST, node_id, metadata_log_dir)
-    elsewhere = [one for one in (metadata_log_dir,) if one is not None and one not in log_dirs]
     clean = None if start.shutdown is None else start.shutdown == CLEAN
     command = Command(
         name="startup",
@@ -86,7 +85,7 @@ def startup(
         usual_type="startup",
         drawn_together=True,
     )
-    run(command, [*(paths or []), *elsewhere], replace(common, include_leftovers=True))
+    run(command, [*(paths or []), *apart], replace(common, include_leftovers=True))
 
 
 def _version(text: str) -> tuple[int, ...]:

@@ -129,6 +129,18 @@ def broker_start(dirs: Sequence[LogDirState], config: BrokerConfig) -> BrokerSta
     return BrokerStart(tuple(stops), offline, metadata_dir)
 
 
+def lacks_metadata_log(dirs: Sequence[LogDirState], config: BrokerConfig) -> bool:
+    """Whether the metadata log dir that server.properties names is of KRaft, and holds no metadata log.
+
+    A broker without any partition has perhaps just been formatted.
+    """
+    here = next((one for one in dirs if one.path == config.metadata_log_dir), None)
+    if here is None or here.error is not None or here.has_metadata_log:
+        return False
+    is_kraft = any(one.meta is not None and one.meta.version for one in dirs)
+    return is_kraft and any(one.names for one in dirs)
+
+
 def is_offline_before_its_logs(one: LogDirState) -> bool:
     """Whether a log dir goes offline by a checkpoint file that is read before its logs.
 

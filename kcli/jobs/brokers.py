@@ -7,7 +7,13 @@ findings.
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
-from kcli.analysis.broker_start import BrokerConfig, BrokerStart, StartFailure, broker_start
+from kcli.analysis.broker_start import (
+    BrokerConfig,
+    BrokerStart,
+    StartFailure,
+    broker_start,
+    lacks_metadata_log,
+)
 from kcli.analysis.findings import Finding
 from kcli.logdir.buffers import shown
 from kcli.logdir.log_dirs import LogDirState, log_dir_state
@@ -70,12 +76,23 @@ def start_at_rest(
     return dirs, start
 
 
-def start_findings(dirs: Sequence[LogDirState], start: BrokerStart) -> Iterator[Finding]:
-    """Yield what ends the process, and what takes a log dir offline, as findings about the log dir."""
+def start_findings(
+    dirs: Sequence[LogDirState], start: BrokerStart, config: BrokerConfig
+) -> Iterator[Finding]:
+    """Yield what ends the process, what takes a log dir offline, and that there is no metadata log.
+
+    As findings about the log dir.
+    """
     for stop in start.stops:
         yield _finding("START-009", f"{stop.exception}: {stop.message}", log_dir_of(stop.path, dirs), stop)
     for path, reason in start.offline.items():
         yield _finding("START-010", reason.message, path, reason)
+    if lacks_metadata_log(dirs, config):
+        message = (
+            "no metadata log: the node fetches the metadata from the quorum, and one that is the whole "
+            "quorum begins with none, and renames every log to -stray"
+        )
+        yield Finding("START-014", message, dir=shown(str(config.metadata_log_dir)))
 
 
 def offline_by_log(log_dir: str, reason: StartFailure) -> Finding:

@@ -39,6 +39,7 @@ from kcli.jobs.common import (
     notes_as_findings,
     source_of,
 )
+from kcli.jobs.epoch import contradicting_lines
 from kcli.jobs.scan import ScanLog, Scanned, ScannedRange, ScanReducer, inspected, is_segment
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.directory import directory_facts
@@ -172,6 +173,7 @@ def _state(partition: Partition, states: list[DirectoryState], stops: list[Start
     found = yield from attempted(partition, inspect(partition, start_settings(partition.target)), stops)
     if found is None:
         return
+    yield from contradicting_lines(partition, found.epoch_lines or ())
     offsets = yield from stored_offsets(partition, found.epoch_lines)
     names = (parse_file(name) for name in partition.names if name.endswith(".snapshot"))
     snapshots = sorted(

@@ -88,12 +88,11 @@ class Fleet:
         What is wrong with one partition is said of the partition.
         """
         found: dict[str, list[Finding]] = {}
-        partitions = {one.shown for one in self._targets}
         for dirs in self._brokers():
             config = self._config._replace(version=release_of(dirs))
             at_rest, start = start_at_rest(dirs, config)
-            for finding in start_findings(at_rest, start):
-                if finding.path not in partitions:
+            for finding in start_findings(at_rest, start, config):
+                if finding.path not in self._twice:
                     found.setdefault(finding.dir or "", []).append(finding)
         return {one: found.get(shown(one), []) for one in self._log_dirs}
 

@@ -2,11 +2,12 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
+from formats.checkpoint import EpochEntry
 from formats.errors import CorruptError
 from kcli.analysis import epochs
 from kcli.analysis.epochs import EpochCache
@@ -209,6 +210,17 @@ def no_checkpoint(partition: Partition) -> Finding:
     return Finding("EPOCH-001", "no such file; the cache starts empty", dir=partition.shown, path=path)
 
 
+def contradicting_lines(partition: Partition, lines: Sequence[EpochEntry]) -> Iterator[Finding]:
+    """Yield that lines of leader-epoch-checkpoint erase one another."""
+    left = epochs.replay(lines)
+    if epochs.contradicts(lines, left):
+        path = os.path.join(partition.shown, LEADER_EPOCH_CHECKPOINT)
+        message = f"{len(lines)} lines leave {len(left)} entries: {_listed(left)}"
+        yield Finding(
+            "EPOCH-002", message, dir=partition.shown, path=path, expected=len(lines), found=len(left)
+        )
+
+
 def checkpointed_epochs(
     partition: Partition, loaded: LoadedLog | None, *, running: bool = False
 ) -> Generator[Finding, None, EpochCache]:
@@ -220,12 +232,8 @@ def checkpointed_epochs(
     lines = partition.epoch_entries() if loaded is None else loaded.epoch_lines
     if lines is None:
         yield no_checkpoint(partition)
+    yield from contradicting_lines(partition, lines or ())
     before = epochs.replay(lines or ())
-    if lines is not None and epochs.contradicts(lines, before):
-        message = f"{len(lines)} lines leave {len(before)} entries: {_listed(before)}"
-        yield Finding(
-            "EPOCH-002", message, dir=partition.shown, path=path, expected=len(lines), found=len(before)
-        )
     if running or loaded is None or loaded.recovered_epochs == before:
         return before
     if loaded.recovered_epochs:

@@ -38,9 +38,20 @@ from kcli.rows.scan import SCAN_PARTITION, SCAN_SEGMENT
 PIECE_BYTES = 64 << 20
 """Of a piece of a big segment, at least."""
 OF_A_START = frozenset(
-    {"IDX-002", "IDX-011", "LOG-006", "LOG-007", "LOG-009", "LOG-014", "START-003", "START-004", "START-008"}
+    {
+        "EPOCH-002",
+        "IDX-002",
+        "IDX-011",
+        "LOG-006",
+        "LOG-007",
+        "LOG-009",
+        "LOG-014",
+        "START-003",
+        "START-004",
+        "START-008",
+    }
 )
-"""Findings of a start that a walk over the bytes of the logs does not make itself."""
+"""Findings about the files of a directory that a walk over the bytes of the logs does not make itself."""
 UNFORESEEN = "unsupported"
 """The error of a start that goes on in a way that is not computed here: its logs are read all the same."""
 MANY_WORKERS = 8

@@ -111,7 +111,7 @@ class StartReducer:
             log_dirs = tuple(one._replace(clean=self.clean) for one in log_dirs)
         known = known._replace(dirs=log_dirs)
         dirs = tuple(_log_dir(one, start, known.partitions) for one in known.dirs)
-        findings = [*start_findings(known.dirs, start)]
+        findings = [*start_findings(known.dirs, start, config)]
         findings += [
             offline_by_log(one.path, reason)
             for one in known.dirs
@@ -127,7 +127,6 @@ class StartReducer:
             if one.locked_by is not None
         ]
         findings += self._strays(known)
-        findings += self._without_metadata(known)
         stop = next(iter(self._stops(start, known, dirs)), None)
         meta = next((one.meta for one in known.dirs if one.meta is not None), None)
         rows = [one.row for one in known.partitions]
@@ -160,19 +159,6 @@ class StartReducer:
             ),
             findings,
         )
-
-    def _without_metadata(self, known: Started) -> Iterator[Finding]:
-        """Yield that the metadata log dir that server.properties names holds no metadata log."""
-        path = self.config.metadata_log_dir
-        here = next((one for one in known.dirs if one.path == path), None)
-        if here is None or here.error is not None or here.has_metadata_log or not known.partitions:
-            return
-        if any(one.meta is not None and one.meta.version for one in known.dirs):
-            message = (
-                "no metadata log: the node fetches the metadata from the quorum, and one that is the whole "
-                "quorum begins with none, and renames every log to -stray"
-            )
-            yield Finding("START-014", message, dir=shown(here.path))
 
     def _strays(self, known: Started) -> Iterator[Finding]:
         """Yield the partitions that the metadata log does not assign to this broker.

@@ -75,6 +75,29 @@ def test_the_configuration_names_the_node_and_the_metadata_log_dir(kcli, demo, t
     assert broker(done)["error_message"].endswith("node.id is 1, expected 2")
 
 
+def test_check_says_what_the_start_says_of_the_metadata_log_dir(kcli, demo, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(demo, other)
+    shutil.rmtree(other / "__cluster_metadata-0")
+    config = tmp_path / "server.properties"
+    for text, expected in (
+        (f"node.id=1\nlog.dirs={other}\n", [("START-014", str(other))]),
+        (
+            f"node.id=1\nlog.dirs={demo}\nmetadata.log.dir={other}\n",
+            [("START-009", str(demo)), ("START-014", str(other))],
+        ),
+    ):
+        config.write_text(text)
+        for command in ("startup", "check"):
+            done = json.loads(kcli(command, "-o", "json", "--server-config", config).stdout)
+            found = [
+                (one["code"], one["dir"])
+                for one in done["findings"]
+                if one["code"] == "START-014" or "metadata log lies here" in one["message"]
+            ]
+            assert sorted(found) == expected, (command, found)
+
+
 def test_how_the_broker_stopped_is_asked_of_every_log_dir(kcli, demo):
     for word, clean in (("clean", True), ("unclean", False)):
         rows = json.loads(kcli(*STARTUP, "--shutdown", word, demo).stdout)["rows"]

@@ -140,7 +140,7 @@ STARTS: dict[str, Rule] = {
         "A log dir would be offline.",
         "It goes on with the other log dirs; the process ends if it is the one with the metadata log, or the "
         "last. It ends, too, if a recovery-point or log-start checkpoint cannot be read and a log beside it "
-        "has an open transaction, or one that ends after its last snapshot (kcli startup tells).",
+        "has an open transaction, or one that ends after its last snapshot (kcli startup says whether).",
         "Check the disk and the file that the finding names; compare meta.properties with those of the other "
         "log dirs.",
     ),

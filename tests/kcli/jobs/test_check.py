@@ -132,6 +132,7 @@ CHANGES = {
     "a checkpoint is a broken link": broken_link,
     "lost+found": lambda root: (root / "lost+found").mkdir(),
     **{f"a -{kind} directory does not load": leftover(kind) for kind in ("delete", "future", "stray")},
+    "bootstrap.checkpoint": file_changed("bootstrap.checkpoint", "cut"),
     "epochs": file_changed("orders-0/leader-epoch-checkpoint", "0\n9\n"),
     "partition.metadata": file_changed("orders-0/partition.metadata", ""),
 }
