@@ -43,6 +43,7 @@ from kcli.jobs.epoch import contradicting_lines
 from kcli.jobs.scan import ScanLog, Scanned, ScannedRange, ScanReducer, inspected, is_segment
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.directory import directory_facts
+from kcli.logdir.leftovers import SWAP
 from kcli.logdir.listing import listed
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Target
@@ -66,6 +67,8 @@ class DirectoryState(NamedTuple):
     snapshots: tuple[int, ...]
     topic_id: str | None = None
     metadata_snapshot: tuple[int, int] | None = None
+    has_swaps: bool = False
+    """A start takes segments from .swap files, so that it alone says what the log is."""
 
     def judge(self, target: Target) -> PartitionJudge:
         """Return the judge of the partition's segments."""
@@ -183,7 +186,8 @@ def _state(partition: Partition, states: list[DirectoryState], stops: list[Start
     )
     is_metadata = partition.topic == CLUSTER_METADATA
     newest = newest_snapshot(partition.names) if is_metadata else None
-    states.append(DirectoryState(found, offsets, tuple(snapshots), found.topic_id, newest))
+    has_swaps = any(name.endswith(".log" + SWAP) for name in partition.names)
+    states.append(DirectoryState(found, offsets, tuple(snapshots), found.topic_id, newest, has_swaps))
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +308,7 @@ def _at_the_end(known: Checked, stops: list[StartFailure]) -> tuple[list[Finding
         return of_last, None
     given = state.inspected.given
     is_damaged = any(one.severity != SEVERITIES[0] for one in (*known.findings, *of_last))
-    if needs_start(known.segments, given, is_damaged=is_damaged):
+    if state.has_swaps or needs_start(known.segments, given, is_damaged=is_damaged):
         found, log_end = what_a_start_does(target, stops)
         return [*of_last, *(one for one in found if one not in known.findings)], log_end
     log_end = state.inspected.log_end
@@ -341,7 +345,7 @@ def _place(target: Target) -> Where:
 
 def expand(found: Found) -> Found:
     """Return the same with every log, and each log dir that was named after its partitions."""
-    result = scan_logs.expand(found, starts=True)
+    result = scan_logs.expand(found, starts=True, swaps=True)
     last = {target.log_dir: number for number, target in enumerate(result.targets)}
     log_dirs = {path: _log_dir(path) for path in found.named_log_dirs}
     targets: list[Target] = []

@@ -1,23 +1,25 @@
 """Which logs `scan` reads: one target for each, however it is named, a directory's together."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 
 from formats.names import KRAFT_SNAPSHOT, LOG, parse_file
 from kcli.logdir.buffers import FileError
+from kcli.logdir.leftovers import SWAP
 from kcli.logdir.listing import listed_log, unexpected_names
 from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Note, Target, entry_of, partition_of
 
 ACCEPTS = frozenset({LOG, KRAFT_SNAPSHOT, PARTITION})
 
 
-def expand(found: Found, *, starts: bool = False) -> Found:
+def expand(found: Found, *, starts: bool = False, swaps: bool = False) -> Found:
     """Return the same with one target for each log, however often it is named, in the order of base offsets.
 
     Directories come in the order in which they are named. A partition directory without a log stays; with
-    `starts` every partition directory that is named stays, before its logs.
+    `starts` every partition directory that is named stays, before its logs, with `swaps` beside
+    the .swap logs that the next start takes in the place of others.
     """
     result = replace(found, targets=[], failures=list(found.failures), notes=list(found.notes))
     directories: dict[str, dict[str, Target]] = {}
@@ -27,7 +29,7 @@ def expand(found: Found, *, starts: bool = False) -> Found:
             result.targets.append(target)
             continue
         try:
-            logs, notes = _logs(target)
+            logs, notes = _logs(target, (_is_log, _becomes_log) if swaps else (_is_log,))
         except FileError as error:
             result.miss(target, error)
             continue
@@ -40,13 +42,13 @@ def expand(found: Found, *, starts: bool = False) -> Found:
     return result
 
 
-def _logs(target: Target) -> tuple[list[Target], list[Note]]:
+def _logs(target: Target, are_logs: Sequence[Callable[[str], bool]]) -> tuple[list[Target], list[Note]]:
     """Return the logs of a partition directory, and notes about entries that are only named like one.
 
     The target itself where it is a file, or a directory without a log.
     """
     files, others = listed_log(target.path) if target.kind == PARTITION else ([], [])
-    logs = [entry_of(target, name, LOG) for name in files if _is_log(name)]
+    logs = [entry_of(target, name, LOG) for name in files if any(one(name) for one in are_logs)]
     return logs or [target], list(unexpected_names(target, files, others))
 
 
@@ -88,3 +90,7 @@ def _place(name: str) -> tuple[bool, int, str]:
 def _is_log(name: str) -> bool:
     parsed = parse_file(name)
     return parsed.kind == LOG and not parsed.is_inactive
+
+
+def _becomes_log(name: str) -> bool:
+    return parse_file(name).kind == LOG and name.endswith(SWAP)

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -166,6 +167,20 @@ def test_log_dirs_of_zookeeper_are_those_of_a_release_with_it(check, kcli, tmp_p
     assert results(check(tmp_path / "d")) == {"d": "clean", "orders-0": "clean"}
     assert does_not_start(kcli, tmp_path / "d") == set()
     assert does_not_start(kcli, "--kafka-version", "4.3", tmp_path / "d") == {str(tmp_path / "d")}
+
+
+def test_a_log_that_a_start_swaps_in_is_read_and_ends_where_it_ends(check, tmp_path):
+    directory = orders(tmp_path / "d", put_range(0, 5), put_range(5, 5), watermark=10)
+    log = directory / f"{0:020d}.log"
+    log.rename(f"{log}.swap")
+    (row,) = [row for row in check(directory)["rows"] if row["topic"]]
+    assert (row["result"], row["batches"], row["log_end_offset"]) == ("clean", 2, 10)
+    data = bytearray(Path(f"{log}.swap").read_bytes())
+    data[-1] ^= 1
+    Path(f"{log}.swap").write_bytes(data)
+    found = check(directory)
+    assert results(found) == {"orders-0": "damaged"}
+    assert "LOG-003" in {one["code"] for one in found["findings"]}
 
 
 def test_a_folder_of_copied_partitions_is_no_log_dir(check, tmp_path):
