@@ -308,7 +308,8 @@ def _at_the_end(known: Checked, stops: list[StartFailure]) -> tuple[list[Finding
         return of_last, None
     given = state.inspected.given
     is_damaged = any(one.severity != SEVERITIES[0] for one in (*known.findings, *of_last))
-    if state.has_swaps or needs_start(known.segments, given, is_damaged=is_damaged):
+    lacks_index = given.clean and state.inspected.log_end is None and bool(known.segments)
+    if state.has_swaps or lacks_index or needs_start(known.segments, given, is_damaged=is_damaged):
         found, log_end = what_a_start_does(target, stops)
         return [*of_last, *(one for one in found if one not in known.findings)], log_end
     log_end = state.inspected.log_end

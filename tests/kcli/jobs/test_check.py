@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.kcli.jobs.starts import does_not_start, will_not_load
-from tests.partitions import log_dir, put_range, time_entries
+from tests.partitions import log_dir, put_range, segment, time_entries
 from tests.partitions import orders as without_metadata
 
 
@@ -181,6 +181,14 @@ def test_a_log_that_a_start_swaps_in_is_read_and_ends_where_it_ends(check, tmp_p
     found = check(directory)
     assert results(found) == {"orders-0": "damaged"}
     assert "LOG-003" in {one["code"] for one in found["findings"]}
+
+
+def test_zeros_behind_a_segment_without_its_index_stop_the_start(check, kcli, tmp_path):
+    directory = orders(tmp_path / "d", put_range(0, 5), recovery=10, watermark=10)
+    segment(directory, 5, put_range(5, 5) + bytes(40))
+    (directory / f"{0:020d}.index").unlink()
+    assert results(check(directory)) == {"orders-0": "will-not-load"}
+    assert does_not_start(kcli, directory) == {str(directory)}
 
 
 def test_a_folder_of_copied_partitions_is_no_log_dir(check, tmp_path):
