@@ -13,6 +13,7 @@ Which module reads which file:
     quorum-state                                quorum
     remote_log_snapshot                         remote_snapshot
     values of __remote_log_metadata             remote_metadata
+    *.rsm-manifest (Aiven's plugin)             segment_manifest
     names of files and directories              names
 
 Underneath: types, errors, layout (one Construct declaration, many readers),

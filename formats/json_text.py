@@ -18,14 +18,14 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
 _BLANKS = " \t\r\n"
 
 
-def read_object(data: Buffer) -> dict[str, Any]:
+def read_object(data: Buffer, *, longest: int = LONGEST) -> dict[str, Any]:
     """Return the JSON object at the start of the buffer; a repeated key's last value wins.
 
     CorruptError at the byte where it is not UTF-8, not JSON or no object;
-    LimitError beyond `LONGEST` bytes or `DEEPEST` levels.
+    LimitError beyond `longest` bytes or `DEEPEST` levels.
     """
-    if len(data) > LONGEST:
-        raise LimitError(0, "JSON", f"at most {LONGEST} bytes", len(data))
+    if len(data) > longest:
+        raise LimitError(0, "JSON", f"at most {longest} bytes", len(data))
     raw = bytes(data)
     try:
         text = raw.decode()

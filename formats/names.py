@@ -1,7 +1,8 @@
 r"""The grammar of names in a log directory: what a file or directory is, by its name alone.
 
 The truth is `org.apache.kafka.storage.internals.log.{LogFileUtils, LocalLog, RemoteIndexCache}`,
-`org.apache.kafka.snapshot.Snapshots` and, for tests' remote storage, `LocalTieredStorage`.
+`org.apache.kafka.snapshot.Snapshots` and, for remote storage, `LocalTieredStorage` of Kafka's tests and
+`ObjectKeyFactory` of Aiven's plugin.
 
     00000000000000000042.log                   segment; also .index .timeindex .txnindex
     00000000000000000042.snapshot              producer snapshot: the number is its exclusive end offset
@@ -9,8 +10,10 @@ The truth is `org.apache.kafka.storage.internals.log.{LogFileUtils, LocalLog, Re
     00000000000000000042-0000000003.checkpoint   KRaft snapshot: exclusive end offset, epoch
       + -<random> before, .part or .deleted after
     42_<uuid>.index                            in remote-log-index-cache: split at the first underscore
-    00000000000000000042-<uuid>.log            in LocalTieredStorage
+    00000000000000000042-<uuid>.log            in LocalTieredStorage, and an object of Aiven's plugin
+    00000000000000000042-<uuid>.indexes        objects of the plugin; also .rsm-manifest
     topic-0-<uuid>                             directory of a partition in LocalTieredStorage: by topic id
+    topic-<uuid>/0                             the same of the plugin
     topic-0                                    partition; topics may hold dots and dashes
     topic-0.<32 hex digits>-delete             also -stray, -future
 
@@ -40,6 +43,8 @@ CLEAN_SHUTDOWN = "clean-shutdown"
 LOCK = "lock"
 REMOTE_LOG_SNAPSHOT = "remote-log-snapshot"
 COMMITTED_OFFSETS = "committed-offsets"
+REMOTE_INDEXES = "remote-indexes"
+SEGMENT_MANIFEST = "segment-manifest"
 UNKNOWN = "unknown"
 
 EXTENSION_KINDS = {
@@ -51,8 +56,14 @@ EXTENSION_KINDS = {
 }
 """Extension of a segment's file -> kind."""
 
-TIERED_EXTENSION_KINDS = {**EXTENSION_KINDS, "leader_epoch_checkpoint": LEADER_EPOCH_CHECKPOINT}
-"""The same in LocalTieredStorage."""
+MANIFEST_EXTENSION, INDEXES_EXTENSION = "rsm-manifest", "indexes"
+TIERED_EXTENSION_KINDS = {
+    **EXTENSION_KINDS,
+    "leader_epoch_checkpoint": LEADER_EPOCH_CHECKPOINT,
+    INDEXES_EXTENSION: REMOTE_INDEXES,
+    MANIFEST_EXTENSION: SEGMENT_MANIFEST,
+}
+"""The same in remote storage."""
 
 WELL_KNOWN_KINDS = {
     "leader-epoch-checkpoint": LEADER_EPOCH_CHECKPOINT,
@@ -99,9 +110,10 @@ LONGEST_DIRECTORY_NAME = 255
 """Characters to which the topic is cut in the names of -delete and -stray directories."""
 
 _SUFFIXES = r"((?:\.(?:deleted|cleaned|swap|tmp))*)"
-_SEGMENT = re.compile(r"([^.]+)\.(?:(.+?)\.)??([a-z_]+?)" + _SUFFIXES, re.DOTALL)
+_SEGMENT = re.compile(r"([^.]+)\.(?:(.+?)\.)??([a-z_-]+?)" + _SUFFIXES, re.DOTALL)
 _TIERED_STEM = re.compile(r"([0-9]+)-([A-Za-z0-9_-]{22})")
 _TIERED_DIRECTORY = re.compile(r"(.+)-([0-9]+)-([A-Za-z0-9_-]{22})", re.DOTALL)
+_TOPIC_DIRECTORY = re.compile(r"(.+)-([A-Za-z0-9_-]{22})", re.DOTALL)
 _WITH_OFFSET = frozenset({*EXTENSION_KINDS, "cleaned", "swap"})
 """Last words of the names from which a starting broker reads an offset (LogLoader, ProducerStateManager)."""
 _UUID = re.compile(r"[A-Za-z0-9_-]{22}")
@@ -222,6 +234,18 @@ def parse_tiered_dir(name: str) -> tuple[PartitionDir, str] | None:
     if match is None or partition is None:
         return None
     return PartitionDir(match.group(1), partition), match.group(3)
+
+
+def parse_object_dirs(topic_dir: str, name: str) -> tuple[PartitionDir, str] | None:
+    """Return whose segments a directory of Aiven's plugin holds, and the topic id; None for other names.
+
+    It lies in a directory of the topic: `topic-<uuid>/0`. The truth is `ObjectKeyFactory.mainPath`.
+    """
+    match = _TOPIC_DIRECTORY.fullmatch(topic_dir)
+    partition = integer(name, INT_BITS) if name.isascii() and name.isdecimal() else None
+    if match is None or partition is None:
+        return None
+    return PartitionDir(match.group(1), partition), match.group(2)
 
 
 def _without_uuid(name: str, end: int) -> tuple[str, str | None]:

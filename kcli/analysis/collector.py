@@ -18,6 +18,8 @@ class FindingCollector:
 
     def __init__(self, target: Target) -> None:
         self.target = target
+        self.origin = 0
+        """Byte of the file at which begins what is read: positions count from there."""
         self.first: dict[str, Finding] = {}
         self.more: dict[str, int] = {}
         self.gaps = 0
@@ -30,7 +32,8 @@ class FindingCollector:
     def finding(self, code: str, position: int | None, message: str) -> Finding:
         """Return a finding about the file."""
         directory = os.path.dirname(self.target.shown) or "."
-        return Finding(code, message, dir=directory, path=self.target.shown, position=position)
+        place = None if position is None else self.origin + position
+        return Finding(code, message, dir=directory, path=self.target.shown, position=place)
 
     def add(self, code: str, position: int | None, message: str) -> None:
         """Keep a finding, or count it if there is one of its code."""

@@ -27,6 +27,7 @@ from formats.legacy import MESSAGE_V0
 from formats.magic import format_of, is_legacy, read_header
 from kcli.logdir.buffers import DataFile, FileError, file_error
 from kcli.logdir.indexes import IndexFile
+from kcli.logdir.remote_objects import open_log
 from kcli.logdir.segment import BAD_LENGTH, SKIP_FROM, FileBatch, Header, Stop, batches
 
 MAX_RELATIVE_OFFSET = 0x7FFFFFFF
@@ -223,7 +224,7 @@ class LoadedSegment(NamedTuple):
         """
         if self.log_path is None:
             raise AssertionError("an empty segment has no log to open")
-        with DataFile(self.log_path) as file:
+        with open_log(self.log_path) as file:
             if file.size < self.log_size:
                 message = (
                     f"the file shrank while it was read: {self.log_size} bytes at first, {file.size} now"

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from formats.batch import MAX_INT
 from formats.checkpoint import read_leader_epoch_checkpoint, read_offset_entries
+from formats.errors import FormatError
 from formats.names import (
     CLEAN_SHUTDOWN,
     LEADER_EPOCH_CHECKPOINT,
@@ -13,18 +14,21 @@ from formats.names import (
     PARTITION_METADATA,
     PRODUCER_SNAPSHOT,
     QUORUM_STATE,
+    SEGMENT_MANIFEST,
 )
 from formats.producer_snapshot import ProducerEntry, read_snapshot
 from formats.properties import read_clean_shutdown, read_meta_properties, read_partition_metadata
 from formats.quorum import read_quorum_state
+from formats.segment_manifest import PARTS, VERSION, read_segment_manifest
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.log_segment import size_of
 from kcli.dump.options import DumpOptions
 from kcli.dump.resume import Pause, Scanned
 from kcli.engine.contract import ResumePoint, Unit
 from kcli.jobs.common import source_of
-from kcli.logdir.buffers import irregular, read_whole, reading
+from kcli.logdir.buffers import file_error, irregular
 from kcli.logdir.directory import missing_ids
+from kcli.logdir.remote_objects import read_target
 from kcli.rows.declare import AnyRow, RowType
 from kcli.rows.dump import (
     DUMP_CLEAN_SHUTDOWN,
@@ -34,6 +38,7 @@ from kcli.rows.dump import (
     DUMP_PARTITION_METADATA,
     DUMP_PRODUCER,
     DUMP_QUORUM_STATE,
+    DUMP_SEGMENT_MANIFEST,
     DumpCleanShutdownRow,
     DumpFileRow,
     DumpLeaderEpochRow,
@@ -42,6 +47,8 @@ from kcli.rows.dump import (
     DumpPartitionMetadataRow,
     DumpProducerRow,
     DumpQuorumStateRow,
+    DumpSegmentManifestRow,
+    StoredIndex,
 )
 from kcli.rows.places import FromFile
 
@@ -57,13 +64,15 @@ class FileReader(NamedTuple):
 
 def read_file(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - as every reader
     """Yield the rows of a small file."""
-    data = read_whole(unit.target.path)
-    with reading(unit.target.path):
+    start, data = read_target(unit.target)
+    try:
         rows = READERS[unit.target.kind].decode(source_of(unit.target), data)
         for number, row in enumerate(rows):
             if number >= unit.position:
                 yield row
                 yield Pause(ResumePoint(number + 1))
+    except FormatError as error:
+        raise file_error(unit.target.path, error.moved(start)) from error
     if unit.target.kind == META_PROPERTIES and (missing := missing_ids(read_meta_properties(data))):
         findings.add("DIR-008", None, missing)
 
@@ -102,6 +111,30 @@ def _meta_properties(source: FromFile, data: bytes) -> Iterable[DumpMetaProperti
     return [DumpMetaPropertiesRow(source, found.version, found.node_id, found.directory_id)]
 
 
+def _segment_manifest(source: FromFile, data: bytes) -> Iterable[DumpSegmentManifestRow]:
+    found = read_segment_manifest(data)
+    chunks = found.chunk_index
+    return [
+        DumpSegmentManifestRow(
+            source,
+            VERSION,
+            chunks.type,
+            chunks.original_chunk_size,
+            chunks.original_file_size,
+            chunks.stored_size,
+            chunks.count,
+            found.compression,
+            None if found.encryption is None else found.encryption.key_id,
+            tuple(
+                StoredIndex(name, *found.indexes[kind])
+                for name, kind in PARTS.items()
+                if kind in found.indexes
+            ),
+            found.segment,
+        )
+    ]
+
+
 READERS: dict[str, FileReader] = {
     PRODUCER_SNAPSHOT: FileReader(
         DUMP_PRODUCER,
@@ -124,6 +157,7 @@ READERS: dict[str, FileReader] = {
     QUORUM_STATE: FileReader(
         DUMP_QUORUM_STATE, lambda source, data: [DumpQuorumStateRow(source, *read_quorum_state(data))]
     ),
+    SEGMENT_MANIFEST: FileReader(DUMP_SEGMENT_MANIFEST, _segment_manifest),
     CLEAN_SHUTDOWN: FileReader(
         DUMP_CLEAN_SHUTDOWN, lambda source, data: [DumpCleanShutdownRow(source, read_clean_shutdown(data))]
     ),

@@ -15,6 +15,7 @@ from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.files import file_name, sibling
 from kcli.logdir.indexes import AnyIndexFile, IndexFile, OffsetIndexFile, TimeIndexFile, TxnIndexFile
 from kcli.logdir.moving import comes_true
+from kcli.logdir.remote_objects import open_file, open_log
 from kcli.logdir.tree import Target
 
 ENTRIES_PER_BLOCK = 512
@@ -43,7 +44,7 @@ class IndexBlock(NamedTuple):
 
 def open_index(stack: ExitStack, target: Target) -> AnyIndexFile:
     """Open an index of a target's kind."""
-    index = INDEX_FILES[target.kind](target.path, file_name(target).base_offset or 0)
+    index = INDEX_FILES[target.kind](open_file(target), file_name(target).base_offset or 0)
     stack.enter_context(index)
     return index
 
@@ -57,6 +58,7 @@ def read_index(
     """
     end = index.first_trailing_zero
     zeros = index.entries - end
+    findings.origin = index.file.start
     order = _Order(index, slot, findings)
     while slot < end:
         raw = index.block(slot, min(ENTRIES_PER_BLOCK, end - slot))
@@ -194,7 +196,7 @@ def _open_log(
             _report_no_log(target, findings, "there is no log beside it")
         return None
     try:
-        return stack.enter_context(DataFile(path))
+        return stack.enter_context(open_log(path))
     except FileError as error:
         _report_no_log(target, findings, f"the log beside it cannot be read: {error.message}")
         return None

@@ -16,6 +16,7 @@ from kcli.jobs.rlmm import dump as rlmm
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.listing import listed, unexpected_names
 from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
+from kcli.logdir.remote_objects import with_parts
 from kcli.logdir.tree import PARTITION, Found, Target, entry_of
 
 
@@ -71,10 +72,11 @@ class Dump:
         for target in found.targets:
             try:
                 if target.kind == REMOTE_SEGMENTS:
-                    result.targets.extend(_entries(target, *listed(target.path)))
+                    entries = _entries(target, *listed(target.path))
+                    result.targets.extend(part for entry in entries for part in with_parts(entry))
                     continue
                 if target.kind != PARTITION:
-                    result.targets.append(target)
+                    result.targets.extend(with_parts(target))
                     continue
                 files, others = listed(target.path)
                 result.notes.extend(unexpected_names(target, files, others))

@@ -8,12 +8,12 @@ from kcli.dump.resume import Pause, Scanned
 from kcli.dump.seek import byte_range
 from kcli.dump.source import Log, last_rows, read_log
 from kcli.engine.contract import Unit
-from kcli.logdir.buffers import DataFile
+from kcli.logdir.remote_objects import open_file
 
 
 def read_logs(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:
     """Yield what is shown of the blocks of a log, and findings about what is damaged."""
-    with DataFile(unit.target.path) as file:
+    with open_file(unit.target) as file:
         log = Log(file, unit.target, options, findings)
         items = _shown(log, unit)
         # a tail is short: it is given at once

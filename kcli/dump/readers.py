@@ -7,6 +7,7 @@ from formats.names import (
     LOG,
     OFFSET_INDEX,
     PRODUCER_SNAPSHOT,
+    REMOTE_INDEXES,
     REMOTE_LOG_SNAPSHOT,
     TIME_INDEX,
     TXN_INDEX,
@@ -23,6 +24,7 @@ from kcli.dump.resume import Reader, Scanned
 from kcli.engine.contract import Unit
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.logdir.files import file_name
+from kcli.logdir.remote_objects import open_file
 from kcli.logdir.tree import PARTITION, Target
 from kcli.rows.dump import (
     DUMP_BATCH,
@@ -56,6 +58,12 @@ def _print_file(unit: Unit, options: DumpOptions, findings: FindingCollector) ->
         yield from reader(unit, options, findings)
 
 
+def _refuse_indexes(unit: Unit, options: DumpOptions, findings: FindingCollector) -> Scanned:  # noqa: ARG001 - the shape of every reader
+    """Raise why the parts of an `.indexes` cannot be told: where they can, each is a target of its own."""
+    open_file(unit.target).close()
+    yield from ()
+
+
 def has_lines(target: Target) -> bool:
     """Whether the tool prints lines of such a file, or kcli does not know it either."""
     return target.kind in _TEXT_READERS or target.kind == UNKNOWN
@@ -65,6 +73,7 @@ _ROW_READERS: dict[str, Reader] = {
     **dict.fromkeys(LOGS, read_log),
     **dict.fromkeys(INDEX_FILES, index_rows),
     **dict.fromkeys(READERS, read_file),
+    REMOTE_INDEXES: _refuse_indexes,
     LOCK: name_file,
     UNKNOWN: name_file,
 }
@@ -72,6 +81,7 @@ _TEXT_READERS: dict[str, Reader] = {
     **dict.fromkeys(LOGS, read_log),
     **dict.fromkeys(INDEX_FILES, index_text),
     PRODUCER_SNAPSHOT: producers_text,
+    REMOTE_INDEXES: _refuse_indexes,
 }
 _ROW_TYPES = {
     OFFSET_INDEX: {DUMP_INDEX.name},
@@ -86,6 +96,8 @@ ACCEPTS = frozenset({*_ROW_READERS, REMOTE_LOG_SNAPSHOT, COMMITTED_OFFSETS, PART
 
 def reader_for(kind: str, options: DumpOptions) -> Reader | None:
     """Return the reader of files of a kind; None for those whose rows are the ones of `rlmm dump`."""
+    if kind == REMOTE_INDEXES:
+        return _refuse_indexes
     if options.layout:
         from kcli.dump.render.layout import LAYOUT_READERS  # noqa: PLC0415 - it needs the tables of every message
 

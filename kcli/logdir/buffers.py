@@ -132,10 +132,12 @@ WRITING_STEP = 0.002
 class DataFile:
     """One regular file, open for reading by position, no faster than `reading` says.
 
-    `size` is its length in bytes when it was opened.
+    `size` is its length in bytes when it was opened. Of a part of a file, and of what a file holds packed,
+    see `kcli.logdir.remote_objects`: `size` is that of what is read, `start` the byte of the file at which it
+    begins.
     """
 
-    __slots__ = ("_began", "_fd", "_read", "mtime_ms", "path", "reading", "size")
+    __slots__ = ("_began", "_fd", "_opened", "_read", "mtime_ms", "path", "reading", "size", "start")
 
     def __init__(self, path: str, reading: Reading = AS_IT_COMES) -> None:
         self.path = path
@@ -153,6 +155,8 @@ class DataFile:
             code = "is-a-directory" if stat.S_ISDIR(status.st_mode) else "not-a-file"
             raise FileError(path, code, _not_regular(status.st_mode))
         self.size: int = status.st_size
+        self.start = 0
+        self._opened = self.size
         self.mtime_ms: int = status.st_mtime_ns // 1_000_000
 
     def close(self) -> None:
@@ -173,8 +177,10 @@ class DataFile:
         FileError `changed` if the file has shrunk below what was promised, `read-failed` on I/O errors.
         """
         length = min(length, self.size - position)
-        if length <= 0:
-            return b""
+        return self._stored(position, length) if length > 0 else b""
+
+    def _stored(self, position: int, length: int) -> bytes:
+        """Return bytes of the file as it is stored, all of which lay in it when it was opened."""
         try:
             data = os.pread(self._fd, length, position)
             while len(data) < length:
@@ -183,7 +189,7 @@ class DataFile:
                     raise FileError(
                         self.path,
                         "changed",
-                        f"the file shrank while it was read: {self.size} bytes when opened, "
+                        f"the file shrank while it was read: {self._opened} bytes when opened, "
                         f"{position + len(data)} now",
                         position + len(data),
                     )
@@ -253,7 +259,7 @@ class DataFile:
         """
         while True:
             status = os.fstat(self._fd)
-            grown = status.st_size - self.size
+            grown = status.st_size - self._opened
             if grown or not is_torn or abs(time.time_ns() - status.st_mtime_ns) > WRITING_MS * 1_000_000:
                 return grown
             time.sleep(WRITING_STEP)

@@ -32,10 +32,10 @@ _TIME_FIELDS = TIME_INDEX_ENTRY.only("timestamp", "relative_offset")
 
 
 class IndexFile:
-    """An index file of fixed-size entries, read by slot."""
+    """An index file, or one that is open, of fixed-size entries, read by slot."""
 
-    def __init__(self, path: str, layout: Layout[Any], base_offset: int = 0) -> None:
-        self.file = DataFile(path)
+    def __init__(self, path: str | DataFile, layout: Layout[Any], base_offset: int = 0) -> None:
+        self.file = DataFile(path) if isinstance(path, str) else path
         self.layout = layout
         self.base_offset = base_offset
         entry_size = self.entry_size = layout.size
@@ -102,7 +102,7 @@ class IndexFile:
 class OffsetIndexFile(IndexFile):
     """A segment's offset index, looked up as `OffsetIndex` does."""
 
-    def __init__(self, path: str, base_offset: int) -> None:
+    def __init__(self, path: str | DataFile, base_offset: int) -> None:
         super().__init__(path, OFFSET_INDEX_ENTRY, base_offset)
 
     def get(self, slot: int) -> OffsetIndexEntry:
@@ -152,7 +152,7 @@ class OffsetIndexFile(IndexFile):
 class TimeIndexFile(IndexFile):
     """A segment's time index, looked up as `TimeIndex` does."""
 
-    def __init__(self, path: str, base_offset: int) -> None:
+    def __init__(self, path: str | DataFile, base_offset: int) -> None:
         super().__init__(path, TIME_INDEX_ENTRY, base_offset)
 
     def get(self, slot: int) -> TimeIndexEntry:
@@ -190,7 +190,7 @@ class TimeIndexFile(IndexFile):
 class TxnIndexFile(IndexFile):
     """A segment's transaction index; it is never preallocated."""
 
-    def __init__(self, path: str, base_offset: int) -> None:
+    def __init__(self, path: str | DataFile, base_offset: int) -> None:
         super().__init__(path, TXN_INDEX_ENTRY, base_offset)
 
     def entries_of(self, raw: bytes) -> list[AbortedTxn]:

@@ -1,11 +1,13 @@
-"""Directories that hold files of remote segments: a broker's index cache, and LocalTieredStorage.
+"""Directories that hold files of remote segments: a broker's index cache, and remote storage.
 
     <log dir>/remote-log-index-cache/42_<segment id>.index           also .timeindex .txnindex
     <storage>/topic-0-<topic id>/00000000000000000042-<segment id>.log
                               also .index .timeindex .txnindex .snapshot .leader_epoch_checkpoint
+    <storage>/topic-<topic id>/0/00000000000000000042-<segment id>.log
+                              also .indexes .rsm-manifest
 
-The truth is `RemoteIndexCache`, and of Kafka's tests `LocalTieredStorage`, `RemoteTopicPartitionDirectory`
-and `RemoteLogSegmentFileset`.
+The truth is `RemoteIndexCache`, of Kafka's tests `LocalTieredStorage`, `RemoteTopicPartitionDirectory`
+and `RemoteLogSegmentFileset`, and of Aiven's plugin `ObjectKeyFactory`.
 """
 
 import os
@@ -18,9 +20,11 @@ from formats.names import (
     REMOTE_LOG_INDEX_CACHE,
     FileName,
     PartitionDir,
+    parse_object_dirs,
     parse_partition_dir,
     parse_tiered_dir,
 )
+from kcli.logdir.buffers import file_error
 
 REMOTE_SEGMENTS = "remote-segments"
 """The kind of a target that is such a directory."""
@@ -38,15 +42,40 @@ def holds_remote_segments(path: str, files: Iterable[FileName]) -> bool:
 
 
 def partition_around(path: str) -> PartitionDir | None:
-    """Return the partition by the name of a directory, of a log dir or of LocalTieredStorage."""
-    name = os.path.basename(os.path.abspath(path))
-    found = parse_partition_dir(name)
-    tiered = parse_tiered_dir(name) if found is None else None
-    return found if tiered is None else tiered[0]
+    """Return the partition by the name of a directory, of a log dir or of remote storage."""
+    above, name = os.path.split(os.path.abspath(path))
+    tiered = parse_tiered_dir(name) or parse_object_dirs(os.path.basename(above), name)
+    return parse_partition_dir(name) or (None if tiered is None else tiered[0])
 
 
 def tiered_dirs(paths: Iterable[str]) -> Iterator[tuple[str, PartitionDir]]:
-    """Yield those of the directories that LocalTieredStorage made for a partition, by topic and partition."""
-    named = ((path, parse_tiered_dir(os.path.basename(path))) for path in paths)
-    found = [(path, parsed[0]) for path, parsed in named if parsed is not None]
+    """Yield the directories of partitions in remote storage among some, and a level below them.
+
+    By topic and partition. FileError where one cannot be listed.
+    """
+    found = []
+    for path in paths:
+        inside = list(_object_dirs(path))
+        found += inside
+        above, name = os.path.split(os.path.abspath(path))
+        parsed = (
+            None if inside else parse_tiered_dir(name) or parse_object_dirs(os.path.basename(above), name)
+        )
+        if parsed is not None:
+            found.append((path, parsed[0]))
     yield from sorted(found, key=lambda each: (each[1].topic, each[1].partition, each[0]))
+
+
+def _object_dirs(path: str) -> Iterator[tuple[str, PartitionDir]]:
+    """Yield the directories of partitions in the directory that the plugin made for a topic."""
+    topic = os.path.basename(os.path.abspath(path))
+    if parse_object_dirs(topic, "0") is None:
+        return
+    try:
+        with os.scandir(path) as listing:
+            inside = [
+                (entry.path, parse_object_dirs(topic, entry.name)) for entry in listing if entry.is_dir()
+            ]
+    except OSError as error:
+        raise file_error(path, error) from error
+    yield from ((each, parsed[0]) for each, parsed in inside if parsed is not None)

@@ -173,6 +173,32 @@ class DumpCleanShutdownRow(NamedTuple):
     broker_epoch: Annotated[int | None, "null where unknown"]
 
 
+class StoredIndex(NamedTuple):
+    """Where one index lies in the `.indexes` of a segment: bytes."""
+
+    index: str  # type: ignore[assignment]  # of a tuple it is a method, which no row needs
+    position: int
+    size: int
+
+
+class DumpSegmentManifestRow(NamedTuple):
+    """What the .rsm-manifest of a remote segment says, as Aiven's plugin writes it."""
+
+    source: FromFile
+    manifest_version: Annotated[str, "of the file"]
+    chunk_index: Annotated[str, "fixed or variable: whether stored chunks have one size"]
+    original_chunk_size: Annotated[int, "bytes of the log in a chunk"]
+    original_file_size: Annotated[int, "bytes of the log"]
+    stored_size: Annotated[int, "bytes of all chunks as they are stored"]
+    chunks: Annotated[int, "how many"]
+    is_compressed: Annotated[bool, "whether the plugin compressed the chunks"]
+    encryption_key_id: Annotated[str | None, "of the key pair; null: not encrypted"]
+    stored_indexes: Annotated[tuple[StoredIndex, ...], "by the plugin's names"]
+    remote_log_segment_metadata: Annotated[
+        dict[str, Any] | None, "as written; the plugin does not read it, null without"
+    ]
+
+
 class DumpLayoutRow(NamedTuple):
     """One field of a structure, as it lies in its file: a row of `dump --layout`."""
 
@@ -214,6 +240,7 @@ DUMP_META_PROPERTIES = row_type("dump_meta_properties", DumpMetaPropertiesRow)
 DUMP_PARTITION_METADATA = row_type("dump_partition_metadata", DumpPartitionMetadataRow)
 DUMP_QUORUM_STATE = row_type("dump_quorum_state", DumpQuorumStateRow)
 DUMP_CLEAN_SHUTDOWN = row_type("dump_clean_shutdown", DumpCleanShutdownRow)
+DUMP_SEGMENT_MANIFEST = row_type("dump_rsm_manifest", DumpSegmentManifestRow)
 DUMP_LAYOUT = row_type("dump_layout", DumpLayoutRow)
 DUMP_FILE = row_type("dump_file", DumpFileRow)
 
@@ -230,6 +257,7 @@ COMMANDS = {
         DUMP_META_PROPERTIES,
         DUMP_PARTITION_METADATA,
         DUMP_QUORUM_STATE,
+        DUMP_SEGMENT_MANIFEST,
         DUMP_CLEAN_SHUTDOWN,
         RLMM_SNAPSHOT,
         RLMM_EVENT,

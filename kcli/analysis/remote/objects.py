@@ -13,15 +13,14 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
-from formats.names import parse_tiered_dir
+from formats.names import INDEXES_EXTENSION, MANIFEST_EXTENSION, parse_object_dirs, parse_tiered_dir
 
 LOG = "log"
-MANIFEST = "rsm-manifest"
-PARTS_OF_PLUGIN = (LOG, "indexes", MANIFEST)
+MANIFEST = MANIFEST_EXTENSION
+PARTS_OF_PLUGIN = (LOG, INDEXES_EXTENSION, MANIFEST)
 PARTS_OF_LOCAL = (LOG, "index", "timeindex", "snapshot", "leader_epoch_checkpoint")
 
 _OBJECT = re.compile(r"([0-9]{20})-([A-Za-z0-9_-]{22})\.([A-Za-z0-9_.-]+)")
-_TOPIC = re.compile(r"(.+)-([A-Za-z0-9_-]{22})", re.DOTALL)
 
 Owner: TypeAlias = tuple[str, str, int]
 """Topic id, topic, partition."""
@@ -66,13 +65,10 @@ def remote_object(name: str, size: int) -> RemoteObject | None:
 
 
 def _owner(directories: list[str]) -> Owner | None:
-    local = parse_tiered_dir(directories[-1]) if directories else None
-    if local is not None:
-        return local[1], local[0].topic, local[0].partition
-    if len(directories) > 1 and re.fullmatch("[0-9]{1,9}", directories[-1]):
-        topic = _TOPIC.fullmatch(directories[-2])
-        return None if topic is None else (topic[2], topic[1], int(directories[-1]))
-    return None
+    found = parse_tiered_dir(directories[-1]) if directories else None
+    if found is None and len(directories) > 1:
+        found = parse_object_dirs(*directories[-2:])
+    return None if found is None else (found[1], found[0].topic, found[0].partition)
 
 
 def stored(objects: Iterable[RemoteObject]) -> Stored:

@@ -20,6 +20,7 @@ from formats.names import (
     QUORUM_STATE,
     REMOTE_LOG_METADATA,
     REMOTE_LOG_SNAPSHOT,
+    SEGMENT_MANIFEST,
 )
 from formats.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER, read_snapshot
 from formats.remote_snapshot import LENGTH_SIZE, SnapshotEntry, read_entries, read_header
@@ -50,7 +51,8 @@ from kcli.dump.resume import Pause, Reader, Scanned
 from kcli.dump.source import Log, verified_batch
 from kcli.engine.contract import ResumePoint, Unit
 from kcli.jobs.common import source_of
-from kcli.logdir.buffers import DataFile, read_whole, reading
+from kcli.logdir.buffers import DataFile, file_error, reading
+from kcli.logdir.remote_objects import read_target
 from kcli.logdir.segment import Stop
 from kcli.rows.dump import DumpLayoutRow
 from kcli.rows.places import FromFile
@@ -168,25 +170,26 @@ _Shown: TypeAlias = Iterator[Annotated | Pause]
 def _index(unit: Unit, findings: FindingCollector) -> _Shown:
     with ExitStack() as stack:
         index = open_index(stack, unit.target)
-        size = index.entry_size
+        start, size = index.file.start, index.entry_size
         for block in read_index(index, unit.position, findings, check_order=False):
             if block.slot > unit.position:
                 yield Pause(ResumePoint(block.slot))
-            place = ByteRange(block.raw, block.slot * size)
+            place = ByteRange(block.raw, start + block.slot * size)
             for number in range(len(block.entries)):
                 yield from fields(
                     index.layout.parts(block.raw, number * size, f"entry {block.slot + number}"), place
                 )
         zeros, whole = index.first_trailing_zero * size, index.entries * size
         if zeros < whole:
-            yield _zeros(zeros, whole - zeros)
+            yield _zeros(start + zeros, whole - zeros)
         if index.partial_bytes:
-            yield from _range(index.file, whole, index.file.size, "partial entry", index.layout.name)
+            rest = index.file.read(whole, index.partial_bytes)
+            yield from bytes_range(rest, start + whole, len(rest), "partial entry", index.layout.name)
 
 
 def _producers(unit: Unit, findings: FindingCollector) -> _Shown:  # noqa: ARG001 - the shape of every reader
-    data = read_whole(unit.target.path)
-    place, end, count = ByteRange(data), 0, 0
+    start, data = read_target(unit.target)
+    place, end, count = ByteRange(data, start), 0, 0
     if len(data) >= SNAPSHOT_HEADER.size:
         end, count = SNAPSHOT_HEADER.size, SNAPSHOT_HEADER.read(data).entries_count
         if unit.begins:
@@ -199,9 +202,11 @@ def _producers(unit: Unit, findings: FindingCollector) -> _Shown:  # noqa: ARG00
         )
     end += whole * PRODUCER_ENTRY.size
     rest = data[end:]
-    yield from bytes_range(rest[:SHOWN_OF_A_RANGE], end, len(rest), "trailing bytes", "bytes")
-    with reading(unit.target.path):
+    yield from bytes_range(rest[:SHOWN_OF_A_RANGE], start + end, len(rest), "trailing bytes", "bytes")
+    try:
         read_snapshot(data)
+    except FormatError as error:
+        raise file_error(unit.target.path, error.moved(start)) from error
 
 
 def _remote_snapshot(unit: Unit, findings: FindingCollector) -> _Shown:
@@ -241,10 +246,10 @@ def _remote_entry(entry: SnapshotEntry, place: ByteRange, findings: FindingColle
 
 
 def _lines(unit: Unit, findings: FindingCollector) -> _Shown:  # noqa: ARG001 - the shape of every reader
-    data, end = read_whole(unit.target.path), 0
+    (start, data), end = read_target(unit.target), 0
     for number, line in enumerate(data.splitlines(keepends=True), 1):
         span = FieldSpan(f"line {number}", "text", end, end + len(line), line.rstrip(b"\r\n"))
-        yield ByteRange(data).annotated(span)
+        yield ByteRange(data, start).annotated(span)
         end += len(line)
 
 
@@ -272,6 +277,7 @@ LAYOUT_READERS: dict[str, Reader] = {
             QUORUM_STATE,
             CLEAN_SHUTDOWN,
             COMMITTED_OFFSETS,
+            SEGMENT_MANIFEST,
         ),
         _reader(_lines),
     ),

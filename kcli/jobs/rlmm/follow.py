@@ -1,16 +1,15 @@
 """`rlmm follow`: how a follower gets into a tiered log, step by step, and what it holds then.
 
-The state that goes with a segment is read from LocalTieredStorage directories where these are given. Without
+The state that goes with a segment is read from directories of remote storage where these are given. Without
 them the leader's own epochs below the segment's end are taken for those that were uploaded with it.
 """
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from formats.checkpoint import read_leader_epoch_checkpoint
-from formats.names import file_prefix
+from formats.names import LEADER_EPOCH_CHECKPOINT, PRODUCER_SNAPSHOT, file_prefix
 from formats.producer_snapshot import read_snapshot
 from kcli.analysis.candidates import LoadedReplica, side_of
 from kcli.analysis.epochs import EpochCache, replay, truncate_from_end
@@ -22,9 +21,10 @@ from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.pairs import with_leaders
-from kcli.jobs.rlmm.leader import NEVER_TIERED, Leader, lead, side_of_leader, stored_path
+from kcli.jobs.rlmm.leader import NEVER_TIERED, Leader, lead, side_of_leader
 from kcli.jobs.rlmm.lookup import place_of
-from kcli.logdir.buffers import FileError, read_optional, reading
+from kcli.jobs.rlmm.stored import stored_file, stored_path
+from kcli.logdir.buffers import FileError, reading
 from kcli.logdir.partition import Partition
 from kcli.logdir.tree import Selection, Target
 from kcli.rows.remote_tier import RlmmFollowRow
@@ -102,8 +102,8 @@ def _auxiliary(found: Follow, leader: Leader, storage: tuple[str, ...]) -> Auxil
     """Return what the follower takes from remote storage with a segment; None where it takes none."""
     if found.segment is None or found.next_offset is None:
         return None
-    lines = _stored(found.segment, storage, "leader_epoch_checkpoint")
-    snapshot = _stored(found.segment, storage, "snapshot")
+    lines = _stored(found.segment, storage, LEADER_EPOCH_CHECKPOINT)
+    snapshot = _stored(found.segment, storage, PRODUCER_SNAPSHOT)
     producers = None
     if snapshot is not None:
         with reading(snapshot[0]):
@@ -114,12 +114,10 @@ def _auxiliary(found: Follow, leader: Leader, storage: tuple[str, ...]) -> Auxil
         return Auxiliary(replay(read_leader_epoch_checkpoint(lines[1])), STORAGE, producers)
 
 
-def _stored(segment: CachedSegment, storage: tuple[str, ...], extension: str) -> tuple[str, bytes] | None:
+def _stored(segment: CachedSegment, storage: tuple[str, ...], kind: str) -> tuple[str, bytes] | None:
     """Return the path and the bytes of a file that was uploaded with a segment."""
     stem = stored_path(segment, storage)
-    path = "" if stem is None else f"{stem}.{extension}"
-    data = read_optional(path) if path and os.path.lexists(path) else None
-    return None if data is None else (path, data)
+    return None if stem is None else stored_file(stem, kind)
 
 
 def _steps(found: Follow, leader: Leader, auxiliary: Auxiliary | None) -> Iterator[str]:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from formats.index import OFFSET_INDEX_ENTRY, TIME_INDEX_ENTRY
 from formats.names import (
     CLUSTER_METADATA,
     CONSUMER_OFFSETS,
@@ -17,13 +16,12 @@ from formats.names import (
     REMOTE_LOG_METADATA,
     SHARE_GROUP_STATE,
     TRANSACTION_STATE,
-    file_prefix,
 )
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.epochs import EpochCache, load
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import UNKNOWN_SETTINGS, LoadedLog, Settings
-from kcli.analysis.log_segment import NO_OFFSETS, NO_TIMES, LoadedSegment, file_index, size_of
+from kcli.analysis.log_segment import LoadedSegment
 from kcli.analysis.remote.cache import CachedSegment, RemoteCache, RemoteStore
 from kcli.analysis.remote.lineage import (
     NOTHING_REMOTE,
@@ -38,6 +36,7 @@ from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, log_dir_findings
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.events import events
+from kcli.jobs.rlmm.stored import segment_at
 from kcli.logdir.buffers import DataFile, FileError, reading
 from kcli.logdir.directory import directory_facts
 from kcli.logdir.partition import Partition
@@ -231,24 +230,6 @@ def _folded(files: tuple[Target, ...], versions: tuple[tuple[int, int] | None, .
     return Folded(store, tuple(findings))
 
 
-def stored_path(segment: CachedSegment, storage: Iterable[str]) -> str | None:
-    """Return the path of a remote segment in directories of LocalTieredStorage, without its extension.
-
-    None where none of them has its log.
-    """
-    metadata = segment.metadata
-    directory = f"{metadata.topic}-{metadata.partition}-{metadata.topic_id}"
-    stem = f"{file_prefix(metadata.start_offset)}-{metadata.segment_id}"
-    paths = (os.path.join(root, *inner, stem) for root in storage for inner in ((directory,), ()))
-    return next((path for path in paths if os.path.lexists(f"{path}.log")), None)
-
-
-def stored_segment(segment: CachedSegment, storage: Iterable[str]) -> LoadedSegment | None:
-    """Return a remote segment from directories of LocalTieredStorage; None where none has its log."""
-    path = stored_path(segment, storage)
-    return None if path is None else _segment(segment.metadata.start_offset, path)
-
-
 def cached_indexes(leader: Leader, segment: CachedSegment) -> LoadedSegment | None:
     """Return the indexes of a remote segment in the log dir's index cache, without its log; None for none."""
     log_dir = leader.partition.target.log_dir
@@ -258,15 +239,4 @@ def cached_indexes(leader: Leader, segment: CachedSegment) -> LoadedSegment | No
     path = os.path.join(log_dir, REMOTE_LOG_INDEX_CACHE, name)
     if not os.path.lexists(f"{path}.index"):
         return None
-    return _segment(segment.metadata.start_offset, path, with_log=False)
-
-
-def _segment(base_offset: int, path: str, *, with_log: bool = True) -> LoadedSegment:
-    log, index, times = f"{path}.log", f"{path}.index", f"{path}.timeindex"
-    return LoadedSegment(
-        base_offset,
-        log if with_log else None,
-        size_of(log) if with_log else 0,
-        file_index(OFFSET_INDEX_ENTRY, index) if os.path.lexists(index) else NO_OFFSETS,
-        file_index(TIME_INDEX_ENTRY, times) if os.path.lexists(times) else NO_TIMES,
-    )
+    return segment_at(segment.metadata.start_offset, path, with_log=False)

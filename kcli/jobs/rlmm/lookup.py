@@ -2,7 +2,7 @@
 
 The truth is, for offsets, `UnifiedLog.read` and `RemoteLogManager.read`; for timestamps
 `RemoteLogManager.findOffsetByTimestamp` and `lookupTimestamp`. Batches of remote segments are read from
-LocalTieredStorage directories where these are given; without them the log dir's index cache says where a read
+directories of remote storage where these are given; without them the log dir's index cache says where a read
 begins.
 """
 
@@ -19,7 +19,8 @@ from kcli.analysis.remote.lineage import outside_lineage, serving, with_records
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, where
 from kcli.jobs.epoch import resolve
-from kcli.jobs.rlmm.leader import Leader, cached_indexes, led, stored_segment
+from kcli.jobs.rlmm.leader import Leader, cached_indexes, led
+from kcli.jobs.rlmm.stored import stored_segment
 from kcli.jobs.searches import at_or_after, failing_lookup, first_batch, search
 from kcli.jobs.searches import batch_of as batch_in
 from kcli.rows.lookups import FoundBatch, FoundRecord

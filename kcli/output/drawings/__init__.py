@@ -74,6 +74,7 @@ DRAWINGS = {
     "dump_meta_properties": "dumps.META_PROPERTIES",
     "dump_partition_metadata": "dumps.PARTITION_METADATA",
     "dump_quorum_state": "dumps.QUORUM_STATE",
+    "dump_rsm_manifest": "dumps.SEGMENT_MANIFEST",
     "dump_clean_shutdown": "dumps.CLEAN_SHUTDOWN",
     "dump_layout": "dumps.LAYOUT",
     "dump_file": "dumps.FILES",

@@ -305,6 +305,16 @@ QUORUM_STATE = TableView(
     ),
 )
 CLEAN_SHUTDOWN = TableView(columns=(ShownColumn("BROKER EPOCH", "broker_epoch", NUMBER),))
+SEGMENT_MANIFEST = TableView(
+    columns=(
+        ShownColumn("LOG", "original_file_size", SIZE),
+        ShownColumn("STORED", "stored_size", SIZE),
+        ShownColumn("CHUNKS", "chunks", NUMBER),
+        ShownColumn("OF", "original_chunk_size", SIZE, rank=1),
+        ShownColumn("COMPRESSED", "is_compressed"),
+        ShownColumn("ENCRYPTED WITH", "encryption_key_id"),
+    ),
+)
 LAYOUT = TableView(
     columns=(
         ShownColumn("AT BYTE", "position", NUMBER),

@@ -1,0 +1,299 @@
+r"""The manifest that Aiven's tiered storage plugin writes for each remote segment, `<segment>.rsm-manifest`.
+
+It lies in remote storage beside the segment's `.log` and `.indexes`, and is written after them. The truth is
+`SegmentManifestV1` of the plugin with Jackson's `ObjectMapper`, `FixedSizeChunkIndex`,
+`VariableSizeChunkIndex`, `ChunkSizesBinaryCodec`, `SegmentIndexesV1` and `EncryptedDataKey`.
+
+    {"version": "1",
+     "chunkIndex": {"type": "fixed", "originalChunkSize", "originalFileSize",
+                    "transformedChunkSize", "finalTransformedChunkSize"}
+                or {"type": "variable", "originalChunkSize", "originalFileSize", "transformedChunks"},
+     "segmentIndexes": {"offset": {"position", "size"}, "timestamp", "producerSnapshot", "leaderEpoch",
+                        "transaction"},      the last null for a segment without one
+     "compression": false,
+     "encryption": {"dataKey": "<key id>:<base64>", "aad": "<base64>"},      absent, or null, for none
+     "remoteLogSegmentMetadata": {...}}      for people: the plugin does not read it
+
+`transformedChunks` is base64 of a zstd frame of these bytes, big-endian:
+
+    i32 count, and for count 1 i32 size; else i32 base, i8 width (1 to 4), count - 1 times size - base in so
+    many bytes, i32 last size
+
+The log is cut into chunks of the original size, the last may be shorter; each is compressed by itself (one
+zstd frame), then encrypted by itself. The indexes are never compressed, each is encrypted by itself, and
+positions and sizes are of what is stored. As in the plugin every member but `encryption` and
+`remoteLogSegmentMetadata` must be there, and no other may be.
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from formats.batch import MAX_INT
+from formats.compression import ZSTD, decompress
+from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
+from formats.json_text import read_object
+from formats.names import (
+    LEADER_EPOCH_CHECKPOINT,
+    OFFSET_INDEX,
+    PRODUCER_SNAPSHOT,
+    TIME_INDEX,
+    TXN_INDEX,
+)
+from formats.types import Buffer
+
+VERSION = "1"
+FIXED, VARIABLE = "fixed", "variable"
+LARGEST_MANIFEST = 16 << 20
+LARGEST_SIZES = 10 << 20
+"""Bytes of the unpacked `transformedChunks`: the plugin's own bound."""
+MOST_CHUNKS = 1 << 20
+
+PARTS = {
+    "offset": OFFSET_INDEX,
+    "timestamp": TIME_INDEX,
+    "producerSnapshot": PRODUCER_SNAPSHOT,
+    "leaderEpoch": LEADER_EPOCH_CHECKPOINT,
+    "transaction": TXN_INDEX,
+}
+"""The plugin's name of a part of `.indexes` -> kind of file."""
+
+_MEMBERS = frozenset(
+    {"version", "chunkIndex", "segmentIndexes", "compression", "encryption", "remoteLogSegmentMetadata"}
+)
+_SIZES = ("originalChunkSize", "originalFileSize")
+_FIXED_SIZES = ("transformedChunkSize", "finalTransformedChunkSize")
+_INT = 4
+
+
+class Chunk(NamedTuple):
+    """Where a chunk lies in the log that was uploaded, and in the object that is stored: bytes."""
+
+    original_position: int
+    original_size: int
+    position: int
+    size: int
+
+
+class ChunkIndex(NamedTuple):
+    """How a log was cut into chunks.
+
+    `sizes` are those that are stored: of all chunks, of type `fixed` those of a chunk and of the last one.
+    `ends` are where stored chunks of type `variable` end.
+    """
+
+    type: str
+    original_chunk_size: int
+    original_file_size: int
+    sizes: tuple[int, ...]
+    ends: tuple[int, ...] = ()
+
+    @property
+    def count(self) -> int:  # type: ignore[override]  # of a tuple it is a method, which nothing here needs
+        """How many chunks there are."""
+        return -(-self.original_file_size // self.original_chunk_size)
+
+    @property
+    def stored_size(self) -> int:
+        """The size in bytes of the object that is stored."""
+        last = self.chunk(self.count - 1) if self.count else Chunk(0, 0, 0, 0)
+        return last.position + last.size
+
+    def chunk(self, number: int) -> Chunk:
+        """Return a chunk by its number, from 0."""
+        position = number * self.original_chunk_size
+        size = min(self.original_chunk_size, self.original_file_size - position)
+        if self.type == FIXED:
+            return Chunk(position, size, number * self.sizes[0], self.sizes[number == self.count - 1])
+        return Chunk(position, size, self.ends[number] - self.sizes[number], self.sizes[number])
+
+
+class StoredPart(NamedTuple):
+    """Where one index lies in `.indexes`: bytes."""
+
+    position: int
+    size: int
+
+
+class Encryption(NamedTuple):
+    """With what a segment is encrypted: a data key, itself encrypted with the key pair of this id."""
+
+    key_id: str
+    data_key: bytes
+    aad: bytes
+
+
+class SegmentManifest(NamedTuple):
+    """What a manifest says.
+
+    `indexes`: kind of file -> where it lies; a segment may have no TXN_INDEX. `segment` is what the plugin
+    noted of the segment's metadata, as written, None for nothing.
+    """
+
+    chunk_index: ChunkIndex
+    indexes: dict[str, StoredPart]
+    compression: bool
+    encryption: Encryption | None
+    segment: dict[str, Any] | None
+
+
+def read_segment_manifest(data: Buffer) -> SegmentManifest:
+    """Return a segment's manifest as the plugin reads it.
+
+    UnsupportedError for another version or chunk index than it knows, and for other members; LimitError for
+    more chunks than MOST_CHUNKS; CorruptError, with the member's path as the field, for the rest.
+    """
+    content = read_object(data, longest=LARGEST_MANIFEST)
+    version = _member(content, "version", "version")
+    if version != VERSION:
+        raise UnsupportedError(0, "version", f'"{VERSION}"', _shown(version))
+    _no_others(content, _MEMBERS, "manifest")
+    compression = _member(content, "compression", "compression")
+    if not isinstance(compression, bool):
+        raise CorruptError(0, "compression", "true or false", _shown(compression))
+    segment = content.get("remoteLogSegmentMetadata")
+    if segment is not None and not isinstance(segment, dict):
+        raise CorruptError(0, "remoteLogSegmentMetadata", "an object", _shown(segment))
+    return SegmentManifest(
+        _chunk_index(_object(content, "chunkIndex", "chunkIndex")),
+        _indexes(_object(content, "segmentIndexes", "segmentIndexes")),
+        compression,
+        None
+        if content.get("encryption") is None
+        else _encryption(_object(content, "encryption", "encryption")),
+        segment,
+    )
+
+
+def read_chunk_sizes(data: Buffer) -> tuple[int, ...]:
+    """Return the stored sizes of chunks from their binary form, as `ChunkSizesBinaryCodec` decodes it."""
+    view = memoryview(data)
+    count = _int(view, 0)
+    if count < 0 or count > MOST_CHUNKS:
+        error = CorruptError if count < 0 else LimitError
+        raise error(0, "count of chunk sizes", f"0 to {MOST_CHUNKS}", count)
+    if count < 2:
+        return (_size(_int(view, _INT)),) if count else ()
+    base, at = _size(_int(view, _INT)), 2 * _INT + 1
+    width = int(view[at - 1]) if len(view) >= at else 0
+    if not 1 <= width <= _INT:
+        raise CorruptError(at - 1, "bytes of a chunk size", "1 to 4", width)
+    last = at + (count - 1) * width
+    if len(view) < last + _INT:
+        raise TruncatedError(at, "chunk sizes", f"{last + _INT} bytes", len(view))
+    sizes = [
+        _size(base + int.from_bytes(view[start : start + width], "big"), start)
+        for start in range(at, last, width)
+    ]
+    return (*sizes, _size(_int(view, last), last))
+
+
+def _int(view: memoryview, position: int) -> int:
+    if len(view) < position + _INT:
+        raise TruncatedError(position, "chunk sizes", f"{position + _INT} bytes", len(view))
+    return int.from_bytes(view[position : position + _INT], "big", signed=True)
+
+
+def _size(value: int, position: int = _INT) -> int:
+    if not 0 <= value <= MAX_INT:
+        raise CorruptError(position, "chunk size", f"0 to {MAX_INT}", value)
+    return value
+
+
+def _chunk_index(content: Mapping[str, Any]) -> ChunkIndex:
+    kind = _member(content, "type", "chunkIndex.type")
+    if kind not in {FIXED, VARIABLE}:
+        raise UnsupportedError(0, "chunkIndex.type", f'"{FIXED}" or "{VARIABLE}"', _shown(kind))
+    rest = _FIXED_SIZES if kind == FIXED else ("transformedChunks",)
+    _no_others(content, {"type", *_SIZES, *rest}, "chunkIndex")
+    chunk_size, file_size = (_number(content, name, f"chunkIndex.{name}") for name in _SIZES)
+    if not chunk_size:
+        raise CorruptError(0, "chunkIndex.originalChunkSize", "above 0", chunk_size)
+    if kind == FIXED:
+        fixed = tuple(_number(content, name, f"chunkIndex.{name}") for name in _FIXED_SIZES)
+        return ChunkIndex(FIXED, chunk_size, file_size, fixed)
+    sizes = _transformed_chunks(_text(content, "transformedChunks", "chunkIndex.transformedChunks"))
+    found = ChunkIndex(VARIABLE, chunk_size, file_size, sizes, tuple(accumulate(sizes)))
+    if len(sizes) != max(found.count, 1):
+        expected = f"{max(found.count, 1)} sizes for {file_size} bytes in chunks of {chunk_size}"
+        raise CorruptError(0, "chunkIndex.transformedChunks", expected, len(sizes))
+    return found
+
+
+def _transformed_chunks(text: str) -> tuple[int, ...]:
+    field = "chunkIndex.transformedChunks"
+    packed = _base64(text, field)
+    try:
+        return read_chunk_sizes(decompress(ZSTD, packed, LARGEST_SIZES))
+    except FormatError as error:
+        raise type(error)(0, f"{field}, {error.field}", error.expected, error.found) from error
+
+
+def _indexes(content: Mapping[str, Any]) -> dict[str, StoredPart]:
+    _no_others(content, PARTS, "segmentIndexes")
+    found = {}
+    for name, kind in PARTS.items():
+        path = f"segmentIndexes.{name}"
+        if name == "transaction" and _member(content, name, path) is None:
+            continue
+        part = _object(content, name, path)
+        _no_others(part, StoredPart._fields, path)
+        found[kind] = StoredPart(*(_number(part, key, f"{path}.{key}") for key in StoredPart._fields))
+    return found
+
+
+def _encryption(content: Mapping[str, Any]) -> Encryption:
+    _no_others(content, {"dataKey", "aad"}, "encryption")
+    key_id, colon, key = _text(content, "dataKey", "encryption.dataKey").partition(":")
+    if not key_id.strip() or not colon or not key:
+        raise CorruptError(0, "encryption.dataKey", "a key id, ':' and base64")
+    aad = _base64(_text(content, "aad", "encryption.aad"), "encryption.aad")
+    return Encryption(key_id, _base64(key, "encryption.dataKey"), aad)
+
+
+def _base64(text: str, field: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise CorruptError(0, field, "base64", str(error)) from error
+
+
+def _no_others(content: Mapping[str, Any], known: Any, field: str) -> None:
+    for name in content:
+        if name not in known:
+            raise UnsupportedError(0, field, f"members {', '.join(sorted(known))}", _shown(name))
+
+
+def _member(content: Mapping[str, Any], name: str, field: str) -> Any:
+    if name not in content:
+        raise CorruptError(0, field, "a value", "nothing")
+    return content[name]
+
+
+def _object(content: Mapping[str, Any], name: str, field: str) -> dict[str, Any]:
+    value = _member(content, name, field)
+    if not isinstance(value, dict):
+        raise CorruptError(0, field, "an object", _shown(value))
+    return value
+
+
+def _text(content: Mapping[str, Any], name: str, field: str) -> str:
+    value = _member(content, name, field)
+    if not isinstance(value, str):
+        raise CorruptError(0, field, "a string", _shown(value))
+    return value
+
+
+def _number(content: Mapping[str, Any], name: str, field: str) -> int:
+    value = _member(content, name, field)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_INT:
+        raise CorruptError(0, field, f"0 to {MAX_INT}", _shown(value))
+    return value
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "an array"
+    return ascii(value)[:80] if value is not None else "null"

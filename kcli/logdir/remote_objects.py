@@ -1,0 +1,213 @@
+"""The objects of Aiven's plugin, read as the files that they were made of.
+
+    <segment>.log             chunk by chunk, unpacked where the plugin compressed it
+    <segment>.indexes         its parts, each as the file of its kind
+    <segment>.rsm-manifest    says how
+
+What is encrypted is refused. The truth is `DefaultChunkManager` and `KafkaRemoteStorageManager` of the
+plugin.
+"""
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from formats.errors import CorruptError, FormatError, LimitError, TruncatedError
+from formats.names import (
+    IN_TIERED_STORAGE,
+    LOG,
+    MANIFEST_EXTENSION,
+    REMOTE_INDEXES,
+    parse_file,
+)
+from kcli.logdir.buffers import (
+    AS_IT_COMES,
+    WHOLE_FILE_LIMIT,
+    DataFile,
+    FileError,
+    Reading,
+    file_error,
+    read_whole,
+    reading,
+)
+from kcli.logdir.tree import Target
+
+if TYPE_CHECKING:
+    from formats.segment_manifest import SegmentManifest, StoredPart
+
+LARGEST_CHUNK = 256 << 20
+"""Bytes of a chunk, before and after: chunks of the plugin have 4 MiB unless it is told otherwise."""
+CHUNKS_KEPT = 2
+ZSTD_FRAME = b"\x28\xb5\x2f\xfd"
+UNSUPPORTED, NOT_FOUND = "unsupported", "not-found"
+
+
+class PackedLog(DataFile):
+    """A log that the plugin compressed, read as the log that it was; FileError for damage, when it is met."""
+
+    __slots__ = ("_chunks", "_manifest")
+
+    def __init__(self, path: str, manifest: "SegmentManifest", reading: Reading = AS_IT_COMES) -> None:
+        super().__init__(path, reading)
+        self._manifest = manifest
+        self._chunks: dict[int, bytes] = {}
+        stored = manifest.chunk_index.stored_size
+        if self.size < stored:
+            self.close()
+            raise file_error(path, TruncatedError(self.size, "chunks", f"{stored} bytes", self.size))
+        self.size = manifest.chunk_index.original_file_size
+
+    def read(self, position: int, length: int) -> bytes:
+        """As of DataFile, of the log."""
+        end, found = min(position + length, self.size), bytearray()
+        while position < end:
+            number, at = divmod(position, self._manifest.chunk_index.original_chunk_size)
+            piece = self._chunk(number)[at : at + end - position]
+            found += piece
+            position += len(piece)
+        return bytes(found)
+
+    def read_into(self, view: memoryview, position: int) -> None:
+        """As of DataFile, of the log."""
+        view[:] = self.read(position, len(view))
+
+    def forget(self, position: int, length: int) -> None:
+        """Leave the cache alone: positions are not those of the file."""
+
+    def _chunk(self, number: int) -> bytes:
+        found = self._chunks.get(number)
+        if found is None:
+            found = self._unpacked(number)
+            kept = list(self._chunks.items())[1 - CHUNKS_KEPT :]
+            self._chunks = dict([*kept, (number, found)])
+        return found
+
+    def _unpacked(self, number: int) -> bytes:
+        from formats.compression import ZSTD, decompress  # noqa: PLC0415 - only such logs need it
+
+        chunk = self._manifest.chunk_index.chunk(number)
+        try:
+            if max(chunk.original_size, chunk.size) > LARGEST_CHUNK:
+                most = f"at most {LARGEST_CHUNK} bytes"
+                raise LimitError(0, f"chunk {number}", most, max(chunk.original_size, chunk.size))
+            data = decompress(ZSTD, self._stored(chunk.position, chunk.size), chunk.original_size)
+            if len(data) != chunk.original_size:
+                raise CorruptError(0, f"chunk {number}", f"{chunk.original_size} bytes", len(data))
+        except FormatError as error:
+            raise file_error(self.path, error.moved(chunk.position)) from error
+        return bytes(data)
+
+
+class FilePart(DataFile):
+    """A part of a file, read as a file of its own."""
+
+    __slots__ = ()
+
+    def __init__(self, path: str, part: "StoredPart") -> None:
+        super().__init__(path)
+        end = part.position + part.size
+        if self.size < end:
+            self.close()
+            raise file_error(path, TruncatedError(self.size, "indexes", f"{end} bytes", self.size))
+        self.start, self.size = part
+
+    def read(self, position: int, length: int) -> bytes:
+        """As of DataFile, of the part."""
+        length = min(length, self.size - position)
+        return self._stored(self.start + position, length) if length > 0 else b""
+
+    def read_into(self, view: memoryview, position: int) -> None:
+        """As of DataFile, of the part."""
+        super().read_into(view, self.start + position)
+
+
+def manifest_path(path: str) -> str | None:
+    """Return the path of the manifest beside an object; None where there is none."""
+    found = f"{path.rpartition('.')[0]}.{MANIFEST_EXTENSION}"
+    return found if os.path.lexists(found) else None
+
+
+def read_manifest(path: str) -> "SegmentManifest":
+    """Return what a manifest says; FileError where it cannot be read."""
+    from formats.segment_manifest import read_segment_manifest  # noqa: PLC0415 - only this file is JSON
+
+    data = read_whole(path)
+    with reading(path):
+        return read_segment_manifest(data)
+
+
+def open_log(path: str, reading: Reading = AS_IT_COMES) -> DataFile:
+    """Open a log, one that the plugin stored as it was before.
+
+    FileError `unsupported` for one that is encrypted, and for one that is compressed and has no manifest.
+    """
+    if parse_file(os.path.basename(path)).scheme != IN_TIERED_STORAGE:
+        return DataFile(path, reading)
+    beside = manifest_path(path)
+    if beside is None:
+        file = DataFile(path, reading)
+        if file.read(0, len(ZSTD_FRAME)) == ZSTD_FRAME:
+            file.close()
+            message = (
+                f"compressed by the plugin, and there is no .{MANIFEST_EXTENSION} beside it to undo that"
+            )
+            raise FileError(path, UNSUPPORTED, message, 0)
+        return file
+    manifest = read_manifest(beside)
+    _refuse_encrypted(path, manifest)
+    return PackedLog(path, manifest, reading) if manifest.compression else DataFile(path, reading)
+
+
+def open_file(target: Target) -> DataFile:
+    """Open a target: a log as of `open_log`, of `.indexes` the part of the target's kind, else the file.
+
+    FileError as of `open_log`, and where `.indexes` has no such part.
+    """
+    if target.kind == LOG:
+        return open_log(target.path)
+    if parse_file(os.path.basename(target.path)).kind != REMOTE_INDEXES:
+        return DataFile(target.path)
+    part = _parts(target.path).get(target.kind)
+    if part is None:
+        raise FileError(target.path, NOT_FOUND, f"by its manifest it has no {target.kind}")
+    return FilePart(target.path, part)
+
+
+def read_target(target: Target) -> tuple[int, bytes]:
+    """Return the byte of the file at which a small target begins, and its bytes; opened as of `open_file`."""
+    with open_file(target) as file:
+        if file.size > WHOLE_FILE_LIMIT:
+            most = f"at most {WHOLE_FILE_LIMIT} bytes"
+            raise file_error(target.path, LimitError(WHOLE_FILE_LIMIT, "file size", most, file.size))
+        return file.start, file.read(0, file.size)
+
+
+def with_parts(target: Target) -> list[Target]:
+    """Return the parts of an `.indexes` as targets of their kinds, in their order.
+
+    Any other target as it is, and one whose manifest cannot be read: opening it says why.
+    """
+    if target.kind != REMOTE_INDEXES:
+        return [target]
+    try:
+        parts = _parts(target.path)
+    except FileError:
+        return [target]
+    return [replace(target, kind=kind) for kind, _ in sorted(parts.items(), key=lambda each: each[1])]
+
+
+def _parts(path: str) -> "dict[str, StoredPart]":
+    beside = manifest_path(path)
+    if beside is None:
+        message = f"there is no .{MANIFEST_EXTENSION} beside it, which says where each index lies"
+        raise FileError(path, NOT_FOUND, message)
+    manifest = read_manifest(beside)
+    _refuse_encrypted(path, manifest)
+    return manifest.indexes
+
+
+def _refuse_encrypted(path: str, manifest: "SegmentManifest") -> None:
+    if manifest.encryption is not None:
+        key = ascii(manifest.encryption.key_id)
+        message = f"encrypted by the plugin: only who has the key pair {key} can read its data key"
+        raise FileError(path, UNSUPPORTED, message, None, "encryption")
