@@ -23,12 +23,13 @@ from kcli.jobs.common import answer, failed, internal_failure, log_dir_findings,
 from kcli.jobs.cuts import cut
 from kcli.jobs.scan_logs import directory_of, identity
 from kcli.jobs.scan_rows import Total, partition_row, segment_row, with_segment
-from kcli.logdir.buffers import DataFile, FileError, Reading
+from kcli.logdir.buffers import FileError, Reading
 from kcli.logdir.bulk import Window, hints_of
 from kcli.logdir.files import sibling
 from kcli.logdir.listing import listed_log
 from kcli.logdir.moving import REMOVED
 from kcli.logdir.partition import Partition
+from kcli.logdir.remote_objects import open_log
 from kcli.logdir.segment import Stop
 from kcli.logdir.tree import PARTITION, Target
 from kcli.rows import Failure, Item
@@ -125,7 +126,7 @@ class ScanLog:
             if unit.target.kind == PARTITION:
                 return inspected(unit, inspect)
             read_options = ReadOptions(options.verify, options.ratio, options.max_batch_bytes)
-            with DataFile(unit.target.path, Reading(options.rate, options.cold)) as file:
+            with open_log(unit.target.path, Reading(options.rate, options.cold)) as file:
                 hints = hints_of(file, sibling(unit.target, "index"))
                 piece = read_piece(
                     file, unit.start, unit.end or None, read_options, hints=hints, observe=observe

@@ -243,11 +243,17 @@ def partition_of(target: Target) -> Target:
 
 
 def shown_as(target: Target, path: str) -> str:
-    """Return the path of a target, of its directory or of a file in it, as reached from the argument."""
+    """Return the path of a target, of its directory or of a file in it, as reached from the argument.
+
+    A path elsewhere, as of remote storage, is shown as it is.
+    """
     around = target if target.kind == PARTITION else partition_of(target)
     if path == around.path:
         return around.shown
-    return target.shown if path == target.path else os.path.join(around.shown, shown(os.path.basename(path)))
+    if path == target.path:
+        return target.shown
+    name = os.path.basename(path)
+    return os.path.join(around.shown, shown(name)) if path == os.path.join(around.path, name) else shown(path)
 
 
 def _entries(path: str) -> list[Entry]:

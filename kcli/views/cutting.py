@@ -14,8 +14,9 @@ import numpy as np
 
 from kcli.engine.contract import Unit
 from kcli.jobs.cuts import cut
-from kcli.logdir.buffers import DataFile, FileError
+from kcli.logdir.buffers import FileError
 from kcli.logdir.bulk import BulkWalk
+from kcli.logdir.remote_objects import open_log
 from kcli.logdir.tree import Target
 
 PIECE_BYTES = 64 << 20
@@ -36,7 +37,7 @@ def in_pieces(unit: Unit) -> list[Unit]:
 def _on_chain(target: Target, candidates: Sequence[int]) -> Iterator[int]:
     """Yield the candidates at which a batch of the log's unbroken chain begins."""
     try:
-        with DataFile(target.path) as file:
+        with open_log(target.path) as file:
             for window in BulkWalk(file, verify=False):
                 yield from window.positions[np.isin(window.positions, candidates)].tolist()
                 if window.positions[-1] >= candidates[-1]:

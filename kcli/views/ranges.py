@@ -23,6 +23,7 @@ from kcli.dump.source import Log
 from kcli.engine.contract import Outcome, Unit
 from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.bulk import Window
+from kcli.logdir.remote_objects import open_log
 from kcli.rows import ArrowBlock, Item, row_types, type_name, values_of
 from kcli.rows.arrow_arrays import booleans
 from kcli.views.definitions import BATCHES, RECORDS
@@ -69,7 +70,7 @@ class Ranged:
     def _narrowed(self, unit: Unit) -> Unit:
         """Return the part of a log from where the indexes lead to, up to where `kcli dump` stops reading."""
         try:
-            with DataFile(unit.target.path) as file:
+            with open_log(unit.target.path) as file:
                 start = byte_range(Log(file, unit.target, self.options, FindingCollector(unit.target)))[0]
                 offsets = self.options.filter.offsets
                 end = 0 if offsets is None or offsets[1] == HIGHEST else _end_after(file, start, offsets[1])

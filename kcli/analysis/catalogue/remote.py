@@ -183,4 +183,10 @@ REMOTE: dict[str, Rule] = {
         "It answers OFFSET_OUT_OF_RANGE for them.",
         "Look for a replica that still has them, see kcli rlmm coverage.",
     ),
+    "RLMM-031": Rule(
+        "error",
+        "The manifest of a remote segment cannot be read, or an object has another size than by it.",
+        "It fails each fetch that needs the manifest, or the bytes that are missing.",
+        "Restore the objects from a version or a backup of the storage; see kcli dump of the .rsm-manifest.",
+    ),
 }

@@ -4,20 +4,22 @@ Each metadata partition knows its own segments. Only together they know which ob
 none: that is the reduce.
 """
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from formats.names import PartitionDir
+from formats.names import INDEXES_EXTENSION, PartitionDir
 from formats.remote_metadata import RemoteLogSegmentMetadata
 from kcli.analysis.findings import Finding
 from kcli.analysis.partitioning import events_topic_size, partition_of_events
 from kcli.analysis.remote.cache import COPY_SEGMENT_FINISHED, RemoteCache, UserPartition
-from kcli.analysis.remote.objects import RemoteObject, Stored, remote_object, stored
+from kcli.analysis.remote.objects import LOG, MANIFEST, RemoteObject, Stored, remote_object, stored
 from kcli.engine.contract import Outcome
 from kcli.logdir.buffers import FileError
 from kcli.logdir.objects import stored_objects
+from kcli.logdir.remote_objects import read_manifest
 from kcli.logdir.tree import Found, Selection
 
 MOST_FINDINGS = 1000
@@ -70,6 +72,29 @@ def missing(metadata: RemoteLogSegmentMetadata, objects: Stored) -> Iterator[tup
     log = objects.log(metadata.segment_id)
     if log is not None and log.size != metadata.segment_size_in_bytes:
         yield "RLMM-022", f"its log has {log.size} bytes there, by its event {metadata.segment_size_in_bytes}"
+    yield from _against_manifest(metadata, objects)
+
+
+def _against_manifest(metadata: RemoteLogSegmentMetadata, objects: Stored) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong about a segment by the manifest that the plugin wrote; of a listing nothing."""
+    parts = {one.part: one for one in objects.objects.get(metadata.segment_id, ())}
+    if MANIFEST not in parts or not os.path.isfile(parts[MANIFEST].name):
+        return
+    try:
+        manifest = read_manifest(parts[MANIFEST].name)
+    except FileError as error:
+        yield "RLMM-031", f"its manifest: {error.message}"
+        return
+    size = manifest.chunk_index.original_file_size
+    if size != metadata.segment_size_in_bytes:
+        yield (
+            "RLMM-022",
+            f"its log had {size} bytes by its manifest, by its event {metadata.segment_size_in_bytes}",
+        )
+    indexes = max(part.position + part.size for part in manifest.indexes.values())
+    for part, said in ((LOG, manifest.chunk_index.stored_size), (INDEXES_EXTENSION, indexes)):
+        if part in parts and parts[part].size != said:
+            yield "RLMM-031", f".{part} has {parts[part].size} bytes there, by its manifest {said}"
 
 
 def described(objects: list[RemoteObject], *, named: bool = True) -> str:
