@@ -20,20 +20,25 @@ INDEXES = {
 NO_KEY = {"dataKey": "my-key-pair:AAECAw==", "aad": "CgsMDQ=="}
 
 
-def encoded_sizes(sizes):
-    """Return the base64 of `transformedChunks`, as `ChunkSizesBinaryCodec` and its serializer write it."""
-    *rest, last = sizes
+def packed(sizes):
+    """Return sizes of chunks in the bytes of `ChunkSizesBinaryCodec`."""
+    *rest, last = sizes or [None]
     data = struct.pack(">i", len(sizes))
     if rest:
         base = min(rest)
         width = max(1, *(-(-(size - base).bit_length() // 8) for size in rest))
         data += struct.pack(">ib", base, width)
         data += b"".join((size - base).to_bytes(width, "big") for size in rest)
-    return base64.b64encode(bytes(cramjam.zstd.compress(data + struct.pack(">i", last)))).decode()
+    return data if last is None else data + struct.pack(">i", last)
+
+
+def encoded_sizes(sizes, after=b""):
+    """Return the text of `transformedChunks`, with some bytes after the sizes."""
+    return base64.b64encode(bytes(cramjam.zstd.compress(packed(sizes) + after))).decode()
 
 
 def store(log: Path, root: Path, *, compression=False, chunk_size=1024, encryption=None, metadata=None):
-    """Store one segment, of which LocalTieredStorage has this log; return the object's path without extension."""
+    """Store the segment of a log of LocalTieredStorage; return the path of its objects without extension."""
     topic, _, topic_id = log.parent.name.partition("-0-")
     stem = root / f"{topic}-{topic_id}" / "0" / log.stem
     stem.parent.mkdir(parents=True, exist_ok=True)

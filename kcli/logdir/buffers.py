@@ -30,7 +30,8 @@ OS_ERRORS = {
 }
 
 
-CANNOT_READ = frozenset({*OS_ERRORS.values(), "not-a-file", "changed", "read-failed"})
+ENCRYPTED, NO_MANIFEST = "encrypted", "no-manifest"
+CANNOT_READ = frozenset({*OS_ERRORS.values(), "not-a-file", "changed", "read-failed", ENCRYPTED, NO_MANIFEST})
 """Codes of a FileError that say nothing about the bytes: they were not to be had."""
 
 
@@ -51,7 +52,8 @@ _FILE_TYPES = {
 class FileError(Exception):
     """A file could not be read, or its bytes are not what its format says.
 
-    `code` is stable: the FormatError's code, or one of OS_ERRORS, or `not-a-file`, `changed`, `read-failed`.
+    `code` is stable: the FormatError's code, or one of CANNOT_READ: `encrypted` and `no-manifest` are of
+    objects in remote storage.
     `position` (bytes) and `field` are None where no byte is to blame.
     """
 

@@ -22,6 +22,8 @@ from formats.names import (
 )
 from kcli.logdir.buffers import (
     AS_IT_COMES,
+    ENCRYPTED,
+    NO_MANIFEST,
     WHOLE_FILE_LIMIT,
     DataFile,
     FileError,
@@ -39,7 +41,6 @@ LARGEST_CHUNK = 256 << 20
 """Bytes of a chunk, before and after: chunks of the plugin have 4 MiB unless it is told otherwise."""
 CHUNKS_KEPT = 2
 ZSTD_FRAME = b"\x28\xb5\x2f\xfd"
-UNSUPPORTED, NOT_FOUND = "unsupported", "not-found"
 
 
 class PackedLog(DataFile):
@@ -139,7 +140,7 @@ def read_manifest(path: str) -> "SegmentManifest":
 def open_log(path: str, reading: Reading = AS_IT_COMES) -> DataFile:
     """Open a log, one that the plugin stored as it was before.
 
-    FileError `unsupported` for one that is encrypted, and for one that is compressed and has no manifest.
+    FileError `encrypted`, and `no-manifest` for one that is compressed and has no manifest beside it.
     """
     if parse_file(os.path.basename(path)).scheme != IN_TIERED_STORAGE:
         return DataFile(path, reading)
@@ -151,7 +152,7 @@ def open_log(path: str, reading: Reading = AS_IT_COMES) -> DataFile:
             message = (
                 f"compressed by the plugin, and there is no .{MANIFEST_EXTENSION} beside it to undo that"
             )
-            raise FileError(path, UNSUPPORTED, message, 0)
+            raise FileError(path, NO_MANIFEST, message)
         return file
     manifest = read_manifest(beside)
     _refuse_encrypted(path, manifest)
@@ -169,7 +170,7 @@ def open_file(target: Target) -> DataFile:
         return DataFile(target.path)
     part = _parts(target.path).get(target.kind)
     if part is None:
-        raise FileError(target.path, NOT_FOUND, f"by its manifest it has no {target.kind}")
+        raise FileError(target.path, "not-found", f"by its manifest it has no {target.kind}")
     return FilePart(target.path, part)
 
 
@@ -200,7 +201,7 @@ def _parts(path: str) -> "dict[str, StoredPart]":
     beside = manifest_path(path)
     if beside is None:
         message = f"there is no .{MANIFEST_EXTENSION} beside it, which says where each index lies"
-        raise FileError(path, NOT_FOUND, message)
+        raise FileError(path, NO_MANIFEST, message)
     manifest = read_manifest(beside)
     _refuse_encrypted(path, manifest)
     return manifest.indexes
@@ -210,4 +211,4 @@ def _refuse_encrypted(path: str, manifest: "SegmentManifest") -> None:
     if manifest.encryption is not None:
         key = ascii(manifest.encryption.key_id)
         message = f"encrypted by the plugin: only who has the key pair {key} can read its data key"
-        raise FileError(path, UNSUPPORTED, message, None, "encryption")
+        raise FileError(path, ENCRYPTED, message, None, "encryption")

@@ -1,0 +1,269 @@
+"""The manifest of Aiven's plugin.
+
+The judge is the plugin's own tests (SegmentManifestV1SerdeTest, ChunkIndexSerializationTest,
+ChunkSizesBinaryCodecTest, EncryptedDataKeyTest): the facts of their manifests and the packed chunk sizes are
+rebuilt here. Sizes of other lists come from the encoder in tests/plugin.py, which follows the table of
+bytes in ChunkSizesBinaryCodec.
+"""
+
+import base64
+import copy
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from formats import names
+from formats.compression import ZSTD, decompress
+from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
+from formats.segment_manifest import (
+    MOST_CHUNKS,
+    Chunk,
+    Encryption,
+    StoredPart,
+    read_chunk_sizes,
+    read_segment_manifest,
+)
+from tests.formats.files import survives
+from tests.plugin import NO_KEY, encoded_sizes, packed
+
+MAX_INT = 0x7FFFFFFF
+ENCODED_10_20_30 = "KLUv/SAPeQAAAAAAAwAAAAoBAAoAAAAe"
+"""What the plugin's tests expect of its serializer."""
+METADATA = {
+    "remoteLogSegmentId": {
+        "topicIdPartition": {
+            "topicId": "lZ6vvmajTWKDBUTV6SQAtQ",
+            "topicPartition": {"topic": "topic1", "partition": 42},
+        },
+        "id": "adh9f8BMS4anaUnD8KWfWg",
+    },
+    "startOffset": 0,
+    "endOffset": 1000,
+    "maxTimestampMs": 1000000000,
+    "brokerId": 2,
+    "eventTimestampMs": 2000000000,
+    "segmentLeaderEpochs": {"0": 100, "1": 200, "2": 300},
+}
+MANIFEST = {
+    "version": "1",
+    "chunkIndex": {
+        "type": "fixed",
+        "originalChunkSize": 100,
+        "originalFileSize": 1000,
+        "transformedChunkSize": 110,
+        "finalTransformedChunkSize": 110,
+    },
+    "segmentIndexes": {
+        name: {"position": position, "size": 1}
+        for position, name in enumerate(
+            ("offset", "timestamp", "producerSnapshot", "leaderEpoch", "transaction")
+        )
+    },
+    "compression": False,
+    "remoteLogSegmentMetadata": METADATA,
+}
+KINDS = (
+    names.OFFSET_INDEX,
+    names.TIME_INDEX,
+    names.PRODUCER_SNAPSHOT,
+    names.LEADER_EPOCH_CHECKPOINT,
+    names.TXN_INDEX,
+)
+FIXED = {
+    "type": "fixed",
+    "originalChunkSize": 100,
+    "originalFileSize": 250,
+    "transformedChunkSize": 110,
+    "finalTransformedChunkSize": 30,
+}
+VARIABLE = {
+    "type": "variable",
+    "originalChunkSize": 100,
+    "originalFileSize": 250,
+    "transformedChunks": ENCODED_10_20_30,
+}
+
+
+def changed(path, value=None, *, base=MANIFEST):
+    """Return a manifest's bytes with a member at a path set, or with None removed."""
+    content = copy.deepcopy(base)
+    *above, last = path.split(".")
+    inside = content
+    for name in above:
+        inside = inside[name]
+    if value is None:
+        del inside[last]
+    else:
+        inside[last] = value
+    return json.dumps(content).encode()
+
+
+def chunks(chunk_index):
+    index = read_segment_manifest(changed("chunkIndex", chunk_index)).chunk_index
+    return index, [index.chunk(number) for number in range(index.count)]
+
+
+def test_a_manifest_of_the_plugins_tests():
+    found = read_segment_manifest(json.dumps(MANIFEST, separators=(",", ":")).encode())
+
+    assert found.indexes == {kind: StoredPart(position, 1) for position, kind in enumerate(KINDS)}
+    assert (found.compression, found.encryption, found.segment) == (False, None, METADATA)
+    assert (found.chunk_index.count, found.chunk_index.stored_size) == (10, 1100)
+
+
+def test_encryption_names_its_key_pair():
+    data = changed("encryption", {"dataKey": "static-key-id:AAEC", "aad": "CgsMDQ=="})
+    encryption = Encryption("static-key-id", b"\0\1\2", bytes([10, 11, 12, 13]))
+    assert read_segment_manifest(data).encryption == encryption
+
+
+def test_a_segment_without_a_transaction_index_has_null_for_it():
+    text = changed("segmentIndexes.transaction", "x").replace(b'"x"', b"null")
+    assert names.TXN_INDEX not in read_segment_manifest(text).indexes
+
+
+def test_chunks_of_one_stored_size():
+    index, found = chunks(FIXED)
+    assert found == [Chunk(0, 100, 0, 110), Chunk(100, 100, 110, 110), Chunk(200, 50, 220, 30)]
+    assert index.stored_size == 250
+
+
+def test_chunks_of_own_stored_sizes():
+    index, found = chunks(VARIABLE)
+    assert found == [Chunk(0, 100, 0, 10), Chunk(100, 100, 10, 20), Chunk(200, 50, 30, 30)]
+    assert index.stored_size == 60
+
+
+def test_the_sizes_of_the_plugins_tests():
+    data = decompress(ZSTD, base64.b64decode(ENCODED_10_20_30), 100)
+    assert read_chunk_sizes(data) == (10, 20, 30)
+    assert bytes(data) == packed([10, 20, 30])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "width"),
+    [
+        ([0, 1000, 2, 44002, 369], 2),
+        ([MAX_INT, MAX_INT - 1, MAX_INT - 2, 10], 1),
+        ([MAX_INT // 2, MAX_INT // 2 - 1, MAX_INT // 2 - 2, 10], 1),
+        ([1, 2, 3, MAX_INT], 1),
+        ([1, 0xFF + 10, 0xFF + 20, 0xFF + 30, MAX_INT], 2),
+        ([1, 0xFFFF + 10, 0xFFFF + 20, 0xFFFF + 30, MAX_INT], 3),
+        ([1, 0xFFFFFF + 10, 0xFFFFFF + 20, 0xFFFFFF + 30, MAX_INT], 4),
+    ],
+)
+def test_lists_of_sizes_and_their_bytes_a_size(sizes, width):
+    data = packed(sizes)
+    assert len(data) == 4 + 4 + 1 + (len(sizes) - 1) * width + 4
+    assert (int.from_bytes(data[:4], "big"), data[8]) == (len(sizes), width)
+    assert read_chunk_sizes(data) == tuple(sizes)
+
+
+@pytest.mark.parametrize("sizes", [[], [213], [MAX_INT]])
+def test_short_lists_have_no_base(sizes):
+    assert len(packed(sizes)) == 4 + 4 * len(sizes)
+    assert read_chunk_sizes(packed(sizes)) == tuple(sizes)
+
+
+@given(st.lists(st.integers(0, MAX_INT), max_size=50))
+def test_any_list_of_sizes(sizes):
+    assert read_chunk_sizes(packed(sizes)) == tuple(sizes)
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        (b"\0\0\0", TruncatedError),
+        (b"\xff\xff\xff\xff", CorruptError),
+        ((MOST_CHUNKS + 1).to_bytes(4, "big"), LimitError),
+        (b"\0\0\0\1\xff\xff\xff\xff", CorruptError),
+        (b"\0\0\0\2\0\0\0\1\0\0\0\0\1", CorruptError),
+        (b"\0\0\0\2\0\0\0\1\5\0\0\0\0\1\0\0\0\0\1", CorruptError),
+        (b"\0\0\0\3\0\0\0\1\1\0\0\0\1", TruncatedError),
+        (b"\0\0\0\2\x7f\xff\xff\xff\1\1\0\0\0\1", CorruptError),
+    ],
+)
+def test_damaged_sizes(data, error):
+    with pytest.raises(error):
+        read_chunk_sizes(data)
+
+
+REQUIRED = (
+    "version",
+    "compression",
+    "chunkIndex",
+    "segmentIndexes",
+    *(f"chunkIndex.{name}" for name in FIXED),
+    *(f"segmentIndexes.{name}" for name in MANIFEST["segmentIndexes"]),
+    "segmentIndexes.offset.position",
+    "segmentIndexes.transaction.size",
+)
+
+
+@pytest.mark.parametrize("path", REQUIRED)
+def test_a_member_that_must_be_there(path):
+    with pytest.raises(CorruptError) as raised:
+        read_segment_manifest(changed(path))
+    assert (raised.value.field, raised.value.found) == (path, "nothing")
+
+
+@pytest.mark.parametrize("path", [path for path in REQUIRED if path not in {"version", "chunkIndex.type"}])
+@pytest.mark.parametrize("value", [-1, 1 << 31, "x", [], 1.5])
+def test_a_member_of_another_type_or_out_of_range(path, value):
+    with pytest.raises(CorruptError) as raised:
+        read_segment_manifest(changed(path, value))
+    assert raised.value.field == path
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "error", "field"),
+    [
+        ("version", "2", UnsupportedError, "version"),
+        ("chunkIndex.type", "other", UnsupportedError, "chunkIndex.type"),
+        ("later", 1, UnsupportedError, "manifest"),
+        ("chunkIndex.later", 1, UnsupportedError, "chunkIndex"),
+        ("segmentIndexes.later", 1, UnsupportedError, "segmentIndexes"),
+        ("segmentIndexes.offset.later", 1, UnsupportedError, "segmentIndexes.offset"),
+        ("chunkIndex.originalChunkSize", 0, CorruptError, "chunkIndex.originalChunkSize"),
+        ("chunkIndex", {**VARIABLE, "originalFileSize": 400}, CorruptError, "chunkIndex.transformedChunks"),
+        ("chunkIndex", {**VARIABLE, "transformedChunks": "é"}, CorruptError, "chunkIndex.transformedChunks"),
+        (
+            "chunkIndex",
+            {**VARIABLE, "transformedChunks": "AAAA"},
+            FormatError,
+            "chunkIndex.transformedChunks, zstd magic",
+        ),
+        ("encryption", {**NO_KEY, "dataKey": "AAEC"}, CorruptError, "encryption.dataKey"),
+        ("encryption", {**NO_KEY, "dataKey": " :AAEC"}, CorruptError, "encryption.dataKey"),
+        ("encryption", {**NO_KEY, "dataKey": "a:"}, CorruptError, "encryption.dataKey"),
+        ("encryption", {**NO_KEY, "dataKey": "a:b:c"}, CorruptError, "encryption.dataKey"),
+        ("encryption", {"dataKey": "a:AAEC"}, CorruptError, "encryption.aad"),
+        ("remoteLogSegmentMetadata", [1], CorruptError, "remoteLogSegmentMetadata"),
+    ],
+)
+def test_what_the_plugin_refuses(path, value, error, field):
+    with pytest.raises(error) as raised:
+        read_segment_manifest(changed(path, value))
+    assert raised.value.field == field
+
+
+def test_sizes_that_expand_beyond_the_bound():
+    bomb = encoded_sizes([1, 1], b"\0" * (11 << 20))
+    with pytest.raises(LimitError):
+        read_segment_manifest(changed("chunkIndex", {**VARIABLE, "transformedChunks": bomb}))
+
+
+def test_every_prefix_and_every_flipped_byte():
+    data = json.dumps({**MANIFEST, "chunkIndex": VARIABLE, "encryption": NO_KEY}).encode()
+    for length in range(len(data)):
+        survives(read_segment_manifest, data[:length])
+    for place in range(len(data)):
+        for bits in (0x01, 0x10, 0xFF):
+            survives(read_segment_manifest, data[:place] + bytes([data[place] ^ bits]) + data[place + 1 :])
+
+
+@given(st.binary(max_size=200))
+def test_any_sizes(data):
+    survives(read_chunk_sizes, data)
