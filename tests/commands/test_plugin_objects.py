@@ -1,0 +1,184 @@
+"""`dump`, `check`, `scan` and `rlmm` of what Aiven's plugin stores.
+
+The judge is the recording of a real cluster with LocalTieredStorage: tests/plugin.py stores its files again as
+the plugin does, and each command must answer the same.
+"""
+
+import json
+
+import pytest
+
+from tests.plugin import NO_KEY, store_all
+from tests.tiered import cluster
+
+TOPICS = ("t-txn", "t-retention")
+PLACE = ("type", "dir", "file", "path")
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["plain", "compressed"])
+def root(request, tmp_path_factory):
+    root = tmp_path_factory.mktemp("plugin")
+    for topic in TOPICS:
+        store_all(cluster().storage, root, topic, compression=request.param, metadata={"brokerId": 1})
+    return root
+
+
+@pytest.fixture
+def ask(kcli):
+    def ask(*words):
+        done = kcli(*words, "-o", "json")
+        assert done.exit_code != 70, done.stderr
+        return json.loads(done.stdout), done.exit_code
+
+    return ask
+
+
+def rows(document, kind):
+    """Return what rows of a type say, without where they are from, per segment."""
+    found = [
+        (row["file"].split(".")[0], {key: value for key, value in row.items() if key not in PLACE})
+        for row in document["rows"]
+        if row["type"] == kind
+    ]
+    return sorted(found, key=lambda each: each[0])
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["dump_batch", "dump_index", "dump_timeindex", "dump_txnindex", "dump_producer", "dump_leader_epoch"],
+)
+def test_dump_shows_the_rows_of_the_files_that_were_stored(ask, root, kind):
+    expected, _ = ask("dump", cluster().storage, "--topic", ",".join(TOPICS), "--only", kind)
+    document, status = ask("dump", root, "--only", kind)
+
+    assert (status, document["errors"], document["findings"]) == (0, [], [])
+    assert rows(document, kind) == rows(expected, kind) != []
+
+
+def test_records_and_text_of_a_log(ask, kcli, root):
+    stored = sorted(cluster().storage.glob("t-txn-0-*/*.log"))[3]
+    (mine,) = root.glob(f"t-txn-*/0/{stored.name}")
+    assert rows(ask("dump", mine, "--records")[0], "dump_record") == rows(
+        ask("dump", stored, "--records")[0], "dump_record"
+    )
+    one, other = (kcli("dump", path, "--records", "-o", "text").stdout for path in (mine, stored))
+    assert one.splitlines()[1:] == other.splitlines()[1:]
+    assert ask("dump", mine, "--offsets", "180..190")[0]["rows"]
+
+
+@pytest.mark.parametrize("below", ["", "t-txn-*", "t-txn-*/0"])
+def test_topic_and_partition_come_from_the_directories(ask, root, below):
+    (path,) = root.glob(below) if below else (root,)
+    document, _ = ask("dump", path, "--topic", "t-txn", "--partition", "0", "--only", "dump_rsm_manifest")
+    assert {(row["topic"], row["partition"]) for row in document["rows"]} == {("t-txn", 0)}
+    assert len(document["rows"]) == len(list(root.glob("t-txn-*/0/*.log")))
+
+
+def test_a_manifest_is_one_row(ask, root):
+    path = min(root.glob("t-txn-*/0/*.rsm-manifest"))
+    ((row,), status) = ask("dump", path)[0]["rows"], 0
+    log = path.with_suffix(".log").stat().st_size
+    assert (status, row["original_file_size"], row["stored_size"], row["chunks"]) == (0, 7840, log, 8)
+    assert row["chunk_index"] == ("variable" if row["is_compressed"] else "fixed")
+    assert row["remote_log_segment_metadata"] == {"brokerId": 1}
+    last = row["stored_indexes"][-1]
+    assert last["index"] == "transaction"
+    assert last["position"] + last["size"] == path.with_suffix(".indexes").stat().st_size
+
+
+@pytest.mark.parametrize("extension", ["indexes", "rsm-manifest", "log"])
+def test_layout_has_every_byte_once(ask, root, extension):
+    path = min(root.glob(f"t-txn-*/0/*.{extension}"))
+    fields = [row for row in ask("dump", path, "--layout")[0]["rows"] if row["position"] is not None]
+    ends = [row["position"] + row["size"] for row in fields]
+    assert [row["position"] for row in fields] == [0, *ends[:-1]]
+    assert ends[-1] == (7840 if extension == "log" else path.stat().st_size)
+
+
+@pytest.mark.parametrize(
+    "words", [("offset", "60"), ("offset", "200"), ("timestamp", "1795263064186")], ids=str
+)
+def test_rlmm_lookup_reads_the_objects(ask, root, words):
+    def answer(storage):
+        document, status = ask(
+            "rlmm", "lookup", *words, cluster().node1, "--topic", "t-txn", "--storage", storage
+        )
+        (row,) = document["rows"]
+        return status, document["errors"], {key: value for key, value in row.items() if key != "path"}
+
+    assert answer(root) == answer(cluster().storage)
+    assert answer(root)[2]["tier"] == "remote"
+
+
+def test_check_and_scan_of_logs(ask, root):
+    logs = sorted(root.glob("t-txn-*/0/*.log"))
+    stored = sorted(cluster().storage.glob("t-txn-0-*/*.log"))
+    document, status = ask("check", *logs)
+    assert (status, [row["result"] for row in document["rows"]]) == (0, ["clean"])
+    assert rows(ask("scan", *logs)[0], "scan_segment") == rows(ask("scan", *stored)[0], "scan_segment")
+
+
+def check(ask, root):
+    document, _ = ask("rlmm", "check", cluster().node1, "--topic", ",".join(TOPICS), "--storage", root)
+    return [
+        (one["code"], one["message"].partition(": ")[2])
+        for one in document["findings"]
+        if one["code"] not in {"RLMM-009", "DIR-002"}
+    ]
+
+
+def test_rlmm_check_holds_objects_against_events_and_manifests(ask, tmp_path):
+    stems = store_all(cluster().storage, tmp_path, "t-retention", compression=True)
+    store_all(cluster().storage, tmp_path, "t-txn")
+    assert check(ask, tmp_path) == []
+
+    manifest = stems[0].with_suffix(".rsm-manifest")
+    size = json.loads(manifest.read_text())["chunkIndex"]["originalFileSize"]
+    manifest.write_text(manifest.read_text().replace(str(size), str(size - 1)))
+    for stem, extension in zip(stems[1:], ("log", "indexes"), strict=False):
+        with stem.with_suffix(f".{extension}").open("ab") as file:
+            file.write(b"x")
+    stems[3].with_suffix(".rsm-manifest").write_text("{}")
+    found = check(ask, tmp_path)
+    assert [code for code, _ in found] == ["RLMM-022", "RLMM-031", "RLMM-031", "RLMM-031"]
+    assert f"had {size - 1} bytes by its manifest, by its event {size}" in found[0][1]
+    assert ".log has" in found[1][1]
+    assert ".indexes has" in found[2][1]
+    assert "version" in found[3][1]
+
+
+def test_what_is_encrypted_is_refused_once_with_its_key_pair(ask, kcli, tmp_path):
+    stem = store_all(cluster().storage, tmp_path, "t-txn", encryption=NO_KEY)[0]
+    for extension in ("log", "indexes"):
+        document, status = ask("dump", stem.with_suffix(f".{extension}"))
+        (error,) = document["errors"]
+        assert (status, document["rows"], error["error"], error["field"]) == (
+            3,
+            [],
+            "encrypted",
+            "encryption",
+        )
+        assert "'my-key-pair'" in error["message"]
+        assert str(stem) in error["path"]
+    (row,) = ask("dump", stem.with_suffix(".rsm-manifest"))[0]["rows"]
+    assert row["encryption_key_id"] == "my-key-pair"
+    done = kcli("rlmm", "lookup", "offset", "60", cluster().node1, "--topic", "t-txn", "--storage", tmp_path)
+    assert done.exit_code in {3, 4}
+    assert f"{tmp_path}/t-txn-" in done.stderr
+
+
+@pytest.mark.parametrize("extension", ["log", "indexes", "rsm-manifest"])
+@pytest.mark.parametrize("words", [(), ("--layout",), ("--records",)], ids=" ".join)
+def test_damage_is_never_a_bug(ask, tmp_path, extension, words):
+    stem = store_all(cluster().storage, tmp_path, "t-txn", compression=True)[0]
+    path = stem.with_suffix(f".{extension}")
+    data = path.read_bytes()
+    places = range(0, len(data), max(1, len(data) // 12))
+    for damaged in [
+        *(data[:place] for place in places),
+        *(data[:place] + bytes([data[place] ^ 0xFF]) + data[place + 1 :] for place in places),
+    ]:
+        path.write_bytes(damaged)
+        for each in (path, stem.with_suffix(".log"), stem.with_suffix(".indexes")):
+            document, _ = ask("dump", each, *words)
+            assert "internal" not in {error["error"] for error in document["errors"]}
