@@ -26,7 +26,7 @@ Storage: TypeAlias = Annotated[
     typer.Option(
         "--storage",
         metavar="DIR",
-        help="Find remote segments in this LocalTieredStorage directory; repeatable.",
+        help="Find remote segments in this directory of LocalTieredStorage or Aiven's plugin; repeatable.",
         show_default=False,
     ),
 ]

@@ -31,10 +31,13 @@ from collections.abc import Mapping
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from construct import Int8sb, Int32sb, Struct
+
 from formats.batch import MAX_INT
 from formats.compression import ZSTD, decompress
-from formats.errors import CorruptError, FormatError, LimitError, TruncatedError, UnsupportedError
+from formats.errors import CorruptError, FormatError, LimitError, UnsupportedError
 from formats.json_text import read_object
+from formats.layout import Layout
 from formats.names import (
     LEADER_EPOCH_CHECKPOINT,
     OFFSET_INDEX,
@@ -50,6 +53,18 @@ LARGEST_MANIFEST = 16 << 20
 LARGEST_SIZES = 10 << 20
 """Bytes of the unpacked `transformedChunks`: the plugin's own bound."""
 MOST_CHUNKS = 1 << 20
+WIDEST = 4
+"""Bytes of a chunk size less the base."""
+
+CHUNK_COUNT_DECLARATION = Struct("count" / Int32sb * "sizes that follow")
+
+CHUNK_SIZES_HEADER_DECLARATION = Struct(
+    "count" / Int32sb * "sizes that follow, 2 or more",
+    "base" / Int32sb * "the smallest of them, the last left out",
+    "bytes_per_value" / Int8sb * "bytes of each size less the base",
+)
+
+LAST_CHUNK_SIZE_DECLARATION = Struct("size" / Int32sb * "bytes of the last chunk, in full")
 
 PARTS = {
     "offset": OFFSET_INDEX,
@@ -65,7 +80,31 @@ _MEMBERS = frozenset(
 )
 _SIZES = ("originalChunkSize", "originalFileSize")
 _FIXED_SIZES = ("transformedChunkSize", "finalTransformedChunkSize")
-_INT = 4
+
+
+class ChunkCount(NamedTuple):
+    """How many sizes there are."""
+
+    count: int  # type: ignore[assignment]  # of a tuple it is a method, which nothing here needs
+
+
+class ChunkSizesHeader(NamedTuple):
+    """The bytes before two sizes or more."""
+
+    count: int  # type: ignore[assignment]  # of a tuple it is a method, which nothing here needs
+    base: int
+    bytes_per_value: int
+
+
+class LastChunkSize(NamedTuple):
+    """The last size, which stands alone."""
+
+    size: int
+
+
+CHUNK_COUNT = Layout(CHUNK_COUNT_DECLARATION, ChunkCount, "chunk count")
+CHUNK_SIZES_HEADER = Layout(CHUNK_SIZES_HEADER_DECLARATION, ChunkSizesHeader, "chunk sizes header")
+LAST_CHUNK_SIZE = Layout(LAST_CHUNK_SIZE_DECLARATION, LastChunkSize, "last chunk size")
 
 
 class Chunk(NamedTuple):
@@ -169,34 +208,27 @@ def read_segment_manifest(data: Buffer) -> SegmentManifest:
 
 def read_chunk_sizes(data: Buffer) -> tuple[int, ...]:
     """Return the stored sizes of chunks from their binary form, as `ChunkSizesBinaryCodec` decodes it."""
-    view = memoryview(data)
-    count = _int(view, 0)
-    if count < 0 or count > MOST_CHUNKS:
+    count = CHUNK_COUNT.read(data).count
+    if not 0 <= count <= MOST_CHUNKS:
         error = CorruptError if count < 0 else LimitError
         raise error(0, "count of chunk sizes", f"0 to {MOST_CHUNKS}", count)
     if count < 2:
-        return (_size(_int(view, _INT)),) if count else ()
-    base, at = _size(_int(view, _INT)), 2 * _INT + 1
-    width = int(view[at - 1]) if len(view) >= at else 0
-    if not 1 <= width <= _INT:
-        raise CorruptError(at - 1, "bytes of a chunk size", "1 to 4", width)
-    last = at + (count - 1) * width
-    if len(view) < last + _INT:
-        raise TruncatedError(at, "chunk sizes", f"{last + _INT} bytes", len(view))
-    sizes = [
-        _size(base + int.from_bytes(view[start : start + width], "big"), start)
-        for start in range(at, last, width)
-    ]
-    return (*sizes, _size(_int(view, last), last))
+        return (_last_size(data, CHUNK_COUNT.size),) if count else ()
+    _, base, width = CHUNK_SIZES_HEADER.read(data)
+    if not 1 <= width <= WIDEST:
+        raise CorruptError(CHUNK_SIZES_HEADER.size - 1, "bytes of a chunk size", f"1 to {WIDEST}", width)
+    start = CHUNK_SIZES_HEADER.size
+    end = start + (count - 1) * width
+    last = _last_size(data, end)
+    differences = zip(*[iter(memoryview(data)[start:end])] * width, strict=True)
+    return (*(_size(base + int.from_bytes(each, "big"), start) for each in differences), last)
 
 
-def _int(view: memoryview, position: int) -> int:
-    if len(view) < position + _INT:
-        raise TruncatedError(position, "chunk sizes", f"{position + _INT} bytes", len(view))
-    return int.from_bytes(view[position : position + _INT], "big", signed=True)
+def _last_size(data: Buffer, position: int) -> int:
+    return _size(LAST_CHUNK_SIZE.read(data, position).size, position)
 
 
-def _size(value: int, position: int = _INT) -> int:
+def _size(value: int, position: int) -> int:
     if not 0 <= value <= MAX_INT:
         raise CorruptError(position, "chunk size", f"0 to {MAX_INT}", value)
     return value

@@ -55,7 +55,7 @@ def store(log: Path, root: Path, *, compression=False, chunk_size=1024, encrypti
     blob, places = b"", {}
     for name, extension in INDEXES.items():
         path = log.with_suffix(f".{extension}")
-        content = path.read_bytes() if path.exists() else None
+        content = path.read_bytes() if path.exists() else None if name == "transaction" else b""
         places[name] = None if content is None else {"position": len(blob), "size": len(content)}
         blob += content or b""
     stem.with_suffix(".indexes").write_bytes(blob)

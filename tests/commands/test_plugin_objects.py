@@ -1,13 +1,14 @@
 """`dump`, `check`, `scan` and `rlmm` of what Aiven's plugin stores.
 
-The judge is the recording of a real cluster with LocalTieredStorage: tests/plugin.py stores its files again as
-the plugin does, and each command must answer the same.
+The judge is the recording of a real cluster with LocalTieredStorage: tests/plugin.py stores its files again
+as the plugin does, and each command must answer the same.
 """
 
 import json
 
 import pytest
 
+from tests.commands.test_rlmm_follow import Story, first_segments
 from tests.plugin import NO_KEY, store_all
 from tests.tiered import cluster
 
@@ -108,6 +109,23 @@ def test_rlmm_lookup_reads_the_objects(ask, root, words):
 
     assert answer(root) == answer(cluster().storage)
     assert answer(root)[2]["tier"] == "remote"
+
+
+@pytest.mark.parametrize("compression", [False, True])
+def test_rlmm_follow_takes_the_state_from_the_objects(tmp_path, compression):
+    story = Story(tmp_path)
+    first_segments(story)
+    snapshot = next(cluster().storage.glob("t-txn-0-*/*.snapshot")).read_bytes()
+    for log in story.storage.glob("*/*.log"):
+        log.with_suffix(".snapshot").write_bytes(snapshot)
+    leader = story.replica("a", [(6, 2), (7, 3)], [(0, 0), (1, 3), (2, 5), (3, 7)])
+    follower = story.replica("b", [], [])
+    expected = story.follow(follower, leader)
+    store_all(story.storage, tmp_path / "plugin", "t", compression=compression, chunk_size=50)
+    story.storage = tmp_path / "plugin"
+
+    assert story.follow(follower, leader) == expected
+    assert (expected["outcome"], expected["epochs_source"]) == ("tiered", "storage")
 
 
 def test_check_and_scan_of_logs(ask, root):
