@@ -156,8 +156,8 @@ def check(
         typer.Option(
             "--storage",
             metavar="LISTING",
-            help="Compare with remote storage: a directory of LocalTieredStorage or Aiven's plugin, or a file "
-            "of object names and sizes; repeatable.",
+            help="Compare with remote storage: a directory of LocalTieredStorage or Aiven's plugin, or a "
+            "file of object names and sizes; repeatable.",
             show_default=False,
         ),
     ] = None,
