@@ -15,7 +15,7 @@ from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.files import file_name, sibling
 from kcli.logdir.indexes import AnyIndexFile, IndexFile, OffsetIndexFile, TimeIndexFile, TxnIndexFile
 from kcli.logdir.moving import comes_true
-from kcli.logdir.remote_objects import open_file, open_log
+from kcli.logdir.remote_objects import index_beside, open_file, open_log
 from kcli.logdir.tree import Target
 
 ENTRIES_PER_BLOCK = 512
@@ -141,8 +141,8 @@ class LogOfIndex:
         self.log = None if isinstance(index, TxnIndexFile) else _open_log(stack, target, options, findings)
         self._finder = None
         if self.log is not None and isinstance(index, TimeIndexFile):
-            path = sibling(target, "index")
-            offsets = OffsetIndexFile(path, index.base_offset) if path is not None else None
+            beside = index_beside(target, OFFSET_INDEX)
+            offsets = OffsetIndexFile(beside, index.base_offset) if beside is not None else None
             self._finder = Finder(self.log, offsets and stack.enter_context(offsets))
 
     def compare(self, entries: Iterable[tuple[int, Any]]) -> dict[int, Indexed]:

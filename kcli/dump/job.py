@@ -72,8 +72,7 @@ class Dump:
         for target in found.targets:
             try:
                 if target.kind == REMOTE_SEGMENTS:
-                    entries = _entries(target, *listed(target.path))
-                    result.targets.extend(part for entry in entries for part in with_parts(entry))
+                    result.targets.extend(self._of_remote_segments(target))
                     continue
                 if target.kind != PARTITION:
                     result.targets.extend(with_parts(target))
@@ -112,6 +111,15 @@ class Dump:
     def _is_shown(self, target: Target) -> bool:
         """Whether a file of a directory is shown: in text not those that the tool would only ignore."""
         return not self.options.text or target.kind == PARTITION or has_lines(target)
+
+    def _of_remote_segments(self, target: Target) -> Iterator[Target]:
+        """Yield the files of a directory of remote segments; with a selection its logs alone."""
+        entries = list(_entries(target, *listed(target.path)))
+        logs = [entry for entry in entries if entry.kind == LOG]
+        if self.options.selects and logs:
+            yield from in_range(logs, self.options.filter)
+        else:
+            yield from (part for entry in entries for part in with_parts(entry))
 
     def _inside(self, target: Target, names: list[str], others: list[str]) -> Iterator[Target]:
         files = _entries(target, names, others)

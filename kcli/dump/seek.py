@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from formats.names import OFFSET_INDEX, TIME_INDEX
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.salvage import VerifiedBatch, verified_batches
 from kcli.dump.block import Block
@@ -10,8 +11,9 @@ from kcli.dump.filter import in_range
 from kcli.dump.options import MAX_INT, DumpOptions
 from kcli.dump.source import Log, last_rows, read_log
 from kcli.logdir.buffers import DataFile, FileError
-from kcli.logdir.files import file_name, sibling
+from kcli.logdir.files import file_name
 from kcli.logdir.indexes import OffsetIndexFile, TimeIndexFile
+from kcli.logdir.remote_objects import index_beside
 from kcli.logdir.segment import Stop, Walk
 from kcli.logdir.tree import Target
 
@@ -53,13 +55,12 @@ def _start(log: Log) -> int:
 
 
 def _offset_index(target: Target) -> OffsetIndexFile | None:
-    path, base = sibling(target, "index"), file_name(target).base_offset
-    if path is None or base is None:
-        return None
+    base = file_name(target).base_offset
     try:
-        return OffsetIndexFile(path, base)
+        index = None if base is None else index_beside(target, OFFSET_INDEX)
     except FileError:
         return None
+    return None if index is None or base is None else OffsetIndexFile(index, base)
 
 
 def _at_offset(file: DataFile, index: OffsetIndexFile, offset: int) -> int | None:
@@ -83,11 +84,11 @@ def _before_time(file: DataFile, index: OffsetIndexFile, target: Target, timesta
 
     An entry holds the largest timestamp up to its offset, so what lies before is older, in whatever order.
     """
-    path = sibling(target, "timeindex")
-    if path is None:
-        return None
     try:
-        with TimeIndexFile(path, index.base_offset) as times:
+        beside = index_beside(target, TIME_INDEX)
+        if beside is None:
+            return None
+        with TimeIndexFile(beside, index.base_offset) as times:
             largest, offset = times.lookup(timestamp - 1, times.valid_entries())
             position = index.lookup(offset, index.valid_entries(file.size))[1]
     except FileError:

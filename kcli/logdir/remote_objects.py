@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 
 from formats.errors import CorruptError, FormatError, LimitError, TruncatedError
 from formats.names import (
+    EXTENSION_KINDS,
     IN_TIERED_STORAGE,
+    INDEXES_EXTENSION,
     LOG,
     MANIFEST_EXTENSION,
     REMOTE_INDEXES,
@@ -32,6 +34,7 @@ from kcli.logdir.buffers import (
     read_whole,
     reading,
 )
+from kcli.logdir.files import sibling
 from kcli.logdir.tree import Target
 
 if TYPE_CHECKING:
@@ -172,6 +175,13 @@ def open_file(target: Target) -> DataFile:
     if part is None:
         raise FileError(target.path, "not-found", f"by its manifest it has no {target.kind}")
     return FilePart(target.path, part)
+
+
+def index_beside(target: Target, kind: str) -> DataFile | None:
+    """Open the index of a kind beside a file, or the part of `.indexes`; None where there is none."""
+    extension = next(name for name, each in EXTENSION_KINDS.items() if each == kind)
+    path = sibling(target, extension) or sibling(target, INDEXES_EXTENSION)
+    return None if path is None else open_file(replace(target, path=path, kind=kind))
 
 
 def read_target(target: Target) -> tuple[int, bytes]:

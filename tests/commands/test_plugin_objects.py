@@ -64,7 +64,17 @@ def test_records_and_text_of_a_log(ask, kcli, root):
     )
     one, other = (kcli("dump", path, "--records", "-o", "text").stdout for path in (mine, stored))
     assert one.splitlines()[1:] == other.splitlines()[1:]
-    assert ask("dump", mine, "--offsets", "180..190")[0]["rows"]
+
+
+def test_a_selection_reads_the_logs_alone_from_where_their_indexes_lead(ask, root):
+    document, status = ask("dump", root, "--topic", "t-txn", "--offsets", "160..170")
+    assert (status, document["findings"]) == (0, [])
+    assert {row["type"] for row in document["rows"]} == {"dump_batch"}
+    assert document["rows"][0]["base_offset"] <= 160 <= document["rows"][0]["last_offset"]
+    assert document["rows"][-1]["base_offset"] <= 170 <= document["rows"][-1]["last_offset"]
+    (log,) = root.glob("t-txn-*/0/00000000000000000000-*.log")
+    document, status = ask("dump", log, "--time", "1795263064186..1795263064195")
+    assert (status, document["findings"], len(document["rows"])) == (0, [], 2)
 
 
 @pytest.mark.parametrize("below", ["", "t-txn-*", "t-txn-*/0"])
