@@ -8,7 +8,8 @@ from functools import cache
 from formats.names import KRAFT_SNAPSHOT, LOG, parse_file
 from kcli.logdir.buffers import FileError
 from kcli.logdir.leftovers import SWAP
-from kcli.logdir.listing import listed_log, unexpected_names
+from kcli.logdir.listing import listed, listed_log, unexpected_names
+from kcli.logdir.remote_dirs import REMOTE_SEGMENTS
 from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Note, Target, entry_of, partition_of
 
 ACCEPTS = frozenset({LOG, KRAFT_SNAPSHOT, PARTITION})
@@ -17,15 +18,15 @@ ACCEPTS = frozenset({LOG, KRAFT_SNAPSHOT, PARTITION})
 def expand(found: Found, *, starts: bool = False, swaps: bool = False) -> Found:
     """Return the same with one target for each log, however often it is named, in the order of base offsets.
 
-    Directories come in the order in which they are named. A partition directory without a log stays; with
-    `starts` every partition directory that is named stays, before its logs, with `swaps` beside
-    the .swap logs that the next start takes in the place of others.
+    Directories come in the order in which they are named, those of remote segments too. One without a log
+    stays; with `starts` every partition directory that is named stays, before its logs, and with `swaps` the
+    .swap logs are there that the next start takes in the place of others.
     """
     result = replace(found, targets=[], failures=list(found.failures), notes=list(found.notes))
     directories: dict[str, dict[str, Target]] = {}
     real = cache(os.path.realpath)
     for target in found.targets:
-        if target.kind not in ACCEPTS:
+        if target.kind not in ACCEPTS | {REMOTE_SEGMENTS}:
             result.targets.append(target)
             continue
         try:
@@ -33,9 +34,12 @@ def expand(found: Found, *, starts: bool = False, swaps: bool = False) -> Found:
         except FileError as error:
             result.miss(target, error)
             continue
+        if logs == [target] and target.kind == REMOTE_SEGMENTS:
+            result.targets.append(target)  # an index cache
+            continue
         files = directories.setdefault(identity(directory_of(target).path, real), {})
         result.notes.extend(notes)
-        for log in [target, *logs] if starts else logs:
+        for log in [target, *logs] if starts and target.kind != REMOTE_SEGMENTS else logs:
             name = "" if log.kind == PARTITION else os.path.basename(log.path)
             files.setdefault(name, _beside(next(iter(files.values())), log, name) if files else log)
     result.targets.extend(files[name] for files in directories.values() for name in sorted(files, key=_place))
@@ -43,13 +47,18 @@ def expand(found: Found, *, starts: bool = False, swaps: bool = False) -> Found:
 
 
 def _logs(target: Target, are_logs: Sequence[Callable[[str], bool]]) -> tuple[list[Target], list[Note]]:
-    """Return the logs of a partition directory, and notes about entries that are only named like one.
+    """Return the logs of a directory, and notes about entries that are only named like one.
 
     The target itself where it is a file, or a directory without a log.
     """
-    files, others = listed_log(target.path) if target.kind == PARTITION else ([], [])
+    if target.kind == REMOTE_SEGMENTS:
+        files, others = listed(target.path)
+    else:
+        files, others = listed_log(target.path) if target.kind == PARTITION else ([], [])
     logs = [entry_of(target, name, LOG) for name in files if any(one(name) for one in are_logs)]
-    return logs or [target], list(unexpected_names(target, files, others))
+    # names of remote segments are none of a log
+    names = [] if target.kind == REMOTE_SEGMENTS else files
+    return logs or [target], list(unexpected_names(target, names, others))
 
 
 def unread(found: Found) -> frozenset[str]:
@@ -66,7 +75,7 @@ def unread(found: Found) -> frozenset[str]:
 
 def directory_of(target: Target) -> Target:
     """Return the directory that a target is, or the partition directory that it lies in."""
-    return target if target.kind in {PARTITION, LOG_DIR} else partition_of(target)
+    return target if target.kind in {PARTITION, LOG_DIR, REMOTE_SEGMENTS} else partition_of(target)
 
 
 def identity(directory: str, real: Callable[[str], str]) -> str:

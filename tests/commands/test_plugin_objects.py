@@ -146,6 +146,25 @@ def test_check_and_scan_of_logs(ask, root):
     assert rows(ask("scan", *logs)[0], "scan_segment") == rows(ask("scan", *stored)[0], "scan_segment")
 
 
+def test_check_of_a_storage(ask, tmp_path):
+    stems = store_all(cluster().storage, tmp_path, "t-txn", compression=True)
+    store_all(cluster().storage, tmp_path, "t-retention", encryption=NO_KEY)
+    log = stems[2].with_suffix(".log")
+    data = bytearray(log.read_bytes())
+    data[0] ^= 0xFF
+    log.write_bytes(data)
+    document, status = ask("check", tmp_path)
+
+    assert status == 4
+    of_topic = {row["topic"]: row["result"] for row in document["rows"]}
+    assert of_topic["t-txn"] == "damaged"
+    errors = {(error["error"], error["path"]) for error in document["errors"]}
+    assert ("corrupt", str(log)) in errors
+    assert {error for error, path in errors if path != str(log)} == {"encrypted"}
+    whole, status = ask("check", tmp_path, "--topic", "t-txn", "--jobs", "2")
+    assert (status, [row["segments"] for row in whole["rows"]]) == (4, [len(stems) - 1])
+
+
 def check(ask, root):
     document, _ = ask("rlmm", "check", cluster().node1, "--topic", ",".join(TOPICS), "--storage", root)
     return [

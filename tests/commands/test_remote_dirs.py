@@ -58,7 +58,25 @@ def test_topic_and_partition_select_directories_of_the_storage():
     assert {(row["topic"], row["partition"]) for row in document["rows"]} == {("t-plain", 1)}
 
 
-@pytest.mark.parametrize("command", ["ls", "epoch show", "startup", "check"])
+def test_check_and_scan_read_the_logs_of_every_partition_in_the_storage():
+    storage = cluster().storage
+    document, status = ask("check", storage)
+    logs = {path: len(list(path.glob("*.log"))) for path in storage.iterdir()}
+
+    assert (status, document["errors"], document["findings"]) == (0, [], [])
+    assert {row["dir"]: (row["result"], row["segments"]) for row in document["rows"]} == {
+        str(path): ("clean", count) for path, count in logs.items() if count
+    }
+    rows = ask("scan", storage, "--topic", "t-txn", "--only", "scan_partition")[0]["rows"]
+    assert [(row["topic"], row["segments"], row["is_complete"]) for row in rows] == [("t-txn", 14, True)]
+
+
+def test_an_index_cache_has_no_logs_to_check():
+    document, status = ask("check", cluster().node1 / "remote-log-index-cache")
+    assert (status, [error["error"] for error in document["errors"]]) == (3, ["wrong-kind"])
+
+
+@pytest.mark.parametrize("command", ["ls", "epoch show", "startup", "lookup offset 1"])
 def test_commands_about_logs_refuse_a_directory_of_remote_segments(command):
     path = next(cluster().storage.glob("t-txn-0-*"))
     document, status = ask(*command.split(), path)
