@@ -236,7 +236,7 @@ def _size(value: int, position: int) -> int:
 
 def _chunk_index(content: Mapping[str, Any]) -> ChunkIndex:
     kind = _member(content, "type", "chunkIndex.type")
-    if kind not in {FIXED, VARIABLE}:
+    if kind not in (FIXED, VARIABLE):  # it may be of any type, a list too
         raise UnsupportedError(0, "chunkIndex.type", f'"{FIXED}" or "{VARIABLE}"', _shown(kind))
     rest = _FIXED_SIZES if kind == FIXED else ("transformedChunks",)
     _no_others(content, {"type", *_SIZES, *rest}, "chunkIndex")

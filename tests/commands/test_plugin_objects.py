@@ -5,6 +5,7 @@ as the plugin does, and each command must answer the same.
 """
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -64,6 +65,16 @@ def test_records_and_text_of_a_log(ask, kcli, root):
     )
     one, other = (kcli("dump", path, "--records", "-o", "text").stdout for path in (mine, stored))
     assert one.splitlines()[1:] == other.splitlines()[1:]
+
+
+def test_what_the_plugin_itself_stored(ask):
+    """The bytes are of its own classes: see tests/data/plugin."""
+    document, status = ask("dump", Path(__file__).parents[1] / "data" / "plugin" / "objects")
+    expected, _ = ask("dump", cluster().storage, "--topic", "t-txn")
+    assert (status, document["errors"], document["findings"]) == (0, [], [])
+    for kind in ("dump_batch", "dump_index", "dump_timeindex", "dump_txnindex", "dump_producer"):
+        (segment, *_) = {name for name, _ in rows(document, kind)}
+        assert rows(document, kind) == [row for row in rows(expected, kind) if row[0] == segment]
 
 
 def test_a_selection_reads_the_logs_alone_from_where_their_indexes_lead(ask, root):

@@ -1,14 +1,16 @@
 """The manifest of Aiven's plugin.
 
-The judge is the plugin's own tests (SegmentManifestV1SerdeTest, ChunkIndexSerializationTest,
-ChunkSizesBinaryCodecTest, EncryptedDataKeyTest): the facts of their manifests and the packed chunk sizes are
-rebuilt here. Sizes of other lists come from the encoder in tests/plugin.py, which follows the table of
-bytes in ChunkSizesBinaryCodec.
+The judges are the plugin's own classes (tests/data/plugin: a manifest that they wrote, and their answers
+about 489 others) and its own tests (SegmentManifestV1SerdeTest, ChunkIndexSerializationTest,
+ChunkSizesBinaryCodecTest): the facts of their manifests and the packed chunk sizes are rebuilt here. Sizes
+of other lists come from the encoder in tests/plugin.py, which follows the layout in ChunkSizesBinaryCodec.
 """
 
 import base64
 import copy
+import gzip
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -222,6 +224,7 @@ def test_a_member_of_another_type_or_out_of_range(path, value):
     [
         ("version", "2", UnsupportedError, "version"),
         ("chunkIndex.type", "other", UnsupportedError, "chunkIndex.type"),
+        ("chunkIndex.type", [], UnsupportedError, "chunkIndex.type"),
         ("later", 1, UnsupportedError, "manifest"),
         ("chunkIndex.later", 1, UnsupportedError, "chunkIndex"),
         ("segmentIndexes.later", 1, UnsupportedError, "segmentIndexes"),
@@ -267,3 +270,65 @@ def test_every_prefix_and_every_flipped_byte():
 @given(st.binary(max_size=200))
 def test_any_sizes(data):
     survives(read_chunk_sizes, data)
+
+
+# The plugin's own classes
+
+DATA = Path(__file__).parents[1] / "data" / "plugin"
+CASES = json.loads(gzip.decompress((DATA / "manifests.json.gz").read_bytes()))
+INDEX_TYPES = ("OFFSET", "TIMESTAMP", "PRODUCER_SNAPSHOT", "LEADER_EPOCH", "TRANSACTION")
+STRICTER = {
+    "version": "a number is taken for its text",
+    "compression": "numbers and empty texts are taken for a boolean, and null",
+    "chunkIndex": "texts and fractions are taken for integers, null and empty texts for 0",
+    "segmentIndexes": "the same, and negative positions and sizes",
+    "chunkIndex.transformedChunks": "sizes that do not match the chunks",
+    "encryption.dataKey": "base64 without padding",
+    "remoteLogSegmentMetadata": "it is not read",
+    "JSON": "a byte order mark",
+}
+"""Where the plugin reads what it never writes, and this reader refuses it."""
+
+
+def as_answered(manifest):
+    index = manifest.chunk_index
+    return {
+        "chunks": "many" if index.count > 1000 else [[*index.chunk(number)] for number in range(index.count)],
+        "indexes": {
+            name: [*manifest.indexes[kind]]
+            for name, kind in zip(INDEX_TYPES, KINDS, strict=True)
+            if kind in manifest.indexes
+        },
+        "compression": manifest.compression,
+        "encrypted": manifest.encryption is not None,
+    }
+
+
+def test_every_manifest_as_the_plugin_reads_it():
+    stricter = set()
+    for case in CASES:
+        data, answer = base64.b64decode(case["manifest"]), case["answer"]
+        try:
+            found = as_answered(read_segment_manifest(data))
+        except FormatError as error:
+            field = next((name for name in (error.field, error.field.split(".")[0]) if name in STRICTER), "")
+            if "error" not in answer:
+                stricter.add(field)
+            continue
+        assert "error" not in answer, data
+        if not found["chunks"]:
+            assert answer["chunks"][0][:3] == [0, 0, 0]
+        elif found["chunks"] == "many" or found["chunks"][-1][2] <= MAX_INT:  # beyond, its int wraps
+            assert found["chunks"] == answer["chunks"], data
+        assert {**found, "chunks": 0} == {**answer, "chunks": 0}
+    assert stricter == set(STRICTER)
+
+
+def test_a_manifest_that_the_plugin_wrote():
+    (path,) = DATA.glob("objects/*/0/*.rsm-manifest")
+    found = read_segment_manifest(path.read_bytes())
+    index = found.chunk_index
+    assert (found.compression, found.segment["endOffset"], index.original_file_size) == (True, 53, 7840)
+    assert (index.count, index.stored_size) == (8, path.with_suffix(".log").stat().st_size)
+    last = found.indexes[names.TXN_INDEX]
+    assert last.position + last.size == path.with_suffix(".indexes").stat().st_size

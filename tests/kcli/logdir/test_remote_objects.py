@@ -1,7 +1,10 @@
-"""Objects of Aiven's plugin as the files that they were made of: the judge is LocalTieredStorage's recording.
+"""Objects of Aiven's plugin as the files that they were made of.
 
-A real broker wrote the files; tests/plugin.py stores them again as the plugin does.
+The judge is the recording of LocalTieredStorage: a real broker wrote the files. The plugin's classes stored
+one of them (tests/data/plugin), tests/plugin.py the others as the plugin does.
 """
+
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -16,6 +19,7 @@ from tests.tiered import cluster
 
 LOG = next(cluster().storage.glob("t-txn-0-*/00000000000000000000-*.log"))
 CHUNK = 700
+DATA = Path(__file__).parents[2] / "data" / "plugin"
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +39,13 @@ def test_any_range_of_a_compressed_log(compressed, position, length):
         assert whole == data[position : position + length]
         assert log.grown() == 0
         assert not log.is_replaced
+
+
+def test_a_log_that_the_plugin_itself_compressed():
+    """The bytes are of its own classes: see tests/data/plugin."""
+    (path,) = DATA.glob("objects/*/0/*.log")
+    with open_log(str(path)) as log:
+        assert log.read(0, log.size) == LOG.read_bytes()
 
 
 def test_each_part_of_the_indexes_is_the_file_that_it_was(compressed):
