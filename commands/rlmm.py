@@ -57,6 +57,12 @@ def dump(
             show_default=False,
         ),
     ] = None,
+    layout: Annotated[
+        str,
+        typer.Option(
+            "--layout", metavar="|".join(LAYOUTS), help="As brokers write it, or as KIP-405 says (rows only)."
+        ),
+    ] = KAFKA,
     common: Common,
 ) -> None:
     """Print every event of remote log metadata.
@@ -71,6 +77,9 @@ def dump(
         raise UsageError("--format needs -o text")
     if properties and text_format != KIP:
         raise UsageError("--property needs --format kip")
+    _check_layout(layout)
+    if layout == KIP and common.output == TEXT:
+        raise UsageError("--layout kip gives rows: take another -o than text")
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm import dump as jobs  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm.rows import kafka_lines, kip405_lines  # noqa: PLC0415 - kept out of --help
@@ -79,6 +88,20 @@ def dump(
     texts: dict[str, Text] = {KAFKA: kafka_lines, KIP_WITH_PLACES: kip405_lines}
     if text_format == KIP:
         texts[KIP] = partial(kip405_lines, shown=_parts(properties or []))
+    if layout == KIP:
+        from kcli.jobs.rlmm import kip  # noqa: PLC0415 - nothing but this layout needs it
+
+        command = Command(
+            name="rlmm dump",
+            job=partial(kip.dump, selection=common.selection()),
+            topics_of_rows=kip.topics,
+            accepts=kip.ACCEPTS,
+            expand=jobs.expand,
+            possible_types=kip.row_types,
+            usual_type="rlmm_kip_event",
+        )
+        run(command, paths, common)
+        return
     command = Command(
         name="rlmm dump",
         job=partial(dump_selected, selection=common.selection()),
@@ -89,6 +112,11 @@ def dump(
         text=texts[text_format or KAFKA],
     )
     run(command, paths, common)
+
+
+def _check_layout(layout: str) -> None:
+    if layout not in LAYOUTS:
+        raise UsageError(f"--layout {layout}: expected one of {', '.join(LAYOUTS)}")
 
 
 def _parts(properties: list[str]) -> "LineParts":
@@ -136,8 +164,7 @@ def partition(
     from kcli.jobs.rlmm.dump import kip_partition_rows, partition_rows  # noqa: PLC0415 - kept out of --help
     from kcli.rows.remote_metadata import RLMM_KIP_PARTITION  # noqa: PLC0415 - kept out of --help
 
-    if layout not in LAYOUTS:
-        raise UsageError(f"--layout {layout}: expected one of {', '.join(LAYOUTS)}")
+    _check_layout(layout)
     if layout == KIP:
         named = list(chain.from_iterable(map(_named, users)))
         run_rows("rlmm partition", kip_partition_rows(named, count), common, row_types=(RLMM_KIP_PARTITION,))

@@ -61,6 +61,46 @@ class RlmmCommittedOffsetRow(NamedTuple):
     committed_offset: Annotated[int, "last offset consumed"]
 
 
+class RlmmKipEventRow(NamedTuple):
+    """One record, or one entry of a flat file, as KIP-405 lays them out."""
+
+    dir: Annotated[str, "directory of the file, as reached from the argument"]
+    file: Annotated[str, "file name"]
+    metadata_partition: Annotated[int | None, "partition of __remote_log_metadata; null in a flat file"] = (
+        None
+    )
+    metadata_offset: Annotated[int | None, "offset in that partition; null in a flat file"] = None
+    position: Annotated[int | None, "first byte of an entry; null for a record of the topic"] = None
+    record_type: Annotated[str | None, "the KIP's name of it; null if it cannot be decoded"] = None
+    record_version: Annotated[int | None, "version in the record or entry"] = None
+    topic: Annotated[str | None, "user topic"] = None
+    topic_id: Annotated[str | None, "of the user topic"] = None
+    partition: Annotated[int | None, "of the user topic"] = None
+    segment_id: Annotated[str | None, "id of the remote segment"] = None
+    start_offset: Annotated[int | None, "inclusive"] = None
+    end_offset: Annotated[int | None, "inclusive"] = None
+    leader_epoch: Annotated[int | None, "of the leader, or the controller, that made the event"] = None
+    max_timestamp_ms: Annotated[Timestamp | None, "largest timestamp in the segment"] = None
+    event_timestamp_ms: Annotated[Timestamp | None, "of the event"] = None
+    segment_leader_epochs: Annotated[tuple[EpochEntry, ...] | None, "leader epochs inside the segment"] = None
+    segment_size_bytes: Annotated[int | None, "bytes of the segment's log"] = None
+    state: Annotated[str | None, "Kafka's name of the state, or its number if unknown"] = None
+    raw: Annotated[bytes | None, "the value's bytes if it cannot be decoded"] = None
+    error: Annotated[str | None, "why it cannot be decoded"] = None
+
+
+class RlmmKipFileRow(NamedTuple):
+    """The head of a flat file as KIP-405 lays it out."""
+
+    dir: Annotated[str, "directory of the file, as reached from the argument"]
+    file: Annotated[str, "file name"]
+    magic: Annotated[int, "of the file"]
+    topic: Annotated[str, "user topic"]
+    topic_id: Annotated[str, "of the user topic"]
+    covered_offset: Annotated[int, "last offset of the metadata partition that is in the file"]
+    entries: Annotated[int, "entries that can be read"]
+
+
 class RlmmPartitionRow(NamedTuple):
     """The metadata partition of one user partition."""
 
@@ -79,6 +119,9 @@ class RlmmKipPartitionRow(NamedTuple):
 
 RLMM_KIP_PARTITION = row_type("rlmm_kip_partition", RlmmKipPartitionRow)
 """Of `rlmm partition --layout kip` alone, which no broker follows."""
+RLMM_KIP_EVENT = row_type("rlmm_kip_event", RlmmKipEventRow)
+RLMM_KIP_FILE = row_type("rlmm_kip_file", RlmmKipFileRow)
+"""Of `rlmm dump --layout kip` alone, which no release writes."""
 RLMM_EVENT = row_type("rlmm_event", RlmmEventRow)
 RLMM_SNAPSHOT = row_type("rlmm_snapshot", RlmmSnapshotRow)
 RLMM_COMMITTED = row_type("rlmm_committed_offset", RlmmCommittedOffsetRow)
@@ -89,6 +132,8 @@ COMMANDS = {
         RLMM_EVENT,
         RLMM_SNAPSHOT,
         RLMM_COMMITTED,
+        RLMM_KIP_EVENT,
+        RLMM_KIP_FILE,
     ),
     "rlmm partition": (RLMM_PARTITION,),
 }

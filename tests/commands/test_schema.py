@@ -114,6 +114,8 @@ def test_rows_of_several_types_say_which(kcli):
         "#/$defs/rlmm_event",
         "#/$defs/rlmm_snapshot",
         "#/$defs/rlmm_committed_offset",
+        "#/$defs/rlmm_kip_event",
+        "#/$defs/rlmm_kip_file",
     ]
     assert schema(kcli, "rlmm dump")["$defs"]["rlmm_event"]["properties"]["type"] == {"const": "rlmm_event"}
 

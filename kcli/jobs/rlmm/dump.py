@@ -52,6 +52,11 @@ BYTES_PER_CALL = 4 * 1024 * 1024
 _Read: TypeAlias = Callable[[DataFile, Unit, list[Item], FindingCollector], Unit | None]
 """Appends the rows of a file that one call may hold, and returns the unit for the others."""
 
+RowOf: TypeAlias = Callable[
+    [Record | LegacyRecord, int, FindingCollector], tuple[Item, RemoteLogMetadata | None]
+]
+"""Makes the row of a record in the batch at a position; reports what is wrong. Then what a broker reads."""
+
 ROW_TYPES_OF_KIND = {
     LOG: {RLMM_EVENT.name},
     REMOTE_LOG_SNAPSHOT: {RLMM_EVENT.name, RLMM_SNAPSHOT.name},
@@ -164,7 +169,7 @@ def metadata_partition(target: Target) -> int | None:
     )
 
 
-def _paged(unit: Unit, read: _Read) -> Outcome:
+def paged(unit: Unit, read: _Read) -> Outcome:
     """Return the rows of a file that one call gives, those before damage too, and the unit for the others."""
     rows: list[Item] = []
     findings = FindingCollector(unit.target)
@@ -177,10 +182,11 @@ def _paged(unit: Unit, read: _Read) -> Outcome:
     return Outcome(number=unit.number, rows=rows, findings=findings.take(), continuation=rest)
 
 
-def _events(file: DataFile, unit: Unit, rows: list[Item], findings: FindingCollector) -> Unit | None:
+def records_as_rows(
+    file: DataFile, unit: Unit, rows: list[Item], findings: FindingCollector, row_of: RowOf
+) -> Unit | None:
     """Append the rows of as many batches as one call may hold; return the unit for those that are left."""
     cursor = _Cursor.unpack(unit.cursor)
-    event = RlmmEventRow(*file_place(unit.target), metadata_partition=metadata_partition(unit.target))
     held = 0
     walk = Walk(file, unit.position)
     for batch in walk:
@@ -192,14 +198,26 @@ def _events(file: DataFile, unit: Unit, rows: list[Item], findings: FindingColle
                 continue
             if len(rows) >= ROWS_PER_CALL or held >= BYTES_PER_CALL:
                 return replace(unit, resume=ResumePoint(batch.position, cursor._replace(shown=index).pack()))
-            metadata, refused = read_event(decode, record.offset, record.value, batch.position, findings)
-            rows.append(_event_row(event, record, metadata, refused))
+            row, metadata = row_of(record, batch.position, findings)
+            rows.append(row)
             held += len(record.value or b"")
             if metadata is not None and not cursor.old_layout_reported:
                 is_old = report_old_layout(metadata, record.offset, batch.position, findings)
                 cursor = cursor._replace(old_layout_reported=is_old)
     report_end(file, walk.stop, findings)
     return None
+
+
+def _events(file: DataFile, unit: Unit, rows: list[Item], findings: FindingCollector) -> Unit | None:
+    event = RlmmEventRow(*file_place(unit.target), metadata_partition=metadata_partition(unit.target))
+
+    def row_of(
+        record: Record | LegacyRecord, position: int, findings: FindingCollector
+    ) -> tuple[Item, RemoteLogMetadata | None]:
+        metadata, refused = read_event(decode, record.offset, record.value, position, findings)
+        return _event_row(event, record, metadata, refused), metadata
+
+    return records_as_rows(file, unit, rows, findings, row_of)
 
 
 def _event_row(
@@ -265,8 +283,8 @@ def _committed_offsets(unit: Unit) -> Outcome:
 
 
 _DUMPS: dict[str, Map] = {
-    LOG: lambda unit: _paged(unit, _events),
-    REMOTE_LOG_SNAPSHOT: lambda unit: _paged(unit, _entries),
+    LOG: lambda unit: paged(unit, _events),
+    REMOTE_LOG_SNAPSHOT: lambda unit: paged(unit, _entries),
     COMMITTED_OFFSETS: _committed_offsets,
 }
 

@@ -51,6 +51,8 @@ DRAWINGS = {
     "rlmm_committed_offset": "remote.COMMITTED_OFFSETS",
     "rlmm_partition": "remote.PARTITIONS",
     "rlmm_kip_partition": "remote.KIP_PARTITIONS",
+    "rlmm_kip_event": "remote.KIP_EVENTS",
+    "rlmm_kip_file": "remote.KIP_FILES",
     "remote_replay": "remote_state.draw_replays",
     "rlmm_offsets": "tiers.OFFSETS",
     "remote_segment": "remote_state.draw_segments",

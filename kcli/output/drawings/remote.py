@@ -13,7 +13,7 @@ from kcli.output.drawings.places import is_one
 from kcli.output.drawings.tables import TableView, draw_table, time_column
 from kcli.output.screen import Screen
 from kcli.output.units import counted, number
-from kcli.rows.remote_metadata import RlmmEventRow
+from kcli.rows.remote_metadata import RlmmEventRow, RlmmKipEventRow
 
 WORDS = {
     "COPY_SEGMENT_STARTED": "copying",
@@ -72,7 +72,14 @@ def _metadata_place(row: RlmmEventRow) -> str:
     return f"{row.metadata_partition}:{'' if row.metadata_offset is None else row.metadata_offset}"
 
 
-def _topic_partition(row: RlmmEventRow) -> str | None:
+def _kip_place(row: RlmmKipEventRow) -> str:
+    """Return partition and offset in __remote_log_metadata, or the byte of an entry in its file."""
+    if row.metadata_offset is None:
+        return f"byte {row.position}"
+    return f"{row.metadata_partition}:{row.metadata_offset}"
+
+
+def _topic_partition(row: RlmmEventRow | RlmmKipEventRow) -> str | None:
     return (
         None
         if row.topic is None and row.partition is None
@@ -80,13 +87,13 @@ def _topic_partition(row: RlmmEventRow) -> str | None:
     )
 
 
-def _offsets(row: RlmmEventRow) -> tuple[int, int] | None:
+def _offsets(row: RlmmEventRow | RlmmKipEventRow) -> tuple[int, int] | None:
     return (
         None if row.start_offset is None or row.end_offset is None else (row.start_offset, row.end_offset + 1)
     )
 
 
-def _event(row: RlmmEventRow) -> str:
+def _event(row: RlmmEventRow | RlmmKipEventRow) -> str:
     if row.error is not None:
         return f"{UNREADABLE}: {row.error}"
     return WORDS.get(row.state or "", row.state or row.record_type or "")
@@ -149,6 +156,24 @@ COMMITTED_OFFSETS = TableView(
         ShownColumn("DIR", "dir", may_overflow=True),
         ShownColumn("METADATA PARTITION", "metadata_partition", NUMBER),
         ShownColumn("COMMITTED OFFSET", "committed_offset", NUMBER),
+    ),
+)
+KIP_EVENTS = TableView(
+    columns=(
+        ShownColumn("AT", _kip_place, AT),
+        ShownColumn("TOPIC-PARTITION", _topic_partition, TEXT),
+        ShownColumn("SEGMENT", "segment_id", TEXT),
+        ShownColumn("OFFSETS", _offsets, RANGE),
+        ShownColumn("LEADER EPOCH", "leader_epoch", NUMBER),
+        ShownColumn("EVENT", _event, TEXT, may_overflow=True),
+    ),
+)
+KIP_FILES = TableView(
+    columns=(
+        ShownColumn("FILE", "file", TEXT),
+        ShownColumn("TOPIC", "topic", TEXT),
+        ShownColumn("UP TO OFFSET", "covered_offset", NUMBER),
+        ShownColumn("ENTRIES", "entries", COUNT),
     ),
 )
 KIP_PARTITIONS = TableView(
