@@ -35,8 +35,9 @@ def expand(found: Found, *, starts: bool = False, swaps: bool = False) -> Found:
             result.miss(target, error)
             continue
         if logs == [target] and target.kind == REMOTE_SEGMENTS:
-            result.targets.append(target)  # an index cache
-            continue
+            if len(found.targets) == 1 or any(listed(target.path)):  # an index cache
+                result.targets.append(target)
+            continue  # of a partition whose segments are all deleted
         files = directories.setdefault(identity(directory_of(target).path, real), {})
         result.notes.extend(notes)
         for log in [target, *logs] if starts and target.kind != REMOTE_SEGMENTS else logs:

@@ -1,6 +1,7 @@
 """`dump` of a broker's index cache and of LocalTieredStorage: each file with its kind."""
 
 import json
+import shutil
 
 import pytest
 from typer.testing import CliRunner
@@ -69,6 +70,16 @@ def test_check_and_scan_read_the_logs_of_every_partition_in_the_storage():
     }
     rows = ask("scan", storage, "--topic", "t-txn", "--only", "scan_partition")[0]["rows"]
     assert [(row["topic"], row["segments"], row["is_complete"]) for row in rows] == [("t-txn", 14, True)]
+
+
+def test_an_empty_directory_in_the_storage_is_no_error(tmp_path):
+    storage = tmp_path / "storage"
+    shutil.copytree(cluster().storage, storage)
+    (storage / "t-deleted-0-N0Z8XN6ITaqfO0jBK5XCvg").mkdir()
+    document, status = ask("check", storage)
+    assert (status, document["errors"]) == (0, [])
+    document, status = ask("check", storage / "t-deleted-0-N0Z8XN6ITaqfO0jBK5XCvg")
+    assert status == 3
 
 
 def test_an_index_cache_has_no_logs_to_check():

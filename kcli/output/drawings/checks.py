@@ -94,7 +94,11 @@ def draw_checks(
 
 
 def _phases(partitions: Sequence[CheckRow], findings: Sequence[Finding]) -> Iterator[Phase]:
-    """Yield what was looked at, with the codes that were found there."""
+    """Yield what was looked at, with the codes that were found there.
+
+    Of logs alone, and of remote segments, that is the batches: only a partition directory has a log end.
+    """
+    are_logs = all(row.log_end_offset is None and not row.errors for row in partitions)
     found: dict[str, list[Finding]] = {phase: [] for phase in PHASES.values()}
     for one in findings:
         if one.severity != SEVERITIES[0]:
@@ -104,7 +108,7 @@ def _phases(partitions: Sequence[CheckRow], findings: Sequence[Finding]) -> Iter
     )
     read = f"{number(batches)} in {counted(segments, 'segment')}, {size(size_read)}"
     for phase, some in found.items():
-        if some or phase != "tiered metadata":
+        if some or phase == PHASES["LOG"] or not (are_logs or phase == PHASES["RLMM"]):
             codes = Counter(one.code for one in some)
             words = [f"{code} ({number(count)})" if count > 1 else code for code, count in codes.items()]
             severity = max((one.severity for one in some), key=SEVERITIES.index, default="")
