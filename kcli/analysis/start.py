@@ -67,14 +67,7 @@ def start_from(
 ) -> Generator[Finding, None, LoadedLog]:
     """Do as `start`, with other checkpoints than those of the log dir."""
     try:
-        loaded = load(
-            partition,
-            clean=given.clean,
-            recovery_point=given.recovery_point,
-            log_start_offset=given.log_start_offset,
-            settings=settings,
-            exact=exact,
-        )
+        loaded = LogLoader(partition, given, settings, exact=exact or given.clean).load()
     except BrokerError as error:
         yield from _damage_findings(partition, error, clean=given.clean)
         raise load_failed(error) from error

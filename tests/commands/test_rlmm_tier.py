@@ -1,6 +1,7 @@
 """`rlmm` about tiers: a recorded tiered cluster, and what it answered while it ran."""
 
 import json
+import shutil
 
 import pytest
 from typer.testing import CliRunner
@@ -35,6 +36,20 @@ def test_every_special_offset_is_what_the_live_cluster_answered():
     assert (status, document["errors"], document["findings"]) == (0, [], [])
     assert len(said) == 66
     assert mine == said
+
+
+def test_the_high_watermark_is_that_of_the_checkpoint(tmp_path):
+    log_dir = tmp_path / "node1"
+    shutil.copytree(cluster().node1, log_dir)
+    checkpoint = log_dir / "replication-offset-checkpoint"
+    checkpoint.write_text(checkpoint.read_text().replace("t-local 0 342", "t-local 0 300"))
+    (row,) = ask("rlmm", "offsets", log_dir, "--topic", "t-local")[0]["rows"]
+    assert (row["high_watermark"], row["latest_offset"], row["log_end_offset"]) == (300, 300, 342)
+    assert (row["latest_tiered_offset"], row["max_timestamp_offset"]) == (-1, -1)
+
+    words = ("rlmm", "retention", log_dir, "--topic", "t-local", "--local-retention-ms", "1")
+    local = [row for row in ask(*words)[0]["rows"] if row["tier"] == "local"]
+    assert [row["rule"] for row in local] == ["time"] * 5 + ["high-watermark", "not-reached"]
 
 
 def test_remote_metadata_may_be_elsewhere(tmp_path):
