@@ -166,7 +166,7 @@ class _Walk:
         if outside is not None:
             return Verdict(segment, KEEP, LINEAGE, f"not within the leader's epochs: {outside}")
         age = self.now_ms - metadata.max_timestamp_ms
-        if 0 <= limits.retention_ms <= age:
+        if 0 <= limits.retention_ms < age and limits.retention_ms <= self.now_ms:
             self.surplus = max(self.surplus - metadata.segment_size_in_bytes, 0)
             return Verdict(segment, DELETE, TIME, f"its newest record is {age} ms old")
         if self.surplus > 0 and self.surplus >= metadata.segment_size_in_bytes:
