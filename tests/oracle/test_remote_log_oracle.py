@@ -31,7 +31,14 @@ pytestmark = pytest.mark.oracle
 CASES = 150
 TOPIC_ID = "u4NdSfWRQjaZ_ENyxMXLJA"
 EPOCH_FILE = "leader-epoch-checkpoint"
-STATES = ("COPY_SEGMENT_STARTED", "COPY_SEGMENT_FINISHED", "DELETE_SEGMENT_STARTED")
+STATES = (
+    "COPY_SEGMENT_STARTED",
+    "COPY_SEGMENT_FINISHED",
+    "DELETE_SEGMENT_STARTED",
+    "DELETE_SEGMENT_FINISHED",
+)
+WAYS = {"unfinished": 1, "deleting": 3, "deleted": 4}
+"""Which states a copy comes to; two for any other."""
 
 
 class Tiered(NamedTuple):
@@ -124,7 +131,7 @@ def copy(
         "txn_index_empty": True,
     }
     later = {**common, "type": "RemoteLogSegmentMetadataUpdate"}
-    states = STATES[: {"unfinished": 1, "deleting": 3}.get(way, 2)]
+    states = STATES[: WAYS.get(way, 2)]
     return [{**(later if number else first), "state": state} for number, state in enumerate(states)]
 
 
@@ -135,6 +142,7 @@ def copied(
     bases = [int(path.stem) for path in sorted(directory.glob("*.log"))]
     events: list[dict[str, Any]] = []
     whole = choose.randint(0, len(bases) - 1)
+    gone = choose.choice([0, 0, 0, choose.randrange(whole + 1), whole])
     into = storage / f"{directory.name}-{TOPIC_ID}"
     into.mkdir(parents=True)
     for number, bounds in enumerate(list(pairwise(bases))[:whole]):
@@ -145,6 +153,8 @@ def copied(
         ways = ["copied"] if choose.random() < 0.6 else several
         if number == 0 and choose.random() < 0.3:
             ways = ["deleting"]
+        if number < gone:
+            ways = ["deleted"]
         newest = choose.choice([NOW - 3_600_000 + 700 * bounds[1], NOW - 3_600_000, NOW])
         for way in ways:
             made = copy(choose, directory / f"{bounds[0]:020}.log", bounds, newest, history, way)
@@ -279,6 +289,8 @@ def test_random_tiered_logs(oracle: Oracle, oracle_seed: int) -> None:
             timestamps=times,
             **log.opening,
         )
+        if said.get("error") == "OffsetOutOfRangeException":  # remote segments begin above the high watermark
+            continue
         assert "error" not in said, (output, said)
         names = ("earliest", "earliest_local", "latest_tiered")
         found = [[specials[f"{name}_offset"], specials[f"{name}_epoch"]] for name in names]

@@ -18,7 +18,7 @@ from formats.names import (
     TRANSACTION_STATE,
 )
 from kcli.analysis.collector import FindingCollector
-from kcli.analysis.epochs import EpochCache, load
+from kcli.analysis.epochs import EpochCache, load, truncate_from_start
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import UNKNOWN_SETTINGS, LoadedLog, Settings
 from kcli.analysis.log_segment import LoadedSegment
@@ -33,6 +33,7 @@ from kcli.analysis.remote.lineage import (
 from kcli.analysis.replication import Side
 from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
+from kcli.jobs.cluster import metadata_image
 from kcli.jobs.common import Yield, answer, log_dir_findings
 from kcli.jobs.rlmm import dump as rlmm
 from kcli.jobs.rlmm.events import events
@@ -118,7 +119,7 @@ def lead_of(
 ) -> Generator[Finding, None, Leader]:
     """Yield what the start finds; return the Leader of remote segments that are known."""
     settings: Settings = UNKNOWN_SETTINGS
-    if cache.segments:
+    if _is_in_remote_storage(partition, cache):
         settings = UNKNOWN_SETTINGS._replace(remote_storage=True)
     log = yield from start(partition, settings=settings)
     return _leader(partition, topic_id, log, cache)
@@ -131,14 +132,34 @@ def leader_with(partition: Partition, log: LoadedLog, metadata: tuple[Target, ..
 
 
 def _leader(partition: Partition, topic_id: str | None, log: LoadedLog, cache: RemoteCache) -> Leader:
-    is_tiered = bool(cache.segments) or log.is_tiered
+    is_tiered = log.is_tiered or _is_in_remote_storage(partition, cache)
     epochs = running_epochs(log)
     begins, highest = log.log_start_offset, NOTHING_REMOTE
     if is_tiered:
         first = first_remote_offset(cache, epochs)
+        if first is None and cache.epochs:  # all are deleted
+            first = log.segments[0].base_offset
         begins = begins if first is None else max(begins, first)
+        epochs = truncate_from_start(epochs, begins)
         highest = highest_remote(cache, epochs, log.log_end_offset)
     return Leader(partition, topic_id, log, epochs, cache, begins, highest, is_tiered)
+
+
+def _is_in_remote_storage(partition: Partition, cache: RemoteCache) -> bool:
+    """Whether the topic has remote storage: it has remote segments, or had some and it is not switched off.
+
+    That is known by the cluster metadata, where it is in the same log dir.
+    """
+    if cache.segments or not cache.epochs:
+        return bool(cache.segments)
+    log_dir = partition.target.log_dir
+    metadata = None if log_dir is None else os.path.join(log_dir, f"{CLUSTER_METADATA}-0")
+    if metadata is None or partition.topic is None or not os.path.isdir(metadata):
+        return True
+    try:
+        return metadata_image(metadata).config(partition.topic, "remote.storage.enable") == "true"
+    except FileError:
+        return True
 
 
 def side_of_leader(leader: Leader) -> Side:

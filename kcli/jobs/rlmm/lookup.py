@@ -195,7 +195,8 @@ def _local(asked: int, leader: Leader) -> Generator[Finding, None, FoundRecord |
 
     That it begins in remote storage is no finding here: that was searched before.
     """
-    answering = at_or_after(leader.partition, leader.log, asked, LARGEST_BATCH)
+    log = leader.log._replace(log_start_offset=leader.local_start)
+    answering = at_or_after(leader.partition, log, asked, LARGEST_BATCH)
     while True:
         try:
             finding = next(answering)
