@@ -35,16 +35,21 @@ Storage: TypeAlias = Annotated[
 def _run(name: str, job: "Map", paths: list[str] | None, metadata: list[str] | None, common: Common) -> None:
     """Run a job over the selected user partitions, each with the directories of the metadata topic."""
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm.leader import topics, with_metadata  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.leader import metadata_targets, topics, with_metadata  # noqa: PLC0415 - kept out of --help
 
+    elsewhere = metadata_targets(metadata or [])
+    if elsewhere.failures:
+        raise UsageError(f"--remote-metadata {elsewhere.failures[0]}")
+    if metadata and not elsewhere.targets:
+        raise UsageError(f"--remote-metadata {metadata[0]}: no partition of __remote_log_metadata is there")
     selection = common.selection()
     command = Command(
         name=name,
         job=job,
-        split=lambda units, _: with_metadata(units, selection),
+        split=lambda units, _: with_metadata(units, elsewhere.targets, selection),
         topics_of_rows=topics,
     )
-    run(command, [*(paths or []), *(metadata or [])], common)
+    run(command, paths, common)
 
 
 @common_options

@@ -23,7 +23,7 @@ class RlmmOffsetsRow(NamedTuple):
 
     where: Where
     topic_id: Annotated[str | None, "of partition.metadata"]
-    remote_storage: Annotated[bool, "whether there are or were remote segments, or the log begins below the disk"]
+    remote_storage: Annotated[bool, "whether it has or had remote segments, or the log begins below the disk"]
     earliest_offset: Annotated[int, "of timestamp -2: log start offset, remote storage included"]
     earliest_epoch: Annotated[int | None, "its leader epoch"]
     latest_offset: Annotated[int, "of timestamp -1: the high watermark, the log end where it is unknown"]

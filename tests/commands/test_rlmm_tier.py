@@ -59,9 +59,15 @@ def test_remote_metadata_may_be_elsewhere(tmp_path):
     assert (row["remote_storage"], row["latest_tiered_offset"]) == (True, -1)
 
     found, status = ask("rlmm", "offsets", node1 / "t-plain-0", "--remote-metadata", node1)
-    rows = {(row["topic"], row["partition"]): row["latest_tiered_offset"] for row in found["rows"]}
-    assert status == 0
-    assert rows["t-plain", 0] == 342
+    (row,) = found["rows"]
+    assert (status, row["dir"], row["latest_tiered_offset"]) == (0, alone["rows"][0]["dir"], 342)
+
+
+def test_remote_metadata_that_is_not_there():
+    node1 = cluster().node1
+    for path, words in ((node1 / "t-plain-0", "no partition of __remote"), (node1 / "nope", "no such file")):
+        done = CliRunner().invoke(app, ["rlmm", "coverage", str(node1), "--remote-metadata", str(path)])
+        assert (done.exit_code, words in done.stderr) == (2, True), done.stderr
 
 
 def test_replicas_of_a_metadata_partition_count_once(tmp_path):

@@ -194,7 +194,7 @@ def tiered(oracle: Oracle, seed: int) -> Tiered:
 def unit_of(log: Tiered) -> Unit:
     found = find([str(log.directory.parent)], Selection())
     units = [Unit(number=number, targets=(target,)) for number, target in enumerate(found.targets)]
-    (unit,) = with_metadata(units, Selection())
+    (unit,) = with_metadata(units, (), Selection())
     return unit
 
 

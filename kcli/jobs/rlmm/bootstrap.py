@@ -103,7 +103,7 @@ def offsets_on_disk(units: list[Unit], selection: Selection) -> tuple[OffsetsOnD
     """Return the rows of `rlmm offsets` of the units' user partitions, and outcomes without them."""
     found: OffsetsOnDisk = {}
     outcomes = []
-    for outcome in inline(Job(offsets), with_metadata(units, selection)):
+    for outcome in inline(Job(offsets), with_metadata(units, (), selection)):
         for row in outcome.rows:
             if (
                 isinstance(row, RlmmOffsetsRow)

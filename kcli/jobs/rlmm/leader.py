@@ -78,9 +78,13 @@ class Leader(NamedTuple):
         return None if known is None else self.log.bounded(known)
 
 
-def with_metadata(units: list[Unit], selection: Selection) -> list[Unit]:
-    """Return a unit for each selected user partition, the directories of the metadata topic with it."""
-    metadata = [unit.target for unit in units if _topic(unit) == REMOTE_LOG_METADATA]
+def with_metadata(units: list[Unit], elsewhere: Iterable[Target], selection: Selection) -> list[Unit]:
+    """Return a unit for each selected user partition, the directories of the metadata topic with it.
+
+    Those among the units, and those of elsewhere.
+    """
+    here = [unit.target for unit in units if _topic(unit) == REMOTE_LOG_METADATA]
+    metadata = dict.fromkeys([*here, *elsewhere])
     users = [unit for unit in units if _topic(unit) not in NEVER_TIERED and selection.wants(unit.target.name)]
     return [
         replace(unit, number=number, targets=(unit.target, *metadata)) for number, unit in enumerate(users)
