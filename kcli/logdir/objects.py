@@ -9,6 +9,10 @@ from kcli.logdir.buffers import FileError, file_error, read_whole
 LONGEST_LISTING = 1 << 28
 """Bytes of a listing: some millions of objects."""
 SIZE_LAST = re.compile(r"(.*\S)\s+([0-9]{1,18})")
+FIND_LS = re.compile(r"\d+\s+\d+\s+-[rwxsStT-]{9}[.+@]?\s+\d+\s+\S+\s+\S+\s+(\d{1,18})\s+(?:\S+\s+){3}(\S.*)")
+"""A file by `find -ls`: inode and blocks before, three words of a date behind the size."""
+NO_OBJECT = re.compile(r"TOTAL: .*|\d+\s+\d+\s+d[rwxsStT-]{9}.*")
+"""The last line of `gsutil ls -l`, and a directory by `find -ls`."""
 SIZE_FIRST = re.compile(r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9:.]+Z?\s+)?([0-9]{1,18})\s+(\S.*)")
 
 
@@ -40,7 +44,10 @@ def _listed(path: str) -> Iterator[tuple[str, int]]:
     position = 0
     for number, raw in enumerate(read_whole(path, LONGEST_LISTING).split(b"\n"), 1):
         line = raw.decode("utf-8", "surrogateescape").strip()
-        first, last = SIZE_FIRST.fullmatch(line), SIZE_LAST.fullmatch(line)
+        first = FIND_LS.fullmatch(line) or SIZE_FIRST.fullmatch(line)
+        last = SIZE_LAST.fullmatch(line)
+        if NO_OBJECT.fullmatch(line):
+            line, first, last = "", None, None
         if first is not None:
             yield first[2], int(first[1])
         elif last is not None:

@@ -45,7 +45,13 @@ def test_a_storage_that_is_as_the_events_say_has_no_findings(check, tier):
 
 
 @pytest.mark.parametrize(
-    "layout", ["{size} {name}", "{name}\t{size}", "2026-11-21 14:15:57 {size:>10} {name}"]
+    "layout",
+    [
+        "{size} {name}",
+        "{name}\t{size}",
+        "2026-11-21 14:15:57 {size:>10} {name}",
+        "  1310   8 -rw-r--r--   1 kafka    kafka  {size:>10} Nov 21 14:15 {name}",
+    ],
 )
 def test_a_listing_says_the_same_as_the_directory(check, tier, tmp_path, layout):
     (tier / RETENTION / f"{FIRST}.log").write_bytes(b"x")
@@ -56,7 +62,8 @@ def test_a_listing_says_the_same_as_the_directory(check, tier, tmp_path, layout)
         if path.is_file()
     ]
     listing = tmp_path / "listing.txt"
-    listing.write_text("\n".join(["", *lines, ""]))
+    directory = "  1300   4 drwxr-xr-x   2 kafka    kafka        4096 Nov 21 14:15 bucket"
+    listing.write_text("\n".join(["", directory, *lines, "TOTAL: 300 objects, 12345 bytes (1 KiB)", ""]))
 
     found = check("--storage", listing)
     assert codes(found) == codes(check("--storage", tier)) == ["RLMM-022", "RLMM-020"]
@@ -82,6 +89,23 @@ def test_each_difference_has_its_code(check, tier):
     (tier / RETENTION / f"{DELETED}.log").write_bytes(b"xyz")
     found = check("--storage", tier)
     assert codes(found) == ["RLMM-021", "RLMM-023"] and "1 object, 3 bytes" in found[1][1]
+
+
+@pytest.mark.parametrize("part", ["index", "timeindex", "snapshot", "leader_epoch_checkpoint", "log"])
+def test_a_part_that_no_segment_has_is_missing_of_each(check, tier, part):
+    for path in (tier / RETENTION).glob(f"*.{part}"):
+        path.unlink()
+    found = check("--storage", tier, topic="t-retention")
+    assert codes(found) == ["RLMM-021"] * 8
+    assert all(message.endswith(f": .{part} not in remote storage") for _, message in found)
+
+
+def test_a_storage_that_is_empty_holds_none_of_what_is_copied(check, tmp_path):
+    (tmp_path / "tier").mkdir()
+    (tmp_path / "listing").write_text("")
+    for path in (tmp_path / "tier", tmp_path / "listing"):
+        ((code, message),) = check("--storage", path, topic="t-retention")
+        assert code == "RLMM-021" and "none of its 8 copied segments has an object" in message
 
 
 def test_objects_whose_events_are_elsewhere_are_not_judged(kcli, check, tier, tmp_path):
@@ -126,7 +150,6 @@ def test_several_processes_put_together_what_they_know(kcli, tier, jobs):
     [
         ("some words\n", "line 1: expected the name and the size of an object, found 'some words'"),
         ("1 a/b.log\n", "none of its 1 objects has the name of a remote segment's"),
-        ("", "none of its 0 objects"),
         (None, "no such file"),
     ],
 )
@@ -154,3 +177,7 @@ def test_the_names_of_the_open_source_plugin(check, tmp_path):
     listing.write_text("\n".join(lines[:-1]))
     ((code, message),) = check("--storage", listing, topic="t-retention")
     assert code == "RLMM-021" and ".rsm-manifest not in remote storage" in message
+
+    listing.write_text("\n".join(line for line in lines if ".log " in line))
+    found = check("--storage", listing, topic="t-retention")
+    assert codes(found) == ["RLMM-021"] * 8 and ".indexes, .rsm-manifest not in remote storage" in found[0][1]

@@ -27,13 +27,17 @@ Owner: TypeAlias = tuple[str, str, int]
 
 
 class RemoteObject(NamedTuple):
-    """One object: its name, its size in bytes, what of a segment it is; `owner` None where no path says."""
+    """One object: its name, its size in bytes, what of a segment it is; `owner` None where no path says.
+
+    `whole`: what a whole segment has there, by the directories or by what this object is; None for unknown.
+    """
 
     name: str
     size: int
     segment_id: str
     part: str
     owner: Owner | None
+    whole: tuple[str, ...] | None
 
 
 class Stored(NamedTuple):
@@ -61,24 +65,26 @@ def remote_object(name: str, size: int) -> RemoteObject | None:
     """Return an object of a segment; None for a name of anything else."""
     *directories, base = name.replace("\\", "/").split("/")
     match = _OBJECT.fullmatch(base)
-    return None if match is None else RemoteObject(name, size, match[2], match[3], _owner(directories))
-
-
-def _owner(directories: list[str]) -> Owner | None:
-    found = parse_tiered_dir(directories[-1]) if directories else None
-    if found is None and len(directories) > 1:
-        found = parse_object_dirs(*directories[-2:])
-    return None if found is None else (found[1], found[0].topic, found[0].partition)
+    if match is None:
+        return None
+    part = match[3]
+    local = parse_tiered_dir(directories[-1]) if directories else None
+    plugin = parse_object_dirs(*directories[-2:]) if local is None and len(directories) > 1 else None
+    found = local or plugin
+    owner = None if found is None else (found[1], found[0].topic, found[0].partition)
+    whole = None
+    for parts, directory in ((PARTS_OF_PLUGIN, plugin), (PARTS_OF_LOCAL, local)):
+        if directory is not None or (found is None and part in parts[1:]):
+            whole = parts
+    return RemoteObject(name, size, match[2], part, owner, whole)
 
 
 def stored(objects: Iterable[RemoteObject]) -> Stored:
-    """Return objects by segment, and what a whole segment has by what is there at all."""
+    """Return objects by segment, and what a whole segment has: its log alone where no name says more."""
     found: dict[str, list[RemoteObject]] = {}
-    parts: set[str] = set()
+    whole: set[tuple[str, ...] | None] = set()
     for one in objects:
         found.setdefault(one.segment_id, []).append(one)
-        parts.add(one.part)
-    for whole in (PARTS_OF_PLUGIN, PARTS_OF_LOCAL):
-        if parts & (set(whole) - {LOG}):
-            return Stored(found, tuple(part for part in whole if part in parts))
-    return Stored(found, (LOG,))
+        whole.add(one.whole)
+    known = (parts for parts in (PARTS_OF_PLUGIN, PARTS_OF_LOCAL) if parts in whole)
+    return Stored(found, next(known, (LOG,)))

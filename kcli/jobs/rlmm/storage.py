@@ -39,7 +39,7 @@ class Storage(NamedTuple):
 def objects_of(storage: Storage) -> Stored:
     """Return the objects of remote segments that directories or listings hold.
 
-    FileError where one cannot be read, or holds none.
+    FileError where one cannot be read, or holds objects and none of a segment.
     """
     found: list[RemoteObject] = []
     for path in storage.paths:
@@ -48,7 +48,7 @@ def objects_of(storage: Storage) -> Stored:
             one = remote_object(name, size)
             if one is not None:
                 found.append(one)
-        if len(found) == before:
+        if count and len(found) == before:
             message = f"none of its {count} objects has the name of a remote segment's"
             raise FileError(path, "nothing-to-read", message)
     return stored(found)
