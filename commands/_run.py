@@ -16,7 +16,7 @@ from commands._boundary import TRACEBACKS_FROM, boundary, internal
 from commands._engine import engine_of, uses_spark
 from commands._findings import INLINE, STDERR, check_destination, refuse_input, write_findings
 from commands._inputs import inputs, refuse_too_much
-from commands._options import Common, joined
+from commands._options import Common, joined, split_list
 from commands._print import Text, print_messages, print_rows, progress
 from commands._signals import Interrupted, deferred, deliver_pending, delivered, interruptible
 from commands._status import ExitStatus, MissingError, UsageError
@@ -63,6 +63,7 @@ class Command:
     step that combines outcomes, given what was found; `rows_from_reduce`: rows come from it alone.
     `differs`: whether a row is a difference, status 1. `topics_of_rows`: the options about topics and
     partitions are about what rows say, and the job heeds them; it returns the topics that are there.
+    `may_have_no_rows`: of a topic that is there, none is an answer.
     `unbounded_output`: there are as many rows as the files hold, too many for Spark's driver.
     `along` goes through the outcomes of the units as they come, and may add findings and errors; rows then
     come to this process.
@@ -83,6 +84,7 @@ class Command:
     rows_from_reduce: bool = False
     differs: Callable[[Item], bool] | None = None
     topics_of_rows: Callable[[list[Unit]], Iterable[str]] | None = None
+    may_have_no_rows: bool = False
     unbounded_output: bool = False
     along: Along | None = None
 
@@ -297,9 +299,10 @@ def _rows(
                 yield from outcome.rows
                 done(outcome)
         if not has_rows and units and command.topics_of_rows is not None and not summary.failures:
-            message = (
-                f"no row here is about what was asked for{advice(common, command.topics_of_rows(units))}"
-            )
+            topics = set(command.topics_of_rows(units))
+            if command.may_have_no_rows and topics.intersection(split_list(common.topic)):
+                return
+            message = f"no row here is about what was asked for{advice(common, topics)}"
             summary.answered = 0
             summary.failures.append(Failure("", "nothing-matched", None, None, message))
 

@@ -43,5 +43,6 @@ def advice(common: Common, known: Iterable[str]) -> str:
     from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
 
     topics = sorted(set(known))
-    words = " ".join(filter(None, (did_you_mean(word, topics).rstrip() for word in split_list(common.topic))))
+    asked = [word for word in split_list(common.topic) if word not in topics]
+    words = " ".join(filter(None, (did_you_mean(word, topics).rstrip() for word in asked)))
     return f"; {words}" if words else ""

@@ -133,6 +133,7 @@ def state(
         job=job,
         possible_types=lambda _: frozenset({row_type.name}),
         topics_of_rows=topics,
+        may_have_no_rows=bool(asked),
         accepts=ACCEPTS,
         expand=partial(expand, _source(source)),
         split=grouped,

@@ -118,3 +118,12 @@ def test_questions_that_make_no_sense_are_refused(kcli, demo, words):
 
     assert (done.exit_code, done.stdout) == (2, "")
     assert words[0] in done.stderr or words[1] in done.stderr
+
+
+def test_no_segment_of_a_topic_that_is_there_is_an_answer(kcli, demo):
+    done = kcli("rlmm", "state", demo, "--lookup", "9:5", "--topic", "clicks", "-o", "json")
+    assert (done.exit_code, json.loads(done.stdout)["rows"]) == (0, [])
+    wrong = kcli("rlmm", "state", demo, "--lookup", "9:5", "--topic", "click")
+    assert wrong.exit_code == 3 and "did you mean clicks?" in wrong.stderr
+    none = kcli("rlmm", "state", demo, "--topic", "clicks", "--partition", "7")
+    assert none.exit_code == 3 and "did you mean" not in none.stderr
