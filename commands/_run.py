@@ -63,7 +63,7 @@ class Command:
     step that combines outcomes, given what was found; `rows_from_reduce`: rows come from it alone.
     `differs`: whether a row is a difference, status 1. `topics_of_rows`: the options about topics and
     partitions are about what rows say, and the job heeds them; it returns the topics that are there.
-    `may_have_no_rows`: of a topic that is there, none is an answer.
+    `may_have_no_rows`: of a topic that is there, none is an answer. `without_rows`: why none is an error.
     `unbounded_output`: there are as many rows as the files hold, too many for Spark's driver.
     `along` goes through the outcomes of the units as they come, and may add findings and errors; rows then
     come to this process.
@@ -85,6 +85,7 @@ class Command:
     differs: Callable[[Item], bool] | None = None
     topics_of_rows: Callable[[list[Unit]], Iterable[str]] | None = None
     may_have_no_rows: bool = False
+    without_rows: str | None = None
     unbounded_output: bool = False
     along: Along | None = None
 
@@ -289,6 +290,7 @@ def _rows(
 
     def rows() -> Iterator[Item]:
         has_rows = command.topics_of_rows is None or not common.selection().names
+        has_rows = has_rows and command.without_rows is None
         with progress(units, common, view) as done:
             outcomes = iter(engine(job, units) if units else ())
             if command.along is not None:
@@ -299,10 +301,10 @@ def _rows(
                 yield from outcome.rows
                 done(outcome)
         if not has_rows and units and command.topics_of_rows is not None and not summary.failures:
-            topics = set(command.topics_of_rows(units))
-            if command.may_have_no_rows and topics.intersection(split_list(common.topic)):
+            topics, message = set(command.topics_of_rows(units)), command.without_rows
+            if message is None and command.may_have_no_rows and topics & {*split_list(common.topic)}:
                 return
-            message = f"no row here is about what was asked for{advice(common, topics)}"
+            message = message or f"no row here is about what was asked for{advice(common, topics)}"
             summary.answered = 0
             summary.failures.append(Failure("", "nothing-matched", None, None, message))
 

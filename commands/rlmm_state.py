@@ -1,5 +1,6 @@
 """`kcli rlmm state` and `kcli rlmm check`: the remote segments as a broker's cache holds them."""
 
+import re
 import time
 from functools import partial
 from typing import Annotated, Any, TypeAlias
@@ -9,6 +10,7 @@ import typer
 from commands._options import INT32, INT64, Common, Paths, UsageError, parse_duration, parse_time
 
 HISTORY, REPLAY = "--history", "--replay"
+SEGMENT_ID = "[A-Za-z0-9_-]{22}"
 SOURCES = ("events", "snapshots")
 
 Source: TypeAlias = Annotated[
@@ -122,6 +124,8 @@ def state(
     )
     events = Asked(common.selection(), _until(at))
     if history is not None:
+        if re.fullmatch(SEGMENT_ID, history) is None:
+            raise UsageError(f"{HISTORY} {history}: expected a segment id of 22 characters")
         job, source = partial(jobs.history, asked=events, segment_id=history), SOURCES[0]
     elif replay:
         job, source = partial(jobs.replay, asked=events), SOURCES[1]
@@ -134,6 +138,7 @@ def state(
         possible_types=lambda _: frozenset({row_type.name}),
         topics_of_rows=topics,
         may_have_no_rows=bool(asked),
+        without_rows=None if history is None else f"no event here is about segment {history}",
         accepts=ACCEPTS,
         expand=partial(expand, _source(source)),
         split=grouped,

@@ -127,3 +127,9 @@ def test_no_segment_of_a_topic_that_is_there_is_an_answer(kcli, demo):
     assert wrong.exit_code == 3 and "did you mean clicks?" in wrong.stderr
     none = kcli("rlmm", "state", demo, "--topic", "clicks", "--partition", "7")
     assert none.exit_code == 3 and "did you mean" not in none.stderr
+
+
+def test_a_history_without_events_is_no_answer(kcli, demo):
+    done = kcli("rlmm", "state", demo, "--history", "A" * 22)
+    assert (done.exit_code, f"no event here is about segment {'A' * 22}" in done.stderr) == (3, True)
+    assert kcli("rlmm", "state", demo, "--history", "xyz").exit_code == 2
