@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.test_rlmm_follow import Story, first_segments
 from tests.plugin import NO_KEY, store_all
+from tests.stories import Story, first_segments
 from tests.tiered import cluster
 
 TOPICS = ("t-txn", "t-retention")

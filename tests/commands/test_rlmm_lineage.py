@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tests.builders import put_record, put_records
-from tests.commands.test_rlmm_follow import EVENTS, Story
 from tests.partitions import put_range, segment
+from tests.stories import EVENTS, Story
 from tests.tiered import cluster
 
 

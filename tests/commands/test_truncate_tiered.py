@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from commands.app import app
-from tests.commands.test_rlmm_follow import Story, first_segments
+from tests.stories import Story, first_segments
 
 EPOCHS = [(0, 0), (1, 3), (2, 5), (3, 7)]
 LOCAL = [(6, 2), (7, 3), (8, 3)]
