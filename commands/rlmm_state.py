@@ -2,14 +2,19 @@
 
 import re
 import time
+from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 from commands._options import INT32, INT64, Common, Paths, UsageError, parse_duration, parse_time
 
+if TYPE_CHECKING:
+    from kcli.engine.contract import Unit
+
 HISTORY, REPLAY = "--history", "--replay"
+KAFKA, KIP = LAYOUTS = ("kafka", "kip")
 SEGMENT_ID = "[A-Za-z0-9_-]{22}"
 SOURCES = ("events", "snapshots")
 
@@ -21,6 +26,16 @@ Source: TypeAlias = Annotated[
         help="The metadata topic, or the remote_log_snapshot files of 3.1 to 3.7 and the events after them; "
         "without: events where there are any.",
         show_default=False,
+    ),
+]
+
+Layout: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--layout",
+        metavar="kafka|kip",
+        help="As brokers write it, or as KIP-405 says: segments of the topic, and flat files in directories "
+        "of their partitions.",
     ),
 ]
 
@@ -39,6 +54,7 @@ def state(
     paths: Paths = None,
     *,
     source: Source = None,
+    layout: Layout = KAFKA,
     at: At = None,
     deleted: Annotated[
         bool, typer.Option("--deleted", help="Deleted segments too, which a broker forgets.")
@@ -92,9 +108,8 @@ def state(
     """
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm import state as jobs  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm.fold import Asked  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm.selection import topics  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm.snapshots import ACCEPTS, expand, grouped  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.snapshots import ACCEPTS  # noqa: PLC0415 - kept out of --help
     from kcli.rows.remote_state import (  # noqa: PLC0415 - kept out of --help
         REMOTE_HIGHEST,
         REMOTE_HISTORY,
@@ -122,7 +137,7 @@ def state(
     row_type = {HISTORY: REMOTE_HISTORY, "--highest": REMOTE_HIGHEST, REPLAY: REMOTE_REPLAY}.get(
         asked[0] if asked else "", REMOTE_SEGMENT
     )
-    events = Asked(common.selection(), _until(at))
+    events, expand, grouped = _reading(layout, source, common, at)
     if history is not None:
         if re.fullmatch(SEGMENT_ID, history) is None:
             raise UsageError(f"{HISTORY} {history}: expected a segment id of 22 characters")
@@ -144,6 +159,31 @@ def state(
         split=grouped,
     )
     run(command, paths, common)
+
+
+def _reading(layout: str, source: str | None, common: Common, at: str | None) -> tuple[Any, Any, Any]:
+    """Return what is asked of which events; what replaces the targets, given a source; what groups them."""
+    from kcli.jobs.rlmm import snapshots  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.fold import Asked  # noqa: PLC0415 - kept out of --help
+
+    if layout not in LAYOUTS:
+        raise UsageError(f"--layout {layout}: expected one of {', '.join(LAYOUTS)}")
+    asked = Asked(common.selection(), _until(at))
+    if layout == KAFKA:
+        return asked, snapshots.expand, snapshots.grouped
+    from kcli.jobs.rlmm import kip_state  # noqa: PLC0415 - nothing but this layout needs it
+
+    if source is not None:
+        raise UsageError(f"--from {source} with --layout {layout}: flat files count where they are named")
+    asked = replace(asked, events=kip_state.events, load=kip_state.load)
+
+    def grouped(units: "list[Unit]", parts: bool) -> "list[Unit]":  # noqa: FBT001 - as Command.split is called
+        try:
+            return kip_state.grouped(units, parts)
+        except ValueError as error:
+            raise UsageError(f"--layout {layout}: {error}") from error
+
+    return asked, kip_state.expand, grouped
 
 
 def check(
@@ -177,6 +217,7 @@ def check(
         ),
     ] = None,
     source: Source = None,
+    layout: Layout = KAFKA,
     at: At = None,
     common: Common,
 ) -> None:
@@ -190,14 +231,14 @@ def check(
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm.check import RemoteCheck  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm.check import check as job  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm.fold import Asked  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm.selection import topics  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.rlmm.snapshots import ACCEPTS, expand, grouped  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.rlmm.snapshots import ACCEPTS  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.rlmm.storage import Storage, objects_of, reducer  # noqa: PLC0415 - kept out of --help
     from kcli.logdir.buffers import FileError  # noqa: PLC0415 - kept out of --help
     from kcli.logdir.tree import Selection, find  # noqa: PLC0415 - kept out of --help
 
     now, selection, until = time.time_ns(), common.selection(), _until(at)
+    asked, expand, grouped = _reading(layout, source, common, at)
     listings = Storage(tuple(storage), now) if storage else None
     now_ms = now // 1_000_000 if at is None else until.event_timestamp_ms
     leading = find(leader or [], Selection())
@@ -213,7 +254,7 @@ def check(
         raise UsageError(f"--storage {error}") from error
     command = Command(
         name="rlmm check",
-        job=partial(job, asked=Asked(selection, until), options=options),
+        job=partial(job, asked=asked, options=options),
         reduce=None if listings is None else partial(reducer, listings, selection),
         topics_of_rows=topics,
         accepts=ACCEPTS,

@@ -77,3 +77,65 @@ def test_a_topic_is_the_users_and_text_is_refused(kcli, tmp_path):
     assert kcli("rlmm", "dump", "--layout", "none", path).exit_code == 2
     table = kcli(*DUMP, "-o", "table", path).stdout
     assert "foo-7" in table
+
+
+def flat(tmp_path, data=FILE):
+    directory = tmp_path / "foo-7"
+    directory.mkdir()
+    (directory / "remote_log_metadata").write_bytes(data)
+    return directory / "remote_log_metadata"
+
+
+def test_the_state_of_records(kcli, tmp_path):
+    state = ("rlmm", "state", "--layout", "kip", "-o", "json")
+    started = METADATA[:-1] + b"\0"
+    path = topic(tmp_path, started, UPDATE, DELETE)
+    (row,) = rows(kcli(*state, path))
+    assert (row["topic"], row["partition"], row["topic_id"]) == ("foo", 7, TEXT_ID)
+    assert (row["state"], row["start_offset"], row["metadata_offset"]) == ("DELETE_SEGMENT_STARTED", 10, 1)
+    assert [(one["epoch"], one["start_offset"]) for one in row["segment_leader_epochs"]] == [(4, 10), (5, 15)]
+    history = rows(kcli(*state, path, "--history", row["segment_id"]))
+    assert [one["state"] for one in history] == ["COPY_SEGMENT_STARTED", "DELETE_SEGMENT_STARTED"]
+    (at,) = rows(kcli(*state, path, "--at", "0"))
+    assert at["state"] == "COPY_SEGMENT_STARTED"
+
+    found = json.loads(
+        kcli("rlmm", "check", "--layout", "kip", path, "--at", "2026-01-01", "-o", "json").stdout
+    )
+    assert {one["code"] for one in found["findings"]} == {"RLMM-010", "RLMM-016"}
+
+
+def test_the_state_of_a_flat_file_and_what_a_replay_adds(kcli, tmp_path):
+    state = ("rlmm", "state", "--layout", "kip", "-o", "json")
+    path = flat(tmp_path)
+    (row,) = rows(kcli(*state, path))
+    assert (row["topic"], row["partition"], row["topic_id"]) == ("foo", 7, TEXT_ID)
+    assert (row["state"], row["segment_size_bytes"], row["metadata_offset"]) == (
+        "COPY_SEGMENT_FINISHED",
+        4096,
+        None,
+    )
+    (alone,) = rows(kcli(*state, path, "--replay"))
+    assert (alone["covered_offset"], alone["segments"], alone["events_after"]) == (42, 1, 0)
+
+    directory = tmp_path / "__remote_log_metadata-3"
+    records = [
+        put_record(offset_delta=number, value=value) for number, value in enumerate([METADATA, UPDATE])
+    ]
+    segment(directory, 42, put_records(records, base_offset=42))
+    (replayed,) = rows(kcli(*state, path, directory, "--replay"))
+    assert (replayed["covered_offset"], replayed["last_offset"], replayed["events_after"]) == (42, 43, 1)
+    assert replayed["segments_changed"] == (
+        row["segment_id"] == rows(kcli(*DUMP, "-o", "json", directory))[1]["segment_id"]
+    )
+
+    segment(tmp_path / "__remote_log_metadata-4", 0, put_records(records))
+    several = kcli(*state, path, directory, tmp_path / "__remote_log_metadata-4")
+    assert several.exit_code == 2 and "name one with it" in several.stderr
+    assert kcli(*state, path, "--from", "snapshots").exit_code == 2
+
+
+def test_a_flat_file_outside_of_a_partition_directory_is_of_no_partition(kcli, tmp_path):
+    (tmp_path / "flat").write_bytes(FILE)
+    done = kcli("rlmm", "state", "--layout", "kip", tmp_path / "flat", "-o", "json")
+    assert json.loads(done.stdout)["errors"][0]["error"] == "no-partition"

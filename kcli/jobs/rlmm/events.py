@@ -47,7 +47,7 @@ def events(file: DataFile, findings: FindingCollector) -> Iterator[Event]:
     read, is_old_reported = event_decoder(), False
     walk = BulkWalk(file)
     for window in walk:
-        for part in _values(file, window, findings):
+        for part in values_of(file, window, findings):
             for offset, value, position in zip(*part, strict=True):
                 metadata, refused = read_event(read, offset, value, position, findings)
                 if metadata is None:
@@ -113,7 +113,7 @@ def report_old_layout(
     return is_old
 
 
-def _values(file: DataFile, window: Window, findings: FindingCollector) -> Iterator[_Values]:
+def values_of(file: DataFile, window: Window, findings: FindingCollector) -> Iterator[_Values]:
     """Yield the records of a window in order, those of ordinary batches many at once."""
     ordinary = _are_ordinary(window)
     bounds = [0, *((ordinary[1:] != ordinary[:-1]).nonzero()[0] + 1).tolist(), len(ordinary)]

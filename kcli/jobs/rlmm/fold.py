@@ -8,7 +8,7 @@ are in memory, not the events.
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from formats.names import PartitionDir
 from formats.remote_metadata import RemoteLogMetadata, RemoteLogSegmentMetadataSnapshot
@@ -44,10 +44,15 @@ EVERYTHING = Until()
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The events that count: about these user partitions, up to there."""
+    """The events that count: about these user partitions, up to there.
+
+    `events` reads those of a file, `load` a snapshot file; None: as `kcli.jobs.rlmm.snapshots` does.
+    """
 
     selection: Selection
     until: Until = EVERYTHING
+    events: Callable[[DataFile, FindingCollector], Iterator[Event]] = events
+    load: Callable[..., Any] | None = None
 
     def of(self, found: Iterator[Event]) -> Iterator[Event]:
         """Yield the events that count."""
@@ -111,7 +116,7 @@ def folding(
 
     def read(target: Target, findings: FindingCollector) -> None:
         with DataFile(target.path) as file, reading(target.path):
-            fold(folded, asked.of(events(file, findings)), watch)
+            fold(folded, asked.of(asked.events(file, findings)), watch)
 
     return reading_all(unit, read, lambda: answer(folded))
 

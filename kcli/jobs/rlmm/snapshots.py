@@ -26,7 +26,7 @@ from kcli.analysis.remote.cache import RemoteCache, RemoteStore, UserPartition
 from kcli.analysis.remote.events import has_whole_header
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.rlmm import dump as rlmm
-from kcli.jobs.rlmm.events import events, read_entry
+from kcli.jobs.rlmm.events import read_entry
 from kcli.jobs.rlmm.fold import Asked, FoldedDirectory, Watch, by_directory, reading_all
 from kcli.logdir.buffers import DataFile, FileError, read_optional, reading
 from kcli.logdir.partition import Partition
@@ -90,6 +90,7 @@ AboutPartition: TypeAlias = (
     RemoteLogSegmentMetadata | RemoteLogSegmentMetadataUpdate | RemotePartitionDeleteMetadata
 )
 Make: TypeAlias = Callable[[], FileWork]
+Load: TypeAlias = Callable[[Target, Here, FindingCollector], SnapshotFile | None]
 
 
 def by_metadata_partition(units: list[Unit]) -> list[Unit]:
@@ -158,13 +159,14 @@ def replaying(unit: Unit, asked: Asked, make: Make) -> Outcome:
     def read(target: Target, findings: FindingCollector) -> None:
         if target.kind != REMOTE_LOG_SNAPSHOT:
             with DataFile(target.path) as file, reading(target.path):
-                for event in asked.of(events(file, findings)):
+                for event in asked.of(asked.events(file, findings)):
                     record = event[1]
                     if here.takes(event[0]) and not isinstance(record, RemoteLogSegmentMetadataSnapshot):
                         for each, work in files.get((record.topic, record.partition), ()):
                             _replay(each, event[0], record, work.watch)
         elif asked.selection.wants(target.name):
-            found = _loaded(target, here, findings)
+            load: Load = asked.load or _loaded
+            found = load(target, here, findings)
             if found is not None:
                 files.setdefault(found.key[1:], []).append((found, make()))
 
