@@ -10,7 +10,7 @@ LONGEST_LISTING = 1 << 28
 """Bytes of a listing: some millions of objects."""
 SIZE_LAST = re.compile(r"(.*\S)\s+([0-9]{1,18})")
 FIND_LS = re.compile(r"\d+\s+\d+\s+-[rwxsStT-]{9}[.+@]?\s+\d+\s+\S+\s+\S+\s+(\d{1,18})\s+(?:\S+\s+){3}(\S.*)")
-"""A file by `find -ls`: inode and blocks before, three words of a date behind the size."""
+"""A file by `find -ls`: inode and blocks before, three words of a date after the size."""
 NO_OBJECT = re.compile(r"TOTAL: .*|\d+\s+\d+\s+d[rwxsStT-]{9}.*")
 """The last line of `gsutil ls -l`, and a directory by `find -ls`."""
 SIZE_FIRST = re.compile(r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9:.]+Z?\s+)?([0-9]{1,18})\s+(\S.*)")

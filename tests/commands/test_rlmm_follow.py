@@ -141,3 +141,26 @@ def test_on_a_terminal_each_request_has_its_answer(story):
     ]
     assert done.exit_code == 0
     assert [step for step in steps if step not in shown] == []
+
+
+def test_a_new_follower_of_a_log_that_begins_later_fetches_from_0_first(story):
+    story.remote(1, [(12, 0), (13, 0)], [(0, 12)], [(0, 12)])
+    leader = story.replica("a", [(14, 0)], [(0, 12)], log_start=12)
+    row = story.follow(story.replica("b", [], []), leader)
+
+    reset = "ListOffsets earliest: 12; truncate the whole log, and begin there"
+    assert row["steps"][:2] == [
+        f"fetch from 0, last epoch none: OFFSET_OUT_OF_RANGE; {reset}",
+        "fetch from 12, last epoch none: OFFSET_MOVED_TO_TIERED_STORAGE",
+    ]
+    assert (row["outcome"], row["next_fetch_offset"]) == ("tiered", 14)
+
+
+def test_a_segment_that_is_not_in_the_storage_named_says_so(story):
+    first_segments(story)
+    leader = story.replica("a", [(6, 2), (7, 3)], [(0, 0), (1, 3), (2, 5), (3, 7)])
+    for file in story.storage.glob("*/*"):
+        file.unlink()
+    for words in (("offset", 1), ("timestamp", 0)):
+        row = story.ask("lookup", *words, leader)
+        assert f"its log is not in {story.storage}" in row["reason"]

@@ -16,7 +16,7 @@ from kcli.analysis.epochs import EpochCache, replay, truncate_from_end
 from kcli.analysis.loaded_log import checkpoints
 from kcli.analysis.remote.cache import CachedSegment
 from kcli.analysis.remote.follow import LOCAL, Follow, follow
-from kcli.analysis.replication import OUT_OF_RANGE, meet
+from kcli.analysis.replication import LEADER_END, LEADER_START, OUT_OF_RANGE, STUCK, meet
 from kcli.analysis.start import start
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
@@ -123,15 +123,23 @@ def _stored(segment: CachedSegment, storage: tuple[str, ...], kind: str) -> tupl
 def _steps(found: Follow, leader: Leader, auxiliary: Auxiliary | None) -> Iterator[str]:
     """Yield what happens, request by request."""
     for one in found.meeting.rounds:
+        epoch = "none" if one.last_fetched_epoch is None else one.last_fetched_epoch
+        asked = f"fetch from {one.fetch_offset}, last epoch {epoch}"
         if one.end_offset is not None:
-            asked = f"fetch from {one.fetch_offset}, last epoch {one.last_fetched_epoch}"
             answer = f"it diverges: epoch {one.leader_epoch} ends at {one.end_offset}"
             yield f"{asked}: {answer}; truncate to {one.truncate_to}"
+        elif one.rule == LEADER_END:
+            yield f"{asked}: OFFSET_OUT_OF_RANGE; ListOffsets latest: {one.truncate_to}; truncate to it"
+        elif one.rule == LEADER_START:
+            answer = f"ListOffsets earliest: {one.truncate_to}; truncate the whole log, and begin there"
+            yield f"{asked}: OFFSET_OUT_OF_RANGE; {answer}"
     epoch = "none" if found.last_fetched_epoch is None else found.last_fetched_epoch
     fetch = f"fetch from {found.fetch_offset}, last epoch {epoch}"
+    if found.meeting.outcome == STUCK:
+        yield f"{fetch}: OFFSET_OUT_OF_RANGE; the follower tries the same again for ever"
+        return
     if found.outcome in {LOCAL, OUT_OF_RANGE}:
-        error = " OFFSET_OUT_OF_RANGE, reset to" if found.outcome == OUT_OF_RANGE else " records from"
-        yield f"{fetch}:{error} {found.next_offset}"
+        yield f"{fetch}: records from {found.next_offset}"
         return
     assert found.earliest_local is not None
     local_epoch, local_start = found.earliest_local

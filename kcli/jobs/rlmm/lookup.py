@@ -99,7 +99,7 @@ def _remote_offset(
         tries.append(f"remote metadata has segment {segment.metadata.segment_id} for {what}")
         stored = stored_segment(segment, storage)
         if stored is None:
-            return _found_without_log(row, leader, segment, tries)
+            return _found_without_log(row, leader, segment, storage, tries)
         found = batch_in(stored, row.offset)
         if found is not None:
             return row._replace(
@@ -122,7 +122,11 @@ def _remote_offset(
 
 
 def _found_without_log(
-    row: RlmmLookupOffsetRow, leader: Leader, segment: CachedSegment, tries: Tries
+    row: RlmmLookupOffsetRow,
+    leader: Leader,
+    segment: CachedSegment,
+    storage: tuple[str, ...],
+    tries: Tries,
 ) -> RlmmLookupOffsetRow:
     indexes = cached_indexes(leader, segment)
     batch = FoundBatch(segment_base_offset=segment.metadata.start_offset)
@@ -136,8 +140,15 @@ def _found_without_log(
         remote=place_of(segment),
         batch=batch,
         tries=tuple(tries),
-        reason="by its metadata: --storage DIR shows the batch",
+        reason=_by_metadata(storage, "the batch"),
     )
+
+
+def _by_metadata(storage: tuple[str, ...], what: str) -> str:
+    """Return why nothing of a segment's log is in the answer."""
+    if not storage:
+        return f"by its metadata: --storage DIR shows {what}"
+    return f"by its metadata; its log is not in {', '.join(storage)}: where it is lost, the fetch fails"
 
 
 def _others(leader: Leader, number: int) -> Iterator[str]:
@@ -173,7 +184,7 @@ def _timestamp(asked: int, storage: tuple[str, ...], leader: Leader) -> Yield:
         stored = stored_segment(candidate, storage)
         row = row._replace(tier=REMOTE, remote=place_of(candidate))
         if stored is None:
-            reason = "by its metadata the record is in this segment, if anywhere: --storage DIR shows it"
+            reason = f"the record is in this segment, if anywhere, {_by_metadata(storage, 'it')}"
             yield row._replace(found=True, tries=tuple(tries), reason=reason)
             return
         with failing_lookup():
