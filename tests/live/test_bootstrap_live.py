@@ -1,6 +1,8 @@
 """`rlmm bootstrap` beside a live tiered broker: what it reads there, and what kcli reads of its files."""
 
 import json
+import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +34,7 @@ TOPICS = {
     "kept": {**SEGMENTS, "local.retention.ms": 604800000},
 }
 PASSWORD = 'p"w,=\\ 1'
+STORE_PASSWORD = "of the key store"
 SCHEMA = json.loads(CliRunner().invoke(app, ["schema", "rlmm", "bootstrap"]).stdout)
 OF_FILES = ("dir", "file")
 """Columns that say where a row is read."""
@@ -45,19 +48,38 @@ def login(module: str, **options: str) -> str:
     return line.replace("\\", "\\\\")
 
 
+def key_store(folder: Path) -> Path:
+    """Make a key and its certificate for 127.0.0.1; the certificate is beside the store as cert.pem."""
+    folder.mkdir(parents=True, exist_ok=True)
+    store, keytool = folder / "keys.p12", [shutil.which("keytool") or "keytool"]
+    common = ["-keystore", str(store), "-storetype", "PKCS12", "-storepass", STORE_PASSWORD, "-alias", "kcli"]
+    names = ["-dname", "CN=127.0.0.1", "-ext", "san=ip:127.0.0.1"]
+    subprocess.run(
+        [*keytool, "-genkeypair", "-keyalg", "EC", *names, *common], check=True, capture_output=True
+    )
+    export = [*keytool, "-exportcert", "-rfc", "-file", str(folder / "cert.pem"), *common]
+    subprocess.run(export, check=True, capture_output=True)
+    return store
+
+
 @contextmanager
 def tiered_broker(folder: Path) -> Iterator[Cluster]:
-    """Start a broker with remote storage, and a second listener that asks for a password."""
+    """Start a broker with remote storage; a second listener asks for a password, a third speaks TLS."""
     base = free_base_port()
+    store = key_store(folder)
     of_listener = "listener.name.sasl_plaintext"
     listeners = f"PLAINTEXT://127.0.0.1:{base + 1},SASL_PLAINTEXT://127.0.0.1:{base + 2}"
+    listeners += f",SSL://127.0.0.1:{base + 3}"
     settings = {
         **remote_storage(folder / "remote"),
         "listeners": f"{listeners},CONTROLLER://127.0.0.1:{base + 501}",
         "advertised.listeners": f"{listeners},CONTROLLER://127.0.0.1:{base + 501}",
         "listener.security.protocol.map": (
-            "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT"
+            "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SSL:SSL"
         ),
+        "ssl.keystore.type": "PKCS12",
+        "ssl.keystore.location": str(store),
+        "ssl.keystore.password": STORE_PASSWORD,
         "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256",
         f"{of_listener}.plain.sasl.jaas.config": login("Plain", user_kcli=PASSWORD),
         f"{of_listener}.scram-sha-256.sasl.jaas.config": login("Scram"),
@@ -135,6 +157,7 @@ def test_a_live_cluster_and_the_files_of_its_broker_give_the_same(tmp_path):
         # so far there was no consumer
         assert set(cluster.metadata().topics) == {*TOPICS, "__remote_log_metadata"}
         reads_with_a_password(tmp_path, cluster, without_place(events["rows"]))
+        reads_over_tls(tmp_path, cluster, without_place(events["rows"]))
         reads_with_a_consumer(cluster, events["rows"])
         cluster.nodes[1].stop()
         assert without_place(run("dump", log_dir)["rows"]) == without_place(events["rows"])
@@ -160,6 +183,19 @@ def reads_with_a_consumer(cluster: Cluster, expected: list[dict[str, Any]]) -> N
     groups = cluster.admin.list_consumer_groups().result(20)
     assert {group.group_id for group in groups.valid} <= {"other"}
     assert groups.errors == []
+
+
+def reads_over_tls(folder: Path, cluster: Cluster, expected: list[dict[str, Any]]) -> None:
+    config, secured = folder / "tls.properties", f"127.0.0.1:{cluster.base_port + 3}"
+    words = ("bootstrap", "--bootstrap-server", secured, "--command-config", config)
+    trusted = f"ssl.truststore.type=PEM\nssl.truststore.location={folder / 'node' / 'cert.pem'}\n"
+    config.write_text(f"security.protocol=SSL\n{trusted}")
+    assert without_place(run(*words, "--events")["rows"]) == expected
+    offsets = of_type(run(*words), "rlmm_cluster_offset")
+    assert len(offsets) == 6 * 4
+    assert all(row["cluster_offset"] is not None for row in offsets)
+    config.write_text("security.protocol=SSL\n")
+    assert "certificate" in run(*words, status=4)["errors"][0]["message"].lower()
 
 
 def reads_with_a_password(folder: Path, cluster: Cluster, expected: list[dict[str, Any]]) -> None:
