@@ -95,11 +95,11 @@ def node_of(common: Common) -> tuple[int | None, str | None, list[str]]:
 
     Then the log dirs that it does not name in log.dirs: the metadata log dir may be apart.
     """
-    if common.server_config is None:
+    properties = server_properties(common)
+    if properties is None:
         return None, None, []
     from formats.properties import log_dirs  # noqa: PLC0415 - only --server-config needs it
 
-    properties = properties_of("--server-config", common.server_config)
     text = properties.get("node.id", properties.get("broker.id", ""))
     node_id = int(text) if re.fullmatch(r"[0-9]{1,9}", text.strip()) else None
     found = log_dirs(properties)
@@ -107,6 +107,12 @@ def node_of(common: Common) -> tuple[int | None, str | None, list[str]]:
     metadata_log_dir = found.metadata_log_dir.rstrip("/")
     apart = [metadata_log_dir] if metadata_log_dir and metadata_log_dir not in names else []
     return node_id, metadata_log_dir or None, apart
+
+
+def server_properties(common: Common) -> dict[str, str] | None:
+    """Return what the file of --server-config says; None without it."""
+    path = common.server_config
+    return None if path is None else properties_of("--server-config", path)
 
 
 def properties_of(option: str, path: str) -> dict[str, str]:

@@ -52,7 +52,8 @@ COLORS = ("auto", "always", "never")
 class Command:
     """What `run` must know of a command: its job, the files that the job reads and the rows that it gives.
 
-    `name`: the command's words, a key of kcli.rows.COMMANDS. `accepts`: the kinds of targets that the job
+    `name`: the command's words, a key of kcli.rows.COMMANDS. `job_of` returns the job
+    in place of `job`, given what was found. `accepts`: the kinds of targets that the job
     reads. `expand` may replace what was found, e.g. a directory by the files in it. `row_types`: the types of
     the rows where the options change them. `possible_types` returns which of them the targets can give: where
     it is one, a flat format needs no --only. `usual_type`: the one that stdout shows where they are several;
@@ -88,6 +89,7 @@ class Command:
     without_rows: str | None = None
     unbounded_output: bool = False
     along: Along | None = None
+    job_of: Callable[[Found], Map] | None = None
 
 
 def run(command: Command, paths: list[str] | None, common: Common) -> None:
@@ -111,7 +113,8 @@ def run(command: Command, paths: list[str] | None, common: Common) -> None:
         with nullcontext() if out is None else out.parts(view) as parts:
             by_workers = out is not None and out.by_workers
             engine = make_engine(parts if by_workers else None)
-            job = Job(command.job, command.reduce and command.reduce(found))
+            work = command.job if command.job_of is None else command.job_of(found)
+            job = Job(work, command.reduce and command.reduce(found))
             if command.split is not None:
                 units = command.split(units, by_workers)
             with closing(_rows(command, engine, job, units, summary, common=common, view=view)) as rows:

@@ -10,18 +10,17 @@ from commands._status import UsageError
 BROKER = "What the broker knows"
 CLEAN = "clean"
 SHUTDOWNS = (CLEAN, "unclean")
-INDEX_INTERVAL_BYTES = 4096
-"""Kafka's default."""
 SMALLEST_INDEX = 4
 
 IndexIntervalBytes = Annotated[
-    int,
+    int | None,
     typer.Option(
         "--index-interval-bytes",
         metavar="N",
         min=0,
-        help="The topic's index.interval.bytes.",
+        help="The topic's index.interval.bytes; by default as its metadata or --server-config says.",
         rich_help_panel=BROKER,
+        show_default=False,
     ),
 ]
 
@@ -40,14 +39,14 @@ class StartOptions:
             show_default=False,
         ),
     ] = None
-    index_interval_bytes: IndexIntervalBytes = INDEX_INTERVAL_BYTES
+    index_interval_bytes: IndexIntervalBytes = None
     segment_index_bytes: Annotated[
         int | None,
         typer.Option(
             "--segment-index-bytes",
             metavar="N",
             min=SMALLEST_INDEX,
-            help="The topic's segment.index.bytes; without it an index of any length fits.",
+            help="The topic's segment.index.bytes; by default as above, else an index of any length fits.",
             rich_help_panel=BROKER,
             show_default=False,
         ),

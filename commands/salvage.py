@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commands._options import Common, Paths, RefusedError, UsageError, common_options
-from commands._start_options import INDEX_INTERVAL_BYTES, IndexIntervalBytes
+from commands._start_options import IndexIntervalBytes
 from commands._targets import refuse_log_dirs
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def salvage(
         str,
         typer.Option("--what", metavar="all|indexes", help="The whole partition, or indexes alone."),
     ] = "all",
-    index_interval_bytes: IndexIntervalBytes = INDEX_INTERVAL_BYTES,
+    index_interval_bytes: IndexIntervalBytes = None,
     common: Common,
 ) -> None:
     """Write a clean copy of a partition to the new directory --out DIR, and say what could not be saved.
@@ -35,7 +35,9 @@ def salvage(
 
     Example: kcli salvage /var/lib/kafka/data/orders-0 --out /mnt/rescue/orders-0
     """
+    from commands._inputs import server_properties  # noqa: PLC0415 - kept out of --help
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.known_settings import known_settings  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.salvage import Salvage  # noqa: PLC0415 - kept out of --help
 
     if common.out is None:
@@ -47,7 +49,12 @@ def salvage(
     _refuse(common.out)
     now_ms = time.time_ns() // 1_000_000
     job = Salvage(out=common.out, now_ms=now_ms, what=what, index_interval_bytes=index_interval_bytes)
-    command = Command(name="salvage", job=job, expand=_one)
+    command = Command(
+        name="salvage",
+        job=job,
+        expand=_one,
+        job_of=lambda found: replace(job, known=known_settings(found, server_properties(common))),
+    )
     run(command, paths, replace(common, out=None, jobs=1))
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from commands._options import Common, Paths, UsageError, common_options
+from commands._options import Common, Paths, UsageError, common_options, parse_time
 from commands._reading_options import parse_rate
 from commands._start_options import BROKER, CLEAN, StartOptions
 
@@ -22,7 +22,7 @@ def startup(
         bool | None,
         typer.Option(
             "--remote-storage/--no-remote-storage",
-            help="Whether the topics are tiered; by default as the log dir says.",
+            help="Whether the topics are tiered; by default as the metadata or the log dir says.",
             rich_help_panel=BROKER,
             show_default=False,
         ),
@@ -46,6 +46,16 @@ def startup(
             rich_help_panel=BROKER,
         ),
     ] = READ_RATE,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at",
+            metavar="TIME",
+            help="The time of the start, from which producers are forgotten; without: now.",
+            rich_help_panel=BROKER,
+            show_default=False,
+        ),
+    ] = None,
     start: StartOptions,
     common: Common,
 ) -> None:
@@ -57,15 +67,16 @@ def startup(
     rate = parse_rate(read_rate, "--read-rate")
     import time  # noqa: PLC0415 - kept out of --help
 
-    from commands._inputs import node_of  # noqa: PLC0415 - kept out of --help
+    from commands._inputs import node_of, server_properties  # noqa: PLC0415 - kept out of --help
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.analysis.broker_start import NEWEST, BrokerConfig  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import startup as jobs  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import startup_broker as broker  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.contradictions import with_quorum_states  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.known_settings import known_settings  # noqa: PLC0415 - kept out of --help
 
     request = jobs.StartRequest(
-        now_ms=time.time_ns() // 1_000_000,
+        now_ms=time.time_ns() // 1_000_000 if at is None else parse_time(at),
         shutdown=start.shutdown,
         index_interval_bytes=start.index_interval_bytes,
         segment_index_bytes=start.segment_index_bytes,
@@ -73,11 +84,15 @@ def startup(
         version=version or NEWEST,
     )
     node_id, metadata_log_dir, apart = node_of(common)
+    properties = server_properties(common)
     config = BrokerConfig(version or NEWEST, node_id, metadata_log_dir)
     clean = None if start.shutdown is None else start.shutdown == CLEAN
     command = Command(
         name="startup",
         job=partial(jobs.read, request=request),
+        job_of=lambda found: partial(
+            jobs.read, request=replace(request, known=known_settings(found, properties))
+        ),
         accepts=broker.ACCEPTS,
         expand=lambda found: broker.expand(with_quorum_states(found)),
         reduce=lambda _: broker.StartReducer(config, rate, clean, version is not None),

@@ -1,6 +1,7 @@
 """`kcli truncate --dry-run`: what truncating a replica would delete, cut and lose."""
 
 import re
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -143,9 +144,11 @@ def truncate(
         raise UsageError("--remote-metadata: about the replica of --leader; use it there")
     import time  # noqa: PLC0415 - kept out of --help
 
+    from commands._inputs import server_properties  # noqa: PLC0415 - kept out of --help
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import following as leaders  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import truncate as jobs  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.known_settings import known_settings  # noqa: PLC0415 - kept out of --help
 
     following = None
     if follows:
@@ -172,7 +175,17 @@ def truncate(
     job = partial(jobs.dry_run, request=request)
     split = None if leader is None else _with_leaders(leader, remote_metadata or [], common)
     along = None if rescue is None else _saving(rescue, common)
-    run(Command(name="truncate", job=job, split=split, along=along), paths, common)
+    command = Command(
+        name="truncate",
+        job=job,
+        split=split,
+        along=along,
+        job_of=lambda found: partial(
+            jobs.dry_run,
+            request=replace(request, known=known_settings(found, server_properties(common))),
+        ),
+    )
+    run(command, paths, common)
 
 
 def _with_leaders(

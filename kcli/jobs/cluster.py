@@ -17,6 +17,11 @@ from kcli.logdir.tree import PARTITION, Selection, find
 
 @cache
 def metadata_image(path: str) -> Image:
+    """Do as `read_metadata`, once."""
+    return read_metadata(path)
+
+
+def read_metadata(path: str) -> Image:
     """Return the image that a metadata log, the log dir around it, or a snapshot holds.
 
     FileError where there is none.

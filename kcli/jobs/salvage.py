@@ -17,12 +17,13 @@ from formats.names import file_prefix, parse_file
 from formats.properties import read_partition_metadata
 from kcli.analysis.directory_files import surviving_files
 from kcli.analysis.findings import Finding
-from kcli.analysis.loaded_log import DEFAULT_INDEX_INTERVAL_BYTES, LoadedLog, Settings
+from kcli.analysis.loaded_log import LoadedLog, Settings
 from kcli.analysis.log_segment import BrokerError, LoadedSegment
 from kcli.analysis.partition_files import epoch_file
 from kcli.analysis.saved_batches import OFFSETS, TRANSACTION, Kept, LeftOut, sorted_out
 from kcli.analysis.start import load
 from kcli.analysis.start_files import ENTRY_SIZES, INDEX, TIME_INDEX, epoch_bytes, snapshot_bytes
+from kcli.analysis.start_settings import UNKNOWN, KnownSettings
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import failed, where
 from kcli.logdir.buffers import DataFile, FileError, read_optional
@@ -91,7 +92,8 @@ class Salvage:
     out: str
     now_ms: int
     what: str = ALL
-    index_interval_bytes: int = DEFAULT_INDEX_INTERVAL_BYTES
+    index_interval_bytes: int | None = None
+    known: KnownSettings = UNKNOWN
 
     def __call__(self, unit: Unit) -> Outcome:
         """Write the copy of a partition; return its row and what could not be saved."""
@@ -111,7 +113,8 @@ class Salvage:
         return Outcome(number=unit.number, rows=[row], findings=copy.findings)
 
     def _written(self, partition: Partition, copy: _Copy) -> SalvageRow:
-        settings = Settings(now_ms=self.now_ms, index_interval_bytes=self.index_interval_bytes)
+        known = self.known.of(partition, now_ms=self.now_ms, index_interval_bytes=self.index_interval_bytes)
+        settings = known._replace(remote_storage=None)  # the copy lies in no log dir
         with new_directory(self.out) as made:
             if self.what == INDEXES:
                 loaded = _loaded(partition, settings)

@@ -6,16 +6,11 @@ from dataclasses import dataclass, replace
 from formats.names import CLUSTER_METADATA, DELETE, FUTURE, NORMAL
 from kcli.analysis.broker_start import ENSEMBLE, NEWEST, TIERED, Version
 from kcli.analysis.findings import Finding
-from kcli.analysis.loaded_log import (
-    DEFAULT_INDEX_INTERVAL_BYTES,
-    Checkpoints,
-    LoadedLog,
-    Settings,
-    checkpoints,
-)
+from kcli.analysis.loaded_log import Checkpoints, LoadedLog, Settings, checkpoints
 from kcli.analysis.producers import Producer
 from kcli.analysis.start import lone_finding
 from kcli.analysis.start_files import all_deleted
+from kcli.analysis.start_settings import UNKNOWN, KnownSettings
 from kcli.analysis.startup import Startup, failure, predict
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
@@ -32,23 +27,25 @@ CLEAN = "clean"
 class StartRequest:
     """What the broker's clock and configuration contribute.
 
-    `shutdown` is `clean`, `unclean` or None (as the log dir's marker says), `remote_storage` whether the
-    topics are tiered or None (as the log dir says), `version` the release of the broker.
+    `shutdown` is `clean`, `unclean` or None (as the log dir's marker says), `version` the release of the
+    broker. The settings are those of all topics, None where `known` says them.
     """
 
     now_ms: int
     shutdown: str | None = None
-    index_interval_bytes: int = DEFAULT_INDEX_INTERVAL_BYTES
+    index_interval_bytes: int | None = None
     segment_index_bytes: int | None = None
     remote_storage: bool | None = None
     version: Version = NEWEST
+    known: KnownSettings = UNKNOWN
 
-    def settings(self) -> Settings:
-        """Return the settings of a start."""
-        return Settings(
+    def settings(self, partition: Partition) -> Settings:
+        """Return the settings of the start of a partition."""
+        return self.known.of(
+            partition,
             now_ms=self.now_ms,
             index_interval_bytes=self.index_interval_bytes,
-            max_index_size=self.segment_index_bytes,
+            segment_index_bytes=self.segment_index_bytes,
             remote_storage=False if self.version < TIERED else self.remote_storage,
         )
 
@@ -121,7 +118,7 @@ def _startup(partition: Partition, request: StartRequest, logs: list[LoadedLog])
     else:
         given = given._replace(clean=request.shutdown == CLEAN)
     is_deleted = partition.target.name.kind == DELETE
-    settings = request.settings()._replace(as_deleted=is_deleted)
+    settings = request.settings(partition)._replace(as_deleted=is_deleted)
     found = yield from predict(partition, given, settings=settings)
     if is_deleted and found.error is None:
         reason = "the broker deletes a -delete directory once it has loaded it"

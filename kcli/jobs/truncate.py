@@ -9,16 +9,11 @@ from typing import NamedTuple
 
 from kcli.analysis.epochs import UNDEFINED_EPOCH_OFFSET, end_offset_for
 from kcli.analysis.findings import Finding
-from kcli.analysis.loaded_log import (
-    DEFAULT_INDEX_INTERVAL_BYTES,
-    Checkpoints,
-    LoadedLog,
-    Settings,
-    checkpoints,
-)
+from kcli.analysis.loaded_log import Checkpoints, LoadedLog, checkpoints
 from kcli.analysis.log_segment import BrokerError, LoadedSegment
 from kcli.analysis.replication import Meeting
 from kcli.analysis.start import lone_finding, start_from
+from kcli.analysis.start_settings import UNKNOWN, KnownSettings
 from kcli.analysis.truncation import NONE, Prediction, SegmentChange, truncate
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, failed, where
@@ -60,8 +55,9 @@ class Request:
     log_start_offset: int | None = None
     recovery_point: int | None = None
     shutdown: str | None = None
-    index_interval_bytes: int = DEFAULT_INDEX_INTERVAL_BYTES
+    index_interval_bytes: int | None = None
     segment_index_bytes: int | None = None
+    known: KnownSettings = UNKNOWN
 
 
 def dry_run(unit: Unit, *, request: Request) -> Outcome:
@@ -106,10 +102,11 @@ def _partition(partition: Partition, request: Request, leader: FollowedLeader | 
     given = _checkpoints(partition, request)
     if request.shutdown is None:
         yield from lone_finding(partition, given)
-    settings = Settings(
+    settings = request.known.of(
+        partition,
         now_ms=request.now_ms,
         index_interval_bytes=request.index_interval_bytes,
-        max_index_size=request.segment_index_bytes,
+        segment_index_bytes=request.segment_index_bytes,
     )
     loaded = yield from start_from(partition, given, settings=settings)
     meeting: Meeting | None = None

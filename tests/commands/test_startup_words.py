@@ -5,6 +5,8 @@ import shutil
 
 import pytest
 
+from tests.recordings import pack
+
 STARTUP = ("startup", "-o", "json")
 
 
@@ -108,3 +110,21 @@ def test_how_the_broker_stopped_is_asked_of_every_log_dir(kcli, demo):
 def test_the_estimate_follows_the_rate(kcli, demo):
     slow = broker(kcli(*STARTUP, "--read-rate", "1K", demo))
     assert slow["seconds"] == round(slow["bytes_read"] / 1024 + slow["segments"] / 1000, 3)
+
+
+def test_the_settings_of_topics_come_from_the_metadata_log(kcli, tmp_path):
+    """The recorded topic has index.interval.bytes=256, the broker's indexes are of another length."""
+    pack.unpack("single", tmp_path)
+    root = tmp_path / "single" / "stopped"
+    (root / "recovery-point-offset-checkpoint").unlink()
+    config = tmp_path / "server.properties"
+    config.write_text(f"node.id=1\nlog.dirs={root}\nlog.index.size.max.bytes=65536\n")
+    words = ("startup", "--shutdown", "unclean", "--topic", "txn", "--at", "0", "-o", "json")
+
+    def files(*more):
+        rows = json.loads(kcli(*words, *more).stdout)["rows"]
+        return [row["files"] for row in rows if row.get("topic") == "txn"]
+
+    known = files("--server-config", config)
+    given = ("--segment-index-bytes", "65536", "--index-interval-bytes")
+    assert known == files(root, *given, "256") != files(root, *given, "4096")

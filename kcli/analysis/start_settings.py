@@ -1,0 +1,132 @@
+"""The settings of a start that a broker has from elsewhere: server.properties, and its cluster's metadata.
+
+A log is opened with the configuration of its topic over that of the broker (`LogManager.loadLog`). A dynamic
+configuration of the broker comes later: it changes logs that are open (`DynamicLogConfig`).
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple, TypeVar
+
+from formats.names import (
+    CLUSTER_METADATA,
+    CONSUMER_OFFSETS,
+    REMOTE_LOG_METADATA,
+    SHARE_GROUP_STATE,
+    TRANSACTION_STATE,
+)
+from kcli.analysis.loaded_log import DEFAULT_INDEX_INTERVAL_BYTES, DEFAULT_MAX_INDEX_SIZE, Settings
+from kcli.analysis.metadata_image import TOPIC, Image
+from kcli.analysis.producers import PRODUCER_EXPIRATION_MS
+from kcli.logdir.partition import Partition
+
+T = TypeVar("T")
+
+NEVER_TIERED = frozenset(
+    {CLUSTER_METADATA, REMOTE_LOG_METADATA, CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE}
+)
+"""`UnifiedLog.isRemoteLogEnabled`: topics whose remote.storage.enable says nothing."""
+
+
+class TopicConfig(NamedTuple):
+    """What the configuration of a topic says; None for a setting that it leaves to the broker."""
+
+    index_interval_bytes: int | None = None
+    segment_index_bytes: int | None = None
+    remote_storage: bool = False
+
+
+class BrokerSettings(NamedTuple):
+    """What server.properties says; None where there is none, or where only the log dir can tell.
+
+    `remote_storage` is remote.log.storage.system.enable.
+    """
+
+    index_interval_bytes: int | None = None
+    segment_index_bytes: int | None = None
+    producer_expiration_ms: int = PRODUCER_EXPIRATION_MS
+    remote_storage: bool | None = None
+
+
+class KnownSettings(NamedTuple):
+    """What is known of a broker and of the topics of each cluster, by cluster id.
+
+    A cluster is there if its metadata was read, a topic if its configuration says something.
+    """
+
+    broker: BrokerSettings = BrokerSettings()
+    topics: Mapping[str | None, Mapping[str, TopicConfig]] = {}
+
+    def of(
+        self,
+        partition: Partition,
+        *,
+        now_ms: int = 0,
+        index_interval_bytes: int | None = None,
+        segment_index_bytes: int | None = None,
+        remote_storage: bool | None = None,
+    ) -> Settings:
+        """Return the settings with which a broker opens a log; what is given wins."""
+        broker, cluster = self.broker, self.topics.get(partition.directory.cluster_id)
+        known = TopicConfig() if cluster is None else cluster.get(partition.topic or "", TopicConfig())
+        interval = _first(index_interval_bytes, known.index_interval_bytes, broker.index_interval_bytes)
+        return Settings(
+            now_ms=now_ms,
+            index_interval_bytes=DEFAULT_INDEX_INTERVAL_BYTES if interval is None else interval,
+            max_index_size=_first(segment_index_bytes, known.segment_index_bytes, broker.segment_index_bytes),
+            producer_expiration_ms=broker.producer_expiration_ms,
+            remote_storage=_first(
+                remote_storage,
+                False if broker.remote_storage is False else None,
+                None if cluster is None else known.remote_storage,
+            ),
+        )
+
+
+UNKNOWN = KnownSettings()
+
+
+def topic_configs(image: Image) -> dict[str, TopicConfig]:
+    """Return the configuration of each topic in a metadata image that has one of these settings."""
+    found = {}
+    for (kind, name), configs in image.configs.items():
+        if kind != TOPIC:
+            continue
+        is_tiered = (
+            configs.get("remote.storage.enable", "").strip().lower() == "true"
+            and "compact" not in configs.get("cleanup.policy", "")
+            and name not in NEVER_TIERED
+        )
+        config = TopicConfig(
+            _number(configs.get("index.interval.bytes")),
+            _number(configs.get("segment.index.bytes")),
+            is_tiered,
+        )
+        if config != TopicConfig():
+            found[name] = config
+    return found
+
+
+def broker_settings(properties: Mapping[str, str]) -> BrokerSettings:
+    """Return what a server.properties says, with Kafka's defaults for what it does not."""
+    interval = _number(properties.get("log.index.interval.bytes"))
+    size = _number(properties.get("log.index.size.max.bytes"))
+    expiration = _number(properties.get("producer.id.expiration.ms"))
+    return BrokerSettings(
+        DEFAULT_INDEX_INTERVAL_BYTES if interval is None else interval,
+        DEFAULT_MAX_INDEX_SIZE if size is None else size,
+        PRODUCER_EXPIRATION_MS if expiration is None else expiration,
+        properties.get("remote.log.storage.system.enable", "").strip().lower() == "true",
+    )
+
+
+def _first(*values: T | None) -> T | None:
+    """Return the first value that is known."""
+    return next((value for value in values if value is not None), None)
+
+
+def _number(text: str | None) -> int | None:
+    """Return a setting as a number; None without one, and where the broker would refuse it."""
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        return None
