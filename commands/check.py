@@ -1,5 +1,6 @@
 """`kcli check`: whether log dirs and partitions are whole, and whether a broker would load them."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,6 +11,7 @@ from commands._targets import read_text, refuse_log_dirs, replace_file
 
 if TYPE_CHECKING:
     from kcli.jobs.check_state import State
+    from kcli.logdir.tree import Found
 
 MOST_STATE = 256 << 20
 """Bytes of a state."""
@@ -44,11 +46,16 @@ def check(
 
     Example: kcli check --jobs 4 /var/lib/kafka/data
     """
-    from commands._inputs import node_of  # noqa: PLC0415 - kept out of --help
+    from commands._inputs import node_of, server_properties  # noqa: PLC0415 - kept out of --help
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.analysis.broker_start import BrokerConfig  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.check import ACCEPTS, CheckLog, expand, reducer  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.contradictions import with_damaged_states  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.known_settings import (  # noqa: PLC0415 - kept out of --help
+        KnownMetadata,
+        known_settings,
+        metadata_of,
+    )
     from kcli.jobs.scan import ScanLog, ScanOptions, split_segments  # noqa: PLC0415 - kept out of --help
 
     if since is not None and quick:
@@ -63,13 +70,24 @@ def check(
     scan = ScanLog(options)
     node_id, metadata_log_dir, apart = node_of(common)
     config = BrokerConfig(node_id=node_id, metadata_log_dir=metadata_log_dir)
+    job = CheckLog(scan, records, quick, not common.include_leftovers)
+    properties = server_properties(common)
+    metadata: list[KnownMetadata] = []
+
+    def job_of(found: "Found") -> CheckLog:
+        metadata.extend(metadata_of(found))
+        return replace(job, known=known_settings(metadata, properties))
+
     command = Command(
         name="check",
-        job=CheckLog(scan, records, quick, not common.include_leftovers),
+        job=job,
+        job_of=job_of,
         accepts=ACCEPTS,
         expand=lambda found: expand(with_damaged_states(found)),
         split=lambda units, _: split_segments(units if state is None else state.unread(units), 0),
-        reduce=lambda found: reducer(scan, found, state, config),
+        reduce=lambda found: reducer(
+            scan, found, state, config, known=known_settings(metadata, properties), metadata=metadata
+        ),
         rows_from_reduce=True,
     )
     try:

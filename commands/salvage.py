@@ -37,7 +37,7 @@ def salvage(
     """
     from commands._inputs import server_properties  # noqa: PLC0415 - kept out of --help
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.known_settings import known_settings  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.known_settings import known_settings, metadata_of  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.salvage import Salvage  # noqa: PLC0415 - kept out of --help
 
     if common.out is None:
@@ -53,7 +53,9 @@ def salvage(
         name="salvage",
         job=job,
         expand=_one,
-        job_of=lambda found: replace(job, known=known_settings(found, server_properties(common))),
+        job_of=lambda found: replace(
+            job, known=known_settings(metadata_of(found), server_properties(common))
+        ),
     )
     run(command, paths, replace(common, out=None, jobs=1))
 

@@ -73,7 +73,7 @@ def startup(
     from kcli.jobs import startup as jobs  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import startup_broker as broker  # noqa: PLC0415 - kept out of --help
     from kcli.jobs.contradictions import with_quorum_states  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.known_settings import known_settings  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.known_settings import known_settings, metadata_of  # noqa: PLC0415 - kept out of --help
 
     request = jobs.StartRequest(
         now_ms=time.time_ns() // 1_000_000 if at is None else parse_time(at),
@@ -91,7 +91,7 @@ def startup(
         name="startup",
         job=partial(jobs.read, request=request),
         job_of=lambda found: partial(
-            jobs.read, request=replace(request, known=known_settings(found, properties))
+            jobs.read, request=replace(request, known=known_settings(metadata_of(found), properties))
         ),
         accepts=broker.ACCEPTS,
         expand=lambda found: broker.expand(with_quorum_states(found)),

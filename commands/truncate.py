@@ -148,7 +148,7 @@ def truncate(
     from commands._run import Command, run  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import following as leaders  # noqa: PLC0415 - kept out of --help
     from kcli.jobs import truncate as jobs  # noqa: PLC0415 - kept out of --help
-    from kcli.jobs.known_settings import known_settings  # noqa: PLC0415 - kept out of --help
+    from kcli.jobs.known_settings import known_settings, metadata_of  # noqa: PLC0415 - kept out of --help
 
     following = None
     if follows:
@@ -182,7 +182,7 @@ def truncate(
         along=along,
         job_of=lambda found: partial(
             jobs.dry_run,
-            request=replace(request, known=known_settings(found, server_properties(common))),
+            request=replace(request, known=known_settings(metadata_of(found), server_properties(common))),
         ),
     )
     run(command, paths, common)

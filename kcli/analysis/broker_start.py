@@ -87,6 +87,18 @@ class BrokerStart(NamedTuple):
     metadata_log_dir: str | None
 
 
+def stray_reason(replicas: Sequence[int] | None, topic_id: str, partition: int, node_id: int) -> str | None:
+    """Return why a log is a stray one, given its replicas in the metadata; None where it is not.
+
+    As `LogManager.isStrayKraftReplica` decides.
+    """
+    if replicas is None:
+        return f"the metadata has no partition {partition} of topic id {topic_id}"
+    if node_id not in replicas:
+        return f"its replicas are on brokers {', '.join(map(str, replicas))}, not on {node_id}"
+    return None
+
+
 def release_of(dirs: Sequence[LogDirState]) -> Version:
     """Return the newest release whose broker can have written these log dirs.
 

@@ -33,6 +33,7 @@ class TopicConfig(NamedTuple):
     index_interval_bytes: int | None = None
     segment_index_bytes: int | None = None
     remote_storage: bool = False
+    is_compacted: bool = False
 
 
 class BrokerSettings(NamedTuple):
@@ -66,8 +67,7 @@ class KnownSettings(NamedTuple):
         remote_storage: bool | None = None,
     ) -> Settings:
         """Return the settings with which a broker opens a log; what is given wins."""
-        broker, cluster = self.broker, self.topics.get(partition.directory.cluster_id)
-        known = TopicConfig() if cluster is None else cluster.get(partition.topic or "", TopicConfig())
+        broker, known = self.broker, self._topic(partition)
         interval = _first(index_interval_bytes, known.index_interval_bytes, broker.index_interval_bytes)
         return Settings(
             now_ms=now_ms,
@@ -77,9 +77,17 @@ class KnownSettings(NamedTuple):
             remote_storage=_first(
                 remote_storage,
                 False if broker.remote_storage is False else None,
-                None if cluster is None else known.remote_storage,
+                known.remote_storage if partition.directory.cluster_id in self.topics else None,
             ),
         )
+
+    def is_compacted(self, partition: Partition) -> bool:
+        """Whether the configuration of the topic says that the cleaner comes to its logs."""
+        return self._topic(partition).is_compacted
+
+    def _topic(self, partition: Partition) -> TopicConfig:
+        cluster = self.topics.get(partition.directory.cluster_id, {})
+        return cluster.get(partition.topic or "", TopicConfig())
 
 
 UNKNOWN = KnownSettings()
@@ -91,15 +99,13 @@ def topic_configs(image: Image) -> dict[str, TopicConfig]:
     for (kind, name), configs in image.configs.items():
         if kind != TOPIC:
             continue
-        is_tiered = (
-            configs.get("remote.storage.enable", "").strip().lower() == "true"
-            and "compact" not in configs.get("cleanup.policy", "")
-            and name not in NEVER_TIERED
-        )
+        is_compacted = "compact" in configs.get("cleanup.policy", "")
+        is_enabled = configs.get("remote.storage.enable", "").strip().lower() == "true"
         config = TopicConfig(
             _number(configs.get("index.interval.bytes")),
             _number(configs.get("segment.index.bytes")),
-            is_tiered,
+            is_enabled and not is_compacted and name not in NEVER_TIERED,
+            is_compacted,
         )
         if config != TopicConfig():
             found[name] = config

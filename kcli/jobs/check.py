@@ -17,6 +17,7 @@ from kcli.analysis.findings import SEVERITIES, Finding
 from kcli.analysis.invariants import Offsets, violations
 from kcli.analysis.metadata_log import behind_message, is_behind
 from kcli.analysis.start import Inspected, inspect
+from kcli.analysis.start_settings import UNKNOWN, KnownSettings
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import scan_logs
 from kcli.jobs.check_dirs import Fleet, is_running, newest_snapshot, without_directory
@@ -40,6 +41,7 @@ from kcli.jobs.common import (
     source_of,
 )
 from kcli.jobs.epoch import contradicting_lines
+from kcli.jobs.known_settings import KnownMetadata
 from kcli.jobs.scan import ScanLog, Scanned, ScannedRange, ScanReducer, inspected, is_segment
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.directory import directory_facts
@@ -69,6 +71,7 @@ class DirectoryState(NamedTuple):
     metadata_snapshot: tuple[int, int] | None = None
     has_swaps: bool = False
     """A start takes segments from .swap files, so that it alone says what the log is."""
+    is_compacted: bool = False
 
     def judge(self, target: Target) -> PartitionJudge:
         """Return the judge of the partition's segments."""
@@ -79,7 +82,9 @@ class DirectoryState(NamedTuple):
             found.given,
             None if found.epoch_lines is None else found.epochs,
             self.snapshots,
-            is_compacted=self.offsets.cleaner_point is not None or topic in COMPACTED_TOPICS,
+            is_compacted=self.is_compacted
+            or self.offsets.cleaner_point is not None
+            or topic in COMPACTED_TOPICS,
             has_log_dir=target.log_dir is not None,
         )
 
@@ -113,6 +118,7 @@ class CheckLog:
     records: bool = False
     quick: bool = False
     starts_leftovers: bool = False
+    known: KnownSettings = UNKNOWN
 
     def __call__(self, unit: Unit) -> Outcome:
         """Return what is in a unit, as the partial of a CheckReducer."""
@@ -120,7 +126,7 @@ class CheckLog:
         if target.kind == LOG_DIR:
             stops: list[StartFailure] = []
             findings = [*log_dir_findings(target), *without_directory(target)]
-            findings += start_leftovers(target, stops) if self.starts_leftovers else ()
+            findings += start_leftovers(target, self.known, stops) if self.starts_leftovers else ()
             partial = Checked(Scanned(()), target, stops=tuple(stops))
             return Outcome(number=unit.number, findings=findings, partial=partial)
         try:
@@ -138,7 +144,7 @@ class CheckLog:
         if target.kind == PARTITION:
             states: list[DirectoryState] = []
             stops: list[StartFailure] = []
-            found = inspected(unit, lambda partition: _state(partition, states, stops))
+            found = inspected(unit, lambda partition: _state(partition, self.known, states, stops))
             state = states[-1] if states and not stops else None
             partial = Checked(Scanned((found,)), target, state, stops=tuple(stops[-1:]))
             is_remote = target.name is not None and target.name.topic == REMOTE_LOG_METADATA
@@ -171,9 +177,11 @@ def _is_closed(target: Target) -> bool:
     return any(other > name for other in logs if is_segment(replace(target, path=other)))
 
 
-def _state(partition: Partition, states: list[DirectoryState], stops: list[StartFailure]) -> Yield:
+def _state(
+    partition: Partition, known: KnownSettings, states: list[DirectoryState], stops: list[StartFailure]
+) -> Yield:
     """Yield what a start finds; keep what the files of the directory say, or why it does not load."""
-    found = yield from attempted(partition, inspect(partition, start_settings(partition.target)), stops)
+    found = yield from attempted(partition, inspect(partition, start_settings(partition, known)), stops)
     if found is None:
         return
     yield from contradicting_lines(partition, found.epoch_lines or ())
@@ -187,7 +195,17 @@ def _state(partition: Partition, states: list[DirectoryState], stops: list[Start
     is_metadata = partition.topic == CLUSTER_METADATA
     newest = newest_snapshot(partition.names) if is_metadata else None
     has_swaps = any(name.endswith(".log" + SWAP) for name in partition.names)
-    states.append(DirectoryState(found, offsets, tuple(snapshots), found.topic_id, newest, has_swaps))
+    states.append(
+        DirectoryState(
+            found,
+            offsets,
+            tuple(snapshots),
+            found.topic_id,
+            newest,
+            has_swaps,
+            known.is_compacted(partition),
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +220,7 @@ class CheckReducer:
     notes: Mapping[str, Sequence[Finding]]
     fleet: Fleet
     since: State | None = None
+    known: KnownSettings = UNKNOWN
 
     def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
         """Return two neighbours as one; at the end of a directory with its row."""
@@ -249,7 +268,9 @@ class CheckReducer:
         stops = list(known.stops)
         if target.kind == LOG_DIR:
             return list(self.fleet.of_log_dir(target, stops)), None
-        findings, log_end = _at_the_end(known, stops)
+        findings, log_end = _at_the_end(known, self.known, stops)
+        if self.since is not None and any(_is_of_producers(one) for one in (*known.findings, *findings)):
+            self.since.forget(target.path)
         self.fleet.add(target, stops)
         if known.state is not None:
             has_records = any(one.size for one in known.segments)
@@ -297,7 +318,9 @@ def _as_scan(outcome: Outcome | None, known: Checked) -> Outcome | None:
     )
 
 
-def _at_the_end(known: Checked, stops: list[StartFailure]) -> tuple[list[Finding], int | None]:
+def _at_the_end(
+    known: Checked, settings: KnownSettings, stops: list[StartFailure]
+) -> tuple[list[Finding], int | None]:
     """Return what only all segments of a partition show together, and the log end offset after a start.
 
     That is None where it is not known; `stops` gets why a start fails.
@@ -310,7 +333,7 @@ def _at_the_end(known: Checked, stops: list[StartFailure]) -> tuple[list[Finding
     is_damaged = any(one.severity != SEVERITIES[0] for one in (*known.findings, *of_last))
     lacks_index = given.clean and state.inspected.log_end is None and bool(known.segments)
     if state.has_swaps or lacks_index or needs_start(known.segments, given, is_damaged=is_damaged):
-        found, log_end = what_a_start_does(target, stops)
+        found, log_end = what_a_start_does(target, settings, stops)
         return [*of_last, *(one for one in found if one not in known.findings)], log_end
     log_end = state.inspected.log_end
     if log_end is None:
@@ -327,6 +350,11 @@ def _at_the_end(known: Checked, stops: list[StartFailure]) -> tuple[list[Finding
             of_last.append(Finding("START-007", words, dir=target.shown, expected=end, found=log_end))
             log_end = end
     return of_last, log_end
+
+
+def _is_of_producers(finding: Finding) -> bool:
+    """Whether a finding above info says what snapshots are, by the batches of all segments before."""
+    return finding.code.startswith("PROD-") and finding.severity != SEVERITIES[0]
 
 
 def _is_about(finding: Finding, target: Target) -> bool:
@@ -362,11 +390,18 @@ def _log_dir(path: str) -> Target:
 
 
 def reducer(
-    scan: ScanLog, found: Found, since: State | None = None, config: BrokerConfig = UNKNOWN_CONFIG
+    scan: ScanLog,
+    found: Found,
+    since: State | None = None,
+    config: BrokerConfig = UNKNOWN_CONFIG,
+    *,
+    known: KnownSettings = UNKNOWN,
+    metadata: Sequence[KnownMetadata] = (),
 ) -> CheckReducer:
     """Return the reduce step of what was found; `config` is of the broker whose log dirs they are."""
     notes: dict[str, list[Finding]] = {}
     for one in notes_as_findings(found.notes):
         for directory in {one.dir, one.path, os.path.dirname(one.path or "")} - {None}:
             notes.setdefault(str(directory), []).append(one)
-    return CheckReducer(ScanReducer(scan, scan_logs.unread(found)), notes, Fleet(found, config), since)
+    fleet = Fleet(found, config, metadata)
+    return CheckReducer(ScanReducer(scan, scan_logs.unread(found)), notes, fleet, since, known)

@@ -6,15 +6,21 @@ from functools import cache, cached_property
 
 from formats.checkpoint import read_offset_checkpoint
 from formats.names import CLUSTER_METADATA, NORMAL, parse_partition_dir
-from kcli.analysis.broker_start import UNKNOWN_CONFIG, BrokerConfig, StartFailure, release_of
-from kcli.analysis.checks.topics import topic_ids
+from kcli.analysis.broker_start import UNKNOWN_CONFIG, BrokerConfig, StartFailure, release_of, stray_reason
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import KAFKA_STORAGE
 from kcli.jobs.brokers import by_broker, offline_by_log, start_at_rest, start_findings
 from kcli.jobs.checkpoint import CLEANER
 from kcli.jobs.duplicates import partitions_twice
+from kcli.jobs.known_settings import KnownMetadata, newest_images
 from kcli.logdir.buffers import FileError, read_optional, reading, shown
-from kcli.logdir.directory import HIGH_WATERMARK, LOG_START, RECOVERY_POINT, directory_facts
+from kcli.logdir.directory import (
+    HIGH_WATERMARK,
+    LOG_START,
+    RECOVERY_POINT,
+    DirectoryFacts,
+    directory_facts,
+)
 from kcli.logdir.log_dirs import LogDirState, log_dir_state
 from kcli.logdir.tree import LOG_DIR, LOG_DIR_FILES, PARTITION, Found, Target
 
@@ -53,7 +59,12 @@ def has_own_files(path: str) -> bool:
 class Fleet:
     """What all inputs together show: partitions that are there twice, and the topic ids of the metadata."""
 
-    def __init__(self, found: Found, config: BrokerConfig = UNKNOWN_CONFIG) -> None:
+    def __init__(
+        self,
+        found: Found,
+        config: BrokerConfig = UNKNOWN_CONFIG,
+        metadata: Sequence[KnownMetadata] = (),
+    ) -> None:
         self._targets = [
             one for one in found.targets if one.kind == PARTITION and one.name and one.name.kind == NORMAL
         ]
@@ -61,6 +72,11 @@ class Fleet:
             one.path for one in found.targets if one.kind == LOG_DIR and has_own_files(one.path)
         ]
         self._config = config
+        self._ids = {
+            cluster_id: {topic.name: topic_id for topic_id, topic in image.topics.items()}
+            for cluster_id, image in newest_images(metadata).items()
+        }
+        self._images = {(one.cluster_id, one.broker_id): one.image for one in metadata}
         self._seen: dict[tuple[object, ...], str] = {}
         self._failed: dict[str, StartFailure] = {}
         self._facts = cache(directory_facts)
@@ -105,16 +121,6 @@ class Fleet:
     def _twice(self) -> Mapping[str, StartFailure]:
         return partitions_twice(self._targets)
 
-    @cached_property
-    def _ids(self) -> Mapping[object, Mapping[str, str]]:
-        """The topic ids of each cluster whose metadata log is among the inputs."""
-        ids: dict[object, dict[str, str]] = {}
-        for target in self._targets:
-            if target.log_dir is not None and target.name and target.name.topic == CLUSTER_METADATA:
-                known = ids.setdefault(directory_facts(target.log_dir).cluster_id, {})
-                known.update(topic_ids(target.path))
-        return ids
-
     def findings(self, target: Target, topic_id: str | None, *, has_records: bool) -> Iterator[Finding]:
         """Yield what the other inputs show about a partition directory with a topic id, None without one."""
         name = target.name
@@ -131,15 +137,29 @@ class Fleet:
                 yield Finding("START-012", message, dir=target.shown)
             return
         expected = self._ids.get(facts.cluster_id, {}).get(name.topic)
+        if expected is not None and topic_id != expected and not is_running(target):
+            words = f"topic id {topic_id}, the metadata log has {expected}"
+            yield Finding("TOPIC-001", words, target.shown, path, None, expected, topic_id)
+            return
+        yield from self._stray(target, facts, topic_id)
         if expected is not None:
-            if topic_id != expected and not is_running(target):
-                words = f"topic id {topic_id}, the metadata log has {expected}"
-                yield Finding("TOPIC-001", words, target.shown, path, None, expected, topic_id)
             return
         first = self._seen.setdefault((facts.cluster_id, name.topic), topic_id)
         if facts.cluster_id is not None and topic_id != first and not is_running(target):
             words = f"topic id {topic_id}, another partition of the topic has {first}"
             yield Finding("TOPIC-002", words, target.shown, path, None, first, topic_id)
+
+    def _stray(self, target: Target, facts: DirectoryFacts, topic_id: str) -> Iterator[Finding]:
+        """Yield that the broker's own metadata log does not assign it a partition."""
+        image, name = self._images.get((facts.cluster_id, facts.broker_id)), target.name
+        if image is None or name is None or facts.broker_id is None or is_running(target):
+            return
+        topic = image.topics.get(topic_id)
+        state = None if topic is None else topic.partitions.get(name.partition)
+        replicas = None if state is None else state.replicas
+        reason = stray_reason(replicas, topic_id, name.partition, facts.broker_id)
+        if reason is not None:
+            yield Finding("START-013", reason, dir=target.shown)
 
 
 def is_running(target: Target) -> bool:

@@ -9,6 +9,7 @@ from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import Settings
 from kcli.analysis.log_segment import BrokerError
 from kcli.analysis.start import LOAD_FAILED, start
+from kcli.analysis.start_settings import KnownSettings
 from kcli.analysis.startup import failure, refusal
 from kcli.engine.contract import Unit
 from kcli.jobs.checkpoint import contradictions, stored_offsets
@@ -26,9 +27,10 @@ OF_A_RECOVERY = frozenset(
 """Findings of a start that a walk over the batches does not make itself."""
 
 
-def start_settings(target: Target) -> Settings:
+def start_settings(partition: Partition, known: KnownSettings) -> Settings:
     """Return the settings of the start of a directory: a -delete one is not recovered."""
-    return Settings(as_deleted=target.name is not None and target.name.kind == DELETE)
+    name = partition.target.name
+    return known.of(partition)._replace(as_deleted=name is not None and name.kind == DELETE)
 
 
 def attempted(
@@ -49,7 +51,9 @@ def attempted(
         return None
 
 
-def what_a_start_does(target: Target, stops: list[StartFailure]) -> tuple[list[Finding], int | None]:
+def what_a_start_does(
+    target: Target, known: KnownSettings, stops: list[StartFailure]
+) -> tuple[list[Finding], int | None]:
     """Return what a start cuts, deletes or refuses, and what contradicts the log that it leaves; its log end.
 
     That is None where it fails; `stops` then gets why.
@@ -58,7 +62,7 @@ def what_a_start_does(target: Target, stops: list[StartFailure]) -> tuple[list[F
     ends: list[int | None] = [None]
 
     def started(partition: Partition) -> Yield:
-        steps = start(partition, settings=start_settings(target))
+        steps = start(partition, settings=start_settings(partition, known))
         loaded = yield from attempted(partition, steps, failures)
         if loaded is not None:
             ends.append(loaded.log_end_offset)
@@ -82,12 +86,12 @@ def log_end_now(target: Target, before: int | None) -> int | None:
     return ends[-1]
 
 
-def start_leftovers(log_dir: Target, stops: list[StartFailure]) -> Iterator[Finding]:
+def start_leftovers(log_dir: Target, known: KnownSettings, stops: list[StartFailure]) -> Iterator[Finding]:
     """Yield which -delete, -future and -stray directories of a log dir do not load; `stops` gets why.
 
     A starting broker loads them, too.
     """
     for target in find([log_dir.path], Selection(include_leftovers=True)).targets:
         if target.kind == PARTITION and target.name is not None and target.name.kind != NORMAL:
-            findings, _ = what_a_start_does(target, stops)
+            findings, _ = what_a_start_does(target, known, stops)
             yield from (one for one in findings if one.code == REFUSED)

@@ -1,14 +1,16 @@
 """What `check --since` remembers: closed segments that were read and found whole, by their files.
 
 A segment is the same while its log and the indexes beside it have the same sizes, modification times and
-inodes. One with a finding above info is never remembered, so that it is read and reported again.
+inodes. One with a finding above info is never remembered, so that it is read and reported again. A producer
+snapshot is held against all batches before it: where one was changed the whole directory is read again.
 """
 
 import json
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
+from kcli.analysis.checks.epochs import EpochRun
 from kcli.analysis.checks.producers import ProducerFacts
 from kcli.analysis.checks.segments import GoodEnd, SegmentFacts
 from kcli.analysis.findings import SEVERITIES, Finding
@@ -17,8 +19,9 @@ from kcli.jobs.scan import is_segment
 from kcli.jobs.scan_logs import directory_of
 from kcli.logdir.tree import Target
 
-VERSION = 1
-EXTENSIONS = ("log", "index", "timeindex", "txnindex")
+VERSION = 2
+EXTENSIONS = ("log", "index", "timeindex", "txnindex", "snapshot")
+Files: TypeAlias = tuple[tuple[int, int, int] | None, ...]
 UNKNOWN = ProducerFacts(None)
 """The producers of a segment that is not read."""
 
@@ -30,11 +33,12 @@ class StateError(Exception):
 class Remembered(NamedTuple):
     """A segment that was found whole, with the facts that the segments after it need."""
 
-    files: tuple[tuple[int, int, int] | None, ...]
+    files: Files
     records: bool
     first: int | None
     end: int | None
     is_compacted: bool
+    epochs: tuple[EpochRun, ...]
 
 
 class State:
@@ -45,21 +49,26 @@ class State:
         self.records = records
         self.skipped = 0
         """Segments that are not read again."""
-        self._files: dict[str, tuple[tuple[int, int, int] | None, ...]] = {}
+        self._files: dict[str, Files] = {}
         self._left_out: dict[str, list[SegmentFacts]] = {}
 
     def unread(self, units: Sequence[Unit]) -> list[Unit]:
         """Return the units without the closed segments that did not change since they were found whole."""
         last = _last_segments(units)
+        for unit in units:
+            if is_segment(unit.target):
+                path = _identity(unit.target)
+                self._files[path] = _signature(path)
+        changed = {os.path.dirname(path) for path in self._files if self._has_other_snapshot(path)}
         kept = []
         for unit in units:
             if not is_segment(unit.target):
                 kept.append(unit)
                 continue
             path = _identity(unit.target)
-            files = self._files[path] = _signature(path)
             known = self.entries.get(path)
-            if unit.target.path in last or known is None or not self._is_same(known, files):
+            is_same = known is not None and self._is_same(known, self._files[path])
+            if known is None or not is_same or unit.target.path in last or os.path.dirname(path) in changed:
                 self.entries.pop(path, None)
                 kept.append(unit)
                 continue
@@ -68,8 +77,13 @@ class State:
             self.skipped += 1
         return kept
 
-    def _is_same(self, known: Remembered, files: tuple[tuple[int, int, int] | None, ...]) -> bool:
-        return known.files == files and (known.records or not self.records)
+    def _is_same(self, known: Remembered, files: Files) -> bool:
+        return known.files[:-1] == files[:-1] and (known.records or not self.records)
+
+    def _has_other_snapshot(self, path: str) -> bool:
+        """Whether a producer snapshot is another one; a release before 2.8 removes old ones."""
+        known, now = self.entries.get(path), self._files[path][-1]
+        return known is not None and now is not None and now != known.files[-1]
 
     def left_out(self, directory: str, below: int) -> list[SegmentFacts]:
         """Return, once, the segments of a directory below an offset that are not read."""
@@ -86,8 +100,14 @@ class State:
         if any(one.severity != SEVERITIES[0] and (one.path or "").startswith(stem) for one in findings):
             return
         self.entries[path] = Remembered(
-            self._files[path], self.records, facts.first, facts.end, facts.is_compacted
+            self._files[path], self.records, facts.first, facts.end, facts.is_compacted, facts.epochs
         )
+
+    def forget(self, directory: str) -> None:
+        """Remember no segment of a directory: all are needed to find again what was found."""
+        place = os.path.join(os.path.realpath(directory), "")
+        for path in [one for one in self._files if os.path.dirname(one) + os.sep == place]:
+            self.entries.pop(path, None)
 
     def dumps(self) -> str:
         """Return the state as JSON."""
@@ -106,13 +126,14 @@ def loads(text: str, *, records: bool) -> State:
 
 
 def _entry(values: Any) -> Remembered:
-    files, records, first, end, is_compacted = values
+    files, records, first, end, is_compacted, epochs = values
     return Remembered(
         tuple(None if one is None else (int(one[0]), int(one[1]), int(one[2])) for one in files),
         bool(records),
         None if first is None else int(first),
         None if end is None else int(end),
         bool(is_compacted),
+        tuple(EpochRun(*map(int, run)) for run in epochs),
     )
 
 
@@ -129,7 +150,7 @@ def _identity(target: Target) -> str:
     return os.path.join(os.path.realpath(os.path.dirname(target.path) or "."), os.path.basename(target.path))
 
 
-def _signature(path: str) -> tuple[tuple[int, int, int] | None, ...]:
+def _signature(path: str) -> Files:
     """Return size, modification time (ns) and inode of each file of a segment; None for a missing one."""
     stem = path.removesuffix("log")
     found: list[tuple[int, int, int] | None] = []
@@ -148,5 +169,13 @@ def _facts(target: Target, known: Remembered) -> SegmentFacts:
     base = int(os.path.basename(target.path).partition(".")[0])
     good = GoodEnd(size, known.end)
     return SegmentFacts(
-        base, target, size, good, known.first, known.end, known.is_compacted, producers=UNKNOWN
+        base,
+        target,
+        size,
+        good,
+        known.first,
+        known.end,
+        known.is_compacted,
+        known.epochs,
+        producers=UNKNOWN,
     )

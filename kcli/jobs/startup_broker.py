@@ -15,6 +15,7 @@ from kcli.analysis.broker_start import (
     StartFailure,
     is_offline_before_its_logs,
     release_of,
+    stray_reason,
 )
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import KAFKA_STORAGE
@@ -172,14 +173,9 @@ class StartReducer:
             number = one.row.where.partition
             if not one.topic_id or number is None:
                 continue
-            replicas = known.replicas.get((one.topic_id, number))
-            if replicas is None:
-                reason = f"the metadata has no partition {number} of topic id {one.topic_id}"
-            elif node_id not in replicas:
-                reason = f"its replicas are on brokers {', '.join(map(str, replicas))}, not on {node_id}"
-            else:
-                continue
-            yield Finding("START-013", reason, dir=one.row.where.dir)
+            reason = stray_reason(known.replicas.get((one.topic_id, number)), one.topic_id, number, node_id)
+            if reason is not None:
+                yield Finding("START-013", reason, dir=one.row.where.dir)
 
     def _stops(
         self, start: BrokerStart, known: Started, dirs: tuple[StartedLogDir, ...]

@@ -10,6 +10,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from kcli.analysis.producers import Producer
+from kcli.analysis.start_files import snapshot_bytes
 from tests.partitions import epoch_lines, log_dir, put_range, segment, time_entries
 
 
@@ -81,6 +83,36 @@ def test_the_checkpoints_are_held_against_segments_that_are_passed_over(kcli, da
     assert [one["code"] for one in found[1]["findings"]] == ["CKPT-001"]
     assert [one["rows"][0]["segments"] for one in found] == [3, 1]
     assert [one["rows"][0]["log_end_offset"] for one in found] == [30, 30]
+
+
+def test_what_only_all_segments_show_is_found_again(kcli, data, tmp_path):
+    """A producer snapshot is held against all batches before it."""
+    batches = put_range(0, 2, producer_id=7, base_sequence=0)
+    (data / "orders-0" / f"{0:020d}.log").write_bytes(batches + some_batches(2, 4))
+    words = ("check", "-o", "json", "--since", tmp_path / "state", data)
+    for _ in range(2):
+        document = json.loads(kcli(*words).stdout)
+        assert "PROD-007" in {one["code"] for one in document["findings"]}
+
+
+def test_epochs_of_segments_that_are_passed_over_are_held_against_the_checkpoint(kcli, data, tmp_path):
+    words = ("check", "-o", "json", "--since", tmp_path / "state", data)
+    assert result(kcli(*words))["orders-0"] == "clean"
+    (data / "orders-0" / "leader-epoch-checkpoint").write_text(epoch_lines((0, 0), (2, 6)))
+    found = [json.loads(kcli("check", "-o", "json", *more, data).stdout) for more in (words[3:5], ())]
+    about = [[one["path"] for one in each["findings"] if one["code"] == "EPOCH-007"] for each in found]
+    assert about[0] == about[1] != []
+
+
+def test_another_producer_snapshot_is_held_against_all_batches(kcli, data, tmp_path):
+    words = ("check", "-o", "json", "--since", tmp_path / "state", data)
+    snapshot = data / "orders-0" / f"{10:020d}.snapshot"
+    snapshot.write_bytes(snapshot_bytes({}))
+    assert [json.loads(kcli(*words).stdout)["rows"][0]["segments"] for _ in range(2)] == [3, 1]
+    stranger = Producer(1, None, epoch=0, last_sequence=1, last_offset=3, offset_delta=1)
+    snapshot.write_bytes(snapshot_bytes({5: stranger}))
+    document = json.loads(kcli(*words).stdout)
+    assert (document["rows"][0]["segments"], document["rows"][0]["result"]) == (3, "damaged")
 
 
 def test_a_state_in_a_log_dir_is_refused(kcli, data):

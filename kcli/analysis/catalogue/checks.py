@@ -2,7 +2,10 @@
 
 from kcli.analysis.catalogue.rule import Rule
 
-REBUILD = "Remove the index while the broker is stopped: the broker writes it anew from the log."
+REBUILD = (
+    "Remove the offset index and the time index of the segment while the broker is stopped: without an "
+    "offset index it writes both anew from the log."
+)
 
 CHECKS: dict[str, Rule] = {
     "LOG-016": Rule(
@@ -69,8 +72,8 @@ CHECKS: dict[str, Rule] = {
     ),
     "IDX-007": Rule(
         "warning",
-        "A time index ends below the largest timestamp of its segment.",
-        "Lookups by time pass the segment over; retention by time deletes it too early.",
+        "A segment has no time index, or an empty one.",
+        "Lookups by time pass the segment over; retention goes by the modification time of the log.",
         REBUILD,
     ),
     "IDX-008": Rule(
@@ -84,6 +87,13 @@ CHECKS: dict[str, Rule] = {
         "A transaction index lacks an aborted transaction of its segment.",
         "Consumers with read_committed get records of a transaction that was aborted.",
         "Remove the clean shutdown marker before the start: recovery writes the index anew.",
+    ),
+    "IDX-012": Rule(
+        "error",
+        "A time index ends below the largest timestamp of its segment.",
+        "It takes the last entry for the age of the segment: retention by time deletes it too early. Lookups "
+        "by time pass it over.",
+        REBUILD,
     ),
     "PROD-001": Rule(
         "warning",
@@ -121,6 +131,28 @@ CHECKS: dict[str, Rule] = {
         "A producer of the batches is not in the snapshot after them.",
         "It does not know the producer after a start: a batch that is sent again is accepted twice.",
         "Ordinary for producers that were idle for producer.id.expiration.ms (a day).",
+    ),
+    "PROD-007": Rule(
+        "warning",
+        "A cleanly stopped log has batches of producers, and no producer snapshot.",
+        "It starts without a producer and reads no batch for them: it accepts batches that are sent again, "
+        "forgets open transactions, and refuses what follows in them.",
+        "Put the snapshots back, or remove the clean shutdown marker before the start: without it the broker "
+        "reads the batches.",
+    ),
+    "PROD-008": Rule(
+        "info",
+        "A producer snapshot is missing at the base offset of a segment, or at the end of a cleanly stopped "
+        "log.",
+        "It takes an older one and reads the batches after it. The upload of the segment before it to remote "
+        "storage fails.",
+        "Nothing without remote storage; else kcli salvage writes it.",
+    ),
+    "PROD-009": Rule(
+        "info",
+        "A producer snapshot lies above the log end.",
+        "It deletes it when it starts.",
+        "The log was longer once: compare with another replica (kcli replica diff), unless it was truncated.",
     ),
     "EPOCH-007": Rule(
         "error",

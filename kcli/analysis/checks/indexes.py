@@ -44,7 +44,7 @@ class _Entries:
         self.partial = size % layout.size
         self.whole = size // layout.size
         self.slots = self.offsets = self.others = self.falling = NO_ENTRIES
-        self.zeros = self.next = 0
+        self.zeros = self.next = self.last_slot = 0
         self.has_stale = False
         """Whether entries follow zeros: those of before a truncation, in a preallocated index."""
         if self.whole:
@@ -56,6 +56,7 @@ class _Entries:
         first, second = (raw[name].astype(np.int64) for name in raw.dtype.names or ())
         self.offsets, self.others = (second + base, first) if is_time else (first + base, second)
         self.slots = np.arange(len(raw), dtype=np.int64)
+        self.last_slot = int(second[-1] if not is_time else first[-1])
         least = 0 if is_time else 1
         rises = (first[1:] > first[:-1]).all() and (second[1:] >= second[:-1] + least).all()
         if rises and (first[0] or second[0]):
@@ -208,8 +209,8 @@ class TimeIndexJudge(_Entries):
 
     @property
     def last_time(self) -> int:
-        """The timestamp of the last entry; -1 without any."""
-        return int(self.others[-1]) if len(self.others) else NO_TIMESTAMP
+        """The timestamp in the last slot, where a broker takes that of the segment from; -1 without any."""
+        return self.last_slot if self.whole else NO_TIMESTAMP
 
 
 def _rises(column: NDArray[np.int64]) -> bool:

@@ -18,6 +18,7 @@ from kcli.analysis.checks.producers import (
     txn_index_misfits,
 )
 from kcli.analysis.checks.segments import LARGEST_TXN_INDEX, SegmentFacts, txn_entries
+from kcli.analysis.checks.snapshots import snapshot_gaps
 from kcli.analysis.collector import FindingCollector
 from kcli.analysis.epochs import EpochCache
 from kcli.analysis.findings import Finding
@@ -54,6 +55,8 @@ class PartitionJudge:
         self.log_start: int | None = None
         self.end: int | None = None
         self._snapshots = list(snapshots)
+        self._offsets = tuple(snapshots)
+        self._bases: list[int] = []
         self._producers = ProducerMap()
         self.epoch = NO_PARTITION_LEADER_EPOCH
         self._has_epochs = False
@@ -66,6 +69,7 @@ class PartitionJudge:
             yield from self._of_indexes(self._before, facts.base)
             yield from self._between(self._before, facts)
             yield from self._tail(self._before, facts.base)
+        self._bases.append(facts.base)
         if self.log_start is None:
             self.log_start = facts.base if facts.first is None else facts.first
         yield from self._snapshots_up_to(facts.base)
@@ -102,9 +106,28 @@ class PartitionJudge:
             yield from self._of_indexes(self._before, None)
         if self.end is not None:
             yield from self._snapshots_up_to(self.end, last=True)
-        if self._has_epochs and (self.epochs is None or (self.given.clean and not self.epochs)):
+            yield from self._gaps(self.end)
+        if self._has_epochs and (self.epochs is None or (not self.epochs and self._keeps_segments())):
             what = "no" if self.epochs is None else "no entry in"
             yield Finding("EPOCH-001", f"{what} {LEADER_EPOCH_CHECKPOINT}", dir=self.target.shown)
+
+    def _keeps_segments(self) -> bool:
+        """Whether a start leaves a segment with batches as it is: recovery takes no epochs from it."""
+        return self.given.clean or (len(self._bases) > 1 and self._bases[1] <= self.given.recovery_point)
+
+    def _gaps(self, log_end: int) -> Iterator[Finding]:
+        """Yield which producer snapshots are missing, and which lie above the log."""
+        is_live = self.target.name is not None and self.target.name.kind == NORMAL
+        if not self.has_log_dir or not is_live:
+            return
+        for code, words in snapshot_gaps(
+            self._offsets,
+            self._bases,
+            log_end,
+            is_clean=self.given.clean,
+            has_producers=bool(self._producers.runs),
+        ):
+            yield Finding(code, words, dir=self.target.shown)
 
     def _of_indexes(self, facts: SegmentFacts, following: int | None) -> Iterator[Finding]:
         """Yield what is wrong with the indexes of a segment, given the base offset of the next; None: none.
@@ -201,8 +224,8 @@ def _add(findings: FindingCollector, one: Break, *, is_compacted: bool) -> None:
 
 
 def slim(facts: SegmentFacts) -> SegmentFacts:
-    """Return the facts that are needed when all segments are known."""
-    return facts._replace(epochs=(), producers=NO_PRODUCERS, aborted=(), of_indexes=(), if_closed=())
+    """Return the facts that are needed when all segments are known, or remembered."""
+    return facts._replace(producers=NO_PRODUCERS, aborted=(), of_indexes=(), if_closed=())
 
 
 def needs_start(segments: Sequence[SegmentFacts], given: Checkpoints, *, is_damaged: bool) -> bool:

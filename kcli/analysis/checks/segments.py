@@ -283,19 +283,19 @@ class SegmentJudge:
     def _if_closed(self) -> Iterator[Finding]:
         """Yield what is wrong with the indexes of a segment to which nothing is appended any more."""
         offsets, times = self._offsets, self._times
-        if offsets is not None and offsets.has_stale:
-            yield self._closed("index", "DUMP-003", "entries follow zeros")
-        if times is not None and times.has_stale:
-            yield self._closed("timeindex", "DUMP-003", "entries follow zeros")
+        for extension, index in (("index", offsets), ("timeindex", times)):
+            if index is not None and index.zeros:
+                words = "entries follow zeros" if index.has_stale else f"{index.zeros} zeros follow"
+                yield self._closed(extension, "DUMP-003", words)
         if times is None or times.largest <= NO_TIMESTAMP or self._is_broken:
             return
         if times.is_missing and not self._has_new:  # releases before 0.10.1 have none
             return
         if times.last_time < times.largest:
-            words = f"the last entry has timestamp {times.last_time}"
-            if times.is_missing:
-                words = "there is no time index"
-            yield self._closed("timeindex", "IDX-007", f"{words}, the segment's largest is {times.largest}")
+            code, words = "IDX-012", f"the last entry has timestamp {times.last_time}"
+            if times.last_time <= NO_TIMESTAMP:  # a broker then goes by the file's modification time
+                code, words = "IDX-007", f"there is no time {'index' if times.is_missing else 'entry'}"
+            yield self._closed("timeindex", code, f"{words}, the segment's largest is {times.largest}")
 
     def _closed(self, extension: str, code: str, words: str) -> Finding:
         return FindingCollector(self._beside(extension)).finding(code, None, words)._replace(more=0)

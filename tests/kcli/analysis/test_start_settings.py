@@ -61,7 +61,8 @@ def test_a_broker_without_remote_storage_has_no_tiered_topic(partition):
 
 @pytest.mark.parametrize("policy", ["compact", "compact,delete"])
 def test_a_compacted_topic_is_not_tiered(policy):
-    assert topic_configs(image(remote_storage_enable="true", cleanup_policy=policy)) == {}
+    (found,) = topic_configs(image(remote_storage_enable="true", cleanup_policy=policy)).values()
+    assert found == TopicConfig(is_compacted=True)
 
 
 def test_a_number_that_the_broker_would_refuse_is_passed_over():

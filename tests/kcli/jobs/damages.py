@@ -184,11 +184,20 @@ def behind_snapshot(root: Path) -> None:
     (directory / "00000000000000005000-0000000009.checkpoint").write_bytes(b"")
 
 
+def without_snapshots(root: Path) -> None:
+    for path in (root / PARTITION).glob("*.snapshot"):
+        path.unlink()
+
+
+def above_the_log(root: Path) -> None:
+    shutil.copy(file(END, "snapshot")(root), file(9000, "snapshot")(root))
+
+
 def named(name: str, data: bytes = b"x") -> Callable[[Path], object]:
     return lambda root: (root / PARTITION / name).write_bytes(data)
 
 
-FIRST, MIDDLE, LAST = 0, 24, 53
+FIRST, MIDDLE, LAST, END = 0, 24, 53, 62
 ENTRY = struct.Struct(">ii")
 TIME = struct.Struct(">qi")
 TXN = struct.Struct(">hqqqq")
@@ -243,7 +252,7 @@ DAMAGES = (
     Damage("index: zeros in the middle", "DUMP-003", put(file(FIRST, "index"), 16, bytes(8))),
     Damage("index: the end is elsewhere", "IDX-002", put(file(LAST, "index"), -8, ENTRY.pack(40, 412))),
     Damage("timeindex: missing", "IDX-007", gone(file(FIRST, "timeindex"))),
-    Damage("timeindex: an entry is lost", "IDX-007", cut(file(FIRST, "timeindex"), -12)),
+    Damage("timeindex: an entry is lost", "IDX-012", cut(file(FIRST, "timeindex"), -12)),
     Damage("timeindex: half an entry", "DUMP-006", cut(file(FIRST, "timeindex"), -3)),
     Damage(
         "timeindex: a time that no batch has",
@@ -275,6 +284,10 @@ DAMAGES = (
     Damage("snapshot: cut", "PROD-001", cut(file(LAST, "snapshot"), -5)),
     Damage("snapshot: another sequence", "PROD-002", producer(LAST, 0, last_sequence=77)),
     Damage("snapshot: another open transaction", "PROD-002", producer(LAST, 0, current_txn_first_offset=3)),
+    Damage("snapshot: all are gone", "PROD-007", without_snapshots),
+    Damage("snapshot: the one of a segment is gone", "PROD-008", gone(file(LAST, "snapshot"))),
+    Damage("snapshot: the last is gone", "PROD-008", gone(file(END, "snapshot"))),
+    Damage("snapshot: above the log", "PROD-009", above_the_log),
     Damage("snapshot: offsets past its own", "PROD-002", producer(62, 0, last_offset=900)),
     Damage(
         "epochs: damaged",

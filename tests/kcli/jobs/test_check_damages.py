@@ -85,6 +85,17 @@ def test_a_topic_id_is_held_against_the_metadata_log(kcli, tmp_path):
     assert (finding["code"], finding["expected"]) == ("TOPIC-001", expected)
 
 
+def test_a_partition_that_the_metadata_log_does_not_assign_becomes_a_stray(kcli, tmp_path):
+    pack.unpack("single", tmp_path)
+    root = tmp_path / "single" / "stopped"
+    shutil.copytree(root / "codecs-0", root / "codecs-9")
+    document = found(kcli, root)
+    (finding,) = (one for one in document["findings"] if one["severity"] != "info")
+    assert (finding["code"], finding["dir"]) == ("START-013", str(root / "codecs-9"))
+    strays = json.loads(kcli("startup", "-o", "json", root).stdout)["findings"]
+    assert finding in strays
+
+
 def whole_batches(path):
     raw = path.read_bytes()
     with DataFile(str(path)) as log:
