@@ -6,8 +6,10 @@ The start itself is `kcli.analysis.start`; this counts what it removes and says 
 
 import os
 from collections.abc import Generator, Iterable
+from itertools import islice
 from typing import Final, Literal, NamedTuple, TypeAlias
 
+from formats.batch import NO_PRODUCER_ID, BatchHeader
 from kcli.analysis.broker_start import StartFailure
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import UNKNOWN_SETTINGS, Checkpoints, LoadedLog, LostBytes, Settings
@@ -16,12 +18,14 @@ from kcli.analysis.start import LOAD_FAILED, start_from
 from kcli.analysis.start_files import FileChange, file_changes
 from kcli.logdir.buffers import FileError, shown
 from kcli.logdir.partition import Partition, shown_path
-from kcli.logdir.segment import only_zeros
+from kcli.logdir.segment import Walk, only_zeros
 
 LOADS: Final = "loads"
 FAILS: Final = "fails"
 Outcome: TypeAlias = Literal["loads", "fails"]
 
+LOOKED_AT = 1000
+"""Batches of a segment in which producers are looked for."""
 STOPS = {True: "the log dir goes offline", False: "the broker's process ends"}
 """What a failure stops, by whether it is one of the disk."""
 
@@ -61,6 +65,23 @@ def predict(
         yield refusal(partition, error)
         return Startup(None, error, None, ())
     return Startup(loaded, None, records_in(loaded.lost), file_changes(partition, loaded))
+
+
+def forgets_producers(log: LoadedLog) -> bool:
+    """Whether a clean start without a producer snapshot passes over batches of producers.
+
+    `UnifiedLog.rebuildProducerState` then writes empty snapshots. Some batches of each segment are looked at.
+    """
+    if not log.clean or log.snapshots_before or log.recovered:
+        return False
+    for segment in reversed(log.segments):
+        if not segment.log_size:
+            continue
+        with segment.log() as file:
+            for _, batch in islice(Walk(file, end=segment.log_size), LOOKED_AT):
+                if isinstance(batch, BatchHeader) and batch.producer_id > NO_PRODUCER_ID:
+                    return True
+    return False
 
 
 def refusal(partition: Partition, error: BrokerError) -> Finding:

@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 
 from formats.names import CLUSTER_METADATA, DELETE, FUTURE, NORMAL
 from kcli.analysis.broker_start import ENSEMBLE, NEWEST, TIERED, Version
+from kcli.analysis.checks.snapshots import NO_SNAPSHOT
 from kcli.analysis.findings import Finding
 from kcli.analysis.loaded_log import Checkpoints, LoadedLog, Settings, checkpoints
 from kcli.analysis.producers import Producer
 from kcli.analysis.start import lone_finding
 from kcli.analysis.start_files import all_deleted
 from kcli.analysis.start_settings import UNKNOWN, KnownSettings
-from kcli.analysis.startup import Startup, failure, predict
+from kcli.analysis.startup import Startup, failure, forgets_producers, predict
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
 from kcli.jobs.startup_broker import Replicas, Started, StartedPartition, log_dir_outcome
@@ -126,6 +127,8 @@ def _startup(partition: Partition, request: StartRequest, logs: list[LoadedLog])
     if found.log is not None:
         logs.append(found.log)
     yield _row(partition, given, found)
+    if found.log is not None and forgets_producers(found.log):
+        yield Finding("PROD-007", NO_SNAPSHOT, dir=partition.shown)
     # a broker makes the directory first, and writes the file before the first record
     holds_records = found.log is not None and any(segment.log_size for segment in found.log.segments)
     if (

@@ -6,6 +6,8 @@ A snapshot is written when a segment is rolled, at its base offset, and when the
 
 from collections.abc import Iterator, Sequence
 
+NO_SNAPSHOT = "no producer snapshot, and a clean shutdown: the start knows no producer"
+
 
 def snapshot_gaps(
     snapshots: Sequence[int], bases: Sequence[int], log_end: int, *, is_clean: bool, has_producers: bool
@@ -22,7 +24,7 @@ def snapshot_gaps(
         return
     if not snapshots:
         if is_clean:
-            yield "PROD-007", "no producer snapshot, and a clean shutdown: the start knows no producer"
+            yield "PROD-007", NO_SNAPSHOT
         elif len(bases) > 1:
             yield "PROD-008", "no producer snapshot: the start reads the log from its beginning"
         return

@@ -96,6 +96,19 @@ def test_a_partition_that_the_metadata_log_does_not_assign_becomes_a_stray(kcli,
     assert finding in strays
 
 
+def test_a_clean_start_without_a_producer_snapshot_forgets_the_producers(kcli, recorded, tmp_path):
+    root = tmp_path / "d0"
+    shutil.copytree(recorded, root)
+    words = ("startup", "-o", "json", "--at", "0", root / PARTITION)
+    before = json.loads(kcli(*words).stdout)
+    for path in (root / PARTITION).glob("*.snapshot"):
+        path.unlink()
+    after = json.loads(kcli(*words).stdout)
+    assert [bool(one["rows"][0]["producers"]) for one in (before, after)] == [True, False]
+    codes = [{finding["code"] for finding in one["findings"]} for one in (before, after)]
+    assert codes[1] - codes[0] == {"PROD-007"}
+
+
 def whole_batches(path):
     raw = path.read_bytes()
     with DataFile(str(path)) as log:
