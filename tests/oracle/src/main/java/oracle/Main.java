@@ -21,6 +21,7 @@ public final class Main {
         Map.entry("ping", request -> Map.of("java", System.getProperty("java.version"))),
         Map.entry("epoch_cache", EpochCache::answer),
         Map.entry("truncate", Truncate::answer),
+        Map.entry("log_manager", LogManagers::answer),
         Map.entry("lookup", Lookup::answer),
         Map.entry("metadata_log", MetadataLog::answer),
         Map.entry("bootstrap", Bootstrap::answer),

@@ -57,7 +57,7 @@ final class OpenLog {
         }
     }
 
-    private static LogConfig config(JsonNode request) {
+    static LogConfig config(JsonNode request) {
         Map<String, Object> settings = new HashMap<>();
         put(settings, TopicConfig.INDEX_INTERVAL_BYTES_CONFIG, request, "index_interval_bytes");
         put(settings, TopicConfig.SEGMENT_INDEX_BYTES_CONFIG, request, "segment_index_bytes");

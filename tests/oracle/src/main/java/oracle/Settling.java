@@ -2,9 +2,11 @@ package oracle;
 
 import org.apache.kafka.server.util.Scheduler;
 
-import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Delayed;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
@@ -12,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 /** A scheduler whose one-time tasks wait for `settle`, whatever their delay; periodic tasks never run. */
 final class Settling implements Scheduler {
 
-    private final Queue<Runnable> waiting = new ArrayDeque<>();
+    private final Queue<Runnable> waiting = new ConcurrentLinkedQueue<>();
 
     @Override
     public void startup() { }
@@ -32,6 +34,15 @@ final class Settling implements Scheduler {
     /** Runs every waiting task, in order, and those that they schedule. */
     void settle() {
         for (Runnable task = waiting.poll(); task != null; task = waiting.poll()) task.run();
+    }
+
+    /** Runs the waiting tasks, in order, so many times: not for ever those that schedule themselves anew. */
+    void settle(int rounds) {
+        for (int round = 0; round < rounds; round++) {
+            List<Runnable> now = new ArrayList<>();
+            for (Runnable task = waiting.poll(); task != null; task = waiting.poll()) now.add(task);
+            now.forEach(Runnable::run);
+        }
     }
 
     /** Forgets every waiting task, as a killed process does. */

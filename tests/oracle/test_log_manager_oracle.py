@@ -1,0 +1,155 @@
+"""What `startup` predicts of whole log dirs against what Kafka's own LogManager makes of them.
+
+A log dir of several random logs, some in -delete, -future and -stray directories or without a topic id, some
+damaged: which log dir is offline, what ends the start, what each log is, and which files are left.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from .damages import DAMAGE
+from .logs import NOW, random_log
+from .oracle import Oracle, cases
+
+pytestmark = pytest.mark.oracle
+
+LOG_DIRS = 30
+MOST_LOGS = 4
+STRAYS = {"START-012"}
+UNSUPPORTED = "unsupported"
+OF_A_DISK = "KafkaStorageException"
+"""It ends the start, too, where a log with transactions comes after the one that fails: threads decide."""
+EPOCHS = "leader-epoch-checkpoint"
+"""It is written in the background, before or after a directory is renamed."""
+METADATA = "version: 0\ntopic_id: u4NdSfWRQjaZ_ENyxMXLJA\n"
+
+
+def written(oracle: Oracle, seed: int, root: Path, choose: random.Random) -> dict[str, Any]:
+    """Write a log dir of random logs; return the settings with which its broker opens them."""
+    root.mkdir()
+    points: dict[str, list[str]] = {"recovery-point-offset-checkpoint": [], "log-start-offset-checkpoint": []}
+    is_clean = choose.random() < 0.5
+    opening: dict[str, Any] = {}
+    for number in range(choose.randrange(1, MOST_LOGS + 1)):
+        log = random_log(oracle, seed * 10 + number, clean=is_clean, damaged=False)
+        name = f"topic{number}-{choose.randrange(3)}"
+        ending = choose.choice(["", "", "", "delete", "future", "stray"])
+        unique = UUID(int=choose.getrandbits(128)).hex
+        directory = root / (f"{name}.{unique}-{ending}" if ending else name)
+        shutil.copytree(log.directory, directory)
+        if (ending or choose.random() < 0.8) and not (directory / "partition.metadata").exists():
+            (directory / "partition.metadata").write_text(METADATA)
+        if choose.random() < 0.4:
+            choose.choice(DAMAGE)(directory, choose)
+        topic, _, partition = name.rpartition("-")
+        facts = log.opening
+        points["recovery-point-offset-checkpoint"].append(f"{topic} {partition} {facts['recovery_point']}")
+        points["log-start-offset-checkpoint"].append(f"{topic} {partition} {facts['log_start_offset']}")
+        opening = opening or log.settings
+        log.remove()
+    for file, lines in points.items():
+        (root / file).write_text("\n".join(["0", str(len(lines)), *lines, ""]))
+    number = choose.getrandbits(32)
+    (root / "meta.properties").write_text(f"version=1\ncluster.id=c{number}\nnode.id=1\n")
+    if is_clean:
+        (root / ".kafka_cleanshutdown").write_text('{"version":0,"brokerEpoch":1}')
+    return opening
+
+
+def files_after(row: dict[str, Any]) -> dict[str, int]:
+    """Return the files of a directory after its start, by name, with their sizes."""
+    return {
+        one["file"].removesuffix(".swap") if one["action"] == "rename" else one["file"]: one["size_after"]
+        for one in row["files"]
+        if one["action"] != "delete"
+    }
+
+
+def holds_nothing(row: dict[str, Any]) -> bool:
+    """Whether a log without records lacks its topic id: it becomes a stray, too, and that is no finding."""
+    files = {one["file"]: one for one in row["files"]}
+    is_live = "." not in Path(row["dir"]).name
+    is_empty = not any(size for name, size in files_after(row).items() if name.endswith(".log"))
+    return is_live and is_empty and "partition.metadata" not in files
+
+
+def assert_agrees(root: Path, document: dict[str, Any], said: dict[str, Any]) -> str:
+    """Compare a prediction with what LogManager did; return how the start ended."""
+    broker, *rows = document["rows"]
+    exceptions = {row["error"] for row in rows if row["error"]}
+    if said.get("error") == OF_A_DISK and OF_A_DISK in exceptions:
+        return "offline first"
+    fatal = exceptions - {OF_A_DISK}
+    assert ("error" in said) == bool(fatal), (exceptions, said.get("error"), said.get("message"))
+    if fatal:
+        assert said["error"] in exceptions
+        return "ends"
+    is_offline = [one["outcome"] for one in broker["log_dirs"]] == ["offline"]
+    assert is_offline == (said["offline"] == [str(root)]), (broker, said["offline"])
+    if is_offline:
+        return "offline"
+    strays = {one["dir"] for one in document["findings"] if one["code"] in STRAYS}
+    seen = set()
+    for row in rows:
+        path = row["dir"]
+        if row["files"] and not files_after(row):  # a -delete directory
+            assert path not in said["files"]
+            continue
+        place = path
+        if path in strays or holds_nothing(row):
+            name = Path(path).name
+            (place,) = (one for one in said["files"] if Path(one).name.startswith(f"{name}."))
+            assert place.endswith("-stray")
+        seen.add(place)
+        left_out = {EPOCHS} if place != path else set()
+        there, expected = said["files"][place], files_after(row)
+        assert [(name, there.get(name)) for name in there.keys() - left_out] == [
+            (name, expected.get(name)) for name in there.keys() - left_out
+        ], place
+        assert there.keys() - left_out == expected.keys() - left_out, place
+        log = said["logs"].get(place)
+        assert (log is None) == place.endswith("-stray")  # those are kept apart
+        if log is not None:
+            offsets = ("log_start_offset", "log_end_offset", "recovery_point")
+            assert [log[key] for key in offsets] == [row[key] for key in offsets], path
+            assert log["epochs"] == [[one["epoch"], one["start_offset"]] for one in row["epochs"]]
+    assert seen == set(said["files"])
+    return "starts"
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_a_log_dir_becomes_what_is_predicted(
+    oracle: Oracle, oracle_seed: int, tmp_path: Path, part: int, kcli: Callable[..., Any]
+) -> None:
+    ends: Counter[str] = Counter()
+    for number in range(cases(LOG_DIRS)):
+        seed = oracle_seed + 1000 * part + number
+        choose = random.Random(f"log manager:{seed}")
+        root = tmp_path / f"data-{number}"
+        opening = written(oracle, seed, root, choose)
+        words = ["startup", "-o", "json", "--at", NOW, root]
+        words += ["--index-interval-bytes", opening["index_interval_bytes"]]
+        words += ["--segment-index-bytes", opening["segment_index_bytes"]]
+        document = json.loads(kcli(*words).stdout)
+        if any(one["error"] == UNSUPPORTED for one in document["errors"]):
+            ends[UNSUPPORTED] += 1
+            continue
+        said = oracle.ask("log_manager", log_dirs=[str(root)], strays=True, **opening)
+        try:
+            ends[assert_agrees(root, document, said)] += 1
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}\n{error}") from error
+        shutil.rmtree(root)
+    print(ends)
+    assert ends[UNSUPPORTED] <= 2
+    assert ends["starts"] > cases(LOG_DIRS) // 4
