@@ -15,7 +15,8 @@ from kcli.analysis.start_settings import UNKNOWN, KnownSettings
 from kcli.analysis.startup import Startup, failure, forgets_producers, predict
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.common import Yield, answer, where
-from kcli.jobs.startup_broker import Replicas, Started, StartedPartition, log_dir_outcome
+from kcli.jobs.startup_broker import Started, log_dir_outcome
+from kcli.jobs.startup_future import Replicas, StartedPartition
 from kcli.logdir.buffers import FileError
 from kcli.logdir.partition import PARTITION_METADATA, Partition
 from kcli.logdir.tree import LOG_DIR, Target
@@ -98,9 +99,7 @@ def _replicas(target: Target, log: LoadedLog) -> Replicas | None:
         metadata = metadata_of_log(Partition(target), log)
     except FileError:
         return None
-    return {
-        (topic_id, number): tuple(state.replicas) for topic_id, number, state in metadata.image.partitions()
-    }
+    return {(topic_id, number): state for topic_id, number, state in metadata.image.partitions()}
 
 
 def startup(unit: Unit, *, request: StartRequest, logs: list[LoadedLog] | None = None) -> Outcome:

@@ -1,11 +1,12 @@
 """The step of `startup` that makes one row of all log dirs: whether the process starts with them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from formats.names import UNKNOWN
 from kcli.analysis.broker_start import (
+    ENSEMBLE,
     FAILS,
     OFFLINE,
     ONLINE,
@@ -21,32 +22,16 @@ from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import KAFKA_STORAGE
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs.brokers import offline_by_log, start_at_rest, start_findings
+from kcli.jobs.startup_future import Replicas, StartedPartition, promoted
 from kcli.logdir.buffers import shown
 from kcli.logdir.log_dirs import LogDirState, log_dir_state
 from kcli.logdir.tree import LOG_DIR, PARTITION, Found, Target
-from kcli.rows.startup import StartedLogDir, StartupBrokerRow, StartupRow
+from kcli.rows.startup import StartedLogDir, StartupBrokerRow
 
 READ_RATE = 100 << 20
 """Bytes a second that a log dir gives, where no --read-rate is given."""
 SECONDS_PER_SEGMENT = 0.001
 ACCEPTS = frozenset({PARTITION, LOG_DIR})
-
-
-Replicas: TypeAlias = Mapping[tuple[str, int], tuple[int, ...]]
-"""(topic id, partition) -> ids of the brokers that have a replica."""
-
-
-class StartedPartition(NamedTuple):
-    """A partition's row with its log dir, its topic id, and its first unstable offset once it is loaded.
-
-    `topic_id` is None where no file says it, or where the broker asks for none; `first_unstable_offset`
-    without a transaction that is open, or completed in what the start replays.
-    """
-
-    row: StartupRow
-    log_dir: str | None
-    topic_id: str | None
-    first_unstable_offset: int | None = None
 
 
 class Started(NamedTuple):
@@ -92,21 +77,24 @@ class StartReducer:
     def __call__(self, left: Outcome | None, right: Outcome | None) -> Outcome:
         """Return two neighbours as one, with all rows at the end."""
         a, b = _started(left), _started(right)
-        known = Started(a.dirs + b.dirs, a.partitions + b.partitions, a.replicas or b.replicas)
+        known = Started(
+            a.dirs + b.dirs, a.partitions + b.partitions, b.replicas if a.replicas is None else a.replicas
+        )
         findings = [] if left is None else [*left.findings]
         if right is not None:
             return replace(right, findings=findings + right.findings, partial=known)
         assert left is not None
-        rows = [one.row for one in known.partitions]
         if not known.dirs:
-            return replace(left, rows=[*rows], partial=known)
-        row, added = self._broker(known)
-        return replace(left, rows=[row, *rows], findings=findings + added, partial=known)
-
-    def _broker(self, known: Started) -> tuple[StartupBrokerRow, list[Finding]]:
+            return replace(left, rows=[one.row for one in known.partitions], partial=known)
         config = self.config
         if not self.is_release_known:
             config = config._replace(version=release_of(known.dirs))
+        known, promotions = _with_promoted(known, config)
+        row, added = self._broker(known, config)
+        rows = [one.row for one in known.partitions]
+        return replace(left, rows=[row, *rows], findings=findings + added + promotions, partial=known)
+
+    def _broker(self, known: Started, config: BrokerConfig) -> tuple[StartupBrokerRow, list[Finding]]:
         log_dirs, start = start_at_rest(known.dirs, config)
         if self.clean is not None:
             log_dirs = tuple(one._replace(clean=self.clean) for one in log_dirs)
@@ -166,14 +154,15 @@ class StartReducer:
 
         Not of a running broker: it makes partitions while its files are read.
         """
-        node_id = next((one.meta.node_id for one in known.dirs if one.meta is not None), None)
-        if known.replicas is None or node_id is None or any(one.locked_by for one in known.dirs):
+        node_id = _node_at_rest(known)
+        if known.replicas is None or node_id is None:
             return
         for one in known.partitions:
             number = one.row.where.partition
             if not one.topic_id or number is None:
                 continue
-            reason = stray_reason(known.replicas.get((one.topic_id, number)), one.topic_id, number, node_id)
+            state = known.replicas.get((one.topic_id, number))
+            reason = stray_reason(state and state.replicas, one.topic_id, number, node_id)
             if reason is not None:
                 yield Finding("START-013", reason, dir=one.row.where.dir)
 
@@ -199,6 +188,22 @@ class StartReducer:
                 )
         if all(each.outcome == OFFLINE for each in dirs):
             yield StartFailure(str(dirs[0].error), "every log dir fails", dirs[0].dir)
+
+
+def _node_at_rest(known: Started) -> int | None:
+    """Return the id of the node; None where it is not known, or where it runs."""
+    if any(one.locked_by for one in known.dirs):
+        return None
+    return next((one.meta.node_id for one in known.dirs if one.meta is not None), None)
+
+
+def _with_promoted(known: Started, config: BrokerConfig) -> tuple[Started, list[Finding]]:
+    """Return the same once -future logs took the place of current ones, from 3.7 on, and the findings."""
+    node_id = _node_at_rest(known)
+    if known.replicas is None or node_id is None or config.version < ENSEMBLE:
+        return known, []
+    partitions, findings = promoted(known.partitions, known.dirs, known.replicas, node_id)
+    return known._replace(partitions=partitions), findings
 
 
 def _log_dir(one: LogDirState, start: BrokerStart, partitions: Iterable[StartedPartition]) -> StartedLogDir:

@@ -128,3 +128,39 @@ def test_the_settings_of_topics_come_from_the_metadata_log(kcli, tmp_path):
     known = files("--server-config", config)
     given = ("--segment-index-bytes", "65536", "--index-interval-bytes")
     assert known == files(root, *given, "256") != files(root, *given, "4096")
+
+
+@pytest.fixture
+def stopped(tmp_path):
+    """The log dir of a broker that is its own controller, stopped in order."""
+    pack.unpack("single", tmp_path)
+    return tmp_path / "single" / "stopped"
+
+
+def test_a_future_log_that_the_metadata_assigns_becomes_the_current_one(kcli, stopped, tmp_path):
+    """As a 4.3.1 broker did: LogManager.recoverAbandonedFutureLogs."""
+    future = stopped / f"codecs-0.{7:032x}-future"
+    (stopped / "codecs-0").rename(future)
+    other = tmp_path / "other"
+    other.mkdir()
+    shutil.copytree(future, other / "codecs-0")
+    meta = (stopped / "meta.properties").read_text()
+    lines = [line for line in meta.splitlines() if not line.startswith("directory.id")]
+    (other / "meta.properties").write_text("\n".join([*lines, "directory.id=hl8QH4ubQWKYLFPUAsYrVA", ""]))
+    document = json.loads(kcli(*STARTUP, stopped, other).stdout)
+    (finding,) = (one for one in document["findings"] if one["code"] == "START-016")
+    assert finding["dir"] == str(future)
+    replaced = next(row for row in document["rows"] if row.get("dir") == str(other / "codecs-0"))
+    assert {one["action"] for one in replaced["files"]} == {"delete"}
+    before = json.loads(kcli(*STARTUP, "--kafka-version", "3.6", stopped, other).stdout)
+    assert "START-016" not in {one["code"] for one in before["findings"]}
+
+
+def test_a_metadata_log_without_a_topic_makes_every_log_a_stray(kcli, stopped):
+    for path in (stopped / "__cluster_metadata-0").glob("*"):
+        if path.name.endswith((".log", ".checkpoint")):
+            path.write_bytes(b"")
+    document = json.loads(kcli(*STARTUP, stopped).stdout)
+    strays = {one["dir"] for one in document["findings"] if one["code"] == "START-013"}
+    rows = [row["dir"] for row in document["rows"] if row.get("topic")]
+    assert strays == {one for one in rows if "__cluster_metadata" not in one} != set()

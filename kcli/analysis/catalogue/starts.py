@@ -140,7 +140,8 @@ STARTS: dict[str, Rule] = {
         "A log dir would be offline.",
         "It goes on with the other log dirs; the process ends if it is the one with the metadata log, or the "
         "last. It ends, too, if a recovery-point or log-start checkpoint cannot be read and a log beside it "
-        "has an open transaction, or one that ends after its last snapshot (kcli startup says whether).",
+        "has an open transaction, or one that ends after its last snapshot (kcli startup says whether); also "
+        "if a log fails, and one with such a transaction is loaded later: threads decide which comes first.",
         "Check the disk and the file that the finding names; compare meta.properties with those of the other "
         "log dirs.",
     ),
@@ -180,6 +181,13 @@ STARTS: dict[str, Rule] = {
         "empties the segment, and else keeps it.",
         "Name the topic's setting with --index-interval-bytes of kcli startup; kcli takes 4096. Compare with "
         "another replica before a start.",
+    ),
+    "START-016": Rule(
+        "warning",
+        "The metadata assigns a partition to the log dir of its -future log: its move was all but done.",
+        "From 3.7 on the -future directory becomes the current one, and the log that was current is deleted.",
+        "Compare the log ends of both first (kcli ls --include-leftovers). If the -future log is the shorter "
+        "one, keep a copy of the other.",
     ),
     "CKPT-001": Rule(
         "warning",
