@@ -314,6 +314,7 @@ class LogLoader:
                     found=log_end,
                 )
                 self.deleted.extend(self.segments)
+                self.lost.extend(LostBytes(segment, 0) for segment in self.segments.values())
                 self.segments.clear()
                 self.epochs, self.epochs_written = (), True
                 self.producers.start_at(self.log_start)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from formats.names import CLUSTER_METADATA, LOG, PRODUCER_SNAPSHOT, REMOTE_LOG_METADATA, parse_file
+from formats.names import CLUSTER_METADATA, LOG, REMOTE_LOG_METADATA, parse_file
 from kcli.analysis.broker_start import UNKNOWN_CONFIG, BrokerConfig, StartFailure
 from kcli.analysis.checks.partitions import PartitionJudge, log_end_of, needs_start, slim
 from kcli.analysis.checks.segments import SegmentFacts, SegmentJudge
@@ -20,7 +20,7 @@ from kcli.analysis.start import Inspected, inspect
 from kcli.analysis.start_settings import UNKNOWN, KnownSettings
 from kcli.engine.contract import Outcome, Unit
 from kcli.jobs import scan_logs
-from kcli.jobs.check_dirs import Fleet, is_running, newest_snapshot, without_directory
+from kcli.jobs.check_dirs import Fleet, is_running, newest_snapshot, producer_snapshots, without_directory
 from kcli.jobs.check_remote import remote_findings
 from kcli.jobs.check_start import (
     REFUSED,
@@ -86,6 +86,7 @@ class DirectoryState(NamedTuple):
             or self.offsets.cleaner_point is not None
             or topic in COMPACTED_TOPICS,
             has_log_dir=target.log_dir is not None,
+            has_epoch_lines=bool(found.epoch_lines),
         )
 
 
@@ -186,26 +187,13 @@ def _state(
         return
     yield from contradicting_lines(partition, found.epoch_lines or ())
     offsets = yield from stored_offsets(partition, found.epoch_lines)
-    names = (parse_file(name) for name in partition.names if name.endswith(".snapshot"))
-    snapshots = sorted(
-        name.base_offset
-        for name in names
-        if name.kind == PRODUCER_SNAPSHOT and not name.suffix and name.base_offset is not None
-    )
     is_metadata = partition.topic == CLUSTER_METADATA
     newest = newest_snapshot(partition.names) if is_metadata else None
     has_swaps = any(name.endswith(".log" + SWAP) for name in partition.names)
-    states.append(
-        DirectoryState(
-            found,
-            offsets,
-            tuple(snapshots),
-            found.topic_id,
-            newest,
-            has_swaps,
-            known.is_compacted(partition),
-        )
-    )
+    is_compacted = known.is_compacted(partition)
+    snapshots = producer_snapshots(partition.names)
+    state = DirectoryState(found, offsets, snapshots, found.topic_id, newest, has_swaps, is_compacted)
+    states.append(state)
 
 
 @dataclass(frozen=True, slots=True)

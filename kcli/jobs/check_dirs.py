@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
 from formats.checkpoint import read_offset_checkpoint
-from formats.names import CLUSTER_METADATA, NORMAL, parse_partition_dir
+from formats.names import CLUSTER_METADATA, NORMAL, PRODUCER_SNAPSHOT, parse_file, parse_partition_dir
 from kcli.analysis.broker_start import UNKNOWN_CONFIG, BrokerConfig, StartFailure, release_of, stray_reason
 from kcli.analysis.findings import Finding
 from kcli.analysis.log_segment import KAFKA_STORAGE
@@ -165,6 +165,18 @@ class Fleet:
 def is_running(target: Target) -> bool:
     """Whether a broker runs with the log dir of a partition: it moves, deletes and creates partitions."""
     return target.log_dir is not None and log_dir_state(target.log_dir).locked_by is not None
+
+
+def producer_snapshots(names: Iterable[str]) -> tuple[int, ...]:
+    """Return the offsets of the producer snapshots among the files of a partition."""
+    found = (parse_file(name) for name in names if name.endswith(".snapshot"))
+    return tuple(
+        sorted(
+            one.base_offset
+            for one in found
+            if one.kind == PRODUCER_SNAPSHOT and not one.suffix and one.base_offset is not None
+        )
+    )
 
 
 def newest_snapshot(names: Sequence[str]) -> tuple[int, int] | None:

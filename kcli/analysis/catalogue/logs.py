@@ -37,10 +37,11 @@ LOGS: dict[str, Rule] = {
         "The answer is right for the moment at which the file was opened; run again, or on a copy.",
     ),
     "LOG-006": Rule(
-        "warning",
+        "error",
         "The log ends below its log start offset.",
         "At the next start every segment is deleted and the log begins empty at the log start offset.",
-        "Find out who removed segments, or whether the log start checkpoint belongs to another replica.",
+        "Keep a copy before the start: all records here go. Find out who removed segments, or whether the "
+        "log start checkpoint belongs to another replica.",
     ),
     "LOG-007": Rule(
         "warning",

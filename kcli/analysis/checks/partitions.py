@@ -46,12 +46,14 @@ class PartitionJudge:
         *,
         is_compacted: bool,
         has_log_dir: bool,
+        has_epoch_lines: bool,
     ) -> None:
         self.target = target
         self.given = given
         self.epochs = epochs
         self.is_compacted = is_compacted
         self.has_log_dir = has_log_dir
+        self._has_epoch_lines = has_epoch_lines
         self.log_start: int | None = None
         self.end: int | None = None
         self._snapshots = list(snapshots)
@@ -107,7 +109,9 @@ class PartitionJudge:
         if self.end is not None:
             yield from self._snapshots_up_to(self.end, last=True)
             yield from self._gaps(self.end)
-        if self._has_epochs and (self.epochs is None or (not self.epochs and self._keeps_segments())):
+        if self._has_epochs and (
+            self.epochs is None or (not self._has_epoch_lines and self._keeps_segments())
+        ):
             what = "no" if self.epochs is None else "no entry in"
             yield Finding("EPOCH-001", f"{what} {LEADER_EPOCH_CHECKPOINT}", dir=self.target.shown)
 

@@ -33,6 +33,8 @@ PHASES = {
     "RLMM": "tiered metadata",
 }
 """By the first word of a finding's code: what was looked at."""
+OF_A_START = frozenset({"LOG-006", "LOG-009"})
+"""Findings about logs that say what a start does to them."""
 MOST_CODES = 3
 """Codes of findings of a directory that are named."""
 
@@ -117,6 +119,8 @@ def _phases(partitions: Sequence[CheckRow], findings: Sequence[Finding]) -> Iter
 
 def _phase_of(finding: Finding) -> str:
     """Return what a finding is about; a DUMP- code says it by its file."""
+    if finding.code in OF_A_START:
+        return PHASES["START"]
     word, extension = finding.code.partition("-")[0], (finding.file or "").rpartition(".")[2]
     if word == "DUMP" and extension in OF_INDEXES:
         word = "IDX"
