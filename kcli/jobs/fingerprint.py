@@ -42,7 +42,7 @@ def show(unit: Unit, *, width: int) -> Outcome:
 
 
 def _show(partition: Partition, width: int) -> Yield:
-    loaded = yield from start(partition, exact=False)
+    loaded = yield from start(partition)
     with closing(ReplicaLog(loaded)) as log:
         place, ends = where(partition), (loaded.log_start_offset, loaded.log_end_offset)
         held: Fingerprint | None = None
@@ -172,7 +172,7 @@ def compare(unit: Unit) -> Generator[Finding, None, tuple[list[Where], list[Repl
             continue
         partition = Partition(target)
         cleaned = cleaned or (yield from is_compacted(partition))
-        loaded = yield from start(partition, exact=False)
+        loaded = yield from start(partition)
         with closing(ReplicaLog(loaded)) as log:
             sides.append(Fingerprinted(where(partition), print_like(log, other)))
             for path, stop in log.broken:

@@ -56,8 +56,8 @@ def _attempt(unit: Unit, there: Target, ignore_compression: bool) -> Outcome:  #
 
 def _diff(here: Partition, there: Partition, ignore_compression: bool) -> Yield:  # noqa: FBT001
     yield from other_identity(here, there)
-    loaded = yield from start(here, exact=False)
-    other = yield from start(there, exact=False)
+    loaded = yield from start(here)
+    other = yield from start(there)
     cleaned = yield from is_compacted(here, there)
     with closing(ReplicaLog(loaded)) as first, closing(ReplicaLog(other)) as second:
         ranges = compared(first, second, is_compacted=cleaned, ignore_compression=ignore_compression)

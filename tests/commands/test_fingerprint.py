@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.builders import put_batch, put_record
+from tests.partitions import put_range
 from tests.recordings import pack
 
 HERE, THERE = "before-leader", "before-follower"
@@ -192,3 +193,31 @@ def test_ranges_of_other_widths_are_not_compared(kcli, folder, taken):
     done = kcli("replica", "diff", mine, theirs, "-o", "json")
 
     assert "ranges of 5 and 7 offsets cannot be compared" in json.loads(done.stdout)["errors"][0]["message"]
+
+
+def test_after_an_unclean_stop_the_log_ends_where_recovery_cuts_it(kcli, tmp_path):
+    """A flipped bit shows in no header: each command that recovers gives the same end."""
+    directory = tmp_path / "data" / "t-0"
+    directory.mkdir(parents=True)
+    damaged = bytearray(put_range(1, 1))
+    damaged[-1] ^= 1
+    (directory / LOG).write_bytes(put_range(0, 1) + damaged)
+    (directory / LOG.replace(".log", ".index")).write_bytes(b"")
+    (tmp_path / "data" / "meta.properties").write_text("version=1\ncluster.id=abc\nnode.id=1\n")
+
+    ends = [
+        json.loads(kcli(*words, tmp_path / "data", "-o", "json").stdout)["rows"][0]["log_end_offset"]
+        for words in (
+            ("replica", "fingerprint"),
+            ("epoch", "end-offset", "--epoch", "-1"),
+            ("ls", "--recover"),
+        )
+    ]
+    assert ends == [1, 1, 1]
+    (tmp_path / "data" / ".kafka_cleanshutdown").write_text("")
+    other = tmp_path / "other" / "t-0"
+    other.mkdir(parents=True)
+    (other / LOG).write_bytes(put_range(0, 1))
+    assert ranges(kcli, directory, other) == [("t", 0, 0, "equal", 1), ("t", 1, 1, "only-here", 1)]
+    (tmp_path / "data" / ".kafka_cleanshutdown").unlink()
+    assert ranges(kcli, directory, other) == [("t", 0, 0, "equal", 1)]

@@ -2,8 +2,8 @@
 
 Run `python -m tests.mutated.log_ends [COUNT [SEED]]`. Each is a cleanly stopped partition of one to three
 segments with right indexes, then one to three times mutated: an entry of an offset index is flipped or added,
-or the tail of the log is cut. `ls`, `epoch end-offset`, `lookup offset latest`, `truncate --dry-run` and
-`startup` each say where the log ends, or that the broker would not load it.
+or the tail of the log is cut. Each command that says where the log ends gives the same offset, or that the
+broker would not load it.
 """
 
 import json
@@ -28,6 +28,9 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "lookup offset latest": ("lookup", "offset", "latest"),
     "truncate": ("truncate", "--dry-run", "--to-offset", str(2**63 - 1)),
     "startup": ("startup",),
+    "check": ("check",),
+    "epoch validate": ("epoch", "validate", "--position", "5:0"),
+    "replica fingerprint": ("replica", "fingerprint"),
 }
 LOG_END = {
     "ls": "log_end_offset",
@@ -35,6 +38,9 @@ LOG_END = {
     "lookup offset latest": "offset",
     "truncate": "log_end_offset_before",
     "startup": "log_end_offset",
+    "check": "log_end_offset",
+    "epoch validate": "log_end_offset",
+    "replica fingerprint": "log_end_offset",
 }
 
 
@@ -102,9 +108,11 @@ def answers(log_dir: Path, *more: str) -> dict[str, dict[str, object]]:
         done = CliRunner().invoke(app, [*words, *options, str(log_dir), "-o", "json"])
         document: dict[str, Any] = json.loads(done.stdout)
         for row in document["rows"]:
-            end = REFUSED if row.get("outcome") == "fails" else row.get(LOG_END[command])
-            if end is not None and "dir" in row:  # the broker's own row has none
-                found[Path(row["dir"]).name][command] = end
+            is_refused = row.get("outcome") == "fails" or row.get("result") == "will-not-load"
+            end = REFUSED if is_refused else row.get(LOG_END[command])
+            name = Path(row.get("dir", "")).name  # a broker's or a log dir's own row has none, or another
+            if end is not None and name in found:
+                found[name][command] = end
         for error in document["errors"]:
             path = Path(error["path"])
             found.setdefault(path.name if path.name in found else path.parent.name, {})[command] = REFUSED
