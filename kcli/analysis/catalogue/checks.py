@@ -154,6 +154,13 @@ CHECKS: dict[str, Rule] = {
         "It deletes it when it starts.",
         "The log was longer once: compare with another replica (kcli replica diff), unless it was truncated.",
     ),
+    "PROD-010": Rule(
+        "error",
+        "A batch of a producer lies outside the transaction that the producer has open.",
+        "A start that reads both ends the process (InvalidTxnStateException): after an unclean stop, or "
+        "without a newer producer snapshot.",
+        "Find out what wrote the log: no broker appends such a batch. kcli startup says whether it loads.",
+    ),
     "EPOCH-007": Rule(
         "error",
         "Batches have another leader epoch than the leader-epoch-checkpoint says.",

@@ -12,7 +12,7 @@ import numpy as np
 from formats.batch import MAX_INT, NO_PRODUCER_ID, NO_SEQUENCE
 from formats.index import AbortedTxn
 from formats.producer_snapshot import ProducerEntry
-from kcli.analysis.checks.batches import ABORT, COMMIT, TRANSACTIONAL, Batches, Ints
+from kcli.analysis.checks.batches import ABORT, COMMIT, PLAIN, TRANSACTIONAL, Batches, Ints
 from kcli.analysis.summary import MOST_IDS
 
 NOT_KNOWN = -1
@@ -40,8 +40,9 @@ class End(NamedTuple):
 class ProducerRun(NamedTuple):
     """A producer up to some batch: what a snapshot would hold of it, -1 for what it has not.
 
-    `first_*` are of its first batch of data; `first_end` is its first end marker, which may end a transaction
-    of an earlier segment, `last_end` the offset of its last. `open_since`: where its open transaction begins.
+    `first_*` are of its first batch of data, `first_outside`: which is in no transaction, and no end marker
+    comes before it. `first_end` is its first end marker, which may end a transaction of an earlier segment,
+    `last_end` the offset of its last. `open_since`: where its open transaction begins.
     """
 
     epoch: int
@@ -54,6 +55,7 @@ class ProducerRun(NamedTuple):
     first_sequence: int = NO_SEQUENCE
     first_offset: int = NOT_KNOWN
     first_position: int = 0
+    first_outside: bool = False
     first_end: End | None = None
     last_end: int = NOT_KNOWN
 
@@ -156,11 +158,17 @@ class ProducerJudge:
         if run is None or run.last_offset == NOT_KNOWN:
             known = run or ProducerRun(epoch)
             run = known._replace(
-                first_epoch=epoch, first_sequence=first, first_offset=base, first_position=position
+                first_epoch=epoch,
+                first_sequence=first,
+                first_offset=base,
+                first_position=position,
+                first_outside=kind == PLAIN and known.first_end is None,
             )
         else:
             self._breaks.extend(_break(producer_id, run, epoch, first, base, position))
         open_since = run.open_since
+        if kind == PLAIN and open_since != NOT_KNOWN:
+            self._breaks.append(_outside(producer_id, open_since, base, position))
         if kind == TRANSACTIONAL and open_since == NOT_KNOWN:
             open_since = base
         self._runs[producer_id] = run._replace(
@@ -208,6 +216,11 @@ def _break(  # noqa: PLR0917 - as of _step
             yield Break("PROD-003" if ahead < HALF else "PROD-004", base, position, words)
 
 
+def _outside(producer_id: int, open_since: int, base: int, position: int) -> Break:
+    words = f"producer {producer_id} writes outside its transaction, open since offset {open_since}"
+    return Break("PROD-010", base, position, f"offset {base}: {words}")
+
+
 class ProducerMap:
     """The producers of a log from segment to segment; changed in place. None: too many to follow."""
 
@@ -224,6 +237,8 @@ class ProducerMap:
             if before is None:
                 self.runs[producer_id] = run
                 continue
+            if run.first_outside and before.open_since != NOT_KNOWN:
+                yield _outside(producer_id, before.open_since, run.first_offset, run.first_position)
             if NOT_KNOWN not in {run.first_offset, before.last_offset}:
                 yield from _break(
                     producer_id,

@@ -236,6 +236,8 @@ DAMAGES = (
     Damage("log: a sequence is repeated", "PROD-004", header(FIRST, 1, base_sequence=1)),
     Damage("log: a sequence is left out", "PROD-003", header(FIRST, 1, base_sequence=9)),
     Damage("log: the epoch of a producer goes down", "PROD-005", header(FIRST, 0, producer_epoch=7)),
+    Damage("log: a batch outside an open transaction", "PROD-010", header(FIRST, 1, attributes=0)),
+    Damage("log: the same, in the next segment", "PROD-010", header(MIDDLE, 0, attributes=0)),
     Damage(
         "log: records that cannot be read",
         "DUMP-002",

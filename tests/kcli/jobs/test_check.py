@@ -1,5 +1,6 @@
 """`check`: one row for each partition and log dir, and what makes it other than clean."""
 
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -43,6 +44,15 @@ def test_a_whole_log_dir_is_clean(check, tmp_path):
     assert [row["topic"] for row in found["rows"]] == ["orders", None]
     assert [row["errors"] for row in found["rows"]] == [0, 0]
     assert codes(found) == []
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["clean", "unclean"])
+def test_logs_of_old_magics_load_where_a_start_says_so(kcli, tmp_path, clean):
+    """Recovery opens compressed wrappers, and some of these cannot be opened."""
+    for number, packed in enumerate(sorted(Path("tests/data/batches").glob("v[01]*.log.gz"))):
+        directory = orders(tmp_path / "data", clean=clean).rename(tmp_path / "data" / f"old-{number}")
+        (directory / f"{0:020d}.log").write_bytes(gzip.decompress(packed.read_bytes()))
+    assert will_not_load(kcli, tmp_path / "data") == does_not_start(kcli, tmp_path / "data")
 
 
 def test_a_high_watermark_above_the_log_end_is_a_warning(check, tmp_path):
