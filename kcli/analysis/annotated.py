@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from formats.batch import (
-    BATCH,
     COMPRESSION_CODEC_MASK,
     COMPRESSION_NAMES,
     CONTROL_MASK,
@@ -25,7 +24,7 @@ from formats.control import control_record
 from formats.errors import FormatError
 from formats.layout import FieldSpan
 from formats.legacy import is_valid, read_header
-from formats.magic import format_of
+from formats.magic import format_of, magic_of
 from formats.message_set import message_parts, message_set, messages
 from formats.record import batch_records, record_parts, unpacked
 from formats.types import Buffer
@@ -168,8 +167,8 @@ def batch(raw: bytes, position: int, limit: int, topic: str | None, *, records: 
     such.
     """
     yield from batch_header(raw, position)
-    place, header = ByteRange(raw, position), BATCH.read(raw)
-    begin = format_of(header.magic).layout.size
+    layout = format_of(magic_of(raw)).layout
+    place, header, begin = ByteRange(raw, position), layout.read(raw), layout.size
     field = "compressed records" if header.codec else "records"
     payload = place.annotated(FieldSpan("records", field, begin, len(raw), b""), value=None)
     if not records:
@@ -247,9 +246,10 @@ def _without_contents(raw: bytes, limit: int, position: int) -> Iterator[Defect]
 def batch_header(raw: bytes, position: int, structure: str = BATCH_HEADER) -> Iterator[Annotated]:
     """Yield the fields of a header of magic 2."""
     place = ByteRange(raw, position)
-    for part in BATCH.parts(raw, 0, structure):
+    magic = magic_of(raw)
+    for part in format_of(magic).layout.parts(raw, 0, structure):
         yield place.annotated(
-            part._replace(value=attributes_text(part.value, raw[MAGIC_POSITION]))
+            part._replace(value=attributes_text(part.value, magic))
             if part.field == "attributes"
             else part
         )

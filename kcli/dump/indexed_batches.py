@@ -3,10 +3,10 @@
 from itertools import chain
 from typing import NamedTuple
 
-from formats.batch import BATCH, LOG_OVERHEAD
+from formats.batch import LOG_OVERHEAD
 from formats.errors import FormatError
 from formats.legacy import MESSAGE_V1
-from formats.magic import LARGEST_HEADER, format_of, is_above_latest, is_legacy
+from formats.magic import FORMATS, LARGEST_HEADER, is_legacy, magic_of, read_header
 from formats.message_set import message_set, messages
 from formats.record import batch_records
 from kcli.analysis.collector import FindingCollector
@@ -16,7 +16,11 @@ from kcli.logdir.buffers import DataFile, FileError
 from kcli.logdir.indexes import OffsetIndexFile
 from kcli.logdir.segment import Batch, Walk, next_batch
 
-_LAST_OFFSET = BATCH.only("base_offset", "batch_length", "magic", "last_offset_delta")
+_LAST_OFFSET = {
+    magic: (form.layout.only("base_offset", "batch_length", "last_offset_delta"), form.smallest_length)
+    for magic, form in FORMATS.items()
+    if not is_legacy(magic)
+}
 INTERVAL = 8 << 10
 """Bytes of a log in which the batch that an index leads to lies, nearly always."""
 NO_TIMESTAMP = -1
@@ -90,23 +94,23 @@ def taken_for_batch(log: DataFile, position: int, end: int) -> Taken | None:
         has_time = found.magic < 0 and len(head) >= MESSAGE_V1.size and not is_wrapper(found)
         timestamp = max(MESSAGE_V1.read(head).timestamp, NO_TIMESTAMP) if has_time else None
         return Taken(found.base_offset, timestamp, after)
-    return Taken(BATCH.read(head).last_offset, None, after) if len(head) == LARGEST_HEADER else None
+    return Taken(read_header(head).last_offset, None, after) if len(head) == LARGEST_HEADER else None
 
 
 def leads_to_its_batch(log: DataFile, entry: tuple[int, int], options: DumpOptions) -> bool:
     """Whether an entry of an offset index leads to a whole batch of magic 2 that ends with its offset."""
     offset, position = entry
     try:
-        head = log.read(position, _LAST_OFFSET.size)
+        head = log.read(position, LARGEST_HEADER)
     except FileError:
         return False
-    if len(head) < _LAST_OFFSET.size:
+    form = _LAST_OFFSET.get(magic_of(head)) if len(head) == LARGEST_HEADER else None
+    if form is None:
         return False
-    first, length, magic, delta = _LAST_OFFSET.unpack(head)
+    fields, smallest_length = form
+    first, length, delta = fields.unpack_from(head)
     in_reach: int = min(log.size - position, options.max_message_size) - LOG_OVERHEAD
-    if is_legacy(magic) or is_above_latest(magic):
-        return False
-    return bool(first + delta == offset and format_of(magic).smallest_length <= length <= in_reach)
+    return bool(first + delta == offset and smallest_length <= length <= in_reach)
 
 
 class Finder:
