@@ -86,7 +86,7 @@ class ContentOptions:
             metavar="N",
             min=1,
             max=INT32,
-            text="Bound on a batch, packed and unpacked; 10 MiB.",
+            text="Bound on a batch, compressed and decompressed; 10 MiB.",
         ),
     ] = None
 

@@ -89,7 +89,7 @@ def timestamp(
     max_batch_bytes: Annotated[
         int,
         typer.Option(
-            "--max-batch-bytes", metavar="N", min=1, max=INT32, help="Bound on a batch that is unpacked."
+            "--max-batch-bytes", metavar="N", min=1, max=INT32, help="Bound on a batch that is decompressed."
         ),
     ] = LARGEST_BATCH,
     common: Common,

@@ -15,7 +15,7 @@
 | `epochs`          | batches, records: only batches of these leader epochs, like `0..3,7` |
 | `producer_ids`    | batches, records: only batches of these producers, like `0..3,7` |
 | `partitions`      | how many tasks; by default a few per core, more for much data |
-| `max_batch_bytes` | bound on one batch, packed and unpacked; 10 MiB |
+| `max_batch_bytes` | bound on one batch, compressed and decompressed; 10 MiB |
 """
 
 import json
