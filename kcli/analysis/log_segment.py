@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Generic, NamedTuple, TypeVar
 
-from formats.batch import BATCH, COMPRESSION_CODEC_MASK, SMALLEST_LENGTH
+from formats.batch import COMPRESSION_CODEC_MASK, SMALLEST_LENGTH
 from formats.errors import CorruptError, FormatError, LimitError
 from formats.index import (
     OFFSET_INDEX_ENTRY,
@@ -24,7 +24,7 @@ from formats.index import (
 )
 from formats.layout import Layout
 from formats.legacy import MESSAGE_V0
-from formats.magic import format_of, is_legacy, read_header
+from formats.magic import FORMATS, format_of, is_legacy, read_header
 from kcli.logdir.buffers import DataFile, FileError, file_error
 from kcli.logdir.indexes import IndexFile
 from kcli.logdir.remote_objects import open_log
@@ -37,7 +37,9 @@ LARGEST_WRAPPER = 64 * 1024 * 1024
 
 E = TypeVar("E")
 
-_DELTA = BATCH.only("last_offset_delta")
+_DELTAS = {
+    magic: form.layout.only("last_offset_delta") for magic, form in FORMATS.items() if not is_legacy(magic)
+}
 _ATTRIBUTES = MESSAGE_V0.only("attributes")
 
 CORRUPT_RECORD = "CorruptRecordException"
@@ -140,7 +142,8 @@ def last_offset(log: DataFile, batch: FileBatch) -> int:
     if is_legacy(batch.magic):
         return batch.base_offset
     _whole_header(log, batch)
-    return batch.base_offset + int(_DELTA.unpack_from(batch.window, batch.at)[0])
+    delta = _DELTAS[format_of(batch.magic).magic]
+    return batch.base_offset + int(delta.unpack_from(batch.window, batch.at)[0])
 
 
 def header(log: DataFile, batch: FileBatch) -> Header:
