@@ -249,9 +249,7 @@ def batch_header(raw: bytes, position: int, structure: str = BATCH_HEADER) -> It
     magic = magic_of(raw)
     for part in format_of(magic).layout.parts(raw, 0, structure):
         yield place.annotated(
-            part._replace(value=attributes_text(part.value, magic))
-            if part.field == "attributes"
-            else part
+            part._replace(value=attributes_text(part.value, magic)) if part.field == "attributes" else part
         )
 
 

@@ -21,13 +21,9 @@ pytestmark = [pytest.mark.oracle, pytest.mark.moving]
 
 SECONDS = 60
 NOT_OF_ONE_BROKER = {
-    "checkpoint show",
     "demo",
-    "epoch check",
     "epoch diff",
-    "epoch rebuild",
     "explain",
-    "failover",
     "help",
     "replica diff",
     "replica elect",
@@ -35,7 +31,7 @@ NOT_OF_ONE_BROKER = {
     *READ_NO_FILES,
     *ASK_CLUSTERS,
 }
-"""Commands that read no log dir, or those of two brokers, or compare files that a broker writes in turn."""
+"""Commands that read no log dir, or those of two brokers."""
 COMMANDS = (
     "ls",
     "ls --include-leftovers",
@@ -56,6 +52,10 @@ COMMANDS = (
     "truncate --dry-run --to-epoch 0",
     "truncate --dry-run --to-high-watermark --high-watermark 5",
     "check",
+    "checkpoint show",
+    "epoch check",
+    "epoch rebuild",
+    "failover --all",
     "startup",
     "scan",
     "scan --summary --ratio --include-leftovers",
