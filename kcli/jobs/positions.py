@@ -52,7 +52,9 @@ def _check(consumer: Consumer, cache: Cache, fence: Fence, partition: Partition,
     entries = yield from entries_of(cache, partition, log)
     known = yield from leadership_of(partition, fence, entries)
     watermark = checkpoints(partition).high_watermark
-    if watermark is not None and log.loaded is not None:
+    if log.loaded is not None and log.loaded.high_watermark is not None:
+        watermark = log.loaded.high_watermark
+    elif watermark is not None and log.loaded is not None:
         watermark = log.loaded.bounded(watermark)
     bounds = Bounds(log.log_start_offset, watermark)
     place = where(partition)

@@ -109,6 +109,7 @@ def _partition(partition: Partition, request: Request, leader: FollowedLeader | 
         segment_index_bytes=request.segment_index_bytes,
     )
     loaded = yield from start_from(partition, given, settings=settings)
+    given = _with_high_watermark(given, loaded, request)
     meeting: Meeting | None = None
     if leader is not None and request.following is not None:
         meeting = meeting_of(partition, loaded, given.high_watermark, leader, request.following)
@@ -161,6 +162,13 @@ def _checkpoints(partition: Partition, request: Request) -> Checkpoints:
         found.log_start_offset if request.log_start_offset is None else request.log_start_offset,
         found.high_watermark if request.high_watermark is None else request.high_watermark,
     )
+
+
+def _with_high_watermark(given: Checkpoints, loaded: LoadedLog, request: Request) -> Checkpoints:
+    """Return the same with the high watermark that the start itself sets, unless another was asked."""
+    if loaded.high_watermark is None or request.high_watermark is not None:
+        return given
+    return given._replace(high_watermark=loaded.high_watermark)
 
 
 def _target(partition: Partition, loaded: LoadedLog, given: Checkpoints, request: Request) -> int | None:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from kcli.analysis.positions import Position
 from kcli.analysis.start import LOAD_FAILED
 from kcli.engine.contract import Unit
-from kcli.jobs import epoch, ls
+from kcli.jobs import epoch, ls, positions
+from kcli.jobs.truncate import Request, dry_run
 from kcli.logdir.tree import Selection, find
 from tests.rows import named
 
@@ -71,5 +73,10 @@ def test_the_metadata_log_begins_where_its_newest_snapshot_ends(oracle: Oracle, 
         if said.get("log_end_offset", end) != end:
             behind += 1
             assert epoch.show(unit).rows == [], output
+            (cut,) = map(named, dry_run(unit, request=Request(now_ms=NOW, to_offset=1 << 40)).rows)
+            consumer = positions.Consumer((Position(5, 0),), "latest")
+            (valid,) = map(named, positions.check(unit, consumer=consumer).rows)
+            assert cut["high_watermark_before"] == valid["high_watermark"] == said["high_watermark"], output
+            assert cut["log_end_offset_before"] == valid["log_end_offset"] == said["log_end_offset"], output
         oracle.discard(directory)
     assert behind
