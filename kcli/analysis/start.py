@@ -65,10 +65,16 @@ def lone_finding(partition: Partition, given: Checkpoints) -> Iterator[Finding]:
 def start_from(
     partition: Partition, given: Checkpoints, *, settings: Settings = UNKNOWN_SETTINGS, exact: bool = True
 ) -> Generator[Finding, None, LoadedLog]:
-    """Do as `start`, with other checkpoints than those of the log dir."""
+    """Do as `start`, with other checkpoints than those of the log dir.
+
+    Where the log does not load by headers, checksums decide: recovery may cut it before that place, or fail
+    earlier.
+    """
     try:
         loaded = LogLoader(partition, given, settings, exact=exact or given.clean).load()
     except BrokerError as error:
+        if not (exact or given.clean):
+            return (yield from start_from(partition, given, settings=settings))
         yield from _damage_findings(partition, error, clean=given.clean)
         raise load_failed(error) from error
     yield from loaded.findings
@@ -89,6 +95,7 @@ def inspect(
         yield from loader.inspect()
         return Inspected(given, loader.epoch_lines, loader.epochs, loader.log_end, loader.topic_id)
     except BrokerError as error:
+        yield from start_from(partition, given, settings=settings)  # it may fail in a batch before
         yield from _damage_findings(partition, error, clean=given.clean)
         raise load_failed(error) from error
 

@@ -55,6 +55,20 @@ def test_logs_of_old_magics_load_where_a_start_says_so(kcli, tmp_path, clean):
     assert will_not_load(kcli, tmp_path / "data") == does_not_start(kcli, tmp_path / "data")
 
 
+def test_every_command_names_the_exception_that_a_start_meets_first(kcli, tmp_path):
+    """Recovery fails at the base offset of a batch, before the empty partition.metadata is read."""
+    directory = orders(tmp_path / "data", put_range(0, 5), put_range(-7, 5), clean=False)
+    (directory / "partition.metadata").write_bytes(b"")
+    commands = ("ls", "ls --recover", "epoch show", "lookup offset 0", "scan", "replica fingerprint")
+    documents = [kcli(*words.split(), tmp_path / "data", "-o", "json").stdout for words in commands]
+    messages = [error["message"] for document in documents for error in json.loads(document)["errors"]]
+    assert len(messages) == len(commands)
+    assert len(set(messages)) == 1, messages
+    assert "IllegalArgumentException" in messages[0]
+    startup = json.loads(kcli("startup", tmp_path / "data", "-o", "json").stdout)["rows"][1]
+    assert startup["error"] == "IllegalArgumentException"
+
+
 def test_a_high_watermark_above_the_log_end_is_a_warning(check, tmp_path):
     for clean in (True, False):
         root = tmp_path / f"clean-{clean}"
