@@ -23,14 +23,15 @@ class DumpOptions:
     `key_decoder` and `value_decoder` are the classes that print other contents in text. `tail` is how many of
     the last batches (or records) of each partition are shown, `limit` how many rows at most. `bytes_as` is
     one of kcli.dump.shown_bytes.MODES; a `salt` redacts keys and values. `blocks`: rows of logs as Arrow
-    where they can be made in bulk; `form`: as the text of a format. `max_batch_bytes` bounds a batch,
-    compressed and decompressed.
+    where they can be made in bulk; `form`: as the text of a format. `only_findings`: rows that are made for
+    their own sake are left out. `max_batch_bytes` bounds a batch, compressed and decompressed.
     """
 
     records: bool = False
     text: bool = False
     blocks: bool = False
     form: "Form | None" = None
+    only_findings: bool = False
     layout: bool = False
     print_data_log: bool = False
     skip_record_metadata: bool = False

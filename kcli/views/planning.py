@@ -254,7 +254,8 @@ def _for_findings(query: Query, found: Found, pushed: Pushed) -> tuple[list[Work
             continue
         if view in {BATCHES, RECORDS}:
             selects = not (pushed.wants_topic(None) and pushed.wants_partition(None))
-            job = Dump(_options(view, query, decodes=True), only_partitions=selects)
+            options = replace(_options(view, query, decodes=True), only_findings=True)
+            job = Dump(options, only_partitions=selects)
             more, wrong = _of_units(job, job.expand(found), DUMPED)
         else:
             more, wrong = _works(view, query, _useful(view, found), pushed, decodes=True)

@@ -32,7 +32,7 @@ def index_rows(unit: Unit, options: DumpOptions, findings: FindingCollector) -> 
         if options.index_sanity_check and not is_txn:
             report_sanity_error(index, findings)
             return
-        shows = is_txn or not options.verify_index_only
+        shows = (is_txn or not options.verify_index_only) and not options.only_findings
         for block in read_index(index, unit.position, findings):
             if block.slot > unit.position:
                 yield Pause(ResumePoint(block.slot))

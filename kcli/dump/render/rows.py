@@ -56,6 +56,8 @@ def _sized(log: Log, block: Block, source: FromFile, decoder: str | None) -> Ite
         numbers = is_control(block)[records.batch].nonzero()[0]
         for number, record in zip(numbers.tolist(), records_at(records, numbers), strict=True):
             _check_control(log, int(block.positions[records.batch[number]]), record)
+    if is_bulk and options.only_findings:
+        return
     if is_bulk and options.form is not None:
         from kcli.dump.render.encoded import encoded_batches, encoded_records  # noqa: PLC0415 - pyarrow
 
