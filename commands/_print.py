@@ -12,7 +12,7 @@ from commands._engine import is_file_of_its_own
 from commands._inputs import size_of
 from commands._options import Common
 from commands._summary import RunSummary
-from commands._terminal import is_dumb
+from commands._terminal import LEAST_WIDTH, is_colored, is_dumb, width
 from kcli.analysis.findings import SEVERITIES, Finding
 from kcli.engine.contract import Outcome, Unit
 from kcli.output.formats import TEXT
@@ -46,18 +46,29 @@ def print_rows(
 
 
 def print_messages(summary: RunSummary, common: Common, *, with_findings: bool) -> None:
-    """Write findings, errors and the number of unread inputs to stderr, a line each.
+    """Write findings, errors and the number of unread inputs to stderr, a line each; by code on a terminal.
 
     -v explains the findings.
     """
     findings, failures = summary.messages()
     shown = [finding for finding in findings if with_findings and _is_shown(finding, common)]
-    for line in (
-        *finding_lines(shown, explained=common.verbose > 0),
-        *map(failure_line, failures),
-        *_count_unanswered(failures, summary.inputs),
-    ):
+    if sys.stderr.isatty():
+        lines = _for_people(shown, failures, common)
+    else:
+        lines = [*finding_lines(shown, explained=common.verbose > 0), *map(failure_line, failures)]
+    for line in (*lines, *_count_unanswered(failures, summary.inputs)):
         say(line)
+
+
+def _for_people(findings: list[Finding], failures: list[Failure], common: Common) -> list[str]:
+    """Return findings by code, and errors, folded to the terminal."""
+    from kcli.output.grouped import failure_lines, grouped_lines  # noqa: PLC0415 - only on a terminal
+
+    columns, colored = max(width(), LEAST_WIDTH), is_colored(common.color, sys.stderr)
+    return [
+        *grouped_lines(findings, explained=common.verbose > 0, width=columns, is_colored=colored),
+        *failure_lines(failures, width=columns, is_colored=colored),
+    ]
 
 
 def progress(units: list[Unit], common: Common, view: View) -> AbstractContextManager[Done]:

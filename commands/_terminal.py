@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from kcli.output.screen import Screen
@@ -13,13 +13,16 @@ LEAST_WIDTH = 40
 """Of lines that are folded."""
 
 
-def is_colored(when: str) -> bool:
-    """Whether to colour: by --color, then NO_COLOR, then FORCE_COLOR, then whether stdout is a terminal."""
+def is_colored(when: str, stream: TextIO | None = None) -> bool:
+    """Whether to colour: by --color, then NO_COLOR, then FORCE_COLOR, then whether stdout is a terminal.
+
+    Or another stream.
+    """
     if when != "auto":
         return when == "always"
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and not is_dumb())
+    return bool(os.environ.get("FORCE_COLOR")) or ((stream or sys.stdout).isatty() and not is_dumb())
 
 
 def is_dumb() -> bool:
@@ -31,10 +34,10 @@ def screen_of(when: str) -> "Screen":
     """Return what stdout can show; `when` is the word of --color."""
     from kcli.output.screen import NARROWEST, Screen  # noqa: PLC0415 - kept out of --help
 
-    return Screen(max(_width(), NARROWEST), is_colored(when), _is_utf8())
+    return Screen(max(width(), NARROWEST), is_colored(when), _is_utf8())
 
 
-def _width() -> int:
+def width() -> int:
     """Return the columns of COLUMNS, of stdout, or of the terminal that a pager on stdout writes to."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isascii() and columns.isdecimal() and 0 < int(columns) < 1 << 16:
@@ -63,11 +66,11 @@ def hanging(head: str, text: str) -> str:
         return head + text
     import textwrap  # noqa: PLC0415 - only on a terminal
 
-    width = max(_width(), LEAST_WIDTH)
-    is_long = len(head) > width // 2
+    columns = max(width(), LEAST_WIDTH)
+    is_long = len(head) > columns // 2
     folded = textwrap.fill(
         text,
-        width,
+        columns,
         initial_indent=" " * 4 if is_long else head,
         subsequent_indent=" " * (4 if is_long else len(head)),
         break_on_hyphens=False,

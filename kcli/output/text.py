@@ -29,18 +29,29 @@ def finding_lines(findings: Iterable[Finding], *, explained: bool) -> Iterator[s
     Explained codes are followed by what the broker does and a person should do, and all their findings are
     listed; else some of each and how many more there are.
     """
-    by_code: dict[str, list[Finding]] = {}
-    for finding in findings:
-        by_code.setdefault(finding.code, []).append(finding)
-    for code, group in sorted(by_code.items(), key=lambda item: -_worst(item[1])):
-        shown = group if explained or len(group) <= LINES_A_CODE + 1 else group[:LINES_A_CODE]
+    for severity, code, group in by_code(findings):
+        shown, left = first_of(group, all_of_them=explained)
         yield from map(finding_line, shown)
-        if len(shown) < len(group):
-            severity = SEVERITIES[_worst(group)]
-            yield f"{severity} {code}: {len(group) - len(shown)} more; -v lists and explains them"
+        if left:
+            yield f"{severity} {code}: {left} more; -v lists and explains them"
         if explained:
             yield f"  broker: {CATALOGUE[code].broker}"
             yield f"  what to do: {CATALOGUE[code].action}"
+
+
+def by_code(findings: Iterable[Finding]) -> Iterator[tuple[str, str, list[Finding]]]:
+    """Yield each code with its findings and the worst severity of them, the worst code first."""
+    groups: dict[str, list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault(finding.code, []).append(finding)
+    for code, group in sorted(groups.items(), key=lambda item: -_worst(item[1])):
+        yield SEVERITIES[_worst(group)], code, group
+
+
+def first_of(group: list[Finding], *, all_of_them: bool) -> tuple[list[Finding], int]:
+    """Return the findings of a code that are listed, and how many are not."""
+    shown = group if all_of_them or len(group) <= LINES_A_CODE + 1 else group[:LINES_A_CODE]
+    return shown, len(group) - len(shown)
 
 
 def _worst(findings: Iterable[Finding]) -> int:

@@ -2,9 +2,13 @@
 
 import csv
 import json
+import re
+import sys
 
 import pyarrow.parquet as pq
 import pytest
+
+from tests.terminal import terminal
 
 
 @pytest.fixture
@@ -77,3 +81,36 @@ def test_places_that_cannot_be(kcli, damaged, monkeypatch, word, status, message
     result = kcli("scan", damaged, "--findings", word)
     assert (result.exit_code, result.stdout) == (status, "")
     assert message in result.stderr
+
+
+def on_terminal(*words, **environment):
+    """Return the lines of stderr on a terminal of 60 columns, and the escapes of colours apart."""
+    command = [sys.executable, "-m", "kcli", *words]
+    shown, _, _ = terminal(command, stream="stderr", columns=60, COLUMNS="", **environment)
+    text = shown.decode().replace("\r\n", "\n")
+    return re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines(), re.findall(r"\x1b\[[0-9;]*m", text)
+
+
+@pytest.mark.slow
+def test_a_terminal_shows_findings_by_code_in_lines_that_fit(log_dir):
+    for number in range(15):
+        log = log_dir.partition(f"orders-{number}") / f"{0:020}.log"
+        data = bytearray(log.read_bytes())
+        data[-1] ^= 1
+        log.write_bytes(data)
+    lines, colors = on_terminal("scan", log_dir.path, "-o", "tsv")
+    heads = [line for line in lines if not line.startswith(" ")]
+    path = f"  {log_dir.path}/orders-0/{0:020}.log:"
+
+    assert heads == ["error LOG-003 (15): A batch does not match its checksum or"]
+    assert lines[1] == "  structure."
+    assert lines[2:4] == [path, "    offset 25: the checksum does not match"]
+    assert lines[-1] == "  5 more: -v lists them"
+    assert all(len(line) <= 60 or line.strip().startswith(str(log_dir.path)) for line in lines)
+    assert colors == ["\x1b[1;31m", "\x1b[0m"]
+    assert on_terminal("scan", log_dir.path, "-o", "tsv", NO_COLOR="1") == (lines, [])
+    explained, _ = on_terminal("scan", log_dir.path, "-o", "tsv", "-v")
+    assert sum(path.rpartition("/")[2] in line for line in explained) == 15
+    assert sum(line.startswith("  what to do: ") for line in explained) == 1
+    (error,) = on_terminal("ls", "no-such-dir")[0]
+    assert error == "error no-such-dir: no such file or directory"
