@@ -34,7 +34,7 @@ def screen_of(when: str) -> "Screen":
     """Return what stdout can show; `when` is the word of --color."""
     from kcli.output.screen import NARROWEST, Screen  # noqa: PLC0415 - kept out of --help
 
-    return Screen(max(width(), NARROWEST), is_colored(when), _is_utf8())
+    return Screen(max(width(), NARROWEST), is_colored(when), is_utf8())
 
 
 def width() -> int:
@@ -52,9 +52,15 @@ def width() -> int:
     return USUAL_WIDTH
 
 
-def _is_utf8() -> bool:
-    """Whether the terminal shows UTF-8; where LC_ALL is C, Python writes it all the same."""
-    locale = os.environ.get("LC_ALL", "")
+def is_utf8() -> bool:
+    """Whether the terminal shows UTF-8; where the locale is C by name, Python writes it all the same.
+
+    Python itself sets LC_CTYPE to C.UTF-8 there. Without any name of a locale it is believed.
+    """
+    names = {name: os.environ.get(name, "") for name in ("LC_ALL", "LC_CTYPE", "LANG")}
+    if names["LC_CTYPE"] == "C.UTF-8" and names["LANG"]:
+        del names["LC_CTYPE"]
+    locale = next(filter(None, names.values()), "")
     if locale and "UTF" not in locale.upper():
         return False
     return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"

@@ -9,7 +9,7 @@ import typer
 
 from commands._boundary import boundary
 from commands._status import UsageError
-from commands._terminal import hanging, is_colored, is_dumb
+from commands._terminal import hanging, is_colored, is_dumb, is_utf8
 from commands._typer import summary
 from kcli.manual import TOPICS, title
 
@@ -52,7 +52,7 @@ def help(  # noqa: A001 - it has the name of its command
         elif topic in TOPICS:
             if sys.stdout.isatty() and not is_dumb():
                 drawn = StringIO()
-                draw_page(full_page(topic), drawn, colored=is_colored("auto"))
+                draw_page(full_page(topic), drawn, colored=is_colored("auto"), is_utf8=is_utf8())
                 show(drawn.getvalue())
             else:
                 typer.echo(full_page(topic), nl=False)

@@ -9,14 +9,15 @@ import termios
 
 
 def terminal(command, stream="stdout", columns=None, cwd=None, **environment):
-    """Run a command with a terminal, of so many columns, as its stdout or stderr.
+    """Run a command with a terminal, of so many columns, as its stdout or stderr, or both.
 
     Return what that showed, what the other stream said, and the exit status.
     """
     master, slave = pty.openpty()
     if columns is not None:
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: slave}
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    streams.update(dict.fromkeys(streams if stream == "both" else [stream], slave))
     process = subprocess.Popen(
         [str(word) for word in command],
         **streams,

@@ -160,10 +160,9 @@ def null_test(node: Node, *, is_null: bool) -> Node:
 
 
 def compared(word: str, left: Node, right: Node, text: str, now_ms: int) -> Node:
-    """Return a comparison; one with the word null is a test for it."""
-    for one, other in ((left, right), (right, left)):
-        if one.kind == NULL and word in {"=", "==", "!=", "<>"}:
-            return null_test(other, is_null=word in {"=", "=="})
+    """Return a comparison; one with the word null would never be true."""
+    if NULL in {left.kind, right.kind}:
+        raise WhereError(f"--where {text!r}: nothing is {word} null; write is null, or is not null")
     left, right = _fitting(left, right, now_ms), _fitting(right, left, now_ms)
     kinds = {ALIKE.get(node.kind, node.kind) for node in (left, right)} - {ANY, NULL}
     if len(kinds) > 1 or kinds & {OBJECT, LIST}:

@@ -1,6 +1,7 @@
 """Pages of the manual as they are shown: with the catalogue of findings in place, and drawn on a terminal."""
 
 from collections.abc import Iterator
+from io import StringIO
 from typing import TextIO
 
 from kcli.analysis.catalogue import CATALOGUE
@@ -10,6 +11,8 @@ WIDEST = 110
 """Columns of a drawn page: longer lines are hard to read."""
 
 FINDINGS = "findings"
+NOT_ASCII = str.maketrans("─━│•\u2013…✓✗·█░▼→←≤≥", "-=|*-.+x.#.v><<>")
+"""What a page is drawn with where a terminal shows ASCII alone."""
 
 
 def full_page(topic: str) -> str:
@@ -30,7 +33,7 @@ def _catalogue() -> Iterator[str]:
     yield ""
 
 
-def draw_page(markdown: str, out: TextIO, *, colored: bool) -> None:
+def draw_page(markdown: str, out: TextIO, *, colored: bool, is_utf8: bool) -> None:
     """Draw Markdown on a terminal, as wide as the terminal but not wider than WIDEST."""
     from rich.markdown import Markdown  # noqa: PLC0415
     from rich.theme import Theme  # noqa: PLC0415
@@ -38,5 +41,8 @@ def draw_page(markdown: str, out: TextIO, *, colored: bool) -> None:
     from kcli.output.console import Console  # noqa: PLC0415 - only for terminals
 
     theme = Theme({"markdown.code": "bold cyan"})
-    console = Console(file=out, force_terminal=True, no_color=not colored, highlight=False, theme=theme)
+    drawn = StringIO()
+    console = Console(file=drawn, force_terminal=True, no_color=not colored, highlight=False, theme=theme)
     console.print(Markdown(markdown, code_theme="ansi_dark"), width=min(console.width, WIDEST))
+    text = drawn.getvalue()
+    out.write(text if is_utf8 else text.translate(NOT_ASCII).encode("ascii", "replace").decode())

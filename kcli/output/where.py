@@ -10,7 +10,7 @@
 | `and`, `or`, `not`, `( )`                   | conditions                                               |
 | `=`, `==`, `!=`, `<>`, `<`, `<=`, `>`, `>=` | numbers, texts; a time with `1h` (ago), `'today'` too     |
 | `in (A, B)`, `not in`, `between A and B`    |                                                          |
-| `is null`, `is not null`                    | `= null` means the same                                  |
+| `is null`, `is not null`                    | a comparison with the word null is refused               |
 | `like 'a%'`, `contains 'a'`                 | texts; `%` is any text, `_` one character                |
 | `+`, `-`, `*`, `/`, `%`                     | numbers                                                  |
 | `column.field`, `len(column)`               | nested objects, texts and lists                          |

@@ -118,6 +118,8 @@ def test_a_view_shows_the_rows_that_are_left(kcli, log_dir):
     [
         ("topik = 'x'", "no column 'topik'; did you mean topic"),
         ("partition = 'x'", "a number is compared with text"),
+        ("high_watermark = null", "nothing is = null; write is null, or is not null"),
+        ("log_bytes not in (0, null)", "nothing is = null; write is null, or is not null"),
         ("partition", "compare it"),
         ("topic and partition = 1", "compare it"),
         ("(partition = 1", "expected ), found the end"),

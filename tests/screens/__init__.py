@@ -4,6 +4,7 @@
 """
 
 import gzip
+import re
 import shlex
 import shutil
 import tarfile
@@ -194,3 +195,10 @@ def drawn(line: str, setting: Setting, **more: str) -> str:
 def screens(line: str) -> str:
     """Return what a command line draws on every terminal, a section for each."""
     return "\n".join(f"== {setting.name}\n{drawn(line, setting)}" for setting in SETTINGS)
+
+
+def recorded(name: str) -> list[tuple[Setting, list[str]]]:
+    """Return the recorded screens of a case: a setting and its lines."""
+    text = (HERE / f"{name}.txt").read_text()
+    _, *sections = re.split(r"^== .*\n", text, flags=re.MULTILINE)
+    return list(zip(SETTINGS, (section.rstrip("\n").splitlines() for section in sections), strict=True))

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from kcli.output.drawings import DRAWINGS
 from kcli.rows import COMMANDS, row_types
-from tests.screens import CASES, HERE, SETTINGS, Setting, drawn, screens, unpack
+from tests.screens import CASES, HERE, SETTINGS, Setting, drawn, recorded, screens, unpack
 from tests.terminal import terminal
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
@@ -21,12 +21,6 @@ NARROW = Setting("40 columns", 40, {})
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return unpack(tmp_path_factory.mktemp("screens"))
-
-
-def recorded(name):
-    """Return the recorded screens of a case: a setting and its lines."""
-    _, *sections = re.split(r"^== .*\n", (HERE / f"{name}.txt").read_text(), flags=re.MULTILINE)
-    return zip(SETTINGS, (section.splitlines() for section in sections), strict=True)
 
 
 @pytest.mark.slow
