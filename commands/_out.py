@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
-from commands._boundary import UNWRITABLE, say
+from commands._boundary import say
 from commands._options import Common, split_list
 from commands._run_record import labels_of, run_record
 from commands._status import MissingError, RefusedError, UsageError
@@ -24,6 +24,10 @@ from kcli.output.view import View
 from kcli.rows import Failure, Item
 
 OF_A_LOG_DIR = tuple(name for name in LOG_DIR_FILES if name != ".lock")
+NO_PLACE = frozenset(
+    {errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.EINVAL, errno.EEXIST, errno.ELOOP}
+)
+"""What is wrong with a name to write to, whoever writes."""
 OF_A_PARTITION = tuple(name for name, kind in WELL_KNOWN_KINDS.items() if kind in PARTITION_KINDS)
 
 
@@ -256,6 +260,6 @@ def _explained(out: Out) -> Iterator[None]:
         yield
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        if error.errno in UNWRITABLE or error.errno == errno.ENOENT:
-            raise MissingError(f"--out {out.word}: cannot write: {reason}") from error
-        raise UsageError(f"--out {out.word}: cannot write there: {reason}") from error
+        if error.errno in NO_PLACE:
+            raise UsageError(f"--out {out.word}: cannot write there: {reason}") from error
+        raise MissingError(f"--out {out.word}: cannot write: {reason}") from error

@@ -21,5 +21,10 @@ def schema(
     with boundary():
         command = " ".join(words or ())
         if command not in COMMANDS:
-            raise UsageError(f"schema {command or 'COMMAND'}: expected one of {', '.join(COMMANDS)}")
+            from kcli.output.suggest import did_you_mean  # noqa: PLC0415 - only for typing errors
+
+            raise UsageError(
+                f"schema {command or 'COMMAND'}: {did_you_mean(command, COMMANDS)}expected one of "
+                f"{', '.join(COMMANDS)}"
+            )
         typer.echo(pretty(document_schema(command)))

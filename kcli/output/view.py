@@ -279,5 +279,6 @@ def _known(name: str, types: tuple[RowType, ...], option: str, command: str) -> 
 
         advice = did_you_mean(name, known)
         others = f"kcli help columns {command} lists all" if advice else f"there are {', '.join(known)}"
-        raise ViewError(f"{option}: no column {name!r}; {advice}{others}")
+        quoted = f"; a text has quotes: '{name}'" if option == "--where" else ""
+        raise ViewError(f"{option}: no column {name!r}; {advice}{others}{quoted}")
     return name

@@ -328,7 +328,7 @@ class TestTheEnvironment:
 
         answer = as_nobody(ALLOWED, DENIED, log_dir.path, tmp_path / "x.csv", closed / "x.csv")
 
-        assert answer == f"0 2 kcli: --out {closed}/x.csv: cannot write there: permission denied\n"
+        assert answer == f"0 4 kcli: --out {closed}/x.csv: cannot write: permission denied\n"
 
 
 @pytest.fixture(scope="module")

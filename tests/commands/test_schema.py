@@ -126,3 +126,10 @@ def test_an_unknown_command_is_usage_and_lists_them(kcli, words):
 
     assert (result.exit_code, result.stdout) == (2, "")
     assert "epoch end-offset" in result.stderr
+
+
+def test_a_misspelt_command_gives_a_suggestion(kcli):
+    done = kcli("schema", "lss")
+
+    assert done.exit_code == 2
+    assert done.stderr.startswith("kcli: schema lss: did you mean ls? expected one of ")

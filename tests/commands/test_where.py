@@ -118,6 +118,7 @@ def test_a_view_shows_the_rows_that_are_left(kcli, log_dir):
     [
         ("topik = 'x'", "no column 'topik'; did you mean topic"),
         ("partition = 'x'", "a number is compared with text"),
+        ("topic = orders", "a text has quotes: 'orders'"),
         ("high_watermark = null", "nothing is = null; write is null, or is not null"),
         ("log_bytes not in (0, null)", "nothing is = null; write is null, or is not null"),
         ("partition", "compare it"),

@@ -101,6 +101,7 @@ CASES = {
     "partition-for": "partition-for --group billing --transactional-id mover-1 --key 21 --partitions 12",
     "uuid": "uuid u4NdSfWRQjaZ_ENyxMXLJA bb835d49-f591-4236-99fc-4372c4c5cb24",
     "dump-batches": "dump --only dump_batch kcli-demo/payments-0 --limit 12",
+    "dump-log-dir": "dump single/running --only dump_batch --where 'base_offset<9'",
     "dump-codecs": "dump single/running/codecs-0/00000000000000000000.log",
     "dump-records": "dump --records --only dump_record kcli-demo/payments-0 --limit 9",
     "dump-records-shapes": "dump --records --only dump_record single/running/shapes-0 --limit 11",

@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from kcli.analysis.findings import Finding
 from kcli.output.drawings.bars import of_largest
 from kcli.output.drawings.grid import (
+    AT_RIGHT,
     COUNT,
     NUMBER,
     RANGE,
@@ -79,9 +80,6 @@ def draw_batches(
         facts=lambda _: day,
     )
     yield from draw_table(view, rows, screen, findings)
-
-
-AT_RIGHT = Kind(lambda value, _: str(value), is_right=True)
 
 
 def _offsets(row: DumpBatchRow) -> tuple[int, int]:

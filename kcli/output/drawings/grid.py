@@ -37,6 +37,7 @@ class Kind(NamedTuple):
 
 
 TEXT = Kind(lambda value, _: one_line(str(value)))
+AT_RIGHT = Kind(lambda value, _: one_line(str(value)), is_right=True)
 NUMBER = Kind(lambda value, _: str(value), is_right=True)
 """What identifies: offsets, epochs, positions."""
 COUNT = Kind(lambda value, _: units.number(value), is_right=True)
@@ -199,7 +200,23 @@ def _chosen(columns: Columns, rows: Sequence[Any], screen: Screen) -> list[_Laid
         laid = [_narrower(one, excess) if one.may_overflow else one for one in laid]
     if _least(laid) > screen.width:
         laid = [one._replace(least=min(one.least, SHORTEST)) if one.is_cut else one for one in laid]
-    return laid
+    return _roomier(laid, screen.width)
+
+
+def _roomier(laid: list[_Laid], width: int) -> list[_Laid]:
+    """Return columns of names with the room that drawings can give, if that is room for one name more."""
+    room = width - sum(
+        (one.width if isinstance(one.column, ShownColumn) else one.least) + GAP for one in laid
+    )
+    roomy = []
+    for one in laid:
+        most = max((at for at in map(length, one.cells) if at <= one.least + room + GAP), default=0)
+        if one.may_overflow and most > one.least:
+            room -= most - one.least
+            roomy.append(one._replace(width=most, least=most))
+        else:
+            roomy.append(one)
+    return roomy
 
 
 def _usual(one: _Laid) -> _Laid:
@@ -282,15 +299,18 @@ def _lines(laid: list[_Laid], rows: Sequence[Any], screen: Screen) -> Iterator[L
         [(cell, style, one.width, one.is_right) for cell, style in zip(one.cells, one.styles, strict=True)]
         for one in filled
     ]
-    overflowing = {at for at, one in enumerate(filled) if any(length(cell) > one.width for cell in one.cells)}
+    overflowing = [at for at, one in enumerate(filled) if any(length(cell) > one.width for cell in one.cells)]
     for cells in zip(*columns, strict=True):
-        long = next((at for at in overflowing if length(cells[at][0]) > cells[at][2]), None)
-        if long is None:
-            yield _line(cells)
-        else:
-            yield _line(cells[: long + 1])
-            blanks: list[Cell] = [("", "", width, False) for _, _, width, _ in cells[: long + 1]]
-            yield _line([*blanks, *cells[long + 1 :]])
+        begin = 0
+        for at in overflowing:
+            if length(cells[at][0]) > cells[at][2]:
+                yield _line([*_blank(cells[:begin]), *cells[begin : at + 1]])
+                begin = at + 1
+        yield _line([*_blank(cells[:begin]), *cells[begin:]])
+
+
+def _blank(cells: Sequence[Cell]) -> list[Cell]:
+    return [("", "", width, False) for _, _, width, _ in cells]
 
 
 def _line(cells: Sequence[Cell]) -> Line:

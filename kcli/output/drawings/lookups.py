@@ -1,6 +1,8 @@
 """The views of `lookup`: where an offset or a time lies, and how it was found, in three lines or a table."""
 
+import re
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 from typing import Any
 
 from rich.console import RenderableType
@@ -17,6 +19,9 @@ from kcli.rows.lookups import LookupOffsetRow, LookupTimestampRow
 
 MOST_ANSWERS = 4
 """Answers of three lines each; of more there is a table."""
+NAME = 8
+"""Columns of the names of a line."""
+EPOCH_MS = re.compile(r"(?<![\w.-])[0-9]{11,14}(?!\w)")
 IN_BATCH, FOUND = "in batch", "found"
 """Reasons that say no more than where it lies."""
 
@@ -46,18 +51,31 @@ def _draw(
             yield ""
         yield title([name_of(row.where), _asked(row), *place_parts([row.where])], screen)
         if not row.found:
-            yield sentences(screen, f"  not found   {row.reason}", style=STYLES["warning"], indent="  ")
+            said = _readable(row.reason) if isinstance(row, LookupTimestampRow) else row.reason
+            yield from _named(screen, "not found", said, STYLES["warning"])
             continue
         answer = _lines_of_offset(row) if isinstance(row, LookupOffsetRow) else _lines_of_time(row)
-        if not screen.is_utf8:
-            answer = [(word, ascii_only(text)) for word, text in answer]
-        yield Lines(
-            ([(f"  {word:<8}", "dim"), (text, "bold" if word == "at" else "")] for word, text in answer),
-            screen.width,
-        )
+        for word, text in answer:
+            yield from _named(screen, word, text, "bold" if word == "at" else "")
     if findings:
         yield ""
         yield sentences(screen, findings_line(findings))
+
+
+def _named(screen: Screen, word: str, text: str, style: str) -> Iterator[Lines]:
+    """Yield a text after its name, broken between words where it is wider than the screen."""
+    head = f"  {word:<{NAME}}" if len(word) < NAME else f"  {word}   "
+    lines = wrap(
+        text if screen.is_utf8 else ascii_only(text), screen.width - len(head), break_on_hyphens=False
+    )
+    for line in lines:
+        yield Lines([[(head, "dim"), (line, style)]], screen.width)
+        head = " " * len(head)
+
+
+def _readable(reason: str) -> str:
+    """Return a reason with its epoch milliseconds as times."""
+    return EPOCH_MS.sub(lambda found: f"{moment(int(found[0]))} UTC", reason)
 
 
 def _asked(row: LookupOffsetRow | LookupTimestampRow) -> str:
@@ -109,7 +127,8 @@ def _batch(row: LookupOffsetRow) -> tuple[int, int] | None:
 
 
 def _reason(row: Any) -> str:
-    return "" if row.reason in {IN_BATCH, FOUND} else row.reason.partition(";")[0]
+    reason = _readable(row.reason) if isinstance(row, LookupTimestampRow) else row.reason
+    return "" if reason in {IN_BATCH, FOUND} else reason.partition(";")[0]
 
 
 def _total(rows: Sequence[Any]) -> str:

@@ -1,15 +1,19 @@
 """Where rows are from: what is the same in all of them in a title, the rest in columns."""
 
 import os
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from kcli.output.drawings.grid import NUMBER, Columns, Line, Lines, ShownColumn, ascii_only, length
+from kcli.output.drawings.grid import AT_RIGHT, NUMBER, Columns, Line, Lines, ShownColumn, ascii_only, length
 from kcli.output.screen import Screen
 from kcli.output.units import counted
 from kcli.output.values import one_line
 from kcli.rows.places import Where
 
+OF_OFFSET = re.compile(r"([0-9]{20})(?:-([0-9]{10}))?(\..+)", re.ASCII)
+"""Names of segments' files and of snapshots of metadata."""
 BETWEEN = "   "
 """Between the parts of a title."""
 
@@ -93,15 +97,20 @@ def file_of(row: Any) -> str | None:
 def file_columns(rows: Sequence[Any]) -> tuple[Columns, list[str]]:
     """Return the column of the file where there are several, and the part of the title where there is one.
 
-    Files that are named by an offset, all of one kind, have that offset alone.
+    Files that are named by an offset have that alone, without zeros; the kind of those that are of another
+    than most stays.
     """
     names = {name for row in rows if (name := file_of(row)) is not None}
     if len(names) < 2:
         return (), list(names)
-    parted = [name.partition(".") for name in names]
-    if len({suffix for _, _, suffix in parted}) == 1 and all(base.isdecimal() for base, _, _ in parted):
-        return (ShownColumn("SEGMENT", lambda row: int(row.source.file.partition(".")[0]), NUMBER),), []
-    return (ShownColumn("FILE", file_of),), []
+    parted = {name: found for name in names if (found := OF_OFFSET.fullmatch(name))}
+    usual = Counter(str(found[3]) for found in parted.values()).most_common(1)
+    short = {name: name for name in names}
+    for name, (base, epoch, kind) in ((name, found.groups()) for name, found in parted.items()):
+        end = "" if kind == usual[0][0] else kind
+        short[name] = f"{int(base)}{f'-{int(epoch)}' if epoch else ''}{end}"
+    header = "SEGMENT" if len(parted) == len(names) else "FILE"
+    return (ShownColumn(header, lambda row: short[row.source.file], AT_RIGHT, may_overflow=True),), []
 
 
 def place_parts(places: Sequence[Where], *, with_dir: bool = True) -> list[str]:
